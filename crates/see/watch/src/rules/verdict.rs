@@ -1,4 +1,4 @@
-use stats::{Compact, Histogram, PercentileEstimate, percentile_of_blocks};
+use stats::{Compact, Histogram, PercentileEstimate, percentile_of_blocks, percentile_ranks};
 use units::{Nanos, Ratio};
 
 use super::{Limit, Percentile, Quantity, Seen};
@@ -20,9 +20,13 @@ const BLOCKS_MIN: usize = 6;
 /// Part of a window's time in which the limit must be broken. Without it a burst of a minute that
 /// has most of the I/Os of its five minutes breaks them: 11 alarms in ten simulated quiet days.
 const TIME_MIN: f64 = 0.5;
-/// I/Os expected beyond the percentile in a section of a window. With fewer, the percentile of a
-/// section is above the limit by luck too often or too seldom.
-const BEYOND_MIN: f64 = 3.0;
+/// I/Os allowed beyond the limit in a section of a window, at least. Sections are as short as they
+/// can be, as each that a burst touches counts for it. But of a VM that is slow throughout, with
+/// twice the allowed share, one in four sections has no slow I/O at this number.
+const ALLOWED_MIN: f64 = 0.7;
+/// Part of the allowed share of slow I/Os up to which a section is surely well. At one half the
+/// same VM has at most a quarter of such sections at any number of I/Os.
+const WELL_MAX: f64 = 0.5;
 
 /// Number of slices of a block of a window.
 pub(crate) fn slices_per_block(slices: u64) -> u64 {
@@ -51,6 +55,27 @@ pub(crate) enum Verdict {
     Undecided,
     /// Too few I/Os, or errors may have been missed.
     Unjudged,
+}
+
+impl Limit {
+    /// Fewest I/Os of a window that can begin an alarm, and that can end it. A high percentile of a
+    /// few I/Os is not known from above: of 100 I/Os none may be slower than p99.
+    pub fn ios_needed(&self) -> (u64, u64) {
+        let Quantity::Latency(percentile, _) = self.quantity else { return (1, 1) };
+        let is_bounded =
+            |count: u64| percentile_ranks(count, percentile.share(), confidence()).high.is_some();
+        let (mut low, mut high) = (IOS_MIN, 1 << 20);
+        // Smallest count by halving: more I/Os never bound less.
+        while low < high {
+            let middle = u64::midpoint(low, high);
+            if is_bounded(middle) { high = middle } else { low = middle + 1 }
+        }
+        (IOS_MIN, low)
+    }
+}
+
+fn confidence() -> Ratio {
+    Ratio::new(CONFIDENCE / 100.0)
 }
 
 impl Gathered {
@@ -94,26 +119,26 @@ impl Gathered {
         }
     }
 
-    /// Part of the window's time in which the percentile was above a limit. Sections are neighbouring
-    /// blocks with enough I/Os for a percentile; a rest at the end belongs to the last section.
+    /// Part of the window's time that was not well: with more slow I/Os than half of what the
+    /// percentile allows. Sections are neighbouring blocks with enough I/Os to say so; a rest at the
+    /// end belongs to the last one.
     fn time_above(&self, percentile: Percentile, most: Nanos) -> f64 {
-        let share = percentile.share();
-        let enough = BEYOND_MIN / (1.0 - share.get());
+        let allowed = 1.0 - percentile.share().get();
         let mut left = self.succeeded as f64;
-        let mut section = Latencies::default();
-        let (mut blocks, mut above, mut all) = (0.0, 0.0, 0.0);
+        let (mut count, mut slow, mut blocks) = (0.0, 0.0, 0.0);
+        let (mut above, mut all) = (0.0, 0.0);
         for (_, latencies) in &self.blocks {
-            section.merge(latencies);
-            blocks += 1.0;
-            let count = section.count() as f64;
-            if count < enough || left - count < enough {
-                continue;
+            let own = latencies.count() as f64;
+            (count, left, blocks) = (count + own, left - own, blocks + 1.0);
+            slow += slow_ios(latencies, most);
+            let is_enough = |count: f64| count * allowed >= ALLOWED_MIN;
+            if is_enough(count) && (left == 0.0 || is_enough(left)) {
+                above += if slow > WELL_MAX * allowed * count { blocks } else { 0.0 };
+                all += blocks;
+                (count, slow, blocks) = (0.0, 0.0, 0.0);
             }
-            left -= count;
-            above += if is_above(&section, share, most) { blocks } else { 0.0 };
-            (all, blocks, section) = (all + blocks, 0.0, Latencies::default());
         }
-        above += if is_above(&section, share, most) { blocks } else { 0.0 };
+        above += if slow > WELL_MAX * allowed * count { blocks } else { 0.0 };
         above / (all + blocks)
     }
 
@@ -121,22 +146,23 @@ impl Gathered {
     /// blocks differ, so that a short burst does not speak for its whole window. The lower end is
     /// the lower edge of its bucket, because all that is known of a latency is its bucket.
     fn interval(&self, percentile: Percentile) -> Option<PercentileEstimate> {
-        let confidence = Ratio::new(CONFIDENCE / 100.0);
         let blocks: Vec<Compact> = self.blocks.iter().map(|(_, own)| own.compact(0)).collect();
         let used = blocks.iter().filter(|block| !block.is_empty()).count();
         let found = if used >= BLOCKS_MIN {
-            percentile_of_blocks(&blocks, percentile.share(), confidence)
+            percentile_of_blocks(&blocks, percentile.share(), confidence())
         } else {
             let mut all = Histogram::new();
             blocks.iter().for_each(|block| all.merge_compact(block));
-            all.percentile_estimate(percentile.share(), confidence)
+            all.percentile_estimate(percentile.share(), confidence())
         }?;
         Some(PercentileEstimate { low: lower_edge(found.low), ..found })
     }
 }
 
-fn is_above(latencies: &Latencies, share: Ratio, most: Nanos) -> bool {
-    latencies.compact(0).percentile(share).is_some_and(|own| lower_edge(own) >= most)
+/// Number of I/Os that were surely slower than a limit.
+fn slow_ios(latencies: &Latencies, most: Nanos) -> f64 {
+    let slow = latencies.buckets().filter(|(highest, _)| lower_edge(*highest) >= most);
+    slow.map(|(_, count)| f64::from(count)).sum()
 }
 
 #[cfg(test)]
@@ -181,6 +207,15 @@ mod tests {
     fn few_ios_never_keep_a_high_percentile() {
         assert_eq!(judge("any p99 <= 10ms", &[&[(5_000, 100)]]), Verdict::Undecided);
         assert_eq!(judge("any p99 <= 10ms", &[&[(5_000, 1_000)]]), Verdict::Kept);
+    }
+
+    #[test]
+    fn needed_ios_are_those_that_bound_the_percentile() {
+        let ends = |limit: &str| limit.parse::<Limit>().expect("a limit").ios_needed().1;
+        // ln(0.0005) / ln(p), rounded up.
+        assert_eq!(ends("any p50 <= 1ms"), IOS_MIN);
+        assert_eq!([ends("any p95 <= 1ms"), ends("any p99 <= 1ms")], [149, 757]);
+        assert_eq!([ends("any p999 <= 1ms"), ends("errors <= 0")], [7_598, 1]);
     }
 
     #[test]

@@ -78,10 +78,11 @@ pub(crate) fn stamp(seconds: u64) -> String {
     time.unwrap_or_default().to_string()
 }
 
-/// Name as it may be shown, cut if it is long.
+/// Name as it may be shown in a line, cut if it is long.
 fn name(text: &str) -> String {
-    match text.char_indices().nth(NAME_MAX) {
-        Some((at, _)) => format!("{}...", shown(&text[..at])),
-        None => shown(text).into_owned(),
-    }
+    let (text, more) = match text.char_indices().nth(NAME_MAX) {
+        Some((at, _)) => (&text[..at], "..."),
+        None => (text, ""),
+    };
+    shown(text).replace('\n', "\\n") + more
 }

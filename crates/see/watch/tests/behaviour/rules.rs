@@ -198,11 +198,12 @@ fn restored_judge_tells_no_active_alarm_again() {
 fn vms_that_come_and_go_leave_nothing() {
     let mut judge = judge(LIMIT);
     for number in 0..1_000 {
-        let vm = format!("vm \u{1b}[31m{number}");
+        let vm = format!("vm \u{1b}[31m\n{number}{}", "x".repeat(500));
         window(&mut judge, number, &[(&vm, "sda", 50, 30)]);
         assert_eq!(judge.active().count(), 1, "the last one's is over");
         let alarm = judge.active().next().expect("one");
-        assert!(!alarm.summary().contains('\u{1b}') && !alarm.description().contains('\u{1b}'));
+        let text = alarm.summary() + &alarm.description();
+        assert!(!text.contains(['\u{1b}', '\n']) && text.len() < 600, "{text}");
     }
     window(&mut judge, 1_000, &[]);
     assert_eq!(judge.active().count(), 0);
