@@ -195,6 +195,15 @@ fn restored_judge_tells_no_active_alarm_again() {
 }
 
 #[test]
+fn rules_of_the_guide_are_right() {
+    let guide = include_str!("../../../../../docs/guides/watch.md");
+    let (_, rest) = guide.split_once("```toml\n").expect("an example");
+    let (text, _) = rest.split_once("```").expect("its end");
+    let rules = Rules::load("guide", text).expect("rules");
+    assert!(rules.rules.len() > 2 && !rules.send.alertmanagers.is_empty());
+}
+
+#[test]
 fn vms_that_come_and_go_leave_nothing() {
     let mut judge = judge(LIMIT);
     for number in 0..1_000 {
