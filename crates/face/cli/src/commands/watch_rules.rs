@@ -1,6 +1,8 @@
 //! Rules of `watch`: judges slices, tells alarms, and `watch check-rules`.
 
 use std::path::Path;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use units::Nanos;
@@ -22,11 +24,16 @@ const PIECE_S: u64 = 3_600;
 /// manager need not kill the watcher.
 const END: Duration = Duration::from_secs(5);
 
-/// Judge of slices, and the senders of its alarms.
+/// Most slices that wait to be judged: ten minutes.
+const SLICES_MAX: usize = 60;
+
+/// Judging of slices, and the senders of its alarms, in a thread of their own: at the end of a
+/// window many VMs are judged at once, and meanwhile the kernel's buffers have to be read.
 #[derive(Debug)]
 pub struct Alarms {
-    judge: Judge,
-    senders: Senders,
+    slices: SyncSender<Slice>,
+    thread: JoinHandle<()>,
+    is_behind: bool,
 }
 
 /// Reads the rules of a file.
@@ -50,21 +57,41 @@ impl Alarms {
             crate::say!("alarm from before: {}", alarm.summary());
         }
         senders.tell(&[], judge.active());
-        Ok(Self { judge, senders })
+        let (slices, waiting) = sync_channel(SLICES_MAX);
+        let thread = std::thread::Builder::new()
+            .name("rules".to_owned())
+            .spawn(move || judge_all(judge, senders, &waiting))
+            .map_err(|error| Failure::new(Exit::Failure, format!("judging rules: {error}")))?;
+        Ok(Self { slices, thread, is_behind: false })
     }
 
-    /// Judges a slice, tells what changed, and sends it.
+    /// Has a slice judged.
     pub fn judge(&mut self, slice: &Slice) {
-        let changes = self.judge.judge(slice);
-        changes.iter().for_each(|change| crate::say!("{}", change.line()));
-        self.senders.tell(&changes, self.judge.active());
-        self.senders.troubles().for_each(|trouble| crate::say!("{trouble}"));
+        let is_behind = self.slices.try_send(slice.clone()).is_err();
+        if is_behind && !self.is_behind {
+            crate::say!("rules are not judged in time: some slices are left out");
+        }
+        self.is_behind = is_behind;
     }
 
-    /// Sends what waits.
+    /// Judges and sends what waits.
     pub fn finish(self) {
-        self.senders.finish(END).iter().for_each(|trouble| crate::say!("{trouble}"));
+        drop(self.slices);
+        if self.thread.join().is_err() {
+            crate::say!("the thread that judges rules had ended");
+        }
     }
+}
+
+/// Judges slices as they come, tells what changed, and sends it.
+fn judge_all(mut judge: Judge, senders: Senders, slices: &Receiver<Slice>) {
+    for slice in slices {
+        let changes = judge.judge(&slice);
+        changes.iter().for_each(|change| crate::say!("{}", change.line()));
+        senders.tell(&changes, judge.active());
+        senders.troubles().for_each(|trouble| crate::say!("{trouble}"));
+    }
+    senders.finish(END).iter().for_each(|trouble| crate::say!("{trouble}"));
 }
 
 fn restore(judge: &mut Judge, store: &Path, span_s: u64) -> Result<(), watch::WatchError> {
