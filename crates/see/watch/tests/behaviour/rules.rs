@@ -97,6 +97,19 @@ fn other_direction_and_too_few_ios_are_not_judged() {
 }
 
 #[test]
+fn undecided_window_neither_begins_nor_ends_an_alarm() {
+    let mut judge = judge(LIMIT);
+    // 20 ms lies in the bucket of 18.9 to 21 ms.
+    let undecided = [("web1", "sda", 50, 20)];
+    assert!(window(&mut judge, 0, &undecided).is_empty());
+    assert_eq!(told(&window(&mut judge, 1, &[("web1", "sda", 50, 30)])), ["+web1"]);
+    for number in 2..20 {
+        assert!(window(&mut judge, number, &undecided).is_empty());
+    }
+    assert_eq!(told(&window(&mut judge, 20, &[("web1", "sda", 50, 5)])), ["-web1 kept"]);
+}
+
+#[test]
 fn slow_disk_is_one_alarm_that_names_its_vms() {
     let mut judge = judge(LIMIT);
     let one = [("a", "sda", 50, 30), ("b", "sda", 50, 5), ("c", "sda", 50, 5)];
