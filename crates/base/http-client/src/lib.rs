@@ -11,6 +11,7 @@
 //! secret of its request: an echo, as sent or encoded, is replaced by `***`.
 #![forbid(unsafe_code)]
 
+mod address;
 mod credentials;
 mod error;
 mod escape;
@@ -18,6 +19,7 @@ mod hide;
 mod http;
 mod tls;
 
+pub use address::{Address, AddressError, PostError};
 pub use credentials::{Identity, Secret};
 pub use error::RemoteError;
 pub use escape::escaped;

@@ -10,27 +10,19 @@
 //! line on standard error: it never changes a result or an exit code, and holds the end of the
 //! program up for at most [`PATIENCE`] each.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::str::FromStr;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use http_client::{Identity, Method, Place, Question, RemoteError, Secret, Trust, host_and_port};
+use http_client::{Address, AddressError};
 use run_store::run::Run;
 use serde::Serialize;
+use watch::Program;
 
 use crate::exit::Exit;
 
 /// Longest wait for a command or a server: as long as mail and chat servers usually take at most.
 const PATIENCE: Duration = Duration::from_secs(15);
-
-/// Pause between two looks at a command that runs.
-const LOOK: Duration = Duration::from_millis(20);
-
-/// Authorities that a Debian system trusts; elsewhere `SSL_CERT_FILE` names them.
-const AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
 /// How a message is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,29 +35,18 @@ pub enum Notify {
     Ntfy(Address),
 }
 
-/// Address of a server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Address {
-    host: String,
-    port: u16,
-    is_secure: bool,
-    /// Path with its first slash.
-    path: String,
-    /// File or environment variable of the token, as [`Secret::read`] takes it.
-    token: Option<String>,
-}
-
 impl FromStr for Notify {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
+        let text = |error: AddressError| error.to_string();
         match kind {
             "command" if !rest.is_empty() => Ok(Self::Command(PathBuf::from(rest))),
-            "webhook" => Ok(Self::Webhook(rest.parse()?)),
+            "webhook" => Ok(Self::Webhook(rest.parse().map_err(text)?)),
             "ntfy" => {
-                let address: Address = rest.parse()?;
-                if address.topic().1.is_empty() {
+                let address: Address = rest.parse().map_err(text)?;
+                if topic(&address).1.is_empty() {
                     return Err("the address of ntfy ends with no topic".to_owned());
                 }
                 Ok(Self::Ntfy(address))
@@ -75,66 +56,14 @@ impl FromStr for Notify {
     }
 }
 
-impl FromStr for Address {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (url, token) = match text.rsplit_once(",token=") {
-            Some((url, token)) => (url, Some(token.to_owned())),
-            None => (text, None),
-        };
-        let secure = url.strip_prefix("https://").map(|rest| (rest, true, 443));
-        let plain = || url.strip_prefix("http://").map(|rest| (rest, false, 80));
-        let found = secure.or_else(plain);
-        let (rest, is_secure, usual) = found.ok_or("an address begins with https:// or http://")?;
-        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-        if authority.contains('@') {
-            return Err("credentials are not taken from an address: use ,token=FILE".to_owned());
-        }
-        let is_clean = |text: &str| text.chars().all(|own| own.is_ascii_graphic());
-        if !is_clean(rest) {
-            return Err("an address has no spaces or other letters than ASCII".to_owned());
-        }
-        let (host, port) = host_and_port(authority, usual).map_err(|error| error.to_string())?;
-        Ok(Self { host, port, is_secure, path: format!("/{path}"), token })
-    }
+fn post(address: &Address, path: &str, body: &[u8]) -> Result<(), String> {
+    address.post(path, body, PATIENCE).map_err(|error| error.to_string())
 }
 
-impl Address {
-    /// Path of the ntfy server, and the topic behind it.
-    fn topic(&self) -> (&str, &str) {
-        let (server, topic) = self.path.rsplit_once('/').unwrap_or(("", ""));
-        (if server.is_empty() { "/" } else { server }, topic)
-    }
-
-    /// Sends JSON; an error names the host alone, as the path may be a secret.
-    fn post(&self, path: &str, body: &[u8]) -> Result<(), String> {
-        let status = self.status(path, body).map_err(|error| format!("{}: {error}", self.host))?;
-        match status {
-            200..=299 => Ok(()),
-            status => Err(format!("{} answered with HTTP status {status}", self.host)),
-        }
-    }
-
-    fn status(&self, path: &str, body: &[u8]) -> Result<u16, RemoteError> {
-        let tls = self.is_secure.then(authorities).transpose()?.map(Arc::new);
-        let identity = match &self.token {
-            None => Identity::Nobody,
-            Some(named) => Identity::Token { before: "Bearer ", secret: Secret::read(named)? },
-        };
-        let (host, port) = (self.host.clone(), self.port);
-        let place = Place { host, port, tls, identity, patience: Some(PATIENCE) };
-        let body = Some(("application/json", body));
-        Ok(place.ask(Question { method: Method::Post, path, body })?.status)
-    }
-}
-
-fn authorities() -> Result<Trust, RemoteError> {
-    let file = std::env::var_os("SSL_CERT_FILE").unwrap_or_else(|| AUTHORITIES.into());
-    let pem = untrusted::read_named_text(Path::new(&file)).map_err(|error| {
-        RemoteError::Trust(format!("reading {}: {error}", Path::new(&file).display()))
-    })?;
-    Trust::authority(pem.as_bytes())
+/// Path of the ntfy server, and the topic behind it.
+fn topic(address: &Address) -> (&str, &str) {
+    let (server, topic) = address.path().rsplit_once('/').unwrap_or(("", ""));
+    (if server.is_empty() { "/" } else { server }, topic)
 }
 
 /// Message about the end of a run, as commands and web hooks get it.
@@ -204,45 +133,20 @@ impl Message {
     fn by(&self, way: &Notify) -> Result<(), String> {
         let all = serde_json::to_vec(self).map_err(|error| error.to_string())?;
         match way {
-            Notify::Command(program) => self.by_command(program, &all),
-            Notify::Webhook(address) => address.post(&address.path, &all),
+            Notify::Command(program) => {
+                let about = format!("{}: {}", self.title, self.text);
+                let program = Program { path: program.clone(), arguments: vec![about] };
+                program.tell(&all, PATIENCE).map_err(|error| error.to_string())
+            }
+            Notify::Webhook(address) => post(address, address.path(), &all),
             Notify::Ntfy(address) => {
-                let (server, topic) = address.topic();
+                let (server, topic) = topic(address);
                 // 4 is "high" of ntfy's five priorities, 3 its default.
                 let priority = if self.needs_somebody { 4 } else { 3 };
                 let body = serde_json::json!({
                     "topic": topic, "title": self.title, "message": self.text, "priority": priority,
                 });
-                address.post(server, body.to_string().as_bytes())
-            }
-        }
-    }
-
-    /// Runs a program without a shell, so that no text of a run is read as a command.
-    fn by_command(&self, program: &Path, message: &[u8]) -> Result<(), String> {
-        let shown = program.display();
-        let mut child = Command::new(program)
-            .arg(format!("{}: {}", self.title, self.text))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
-            .map_err(|error| format!("starting {shown}: {error}"))?;
-        if let Some(mut input) = child.stdin.take() {
-            // The message fits a pipe's 64 KiB. A program that reads none of it is fine.
-            let _ = input.write_all(message);
-        }
-        let until = Instant::now() + PATIENCE;
-        loop {
-            match child.try_wait() {
-                Ok(Some(status)) if status.success() => return Ok(()),
-                Ok(Some(status)) => return Err(format!("{shown} ended with {status}")),
-                Ok(None) if Instant::now() < until => std::thread::sleep(LOOK),
-                Ok(None) => {
-                    let _ = child.kill();
-                    let _ = child.wait();
-                    return Err(format!("{shown} did not end within {} s", PATIENCE.as_secs()));
-                }
-                Err(error) => return Err(format!("waiting for {shown}: {error}")),
+                post(address, server, body.to_string().as_bytes())
             }
         }
     }
@@ -259,16 +163,8 @@ mod tests {
     #[test]
     fn ways_are_read_and_unknown_ones_refused() {
         assert_eq!("command:/bin/true".parse(), Ok(Notify::Command("/bin/true".into())));
-        assert_eq!(
-            "webhook:http://[::1]:8080/a?b=c".parse(),
-            Ok(Notify::Webhook(Address {
-                host: "::1".to_owned(),
-                port: 8080,
-                is_secure: false,
-                path: "/a?b=c".to_owned(),
-                token: None,
-            }))
-        );
+        let hook = address("http://[::1]:8080/a?b=c");
+        assert_eq!("webhook:http://[::1]:8080/a?b=c".parse(), Ok(Notify::Webhook(hook)));
         for wrong in [
             "",
             "command:",
@@ -288,10 +184,9 @@ mod tests {
 
     #[test]
     fn topic_of_ntfy_is_the_end_of_its_path() {
-        assert_eq!(address("https://ntfy.sh/storage").topic(), ("/", "storage"));
-        assert_eq!(address("http://a/push/storage").topic(), ("/push", "storage"));
+        assert_eq!(topic(&address("https://ntfy.sh/storage")), ("/", "storage"));
+        assert_eq!(topic(&address("http://a/push/storage")), ("/push", "storage"));
         let with_token = address("https://ntfy.sh/storage,token=/etc/tilemark/token");
-        assert_eq!(with_token.topic(), ("/", "storage"));
-        assert_eq!(with_token.token.as_deref(), Some("/etc/tilemark/token"));
+        assert_eq!(topic(&with_token), ("/", "storage"));
     }
 }

@@ -114,7 +114,11 @@ pub struct Invalid {
 }
 
 impl Invalid {
-    pub(crate) fn new(name: &str, text: &str, problems: Vec<Problem>) -> Self {
+    /// Makes the error of at least one mistake.
+    ///
+    /// # Panics
+    /// If there is no mistake.
+    pub fn new(name: &str, text: &str, problems: Vec<Problem>) -> Self {
         assert!(!problems.is_empty(), "an invalid definition has at least one problem");
         Self { name: name.to_owned(), text: text.to_owned(), problems }
     }

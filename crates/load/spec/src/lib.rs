@@ -47,8 +47,8 @@ pub use endpoint::{Answering, ServiceModel, ServiceModelError};
 pub use error::{Invalid, Problem, SpecError};
 pub use ladder::{LadderError, LadderSpec};
 pub use load::{
-    load_array, load_plan, load_study, load_tile, load_workload, read_array, read_plan, read_tile,
-    read_workload,
+    load_array, load_form, load_plan, load_study, load_tile, load_workload, read_array, read_plan,
+    read_tile, read_workload,
 };
 pub use nearest::{did_you_mean, nearest};
 pub use placement::{Placement, PlacementError};

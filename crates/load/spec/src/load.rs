@@ -42,6 +42,12 @@ pub fn load_study(name: &str, text: &str) -> Result<Study, SpecError> {
     load(name, text, check::study_findings)
 }
 
+/// Reads a file of another crate from TOML text, with the limits and messages of definitions. The
+/// caller checks its meaning.
+pub fn load_form<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, SpecError> {
+    load(name, text, |_| Vec::new())
+}
+
 /// Reads a workload from a file.
 pub fn read_workload(path: &Path) -> Result<Workload, SpecError> {
     load_workload(&path.display().to_string(), &read(path, "workload")?)

@@ -36,6 +36,11 @@ fn highest(bucket: u8) -> Nanos {
     Nanos((((1 << PARTS_BITS) + part + 1) << (octave - PARTS_BITS)) - 1)
 }
 
+/// Largest latency of the bucket below that of a latency: what a bucket holds is longer than this.
+pub(crate) fn lower_edge(latency: Nanos) -> Nanos {
+    bucket_of(latency).checked_sub(1).map_or(Nanos::ZERO, highest)
+}
+
 impl Latencies {
     /// Histogram of counts by bucket.
     pub(crate) fn of_counts(counts: &[u32; 256]) -> Self {
@@ -170,6 +175,8 @@ mod tests {
         fn upper_edge_is_at_most_an_eighth_too_long(value in 1024_u64..3_600_000_000_000) {
             let edge = highest(bucket_of(Nanos(value))).0;
             prop_assert!(edge >= value && edge - value <= value / 8);
+            let low = lower_edge(Nanos(value)).0;
+            prop_assert!(low < value && lower_edge(Nanos(edge)).0 == low);
         }
 
         #[test]

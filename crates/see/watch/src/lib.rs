@@ -3,7 +3,7 @@
 //! It folds I/O records into slices of 10 s ([`Fold`]): for each VM, disk, direction and size class
 //! the count, bytes and a histogram of latency, and what the host queued of it. A store keeps the
 //! slices ([`Store`]) in coarser and coarser levels ([`LEVELS`]), and gives any window of time back
-//! ([`Archive`]).
+//! ([`Archive`]). Rules ([`Judge`]) make alarms of slices, and [`Senders`] deliver them.
 //!
 //! It refuses a second writer of a store, a store of a later version, and to average percentiles:
 //! coarser slices are merged histograms.
@@ -11,7 +11,8 @@
 //! Invariants: what a source cannot give is absent, never zero. A killed writer loses at most the
 //! open slice. A store never has more bytes than its limit, and the oldest of the finest level goes
 //! first. Time only comes from the caller, so a clock that steps back loses nothing: slices of the
-//! same time are added.
+//! same time are added. An alarm begins and ends only by whole windows that are surely broken or
+//! kept. No text of a sender has a secret of its address.
 #![forbid(unsafe_code)]
 
 mod archive;
@@ -23,10 +24,14 @@ mod journal;
 mod latencies;
 mod level;
 mod neighbours;
+mod program;
+mod rules;
 mod segment;
+mod send;
 mod slice;
 mod store;
 mod totals;
+mod words;
 
 /// Format of a store and its segments.
 pub(crate) const SCHEMA: &str = "tilemark.watch/1.0";
@@ -37,6 +42,12 @@ pub use fold::Fold;
 pub use latencies::Latencies;
 pub use level::{LEVELS, Level};
 pub use neighbours::{Neighbour, Neighbours, neighbours};
+pub use program::{Program, ProgramError};
+pub use rules::{
+    Alarm, CONFIDENCE, Change, EmptyPattern, End, Ending, IOS_MIN, Judge, Limit, LimitError,
+    Pattern, Percentile, Quantity, Rule, Rules, Seen, SendTo, Severity, Subject, Sufferer,
+};
+pub use send::{Problem, SendError, Senders, Timing, Trouble};
 pub use slice::{Cell, IN_QEMU, Key, Slice};
 pub use store::{LevelState, Options, State, Store};
 pub use totals::Totals;

@@ -130,7 +130,8 @@ impl Vm {
             }
             if let Some(before) = self.before.get(&name) {
                 let end = if is_seen_by_kernel(disk) { IN_QEMU } else { "" };
-                let disk: Arc<str> = format!("{name}{end}").into();
+                // A name of its own: "virtio0" of two VMs is no disk that they share.
+                let disk: Arc<str> = format!("{}:{name}{end}", self.name).into();
                 for (direction, prefix) in WAYS {
                     if let Some(cell) = cell(before, stats, prefix) {
                         let (vm, disk) = (Arc::clone(&self.name), Arc::clone(&disk));

@@ -25,6 +25,11 @@ pub struct WatchArgs {
     /// The oldest slices of 10 s go first, then the oldest of a minute, and so on.
     #[arg(long, value_name = "SIZE", default_value = "2GiB")]
     pub keep: Bytes,
+    /// File of rules that raise alarms (docs/guides/watch.md)
+    ///
+    /// tilemark watch check-rules FILE shows how it is understood.
+    #[arg(long, value_name = "FILE")]
+    pub rules: Option<PathBuf>,
     /// Watch for this long; until Ctrl-C if absent
     #[arg(long, value_name = "TIME")]
     pub duration: Option<Nanos>,
@@ -70,6 +75,8 @@ pub enum WatchAction {
     Neighbours(WatchNeighboursArgs),
     /// Remove the data of a time or of a VM
     Forget(WatchForgetArgs),
+    /// Show the rules of a file as they are understood
+    CheckRules(WatchCheckRulesArgs),
 }
 
 /// Window of time.
@@ -157,6 +164,17 @@ pub struct WatchForgetArgs {
     /// Remove everything of this VM or other sender
     #[arg(long, value_name = "NAME")]
     pub vm: Option<String>,
+}
+
+/// Options of `tilemark watch check-rules`.
+#[derive(Debug, Args)]
+pub struct WatchCheckRulesArgs {
+    /// File of rules
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Format of stdout
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
 }
 
 /// Seconds since 1970 of a date, or a date and a time, in UTC.

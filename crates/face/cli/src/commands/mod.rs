@@ -39,6 +39,7 @@ mod verify;
 mod verify_report;
 mod version;
 mod watch;
+mod watch_rules;
 mod what_if;
 
 use crate::args::{Cli, Command};

@@ -15,6 +15,7 @@ use crate::args::{
     WatchNeighboursArgs, WatchStatusArgs, WindowArgs,
 };
 use crate::commands::record::{failure as not_captured, host, stop_flag};
+use crate::commands::watch_rules::{self, Alarms};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::text::neighbours::NeighbourDocument;
@@ -35,10 +36,12 @@ pub fn run(args: &WatchArgs) -> Result<Exit, Failure> {
         Some(WatchAction::Export(args)) => export(args),
         Some(WatchAction::Neighbours(args)) => neighbours(args),
         Some(WatchAction::Forget(args)) => forget(args),
+        Some(WatchAction::CheckRules(args)) => watch_rules::check(args),
     }
 }
 
 fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
+    let rules = args.rules.as_deref().map(watch_rules::read).transpose()?;
     let stop = stop_flag()?;
     let options = Options { host: host(), bytes_max: args.keep };
     let mut store = Store::open(&args.store.store, options).map_err(|error| failed(&error))?;
@@ -49,6 +52,8 @@ fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
     };
     let targets = args.targets.clone();
     let options = WatcherOptions { targets, buffer: args.buffer, by };
+    let start = |rules| Alarms::start(rules, &args.store.store);
+    let mut alarms = rules.as_ref().map(start).transpose()?;
     let mut watcher = Watcher::start(options).map_err(|error| not_captured(&error))?;
     let disks: Vec<&str> = watcher.disks().collect();
     crate::say!("watching {}; {}; Ctrl-C ends it", disks.join(", "), args.store.store.display());
@@ -69,13 +74,16 @@ fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
     while !is_over() {
         if let Some(slice) = watcher.turn().map_err(|error| not_captured(&error))? {
             totals.lock().unwrap_or_else(PoisonError::into_inner).add(&slice);
+            alarms.iter_mut().for_each(|alarms| alarms.judge(&slice));
             keeper.keep(&mut store, slice);
         }
     }
     let last = watcher.finish().map_err(|error| not_captured(&error))?;
+    alarms.iter_mut().for_each(|alarms| alarms.judge(&last));
     keeper.keep(&mut store, last);
-    store.close().map_err(|error| failed(&error))?;
-    Ok(Exit::Success)
+    let closed = store.close().map_err(|error| failed(&error));
+    alarms.into_iter().for_each(Alarms::finish);
+    closed.map(|()| Exit::Success)
 }
 
 /// Tells when slices cannot be stored or events are lost, once at the begin and once at the end.

@@ -59,6 +59,7 @@ mod tiers_memory;
 mod tiers_moving;
 mod tiers_ublk;
 mod vm_operations;
+mod watching;
 mod watts;
 mod what_if;
 mod whole_run;

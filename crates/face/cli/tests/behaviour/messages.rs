@@ -11,7 +11,7 @@ use crate::rig::{MICRO, Place, Running, err};
 
 /// Server that answers every POST with a status; returns its address, and path, head and body of
 /// each request.
-fn server(status: &'static str) -> (String, Receiver<(String, Value)>) {
+pub fn server(status: &'static str) -> (String, Receiver<(String, Value)>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("an address");
     let (send, receive) = channel();

@@ -39,7 +39,7 @@ impl Drop for Disk {
 }
 
 /// Runs the command where tracefs is mounted: here, or in a separate mount namespace.
-fn with_tracefs(place: &Place, command: Command) -> Command {
+pub fn with_tracefs(place: &Place, command: Command) -> Command {
     if Path::new(TRACING).join("instances").exists() {
         return command;
     }

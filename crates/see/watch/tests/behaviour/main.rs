@@ -1,7 +1,11 @@
 //! Behaviour of the store, against a plain model and under faults.
 #![allow(clippy::unwrap_used)]
 
+mod alertmanager;
 mod faults;
 mod model;
 mod neighbours;
+mod quiet_days;
+mod rules;
+mod sending;
 mod store;

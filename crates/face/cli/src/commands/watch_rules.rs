@@ -1,0 +1,118 @@
+//! Rules of `watch`: judges slices, tells alarms, and `watch check-rules`.
+
+use std::path::Path;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use units::Nanos;
+use watch::{Archive, Judge, LEVELS, Rules, Senders, Slice, Timing};
+
+use crate::args::{Format, WatchCheckRulesArgs};
+use crate::commands::record::host;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+use crate::text::watch_rules::RulesText;
+
+/// Windows of the longest rule that are judged again at the start.
+const WINDOWS_AGAIN: u64 = 12;
+/// Time that is judged again, at most and in one piece, in seconds. The piece bounds the memory.
+const AGAIN_MAX_S: u64 = 86_400;
+const PIECE_S: u64 = 3_600;
+/// Longest wait for messages at the end: shorter than the 10 s of an answer, so that a service
+/// manager need not kill the watcher.
+const END: Duration = Duration::from_secs(5);
+
+/// Most slices that wait to be judged: ten minutes.
+const SLICES_MAX: usize = 60;
+
+/// Judging of slices, and the senders of its alarms, in a thread of their own: at the end of a
+/// window many VMs are judged at once, and meanwhile the kernel's buffers have to be read.
+#[derive(Debug)]
+pub struct Alarms {
+    slices: SyncSender<Slice>,
+    thread: JoinHandle<()>,
+    is_behind: bool,
+}
+
+/// Reads the rules of a file.
+pub fn read(path: &Path) -> Result<Rules, Failure> {
+    Rules::read(path).map_err(|error| Failure::from_definition(&error))
+}
+
+impl Alarms {
+    /// Starts the senders. Alarms that were active when watching ended are active again, and are
+    /// not told a second time.
+    pub fn start(rules: &Rules, store: &Path) -> Result<Self, Failure> {
+        let started = Senders::start(&rules.send, &host(), Timing::default());
+        let senders = started
+            .map_err(|error| Failure::new(Exit::Failure, format!("sending alarms: {error}")))?;
+        let mut judge = Judge::new(rules);
+        let longest_s = rules.longest_window().0 / Nanos::SECOND.0;
+        if let Err(error) = restore(&mut judge, store, longest_s * WINDOWS_AGAIN) {
+            crate::say!("alarms from before are not known: {error}");
+        }
+        for alarm in judge.active() {
+            crate::say!("alarm from before: {}", alarm.summary());
+        }
+        senders.tell(&[], judge.active());
+        let (slices, waiting) = sync_channel(SLICES_MAX);
+        let thread = std::thread::Builder::new()
+            .name("rules".to_owned())
+            .spawn(move || judge_all(judge, senders, &waiting))
+            .map_err(|error| Failure::new(Exit::Failure, format!("judging rules: {error}")))?;
+        Ok(Self { slices, thread, is_behind: false })
+    }
+
+    /// Has a slice judged.
+    pub fn judge(&mut self, slice: &Slice) {
+        let is_behind = self.slices.try_send(slice.clone()).is_err();
+        if is_behind && !self.is_behind {
+            crate::say!("rules are not judged in time: some slices are left out");
+        }
+        self.is_behind = is_behind;
+    }
+
+    /// Judges and sends what waits.
+    pub fn finish(self) {
+        drop(self.slices);
+        if self.thread.join().is_err() {
+            crate::say!("the thread that judges rules had ended");
+        }
+    }
+}
+
+/// Judges slices as they come, tells what changed, and sends it.
+fn judge_all(mut judge: Judge, senders: Senders, slices: &Receiver<Slice>) {
+    for slice in slices {
+        let changes = judge.judge(&slice);
+        changes.iter().for_each(|change| crate::say!("{}", change.line()));
+        senders.tell(&changes, judge.active());
+        senders.troubles().for_each(|trouble| crate::say!("{trouble}"));
+    }
+    senders.finish(END).iter().for_each(|trouble| crate::say!("{trouble}"));
+}
+
+fn restore(judge: &mut Judge, store: &Path, span_s: u64) -> Result<(), watch::WatchError> {
+    let archive = Archive::open(store)?;
+    let Some((_, end_s)) = archive.bounds()? else { return Ok(()) };
+    let mut from_s = end_s.saturating_sub(span_s.min(AGAIN_MAX_S));
+    while from_s < end_s {
+        let to_s = end_s.min(from_s + PIECE_S);
+        let window = archive.window((from_s, to_s), PIECE_S / LEVELS[0].width_s)?;
+        judge.restore(&window.slices);
+        from_s = to_s;
+    }
+    Ok(())
+}
+
+/// Shows rules as they are understood.
+pub fn check(args: &WatchCheckRulesArgs) -> Result<Exit, Failure> {
+    let rules = RulesText::new(&read(&args.file)?);
+    match args.format {
+        Format::Text => output::print(&rules.text())?,
+        Format::Json => output::print_json(&rules)?,
+    }
+    Ok(Exit::Success)
+}

@@ -1,0 +1,88 @@
+//! Rules of a watch, as they are understood.
+
+use serde::Serialize;
+use watch::{Rule, Rules};
+
+use super::{Table, count};
+
+/// The document of `watch check-rules --format json`.
+#[derive(Debug, Serialize)]
+pub struct RulesText {
+    schema: &'static str,
+    /// Receivers of alarms, without their secrets.
+    send: Vec<String>,
+    rules: Vec<Row>,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    name: String,
+    vm: String,
+    disk: String,
+    limit: String,
+    window_ns: u64,
+    severity: &'static str,
+    /// Fewest I/Os of a window that can begin an alarm.
+    begins_from: u64,
+    /// Fewest I/Os of a window that can end it.
+    ends_from: u64,
+}
+
+impl RulesText {
+    /// Rules and receivers of a file.
+    pub fn new(rules: &Rules) -> Self {
+        let send = &rules.send;
+        let alertmanagers = send.alertmanagers.iter().map(|own| format!("Alertmanager at {own}"));
+        let webhooks = send.webhooks.iter().map(|own| format!("the web hook at {own}"));
+        let program = send.command.iter().map(|own| format!("the program {}", own.path.display()));
+        let row = |rule: &Rule| {
+            let (begins_from, ends_from) = rule.limit.ios_needed();
+            Row {
+                name: rule.name.to_string(),
+                vm: rule.vm.to_string(),
+                disk: rule.disk.to_string(),
+                limit: rule.limit.to_string(),
+                window_ns: rule.window.0,
+                severity: rule.severity.name(),
+                begins_from,
+                ends_from,
+            }
+        };
+        Self {
+            schema: "tilemark.watch-rules/1.0",
+            send: alertmanagers.chain(webhooks).chain(program).collect(),
+            rules: rules.rules.iter().map(row).collect(),
+        }
+    }
+
+    /// Text for people.
+    pub fn text(&self) -> String {
+        let to = match &self.send[..] {
+            [] => "alarms are lines on standard error and go nowhere else".to_owned(),
+            all => format!("alarms go to {}", all.join(", ")),
+        };
+        let rules = count(self.rules.len() as u64, "rule");
+        let mut lines = vec![format!("{rules}; {to}"), String::new()];
+        let heads = ["rule", "VMs", "disks", "limit", ">window", "severity", ">begins", ">ends"];
+        let mut table = Table::new(&heads);
+        for row in &self.rules {
+            let cells = [
+                row.name.as_str(),
+                &row.vm,
+                &row.disk,
+                &row.limit,
+                &units::Nanos(row.window_ns).to_string(),
+                row.severity,
+                &row.begins_from.to_string(),
+                &row.ends_from.to_string(),
+            ];
+            table.row(cells.map(str::to_owned).to_vec());
+        }
+        lines.extend(table.lines());
+        lines.push(String::new());
+        lines
+            .push("begins, ends: fewest I/Os of a VM in a window that can begin or end".to_owned());
+        lines.push("its alarm".to_owned());
+        lines.join("\n") + "\n"
+    }
+}

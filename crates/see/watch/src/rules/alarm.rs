@@ -1,0 +1,120 @@
+use std::sync::Arc;
+
+use units::Nanos;
+
+use super::{Limit, Severity};
+
+/// Alarm that is active or has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Alarm {
+    /// Name of the rule.
+    pub rule: Arc<str>,
+    /// Severity of the rule.
+    pub severity: Severity,
+    /// Limit that is broken.
+    pub limit: Limit,
+    /// Length of a window.
+    pub window: Nanos,
+    /// VM or disk that suffers.
+    pub subject: Subject,
+    /// Begin of the first window that broke the limit, in seconds since 1970.
+    pub began_s: u64,
+    /// VMs that were above the limit in the last window that broke it, the slowest first. An alarm
+    /// of a VM has exactly one. Of a disk's, at least one was surely above it.
+    pub sufferers: Vec<Sufferer>,
+    /// VMs with enough I/O on the disk in that window.
+    pub judged: usize,
+    /// VMs with too few I/Os on the disk to be judged in that window.
+    pub too_few: usize,
+}
+
+/// VM or disk that suffers.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Subject {
+    /// One VM on a disk.
+    Vm {
+        /// Name of the VM.
+        vm: Arc<str>,
+        /// Name of the disk.
+        disk: Arc<str>,
+    },
+    /// Disk on which several VMs suffer at once.
+    Disk {
+        /// Name of the disk.
+        disk: Arc<str>,
+    },
+}
+
+impl Subject {
+    /// Name of the disk.
+    pub const fn disk(&self) -> &Arc<str> {
+        match self {
+            Self::Vm { disk, .. } | Self::Disk { disk } => disk,
+        }
+    }
+}
+
+/// VM that broke a limit in a window.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sufferer {
+    /// Name of the VM.
+    pub vm: Arc<str>,
+    /// Measured values.
+    pub seen: Seen,
+}
+
+/// Values of a VM in a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen {
+    /// Begin of the window, in seconds since 1970.
+    pub from_s: u64,
+    /// I/Os of the limit's direction, those that failed, too.
+    pub ios: u64,
+    /// I/Os that failed.
+    pub errors: u64,
+    /// Lower end of the percentile's interval, as the lower edge of its bucket; 0 for a limit of
+    /// errors.
+    pub low: Nanos,
+    /// Upper end; `None` if the I/Os do not bound it, or for a limit of errors.
+    pub high: Option<Nanos>,
+}
+
+/// Begin or end of an alarm.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Alarm.
+    pub alarm: Alarm,
+    /// End; `None` if it begins.
+    pub end: Option<End>,
+}
+
+/// End of an alarm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct End {
+    /// Time, in seconds since 1970: the end of the window that showed it.
+    pub at_s: u64,
+    /// Reason.
+    pub how: Ending,
+}
+
+/// Reason why an alarm ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// The limit was kept for a whole window.
+    Kept,
+    /// No I/O of the limit's direction ended in a whole window.
+    Gone,
+    /// Several VMs on the disk suffer, and an alarm of the disk began instead.
+    Joined,
+}
+
+impl Ending {
+    /// Name in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Gone => "gone",
+            Self::Joined => "joined",
+        }
+    }
+}

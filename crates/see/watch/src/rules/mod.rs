@@ -1,0 +1,17 @@
+//! Rules, and the alarms that they raise. No I/O and no clock: slices come in, changes come out.
+
+mod alarm;
+mod file;
+mod judge;
+mod limit;
+mod pattern;
+mod verdict;
+mod words;
+
+pub use alarm::{Alarm, Change, End, Ending, Seen, Subject, Sufferer};
+pub use file::{Rule, Rules, SendTo, Severity};
+pub use judge::Judge;
+pub use limit::{Limit, LimitError, Percentile, Quantity};
+pub use pattern::{EmptyPattern, Pattern};
+pub use verdict::{CONFIDENCE, IOS_MIN};
+pub(crate) use words::stamp;

@@ -1,0 +1,139 @@
+//! Receivers that get each message once: web hooks and programs.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::time::{Duration, Instant};
+
+use http_client::Address;
+
+use super::receiver::{Reports, Timing};
+use super::trouble::{Problem, SendError};
+use crate::program::Program;
+
+/// Most messages that wait for a receiver. Our choice: more alarms at once than anybody reads.
+const WAITING_MAX: usize = 256;
+/// Attempts at a message: with the usual pauses they take half a minute, besides the waiting for
+/// answers.
+const ATTEMPTS: u32 = 6;
+/// Pause between two looks whether watching has ended.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How a receiver gets a message.
+#[derive(Debug, Clone)]
+pub(crate) enum Way {
+    Webhook(Address),
+    Command(Program),
+}
+
+/// Queue of a receiver.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    waiting: SyncSender<Vec<u8>>,
+    state: Arc<QueueState>,
+    reports: Reports,
+}
+
+#[derive(Debug, Default)]
+struct QueueState {
+    lost: AtomicU64,
+    /// Messages that wait, and the one that is being delivered.
+    open: AtomicU64,
+    is_ending: AtomicBool,
+    has_ended: AtomicBool,
+}
+
+impl Queue {
+    /// Starts the thread of a receiver.
+    pub fn start(way: Way, timing: Timing, reports: Reports) -> std::io::Result<Self> {
+        let (waiting, messages) = sync_channel(WAITING_MAX);
+        let state = Arc::new(QueueState::default());
+        let worker = Worker { way, timing, reports: reports.clone(), state: Arc::clone(&state) };
+        std::thread::Builder::new()
+            .name("alarms".to_owned())
+            .spawn(move || worker.run(&messages))?;
+        Ok(Self { waiting, state, reports })
+    }
+
+    /// Adds a message, or counts it as lost if too many wait.
+    pub fn add(&self, message: Vec<u8>) {
+        self.state.open.fetch_add(1, Ordering::SeqCst);
+        if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) =
+            self.waiting.try_send(message)
+        {
+            self.state.open.fetch_sub(1, Ordering::SeqCst);
+            let lost = self.state.lost.fetch_add(1, Ordering::SeqCst) + 1;
+            self.reports.tell(Problem::Full { lost });
+        }
+    }
+
+    /// Delivers what waits, each with one attempt, until a time; then gives up.
+    pub fn finish(self, until: Instant) {
+        self.state.is_ending.store(true, Ordering::SeqCst);
+        drop(self.waiting);
+        while !self.state.has_ended.load(Ordering::SeqCst) && Instant::now() < until {
+            std::thread::sleep(LOOK);
+        }
+        let open = self.state.open.load(Ordering::SeqCst);
+        if open > 0 {
+            self.reports.tell(Problem::Unsent(open));
+        }
+    }
+}
+
+struct Worker {
+    way: Way,
+    timing: Timing,
+    reports: Reports,
+    state: Arc<QueueState>,
+}
+
+impl Worker {
+    fn run(&self, messages: &Receiver<Vec<u8>>) {
+        while let Ok(message) = messages.recv() {
+            self.deliver(&message);
+            self.state.open.fetch_sub(1, Ordering::SeqCst);
+        }
+        self.state.has_ended.store(true, Ordering::SeqCst);
+    }
+
+    fn deliver(&self, message: &[u8]) {
+        let mut pause = self.timing.pause;
+        for attempt in 1..=ATTEMPTS {
+            let Err(error) = self.send(message) else {
+                if attempt > 1 {
+                    self.reports.tell(Problem::Works);
+                }
+                return;
+            };
+            if attempt == ATTEMPTS || !error.is_passing() || self.is_ending() {
+                let lost = self.state.lost.fetch_add(1, Ordering::SeqCst) + 1;
+                self.reports.tell(Problem::Lost { error, lost });
+                return;
+            }
+            if attempt == 1 {
+                self.reports.tell(Problem::Failing(error));
+            }
+            let until = Instant::now() + pause;
+            while !self.is_ending() && Instant::now() < until {
+                std::thread::sleep(LOOK.min(pause));
+            }
+            pause *= 2;
+        }
+    }
+
+    fn is_ending(&self) -> bool {
+        self.state.is_ending.load(Ordering::SeqCst)
+    }
+
+    fn send(&self, message: &[u8]) -> Result<(), SendError> {
+        match &self.way {
+            Way::Webhook(address) => {
+                address.post(address.path(), message, self.timing.patience).map_err(Into::into)
+            }
+            Way::Command(program) => {
+                program.tell(message, self.timing.patience).map_err(Into::into)
+            }
+        }
+    }
+}
