@@ -31,7 +31,7 @@ use spec::plan::seed;
 use units::{Bytes, Nanos};
 
 pub use analyze::{AnalyzeArgs, AnalyzeFormat, DirectionName, ViewName};
-pub use app::{AppAction, AppArgs, AppServeKind, AppServeWebArgs};
+pub use app::{AppAction, AppArgs, AppServeKind, AppServeWebArgs, NfsClientArgs};
 pub use config::{ConfigAction, ConfigArgs};
 pub use estate::{EstateAction, EstateArgs, EstateImportArgs};
 #[cfg(feature = "hosts")]
@@ -108,6 +108,9 @@ pub enum Command {
     Agent(AgentArgs),
     /// Serve a real application of a tile, as a run does
     App(AppArgs),
+    /// Show an NFS export as a directory for a run on it, which starts this by itself
+    #[command(hide = true)]
+    NfsClient(NfsClientArgs),
     /// Play a trace back on storage, or on a modelled array
     Replay(ReplayArgs),
     /// Estimate how many tiles a run's storage would hold with one thing changed

@@ -7,6 +7,7 @@ mod commands;
 mod deadline;
 mod door;
 mod exit;
+mod exports;
 mod failure;
 mod gathering;
 mod hints;
@@ -24,6 +25,7 @@ mod signals;
 mod stored_runs;
 mod target;
 mod text;
+mod this_program;
 mod time_left;
 mod user_arrays;
 

@@ -22,7 +22,7 @@ use units::{Bytes, Nanos};
 use crate::args::{LoadArgs, ReplayArgs, RunArgs, SimulateArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{stored_runs, target};
+use crate::{exports, stored_runs, target};
 
 /// File that `estate import` writes beside the tile: its virtual machines.
 pub const SHEET: &str = "estate.json";
@@ -36,21 +36,23 @@ pub fn resolved(args: &RunArgs) -> Result<ResolvedPlan, Failure> {
         [line, environment] => Source::layered(flags(line), flags(environment)),
         _ => Source::new(flags(args)),
     };
-    match plan_file(&args.target) {
+    match plan_file(args.named()) {
         Some(path) => {
             let datastore = source.read(&path)?.datastore.unwrap_or_default();
             if datastore.starts_with(ARRAY_PREFIX) {
                 return Err(not_real(&path, &datastore));
             }
         }
-        None if args.target.starts_with(ARRAY_PREFIX) => {
-            return Err(not_real(Path::new(&args.target), &args.target));
+        None if args.named().starts_with(ARRAY_PREFIX) => {
+            return Err(not_real(Path::new(args.named()), args.named()));
         }
-        None => source.layers[0].plan.datastore = Some(from_anywhere(&args.target)),
+        None if args.target.is_none() => {}
+        None => source.layers[0].plan.datastore = Some(from_anywhere(args.named())),
     }
     if !args.given.is_empty() {
         source.layers.push(Layer { origin: Origin::Config, plan: flags(args) });
     }
+    exports::name_datastore(&mut source.layers)?;
     let mut plan = source.resolve(resolve)?;
     plan.labels = labels(&args.load);
     name_expected_runs(&mut plan, args.stored.out.as_deref())?;

@@ -91,6 +91,7 @@ impl Bench {
             keep: false,
             reuse: None,
             through: None,
+            export: None,
             passwords: tilemark_bench::rig::Passwords::new(),
             power_policies: false,
             tool: ToolFacts { version: "test".to_owned(), commit: None },

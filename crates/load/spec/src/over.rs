@@ -1,6 +1,7 @@
-//! Storage protocols below a run's disks: the words of `--over`.
+//! Storage protocols below a run's disks: the words of `--over`, and names of existing exports.
 
 use std::fmt;
+use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,5 +37,114 @@ impl OverProtocol {
 impl fmt::Display for OverProtocol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word())
+    }
+}
+
+/// Value of `--over`: a protocol that a run sets up, or an export that exists.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String", extend("pattern" = "^(nbd|iscsi|nfs3|nfs:.+:/.*)$"))]
+pub enum Over {
+    /// A protocol whose server a run starts.
+    Protocol(OverProtocol),
+    /// An export of another server, `nfs:SERVER:/EXPORT`, which is the datastore.
+    Export(String),
+}
+
+/// Why a text is no value of `--over`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OverWordError {
+    /// Neither a protocol nor an export.
+    #[error(
+        "\"{text}\" is neither a protocol (nbd, iscsi or nfs3) nor an export (nfs:SERVER:/EXPORT)"
+    )]
+    Unknown {
+        /// The text as given.
+        text: String,
+    },
+    /// A unit of an existing iSCSI target.
+    #[error(
+        "\"{text}\" names an existing iSCSI unit, which is not logged in to here: log in with \
+         iscsiadm, and name its device as block:/dev/disk/by-id/NAME"
+    )]
+    Iscsi {
+        /// The text as given.
+        text: String,
+    },
+}
+
+impl Over {
+    /// Protocol that a run sets up, if it is one.
+    pub const fn protocol(&self) -> Option<OverProtocol> {
+        match self {
+            Self::Protocol(protocol) => Some(*protocol),
+            Self::Export(_) => None,
+        }
+    }
+
+    /// Name of an export, if it is one.
+    pub fn export(&self) -> Option<&str> {
+        match self {
+            Self::Protocol(_) => None,
+            Self::Export(name) => Some(name),
+        }
+    }
+}
+
+impl FromStr for Over {
+    type Err = OverWordError;
+
+    fn from_str(text: &str) -> Result<Self, OverWordError> {
+        if let Some(protocol) = OverProtocol::ALL.into_iter().find(|own| own.word() == text) {
+            return Ok(Self::Protocol(protocol));
+        }
+        let text = text.to_owned();
+        match text.split_once(':') {
+            Some(("nfs", _)) => Ok(Self::Export(text)),
+            Some(("iscsi", _)) => Err(OverWordError::Iscsi { text }),
+            _ => Err(OverWordError::Unknown { text }),
+        }
+    }
+}
+
+impl TryFrom<String> for Over {
+    type Error = OverWordError;
+
+    fn try_from(text: String) -> Result<Self, OverWordError> {
+        text.parse()
+    }
+}
+
+impl From<Over> for String {
+    fn from(over: Over) -> Self {
+        over.to_string()
+    }
+}
+
+impl fmt::Display for Over {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Protocol(protocol) => protocol.fmt(f),
+            Self::Export(name) => f.write_str(name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn protocols_exports_and_what_is_neither_are_told_apart() {
+        let read = |text: &str| text.parse::<Over>();
+        assert_eq!(read("nbd").map(|own| own.protocol()), Ok(Some(OverProtocol::Nbd)));
+        let export = read("nfs:filer:/vol/a").expect("an export");
+        assert_eq!((export.export(), export.protocol()), (Some("nfs:filer:/vol/a"), None));
+        assert_eq!(export.to_string(), "nfs:filer:/vol/a");
+        let iscsi = read("iscsi://filer/iqn.2026-11.x/1").expect_err("not supported");
+        assert!(iscsi.to_string().contains("iscsiadm"), "{iscsi}");
+        for wrong in ["", "nfs", "nfs4", "smb:filer:/x"] {
+            assert!(matches!(read(wrong), Err(OverWordError::Unknown { .. })), "{wrong}");
+        }
     }
 }

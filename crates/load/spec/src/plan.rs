@@ -19,7 +19,7 @@ use crate::events::{PlannedEvent, Restart};
 use crate::expect::Expectation;
 use crate::meter::Meter;
 use crate::named::NamedMachine;
-use crate::over::OverProtocol;
+use crate::over::Over;
 use crate::workload::CpuMode;
 
 /// Runs of a step; more than a hundred add no information.
@@ -292,15 +292,17 @@ pub struct EngineOptions {
     #[arg(long, value_name = "HOW", value_enum, hide_possible_values = true, display_order = 13)]
     #[arg(hide_short_help = true, help_heading = "How load is made")]
     pub cpu: Option<CpuMode>,
-    /// Reach the disks by a storage protocol: nbd, iscsi or nfs3
+    /// Reach the disks by a storage protocol: nbd, iscsi or nfs3, or an export: nfs:SERVER:/EXPORT
     ///
     /// A server of the protocol is started for files of the datastore, a directory, and an
     /// initiator for it; both end with each step. They run on this computer, in user space, and the
-    /// result names the programs and the hops. iscsi and nfs3 are for root only. Example: --over iscsi
-    #[arg(long, value_name = "PROTOCOL", value_enum, hide_possible_values = true)]
+    /// result names the programs and the hops. iscsi and nfs3 are for root only. An export of
+    /// another server is itself the datastore, and is left as it was. Examples: --over iscsi,
+    /// --over nfs:filer:/vol/test
+    #[arg(long, value_name = "PROTOCOL|EXPORT")]
     #[arg(display_order = 14, hide_short_help = true, help_heading = "How load is made")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub over: Option<OverProtocol>,
+    pub over: Option<Over>,
     /// Write at most SIZE as files
     ///
     /// If absent, 80 % of the free space less 5 GiB, which is also the most that is allowed.

@@ -95,6 +95,12 @@ impl TargetError {
             Self::NoPath { .. } => {
                 format!("write {}", listed("or", |word| format!("{word}:PATH")))
             }
+            Self::UnknownKind { kind, .. } if kind == "nfs" => {
+                "only run, plan, check, prepare, verify and cleanup reach an export themselves, as \
+                 nfs:SERVER:/EXPORT; for this, mount it first, then write dir:PATH of a directory \
+                 on it"
+                    .to_owned()
+            }
             Self::UnknownKind { kind, .. } if NETWORKED.contains(&kind.as_str()) => {
                 "mount it first, then write dir:PATH of a directory on it".to_owned()
             }
@@ -197,7 +203,8 @@ mod tests {
     #[test]
     fn storage_over_a_network_is_mounted_first() {
         let hint = |text: &str| Target::parse_with(text, |_| false).expect_err(text).hint();
-        assert!(hint("nfs:server:/export").starts_with("mount it first"));
+        assert!(hint("nfs:server:/export").contains("mount it first"));
+        assert!(hint("nfs4:server:/export").starts_with("mount it first"));
         assert!(hint("iscsi:iqn.2026-11.example:disk").contains("block:PATH"));
         assert!(hint("blok:/dev/sdb").starts_with("write dir:PATH"));
     }

@@ -1,6 +1,7 @@
 use std::fmt;
 use std::io;
 
+use nfs::NfsError;
 use process_home::HomeError;
 
 /// Part of a session's life in which an error happened.
@@ -96,6 +97,9 @@ pub enum OverError {
     /// Error of the private directory.
     #[error(transparent)]
     Home(#[from] HomeError),
+    /// An existing export cannot be used.
+    #[error(transparent)]
+    Nfs(#[from] NfsError),
     /// Error of the system.
     #[error("cannot {attempt} {object}: {source}")]
     Io {
@@ -163,6 +167,7 @@ impl OverError {
             Self::Missing { package, .. } | Self::Incapable { package, .. } => {
                 Some(format!("install it: apt-get install --no-install-recommends {package}"))
             }
+            Self::Nfs(error) => error.hint().map(str::to_owned),
             Self::Path { .. } => Some("use a directory with a plainer path".to_owned()),
             Self::Ended { said, .. } if said.contains("Address already in use") => {
                 Some("another program took the port in this moment; run it again".to_owned())

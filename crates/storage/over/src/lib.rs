@@ -3,7 +3,8 @@
 //! What it does: [`check`] finds a protocol's programs and asks their versions. [`Session::set_up`]
 //! starts a server of the protocol for files of a datastore, and an initiator through which the
 //! same files are reached again: an address for the engine's own NBD client, or files of a FUSE
-//! mount. [`Session::end`] stops both in reverse order. [`sweep`] removes what a killed run left.
+//! mount. [`Session::end`] stops both in reverse order. [`MountedExport`] shows an export that
+//! another server has already as a directory. [`sweep`] removes what a killed run left.
 //!
 //! What it refuses: files whose path the programs cannot be told; a protocol whose programs are
 //! missing, too old or not allowed, before anything is made.
@@ -15,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod export;
 mod fuse;
 mod iscsi;
 mod kinds;
@@ -28,6 +30,7 @@ mod session;
 mod set_up;
 
 pub use error::{OverError, Phase};
+pub use export::{ExportFacts, MountedExport};
 pub use kinds::{PROTOCOLS, find};
 pub use program::Program;
 pub use protocol::{Checked, Protocol, ProtocolFacts, check};

@@ -9,8 +9,11 @@ use crate::process::Process;
 use crate::protocol::{Checked, Protocol};
 use crate::set_up::{Reached, ServedFile, SetUp};
 
+/// Directory at which an existing export is mounted.
+pub(crate) const MOUNT_POINT: &str = "export";
+
 /// Private directories of sessions.
-static KIND: HomeKind = HomeKind {
+pub(crate) static KIND: HomeKind = HomeKind {
     prefix: "tilemark-over-",
     variable: "TILEMARK_OVER",
     is_own: is_own_file,
@@ -24,6 +27,7 @@ fn is_own_file(name: &str) -> bool {
         || name.ends_with(".pid")
         || name.ends_with(".lock")
         || name == "ganesha.conf"
+        || name == MOUNT_POINT
 }
 
 /// Longest silence of a session under load: no I/O is answered although some are open. Our choice:

@@ -28,7 +28,8 @@ pub struct HomeKind {
     pub prefix: &'static str,
     /// Environment variable with the directory's name, in every process of it.
     pub variable: &'static str,
-    /// True for the name of a file that the kind makes; sockets and the marker are always known.
+    /// True for the name of a file or mount point that the kind makes; sockets and the marker are
+    /// always known.
     pub is_own: fn(&str) -> bool,
     /// Others who may use the directory.
     pub guests: Guests,
@@ -205,6 +206,9 @@ fn empty(path: &Path, kind: &HomeKind) -> io::Result<()> {
             fs::remove_file(entry.path()).map_err(text)?;
         } else if found.is_dir() && is_own && kind.guests == Guests::Pass {
             fs::remove_dir_all(entry.path()).map_err(text)?;
+        } else if found.is_dir() && is_own {
+            // A mount point: what is still mounted there, or in it, is not removed.
+            fs::remove_dir(entry.path()).map_err(text)?;
         } else if name != MARKER {
             foreign.push(name.to_string_lossy().into_owned());
         }
@@ -277,6 +281,23 @@ mod tests {
         assert!(foreign.try_wait().expect("looked at").is_none(), "another's goes on");
         drop(other);
         assert!(!foreign.wait().expect("ended").success());
+    }
+
+    #[test]
+    fn a_mount_point_is_removed_and_never_what_is_in_it() {
+        static KNOWN: HomeKind =
+            HomeKind { prefix: "tilemark-mounts-test-", is_own: |name| name == "point", ..KIND };
+        for is_empty in [true, false] {
+            let home = Home::make(&KNOWN, "run-1").expect("made");
+            let (path, inside) = (home.path().to_owned(), home.path().join("point/inside"));
+            fs::create_dir_all(if is_empty { path.join("point") } else { inside.clone() })
+                .expect("made");
+            drop(home);
+            assert_eq!((path.exists(), inside.exists()), (!is_empty, !is_empty));
+            if !is_empty {
+                fs::remove_dir_all(&path).expect("removed");
+            }
+        }
     }
 
     #[test]

@@ -45,3 +45,17 @@ pub struct AppServeWebArgs {
     #[arg(long, value_name = "N", default_value_t = 1024)]
     pub connections: u16,
 }
+
+/// Options of `tilemark nfs-client`.
+#[derive(Debug, Args)]
+pub struct NfsClientArgs {
+    /// File that is made as soon as the export is there
+    #[arg(long, value_name = "FILE")]
+    pub ready: PathBuf,
+    /// Export of an NFS 3 server
+    #[arg(value_name = "nfs:SERVER:/EXPORT")]
+    pub export: nfs::Export,
+    /// Empty directory that shows it
+    #[arg(value_name = "DIR")]
+    pub point: PathBuf,
+}

@@ -1,5 +1,6 @@
 use clap::Args;
 use spec::Answering;
+use spec::over::Over;
 use spec::plan::EngineOptions;
 
 use super::kinds;
@@ -24,10 +25,10 @@ pub struct RunArgs {
     ///
     /// A bare path is a directory, unless it is a block device. A directory must exist, and all
     /// writes go into one new sub-directory of it. A file is created; an existing one needs
-    /// --overwrite-file. A block device needs --destroy-data. Example: tilemark run --quick
-    /// dir:/mnt/ssd
-    #[arg(value_name = "PLAN|DATASTORE")]
-    pub target: String,
+    /// --overwrite-file. A block device needs --destroy-data. nfs:SERVER:/EXPORT is a directory of
+    /// an NFS server, reached for this command only. Example: tilemark run --quick dir:/mnt/ssd
+    #[arg(value_name = "PLAN|DATASTORE", required_unless_present = "over")]
+    pub target: Option<String>,
 
     /// Five minutes: short steps, one repeat
     ///
@@ -166,4 +167,12 @@ fn tier(text: &str) -> Result<bench::rig::TierSpec, bench::rig::TierSpecError> {
 /// Parses a virtual machine.
 fn machine(text: &str) -> Result<spec::named::NamedMachine, spec::named::NamedMachineError> {
     text.parse()
+}
+
+impl RunArgs {
+    /// Plan file or datastore, or the export of `--over`, as it was given.
+    pub fn named(&self) -> &str {
+        let over = self.engine.over.as_ref().and_then(Over::export);
+        self.target.as_deref().or(over).unwrap_or_default()
+    }
 }

@@ -1,18 +1,10 @@
 //! `app`: serves a real application of a tile.
 
-use std::path::PathBuf;
-
 use web_site::SiteOptions;
 
 use crate::args::{AppAction, AppArgs, AppServeKind, AppServeWebArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
-
-/// Executable file of this program, which a run starts as the process of a web site.
-pub fn program() -> PathBuf {
-    // Where /proc is missing, the search path may find it.
-    std::env::current_exe().unwrap_or_else(|_| PathBuf::from("tilemark"))
-}
 
 /// Serves until the application's database ends.
 pub fn app(args: &AppArgs) -> Result<Exit, Failure> {

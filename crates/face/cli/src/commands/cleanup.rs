@@ -1,14 +1,13 @@
 //! Removes what runs left in a datastore, and nothing else.
 
-use datastore::{Cleaned, CleanupOptions, Owned, OwnerState, Target, cleanup, find_owned};
+use datastore::{Cleaned, CleanupOptions, Owned, OwnerState, cleanup, find_owned};
 use vm::named::Limits;
 use vm::named::ledger::{self, Found};
 
 use crate::args::CleanupArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
-use crate::target;
+use crate::{exports, output, target};
 
 /// Outcome of a cleanup.
 pub struct Swept {
@@ -31,8 +30,8 @@ pub fn run(args: &CleanupArgs) -> Result<Exit, Failure> {
 
 /// Removes what runs left in a target on this host, or with `dry_run` lists it.
 pub fn sweep(target: &str, dry_run: bool, destroy_data: Option<&str>) -> Result<Swept, Failure> {
-    let target: Target = target::parse(target)?;
     if dry_run {
+        let (target, _export) = exports::target(target)?;
         let found = find_owned(&target).map_err(target::failure)?;
         let text = listing(&found);
         for found in vm::home::sweep(false) {
@@ -49,6 +48,8 @@ pub fn sweep(target: &str, dry_run: bool, destroy_data: Option<&str>) -> Result<
         }
         return Ok(Swept { text, not_removed: Vec::new(), exit: Exit::Success });
     }
+    // A wrong text is refused before anything is ended.
+    exports::check(target)?;
     let destroy_data = destroy_data.map(str::to_owned);
     let options = CleanupOptions { run_id: None, destroy_data };
     // These VMs and servers still write to the files that are removed next.
@@ -69,6 +70,7 @@ pub fn sweep(target: &str, dry_run: bool, destroy_data: Option<&str>) -> Result<
         crate::say!("took back {}", left(&found));
         stay.extend(found.stays);
     }
+    let (target, _export) = exports::target(target)?;
     let cleaned = cleanup(&target, &options).map_err(target::failure)?;
     match bystanders::throttle::remove_stale() {
         0 => {}

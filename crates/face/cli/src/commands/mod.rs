@@ -16,6 +16,7 @@ pub mod hosts;
 mod import;
 mod lab;
 mod meter;
+mod nfs_client;
 mod outline;
 mod prepare;
 mod preview;
@@ -58,6 +59,7 @@ pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::Hosts(args) => hosts::hosts(args),
         Command::Agent(args) => agent::agent(args),
         Command::App(args) => app::app(args),
+        Command::NfsClient(args) => nfs_client::run(args),
         Command::Replay(args) => replay::run(args, cli.color),
         Command::WhatIf(args) => what_if::run(args),
         Command::Calibrate(args) => calibrate::run(args),

@@ -13,7 +13,7 @@ use crate::commands::run;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::text::{count, prefill_line};
-use crate::{gathering, live, open_files, output, plan_source, signals};
+use crate::{exports, gathering, live, open_files, output, plan_source, signals};
 
 /// Fills the disks and prints the command that uses them.
 pub fn prepare(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
@@ -26,14 +26,15 @@ pub fn prepare(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
         let message = "prepare keeps what it makes, and --remove asks to remove it";
         return Err(Failure::new(Exit::Usage, message));
     }
-    let options = run::options(args)?;
+    let (there, export) = exports::mounted(plan.clone())?;
+    let options = RunOptions { export, ..run::options(args)? };
     open_files::check(&plan, open_files::raise())?;
     let control = Arc::new(Control::default());
     let signals = signals::watch(Arc::clone(&control))
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
     let prepared = {
         let mut observer = live::observer(args.live, color, args.stored.format, &control, &signals);
-        prepared(args, &plan, &options, (&control, observer.as_mut()))
+        prepared(args, &there, &options, (&control, observer.as_mut()))
     };
     let Some(prepared) = prepared? else {
         crate::say!("interrupted; {}", after_interrupt(args));
@@ -109,7 +110,7 @@ fn command(args: &RunArgs, plan: &ResolvedPlan, prepared: &Prepared) -> Option<S
     prepared.can_be_reused.then(|| {
         format!(
             "tilemark run{profile} {}{tile} --footprint {}{root}{}{} --reuse {}",
-            args.target,
+            args.named(),
             plan.footprint,
             hosts(plan),
             placement(args, plan),
@@ -178,7 +179,7 @@ fn text(args: &RunArgs, plan: &ResolvedPlan, prepared: &Prepared, command: Optio
 }
 
 fn cleanup_target<'a>(args: &'a RunArgs, plan: &'a ResolvedPlan) -> &'a str {
-    if args.target.ends_with(".toml") { &plan.datastore } else { &args.target }
+    if args.named().ends_with(".toml") { &plan.datastore } else { args.named() }
 }
 
 fn document(plan: &ResolvedPlan, prepared: &Prepared, command: Option<&str>) -> Value {

@@ -1,7 +1,7 @@
 //! `plan` and `check`: tell what a run would do and whether it is allowed, without writing.
 
 use bench::plan::ResolvedPlan;
-use bench::run::{Preview, plan_preview};
+use bench::run::{Preview, RunOptions, plan_preview};
 use datastore::Preflight;
 use run_store::run::ServedOver;
 use serde_json::json;
@@ -13,7 +13,7 @@ use crate::commands::run;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::text::Table;
-use crate::{output, plan_source};
+use crate::{exports, output, plan_source};
 
 /// Prints what a run would write, where and for how long.
 pub fn plan(args: &RunArgs) -> Result<Exit, Failure> {
@@ -21,7 +21,7 @@ pub fn plan(args: &RunArgs) -> Result<Exit, Failure> {
     if !plan.settings.hosts.members.is_empty() {
         return super::hosts::plan(args, &plan);
     }
-    let preview = preview(args, &plan)?;
+    let preview = preview(args, plan)?;
     match args.stored.format {
         Format::Text => output::show(&plan_text(args, &preview))?,
         Format::Json => output::print_json(&document(&preview))?,
@@ -35,7 +35,7 @@ pub fn check(args: &RunArgs) -> Result<Exit, Failure> {
     if !plan.settings.hosts.members.is_empty() {
         return super::hosts::check(args, &plan);
     }
-    let preview = preview(args, &plan)?;
+    let preview = preview(args, plan)?;
     match args.stored.format {
         Format::Text => output::show(&check_text(&preview))?,
         Format::Json => output::print_json(&document(&preview))?,
@@ -43,8 +43,10 @@ pub fn check(args: &RunArgs) -> Result<Exit, Failure> {
     Ok(exit(&preview))
 }
 
-fn preview(args: &RunArgs, plan: &ResolvedPlan) -> Result<Preview, Failure> {
-    plan_preview(plan, &run::options(args)?).map_err(Failure::from)
+fn preview(args: &RunArgs, plan: ResolvedPlan) -> Result<Preview, Failure> {
+    let (plan, export) = exports::mounted(plan)?;
+    let options = RunOptions { export, ..run::options(args)? };
+    plan_preview(&plan, &options).map_err(Failure::from)
 }
 
 fn exit(preview: &Preview) -> Exit {
@@ -56,7 +58,7 @@ fn exit(preview: &Preview) -> Exit {
 }
 
 fn plan_text(args: &RunArgs, preview: &Preview) -> String {
-    let mut lines = vec![format!("datastore  {}  {}", args.target, preview.target_summary)];
+    let mut lines = vec![format!("datastore  {}  {}", args.named(), preview.target_summary)];
     lines.extend(preview.over.as_ref().map(over_text));
     lines.extend(outlined(args, &preview.outline));
     lines.extend(refusals(preview));
@@ -82,10 +84,9 @@ fn check_text(preview: &Preview) -> String {
 /// Programs of a storage protocol: `over nbd    server qemu-storage-daemon 10.0.2, ...`.
 fn over_text(over: &ServedOver) -> String {
     let ServedOver { protocol, server, server_version, initiator, initiator_version, .. } = over;
-    format!(
-        "{:<9}  server {server} {server_version}, initiator {initiator} {initiator_version}",
-        format!("over {protocol}")
-    )
+    let server = format!("{server} {server_version}");
+    let (over, server) = (format!("over {protocol}"), server.trim_end());
+    format!("{over:<9}  server {server}, initiator {initiator} {initiator_version}")
 }
 
 /// Table of every rule and every warning.

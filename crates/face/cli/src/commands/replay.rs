@@ -7,10 +7,10 @@ use bench::run::{RunOptions, SimulateOptions};
 use run_store::rundir::SameDevice;
 
 use crate::args::{Choice, Format, ReplayArgs};
-use crate::commands::{app, run, runs};
+use crate::commands::{run, runs};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{live, open_files, output, plan_source, report, signals, text};
+use crate::{live, open_files, output, plan_source, report, signals, text, this_program};
 
 /// Plays a trace, or prints how it would be played.
 pub fn run(args: &ReplayArgs, color: Choice) -> Result<Exit, Failure> {
@@ -63,10 +63,11 @@ fn options(args: &ReplayArgs, base: std::path::PathBuf) -> RunOptions {
         allow_root_fs: args.allow_root_fs,
         keep: args.keep || args.reuse.is_some(),
         through: None,
+        export: None,
         passwords: bench::rig::Passwords::new(),
         power_policies: false,
         tool: run::tool(),
-        program: app::program(),
+        program: this_program::path(),
         reporter: report::reporter(),
     }
 }

@@ -13,12 +13,15 @@ use run_store::run::{Run, Status, ToolFacts, Verdict};
 use run_store::rundir::{self, SameDevice};
 
 use crate::args::{Choice, Format, RunArgs};
-use crate::commands::{app, runs};
+use crate::commands::runs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::message::Message;
 use crate::page::Page;
-use crate::{door, gathering, live, open_files, output, plan_source, report, signals, text};
+use crate::{
+    door, exports, gathering, live, open_files, output, plan_source, report, signals, text,
+    this_program,
+};
 
 /// Runs a plan, or prints how it resolves, and sends the messages of `--notify`.
 pub fn run(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
@@ -27,7 +30,7 @@ pub fn run(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
     if !args.notify.is_empty() && !args.print_config {
         let exit = result.as_ref().map_or_else(|failure| failure.exit, |exit| *exit);
         let reason = || result.as_ref().err().map(Failure::text).unwrap_or_default();
-        let message = message.unwrap_or_else(|| Message::of_target(&args.target, reason()));
+        let message = message.unwrap_or_else(|| Message::of_target(args.named(), reason()));
         message.send(&args.notify, exit);
     }
     result
@@ -39,7 +42,10 @@ fn measure(args: &RunArgs, color: Choice, message: &mut Option<Message>) -> Resu
         output::print(&configuration(&plan, args.stored.format)?)?;
         return Ok(Exit::Success);
     }
-    let options = options(args)?;
+    let mut options = options(args)?;
+    // Unmounted after the run's files there are removed.
+    let (plan, export) = exports::mounted(plan)?;
+    options.export = export;
     open_files::check(&plan, open_files::raise())?;
     let control = Arc::new(Control::default());
     let signals = signals::watch(Arc::clone(&control))
@@ -220,10 +226,11 @@ pub fn options(args: &RunArgs) -> Result<RunOptions, Failure> {
         allow_root_fs: args.allow_root_fs,
         keep: keeps(args),
         through: args.through_tier.clone(),
+        export: None,
         passwords: passwords(&args.credentials)?,
         power_policies: args.governor,
         tool: tool(),
-        program: app::program(),
+        program: this_program::path(),
         reporter: report::reporter(),
     })
 }

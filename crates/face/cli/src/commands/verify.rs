@@ -8,15 +8,15 @@ use crate::args::{Format, VerifyArgs};
 use crate::commands::runs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
 use crate::target;
 use crate::text::count;
+use crate::{exports, output};
 
 /// Judges every block whose write was acknowledged.
 pub fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
     let base = runs::base(args.out.as_deref())?;
-    let leftovers =
-        open_leftovers(&target::parse(&args.target)?, &base).map_err(target::failure)?;
+    let (target, _export) = exports::target(&args.target)?;
+    let leftovers = open_leftovers(&target, &base).map_err(target::failure)?;
     let mut reports = Vec::new();
     for leftover in &leftovers {
         let Some(state) = &leftover.state_dir else { continue };

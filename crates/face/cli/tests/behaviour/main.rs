@@ -12,6 +12,7 @@ mod documented;
 mod estates;
 #[cfg(feature = "hosts")]
 mod events;
+mod exports;
 mod foreign;
 mod help;
 #[cfg(feature = "hosts")]

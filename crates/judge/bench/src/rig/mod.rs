@@ -1,5 +1,6 @@
 //! Drivers of load: the engine on a datastore, or a simulation on a modelled array.
 
+mod export;
 #[cfg(test)]
 pub mod fake;
 mod foreseen;

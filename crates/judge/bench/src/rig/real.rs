@@ -11,6 +11,7 @@ use engine::prefill::{self, RateStats};
 use engine::verify::{self, CheckError, DiskReport, Elsewhere, Setup};
 use engine::{BackendChoice, EngineInstance, Guest};
 use meter::Panel;
+use over::MountedExport;
 use run_store::gauge::GaugeSource;
 use rustix::time::{ClockId, clock_gettime};
 use units::{Bytes, Nanos, Ratio};
@@ -18,6 +19,7 @@ use units::{Bytes, Nanos, Ratio};
 use crate::error::BenchError;
 use crate::fleet::{DiskNeed, Driven, FleetInstance, StepOrder, driven, whole_disks};
 use crate::plan::ResolvedPlan;
+use crate::rig::export::ExportLoad;
 use crate::rig::holding::Holding;
 use crate::rig::machines::MachineSet;
 use crate::rig::over::{Over, OverLoad};
@@ -66,6 +68,8 @@ pub struct RealRig {
     through: Option<Through>,
     /// Protocol through which disks of the first datastore are reached.
     over: Option<Over>,
+    /// Export of another server that is the first datastore.
+    export: Option<Arc<MountedExport>>,
     /// Disks of tiles that may move here, by the name of an instance's first disk.
     lent: BTreeMap<String, Lent>,
     /// Data for claiming the first datastore again.
@@ -145,6 +149,7 @@ impl RealRig {
             power: None,
             through: None,
             over: None,
+            export: None,
             lent: BTreeMap::new(),
             reopen: None,
         })
@@ -214,6 +219,13 @@ impl RealRig {
         self
     }
 
+    /// Watches the client of the export that is the datastore.
+    #[must_use]
+    pub fn with_export(mut self, export: Option<Arc<MountedExport>>) -> Self {
+        self.export = export;
+        self
+    }
+
     /// Allows to clear the first datastore and claim it again during the run.
     #[must_use]
     pub fn with_reopen(mut self, reopen: Reopen) -> Self {
@@ -247,6 +259,7 @@ impl RealRig {
             power: None,
             through: None,
             over: None,
+            export: None,
             lent: BTreeMap::new(),
             reopen: None,
         }
@@ -651,7 +664,8 @@ impl RealRig {
         let running = engine::start(ready, options)?;
         let servers = self.servers.watch()?;
         let began = meter::monotonic();
-        Ok(RealLoad { running, depth, unit, began, machines, tier, over, servers })
+        let export = self.export.as_ref().map(ExportLoad::new);
+        Ok(RealLoad { running, depth, unit, began, machines, tier, over, export, servers })
     }
 
     /// Serves a load's disks on the first datastore through the tier, if there is one.

@@ -8,6 +8,7 @@ use run_store::run::Warning;
 use units::{Bytes, Nanos};
 
 use crate::error::BenchError;
+use crate::rig::export::ExportLoad;
 use crate::rig::machines::MachineSet;
 use crate::rig::over::OverLoad;
 use crate::rig::through::ServedLoad;
@@ -30,6 +31,8 @@ pub struct RealLoad {
     pub(super) servers: Option<ServersWatch>,
     /// Protocol through which the disks are served.
     pub(super) over: Option<OverLoad>,
+    /// Export of another server that is the datastore.
+    pub(super) export: Option<ExportLoad>,
 }
 
 impl RealLoad {
@@ -49,6 +52,9 @@ impl GaugeSource for RealLoad {
         let mut readings = self.tier.as_mut().map(ServedLoad::readings).unwrap_or_default();
         if let Some(over) = &mut self.over {
             readings.add(over.readings());
+        }
+        if let Some(export) = &mut self.export {
+            readings.add(export.readings());
         }
         if let Some(servers) = &mut self.servers {
             readings.add(servers.readings());
@@ -88,6 +94,9 @@ impl Load for RealLoad {
     fn cause(&mut self) -> Option<BenchError> {
         if let Some(error) = self.servers.as_ref().and_then(|servers| servers.check().err()) {
             return Some(error);
+        }
+        if let Some(trouble) = self.export.as_ref().and_then(ExportLoad::trouble) {
+            return Some(BenchError::Over(trouble));
         }
         let over = self.over.as_mut()?;
         over.check(None);

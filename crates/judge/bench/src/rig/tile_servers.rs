@@ -69,16 +69,22 @@ pub(super) struct ServersWatch {
     queued: BTreeMap<String, u64>,
 }
 
-/// Checks that the programs of all applications of a plan are here.
+/// Checks that the programs of all applications of a plan are here, and may use the datastore.
 ///
 /// # Errors
 ///
-/// A program is missing or of an unknown version.
-pub fn check(plan: &ResolvedPlan) -> Result<(), BenchError> {
+/// A program is missing or of an unknown version, or the datastore is an export that only this
+/// user may enter.
+pub fn check(plan: &ResolvedPlan, is_on_export: bool) -> Result<(), BenchError> {
     let order = crate::fleet::StepOrder::whole(plan, 1, 0);
     let fleet = crate::fleet::fleet(plan, order)?;
     for need in fleet.instances.iter().filter_map(|own| own.application.as_ref()) {
         need.kind.check().map_err(Box::new)?;
+        // FUSE shows a mount to nobody but the user who made it.
+        if is_on_export {
+            let what = "servers of another user have their data on an export";
+            return Err(BenchError::OverAlone { what });
+        }
     }
     Ok(())
 }

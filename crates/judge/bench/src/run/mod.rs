@@ -89,6 +89,8 @@ pub struct RunOptions {
     pub reuse: Option<Reuse>,
     /// The disks are reached through a tier on this machine.
     pub through: Option<TierSpec>,
+    /// The datastore is a directory of this export of another server.
+    pub export: Option<Arc<::over::MountedExport>>,
     /// Passwords for services, by name of the endpoint. They are no part of a plan: a plan of
     /// somebody else must not make this host send what a file of its user holds.
     pub passwords: Passwords,
@@ -174,7 +176,7 @@ pub fn run(
     let over = CheckedOver::of(plan, options, &target)?;
     let services = reach(plan, &options.passwords)?;
     check_machines(plan)?;
-    check_applications(plan)?;
+    check_applications(plan, options.export.is_some())?;
     let power = meters(plan)?;
     let targets = std::iter::once(&target).chain(second.as_ref().map(|second| &second.target));
     for device in targets.filter_map(device_of) {
@@ -203,6 +205,9 @@ pub fn run(
     if let Some(over) = &over {
         over.describe(&mut site);
     }
+    if let Some(export) = &options.export {
+        over::describe_export(export, &mut site);
+    }
     let over = over.map(|over| over.into_over(site.id.as_str()));
     let state = options.base.join(format!("{}.verify", site.id));
     let second_state = options.base.join(format!("{}.verify-second", site.id));
@@ -214,6 +219,7 @@ pub fn run(
         .with_servers(site.id.as_str(), &options.program)
         .with_tier(through)
         .with_over(over)
+        .with_export(options.export.clone())
         .with_power(power);
     if confirm::obstacle(plan, options).is_none() {
         rig = rig.with_reopen(Reopen { target, needed, options: store_options });

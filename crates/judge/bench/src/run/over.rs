@@ -2,8 +2,9 @@
 //! facts in the result.
 
 use datastore::Target;
+use over::MountedExport;
 use run_store::run::{ServedOver, Warning};
-use spec::over::OverProtocol;
+use spec::over::{Over as Word, OverProtocol};
 
 use crate::error::BenchError;
 use crate::plan::ResolvedPlan;
@@ -29,7 +30,9 @@ impl CheckedOver {
         options: &RunOptions,
         target: &Target,
     ) -> Result<Option<Self>, BenchError> {
-        let Some(word) = plan.settings.engine.over else { return Ok(None) };
+        let over = plan.settings.engine.over.as_ref();
+        // An existing export is the datastore itself, and needs no server.
+        let Some(word) = over.and_then(Word::protocol) else { return Ok(None) };
         refuse_others(plan, options)?;
         let facts = target.facts();
         if !facts.is_file_per_disk {
@@ -99,6 +102,36 @@ impl CheckedOver {
     }
 }
 
+/// Adds an existing export to the facts about the run whose datastore it is.
+pub(super) fn describe_export(export: &MountedExport, site: &mut Site) {
+    let served = facts_of_export(export);
+    site.target.datastore = export.facts().export.to_string();
+    site.target.summary =
+        format!("{}; over {} from {}", site.target.summary, served.protocol, served.server);
+    let hop = format!(
+        "the datastore is an export of the server {}, reached by {}: a kernel client differs, and \
+         the server's processors and caches are not seen",
+        served.server, served.hop
+    );
+    site.warnings.push(note("over-hop", hop));
+    site.target.over = Some(served);
+}
+
+/// Server, hop and network of an export, for results.
+pub(super) fn facts_of_export(export: &MountedExport) -> ServedOver {
+    let facts = export.facts();
+    ServedOver {
+        protocol: "nfs3".to_owned(),
+        server: facts.place(),
+        // NFS 3 has no question for it.
+        server_version: String::new(),
+        initiator: "Tilemark's NFS 3 client".to_owned(),
+        initiator_version: env!("CARGO_PKG_VERSION").to_owned(),
+        hop: MountedExport::HOP.to_owned(),
+        network: facts.network(),
+    }
+}
+
 fn note(id: &str, text: String) -> Warning {
     Warning { id: id.to_owned(), text, value: None, limit: None, hint: None }
 }
@@ -109,6 +142,7 @@ fn refuse_others(plan: &ResolvedPlan, options: &RunOptions) -> Result<(), BenchE
         (!plan.settings.hosts.members.is_empty(), "other hosts drive them"),
         (options.through.is_some(), "a tier serves them"),
         (plan.settings.second.is_some(), "some are on a second datastore"),
+        (options.export.is_some(), "the datastore is an NFS export already"),
     ];
     match others.into_iter().find(|(is_there, _)| *is_there) {
         Some((_, what)) => Err(BenchError::OverAlone { what }),

@@ -5,6 +5,7 @@ use units::{Bytes, Nanos};
 use crate::error::BenchError;
 use crate::plan::{ResolvedPlan, with_traces};
 use crate::run::document::summary;
+use crate::run::over::facts_of_export;
 use crate::run::second::Second;
 use crate::run::{
     CheckedOver, RunOptions, TileLoad, datastore_options, first_step, first_step_fits,
@@ -81,7 +82,10 @@ pub fn plan_preview(plan: &ResolvedPlan, options: &RunOptions) -> Result<Preview
         preflight: examination.preflight,
         refusals: examination.refusals,
         second,
-        over: over.as_ref().map(CheckedOver::facts),
+        over: match &options.export {
+            Some(export) => Some(facts_of_export(export)),
+            None => over.as_ref().map(CheckedOver::facts),
+        },
         outline: outline(plan, &load, (fits, capacity))?,
     })
 }
