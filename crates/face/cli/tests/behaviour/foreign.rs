@@ -86,11 +86,8 @@ fn words_of_other_tools_are_answered_with_what_does_the_same() {
     place.write("plan.toml", "{\"tile\": \"shop\"}\n");
     place.write("a.csv", "128166372003061629,hm,0,Write,7014912,4096,2600\n");
     let plan = |datastore: &str| format!("datastore = \"{datastore}\"\ntile = \"vdi\"\n");
-    place.write("nfs.toml", &plan("nfs:server:/export"));
     place.write("pve.toml", &plan("pve:local-lvm"));
-    let commands: [(&[&str], &str, &str); 10] = [
-        (&["run", "nfs:server:/export"], "nfs", "mount it first"),
-        (&["run", "nfs.toml"], "nfs", "mount it first"),
+    let commands: [(&[&str], &str, &str); 8] = [
         (&["plan", "pve.toml"], "Proxmox VE", "pve:NAME works on a node of Proxmox VE"),
         (&["run", "plan.json"], "plan.json is JSON, and a plan is TOML", "tile = \"shop\""),
         (&["simulate", "plan.toml"], "plan.toml is JSON", "schema plan"),
