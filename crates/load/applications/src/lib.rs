@@ -29,7 +29,7 @@ mod server;
 mod shop;
 mod web;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -114,6 +114,8 @@ enum Running {
 pub struct Applications {
     site: Site,
     running: BTreeMap<String, Application>,
+    /// Names of shops and sites whose data is made.
+    made: BTreeSet<String>,
     /// Made with the first mail server. Dropped after all have ended.
     mails: Option<Mails>,
 }
@@ -209,7 +211,33 @@ impl Applications {
         let account = account::account_of_servers(directory)?;
         let (directory, run, program) = (directory.to_owned(), run.to_owned(), program.to_owned());
         let site = Site { directory, run, account, program };
-        Ok(Self { site, running: BTreeMap::new(), mails: None })
+        Ok(Self { site, running: BTreeMap::new(), made: BTreeSet::new(), mails: None })
+    }
+
+    /// Makes the data of shops and sites that have none yet, as many at once as there are
+    /// processors: PostgreSQL makes each on one. Mailboxes are copies, and wait for
+    /// [`Self::running`].
+    ///
+    /// # Errors
+    /// The data of one cannot be made.
+    pub fn make(&mut self, needs: &[&Need]) -> Result<(), ApplicationError> {
+        let is_new = |need: &&&Need| need.kind != Kind::Mail && !self.made.contains(&need.name);
+        let new: BTreeMap<&str, &Need> =
+            needs.iter().filter(is_new).map(|need| (need.name.as_str(), *need)).collect();
+        let new: Vec<&Need> = new.into_values().collect();
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        // A process ends with the thread that started it, so only those that end by themselves are
+        // started there.
+        let made = parallel::map(&new, threads, |need| match need.kind {
+            Kind::Shop => shop::make(need, &self.site),
+            Kind::Web => web::make(need, &self.site),
+            Kind::Mail => Ok(()),
+        });
+        for (need, made) in new.iter().zip(made) {
+            made?;
+            self.made.insert(need.name.clone());
+        }
+        Ok(())
     }
 
     /// Returns a running application. Makes its data and starts its server if that was not done
@@ -219,6 +247,7 @@ impl Applications {
     /// Its data cannot be made, or its server does not start or has ended.
     pub fn running(&mut self, need: &Need) -> Result<&Application, ApplicationError> {
         if !self.running.contains_key(&need.name) {
+            self.make(&[need])?;
             let started = match need.kind {
                 Kind::Shop => shop::start(need, &self.site)?,
                 Kind::Mail => self.start_mail(need)?,

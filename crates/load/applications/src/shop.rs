@@ -23,18 +23,25 @@ const CUSTOMERS_MAX: u64 = 1_000_000_000;
 
 const SCRIPT: &str = include_str!("shop.sql");
 
-/// Makes the data of a shop and starts its server.
-pub(crate) fn start(need: &Need, site: &Site) -> Result<Application, ApplicationError> {
-    let programs = Programs::find()?;
-    let cluster = Cluster {
+/// Makes the data of a shop.
+pub(crate) fn make(need: &Need, site: &Site) -> Result<(), ApplicationError> {
+    cluster(need, site)?.make(&statements(SCRIPT, words(need.size), need.seed))
+}
+
+fn cluster<'a>(need: &'a Need, site: &'a Site) -> Result<Cluster<'a>, ApplicationError> {
+    Ok(Cluster {
         name: &need.name,
         account: &site.account,
         directory: site.directory.join(&need.name),
         role: "shop",
         sessions: need.sessions,
-        programs,
-    };
-    cluster.make(&statements(SCRIPT, words(need.size), need.seed))?;
+        programs: Programs::find()?,
+    })
+}
+
+/// Starts the server of a shop whose data is made.
+pub(crate) fn start(need: &Need, site: &Site) -> Result<Application, ApplicationError> {
+    let cluster = cluster(need, site)?;
     let memory = cluster.memory(need.size, Bytes::ZERO);
     let group = MemoryGroup::make(&site.group(need), memory)?;
     let running = cluster.start(&group.entries())?;

@@ -42,26 +42,33 @@ pub(crate) fn name(postgres: &str) -> String {
     format!("tilemark {}'s web site on {postgres}", env!("CARGO_PKG_VERSION"))
 }
 
-/// Makes the data of a site and starts its servers.
-pub(crate) fn start(need: &Need, site: &Site) -> Result<Application, ApplicationError> {
-    let programs = Programs::find()?;
+/// Makes the data of a site.
+pub(crate) fn make(need: &Need, site: &Site) -> Result<(), ApplicationError> {
     let is_runnable = may_pass(&site.account, &site.program);
     if !is_runnable {
         let (user, path) = (site.account.user().to_owned(), site.program.clone());
         return Err(ApplicationError::NoProgram { user, path });
     }
-    let cluster = Cluster {
+    let (cluster, sizes) = (cluster(need, site)?, Sizes::of(need.size));
+    cluster.make(&statements(web_site::SCRIPT, sizes.words(), need.seed))?;
+    make_files(need, site, &cluster.directory, sizes)
+}
+
+fn cluster<'a>(need: &'a Need, site: &'a Site) -> Result<Cluster<'a>, ApplicationError> {
+    Ok(Cluster {
         name: &need.name,
         account: &site.account,
         directory: site.directory.join(&need.name),
         role: web_site::ROLE,
         sessions: web_site::SESSIONS,
-        programs,
-    };
-    let sizes = Sizes::of(need.size);
-    cluster.make(&statements(web_site::SCRIPT, sizes.words(), need.seed))?;
+        programs: Programs::find()?,
+    })
+}
+
+/// Starts the servers of a site whose data is made.
+pub(crate) fn start(need: &Need, site: &Site) -> Result<Application, ApplicationError> {
+    let (cluster, sizes) = (cluster(need, site)?, Sizes::of(need.size));
     let directory = &cluster.directory;
-    make_files(need, site, directory, sizes)?;
     let memory = cluster.memory(need.size, SITE_MEMORY);
     let group = MemoryGroup::make(&site.group(need), memory)?;
     let database = cluster.start(&group.entries())?;

@@ -68,7 +68,7 @@ impl MailServer {
         }
         let runtime = OwnDirectory::make(&paths.runtime)?;
         let secrets = Secrets { token: random()?, password: random()? };
-        write_files(programs, &paths, account, ports, &secrets)?;
+        write_files(programs, &paths, account, ports, (&secrets, parts))?;
         // Last: until then nobody else can put anything into the directory.
         account.own_directory(&paths.runtime)?;
         let mut command = account.command(&programs.dovecot, "TERM");
@@ -235,10 +235,13 @@ fn write_files(
     paths: &Paths,
     account: &Account,
     ports: Ports,
-    secrets: &Secrets,
+    (secrets, parts): (&Secrets, Parts),
 ) -> Result<(), MailServerError> {
     let runtime = &paths.runtime;
-    let dovecot = settings::dovecot(programs.series, paths, account, ports, secrets);
+    let mut dovecot = settings::dovecot(programs.series, paths, account, ports, secrets);
+    if parts == Parts::Dovecot {
+        dovecot += settings::WITHOUT_SYNC;
+    }
     let exim = settings::exim(paths, account, ports, &secrets.token);
     write_secret(&runtime.join(DOVECOT_SETTINGS), &dovecot, Some(account))?;
     write_secret(&runtime.join(EXIM_SETTINGS), &exim, Some(account))?;

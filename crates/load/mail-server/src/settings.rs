@@ -175,6 +175,10 @@ userdb_static_allow_all_users = yes
     }
 }
 
+/// Setting of a Dovecot that only fills mailboxes to be copied: those that are lost with the host
+/// are made again.
+pub(crate) const WITHOUT_SYNC: &str = "mail_fsync = never\n";
+
 /// Settings of Dovecot, in the words of its series.
 pub(crate) fn dovecot(
     series: DovecotSeries,

@@ -635,6 +635,7 @@ impl RealRig {
         let users: u32 = load.iter().map(|driven| driven.instance.users).sum();
         let workers = u32::try_from(self.options.workers).unwrap_or(1).max(1);
         let depth = users.div_ceil(workers).clamp(DEPTH_MIN, DEPTH_MAX);
+        self.servers.make(&load, &self.services, self.datastore())?;
         let mut ready = Vec::with_capacity(load.len());
         let mut most = 512;
         let mut machines = Vec::new();

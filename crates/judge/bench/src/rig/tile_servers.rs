@@ -16,7 +16,9 @@ use run_store::run::{Disturbance, Warning};
 use spec::workload::Protocol;
 
 use crate::error::BenchError;
+use crate::fleet::Driven;
 use crate::plan::{PlanError, ResolvedPlan};
+use crate::rig::services::Services;
 use crate::verdict::QUEUE_GREW;
 
 /// Largest share of the host's processors for servers and generator together. Beyond it a broken
@@ -105,6 +107,24 @@ impl TileServers {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Makes the data of a load's applications where that can be done side by side, but of those
+    /// whose services are given. Each is started when its service is asked for.
+    pub(super) fn make(
+        &self,
+        load: &[Driven],
+        given: &Services,
+        store: &Datastore,
+    ) -> Result<(), BenchError> {
+        let instances = load.iter().map(|driven| &driven.instance);
+        let ours =
+            instances.filter(|own| own.endpoints.iter().any(|name| !given.contains_key(name)));
+        let needs: Vec<&Need> = ours.filter_map(|own| own.application.as_ref()).collect();
+        if needs.is_empty() {
+            return Ok(());
+        }
+        Ok(self.inner().all(store)?.make(&needs).map_err(Box::new)?)
+    }
+
     /// Service of an application that speaks this protocol; `None` if it does not. The application
     /// is made and started if it does not run yet.
     pub(super) fn service(
@@ -114,21 +134,14 @@ impl TileServers {
         store: &Datastore,
     ) -> Result<Option<Arc<Service>>, BenchError> {
         let inner = &mut *self.inner();
-        if inner.all.is_none() {
-            let refused = || PlanError::NoPlaceForServers { target: store.path().to_owned() };
-            let directory = store.tree(c"applications").ok_or_else(refused)??;
-            let all = Applications::new(directory.path(), &inner.run, &inner.program);
-            let all = all.map_err(Box::new)?;
-            inner.all = Some(all);
-        }
-        let Some(all) = &mut inner.all else { unreachable!("it was just made") };
-        let application = all.running(need).map_err(Box::new)?;
-        let Some(endpoint) = application.endpoint(protocol.name()) else { return Ok(None) };
+        let application = inner.all(store)?.running(need).map_err(Box::new)?;
+        let endpoint = application.endpoint(protocol.name());
+        let Some(endpoint) = endpoint.cloned() else { return Ok(None) };
         let key = (need.name.clone(), protocol.name());
         if let Some(known) = inner.services.get(&key) {
             return Ok(Some(Arc::clone(known)));
         }
-        let service = Arc::new(service_at(need, endpoint)?);
+        let service = Arc::new(service_at(need, &endpoint)?);
         inner.services.insert(key, Arc::clone(&service));
         Ok(Some(service))
     }
@@ -159,6 +172,22 @@ impl TileServers {
         let mut inner = self.inner();
         inner.services.clear();
         inner.all = None;
+    }
+}
+
+impl Inner {
+    /// Applications of the run, with a directory on the datastore from the first call on.
+    fn all(&mut self, store: &Datastore) -> Result<&mut Applications, BenchError> {
+        let all = match self.all.take() {
+            Some(all) => all,
+            None => {
+                let refused = || PlanError::NoPlaceForServers { target: store.path().to_owned() };
+                let directory = store.tree(c"applications").ok_or_else(refused)??;
+                let all = Applications::new(directory.path(), &self.run, &self.program);
+                all.map_err(Box::new)?
+            }
+        };
+        Ok(self.all.insert(all))
     }
 }
 

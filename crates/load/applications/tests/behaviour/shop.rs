@@ -176,3 +176,23 @@ fn directory_that_cannot_be_entered_is_refused() {
     let ApplicationError::NoEntry { .. } = &error else { panic!("{error}") };
     assert!(error.hint().expect("a hint").contains("chmod o+x"));
 }
+
+#[test]
+fn data_of_several_is_made_at_once_and_each_has_its_own() {
+    let Some(place) = place_for(Kind::Shop) else { return };
+    let apps = place.path().join("apps");
+    let mut all = start(&apps, "several").expect("a user");
+    let needs = [need("tile-1", 1), need("tile-2", 2), need("tile-1", 1)];
+    all.make(&needs.iter().collect::<Vec<_>>()).expect("made");
+    assert!(["tile-1", "tile-2"].iter().all(|name| apps.join(name).join("data").is_dir()));
+    let password = "select 'first=' || password from customer where id = 1";
+    let [one, two] = [&needs[0], &needs[1]].map(|need| {
+        let socket = socket_of(all.running(need).expect("it starts with what was made"));
+        query(&socket, password)
+    });
+    assert!(holds(&one, "first=") && holds(&two, "first=") && one != two, "seeds differ");
+    // A place that is taken is the error of whoever wants it.
+    std::fs::create_dir(apps.join("tile-3")).expect("made");
+    let error = all.make(&[&need("tile-3", 3), &need("tile-4", 4)]).expect_err("it is there");
+    assert!(error.to_string().contains("tile-3"), "{error}");
+}
