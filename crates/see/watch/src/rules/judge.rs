@@ -217,7 +217,8 @@ impl OpenWindow {
         let block = place / slices_per_block(slices);
         // Keys are ordered by VM and disk, so neighbours mostly need no new look.
         let mut last: Option<(&Key, bool)> = None;
-        for (key, cell) in &slice.io {
+        // QEMU's counters of a disk that the kernel's events show, too, would be a second alarm.
+        for (key, cell) in slice.io.iter().filter(|(key, _)| !key.is_guest_side()) {
             let known = last.filter(|(own, _)| own.vm == key.vm && own.disk == key.disk);
             let fits = known
                 .map_or_else(|| rule.vm.fits(&key.vm) && rule.disk.fits(&key.disk), |own| own.1);

@@ -97,6 +97,14 @@ fn other_direction_and_too_few_ios_are_not_judged() {
 }
 
 #[test]
+fn second_look_of_qemu_at_the_same_io_is_no_second_alarm() {
+    let mut judge = judge(LIMIT);
+    let rows =
+        [("web1", "sda", 50, 30), ("web1", "drive0 in QEMU", 50, 30), ("web1", "rbd0", 50, 30)];
+    assert_eq!(told(&window(&mut judge, 0, &rows)), ["+web1", "+web1"], "sda and rbd0");
+}
+
+#[test]
 fn undecided_window_neither_begins_nor_ends_an_alarm() {
     let mut judge = judge(LIMIT);
     // 20 ms lies in the bucket of 18.9 to 21 ms.
