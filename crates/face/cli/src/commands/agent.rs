@@ -3,7 +3,6 @@
 use crate::args::AgentArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::this_program;
 
 #[cfg(not(feature = "hosts"))]
 pub fn agent(_: &AgentArgs) -> Result<Exit, Failure> {
@@ -34,7 +33,7 @@ pub fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
     let options = AgentOptions {
         allowed,
         tool: super::run::tool(),
-        program: this_program::path(),
+        program: crate::this_program::path(),
         base: super::runs::base(args.out.as_deref())?,
         lease: many_hosts::LEASE,
         join_within: Duration::from_nanos(args.join_within.0),

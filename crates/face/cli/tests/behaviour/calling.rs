@@ -76,7 +76,8 @@ fn a_service_that_fails_every_call_fails_the_step_and_not_the_run() {
         called(&place, &serve(Some("HTTP/1.1 503 Full\r\nContent-Length: 0\r\n\r\n")));
     let step = &run.steps[0];
     // A failing step is undecided if other work disturbed it, or kept the generator waiting.
-    let is_known = |cause| matches!(cause, Cause::CallsFailed | Cause::Disturbed | Cause::Generator);
+    let is_known =
+        |cause| matches!(cause, Cause::CallsFailed | Cause::Disturbed | Cause::Generator);
     assert!(step.cause.is_some_and(is_known), "{}", step.reason);
     assert!(matches!(code, Some(4 | 5)), "{code:?}");
     let [CallErrors { error, count }] = &step.calls[0].errors[..] else { panic!("{step:?}") };

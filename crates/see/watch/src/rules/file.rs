@@ -373,7 +373,7 @@ severity = "critical"
     fn mistake_in_an_address_shows_no_secret() {
         for line in [
             "webhook = \"htps://hooks.example/secret\"",
-            "webhok = \"https://hooks.example/secret\"",
+            "web_hook = \"https://hooks.example/secret\"",
             "webhook = \"https://me:secret@hooks.example/\"",
             "webhook = \"https://hooks.example/secret",
             "webhook = { url = \"https://hooks.example/secret\" }",
