@@ -151,8 +151,15 @@ impl Reading<'_> {
     fn level(&mut self, all: &[SegmentName], level: usize) {
         let (from_s, to_s) = self.window;
         let is_within = |own: &&SegmentName| own.period_s < to_s && own.end_s() > from_s;
+        // A finer segment lies in one coarser period, so it is covered whole or not at all. Reading
+        // what is covered would make a year take minutes.
+        let covered = self.covered.clone();
+        let is_covered = |own: &&SegmentName| {
+            covered.iter().any(|(from, to)| *from <= own.period_s && own.end_s() <= *to)
+        };
         let mut found = Vec::new();
-        for name in all.iter().filter(|own| own.level == level).filter(is_within) {
+        let own = all.iter().filter(|own| own.level == level).filter(is_within);
+        for name in own.filter(|own| !is_covered(own)) {
             let width_s = name.level().width_s;
             let slices = Segment::open(&self.archive.directory, *name)
                 .and_then(|segment| segment.slices(width_s, &mut self.names));
