@@ -174,8 +174,12 @@ fn observed(source: &Source) -> String {
             p99("p99 write", &writes),
         );
     }
+    let lost = match source.lost_events() {
+        0 => String::new(),
+        lost => format!(" {} were lost, so these numbers are too small.", count(lost, "event")),
+    };
     format!(
-        "Observed: {} in {time}, {}, {}{}{}.",
+        "Observed: {} in {time}, {}, {}{}{}.{lost}",
         count(all.count(), "I/O"),
         iops(rate(all.count(), time)),
         bytes_per_second(rate(all.bytes, time)),

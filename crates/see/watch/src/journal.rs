@@ -122,7 +122,7 @@ pub(crate) fn segment_of(name: &str) -> Option<SegmentName> {
     SegmentName::parse(name.strip_suffix(SUFFIX)?)
 }
 
-/// Slices of a journal, up to the first broken frame; none if it is gone.
+/// Slices of a journal, up to the first broken frame or one of another period; none if it is gone.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -139,7 +139,11 @@ pub(crate) fn read(
     let mut slices = Vec::new();
     let mut rest = bytes.as_slice();
     while let Some((frame, after)) = next_frame(rest) {
-        let Some(slice) = decode(frame, names) else { break };
+        let is_own = |slice: &Slice| {
+            let level = segment.level();
+            level.period_of(slice.start_s) == segment.period_s && slice.width_s == level.width_s
+        };
+        let Some(slice) = decode(frame, names).filter(is_own) else { break };
         slices.push(slice);
         rest = after;
     }

@@ -8,8 +8,8 @@ const PARTS_BITS: u32 = 3;
 const LOWEST_BITS: u32 = 10;
 
 /// Histogram of latencies: eight buckets for each doubling from 1 us to an hour, so a value is
-/// known to 12.5 %. A run has 128 buckets for each doubling; here a histogram has to take some ten
-/// bytes, because a year has tens of millions of them.
+/// known to 12.5 %. A run has 128 buckets for each doubling; here there are tens of millions of
+/// histograms in a year.
 ///
 /// Merging and then asking is the same as recording everything into one. A percentile is the upper
 /// edge of its bucket: never too short.

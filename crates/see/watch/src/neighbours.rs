@@ -35,7 +35,7 @@ pub struct Neighbour {
     /// Disk that both use.
     pub disk: Arc<str>,
     /// Direction of the neighbour's I/O: reads or writes.
-    pub writes_or_reads: Direction,
+    pub direction: Direction,
     /// Rate from which the neighbour's I/O counts as much, in bytes per second.
     pub bytes_per_s: f64,
     /// Direction of the VM's I/O.
@@ -45,8 +45,10 @@ pub struct Neighbour {
     pub times: Interval,
     /// Slices with much I/O of the neighbour.
     pub slices: usize,
-    /// Days with slices of both kinds on which the VM's I/O took longer then, and all such days.
-    pub days: (usize, usize),
+    /// Days (UTC) with much and with little I/O of the neighbour.
+    pub days: usize,
+    /// Those of them on which the VM's I/O took longer with much.
+    pub days_slower: usize,
 }
 
 /// Neighbours of a VM, and pairs that cannot be told apart.
@@ -68,8 +70,9 @@ pub struct Neighbours {
 /// if the factor would be as great by chance in at most 5 % of all such searches (Bonferroni). Two
 /// that are named and whose factors vanish without each other are not named.
 ///
-/// It says what goes along with what, and not what causes it. Less than some ten slices with much
-/// I/O say nothing.
+/// It says what goes along with what, and not what causes it. Fewer than [`SLICES_MIN`] slices with
+/// much I/O say nothing. Only clear neighbours are named, so a factor near the least that is found is
+/// rather too great.
 pub fn neighbours(slices: &[Slice], vm: &str, seed: u64) -> Neighbours {
     let mut disks: BTreeSet<Arc<str>> = BTreeSet::new();
     for key in slices.iter().flat_map(|slice| slice.io.keys()).filter(|key| &*key.vm == vm) {
@@ -152,7 +155,7 @@ impl Candidate {
         Some(Neighbour {
             name: Arc::clone(&self.name),
             disk: Arc::clone(&self.disk),
-            writes_or_reads: self.direction,
+            direction: self.direction,
             bytes_per_s: self.test.much,
             felt_by: self.felt_by,
             times: Interval {
@@ -162,6 +165,7 @@ impl Candidate {
             },
             slices: self.test.slices,
             days: self.test.days,
+            days_slower: self.test.days_slower,
         })
     }
 }
@@ -241,7 +245,8 @@ struct Test {
     /// Rate up to which it has little.
     little: f64,
     slices: usize,
-    days: (usize, usize),
+    days: usize,
+    days_slower: usize,
 }
 
 impl Test {
@@ -281,8 +286,8 @@ impl Test {
         }
         let both = days.values().filter(|[little, much]| little.0 > 0.0 && much.0 > 0.0);
         let is_slower = |[little, much]: &&[(f64, f64); 2]| much.1 / much.0 > little.1 / little.0;
-        let days = (both.clone().filter(is_slower).count(), both.count());
-        Some(Self { blocks, much, little, slices: counts[1], days })
+        let (days_slower, days) = (both.clone().filter(is_slower).count(), both.count());
+        Some(Self { blocks, much, little, slices: counts[1], days, days_slower })
     }
 
     /// Logarithm of the factor: mean difference within the groups, each by the weight that a

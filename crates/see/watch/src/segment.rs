@@ -20,6 +20,14 @@ const HEAD_KEY: &str = "tilemark.watch.segment";
 const FILE_MAX: u64 = 1 << 30;
 const UNFINISHED: &str = ".tmp";
 
+/// Latest begin of a period, some 34,000 years from now: sums of times stay far from overflow.
+const PERIOD_MAX: u64 = 1 << 40;
+
+/// True for the file of a segment that a killed writer left unfinished.
+pub(crate) fn is_unfinished(name: &str) -> bool {
+    name.strip_suffix(UNFINISHED).is_some_and(|name| SegmentName::parse(name).is_some())
+}
+
 /// Facts of a segment beside its rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Head {
@@ -59,8 +67,8 @@ impl SegmentName {
         let level = parts.next()?;
         let level = crate::LEVELS.iter().position(|own| own.name == level)?;
         let name = Self { level, period_s: number(parts.next()?)?, number: number(parts.next()?)? };
-        let is_own =
-            parts.next().is_none() && name.level().period_of(name.period_s) == name.period_s;
+        let is_period = name.level().period_of(name.period_s) == name.period_s;
+        let is_own = parts.next().is_none() && is_period && name.period_s <= PERIOD_MAX;
         is_own.then_some(name)
     }
 

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use run_store::gauge::ScopeKind;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
@@ -97,8 +98,10 @@ impl Store {
         }
         about(directory)?;
         let path = directory.join(LOCK_FILE);
-        let lock = File::options().create(true).truncate(false).write(true).open(&path);
-        let lock = lock.map_err(WatchError::io(&path))?;
+        // Not through a link: who may write above could have put one there.
+        let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let lock = rustix::fs::open(&path, flags, Mode::from_raw_mode(0o644));
+        let lock = File::from(lock.map_err(|error| WatchError::io(&path)(error.into()))?);
         flock(&lock, FlockOperation::NonBlockingLockExclusive)
             .map_err(|_| WatchError::Busy { path: directory.to_owned() })?;
         let mut store = Self {
@@ -114,9 +117,12 @@ impl Store {
 
     /// Moves what a killed writer left in a journal into its segment, and removes unfinished files.
     fn take_up(&mut self) -> Result<(), WatchError> {
-        for name in entries(&self.directory)?.iter().filter(|name| name.ends_with(".tmp")) {
-            let path = self.directory.join(name);
-            fs::remove_file(&path).map_err(WatchError::io(&path))?;
+        for name in &entries(&self.directory)? {
+            // Files of others may have the same ending.
+            if segment::is_unfinished(name) {
+                let path = self.directory.join(name);
+                fs::remove_file(&path).map_err(WatchError::io(&path))?;
+            }
         }
         for segment in journals(&self.directory)? {
             let journal = Journal::new(&self.directory, segment);
@@ -164,10 +170,11 @@ impl Store {
     /// # Errors
     /// As [`Store::push`].
     fn end_period(&mut self) -> Result<(), WatchError> {
-        if self.seal().is_err() {
-            // A full disk is the usual reason, and the oldest data is worth less than the newest.
-            self.drop_oldest()?;
-            let sealed = self.seal();
+        if let Err(error) = self.seal() {
+            // On a full disk the oldest data is worth less than the newest. For any other reason
+            // nothing is removed.
+            let sealed =
+                if error.is_full() && self.drop_oldest()? { self.seal() } else { Err(error) };
             // A period that still cannot be stored is given up, because memory is bounded. Its
             // journal stays: the next start tries again.
             self.open = None;
@@ -290,8 +297,9 @@ impl Store {
         Ok(())
     }
 
-    /// Removes what was seen before a time, and everything of a VM or other sender. Returns the
-    /// number of files that were removed or written anew.
+    /// Removes what was seen before a time, and everything of a VM or other sender. A slice that
+    /// begins before the time goes as a whole. Returns the number of files that were removed or
+    /// written anew.
     ///
     /// # Errors
     /// A file cannot be read, removed or written; those before it are done.
@@ -355,7 +363,8 @@ fn create(directory: &Path, options: &Options) -> Result<(), WatchError> {
     let about = About { schema: SCHEMA.to_owned(), host: options.host.clone() };
     let text = serde_json::to_string(&about).expect("two texts");
     let path = directory.join(STORE_FILE);
-    fs::write(&path, text).map_err(WatchError::io(&path))
+    let written = untrusted::create(&path).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(WatchError::io(&path))
 }
 
 /// Description of a store.

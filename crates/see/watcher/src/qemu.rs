@@ -180,15 +180,19 @@ fn cell(before: &Value, now: &Value, prefix: &str) -> Option<Cell> {
     let errors = since(&format!("failed_{prefix}_operations"))?;
     let key = format!("{prefix}_latency_histogram");
     let (before, now) = (before.get(&key)?, now.get(&key)?);
-    let bins = |of: &Value| -> Vec<u64> {
-        let bins = of.get("bins").and_then(Value::as_array).into_iter().flatten();
-        bins.map(|bin| bin.as_u64().unwrap_or(0)).collect()
+    let list = |of: &Value, name: &str| -> Option<Vec<u64>> {
+        of.get(name)?.as_array()?.iter().map(Value::as_u64).collect()
     };
-    let (before, now) = (bins(before), bins(now));
+    // Others may have set histograms of their own, or set them anew meanwhile.
+    let boundaries = list(now, "boundaries")?;
+    let (before, now) = match list(before, "boundaries")? {
+        same if same == boundaries => (list(before, "bins")?, list(now, "bins")?),
+        _ => return None,
+    };
     let mut latencies = Latencies::default();
     for (place, (now, before)) in now.iter().zip(&before).enumerate() {
         let count = u32::try_from(now.checked_sub(*before)?).unwrap_or(u32::MAX);
-        latencies.record(upper_edge(place), count);
+        latencies.record(upper_edge(&boundaries, place), count);
     }
     let count = latencies.count();
     let cell = Cell { count, errors, bytes, latency_ns, latencies, ..Cell::default() };
@@ -196,10 +200,9 @@ fn cell(before: &Value, now: &Value, prefix: &str) -> Option<Cell> {
 }
 
 /// Longest latency of a bin; the last has no end, and twice its begin stands for it.
-fn upper_edge(place: usize) -> Nanos {
-    let boundaries = boundaries();
-    let edge = boundaries.get(place).map(|edge| edge - 1);
-    Nanos(edge.unwrap_or_else(|| boundaries.last().map_or(0, |last| last * 2)))
+fn upper_edge(boundaries: &[u64], place: usize) -> Nanos {
+    let edge = boundaries.get(place).map(|edge| edge.saturating_sub(1));
+    Nanos(edge.unwrap_or_else(|| boundaries.last().map_or(0, |last| last.saturating_mul(2))))
 }
 
 /// Socket of a monitor on a command line. A monitor of libvirt is left alone: libvirt holds it
@@ -262,6 +265,21 @@ mod tests {
     }
 
     #[test]
+    fn histograms_of_others_have_their_own_boundaries() {
+        let stats = |count: u64, boundaries: &[u64]| {
+            json!({
+                "rd_total_time_ns": count, "rd_bytes": count,
+                "rd_latency_histogram": { "boundaries": boundaries, "bins": [0, count, 0] },
+            })
+        };
+        let edges = [1_000_000, 50_000_000];
+        let found = cell(&stats(1, &edges), &stats(9, &edges), "rd").expect("I/O");
+        let longest = found.latencies.buckets().last().expect("a bucket").0;
+        assert!(longest >= Nanos(49_999_999) && longest < Nanos(57_000_000), "{longest}");
+        assert_eq!(cell(&stats(1, &edges), &stats(9, &[1, 2]), "rd"), None, "set anew meanwhile");
+    }
+
+    #[test]
     fn counters_become_a_cell_and_a_restart_none() {
         let stats = |count: u64| {
             let mut bins = vec![0; 81];
@@ -282,6 +300,6 @@ mod tests {
         assert_eq!(found.queue_ns, None);
         assert_eq!(cell(&stats(30), &stats(10), "rd"), None, "counters that began anew");
         assert_eq!(cell(&stats(10), &stats(10), "rd"), None);
-        assert_eq!(upper_edge(80), Nanos(2 * boundaries()[79]));
+        assert_eq!(upper_edge(&boundaries(), 80), Nanos(2 * boundaries()[79]));
     }
 }

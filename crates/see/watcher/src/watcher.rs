@@ -1,11 +1,9 @@
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime};
 
 use capture::{By, Capture, CaptureError, Disk, Options, Order, Wanted, disks_of, raise_priority};
-use rustix::time::{ClockId, clock_gettime};
 use trace::IoRecord;
 use units::{Bytes, Nanos};
-
 use watch::{Fold, LEVELS, Slice};
 
 use crate::probes::Probes;
@@ -47,7 +45,7 @@ pub struct Watcher {
     /// Begin of the open slice, in seconds since 1970.
     start_s: u64,
     /// Begin of the open slice by the monotonic clock.
-    began: Nanos,
+    began: Instant,
     /// Events lost before the open slice.
     lost: u64,
     wait: Duration,
@@ -71,8 +69,8 @@ impl Watcher {
             fold: Fold::default(),
             probes,
             qemu: QemuDisks::start(),
-            start_s: LEVELS[0].slice_of(seconds(ClockId::Realtime)),
-            began: monotonic(),
+            start_s: LEVELS[0].slice_of(now_s()),
+            began: Instant::now(),
             lost: 0,
             wait: WAIT_MIN,
             records: Vec::new(),
@@ -92,7 +90,7 @@ impl Watcher {
     pub fn turn(&mut self) -> Result<Option<Slice>, CaptureError> {
         std::thread::sleep(self.wait);
         self.read()?;
-        let now_s = LEVELS[0].slice_of(seconds(ClockId::Realtime));
+        let now_s = LEVELS[0].slice_of(now_s());
         // A clock that steps, in whichever direction, ends the slice.
         Ok(if now_s == self.start_s { None } else { Some(self.close(now_s)?) })
     }
@@ -117,8 +115,8 @@ impl Watcher {
 
     /// Ends the open slice; the next one begins at `next_s`.
     fn close(&mut self, next_s: u64) -> Result<Slice, CaptureError> {
-        let now = monotonic();
-        let watched = now.saturating_sub(self.began);
+        let now = Instant::now();
+        let watched = u64::try_from((now - self.began).as_nanos()).map_or(Nanos::MAX, Nanos);
         let info = self.capture.info();
         let mut slice = self.fold.close(self.start_s, LEVELS[0].width_s, watched, &info);
         let lost = info.losses.dropped;
@@ -158,14 +156,10 @@ fn wait(ios: u64, last: Duration, buffer: Bytes) -> Duration {
     next.clamp(WAIT_MIN, WAIT_MAX)
 }
 
-fn monotonic() -> Nanos {
-    let time = clock_gettime(ClockId::Monotonic);
-    Nanos(time.tv_sec.unsigned_abs() * Nanos::SECOND.0 + time.tv_nsec.unsigned_abs())
-}
-
-/// Whole seconds of a clock; a time before 1970 is 0.
-fn seconds(clock: ClockId) -> u64 {
-    u64::try_from(clock_gettime(clock).tv_sec).unwrap_or(0)
+/// Seconds since 1970; a time before that is 0.
+fn now_s() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
 }
 
 #[cfg(test)]

@@ -97,9 +97,9 @@ pub struct WindowArgs {
     pub to: Option<u64>,
 }
 
-/// Options of `tilemark watch status`.
+/// What is looked at, and how it is shown.
 #[derive(Debug, Args)]
-pub struct WatchStatusArgs {
+pub struct WatchLookArgs {
     #[command(flatten)]
     pub store: WatchStoreArgs,
     #[command(flatten)]
@@ -107,6 +107,13 @@ pub struct WatchStatusArgs {
     /// Format of stdout
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+}
+
+/// Options of `tilemark watch status`.
+#[derive(Debug, Args)]
+pub struct WatchStatusArgs {
+    #[command(flatten)]
+    pub look: WatchLookArgs,
 }
 
 /// Options of `tilemark watch export`.
@@ -145,12 +152,7 @@ pub struct WatchNeighboursArgs {
     #[arg(value_name = "VM")]
     pub vm: String,
     #[command(flatten)]
-    pub store: WatchStoreArgs,
-    #[command(flatten)]
-    pub window: WindowArgs,
-    /// Format of stdout
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
+    pub look: WatchLookArgs,
 }
 
 /// Options of `tilemark watch forget`.
@@ -159,6 +161,8 @@ pub struct WatchForgetArgs {
     #[command(flatten)]
     pub store: WatchStoreArgs,
     /// Remove what was seen before this time, in UTC
+    ///
+    /// A slice that begins before it goes as a whole, of coarse levels up to an hour or a day.
     #[arg(long, value_name = "DATE", value_parser = date, required_unless_present = "vm")]
     pub before: Option<u64>,
     /// Remove everything of this VM or other sender

@@ -25,6 +25,9 @@ use crate::{output, text};
 /// Most slices that `status` reads.
 const STATUS_SLICES: u64 = 600;
 
+/// Seed of the intervals of neighbours: the same store gives the same answer.
+const SEED: u64 = 0;
+
 /// Most slices in which neighbours are looked for: two weeks of minutes.
 const NEIGHBOUR_SLICES: u64 = 20_160;
 
@@ -103,12 +106,15 @@ impl Keeper {
                 false => crate::say!("no events are lost any more"),
             }
         }
-        match store.push(slice) {
+        let stored = store.push(slice);
+        match &stored {
             Ok(()) if self.is_failing => crate::say!("slices are stored again"),
-            Ok(()) => {}
-            Err(error) if self.is_failing => drop(error),
-            Err(error) => crate::say!("not stored: {error}; watching goes on"),
+            Err(error) if !self.is_failing => {
+                crate::say!("not stored: {error}; watching goes on");
+            }
+            Ok(()) | Err(_) => {}
         }
+        self.is_failing = stored.is_err();
     }
 }
 
@@ -140,11 +146,12 @@ fn window(archive: &Archive, args: &WindowArgs, slices: u64) -> Result<Window, F
 }
 
 fn status(args: &WatchStatusArgs) -> Result<Exit, Failure> {
-    let archive = Archive::open(&args.store.store).map_err(|error| failed(&error))?;
+    let look = &args.look;
+    let archive = Archive::open(&look.store.store).map_err(|error| failed(&error))?;
     let state = archive.state().map_err(|error| failed(&error))?;
-    let window = window(&archive, &args.window, STATUS_SLICES)?;
+    let window = window(&archive, &look.window, STATUS_SLICES)?;
     let status = Status::new(archive.host(), &state, &window);
-    match args.format {
+    match look.format {
         Format::Text => output::show(&status.text())?,
         Format::Json => output::print_json(&status)?,
     }
@@ -173,16 +180,17 @@ fn export(args: &WatchExportArgs) -> Result<Exit, Failure> {
 }
 
 fn neighbours(args: &WatchNeighboursArgs) -> Result<Exit, Failure> {
-    let archive = Archive::open(&args.store.store).map_err(|error| failed(&error))?;
-    let window = window(&archive, &args.window, NEIGHBOUR_SLICES)?;
+    let look = &args.look;
+    let archive = Archive::open(&look.store.store).map_err(|error| failed(&error))?;
+    let window = window(&archive, &look.window, NEIGHBOUR_SLICES)?;
     let is_known = |slice: &Slice| slice.io.keys().any(|key| *key.vm == *args.vm);
     if !window.slices.iter().any(is_known) {
         let text = format!("nothing was seen of a VM {} in that time", args.vm);
         return Err(Failure::new(Exit::Usage, text).hint(Some("tilemark watch status lists them")));
     }
-    let found = watch::neighbours(&window.slices, &args.vm, 0);
+    let found = watch::neighbours(&window.slices, &args.vm, SEED);
     let document = NeighbourDocument::new(&args.vm, &found);
-    match args.format {
+    match look.format {
         Format::Text => output::show(&document.text())?,
         Format::Json => output::print_json(&document)?,
     }
@@ -194,7 +202,7 @@ fn forget(args: &WatchForgetArgs) -> Result<Exit, Failure> {
     // Opening a store that is none would make one.
     Archive::open(&args.store.store).map_err(|error| failed(&error))?;
     let mut store = Store::open(&args.store.store, options).map_err(|error| failed(&error))?;
-    let removed = store.forget(args.before, args.vm.as_deref()).map_err(|error| failed(&error))?;
-    output::print(&format!("{}\n", text::count(removed, "file was changed or removed")))?;
+    let changed = store.forget(args.before, args.vm.as_deref()).map_err(|error| failed(&error))?;
+    output::print(&format!("changed or removed: {}\n", text::count(changed, "file")))?;
     Ok(Exit::Success)
 }

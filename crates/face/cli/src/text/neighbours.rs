@@ -78,15 +78,15 @@ impl Row {
         Self {
             name: own.name.to_string(),
             disk: own.disk.to_string(),
-            direction: own.writes_or_reads.name(),
+            direction: own.direction.name(),
             bytes_per_s: own.bytes_per_s,
             felt_by: own.felt_by.name(),
             times: own.times.value,
             times_low: own.times.low,
             times_high: own.times.high,
             slices: own.slices,
-            days_slower: own.days.0,
-            days: own.days.1,
+            days_slower: own.days_slower,
+            days: own.days,
         }
     }
 

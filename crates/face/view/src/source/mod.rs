@@ -226,6 +226,11 @@ impl Source {
         self.live.is_some()
     }
 
+    /// Events that were lost while a host was watched; their I/O is in no number.
+    pub(crate) fn lost_events(&self) -> u64 {
+        self.facts.watched.as_ref().map_or(0, WatchedStore::lost)
+    }
+
     /// Axis of time.
     pub(crate) fn axis(&self) -> Axis {
         let zero = self.facts.watched.as_ref().map(WatchedStore::zero_s);

@@ -28,6 +28,8 @@ pub(super) struct WatchedStore {
     zero_s: u64,
     /// True if all I/O is of one disk, which names then leave out.
     has_one_disk: bool,
+    /// Events that were lost while the host was watched.
+    lost: u64,
 }
 
 impl TraceFacts {
@@ -79,7 +81,8 @@ impl Source {
         let has_one_disk = disks.len() <= 1;
         let size_bytes = archive.state()?.bytes;
         let facts = TraceFacts::watched(&archive, zero_s, to_s, size_bytes);
-        let store = WatchedStore { archive, zero_s, has_one_disk };
+        let lost = window.slices.iter().map(|slice| slice.lost).fold(0, u64::saturating_add);
+        let store = WatchedStore { archive, zero_s, has_one_disk, lost };
         let rollup = Rollup::of_width(seconds(window.width_s));
         let rollup = Arc::new(store.fold(rollup, &window.slices));
         let facts = Facts { trace: Some(facts), watched: Some(store), ..Facts::default() };
@@ -91,6 +94,11 @@ impl WatchedStore {
     /// Begin of the axis, in seconds since 1970.
     pub fn zero_s(&self) -> u64 {
         self.zero_s
+    }
+
+    /// Events that were lost while the host was watched.
+    pub fn lost(&self) -> u64 {
+        self.lost
     }
 
     /// Rollup of a window in finer buckets; `None` if there are no finer ones.

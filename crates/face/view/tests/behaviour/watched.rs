@@ -16,6 +16,7 @@ fn store(directory: &std::path::Path) {
     for at in 0..8640 {
         let mut slice =
             Slice { watched: Nanos::from_secs(10), ..Slice::new(START_S + 10 * at, 10) };
+        slice.lost = u64::from(at == 100) * 7;
         for vm in ["db", "web"] {
             let is_slow = vm == "web" && (4320..4326).contains(&at);
             let latency = Nanos::from_millis(if is_slow { 80 } else { 1 });
@@ -52,6 +53,7 @@ fn day_of_a_host_is_shown_whole_and_to_ten_seconds() {
         ("watch of pve1", "2026-11-24T00:00:00Z")
     );
     assert!(row.sentence.contains("864,000 I/Os in 24h"), "{}", row.sentence);
+    assert!(row.sentence.ends_with("7 events were lost, so these numbers are too small."));
     let rollup = source.rollup();
     assert_eq!(rollup.wide().width, Nanos::from_secs(600), "144 slices of ten minutes");
     let answer = |view: &str, query: &[(&str, &str)]| {

@@ -65,6 +65,62 @@ fn kill_between_segment_and_journal_counts_nothing_twice() {
 }
 
 #[test]
+fn unfinished_segment_is_removed_and_files_of_others_stay() {
+    let dir = tempdir().unwrap();
+    Store::open(dir.path(), options()).unwrap().close().unwrap();
+    let ours = dir.path().join(format!("10s-{START}-0.parquet.tmp"));
+    let theirs = dir.path().join("letter.tmp");
+    fs::write(&ours, "half").unwrap();
+    fs::write(&theirs, "mine").unwrap();
+    Store::open(dir.path(), options()).unwrap();
+    assert!(!ours.exists());
+    assert_eq!(fs::read_to_string(theirs).unwrap(), "mine");
+}
+
+#[test]
+fn link_in_place_of_the_lock_is_refused() {
+    let dir = tempdir().unwrap();
+    Store::open(dir.path(), options()).unwrap().close().unwrap();
+    let (lock, elsewhere) = (dir.path().join("lock"), dir.path().join("elsewhere"));
+    fs::remove_file(&lock).unwrap();
+    symlink(&elsewhere, &lock).unwrap();
+    assert!(matches!(Store::open(dir.path(), options()), Err(WatchError::Io { .. })));
+    assert!(!elsewhere.exists());
+}
+
+/// Whatever the reason, data is removed for a full disk only.
+#[test]
+fn error_that_is_no_full_disk_removes_nothing() {
+    let dir = tempdir().unwrap();
+    let mut store = Store::open(dir.path(), options()).unwrap();
+    store.push(slice(START, &[("db", 1, 1)])).unwrap();
+    store.push(slice(START + 900, &[("db", 1, 1)])).unwrap();
+    // A directory stands where the next segment is written.
+    let blocked = dir.path().join(format!("10s-{}-0.parquet.tmp", START + 900));
+    fs::create_dir(&blocked).unwrap();
+    store.push(slice(START + 1800, &[("db", 1, 1)])).unwrap_err();
+    assert!(dir.path().join(format!("10s-{START}-0.parquet")).exists());
+    store.push(slice(START + 1810, &[("db", 1, 1)])).unwrap();
+    drop(store);
+    // The journal of the period that could not be stored was kept.
+    fs::remove_dir(&blocked).unwrap();
+    Store::open(dir.path(), options()).unwrap().close().unwrap();
+    let window = Archive::open(dir.path()).unwrap().window((START, START + 2700), 1000).unwrap();
+    assert_eq!(window.slices.len(), 4);
+}
+
+#[test]
+fn name_of_a_time_beyond_all_times_is_no_segment() {
+    let dir = tempdir().unwrap();
+    Store::open(dir.path(), options()).unwrap().close().unwrap();
+    let last = u64::MAX - u64::MAX % 900;
+    fs::write(dir.path().join(format!("10s-{last}-0.parquet")), "no segment").unwrap();
+    let archive = Archive::open(dir.path()).unwrap();
+    assert_eq!(archive.state().unwrap().levels[0].segments, 0);
+    assert_eq!(archive.bounds().unwrap(), None);
+}
+
+#[test]
 fn second_writer_is_refused_and_the_first_goes_on() {
     let dir = tempdir().unwrap();
     let mut store = Store::open(dir.path(), options()).unwrap();

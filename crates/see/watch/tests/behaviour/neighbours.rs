@@ -87,8 +87,8 @@ fn aggressor_is_named_with_its_factor() {
     assert_eq!(named(&found), ["backup01"]);
     let own = &found.named[0];
     assert!(own.times.low > 2.0 && own.times.high < 4.5, "{:?}", own.times);
-    assert_eq!((own.writes_or_reads, own.felt_by), (Direction::Write, Direction::Read));
-    assert_eq!(own.days, (3, 3));
+    assert_eq!((own.direction, own.felt_by), (Direction::Write, Direction::Read));
+    assert_eq!((own.days_slower, own.days), (3, 3));
     assert!(own.bytes_per_s > 1e8);
     assert!(neighbours(&slices, "nobody", 1).named.is_empty());
 }
