@@ -231,7 +231,7 @@ impl Provider for Library {
     fn runs(&self) -> Result<RunList, ProviderError> {
         let base = match &self.shelf {
             Shelf::All(base) => base.display().to_string(),
-            Shelf::Some(paths) if paths.is_empty() => "what was observed".to_owned(),
+            Shelf::Some(paths) if paths.is_empty() => "recorded traces".to_owned(),
             Shelf::Some(paths) => {
                 let names: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
                 names.join(", ")

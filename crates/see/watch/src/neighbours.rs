@@ -70,9 +70,9 @@ pub struct Neighbours {
 /// if the factor would be as great by chance in at most 5 % of all such searches (Bonferroni). Two
 /// that are named and whose factors vanish without each other are not named.
 ///
-/// It says what goes along with what, and not what causes it. Fewer than [`SLICES_MIN`] slices with
-/// much I/O say nothing. Only clear neighbours are named, so a factor near the least that is found is
-/// rather too great.
+/// It says what goes along with what, and not what causes it. A neighbour with fewer than ten slices
+/// of much or of little I/O is not looked at. Only clear neighbours are named, so a factor near the
+/// least that is found is rather too great.
 pub fn neighbours(slices: &[Slice], vm: &str, seed: u64) -> Neighbours {
     let mut disks: BTreeSet<Arc<str>> = BTreeSet::new();
     for key in slices.iter().flat_map(|slice| slice.io.keys()).filter(|key| &*key.vm == vm) {

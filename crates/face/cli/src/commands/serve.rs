@@ -38,7 +38,10 @@ pub fn run(args: &ServeArgs) -> Result<Exit, Failure> {
     let server = start(door, Arc::clone(&library))?;
     let _pushing = Pushing::begin(&library);
     let _sample = runs.runs.is_empty().then(|| Sample::show(&library)).flatten();
-    crate::say!("{} of {}; Ctrl-C ends it", counted(&runs.runs), runs.base);
+    // Traces and watched hosts are named one by one, and lie in no directory of runs.
+    let is_named = !runs.runs.is_empty() && runs.runs.iter().all(is_observed_row);
+    let place = if is_named { String::new() } else { format!(" of {}", runs.base) };
+    crate::say!("{}{place}; Ctrl-C ends it", counted(&runs.runs));
     say_token(&server);
     output::print(&format!("{}\n", server.url(&path)))?;
     let signals = Signals::new([SIGINT, SIGTERM]);
@@ -46,6 +49,10 @@ pub fn run(args: &ServeArgs) -> Result<Exit, Failure> {
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
     signals.forever().next();
     Ok(Exit::Success)
+}
+
+fn is_observed_row(row: &RunRow) -> bool {
+    matches!(row.kind, RunKind::Recorded | RunKind::Watched)
 }
 
 /// Count as text: `3 runs`, `3 runs and 1 trace`, `1 watched host`.
