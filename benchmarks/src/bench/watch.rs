@@ -13,7 +13,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use run_store::slice::{Direction, SizeClass};
 use units::{Bytes, Nanos};
 use view::Source;
-use watch::{Archive, Cell, Key, LEVELS, Latencies, Options, Slice, Store};
+use watch::{Archive, Cell, Key, LEVELS, Options, Slice, Store};
 
 use super::device::RamDevice;
 use super::pairs::scratch;
@@ -210,7 +210,7 @@ impl Vms {
 fn cell(rng: &mut Xoshiro256PlusPlus, mean: f64, bytes: u32, median_us: f64) -> Cell {
     /// Steps of an eighth of a doubling, about as wide as a bucket, over four deviations.
     const STEP: f64 = 0.0866;
-    let (mut latencies, mut sum_ns, mut count) = (Latencies::default(), 0.0, 0_u64);
+    let (mut latencies, mut sum_ns, mut count) = (Vec::new(), 0.0, 0_u64);
     let mut at = -4.0 * SPREAD;
     while at < 5.0 * SPREAD {
         let deviations = at / SPREAD;
@@ -223,7 +223,7 @@ fn cell(rng: &mut Xoshiro256PlusPlus, mean: f64, bytes: u32, median_us: f64) -> 
                 clippy::cast_sign_loss,
                 reason = "far below"
             )]
-            latencies.record(Nanos(latency_ns as u64), number);
+            latencies.push((Nanos(latency_ns as u64), number));
             sum_ns += latency_ns * f64::from(number);
             count += u64::from(number);
         }
@@ -243,7 +243,7 @@ fn cell(rng: &mut Xoshiro256PlusPlus, mean: f64, bytes: u32, median_us: f64) -> 
         queue_ns: Some((sum_ns * (0.02 + 0.01 * uniform(rng))) as u64),
         outstanding: Some((count as f64 * (2.0 + uniform(rng))) as u64),
         outstanding_max: Some(4 + rng.next_u32() % 12),
-        latencies,
+        latencies: latencies.into_iter().collect(),
     }
 }
 

@@ -167,23 +167,19 @@ fn encode(slice: &Slice) -> Vec<u8> {
             u32::try_from(names.len() - 1).expect("a slice has fewer than 2^32 names")
         })
     };
-    let io = slice.io.iter().map(|(key, cell)| {
-        let mut histogram = Vec::new();
-        cell.latencies.encode(&mut histogram);
-        Row {
-            vm: place(&key.vm),
-            disk: place(&key.disk),
-            direction: key.direction,
-            class: key.class,
-            count: cell.count,
-            errors: cell.errors,
-            bytes: cell.bytes,
-            latency_ns: cell.latency_ns,
-            queue_ns: cell.queue_ns,
-            outstanding: cell.outstanding,
-            outstanding_max: cell.outstanding_max,
-            histogram,
-        }
+    let io = slice.io.iter().map(|(key, cell)| Row {
+        vm: place(&key.vm),
+        disk: place(&key.disk),
+        direction: key.direction,
+        class: key.class,
+        count: cell.count,
+        errors: cell.errors,
+        bytes: cell.bytes,
+        latency_ns: cell.latency_ns,
+        queue_ns: cell.queue_ns,
+        outstanding: cell.outstanding,
+        outstanding_max: cell.outstanding_max,
+        histogram: cell.latencies.bytes().to_vec(),
     });
     let io = io.collect();
     let gauges = slice.gauges.iter().map(|((name, scope), folded)| GaugeRow {

@@ -15,8 +15,10 @@ const LOWEST_BITS: u32 = 10;
 /// edge of its bucket: never too short.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Latencies {
-    /// Bucket and count, ascending; no count is 0.
-    buckets: Vec<(u8, u32)>,
+    /// First bucket in use, then the count of each following one in LEB128; empty buckets are a 0
+    /// and their number. A period in memory has tens of thousands of histograms, and this takes a
+    /// fifth of pairs of bucket and count.
+    bytes: Box<[u8]>,
 }
 
 /// Bucket of a latency.
@@ -44,40 +46,57 @@ pub(crate) fn lower_edge(latency: Nanos) -> Nanos {
 impl Latencies {
     /// Histogram of counts by bucket.
     pub(crate) fn of_counts(counts: &[u32; 256]) -> Self {
-        let used = (0..=u8::MAX).zip(counts).filter(|(_, count)| **count > 0);
-        Self { buckets: used.map(|(bucket, count)| (bucket, *count)).collect() }
-    }
-
-    /// Adds I/Os of a latency.
-    pub fn record(&mut self, latency: Nanos, count: u32) {
-        self.add(bucket_of(latency), count);
-    }
-
-    fn add(&mut self, bucket: u8, count: u32) {
-        if count == 0 {
-            return;
+        let mut bytes = Vec::new();
+        let mut next = None;
+        for (bucket, count) in (0..=u8::MAX).zip(counts).filter(|(_, count)| **count > 0) {
+            match next {
+                None => bytes.push(bucket),
+                Some(next) if bucket > next => bytes.extend([0, bucket - next]),
+                Some(_) => {}
+            }
+            let mut rest = *count;
+            while rest >= 0x80 {
+                bytes.push(u8::try_from(rest & 0x7f).unwrap_or(0) | 0x80);
+                rest >>= 7;
+            }
+            bytes.push(u8::try_from(rest).unwrap_or(0));
+            next = Some(bucket.saturating_add(1));
         }
-        match self.buckets.binary_search_by_key(&bucket, |(own, _)| *own) {
-            Ok(at) => self.buckets[at].1 = self.buckets[at].1.saturating_add(count),
-            Err(at) => self.buckets.insert(at, (bucket, count)),
+        Self { bytes: bytes.into() }
+    }
+
+    fn counts(&self) -> [u32; 256] {
+        let mut counts = [0; 256];
+        self.used().for_each(|(bucket, count)| counts[usize::from(bucket)] = count);
+        counts
+    }
+
+    /// Bucket and count, ascending; no count is 0.
+    fn used(&self) -> Used<'_> {
+        match self.bytes.split_first() {
+            Some((first, rest)) => Used { bucket: (*first).into(), rest },
+            None => Used { bucket: 0, rest: &[] },
         }
     }
 
     /// Adds all I/Os of another histogram.
     pub fn merge(&mut self, other: &Self) {
-        for (bucket, count) in &other.buckets {
-            self.add(*bucket, *count);
+        let mut counts = self.counts();
+        for (bucket, count) in other.used() {
+            let own = &mut counts[usize::from(bucket)];
+            *own = own.saturating_add(count);
         }
+        *self = Self::of_counts(&counts);
     }
 
     /// Number of I/Os.
     pub fn count(&self) -> u64 {
-        self.buckets.iter().map(|(_, count)| u64::from(*count)).sum()
+        self.used().map(|(_, count)| u64::from(count)).sum()
     }
 
     /// Largest latencies of the used buckets with their counts, ascending.
     pub fn buckets(&self) -> impl Iterator<Item = (Nanos, u32)> + '_ {
-        self.buckets.iter().map(|(bucket, count)| (highest(*bucket), *count))
+        self.used().map(|(bucket, count)| (highest(bucket), count))
     }
 
     /// Histogram in the form of stored runs, with the sum of its latencies.
@@ -87,24 +106,9 @@ impl Latencies {
         compact
     }
 
-    /// Bytes: the first bucket, then the count of each following one in LEB128. Empty buckets are a
-    /// 0 and their number.
-    pub(crate) fn encode(&self, into: &mut Vec<u8>) {
-        let Some((first, _)) = self.buckets.first() else { return };
-        into.push(*first);
-        let mut next = *first;
-        for (bucket, count) in &self.buckets {
-            if *bucket > next {
-                into.extend([0, *bucket - next]);
-            }
-            let mut rest = *count;
-            while rest >= 0x80 {
-                into.push(u8::try_from(rest & 0x7f).unwrap_or(0) | 0x80);
-                rest >>= 7;
-            }
-            into.push(u8::try_from(rest).unwrap_or(0));
-            next = bucket.saturating_add(1);
-        }
+    /// Exact bytes, of which [`Latencies::decode`] makes the histogram again.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
     /// Histogram of these bytes.
@@ -112,33 +116,141 @@ impl Latencies {
     /// # Errors
     /// The bytes are of no histogram.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
-        let mut buckets = Vec::new();
-        let Some((first, mut rest)) = bytes.split_first() else { return Ok(Self { buckets }) };
+        let mut counts = [0; 256];
+        let Some((first, mut rest)) = bytes.split_first() else { return Ok(Self::default()) };
         let mut bucket = u32::from(*first);
         while !rest.is_empty() {
-            let (count, after) = leb128(rest)?;
-            if count == 0 {
-                let (gap, after) = after.split_first().ok_or("a histogram ends in a gap")?;
-                bucket += u32::from(*gap);
-                let (count, after) = leb128(after)?;
-                rest = after;
-                buckets.push((index(bucket)?, not_empty(count)?));
-            } else {
-                rest = after;
-                buckets.push((index(bucket)?, count));
-            }
+            let (count, gap, after) = next_count(rest)?;
+            bucket += gap;
+            let own = usize::try_from(bucket).ok().and_then(|bucket| counts.get_mut(bucket));
+            *own.ok_or("a histogram has more than 256 buckets")? = count;
+            rest = after;
             bucket += 1;
         }
-        Ok(Self { buckets })
+        Ok(Self::of_counts(&counts))
+    }
+
+    /// Appends what a segment keeps: four buckets for each doubling, and counts of two significant
+    /// bits (1, 2, 3, 4, 6, 8, 12, 16 ...). Exact ones would be four fifths of a store, and most of
+    /// their digits only tell what chance does anyway: a count of 100 varies by 10.
+    pub(crate) fn append_rounded(&self, into: &mut Vec<u8>) {
+        let counts = self.counts();
+        let pairs = counts.chunks(2).map(|pair| pair[0].saturating_add(pair[1]));
+        let codes: Vec<u8> = pairs.map(code_of).collect();
+        let Some(first) = codes.iter().position(|code| *code > 0) else { return };
+        let last = codes.iter().rposition(|code| *code > 0).unwrap_or(first);
+        into.push(u8::try_from(first).expect("128 pairs"));
+        into.extend(&codes[first..=last]);
+    }
+
+    /// The shortest latencies that a histogram of [`Latencies::of_rounded`] may have been of.
+    pub(crate) fn lowered(&self) -> Self {
+        let mut counts = self.counts();
+        for pair in counts.chunks_mut(2) {
+            (pair[0], pair[1]) = (pair[0].saturating_add(pair[1]), 0);
+        }
+        Self::of_counts(&counts)
+    }
+
+    /// Histogram of a number of I/Os from what [`Latencies::append_rounded`] kept. I/Os are in the
+    /// upper bucket of their pair, so that no percentile is too short.
+    ///
+    /// # Errors
+    /// The bytes are of no histogram.
+    pub(crate) fn of_rounded(bytes: &[u8], count: u64) -> Result<Self, Malformed> {
+        let mut counts = [0; 256];
+        let Some((first, codes)) = bytes.split_first() else { return Ok(Self::default()) };
+        let first = 2 * usize::from(*first) + 1;
+        let upper = counts.get_mut(first..).unwrap_or_default().iter_mut().step_by(2);
+        if codes.len() > upper.len() {
+            return Err("a histogram has more than 128 pairs of buckets".into());
+        }
+        for (own, code) in upper.zip(codes) {
+            *own = count_of(*code).ok_or("a count of a histogram is over 2^32")?;
+        }
+        scale(&mut counts, count);
+        Ok(Self::of_counts(&counts))
     }
 }
 
-fn index(bucket: u32) -> Result<u8, Malformed> {
-    u8::try_from(bucket).map_err(|_| "a histogram has more than 256 buckets".into())
+/// Histogram of latencies and their numbers of I/Os.
+impl FromIterator<(Nanos, u32)> for Latencies {
+    fn from_iter<I: IntoIterator<Item = (Nanos, u32)>>(latencies: I) -> Self {
+        let mut counts = [0_u32; 256];
+        for (latency, count) in latencies {
+            let own = &mut counts[usize::from(bucket_of(latency))];
+            *own = own.saturating_add(count);
+        }
+        Self::of_counts(&counts)
+    }
 }
 
-fn not_empty(count: u32) -> Result<u32, Malformed> {
-    if count == 0 { Err("a histogram has two gaps in turn".into()) } else { Ok(count) }
+/// Code of a count, rounded to two significant bits.
+fn code_of(count: u32) -> u8 {
+    let Some(octave) = count.checked_ilog2() else { return 0 };
+    // In halves of the leading bit, to the nearest: 2 is the power of two itself, 4 the next one.
+    let halves = (u64::from(count) * 4 + (1 << octave)) >> (octave + 1);
+    u8::try_from(u64::from(octave) * 2 + halves).unwrap_or(u8::MAX) - 1
+}
+
+/// Count of a code; `None` if none is so large.
+fn count_of(code: u8) -> Option<u32> {
+    let Some(place) = code.checked_sub(1) else { return Some(0) };
+    // The last one is 2^32, to which counts just below are rounded.
+    let value = (place <= 64).then(|| ((2 + u64::from(place % 2)) << (place / 2)) >> 1);
+    value.map(|value| u32::try_from(value).unwrap_or(u32::MAX))
+}
+
+/// Largest count that rounding leaves as it is.
+const EXACT_MAX: u32 = 4;
+
+/// Scales counts that were rounded until the sum of all is what it was. Few I/Os stay exact: a
+/// single slow one must not vanish.
+fn scale(counts: &mut [u32; 256], sum: u64) {
+    let exact = counts.iter().filter(|own| **own <= EXACT_MAX).map(|own| u64::from(*own));
+    let left = sum.saturating_sub(exact.sum());
+    let rounded = counts.iter().filter(|own| **own > EXACT_MAX).map(|own| u64::from(*own));
+    let all = rounded.sum::<u64>().max(1);
+    let (mut before, mut given) = (0_u64, 0);
+    for own in counts.iter_mut().filter(|own| **own > EXACT_MAX) {
+        before += u64::from(*own);
+        let until = u128::from(before) * u128::from(left) / u128::from(all);
+        let until = u64::try_from(until).unwrap_or(u64::MAX);
+        *own = u32::try_from(until.saturating_sub(given)).unwrap_or(u32::MAX).max(1);
+        given = until;
+    }
+}
+
+/// Buckets of a histogram's bytes.
+struct Used<'a> {
+    bucket: u32,
+    rest: &'a [u8],
+}
+
+impl Iterator for Used<'_> {
+    type Item = (u8, u32);
+
+    fn next(&mut self) -> Option<(u8, u32)> {
+        // The bytes are our own, so they end before anything is malformed.
+        let (count, gap, rest) = next_count(self.rest).ok()?;
+        let bucket = u8::try_from(self.bucket + gap).ok()?;
+        *self = Self { bucket: u32::from(bucket) + 1, rest };
+        Some((bucket, count))
+    }
+}
+
+/// Next count, the number of empty buckets before it, and what follows.
+fn next_count(bytes: &[u8]) -> Result<(u32, u32, &[u8]), Malformed> {
+    let (count, after) = leb128(bytes)?;
+    if count > 0 {
+        return Ok((count, 0, after));
+    }
+    let (gap, after) = after.split_first().ok_or("a histogram ends in a gap")?;
+    let (count, after) = leb128(after)?;
+    if count == 0 {
+        return Err("a histogram has two gaps in turn".into());
+    }
+    Ok((count, (*gap).into(), after))
 }
 
 fn leb128(bytes: &[u8]) -> Result<(u32, &[u8]), Malformed> {
@@ -170,6 +282,20 @@ mod tests {
         assert!(highest(u8::MAX) > Nanos::from_secs(3600));
     }
 
+    #[test]
+    fn counts_are_rounded_to_two_significant_bits() {
+        let rounded = |count| count_of(code_of(count)).expect("a code");
+        let counts: Vec<u32> = (0..=20).map(rounded).collect();
+        let expected = [0, 1, 2, 3, 4, 6, 6, 8, 8, 8, 12, 12, 12, 12, 16, 16, 16, 16, 16, 16, 24];
+        assert_eq!(counts, expected);
+        assert_eq!(rounded(u32::MAX), u32::MAX);
+        for code in 3..=u8::MAX {
+            if let Some(count) = count_of(code) {
+                assert_eq!(code_of(count), code, "{count}");
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn upper_edge_is_at_most_an_eighth_too_long(value in 1024_u64..3_600_000_000_000) {
@@ -183,11 +309,39 @@ mod tests {
         fn histogram_is_the_same_after_its_bytes(
             values in proptest::collection::vec((0_u64..5_000_000_000_000, 1_u32..=u32::MAX), 0..40)
         ) {
-            let mut latencies = Latencies::default();
-            values.iter().for_each(|(value, count)| latencies.record(Nanos(*value), *count));
+            let latencies: Latencies =
+                values.iter().map(|(value, count)| (Nanos(*value), *count)).collect();
+            prop_assert_eq!(Latencies::decode(latencies.bytes()).expect("decodes"), latencies);
+        }
+
+        #[test]
+        fn rounded_histogram_has_all_ios_and_nearly_the_same_percentiles(
+            values in proptest::collection::vec((2_000_u64..5_000_000_000, 1_u32..100_000), 1..40),
+            share in 0.01_f64..1.0,
+        ) {
+            let latencies: Latencies =
+                values.iter().map(|(value, count)| (Nanos(*value), *count)).collect();
             let mut bytes = Vec::new();
-            latencies.encode(&mut bytes);
-            prop_assert_eq!(Latencies::decode(&bytes).expect("decodes"), latencies);
+            latencies.append_rounded(&mut bytes);
+            let rounded = Latencies::of_rounded(&bytes, latencies.count()).expect("decodes");
+            prop_assert_eq!(rounded.count(), latencies.count());
+            // Each count is known to a fifth, so the share of I/Os up to a latency is, too; latencies
+            // are known to a quarter.
+            let edge = |own: &Latencies, share: f64| {
+                let mut left = share * own.count() as f64;
+                own.buckets()
+                    .find(|(_, count)| {
+                        left -= f64::from(*count);
+                        left <= 1e-6
+                    })
+                    .map_or(highest(u8::MAX).0, |(edge, _)| edge.0)
+            };
+            let found = edge(&rounded, share);
+            let odds = share / (1.0 - share).max(1e-9);
+            let of = |odds: f64| odds / (1.0 + odds);
+            let (low, high) = (edge(&latencies, of(odds / 2.0)), edge(&latencies, of(odds * 2.0)));
+            prop_assert!(found >= low, "{found} {low}");
+            prop_assert!(found as f64 <= high as f64 * 1.25, "{found} {high}");
         }
 
         #[test]
@@ -195,10 +349,8 @@ mod tests {
             left in proptest::collection::vec(0_u64..10_000_000_000, 0..60),
             right in proptest::collection::vec(0_u64..10_000_000_000, 0..60),
         ) {
-            let of = |values: &[u64]| {
-                let mut latencies = Latencies::default();
-                values.iter().for_each(|value| latencies.record(Nanos(*value), 1));
-                latencies
+            let of = |values: &[u64]| -> Latencies {
+                values.iter().map(|value| (Nanos(*value), 1)).collect()
             };
             let mut merged = of(&left);
             merged.merge(&of(&right));
@@ -209,6 +361,7 @@ mod tests {
         #[test]
         fn foreign_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
             let _ = Latencies::decode(&bytes);
+            let _ = Latencies::of_rounded(&bytes, 1000);
         }
     }
 }

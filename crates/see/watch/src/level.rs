@@ -31,8 +31,8 @@ impl Level {
 /// Levels from fine to coarse: 2 days, 14 days, 60 days, 400 days and 420 days. Our choice: a year
 /// of 10-minute slices of 100 busy VMs would take several gigabytes.
 pub const LEVELS: [Level; 5] = [
-    Level { name: "10s", width_s: 10, period_s: 900, periods_max: 192 },
-    Level { name: "1min", width_s: 60, period_s: 3600, periods_max: 336 },
+    Level { name: "10s", width_s: 10, period_s: 300, periods_max: 576 },
+    Level { name: "1min", width_s: 60, period_s: 1800, periods_max: 672 },
     Level { name: "10min", width_s: 600, period_s: 21_600, periods_max: 240 },
     Level { name: "1h", width_s: 3600, period_s: 86_400, periods_max: 400 },
     Level { name: "1d", width_s: 86_400, period_s: 2_592_000, periods_max: 14 },

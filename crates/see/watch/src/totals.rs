@@ -184,8 +184,7 @@ mod tests {
         let mut slice = Slice { watched: Nanos::from_secs(10), ..Slice::new(0, 10) };
         for vm in vms {
             let (class, direction) = (Some(SizeClass::of(4096)), Direction::Read);
-            let mut latencies = Latencies::default();
-            latencies.record(Nanos::from_micros(700), 3);
+            let latencies = [(Nanos::from_micros(700), 3)].into_iter().collect();
             let key = Key { vm: vm.into(), disk: "sda".into(), direction, class };
             let cell = Cell { count: 3, latency_ns: 2_100_000, latencies, ..Cell::default() };
             slice.io.insert(key, cell);

@@ -189,11 +189,11 @@ fn cell(before: &Value, now: &Value, prefix: &str) -> Option<Cell> {
         same if same == boundaries => (list(before, "bins")?, list(now, "bins")?),
         _ => return None,
     };
-    let mut latencies = Latencies::default();
-    for (place, (now, before)) in now.iter().zip(&before).enumerate() {
+    let counts = now.iter().zip(&before).enumerate().map(|(place, (now, before))| {
         let count = u32::try_from(now.checked_sub(*before)?).unwrap_or(u32::MAX);
-        latencies.record(upper_edge(&boundaries, place), count);
-    }
+        Some((upper_edge(&boundaries, place), count))
+    });
+    let latencies: Latencies = counts.collect::<Option<Vec<_>>>()?.into_iter().collect();
     let count = latencies.count();
     let cell = Cell { count, errors, bytes, latency_ns, latencies, ..Cell::default() };
     (count > 0 || errors > 0).then_some(cell)

@@ -4,7 +4,7 @@ use run_store::gauge::{Folded, GaugeName};
 use run_store::slice::{Direction, SizeClass};
 use units::{Bytes, Nanos};
 use view::{Request, Source};
-use watch::{Cell, Key, Latencies, Options, Slice, Store};
+use watch::{Cell, Key, Options, Slice, Store};
 
 /// 2026-11-24 00:00 UTC.
 const START_S: u64 = 1_795_478_400;
@@ -20,8 +20,7 @@ fn store(directory: &std::path::Path) {
         for vm in ["db", "web"] {
             let is_slow = vm == "web" && (4320..4326).contains(&at);
             let latency = Nanos::from_millis(if is_slow { 80 } else { 1 });
-            let mut latencies = Latencies::default();
-            latencies.record(latency, 50);
+            let latencies = [(latency, 50)].into_iter().collect();
             let class = Some(SizeClass::of(4096));
             let (vm, disk) = (vm.into(), "sda".into());
             let cell = Cell {

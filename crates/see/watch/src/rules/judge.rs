@@ -71,10 +71,13 @@ impl Judge {
         changes.collect()
     }
 
-    /// Takes slices that were judged before a restart: their changes have been told.
+    /// Takes stored slices that were judged before a restart: their changes have been told. By
+    /// their rounded latencies no alarm is active that was not.
     pub fn restore(&mut self, slices: &[Slice]) {
         for slice in slices.iter().filter(|slice| slice.width_s == LEVELS[0].width_s) {
-            self.judge(slice);
+            let mut slice = slice.clone();
+            slice.io.values_mut().for_each(|cell| cell.latencies = cell.latencies.lowered());
+            self.judge(&slice);
         }
     }
 

@@ -182,10 +182,9 @@ mod tests {
 
     fn cell(latencies: &[(u64, u32)]) -> Cell {
         let mut cell = Cell::default();
-        for (latency_us, count) in latencies {
-            cell.latencies.record(Nanos::from_micros(*latency_us), *count);
-            cell.count += u64::from(*count);
-        }
+        let latencies = latencies.iter().map(|(us, count)| (Nanos::from_micros(*us), *count));
+        cell.latencies = latencies.collect();
+        cell.count = cell.latencies.count();
         cell
     }
 

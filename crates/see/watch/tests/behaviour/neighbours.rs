@@ -3,7 +3,7 @@
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use run_store::slice::{Direction, SizeClass};
-use tilemark_watch::{Cell, Key, Latencies, Neighbours, Slice, neighbours};
+use tilemark_watch::{Cell, Key, Neighbours, Slice, neighbours};
 use units::Nanos;
 
 use crate::model::START;
@@ -31,8 +31,7 @@ fn add(slice: &mut Slice, vm: &str, direction: Direction, count: f64, bytes: f64
         Key { vm: vm.into(), disk: "sda".into(), direction, class: Some(SizeClass::of(4096)) };
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let (count, bytes, latency) = (count as u64, bytes as u64, (latency_ms * 1e6) as u64);
-    let mut latencies = Latencies::default();
-    latencies.record(Nanos(latency), u32::try_from(count).unwrap());
+    let latencies = [(Nanos(latency), u32::try_from(count).unwrap())].into_iter().collect();
     slice.io.insert(
         key,
         Cell { count, bytes, latency_ns: latency * count, latencies, ..Cell::default() },

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use run_store::slice::Direction;
-use tilemark_watch::{Cell, Change, Ending, Judge, Key, Rules, Slice, Subject};
+use tilemark_watch::{Archive, Cell, Change, Ending, Judge, Key, Rules, Slice, Store, Subject};
 use units::Nanos;
 
 const START: u64 = 1_764_374_400;
@@ -15,10 +15,9 @@ type Row<'a> = (&'a str, &'a str, u32, u64);
 pub fn add(slice: &mut Slice, vm: &str, disk: &str, latencies_us: &[(u64, u32)]) {
     let key = Key { vm: vm.into(), disk: disk.into(), direction: Direction::Write, class: None };
     let cell = slice.io.entry(key).or_default();
-    for (latency_us, count) in latencies_us {
-        cell.latencies.record(Nanos::from_micros(*latency_us), *count);
-        cell.count += u64::from(*count);
-    }
+    let latencies = latencies_us.iter().map(|(us, count)| (Nanos::from_micros(*us), *count));
+    cell.latencies.merge(&latencies.collect());
+    cell.count = cell.latencies.count();
 }
 
 pub fn watched(start_s: u64) -> Slice {
@@ -213,6 +212,25 @@ fn restored_judge_tells_no_active_alarm_again() {
     let rest = (9..18).map(|own| slice(START + 10 * own, &[("a", "sda", 50, 30)]));
     assert!(rest.flat_map(|slice| judge.judge(&slice)).collect::<Vec<_>>().is_empty());
     assert_eq!(told(&window(&mut judge, 3, &[("a", "sda", 50, 5)])), ["-a kept"]);
+}
+
+#[test]
+fn rounded_latencies_of_a_store_make_no_alarm_active() {
+    for (latency_us, active) in [(17_000, 0), (25_000, 1)] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = Store::open(dir.path(), crate::model::options()).unwrap();
+        for own in 0..40 {
+            let mut slice = watched(START + 10 * own);
+            add(&mut slice, "a", "sda", &[(latency_us, 50)]);
+            store.push(slice).unwrap();
+        }
+        store.close().unwrap();
+        let slices = Archive::open(dir.path()).unwrap().window((0, u64::MAX / 2), u64::MAX);
+        // A store keeps 17 ms as up to 21 ms.
+        let mut judge = judge("write p95 <= 18ms");
+        judge.restore(&slices.unwrap().slices);
+        assert_eq!(judge.active().count(), active, "{latency_us} us");
+    }
 }
 
 #[test]
