@@ -58,8 +58,8 @@ pub use tier::{
     TierStaleLogArgs, TierStatusArgs, TierTakeoverArgs, sidecar_in,
 };
 pub use watch::{
-    WatchAction, WatchArgs, WatchCheckRulesArgs, WatchExportArgs, WatchExportFormat,
-    WatchForgetArgs, WatchNeighboursArgs, WatchStatusArgs, WindowArgs,
+    WatchAction, WatchArgs, WatchCheckRulesArgs, WatchEvidenceArgs, WatchExportArgs,
+    WatchExportFormat, WatchForgetArgs, WatchNeighboursArgs, WatchStatusArgs, WindowArgs,
 };
 pub use what_if::{CacheAt, WhatIfArgs, Write};
 

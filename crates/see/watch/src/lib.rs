@@ -10,7 +10,7 @@
 //!
 //! Invariants: what a source cannot give is absent, never zero. A killed writer loses at most the
 //! open slice. A store never has more bytes than its limit, and the oldest of the finest level goes
-//! first. Time only comes from the caller, so a clock that steps back loses nothing: slices of the
+//! first; recordings of breaches ([`Evidences`]) are part of it. Time only comes from the caller, so a clock that steps back loses nothing: slices of the
 //! same time are added. An alarm begins and ends only by whole windows that are surely broken or
 //! kept. No text of a sender has a secret of its address.
 #![forbid(unsafe_code)]
@@ -18,6 +18,7 @@
 mod archive;
 mod columns;
 mod error;
+mod evidence;
 mod export;
 mod fold;
 mod journal;
@@ -38,6 +39,7 @@ pub(crate) const SCHEMA: &str = "tilemark.watch/1.0";
 
 pub use archive::{Archive, Window};
 pub use error::WatchError;
+pub use evidence::{Evidence, Evidences};
 pub use fold::Fold;
 pub use latencies::Latencies;
 pub use level::{LEVELS, Level};

@@ -13,12 +13,14 @@ use units::Bytes;
 use crate::journal::{self, Journal};
 use crate::segment::{self, Segment, SegmentName};
 use crate::slice::Names;
-use crate::{LEVELS, SCHEMA, Slice, WatchError};
+use crate::{Evidences, LEVELS, SCHEMA, Slice, WatchError};
 
 const MAJOR: &str = "tilemark.watch/1.";
 /// File that makes a directory a store.
 pub(crate) const STORE_FILE: &str = "watch.json";
 const LOCK_FILE: &str = "lock";
+/// Part of the limit of bytes that recordings of breaches may have. Our choice.
+const EVIDENCE_PART: u64 = 8;
 
 /// Description of a store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,7 +42,7 @@ pub struct Options {
 /// Size and age of what a store holds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct State {
-    /// Bytes of all segments and journals.
+    /// Bytes of all segments, journals and recordings.
     pub bytes: u64,
     /// Levels, finest first.
     pub levels: Vec<LevelState>,
@@ -253,6 +255,8 @@ impl Store {
     /// Removes segments over the number of their level, and the oldest of the finest level until
     /// all together are within the limit of bytes.
     fn make_room(&mut self) -> Result<(), WatchError> {
+        let evidence_max = self.options.bytes_max.get() / EVIDENCE_PART;
+        Evidences::of(&self.directory).make_room(evidence_max)?;
         let all = segments(&self.directory)?;
         for (place, level) in LEVELS.iter().enumerate() {
             let own: Vec<&SegmentName> = all.iter().filter(|own| own.level == place).collect();
@@ -305,7 +309,7 @@ impl Store {
     /// A file cannot be read, removed or written; those before it are done.
     pub fn forget(&mut self, before_s: Option<u64>, vm: Option<&str>) -> Result<u64, WatchError> {
         self.seal()?;
-        let mut changed = 0;
+        let mut changed = Evidences::of(&self.directory).forget(before_s, vm)?;
         for name in segments(&self.directory)? {
             if before_s.is_some_and(|before_s| name.end_s() <= before_s) {
                 self.remove(name)?;
@@ -446,5 +450,6 @@ pub(crate) fn state(directory: &Path) -> Result<State, WatchError> {
         let time_s = own.first().map(|first| first.period_s).zip(end);
         LevelState { segments: own.len(), time_s }
     });
-    Ok(State { bytes: sizes.sum(), levels: levels.collect() })
+    let bytes = sizes.sum::<u64>() + Evidences::of(directory).bytes();
+    Ok(State { bytes, levels: levels.collect() })
 }

@@ -86,3 +86,14 @@ pub enum By {
     /// Control groups.
     Cgroup,
 }
+
+impl By {
+    /// Word of the option.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Process => "process",
+            Self::Cgroup => "cgroup",
+        }
+    }
+}

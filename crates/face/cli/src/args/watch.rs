@@ -73,6 +73,8 @@ pub enum WatchAction {
     Export(WatchExportArgs),
     /// Name the VMs whose I/O goes along with the latency of a VM
     Neighbours(WatchNeighboursArgs),
+    /// List the recordings of broken limits, and what they show
+    Evidence(WatchEvidenceArgs),
     /// Remove the data of a time or of a VM
     Forget(WatchForgetArgs),
     /// Show the rules of a file as they are understood
@@ -153,6 +155,16 @@ pub struct WatchNeighboursArgs {
     pub vm: String,
     #[command(flatten)]
     pub look: WatchLookArgs,
+}
+
+/// Options of `tilemark watch evidence`.
+#[derive(Debug, Args)]
+pub struct WatchEvidenceArgs {
+    #[command(flatten)]
+    pub store: WatchStoreArgs,
+    /// Format of stdout
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
 }
 
 /// Options of `tilemark watch forget`.

@@ -40,6 +40,7 @@ mod verify;
 mod verify_report;
 mod version;
 mod watch;
+mod watch_evidence;
 mod watch_rules;
 mod what_if;
 

@@ -15,6 +15,7 @@ use crate::args::{
     WatchNeighboursArgs, WatchStatusArgs, WindowArgs,
 };
 use crate::commands::record::{failure as not_captured, host, stop_flag};
+use crate::commands::watch_evidence::{self, Recordings};
 use crate::commands::watch_rules::{self, Alarms};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -38,6 +39,7 @@ pub fn run(args: &WatchArgs) -> Result<Exit, Failure> {
         Some(WatchAction::Status(args)) => status(args),
         Some(WatchAction::Export(args)) => export(args),
         Some(WatchAction::Neighbours(args)) => neighbours(args),
+        Some(WatchAction::Evidence(args)) => watch_evidence::list(args),
         Some(WatchAction::Forget(args)) => forget(args),
         Some(WatchAction::CheckRules(args)) => watch_rules::check(args),
     }
@@ -55,7 +57,10 @@ fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
     };
     let targets = args.targets.clone();
     let options = WatcherOptions { targets, buffer: args.buffer, by };
-    let start = |rules| Alarms::start(rules, &args.store.store);
+    let start = |rules| {
+        let recordings = Recordings::new(&args.store.store, args.by, rules);
+        Alarms::start(rules, &args.store.store, recordings)
+    };
     let mut alarms = rules.as_ref().map(start).transpose()?;
     let mut watcher = Watcher::start(options).map_err(|error| not_captured(&error))?;
     let disks: Vec<&str> = watcher.disks().collect();
@@ -118,7 +123,7 @@ impl Keeper {
     }
 }
 
-fn failed(error: &WatchError) -> Failure {
+pub(super) fn failed(error: &WatchError) -> Failure {
     let exit = match error {
         WatchError::Io { .. } => Exit::Failure,
         WatchError::NoStore { .. } => Exit::Usage,

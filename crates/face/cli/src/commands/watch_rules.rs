@@ -10,6 +10,7 @@ use watch::{Archive, Judge, LEVELS, Rules, Senders, Slice, Timing};
 
 use crate::args::{Format, WatchCheckRulesArgs};
 use crate::commands::record::host;
+use crate::commands::watch_evidence::Recordings;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -44,7 +45,7 @@ pub fn read(path: &Path) -> Result<Rules, Failure> {
 impl Alarms {
     /// Starts the senders. Alarms that were active when watching ended are active again, and are
     /// not told a second time.
-    pub fn start(rules: &Rules, store: &Path) -> Result<Self, Failure> {
+    pub fn start(rules: &Rules, store: &Path, recordings: Recordings) -> Result<Self, Failure> {
         let started = Senders::start(&rules.send, &host(), Timing::default());
         let senders = started
             .map_err(|error| Failure::new(Exit::Failure, format!("sending alarms: {error}")))?;
@@ -60,7 +61,7 @@ impl Alarms {
         let (slices, waiting) = sync_channel(SLICES_MAX);
         let thread = std::thread::Builder::new()
             .name("rules".to_owned())
-            .spawn(move || judge_all(judge, senders, &waiting))
+            .spawn(move || judge_all(judge, senders, recordings, &waiting))
             .map_err(|error| Failure::new(Exit::Failure, format!("judging rules: {error}")))?;
         Ok(Self { slices, thread, is_behind: false })
     }
@@ -84,13 +85,23 @@ impl Alarms {
 }
 
 /// Judges slices as they come, tells what changed, and sends it.
-fn judge_all(mut judge: Judge, senders: Senders, slices: &Receiver<Slice>) {
+fn judge_all(
+    mut judge: Judge,
+    senders: Senders,
+    mut recordings: Recordings,
+    slices: &Receiver<Slice>,
+) {
     for slice in slices {
         let changes = judge.judge(&slice);
-        changes.iter().for_each(|change| crate::say!("{}", change.line()));
+        recordings.look();
+        for change in &changes {
+            crate::say!("{}", change.line());
+            recordings.begin(change, slice.start_s + slice.width_s);
+        }
         senders.tell(&changes, judge.active());
         senders.troubles().for_each(|trouble| crate::say!("{trouble}"));
     }
+    recordings.finish();
     senders.finish(END).iter().for_each(|trouble| crate::say!("{trouble}"));
 }
 

@@ -18,6 +18,7 @@ mod step;
 mod study;
 mod summary;
 pub mod watch;
+pub mod watch_evidence;
 pub mod watch_rules;
 mod what_if;
 

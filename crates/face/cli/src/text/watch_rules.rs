@@ -12,6 +12,8 @@ pub struct RulesText {
     /// Receivers of alarms, without their secrets.
     send: Vec<String>,
     rules: Vec<Row>,
+    /// Most recordings in 24 hours.
+    evidence_per_day: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -22,10 +24,21 @@ struct Row {
     limit: String,
     window_ns: u64,
     severity: &'static str,
+    /// Length of a recording when an alarm begins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    evidence_ns: Option<u64>,
     /// Fewest I/Os of a window that can begin an alarm.
     begins_from: u64,
     /// Fewest I/Os of a window that can end it.
     ends_from: u64,
+}
+
+impl Row {
+    /// Line about what is recorded; `None` if nothing is.
+    fn recording(&self) -> Option<String> {
+        let length = units::Nanos(self.evidence_ns?);
+        Some(format!("  {}: its disk for {length}", self.name))
+    }
 }
 
 impl RulesText {
@@ -44,6 +57,7 @@ impl RulesText {
                 limit: rule.limit.to_string(),
                 window_ns: rule.window.0,
                 severity: rule.severity.name(),
+                evidence_ns: rule.evidence.map(|own| own.0),
                 begins_from,
                 ends_from,
             }
@@ -52,6 +66,7 @@ impl RulesText {
             schema: "tilemark.watch-rules/1.0",
             send: alertmanagers.chain(webhooks).chain(program).collect(),
             rules: rules.rules.iter().map(row).collect(),
+            evidence_per_day: rules.evidence_per_day,
         }
     }
 
@@ -79,6 +94,13 @@ impl RulesText {
             table.row(cells.map(str::to_owned).to_vec());
         }
         lines.extend(table.lines());
+        let recording: Vec<_> = self.rules.iter().filter_map(Row::recording).collect();
+        if !recording.is_empty() {
+            let most = self.evidence_per_day;
+            lines.push(String::new());
+            lines.push(format!("recorded when an alarm begins, at most {most} in 24 hours:"));
+            lines.extend(recording);
+        }
         lines.push(String::new());
         lines
             .push("begins, ends: fewest I/Os of a VM in a window that can begin or end".to_owned());

@@ -193,7 +193,7 @@ fn broken_limit_reaches_a_web_hook_once_and_not_again_after_a_restart() {
     let (hook, hooks) = server("200 OK");
     let rules = format!(
         "[send]\nwebhook = \"{hook}/secret\"\n[[rule]]\nname = \"fast\"\nvm = \"d?\"\n\
-         limit = \"read p50 <= 1us\"\nfor = \"10s\"\n"
+         limit = \"read p50 <= 1us\"\nfor = \"10s\"\nevidence = \"2s\"\n"
     );
     place.write("rules.toml", &rules);
     let reads = Reads::of(&disk);
@@ -208,10 +208,19 @@ fn broken_limit_reaches_a_web_hook_once_and_not_again_after_a_restart() {
         (&body["state"], &body["vm"], &body["rule"]),
         (&"begun".into(), &"dd".into(), &"fast".into(),)
     );
+    running.wait_for("evidence of dd on ");
     running.signal(Signal::TERM);
     let ended = running.end();
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert!(!ended.stderr.contains("secret"), "{}", ended.stderr);
+    let output = ask(&place, 0, &["evidence", "--store", "w", "--format", "json"]);
+    let all: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
+    let own = &all["evidence"][0];
+    assert_eq!(own["vm"], "dd", "{all}");
+    let trace = own["trace"].as_str().expect("a trace");
+    let output = place.output(&["analyze", trace, "--vm", "dd", "--format", "json"]);
+    let analysis: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
+    assert!(analysis["source"]["records"].as_u64() > Some(10), "{}", analysis["source"]);
 
     let mut running = started(&place, &[&disk.0, "--rules", "rules.toml"]);
     drop(reads);

@@ -15,6 +15,8 @@ pub struct Alarm {
     pub limit: Limit,
     /// Length of a window.
     pub window: Nanos,
+    /// How long a recording of the breach is; `None` if there is none.
+    pub evidence: Option<Nanos>,
     /// VM or disk that suffers.
     pub subject: Subject,
     /// Begin of the first window that broke the limit, in seconds since 1970.

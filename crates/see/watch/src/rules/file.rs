@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -22,6 +22,11 @@ const NAME_MAX: usize = 100;
 /// Most rules. Our choice: each is judged for each VM in memory.
 const RULES_MAX: usize = 1_000;
 
+/// Shortest and longest recording of a breach. Our choice: a busy disk fills some MB a second.
+const EVIDENCE: RangeInclusive<Nanos> = Nanos::SECOND..=Nanos::from_secs(600);
+/// Most recordings in 24 hours where the file says nothing. Our choice.
+const EVIDENCE_PER_DAY: usize = 4;
+
 /// Rules of a file, and where their alarms go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rules {
@@ -29,6 +34,8 @@ pub struct Rules {
     pub rules: Vec<Rule>,
     /// Receivers of alarms.
     pub send: SendTo,
+    /// Most recordings in 24 hours, of all rules together.
+    pub evidence_per_day: usize,
 }
 
 /// Limit on the I/O of some VMs.
@@ -46,6 +53,8 @@ pub struct Rule {
     pub window: Nanos,
     /// Severity of its alarms.
     pub severity: Severity,
+    /// How long the disk is recorded when an alarm begins; `None` if it is not.
+    pub evidence: Option<Nanos>,
 }
 
 /// Severity of an alarm.
@@ -97,6 +106,20 @@ struct File {
     rule: Vec<RuleForm>,
     #[serde(default)]
     send: SendForm,
+    #[serde(default)]
+    evidence: EvidenceForm,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EvidenceForm {
+    per_day: Spanned<usize>,
+}
+
+impl Default for EvidenceForm {
+    fn default() -> Self {
+        Self { per_day: Spanned::new(0..0, EVIDENCE_PER_DAY) }
+    }
 }
 
 #[derive(Deserialize)]
@@ -112,6 +135,7 @@ struct RuleForm {
     window: Spanned<Nanos>,
     #[serde(default)]
     severity: Severity,
+    evidence: Option<Spanned<Nanos>>,
 }
 
 #[derive(Deserialize, Default)]
@@ -199,6 +223,7 @@ impl Rules {
             limit: own.limit,
             window: own.window.into_inner(),
             severity: own.severity,
+            evidence: own.evidence.map(Spanned::into_inner),
         };
         let mut command = file.send.command.0.into_iter();
         let send = SendTo {
@@ -208,7 +233,8 @@ impl Rules {
                 .next()
                 .map(|path| Program { path: path.into(), arguments: command.collect() }),
         };
-        Ok(Self { rules: file.rule.into_iter().map(rule).collect(), send })
+        let evidence_per_day = file.evidence.per_day.into_inner();
+        Ok(Self { rules: file.rule.into_iter().map(rule).collect(), send, evidence_per_day })
     }
 
     /// Longest window of all rules.
@@ -249,6 +275,12 @@ fn check(file: &File) -> Vec<Problem> {
             let message = format!("a window of {window} is not a multiple of {width} up to 1 day");
             let span = Some(rule.window.span());
             add(span, &format!("rule[{at}].for"), message, "as in for = \"5m\"");
+        }
+        let evidence = rule.evidence.as_ref().filter(|own| !EVIDENCE.contains(own.get_ref()));
+        if let Some(own) = evidence {
+            let message = format!("a recording of {} is not 1 s to 10 min", own.get_ref());
+            let path = format!("rule[{at}].evidence");
+            add(Some(own.span()), &path, message, "as in evidence = \"30s\"");
         }
     }
     if file.send.command.0.first().is_some_and(String::is_empty) {
@@ -360,6 +392,8 @@ severity = "critical"
                 rule(good).repeat(2),
                 &["line 5", "two rules have the name \"a\"", "hint: alarms are told apart by it"],
             ),
+            (rule(&format!("{good}\nevidence = \"1h\"")), &["line 4", "1h is not 1 s to 10 min"]),
+            (format!("evidence.per_day = -1\n{}", rule(good)), &["line 1"]),
             (rule(good).replace("\"a\"", "\" \""), &["line 2", "1 to 100 letters"]),
             (format!("rules = 1\n{}", rule(good)), &["line 1", "unknown key \"rules\""]),
             (rule("limit = \"errors"), &["line 3"]),

@@ -186,6 +186,7 @@ impl RuleWatch {
             severity: self.rule.severity,
             limit: self.rule.limit,
             window: self.rule.window,
+            evidence: self.rule.evidence,
             subject: subject.clone(),
             began_s: began_s.unwrap_or(open.start_s),
             sufferers,

@@ -11,6 +11,7 @@ mod receiver;
 mod senders;
 mod trouble;
 
+pub(crate) use document::Document;
 pub use receiver::Timing;
 pub use senders::Senders;
 pub use trouble::{Problem, SendError, Trouble};

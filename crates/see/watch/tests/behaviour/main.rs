@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod alertmanager;
+mod evidence;
 mod faults;
 mod model;
 mod neighbours;

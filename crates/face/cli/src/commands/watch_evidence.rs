@@ -1,0 +1,161 @@
+//! Evidence of `watch`: records a disk when an alarm begins, analyses the trace, and
+//! `watch evidence`.
+//!
+//! Both are done by processes of this program, so that a recording at full rate never takes time
+//! from the thread that empties the watcher's buffers.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use units::Nanos;
+use watch::{Archive, Change, Evidences, Rules};
+
+use crate::args::{By, Format, WatchEvidenceArgs};
+use crate::commands::record::host;
+use crate::commands::watch::failed;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+use crate::text::watch_evidence::EvidenceText;
+
+/// Longest wait for a recording that is told to end: it has to write its last part.
+const END: Duration = Duration::from_secs(3);
+
+/// Recording and analysis of breaches, one at a time.
+#[derive(Debug)]
+pub struct Recordings {
+    evidences: Evidences,
+    by: By,
+    per_day: usize,
+    running: Option<Running>,
+}
+
+#[derive(Debug)]
+struct Running {
+    child: Child,
+    trace: PathBuf,
+    /// VM that suffers; `None` if the disk does.
+    vm: Option<String>,
+    is_analysis: bool,
+}
+
+impl Recordings {
+    /// Recordings of the store in a directory, of senders that are told apart `by` this.
+    pub fn new(store: &Path, by: By, rules: &Rules) -> Self {
+        let evidences = Evidences::of(store);
+        Self { evidences, by, per_day: rules.evidence_per_day, running: None }
+    }
+
+    /// Begins to record the disk of an alarm, if its rule wants that.
+    pub fn begin(&mut self, change: &Change, now_s: u64) {
+        let Some(length) = change.alarm.evidence.filter(|_| change.end.is_none()) else { return };
+        if let Err(reason) = self.start(change, length, now_s) {
+            crate::say!("no evidence of {}: {reason}", change.alarm.summary());
+        }
+    }
+
+    fn start(&mut self, change: &Change, length: Nanos, now_s: u64) -> Result<(), String> {
+        if self.running.is_some() {
+            return Err("an earlier recording has not ended".to_owned());
+        }
+        let disk = change.alarm.subject.disk();
+        let device = Path::new("/dev").join(&**disk);
+        // A disk that only QEMU knows has no events. A name with a path in it is no disk.
+        if disk.contains('/') || !device.exists() {
+            return Err(format!("the kernel has no disk {}", untrusted::shown(disk)));
+        }
+        let begun = self.evidences.begin(&host(), change, (now_s, self.per_day));
+        let Some(trace) = begun.map_err(|error| error.to_string())? else {
+            return Err(format!("there were {} in 24 hours", self.per_day));
+        };
+        let mut command = this_program()?;
+        command.arg("record").arg(device).arg("--out").arg(&trace);
+        command.args(["--duration", &length.to_text(), "--by", self.by.name(), "--live", "off"]);
+        let child = command.stdout(Stdio::null()).spawn().map_err(|error| error.to_string())?;
+        let vm = match &change.alarm.subject {
+            watch::Subject::Vm { vm, .. } => Some(vm.to_string()),
+            watch::Subject::Disk { .. } => None,
+        };
+        self.running = Some(Running { child, trace, vm, is_analysis: false });
+        Ok(())
+    }
+
+    /// Goes on with what has ended: a recording is analysed, and an analysis is told.
+    pub fn look(&mut self) {
+        let ended = |own: &mut Running| own.child.try_wait().transpose();
+        let Some(Ok(end)) = self.running.as_mut().and_then(ended) else { return };
+        let Some(running) = self.running.take() else { return };
+        if !end.success() {
+            let what = if running.is_analysis { "analysing" } else { "recording" };
+            crate::say!("{what} {} ended with {end}", running.trace.display());
+        } else if running.is_analysis {
+            self.tell(&running.trace);
+        } else {
+            match analyse(&running) {
+                Ok(child) => {
+                    self.running = Some(Running { child, is_analysis: true, ..running });
+                }
+                Err(reason) => {
+                    crate::say!("analysing {}: {reason}", running.trace.display());
+                }
+            }
+        }
+    }
+
+    fn tell(&self, trace: &Path) {
+        let all = self.evidences.list().unwrap_or_default();
+        let Some(own) = all.iter().find(|own| own.trace.as_deref() == Some(trace)) else { return };
+        let findings = own.findings.first().map_or_else(String::new, |own| format!(" {own}"));
+        crate::say!("evidence of {}: {}.{findings}", own.alarm, trace.display());
+    }
+
+    /// Ends what runs, in order: a trace is complete up to then.
+    pub fn finish(mut self) {
+        let Some(running) = &mut self.running else { return };
+        if let Some(id) = i32::try_from(running.child.id()).ok().and_then(Pid::from_raw) {
+            // It may have ended meanwhile.
+            let _ = kill_process(id, Signal::TERM);
+        }
+        let begin = Instant::now();
+        while begin.elapsed() < END && matches!(running.child.try_wait(), Ok(None)) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let _ = running.child.kill();
+        let _ = running.child.wait();
+    }
+}
+
+/// Starts the analysis of a recording.
+fn analyse(running: &Running) -> Result<Child, String> {
+    let findings = Evidences::findings_of(&running.trace);
+    let out = File::create_new(findings).map_err(|error| error.to_string())?;
+    let mut command = this_program()?;
+    command.arg("analyze").arg(&running.trace).args(["--view", "findings", "--format", "json"]);
+    if let Some(vm) = &running.vm {
+        command.arg(format!("--vm={vm}"));
+    }
+    command.stdout(out).spawn().map_err(|error| error.to_string())
+}
+
+fn this_program() -> Result<Command, String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut command = Command::new(program);
+    command.stdin(Stdio::null());
+    Ok(command)
+}
+
+/// Lists the recordings of a store.
+pub fn list(args: &WatchEvidenceArgs) -> Result<Exit, Failure> {
+    let store = &args.store.store;
+    Archive::open(store).map_err(|error| failed(&error))?;
+    let all = Evidences::of(store).list().map_err(|error| failed(&error))?;
+    let text = EvidenceText::new(all);
+    match args.format {
+        Format::Text => output::show(&text.text())?,
+        Format::Json => output::print_json(&text)?,
+    }
+    Ok(Exit::Success)
+}
