@@ -15,7 +15,6 @@
 
 #![deny(unsafe_code)]
 
-mod aligned;
 #[expect(unsafe_code, reason = "memory that is lent to the kernel")]
 mod arena;
 #[expect(unsafe_code, reason = "the ring is shared with the kernel")]

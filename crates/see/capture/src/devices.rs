@@ -43,7 +43,11 @@ pub struct Disk {
 pub fn disks_of(targets: &[PathBuf]) -> Result<Vec<Disk>, CaptureError> {
     let mut names = Vec::new();
     for target in targets {
-        let name = disk_under(target)?;
+        // As the kernel names it, where /dev has no devices (a service with a private one).
+        let named = target.strip_prefix("/sys/block").ok().and_then(Path::to_str);
+        let is_disk = |name: &&str| !name.contains('/') && disk(name).is_some();
+        let named = named.filter(is_disk).map(str::to_owned);
+        let name = named.map_or_else(|| disk_under(target), Ok)?;
         if !names.contains(&name) {
             names.push(name);
         }
@@ -135,6 +139,17 @@ mod tests {
         let line = "36 35 0:31 /root /home rw,noatime shared:1 - btrfs /dev/sda2 rw,subvol=/home";
         assert_eq!(source_of(line, (0, 31)).as_deref(), Some("/dev/sda2"));
         assert_eq!(source_of(line, (0, 32)), None);
+    }
+
+    #[test]
+    fn disk_is_found_by_its_name_of_the_kernel() {
+        let Some(first) = all_disks().into_iter().next() else {
+            eprintln!("skipped: this machine has no disk");
+            return;
+        };
+        let found = disks_of(&[Path::new("/sys/block").join(&first.name)]).expect("found");
+        assert_eq!(found, [first]);
+        assert!(disks_of(&["/sys/block/../block".into()]).is_err());
     }
 
     #[test]

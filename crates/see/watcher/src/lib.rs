@@ -2,7 +2,8 @@
 //!
 //! It reads the kernel's block events ([`capture`]), folds them at once ([`watch::Fold`]), and adds
 //! gauges: the host, its disks, and each VM's processors. Disks that the host's kernel never sees
-//! (librbd, libnfs, libiscsi) come from QEMU's own counters. Disks and VMs may come and go.
+//! (librbd, libnfs, libiscsi) come from QEMU's own counters. Disks and VMs may come and go. A canary
+//! may add few I/Os of its own.
 //!
 //! It refuses to slow what it watches: it looks at the kernel's buffers by itself and never blocks,
 //! and events that find a buffer full are lost and counted.
@@ -11,8 +12,10 @@
 //! clock that steps ends a slice and loses nothing.
 #![forbid(unsafe_code)]
 
+mod canary;
 mod probes;
 mod qemu;
 mod watcher;
 
+pub use canary::CanaryError;
 pub use watcher::{Watcher, WatcherOptions};

@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use capture::{By, Capture, CaptureError, Disk, Options, Order, Wanted, disks_of, raise_priority};
@@ -6,6 +6,7 @@ use trace::IoRecord;
 use units::{Bytes, Nanos};
 use watch::{Fold, LEVELS, Slice};
 
+use crate::canary::{Canary, CanaryError};
 use crate::probes::Probes;
 use crate::qemu::QemuDisks;
 
@@ -42,6 +43,7 @@ pub struct Watcher {
     fold: Fold,
     probes: Probes,
     qemu: QemuDisks,
+    canary: Option<Canary>,
     /// Begin of the open slice, in seconds since 1970.
     start_s: u64,
     /// Begin of the open slice by the monotonic clock.
@@ -69,6 +71,7 @@ impl Watcher {
             fold: Fold::default(),
             probes,
             qemu: QemuDisks::start(),
+            canary: None,
             start_s: LEVELS[0].slice_of(now_s()),
             began: Instant::now(),
             lost: 0,
@@ -76,6 +79,15 @@ impl Watcher {
             records: Vec::new(),
             options,
         })
+    }
+
+    /// Starts a canary in a directory.
+    ///
+    /// # Errors
+    /// The directory is not writable, in memory, full, or takes no direct I/O.
+    pub fn start_canary(&mut self, directory: &Path) -> Result<(), CanaryError> {
+        self.canary = Some(Canary::start(directory)?);
+        Ok(())
     }
 
     /// Names of the disks that are watched.
@@ -124,7 +136,8 @@ impl Watcher {
         self.lost = lost;
         let names: Vec<String> = self.disks().map(str::to_owned).collect();
         self.probes.sample(&names, &mut slice);
-        for (key, cell) in self.qemu.take() {
+        let canary = self.canary.as_ref().map(Canary::take);
+        for (key, cell) in self.qemu.take().into_iter().chain(canary.into_iter().flatten()) {
             slice.io.entry(key).or_default().merge(&cell);
         }
         (self.start_s, self.began) = (next_s, now);

@@ -17,6 +17,7 @@
 #![deny(unsafe_code)]
 
 mod adopt_problem;
+mod aligned;
 mod backing;
 mod behind;
 mod block;
@@ -65,6 +66,7 @@ mod target;
 mod unused;
 
 pub use adopt_problem::AdoptProblem;
+pub use aligned::AlignedBuffer;
 pub use behind::{WholeDevice, device_behind};
 pub use block::BlockDevice;
 pub use change_mark::{ChangeMark, change_mark};

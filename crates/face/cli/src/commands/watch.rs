@@ -63,6 +63,11 @@ fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
     };
     let mut alarms = rules.as_ref().map(start).transpose()?;
     let mut watcher = Watcher::start(options).map_err(|error| not_captured(&error))?;
+    if let Some(directory) = &args.canary {
+        watcher
+            .start_canary(directory)
+            .map_err(|error| Failure::from_error(Exit::Refused, &error).hint(error.hint()))?;
+    }
     let disks: Vec<&str> = watcher.disks().collect();
     crate::say!("watching {}; {}; Ctrl-C ends it", disks.join(", "), args.store.store.display());
     let totals = Arc::new(Mutex::new(Totals::new(&host())));

@@ -62,7 +62,7 @@ impl Recordings {
             return Err("an earlier recording has not ended".to_owned());
         }
         let disk = change.alarm.subject.disk();
-        let device = Path::new("/dev").join(&**disk);
+        let device = Path::new("/sys/block").join(&**disk);
         // A disk that only QEMU knows has no events. A name with a path in it is no disk.
         if disk.contains('/') || !device.exists() {
             return Err(format!("the kernel has no disk {}", untrusted::shown(disk)));

@@ -6,14 +6,13 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Instant, SystemTime};
 
-use datastore::VirtualDisk;
+use datastore::{AlignedBuffer, VirtualDisk};
 use state_machine::{Pattern, mix};
 use stats::Histogram;
 use units::{Bytes, Nanos};
 
 use super::error::PrefillError;
 use super::plan::{Options, Plan, PrefillReport, Progress, RateStats};
-use crate::aligned::AlignedBuffer;
 use crate::payload::{self, Freshness, Resident};
 use crate::verify::{Setup, StateError, Tracker, Written};
 

@@ -2,7 +2,7 @@ use std::collections::HashSet;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use datastore::{HeldDir, VirtualDisk};
+use datastore::{AlignedBuffer, HeldDir, VirtualDisk};
 
 use super::error::StateError;
 use super::layout::BLOCK;
@@ -10,7 +10,6 @@ use super::mismatch::Mismatch;
 use super::sector::SECTOR;
 use super::state::State;
 use super::tracker::{judge_quiet, neighbours};
-use crate::aligned::AlignedBuffer;
 
 /// Bytes of one read.
 const PIECE: usize = 1 << 20;
