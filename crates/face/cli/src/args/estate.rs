@@ -31,7 +31,8 @@ pub struct EstateImportArgs {
     /// Lists of virtual machines, and measured loads
     ///
     /// RVTools (xlsx, or CSV of vInfo, vDisk, vPartition), CSV of vCenter, PowerCLI or your own,
-    /// Proxmox VE and libvirt, range queries of Prometheus, workloads of analyze --to-workload.
+    /// Proxmox VE and libvirt, range queries of Prometheus, workloads of analyze --to-workload, and
+    /// watch:DIR, the store of a watched host.
     /// Records of one VM are joined by UUID, or else by name. For a file that does not name its VM
     /// write VM=FILE. docs/guides/estate.md has the commands. Example: tilemark estate import
     /// rvtools.xlsx

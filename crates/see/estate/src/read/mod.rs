@@ -14,6 +14,7 @@ mod proxmox;
 mod size;
 mod table;
 mod text;
+mod watched;
 mod workbook;
 
 use std::io::Read;
@@ -136,6 +137,10 @@ pub(crate) fn read(
     reading: &Reading,
     found: &mut Findings,
 ) -> Result<Vec<Record>, ReadError> {
+    // The only one that is a directory.
+    if let Some(store) = watched::store_of(source) {
+        return watched::read(number, store, found);
+    }
     let path = source.path.display().to_string();
     let bytes = encoding::without_mark(bytes(&source.path, &path)?);
     let mut input = Input { number, path, bytes, json: None, source, reading };

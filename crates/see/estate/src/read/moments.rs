@@ -173,7 +173,8 @@ fn load(disks: BTreeMap<String, BTreeMap<String, Load>>) -> Load {
     sum
 }
 
-fn percentiles(moments: &[Load]) -> Load {
+/// Percentiles of loads at several times.
+pub(super) fn percentiles(moments: &[Load]) -> Load {
     let figure =
         |of: fn(&Load) -> Option<f64>| series::percentile(moments.iter().filter_map(of).collect());
     Load {

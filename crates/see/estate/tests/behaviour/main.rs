@@ -5,3 +5,4 @@ mod estates;
 mod formats;
 mod meaning;
 mod refusals;
+mod watched;
