@@ -68,7 +68,7 @@ check: setup-build ## format, lints, house rules, licences, spelling
 bench: build ## print one line per figure (FIGURES=PREFIX for a part)
 	@scripts/setup bench
 	@$(PROGRAM) benchmarks -q
-	@target/release/benchmarks bench $(FIGURES)
+	@scripts/with-tracefs target/release/benchmarks bench $(FIGURES)
 
 fuzz: ## fuzz what reads bytes from elsewhere, SECONDS=60 each (TARGET=NAME for one)
 	@scripts/setup fuzz

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use fixtures::host::{World, host, normal, uniform};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use run_store::slice::{Direction, SizeClass};
@@ -122,6 +123,29 @@ pub(crate) fn memory(name: &str) -> Result<Vec<Figure>> {
     let (_, cost) = process::run(command.arg("watch-a-day").arg(out.join("store")))?;
     std::fs::remove_dir_all(&out)?;
     Ok(vec![Figure::new(format!("{name}.memory_mb"), cost.memory_bytes / 1e6, "MB")])
+}
+
+/// Share of neighbours that cost a VM half as much again which are named, in two simulated days of
+/// each host, and the share of hosts without such a neighbour of which somebody is named.
+pub(crate) fn neighbours(name: &str) -> Result<Vec<Figure>> {
+    const HOSTS: u64 = 200;
+    let share = |times: f64, first_seed: u64, is_found: fn(&watch::Neighbours) -> bool| {
+        let found = (0..HOSTS).filter(|seed| {
+            let world = World { times, has_twin: false, days: 2 };
+            is_found(&watch::neighbours(&host(world, first_seed + seed), "web1", 1))
+        });
+        #[expect(clippy::cast_precision_loss, reason = "few")]
+        let share = found.count() as f64 / HOSTS as f64;
+        share
+    };
+    let is_right =
+        |found: &watch::Neighbours| found.named.iter().any(|own| &*own.name == "backup01");
+    let power = share(1.5, 1000, is_right);
+    let wrong = share(1.0, 2000, |found| !found.named.is_empty());
+    Ok(vec![
+        Figure::new(format!("{name}.neighbour_power"), power, "share"),
+        Figure::new(format!("{name}.neighbour_false"), wrong, "share"),
+    ])
 }
 
 /// Keeps a day of slices, as a process of its own.
@@ -245,15 +269,6 @@ fn cell(rng: &mut Xoshiro256PlusPlus, mean: f64, bytes: u32, median_us: f64) -> 
         outstanding_max: Some(4 + rng.next_u32() % 12),
         latencies: latencies.into_iter().collect(),
     }
-}
-
-fn uniform(rng: &mut Xoshiro256PlusPlus) -> f64 {
-    f64::from(rng.next_u32()) / f64::from(u32::MAX)
-}
-
-/// Sum of twelve uniform numbers less six: normal enough for a load.
-fn normal(rng: &mut Xoshiro256PlusPlus) -> f64 {
-    (0..12).map(|_| uniform(rng)).sum::<f64>() - 6.0
 }
 
 #[expect(

@@ -1,79 +1,8 @@
 //! Neighbours in simulated days: an aggressor, bystanders, and pairs that rise together.
 
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use run_store::slice::{Direction, SizeClass};
-use tilemark_watch::{Cell, Key, Neighbours, Slice, neighbours};
-use units::Nanos;
-
-use crate::model::START;
-
-/// What a simulated host does.
-#[derive(Clone, Copy)]
-struct World {
-    /// Factor of the victim's latency while the aggressor is busy.
-    times: f64,
-    /// True if a second VM is busy whenever the aggressor is.
-    has_twin: bool,
-    days: u64,
-}
-
-fn uniform(rng: &mut Xoshiro256PlusPlus) -> f64 {
-    f64::from(rng.next_u32()) / f64::from(u32::MAX)
-}
-
-fn normal(rng: &mut Xoshiro256PlusPlus) -> f64 {
-    (0..12).map(|_| uniform(rng)).sum::<f64>() - 6.0
-}
-
-fn add(slice: &mut Slice, vm: &str, direction: Direction, count: f64, bytes: f64, latency_ms: f64) {
-    let key =
-        Key { vm: vm.into(), disk: "sda".into(), direction, class: Some(SizeClass::of(4096)) };
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let (count, bytes, latency) = (count as u64, bytes as u64, (latency_ms * 1e6) as u64);
-    let latencies = [(Nanos(latency), u32::try_from(count).unwrap())].into_iter().collect();
-    slice.io.insert(
-        key,
-        Cell { count, bytes, latency_ns: latency * count, latencies, ..Cell::default() },
-    );
-}
-
-/// Days in slices of a minute: a victim whose own load goes up and down and slows it, a backup of an
-/// hour a night at random times, and eight bystanders with bursts and a day of their own.
-fn host(world: World, seed: u64) -> Vec<Slice> {
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let (mut slices, mut drift, mut bursts) = (Vec::new(), 0.0, [0.0_f64; 8]);
-    for day in 0..world.days {
-        let begins: Vec<u64> = (0..3).map(|_| u64::from(rng.next_u32()) % 1400).collect();
-        for minute in 0..1440 {
-            let start_s = START + 86_400 * day + 60 * minute;
-            let mut slice = Slice { watched: Nanos::from_secs(60), ..Slice::new(start_s, 60) };
-            let is_busy = begins.iter().any(|begin| (*begin..begin + 60).contains(&minute));
-            // Slow drift of the array, whoever uses it.
-            drift = 0.95 * drift + 0.1 * normal(&mut rng);
-            #[expect(clippy::cast_precision_loss)]
-            let daily = 1.0 + 0.6 * (minute as f64 / 1440.0 * std::f64::consts::TAU).sin();
-            let own = 100.0 * daily * (0.3 * normal(&mut rng)).exp();
-            let felt = if is_busy { world.times } else { 1.0 };
-            let latency =
-                2.0 * felt * (own / 100.0).powf(0.3) * (drift + 0.2 * normal(&mut rng)).exp();
-            add(&mut slice, "web1", Direction::Read, 60.0 * own, 60.0 * own * 8192.0, latency);
-            let backup = if is_busy { 200e6 } else { 1e5 } * (0.2 * normal(&mut rng)).exp();
-            add(&mut slice, "backup01", Direction::Write, 100.0, 60.0 * backup, 5.0);
-            if world.has_twin {
-                let twin = backup * (0.1 * normal(&mut rng)).exp();
-                add(&mut slice, "twin", Direction::Read, 100.0, 60.0 * twin, 5.0);
-            }
-            for (at, burst) in bursts.iter_mut().enumerate() {
-                *burst = 0.9 * *burst + 0.4 * normal(&mut rng);
-                let rate = 2e6 * daily * burst.exp();
-                add(&mut slice, &format!("vm{at}"), Direction::Write, 50.0, 60.0 * rate, 3.0);
-            }
-            slices.push(slice);
-        }
-    }
-    slices
-}
+use fixtures::host::{World, host};
+use run_store::slice::Direction;
+use tilemark_watch::{Neighbours, neighbours};
 
 fn named(found: &Neighbours) -> Vec<&str> {
     found.named.iter().map(|own| &*own.name).collect()
