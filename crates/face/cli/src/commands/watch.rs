@@ -7,20 +7,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use units::Nanos;
-use watch::{Archive, Options, Slice, Store, Totals, WatchError, Window};
+use watch::{Archive, Evidences, Options, Slice, Store, Totals, WatchError, Window};
 use watcher::{Watcher, WatcherOptions};
 
 use crate::args::{
-    By, Format, WatchAction, WatchArgs, WatchExportArgs, WatchExportFormat, WatchForgetArgs,
-    WatchNeighboursArgs, WatchStatusArgs, WindowArgs,
+    By, Format, WatchAction, WatchArgs, WatchEvidenceArgs, WatchExportArgs, WatchExportFormat,
+    WatchForgetArgs, WatchNeighboursArgs, WatchStatusArgs, WindowArgs,
 };
 use crate::commands::record::{failure as not_captured, host, stop_flag};
-use crate::commands::watch_evidence::{self, Recordings};
+use crate::commands::watch_evidence::Recordings;
 use crate::commands::watch_rules::{self, Alarms};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::text::neighbours::NeighbourDocument;
 use crate::text::watch::{Status, stamp};
+use crate::text::watch_evidence::EvidenceText;
 use crate::{output, text};
 
 /// Most slices that `status` reads.
@@ -39,7 +40,7 @@ pub fn run(args: &WatchArgs) -> Result<Exit, Failure> {
         Some(WatchAction::Status(args)) => status(args),
         Some(WatchAction::Export(args)) => export(args),
         Some(WatchAction::Neighbours(args)) => neighbours(args),
-        Some(WatchAction::Evidence(args)) => watch_evidence::list(args),
+        Some(WatchAction::Evidence(args)) => evidence(args),
         Some(WatchAction::Forget(args)) => forget(args),
         Some(WatchAction::CheckRules(args)) => watch_rules::check(args),
     }
@@ -128,7 +129,7 @@ impl Keeper {
     }
 }
 
-pub(super) fn failed(error: &WatchError) -> Failure {
+fn failed(error: &WatchError) -> Failure {
     let exit = match error {
         WatchError::Io { .. } => Exit::Failure,
         WatchError::NoStore { .. } => Exit::Usage,
@@ -203,6 +204,17 @@ fn neighbours(args: &WatchNeighboursArgs) -> Result<Exit, Failure> {
     match look.format {
         Format::Text => output::show(&document.text())?,
         Format::Json => output::print_json(&document)?,
+    }
+    Ok(Exit::Success)
+}
+
+fn evidence(args: &WatchEvidenceArgs) -> Result<Exit, Failure> {
+    Archive::open(&args.store.store).map_err(|error| failed(&error))?;
+    let all = Evidences::of(&args.store.store).list().map_err(|error| failed(&error))?;
+    let text = EvidenceText::new(all);
+    match args.format {
+        Format::Text => output::show(&text.text())?,
+        Format::Json => output::print_json(&text)?,
     }
     Ok(Exit::Success)
 }

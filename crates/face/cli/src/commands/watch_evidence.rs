@@ -1,5 +1,4 @@
-//! Evidence of `watch`: records a disk when an alarm begins, analyses the trace, and
-//! `watch evidence`.
+//! Evidence of `watch`: records a disk when an alarm begins, and analyses the trace.
 //!
 //! Both are done by processes of this program, so that a recording at full rate never takes time
 //! from the thread that empties the watcher's buffers.
@@ -11,15 +10,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use units::Nanos;
-use watch::{Archive, Change, Evidences, Rules};
+use watch::{Change, Evidences, Rules};
 
-use crate::args::{By, Format, WatchEvidenceArgs};
+use crate::args::By;
 use crate::commands::record::host;
-use crate::commands::watch::failed;
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::output;
-use crate::text::watch_evidence::EvidenceText;
 
 /// Longest wait for a recording that is told to end: it has to write its last part.
 const END: Duration = Duration::from_secs(3);
@@ -145,17 +139,4 @@ fn this_program() -> Result<Command, String> {
     let mut command = Command::new(program);
     command.stdin(Stdio::null());
     Ok(command)
-}
-
-/// Lists the recordings of a store.
-pub fn list(args: &WatchEvidenceArgs) -> Result<Exit, Failure> {
-    let store = &args.store.store;
-    Archive::open(store).map_err(|error| failed(&error))?;
-    let all = Evidences::of(store).list().map_err(|error| failed(&error))?;
-    let text = EvidenceText::new(all);
-    match args.format {
-        Format::Text => output::show(&text.text())?,
-        Format::Json => output::print_json(&text)?,
-    }
-    Ok(Exit::Success)
 }
