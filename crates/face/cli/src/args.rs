@@ -335,6 +335,15 @@ pub enum RunsAction {
         #[arg(long)]
         verbose: bool,
     },
+    /// Show complete runs beside each other, each compared with the first
+    ///
+    /// A tag price=12000EUR of a run adds what a VM costs. Example: tilemark runs --tag
+    /// datastore=nvme trend
+    Trend {
+        /// Print a table in Markdown
+        #[arg(long)]
+        markdown: bool,
+    },
     /// Remove runs
     Rm {
         /// A run: its directory, name, a part of its id, `latest`, `latest~1`, `previous`, or

@@ -20,7 +20,7 @@ impl Answer {
 
     /// True if a number of tiles above the held ones was found that fails. Runs of earlier versions
     /// have no interval; they count as bounded if the very next number broke.
-    pub(super) fn is_bounded(&self) -> bool {
+    pub fn is_bounded(&self) -> bool {
         let next = self.tiles_held.map(|held| held.saturating_add(1));
         match self.edge {
             Edge::LimitBroken => {

@@ -1,34 +1,25 @@
 //! Compares two sides of runs.
 
-use compare::{Decision, Options, Strictness, Subject, Within};
+use compare::{Comparison, Decision, Options, Strictness, Subject, Within};
 use run_store::rundir::StoredRun;
 use serde_json::Value;
+use units::Ratio;
 
 use crate::args::{CompareArgs, Format};
-use crate::commands::runs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{output, text};
+use crate::{output, stored_runs, text};
 
 /// Compares the runs before `vs` with those after it.
 pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let (a, b) = sides(&args.runs)?;
     let open = |names: &[String]| -> Result<Vec<StoredRun>, Failure> {
-        let all = names.iter().map(|name| runs::open_all(args.out.as_deref(), name));
+        let all = names.iter().map(|name| stored_runs::open_all(args.out.as_deref(), name));
         Ok(all.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
     };
     let (a, b) = (open(a)?, open(b)?);
-    let environments = |runs: &[StoredRun]| -> Vec<Option<Value>> {
-        let value = |run: &StoredRun| serde_json::to_value(run.environment().ok()?).ok();
-        runs.iter().map(value).collect()
-    };
-    let (environments_a, environments_b) = (environments(&a), environments(&b));
-    let (within_a, within_b) = (within(&a)?, within(&b)?);
-    let a = subjects(&a, &environments_a, &within_a)?;
-    let b = subjects(&b, &environments_b, &within_b)?;
-    let options = Options { min_effect: args.min_effect, ..Options::default() };
-    let comparison = compare::compare(&a, &b, &options)
-        .map_err(|error| Failure::from_error(Exit::Usage, &error))?;
+    let (a, b): (Vec<_>, Vec<_>) = (a.iter().collect(), b.iter().collect());
+    let comparison = compared(&a, &b, args.min_effect)?;
     match args.format {
         Format::Text => output::show(&text::comparison(&comparison))?,
         Format::Json => output::print_json(&comparison)?,
@@ -41,8 +32,26 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     })
 }
 
+/// Comparison of the runs `b` with the runs `a`.
+pub fn compared(
+    a: &[&StoredRun],
+    b: &[&StoredRun],
+    min_effect: Ratio,
+) -> Result<Comparison, Failure> {
+    let environments = |runs: &[&StoredRun]| -> Vec<Option<Value>> {
+        let value = |run: &&StoredRun| serde_json::to_value(run.environment().ok()?).ok();
+        runs.iter().map(value).collect()
+    };
+    let (environments_a, environments_b) = (environments(a), environments(b));
+    let (within_a, within_b) = (within(a)?, within(b)?);
+    let a = subjects(a, &environments_a, &within_a)?;
+    let b = subjects(b, &environments_b, &within_b)?;
+    let options = Options { min_effect, ..Options::default() };
+    compare::compare(&a, &b, &options).map_err(|error| Failure::from_error(Exit::Usage, &error))
+}
+
 fn subjects<'a>(
-    runs: &'a [StoredRun],
+    runs: &[&'a StoredRun],
     environments: &'a [Option<Value>],
     within: &'a [Within],
 ) -> Result<Vec<Subject<'a>>, Failure> {
@@ -50,17 +59,17 @@ fn subjects<'a>(
         .zip(environments)
         .zip(within)
         .map(|((stored, environment), within)| {
-            let run = stored.run().map_err(runs::failure)?;
+            let run = stored.run().map_err(stored_runs::failure)?;
             Ok(Subject { run, environment: environment.as_ref(), within: Some(within) })
         })
         .collect()
 }
 
 /// Confidence of the figures of each run.
-fn within(runs: &[StoredRun]) -> Result<Vec<Within>, Failure> {
+fn within(runs: &[&StoredRun]) -> Result<Vec<Within>, Failure> {
     runs.iter()
         .map(|stored| {
-            let run = stored.run().map_err(runs::failure)?;
+            let run = stored.run().map_err(stored_runs::failure)?;
             Within::of(run, stored.path())
                 .map_err(|error| Failure::from_error(Exit::Failure, &error))
         })

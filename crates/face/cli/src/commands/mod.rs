@@ -36,6 +36,7 @@ mod there;
 mod tier;
 mod tier_listen;
 mod tiles;
+mod trend;
 mod verify;
 mod verify_report;
 mod version;

@@ -8,29 +8,13 @@ use serde_json::json;
 use units::{Bytes, Nanos};
 
 use crate::args::{Format, RunsAction, RunsArgs};
+use crate::commands::trend;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
+use crate::stored_runs::open_all;
 pub use crate::stored_runs::{base, failure, open};
 use crate::text::{self, Table};
-
-/// Runs that `name` means: one run, or with `tag:KEY=VALUE` all complete runs with the tag.
-pub fn open_all(out: Option<&Path>, name: &str) -> Result<Vec<StoredRun>, Failure> {
-    let Some(text) = name.strip_prefix("tag:") else { return Ok(vec![open(out, name)?]) };
-    let tag = run_store::run::tag(text)
-        .map_err(|why| Failure::new(Exit::Usage, format!("\"{name}\": {why}")))?;
-    let base = base(out)?;
-    let mut found = rundir::list(&base).map_err(failure)?;
-    let wanted = [tag];
-    found.retain(|run| {
-        run.state() == State::Complete && run.run().is_ok_and(|own| own.labels.has(&wanted))
-    });
-    if found.is_empty() {
-        let message = format!("no complete run in {} has the tag {text}", base.display());
-        return Err(Failure::new(Exit::Usage, message).hint(Some("`tilemark runs` lists them")));
-    }
-    Ok(found)
-}
 
 /// Lists, shows, keeps or removes runs.
 pub fn run(args: &RunsArgs) -> Result<Exit, Failure> {
@@ -46,6 +30,11 @@ pub fn run(args: &RunsArgs) -> Result<Exit, Failure> {
                 }
                 Format::Json => output::print_json(document)?,
             }
+        }
+        Some(RunsAction::Trend { markdown }) => {
+            let mut stored = chosen(&base(out)?, args)?;
+            stored.retain(|run| run.state() == State::Complete && run.run().is_ok());
+            trend::show(&stored, args.format, *markdown)?;
         }
         Some(RunsAction::Rm { runs }) => {
             for stored in all_of(out, runs)? {

@@ -17,6 +17,7 @@ mod replay;
 mod step;
 mod study;
 mod summary;
+pub mod trend;
 pub mod watch;
 pub mod watch_evidence;
 pub mod watch_rules;

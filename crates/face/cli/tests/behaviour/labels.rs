@@ -40,6 +40,31 @@ fn runs_are_found_by_name_and_tag_and_compared_by_tag() {
 }
 
 #[test]
+fn trend_compares_each_run_with_the_first_and_tells_prices() {
+    let place = Place::new();
+    let trend = |words: &[&str]| out(&place.output(&[&["runs"][..], words].concat()));
+    assert!(trend(&["trend"]).contains("no complete run fits"));
+    let first = simulate(&place, "price=12000 EUR", "1");
+    simulate(&place, "price=9000", "1");
+    let json = trend(&["trend", "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["schema"], "tilemark.runs-trend/1.0");
+    let rows = json["runs"].as_array().expect("rows");
+    let at_first = rows.iter().position(|row| row["id"] == first.as_str()).expect("it is there");
+    let [own, other] = [&rows[at_first], &rows[1 - at_first]];
+    assert_eq!(rows[0]["against_first"], serde_json::Value::Null);
+    // Both only say that at least one tile holds.
+    assert_eq!(rows[1]["against_first"], "inconclusive", "{json:#}");
+    assert_eq!(rows[1]["reason"], "tiles held", "{json:#}");
+    let price = |row: &serde_json::Value| row["price_per_vm"].clone();
+    assert_eq!((&price(own)["unit"], &price(other)["unit"]), (&"EUR".into(), &"".into()));
+    let high = |row| price(row)["high"].as_f64().expect("a price");
+    assert!((high(own) / high(other) - 12.0 / 9.0).abs() < 1e-9, "{json:#}");
+    let table = trend(&["trend", "--markdown"]);
+    assert!(table.starts_with("| started (UTC) | run |") && table.contains(" EUR | "), "{table}");
+}
+
+#[test]
 fn runs_are_found_by_name_place_and_part_of_an_id() {
     let place = Place::new();
     let before = simulate(&place, "a=b", "1");

@@ -1,0 +1,192 @@
+//! Many runs beside each other, each compared with the first.
+
+use compare::{Comparison, MetricComparison, Verdict};
+use run_store::run::Run;
+use serde::Serialize;
+
+use super::Table;
+
+/// Tag with what the storage of a run costs: `12000 EUR`.
+const PRICE: &str = "price";
+
+/// The document of `runs trend --format json`.
+#[derive(Debug, Serialize)]
+pub struct Trend {
+    schema: &'static str,
+    runs: Vec<Row>,
+}
+
+/// Run in a trend.
+#[derive(Debug, Serialize)]
+pub struct Row {
+    id: String,
+    started: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    datastore: String,
+    profile: String,
+    /// Tiles that held, as an interval.
+    tiles: String,
+    tiles_held: Option<u32>,
+    score: Option<f64>,
+    /// Price of a VM that held, from the largest to the smallest number of tiles, in the unit of the
+    /// tag `price`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    price_per_vm: Option<PricePerVm>,
+    /// Verdict of all figures against the first run; absent for the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    against_first: Option<&'static str>,
+    /// Figure that is the reason, with its change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    /// Facts of plan and tiles that differ from the first run.
+    plan_differs: Vec<String>,
+    /// Reason why it was not compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_compared: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct PricePerVm {
+    low: f64,
+    /// Absent if no number of tiles surely held.
+    high: Option<f64>,
+    unit: String,
+}
+
+impl Row {
+    /// Row of a run that is not compared yet.
+    pub fn of(id: &str, started: &str, run: &Run) -> Self {
+        let answer = &run.answer;
+        Self {
+            id: id.to_owned(),
+            started: started.to_owned(),
+            name: run.labels.name.clone(),
+            datastore: run.target.datastore.clone(),
+            profile: run.profile.clone(),
+            tiles: answer.tiles_text(),
+            tiles_held: answer.tiles_held,
+            score: answer.score.value,
+            price_per_vm: PricePerVm::of(run),
+            against_first: None,
+            reason: None,
+            plan_differs: Vec::new(),
+            not_compared: None,
+        }
+    }
+
+    /// Adds the comparison with the first run.
+    pub fn compare(&mut self, comparison: &Comparison) {
+        self.against_first = Some(comparison.verdict.name());
+        self.plan_differs = comparison.plan.iter().map(|own| own.key.clone()).collect();
+        let is_reason = |own: &&MetricComparison| own.verdict == comparison.verdict;
+        self.reason = match comparison.verdict {
+            Verdict::Same => None,
+            _ => comparison.deciding().find(is_reason).map(reason),
+        };
+    }
+
+    fn verdict(&self) -> String {
+        if let Some(reason) = &self.not_compared {
+            return format!("not compared: {reason}");
+        }
+        let reason = self.reason.as_ref().map_or_else(String::new, |own| format!(": {own}"));
+        let mut text = format!("{}{reason}", self.against_first.unwrap_or("-"));
+        if !self.plan_differs.is_empty() {
+            text += &format!("; differs in {}", self.plan_differs.join(", "));
+        }
+        text
+    }
+
+    fn cells(&self) -> [String; 6] {
+        let dash = || "-".to_owned();
+        // To the minute.
+        let started = self.started.get(..16).unwrap_or(&self.started).replace('T', " ");
+        [
+            started,
+            self.name.clone().unwrap_or_else(|| self.id.clone()),
+            self.tiles.clone(),
+            self.score.map_or_else(dash, |score| format!("{score:.2}")),
+            self.price_per_vm.as_ref().map_or_else(dash, PricePerVm::text),
+            self.verdict(),
+        ]
+    }
+}
+
+fn reason(metric: &MetricComparison) -> String {
+    let tiles = metric.tiles.map_or_else(String::new, |tiles| format!(" at {tiles} tiles"));
+    let percent = |share: f64| format!("{:+.1} %", 100.0 * share);
+    let change = metric.change.as_ref().map_or_else(String::new, |own| {
+        let interval = own.low.zip(own.high);
+        let interval = interval.map_or_else(String::new, |(low, high)| {
+            format!(" ({} to {})", percent(low), percent(high))
+        });
+        format!(" {}{interval}", percent(own.value))
+    });
+    format!("{}{tiles}{change}", metric.title)
+}
+
+impl PricePerVm {
+    /// Price of a VM by the tag `price`; `None` without the tag, or if nothing held.
+    fn of(run: &Run) -> Option<Self> {
+        let tag = run.labels.tags.get(PRICE)?.trim();
+        let end = tag.find(|letter: char| !letter.is_ascii_digit() && letter != '.');
+        let (amount, unit) = tag.split_at(end.unwrap_or(tag.len()));
+        let amount: f64 = amount.parse().ok()?;
+        let held = run.answer.tiles_held.filter(|held| *held > 0)?;
+        let vms_per_tile = f64::from(run.answer.vms_held?) / f64::from(held);
+        let per_vm = |tiles: u32| (tiles > 0).then(|| amount / (f64::from(tiles) * vms_per_tile));
+        let (least, most) = match run.answer.tiles_interval {
+            Some(own) => (own.low, own.high),
+            None => (held, run.answer.is_bounded().then_some(held)),
+        };
+        // Where more might have held, the price may be lower than that of what did.
+        let low = most.map_or(Some(0.0), per_vm)?;
+        Some(Self { low, high: per_vm(least), unit: unit.trim().to_owned() })
+    }
+
+    fn text(&self) -> String {
+        let unit = if self.unit.is_empty() { String::new() } else { format!(" {}", self.unit) };
+        let price = |price: f64| format!("{price:.2}");
+        match self.high {
+            Some(high) if self.low == 0.0 => format!("at most {}{unit}", price(high)),
+            Some(high) if high > self.low => {
+                format!("{} to {}{unit}", price(self.low), price(high))
+            }
+            Some(high) => format!("{}{unit}", price(high)),
+            None => format!("at least {}{unit}", price(self.low)),
+        }
+    }
+}
+
+impl Trend {
+    /// Runs, oldest first.
+    pub fn new(runs: Vec<Row>) -> Self {
+        Self { schema: "tilemark.runs-trend/1.0", runs }
+    }
+
+    const HEADS: [&str; 6] =
+        ["started (UTC)", "run", "tiles that held", "score", "price of a VM", "against the first"];
+
+    /// Text for people.
+    pub fn text(&self) -> String {
+        if self.runs.is_empty() {
+            return "no complete run fits; `tilemark runs` lists them\n".to_owned();
+        }
+        let mut table = Table::new(&Self::HEADS);
+        self.runs.iter().for_each(|row| table.row(row.cells().to_vec()));
+        table.lines().join("\n") + "\n"
+    }
+
+    /// Table in Markdown.
+    pub fn markdown(&self) -> String {
+        let line = |cells: &[String]| {
+            let cells: Vec<String> = cells.iter().map(|own| own.replace('|', "\\|")).collect();
+            format!("| {} |\n", cells.join(" | "))
+        };
+        let mut text = line(&Self::HEADS.map(str::to_owned));
+        text += &format!("|{}\n", "---|".repeat(Self::HEADS.len()));
+        self.runs.iter().for_each(|row| text += &line(&row.cells()));
+        text
+    }
+}
