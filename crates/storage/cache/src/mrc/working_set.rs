@@ -197,9 +197,8 @@ impl WorkingSets {
 
     /// Returns true if no window has a page.
     pub fn is_empty(&self) -> bool {
-        let is_in = |page: &Page| {
-            self.windows.iter().any(|window| window.holds(page.used(), self.now))
-        };
+        let is_in =
+            |page: &Page| self.windows.iter().any(|window| window.holds(page.used(), self.now));
         !self.pages.values().any(is_in)
     }
 

@@ -45,8 +45,11 @@ enum Step {
 }
 
 fn step(pages: u64) -> impl Strategy<Value = Step> {
-    let io = (0..pages, 1..=pages, any::<bool>())
-        .prop_map(|(first, pages, is_write)| Step::Io { first, pages, is_write });
+    let io = (0..pages, 1..=pages, any::<bool>()).prop_map(|(first, pages, is_write)| Step::Io {
+        first,
+        pages,
+        is_write,
+    });
     let end = prop_oneof![6 => Just(1_u32), 1 => 2_u32..40, 1 => 150_u32..400];
     prop_oneof![3 => io, 1 => end.prop_map(|periods| Step::End { periods })]
 }
