@@ -70,16 +70,17 @@ impl Archive {
     /// A directory or the journal cannot be read.
     pub fn bounds(&self) -> Result<Option<(u64, u64)>, WatchError> {
         let open = self.open_slices(&mut Names::default())?;
-        let of_open = open
-            .iter()
-            .flat_map(|(_, slices)| slices)
-            .map(|slice| (slice.start_s, slice.start_s + slice.width_s));
+        let of_open =
+            open.iter().flat_map(|(_, slices)| slices).map(|slice| (slice.start_s, slice.width_s));
         let mut bounds: Option<(u64, u64)> = None;
-        let mut add = |(from, to): (u64, u64)| {
-            let (first, last) = bounds.unwrap_or((from, to));
-            bounds = Some((first.min(from), last.max(to)));
+        let mut add = |from: u64, last: u64, width_s: u64| {
+            let (first, end) = bounds.unwrap_or((from, last + width_s));
+            // A coarse slice ends after what it was made of, so it only counts where it begins
+            // after everything finer.
+            let end = if last >= end { last + width_s } else { end };
+            bounds = Some((first.min(from), end));
         };
-        of_open.for_each(&mut add);
+        of_open.for_each(|(start_s, width_s)| add(start_s, start_s, width_s));
         let all = segments(&self.directory)?;
         // The slices of the outermost segments, since a period may be watched in part only.
         let ends = LEVELS.iter().enumerate().flat_map(|(level, _)| {
@@ -90,7 +91,7 @@ impl Archive {
             let Ok(segment) = Segment::open(&self.directory, *name) else { continue };
             let slices = &segment.head().slices;
             if let (Some(first), Some(last)) = (slices.first(), slices.last()) {
-                add((first.start_s, last.start_s + name.level().width_s));
+                add(first.start_s, last.start_s, name.level().width_s);
             }
         }
         Ok(bounds)
