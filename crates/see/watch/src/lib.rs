@@ -32,6 +32,7 @@ mod send;
 mod sets;
 mod slice;
 mod store;
+mod sufferers;
 mod totals;
 mod words;
 
@@ -53,4 +54,5 @@ pub use send::{Problem, SendError, Senders, Timing, Trouble};
 pub use sets::{SetRow, SetSpan, Sets};
 pub use slice::{Cell, IN_QEMU, Key, Slice};
 pub use store::{LevelState, Options, State, Store};
+pub use sufferers::Load;
 pub use totals::Totals;

@@ -1,5 +1,8 @@
 use std::sync::Arc;
 
+use units::Bytes;
+use units::print::percent;
+
 /// Seconds of an hour, for which sets are told.
 pub(crate) const HOUR_S: u64 = 3600;
 
@@ -63,14 +66,32 @@ impl SetRow {
     /// Size of the pages that are counted.
     pub const PAGE_BYTES: u64 = 4096;
 
+    /// End of the hour, in seconds since 1970.
+    pub fn end_s(&self) -> u64 {
+        self.start_s + HOUR_S
+    }
+
     /// Begin of the whole span, in seconds since 1970.
     pub fn span_start_s(&self) -> u64 {
-        (self.start_s + HOUR_S).saturating_sub(u64::from(self.span.hours()) * HOUR_S)
+        self.end_s().saturating_sub(u64::from(self.span.hours()) * HOUR_S)
     }
 
     /// True if the set knows all of its span.
     pub fn is_whole(&self) -> bool {
         self.since_s <= self.span_start_s()
+    }
+
+    /// Size and part that was read, in words: `12 GiB in the last day, 62 % of it read`.
+    #[expect(clippy::cast_precision_loss, reason = "a share is read to a few digits")]
+    pub fn words(&self) -> String {
+        let time = match (self.is_whole(), self.span) {
+            (true, SetSpan::Hour) => "in the last hour".to_owned(),
+            (true, SetSpan::Day) => "in the last day".to_owned(),
+            (true, SetSpan::Week) => "in the last 7 days".to_owned(),
+            (false, _) => format!("since {}", stamp(self.since_s)),
+        };
+        let read = self.read_bytes as f64 / self.used_bytes.max(1) as f64;
+        format!("{} {time}, {} of it read", Bytes::new(self.used_bytes), percent(read.min(1.0)))
     }
 
     /// Standard error of `used_bytes`, as a share of them.
@@ -89,5 +110,35 @@ impl SetRow {
     /// Order of rows in files: neighbours in time are alike.
     pub(crate) fn key(&self) -> (&str, SetSpan, u64) {
         (&self.vm, self.span, self.start_s)
+    }
+}
+
+/// Time for people, in UTC.
+fn stamp(seconds: u64) -> String {
+    let time = i64::try_from(seconds).ok().and_then(|own| jiff::Timestamp::from_second(own).ok());
+    let text = time.map(|time| time.strftime("%Y-%m-%d %H:%M").to_string());
+    text.unwrap_or_else(|| seconds.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_tell_a_whole_span_or_since_when() {
+        let gib = 1 << 30;
+        let mut row = SetRow {
+            start_s: 1_795_564_800 - HOUR_S,
+            vm: "web1".into(),
+            span: SetSpan::Day,
+            since_s: 1_795_478_400,
+            used_bytes: 12 * gib,
+            read_bytes: 12 * gib * 62 / 100,
+            written_bytes: 6 * gib,
+            share: 1.0,
+        };
+        assert_eq!(row.words(), "12 GiB in the last day, 62 % of it read");
+        row.since_s += 50_220;
+        assert_eq!(row.words(), "12 GiB since 2026-11-24 13:57, 62 % of it read");
     }
 }
