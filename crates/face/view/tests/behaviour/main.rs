@@ -14,4 +14,5 @@ mod report;
 mod sentences;
 mod summaries;
 mod watched;
+mod watched_host;
 mod windows;
