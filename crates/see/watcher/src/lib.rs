@@ -15,4 +15,5 @@ mod probes;
 mod qemu;
 mod watcher;
 
+pub use probes::Probes;
 pub use watcher::{Watcher, WatcherOptions};

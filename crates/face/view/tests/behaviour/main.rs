@@ -10,6 +10,7 @@ mod endings;
 mod hosts;
 mod model;
 mod odd;
+mod recorded_gauges;
 mod report;
 mod sentences;
 mod summaries;
