@@ -123,7 +123,8 @@ fn add(
             written_bytes: written.value(row),
             share: shares.value(row),
         };
-        if !own.start_s.is_multiple_of(HOUR_S) || !(own.share > 0.0 && own.share <= 1.0) {
+        let has_share = own.share > 0.0 && own.share <= 1.0;
+        if !own.start_s.is_multiple_of(HOUR_S) || !has_share {
             return Err("a row has no hour, or no share".into());
         }
         rows.push(own);

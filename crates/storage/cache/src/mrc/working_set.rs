@@ -204,7 +204,6 @@ impl WorkingSets {
 
     /// Estimates the sets up to and with the open period, in the order of the lengths. `None` where
     /// a set was too large for a sample: above some 2^24 times the limit.
-    #[expect(clippy::cast_precision_loss, reason = "counts of sampled pages")]
     pub fn sizes(&self) -> Vec<Option<SetSize>> {
         let size = |window: &Window| {
             let threshold = window.thresholds.iter().copied().min().unwrap_or(MODULUS);
