@@ -160,13 +160,15 @@ impl Status {
         if self.vms.len() > ROWS_MAX {
             lines.push(format!("and {} more", self.vms.len() - ROWS_MAX));
         }
-        let sets: Vec<String> =
-            self.vms.iter().take(ROWS_MAX).filter_map(VmRow::set_sentence).collect();
-        if !sets.is_empty() {
-            lines.extend([String::new(), "Working sets".to_owned()]);
-            lines.extend(sets);
-        }
+        lines.extend(self.set_lines());
         lines.join("\n") + "\n"
+    }
+
+    fn set_lines(&self) -> Vec<String> {
+        let vms = self.vms.iter().take(ROWS_MAX);
+        let sets: Vec<String> = vms.filter_map(VmRow::set_sentence).collect();
+        let head = [String::new(), "Working sets".to_owned()];
+        if sets.is_empty() { sets } else { head.into_iter().chain(sets).collect() }
     }
 }
 
