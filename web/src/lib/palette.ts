@@ -3,8 +3,6 @@
 // deficiency, made lighter or darker per theme until each reaches 3 : 1 against its ground
 // (WCAG 2.2, 1.4.11); `tests/unit/palette.test.ts` computes it.
 
-import { interpolateCividis } from 'd3-scale-chromatic';
-
 export type Kind = 'read' | 'write' | 'accelerated' | 'remote' | 'backing' | 'observed' | 'warning';
 
 export interface Colours {
@@ -26,9 +24,25 @@ export interface Colours {
   readonly many: readonly string[];
 }
 
+/** Channels of cividis as polynomials, constants first. The coefficients are those of d3-scale-chromatic
+ * (ISC, M. Bostock), whose whole set of scales is 6 kB of the page; a test holds both equal. */
+const CIVIDIS = [
+  [-4.54, -35.34, 2381.73, -6402.7, 7024.72, -2710.57],
+  [32.49, 170.73, 52.82, -131.46, 176.58, -67.37],
+  [81.24, 442.36, -2482.43, 6167.24, -6614.94, 2475.67],
+] as const;
+
+/** Cividis from dark, 0, to light, 1 (Nuñez, Anderton and Renslow, PLOS ONE 2018). */
+export function cividis(part: number): string {
+  const at = Math.max(0, Math.min(1, part));
+  const channel = (terms: readonly number[]): number =>
+    Math.max(0, Math.min(255, Math.round(terms.reduceRight((sum, term) => sum * at + term, 0))));
+  return `rgb(${CIVIDIS.map(channel).join(', ')})`;
+}
+
 /** Part of cividis that is visible on the ground. */
 const classes = (from: number, to: number): string[] =>
-  Array.from({ length: 8 }, (_, position) => interpolateCividis(from + ((to - from) * position) / 7));
+  Array.from({ length: 8 }, (_, position) => cividis(from + ((to - from) * position) / 7));
 
 export const LIGHT: Colours = {
   name: 'light',
@@ -117,7 +131,7 @@ export function ramp(theme: Colours): Uint8Array {
     const part = position / 255;
     // On white the light end is few I/Os, on black the dark end is, so that empty stays empty.
     const value = theme.name === 'dark' ? 0.12 + part * 0.88 : 0.94 - part * 0.94;
-    table.set([...rgb(interpolateCividis(value)), 255], position * 4);
+    table.set([...rgb(cividis(value)), 255], position * 4);
   }
   return table;
 }

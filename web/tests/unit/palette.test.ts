@@ -1,5 +1,10 @@
+import { interpolateCividis } from 'd3-scale-chromatic';
 import { describe, expect, it } from 'vitest';
-import { contrast, DARK, inkOn, LIGHT, luminance, ramp } from '../../src/lib/palette';
+import { cividis, contrast, DARK, inkOn, LIGHT, luminance, ramp } from '../../src/lib/palette';
+
+it('cividis is that of d3', () => {
+  for (let part = -0.1; part < 1.1; part += 0.003) expect(cividis(part)).toBe(interpolateCividis(part));
+});
 
 describe.each([LIGHT, DARK])('$name', (theme) => {
   // WCAG 2.2: 1.4.11 asks 3 : 1 of marks, 1.4.3 asks 4.5 : 1 of text.

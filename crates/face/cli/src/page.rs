@@ -12,6 +12,7 @@ use page_server::{
     Door, Feed, Left, Library, Listen, LiveRun, Recording, Second, Server, Shelf, Subject,
     TraceFeed,
 };
+use run_store::gauge::Gauge;
 use run_store::rundir::RunId;
 use trace::{IoRecord, TraceInfo};
 use units::Nanos;
@@ -100,6 +101,13 @@ impl Page {
     pub fn seen(&mut self, info: Option<&TraceInfo>, records: &Arc<Vec<IoRecord>>, elapsed: Nanos) {
         if let Some(feed) = &mut self.recording {
             feed.seen(info.cloned(), records, elapsed);
+        }
+    }
+
+    /// Shows gauges with begin and length of their time.
+    pub fn gauges(&mut self, gauges: impl IntoIterator<Item = (Nanos, Nanos, Gauge)>) {
+        if let Some(feed) = &mut self.recording {
+            feed.gauges(gauges);
         }
     }
 

@@ -167,6 +167,7 @@ fn view_answer(view: View, schemas: &mut SchemaGenerator) -> Value {
         View::Tier => answer::<doc::TierPage>(schemas),
         View::Machine => answer::<doc::MachinePage>(schemas),
         View::Access => answer::<doc::AccessPage>(schemas),
+        View::Watch => answer::<doc::WatchPage>(schemas),
     }
 }
 

@@ -2,7 +2,7 @@ use serde::Serialize;
 
 use crate::document::{
     AccessPage, HeatMap, LatencyMatrix, LoadMatrix, MachinePage, MapPage, Moment, Overview,
-    Percentiles, Series, TierPage, TileCurve,
+    Percentiles, Series, TierPage, TileCurve, WatchPage,
 };
 use crate::request::{Breakdown, Request, View};
 use crate::source::Source;
@@ -27,6 +27,7 @@ pub enum Document {
     Tier(TierPage),
     Machine(MachinePage),
     Access(AccessPage),
+    Watch(WatchPage),
 }
 
 impl Document {
@@ -47,6 +48,7 @@ impl Document {
             Self::Tier(document) => &document.sentence,
             Self::Machine(document) => &document.sentence,
             Self::Access(document) => &document.sentence,
+            Self::Watch(document) => &document.sentence,
         }
     }
 }
@@ -68,7 +70,8 @@ pub fn refused(source: &Source, request: &Request) -> Option<String> {
 pub fn answer(source: &Source, request: &Request) -> Document {
     let lens = &request.lens;
     // Latencies behind tiers, and offsets of I/Os, are in no series, so zooming in would lose them.
-    let is_whole = matches!(request.view, View::Tier | View::Curve | View::Access);
+    // The view of a watched host reads its store by itself.
+    let is_whole = matches!(request.view, View::Tier | View::Curve | View::Access | View::Watch);
     let window = lens.time.filter(|_| !is_whole);
     let window = window.map(|(from, to)| (from, to.unwrap_or(source.rollup().end())));
     let zoomed = window.and_then(|window| source.zoomed(window));
@@ -88,5 +91,6 @@ pub fn answer(source: &Source, request: &Request) -> Document {
         View::Tier => Document::Tier(views::tier(source, lens)),
         View::Machine => Document::Machine(views::machine(source, lens)),
         View::Access => Document::Access(views::access(source).clone()),
+        View::Watch => Document::Watch(views::watch(source, lens)),
     }
 }

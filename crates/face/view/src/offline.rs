@@ -124,6 +124,7 @@ fn at(source: &Source, grain: Grain) -> Vec<(String, Value)> {
     let mut add = |request: Request, points: u32| {
         if request.view == View::Calls && !has_calls
             || request.view == View::Actions && !has_actions
+            || request.view == View::Watch && source.watched().is_none()
             || request.lens.breakdown == Breakdown::Host && !has_hosts
         {
             return;
@@ -167,7 +168,8 @@ fn steps(source: &Source) -> Vec<u32> {
 /// Requests for the whole run: all views, each direction by size, and the spikes.
 fn whole(source: &Source) -> Vec<Request> {
     let all = Lens::default();
-    let once = [View::Curve, View::Access].map(|view| Request { view, lens: all.clone() });
+    let once =
+        [View::Curve, View::Access, View::Watch].map(|view| Request { view, lens: all.clone() });
     let mut requests = once.to_vec();
     requests.extend(views(&all));
     for is_write in [false, true] {

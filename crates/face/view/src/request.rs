@@ -62,11 +62,13 @@ pub enum View {
     Machine,
     /// Answers with [`crate::document::AccessPage`].
     Access,
+    /// Answers with [`crate::document::WatchPage`].
+    Watch,
 }
 
 impl View {
     /// All views, in the order of the page.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Overview,
         Self::Series,
         Self::Actions,
@@ -81,6 +83,7 @@ impl View {
         Self::Tier,
         Self::Machine,
         Self::Access,
+        Self::Watch,
     ];
 
     /// Name of the view in addresses.
@@ -100,6 +103,7 @@ impl View {
             Self::Tier => "tier",
             Self::Machine => "machine",
             Self::Access => "access",
+            Self::Watch => "watch",
         }
     }
 
@@ -126,6 +130,7 @@ impl View {
             Self::Moment => &["t", "step", "dir", "bs", "sel", "tile", "host", "wl", "at"],
             Self::Curve | Self::Access => &[],
             Self::Tier | Self::Machine => &["t", "step", "points"],
+            Self::Watch => &["t", "wl", "points"],
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use trace::store::{Machine, Options as StoreOptions, Writer, Written};
+use trace::store::{Machine, Options as StoreOptions, TraceGauges, Writer, Written};
 use trace::{IoRecord, TraceError, TraceInfo};
 use units::Nanos;
 
@@ -68,6 +68,7 @@ pub struct Recorder {
     writing: Writing,
     tally: Tally,
     names_sent: usize,
+    gauges: TraceGauges,
 }
 
 impl Recorder {
@@ -84,7 +85,8 @@ impl Recorder {
     pub fn start(capture: Capture, writer: Writer) -> Result<Self, RecordError> {
         raise_priority();
         let writing = Writing::start(writer).map_err(RecordError::Thread)?;
-        Ok(Self { capture, writing, tally: Tally::default(), names_sent: 0 })
+        let (tally, gauges) = (Tally::default(), TraceGauges::default());
+        Ok(Self { capture, writing, tally, names_sent: 0, gauges })
     }
 
     /// Devices, senders and losses of the records so far.
@@ -95,6 +97,11 @@ impl Recorder {
     /// Sums so far.
     pub fn tally(&mut self) -> &mut Tally {
         &mut self.tally
+    }
+
+    /// What was read beside the I/O; it is stored with the trace when the capture ends.
+    pub fn gauges(&mut self) -> &mut TraceGauges {
+        &mut self.gauges
     }
 
     /// Waits a moment, then reads new events and passes them on.
@@ -138,7 +145,7 @@ impl Recorder {
         let names = info.clone().map(|info| (info, report.machines.clone()));
         let is_taken = self.writing.send((names, Arc::clone(&records)));
         told(&Turn { progress: report.progress, info, records, is_taken });
-        let written = self.writing.finish()?;
+        let written = self.writing.finish(self.gauges)?;
         Ok(recorded(&report, &written, &self.tally))
     }
 
@@ -188,8 +195,10 @@ impl Writing {
         self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
-    fn finish(self) -> Result<Written, TraceError> {
-        self.join()?.finish()
+    fn finish(self, gauges: TraceGauges) -> Result<Written, TraceError> {
+        let mut writer = self.join()?;
+        writer.set_gauges(gauges);
+        writer.finish()
     }
 }
 

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use crate::journal;
 use crate::segment::{Segment, SegmentName};
+use crate::sets;
 use crate::slice::Names;
-use crate::store::{About, about, journals, segments, state};
-use crate::{LEVELS, Slice, State, WatchError};
+use crate::store::{About, about, entries, journals, segments, state};
+use crate::{LEVELS, SetRow, Slice, State, WatchError};
 
 /// Store that is read.
 #[derive(Debug, Clone)]
@@ -23,6 +24,15 @@ pub struct Window {
     pub width_s: u64,
     /// Slices, ascending; time in which nobody watched has none.
     pub slices: Vec<Slice>,
+    /// Files that could not be read, with the reason; their time is a gap.
+    pub unreadable: Vec<String>,
+}
+
+/// Working sets of a window of time.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SetRows {
+    /// Sets, by VM, span and time. An hour in which nobody watched has none.
+    pub rows: Vec<SetRow>,
     /// Files that could not be read, with the reason; their time is a gap.
     pub unreadable: Vec<String>,
 }
@@ -60,16 +70,17 @@ impl Archive {
     /// A directory or the journal cannot be read.
     pub fn bounds(&self) -> Result<Option<(u64, u64)>, WatchError> {
         let open = self.open_slices(&mut Names::default())?;
-        let of_open = open
-            .iter()
-            .flat_map(|(_, slices)| slices)
-            .map(|slice| (slice.start_s, slice.start_s + slice.width_s));
+        let of_open =
+            open.iter().flat_map(|(_, slices)| slices).map(|slice| (slice.start_s, slice.width_s));
         let mut bounds: Option<(u64, u64)> = None;
-        let mut add = |(from, to): (u64, u64)| {
-            let (first, last) = bounds.unwrap_or((from, to));
-            bounds = Some((first.min(from), last.max(to)));
+        let mut add = |from: u64, last: u64, width_s: u64| {
+            let (first, end) = bounds.unwrap_or((from, last + width_s));
+            // A coarse slice ends after what it was made of, so it only counts where it begins
+            // after everything finer.
+            let end = if last >= end { last + width_s } else { end };
+            bounds = Some((first.min(from), end));
         };
-        of_open.for_each(&mut add);
+        of_open.for_each(|(start_s, width_s)| add(start_s, start_s, width_s));
         let all = segments(&self.directory)?;
         // The slices of the outermost segments, since a period may be watched in part only.
         let ends = LEVELS.iter().enumerate().flat_map(|(level, _)| {
@@ -80,7 +91,7 @@ impl Archive {
             let Ok(segment) = Segment::open(&self.directory, *name) else { continue };
             let slices = &segment.head().slices;
             if let (Some(first), Some(last)) = (slices.first(), slices.last()) {
-                add((first.start_s, last.start_s + name.level().width_s));
+                add(first.start_s, last.start_s, name.level().width_s);
             }
         }
         Ok(bounds)
@@ -124,6 +135,44 @@ impl Archive {
         }
         let slices = reading.slices.into_values().collect();
         Ok(Window { width_s: reading.width_s, slices, unreadable: reading.unreadable })
+    }
+
+    /// Reads the working sets of hours that begin in a window, at most one hour in each `step_s`
+    /// seconds: the last that a file has of them. The hour that is open has none yet.
+    ///
+    /// # Errors
+    /// The directory cannot be read. A single file that cannot be read is a gap.
+    pub fn sets(&self, window: (u64, u64), step_s: u64) -> Result<SetRows, WatchError> {
+        let mut found = SetRows::default();
+        let (from_s, to_s) = window;
+        for day in sets::days(&entries(&self.directory)?) {
+            if day.start_s >= to_s || day.end_s() <= from_s {
+                continue;
+            }
+            match sets::read(&self.directory, day, window) {
+                Ok(rows) => found.rows.extend(sets::thinned(rows, step_s)),
+                Err(error) if is_gone(&error) => {}
+                Err(error) => found.unreadable.push(error.to_string()),
+            }
+        }
+        Ok(found.sorted())
+    }
+
+    /// Reads the newest working sets of each VM, from the last two days with any. A VM whose last
+    /// set is older than a day before the newest of all is gone.
+    ///
+    /// # Errors
+    /// As [`Archive::sets`].
+    pub fn newest_sets(&self) -> Result<SetRows, WatchError> {
+        let Some(last) = sets::days(&entries(&self.directory)?).last().copied() else {
+            return Ok(SetRows::default());
+        };
+        let from_s = last.start_s.saturating_sub(last.end_s() - last.start_s);
+        let mut found = self.sets((from_s, last.end_s()), 1)?;
+        found.rows = sets::newest(found.rows);
+        let end_s = found.rows.iter().map(|row| row.start_s).max().unwrap_or(0);
+        found.rows.retain(|row| row.start_s + (last.end_s() - last.start_s) > end_s);
+        Ok(found)
     }
 
     /// Slices of journals that no segment holds yet. Read before segments are listed: a period
@@ -188,6 +237,13 @@ impl Reading<'_> {
             Some(own) => own.merge(&slice),
             None => drop(self.slices.insert(start_s, Slice { start_s, width_s, ..slice })),
         }
+    }
+}
+
+impl SetRows {
+    fn sorted(mut self) -> Self {
+        self.rows.sort_by(|left, right| left.key().cmp(&right.key()));
+        self
     }
 }
 

@@ -3,7 +3,7 @@ use std::io::{self, Write};
 use run_store::slice::SizeClass;
 use units::{Nanos, Ratio};
 
-use crate::{Cell, Key, Slice, Window, columns};
+use crate::{Cell, Key, SetRows, Slice, Window, columns, sets};
 
 const COLUMNS: [&str; 17] = [
     "start_s",
@@ -82,4 +82,50 @@ fn row(slice: &Slice, key: &Key, cell: &Cell) -> [String; COLUMNS.len()] {
         mean(cell.queue_ns),
         outstanding.unwrap_or_default(),
     ]
+}
+
+const SET_COLUMNS: [&str; 9] = [
+    "start_s",
+    "vm",
+    "span",
+    "since_s",
+    "used_bytes",
+    "read_bytes",
+    "written_bytes",
+    "share",
+    "error",
+];
+
+impl SetRows {
+    /// Writes a row for each working set, as CSV (RFC 4180).
+    ///
+    /// # Errors
+    /// Nothing more can be written.
+    pub fn write_csv(&self, to: &mut dyn Write) -> io::Result<()> {
+        let mut writer =
+            csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(to);
+        writer.write_record(SET_COLUMNS)?;
+        for row in &self.rows {
+            writer.write_record([
+                row.start_s.to_string(),
+                row.vm.to_string(),
+                row.span.name().to_owned(),
+                row.since_s.to_string(),
+                row.used_bytes.to_string(),
+                row.read_bytes.to_string(),
+                row.written_bytes.to_string(),
+                row.share.to_string(),
+                format!("{:.4}", row.error()),
+            ])?;
+        }
+        writer.flush()
+    }
+
+    /// Writes the rows as Parquet, with the columns of the store's own files.
+    ///
+    /// # Errors
+    /// Nothing more can be written.
+    pub fn write_parquet(&self, to: &mut (dyn Write + Send)) -> io::Result<()> {
+        sets::write_parquet(to, &self.rows)
+    }
 }

@@ -3,7 +3,8 @@
 //! It folds I/O records into slices of 10 s ([`Fold`]): for each VM, disk, direction and size class
 //! the count, bytes and a histogram of latency, and what the host queued of it. A store keeps the
 //! slices ([`Store`]) in coarser and coarser levels ([`LEVELS`]), and gives any window of time back
-//! ([`Archive`]). Rules ([`Judge`]) make alarms of slices, and [`Senders`] deliver them.
+//! ([`Archive`]). Beside the fold it estimates what each VM uses of its disks ([`Sets`]), hour by
+//! hour. Rules ([`Judge`]) make alarms of slices, and [`Senders`] deliver them.
 //!
 //! It refuses a second writer of a store, a store of a later version, and to average percentiles:
 //! coarser slices are merged histograms.
@@ -29,15 +30,17 @@ mod program;
 mod rules;
 mod segment;
 mod send;
+mod sets;
 mod slice;
 mod store;
+mod sufferers;
 mod totals;
 mod words;
 
 /// Format of a store and its segments.
 pub(crate) const SCHEMA: &str = "tilemark.watch/1.0";
 
-pub use archive::{Archive, Window};
+pub use archive::{Archive, SetRows, Window};
 pub use error::WatchError;
 pub use evidence::{Evidence, Evidences};
 pub use fold::Fold;
@@ -50,6 +53,8 @@ pub use rules::{
     Pattern, Percentile, Quantity, Rule, Rules, Seen, SendTo, Severity, Subject, Sufferer,
 };
 pub use send::{Problem, SendError, Senders, Timing, Trouble};
+pub use sets::{SetRow, SetSpan, Sets};
 pub use slice::{Cell, IN_QEMU, Key, Slice};
 pub use store::{LevelState, Options, State, Store};
+pub use sufferers::Load;
 pub use totals::Totals;

@@ -12,8 +12,9 @@ use units::Bytes;
 
 use crate::journal::{self, Journal};
 use crate::segment::{self, Segment, SegmentName};
+use crate::sets;
 use crate::slice::Names;
-use crate::{Evidences, LEVELS, SCHEMA, Slice, WatchError};
+use crate::{Evidences, LEVELS, SCHEMA, SetRow, Slice, WatchError};
 
 const MAJOR: &str = "tilemark.watch/1.";
 /// File that makes a directory a store.
@@ -42,7 +43,7 @@ pub struct Options {
 /// Size and age of what a store holds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct State {
-    /// Bytes of all segments, journals and recordings.
+    /// Bytes of all segments, journals, files of working sets and recordings.
     pub bytes: u64,
     /// Levels, finest first.
     pub levels: Vec<LevelState>,
@@ -84,6 +85,8 @@ pub struct Store {
     open: Option<OpenPeriod>,
     /// Segments of which coarser ones were made.
     used: BTreeSet<SegmentName>,
+    /// Working sets that could not be stored yet, of a day at most.
+    waiting_sets: Vec<Vec<SetRow>>,
     /// Held for as long as the store is.
     _lock: File,
 }
@@ -111,6 +114,7 @@ impl Store {
             options,
             open: None,
             used: used(directory)?,
+            waiting_sets: Vec::new(),
             _lock: lock,
         };
         store.take_up()?;
@@ -121,7 +125,7 @@ impl Store {
     fn take_up(&mut self) -> Result<(), WatchError> {
         for name in &entries(&self.directory)? {
             // Files of others may have the same ending.
-            if segment::is_unfinished(name) {
+            if segment::is_unfinished(name) || sets::is_unfinished(name) {
                 let path = self.directory.join(name);
                 fs::remove_file(&path).map_err(WatchError::io(&path))?;
             }
@@ -165,6 +169,27 @@ impl Store {
         let noted = open.journal.append(&slice);
         open.add(slice);
         ended.and(noted)
+    }
+
+    /// Stores the working sets of an hour.
+    ///
+    /// # Errors
+    /// They cannot be written. They are kept in memory and stored with those of the next hour.
+    pub fn push_sets(&mut self, rows: Vec<SetRow>) -> Result<(), WatchError> {
+        self.waiting_sets.push(rows);
+        // Memory is bounded: what could not be stored for a day is given up.
+        let over = self.waiting_sets.len().saturating_sub(24);
+        self.waiting_sets.drain(..over);
+        let rows = self.waiting_sets.concat();
+        let stored = match sets::put(&self.directory, &rows) {
+            Err(error) if error.is_full() && self.drop_oldest()? => {
+                sets::put(&self.directory, &rows)
+            }
+            other => other,
+        };
+        stored?;
+        self.waiting_sets.clear();
+        self.make_room()
     }
 
     /// Ends the open period, makes coarser levels and drops what is over the limits.
@@ -264,7 +289,12 @@ impl Store {
                 self.remove(**name)?;
             }
         }
-        while state(&self.directory)?.bytes > self.options.bytes_max.get() {
+        let bytes_max = self.options.bytes_max.get();
+        let days = sets::days(&entries(&self.directory)?);
+        for day in &days[..sets::over(&self.directory, &days, bytes_max)] {
+            remove(&self.directory.join(day.file()))?;
+        }
+        while state(&self.directory)?.bytes > bytes_max {
             if !self.drop_oldest()? {
                 break;
             }
@@ -281,8 +311,7 @@ impl Store {
 
     fn remove(&mut self, name: SegmentName) -> Result<(), WatchError> {
         self.used.remove(&name);
-        let path = self.directory.join(name.file());
-        fs::remove_file(&path).map_err(WatchError::io(&path))
+        remove(&self.directory.join(name.file()))
     }
 
     /// Adds a period of any level at once: slices of [`LEVELS`]\[`level`\], ascending, of one period.
@@ -317,6 +346,14 @@ impl Store {
                 continue;
             }
             changed += u64::from(self.forget_in(name, before_s, vm)?);
+        }
+        for day in sets::days(&entries(&self.directory)?) {
+            if before_s.is_some_and(|before_s| day.end_s() <= before_s) {
+                remove(&self.directory.join(day.file()))?;
+                changed += 1;
+                continue;
+            }
+            changed += u64::from(sets::forget_in(&self.directory, day, before_s, vm)?);
         }
         Ok(changed)
     }
@@ -356,6 +393,10 @@ impl Store {
     pub fn close(mut self) -> Result<(), WatchError> {
         self.seal()
     }
+}
+
+fn remove(path: &Path) -> Result<(), WatchError> {
+    fs::remove_file(path).map_err(WatchError::io(path))
 }
 
 /// Makes an empty store in a directory that is new or empty.
@@ -413,7 +454,8 @@ fn used(directory: &Path) -> Result<BTreeSet<SegmentName>, WatchError> {
     Ok(used)
 }
 
-fn entries(directory: &Path) -> Result<Vec<String>, WatchError> {
+/// Names of the files of a store.
+pub(crate) fn entries(directory: &Path) -> Result<Vec<String>, WatchError> {
     let found = fs::read_dir(directory).map_err(WatchError::io(directory))?;
     Ok(found.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect())
 }
@@ -441,7 +483,8 @@ pub(crate) fn segments(directory: &Path) -> Result<Vec<SegmentName>, WatchError>
 pub(crate) fn state(directory: &Path) -> Result<State, WatchError> {
     let all = segments(directory)?;
     let open = journals(directory)?.into_iter().map(|own| journal::path_of(directory, own));
-    let files = all.iter().map(|own| directory.join(own.file())).chain(open);
+    let sets = sets::days(&entries(directory)?).into_iter().map(|day| directory.join(day.file()));
+    let files = all.iter().map(|own| directory.join(own.file())).chain(open).chain(sets);
     // A file that was removed meanwhile takes nothing.
     let sizes = files.map(|file| fs::metadata(file).map_or(0, |data| data.len()));
     let levels = (0..LEVELS.len()).map(|level| {

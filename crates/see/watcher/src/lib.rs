@@ -18,4 +18,5 @@ mod qemu;
 mod watcher;
 
 pub use canary::CanaryError;
+pub use probes::Probes;
 pub use watcher::{Watcher, WatcherOptions};

@@ -17,7 +17,7 @@ const SEARCH_EVERY: u32 = 6;
 
 /// Samples counters and puts what changed into slices. The first sample changes nothing.
 #[derive(Debug, Default)]
-pub(crate) struct Probes {
+pub struct Probes {
     before: Option<HostCounters>,
     vms: BTreeMap<u32, Vm>,
     /// Samples since VMs were searched for.

@@ -2,9 +2,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use capture::{By, Capture, CaptureError, Disk, Options, Order, Wanted, disks_of, raise_priority};
-use trace::IoRecord;
+use trace::{IoRecord, TraceInfo};
 use units::{Bytes, Nanos};
-use watch::{Fold, LEVELS, Slice};
+use watch::{Fold, LEVELS, SetRow, Sets, Slice};
 
 use crate::canary::{Canary, CanaryError};
 use crate::probes::Probes;
@@ -41,6 +41,11 @@ pub struct Watcher {
     capture: Capture,
     disks: Vec<Disk>,
     fold: Fold,
+    sets: Sets,
+    /// Working sets of hours that have ended and were not taken yet.
+    ended_sets: Vec<SetRow>,
+    /// Names of senders and devices so far.
+    info: TraceInfo,
     probes: Probes,
     qemu: QemuDisks,
     canary: Option<Canary>,
@@ -66,9 +71,12 @@ impl Watcher {
         let mut probes = Probes::default();
         probes.sample(&[], &mut Slice::default());
         Ok(Self {
+            info: capture.info(),
             capture,
             disks,
             fold: Fold::default(),
+            sets: Sets::new(now_s()),
+            ended_sets: Vec::new(),
             probes,
             qemu: QemuDisks::start(),
             canary: None,
@@ -107,20 +115,32 @@ impl Watcher {
         Ok(if now_s == self.start_s { None } else { Some(self.close(now_s)?) })
     }
 
-    /// Ends the open slice early, at the end of watching.
+    /// Working sets of the hours that ended since the call before.
+    pub fn take_sets(&mut self) -> Vec<SetRow> {
+        std::mem::take(&mut self.ended_sets)
+    }
+
+    /// Ends the open slice and the open hour early, at the end of watching.
     ///
     /// # Errors
     /// As [`Watcher::turn`].
-    pub fn finish(mut self) -> Result<Slice, CaptureError> {
+    pub fn finish(mut self) -> Result<(Slice, Vec<SetRow>), CaptureError> {
         self.read()?;
         let start_s = self.start_s;
-        self.close(start_s)
+        let slice = self.close(start_s)?;
+        let mut sets = self.take_sets();
+        sets.extend(self.sets.rows());
+        Ok((slice, sets))
     }
 
     fn read(&mut self) -> Result<(), CaptureError> {
         self.records.clear();
         self.capture.step(&mut self.records)?;
+        if let Some(info) = self.capture.info_if_more_than(self.info.vms.len()) {
+            self.info = info;
+        }
         self.fold.add(&self.records);
+        self.sets.add(&self.records, &self.info);
         self.wait = wait(self.records.len() as u64, self.wait, self.options.buffer);
         Ok(())
     }
@@ -141,10 +161,13 @@ impl Watcher {
             slice.io.entry(key).or_default().merge(&cell);
         }
         (self.start_s, self.began) = (next_s, now);
+        self.ended_sets.extend(self.sets.pass(next_s));
         // Disks come and go, and so do partitions.
         let disks = disks_of(&self.options.targets).unwrap_or_else(|_| self.disks.clone());
         if disks != self.disks || info.vms.len() > NAMES_MAX {
             self.capture = begin(&self.options, &disks)?;
+            self.info = self.capture.info();
+            self.sets.renumber();
             (self.disks, self.lost) = (disks, 0);
         }
         Ok(slice)

@@ -273,6 +273,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{id}/watch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A view through a lens */
+        get: operations["getWatch"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{id}/events": {
         parameters: {
             query?: never;
@@ -1633,6 +1650,28 @@ export interface components {
             /** @description Panels of reads, then of writes. */
             panels: components["schemas"]["MatrixPanel"][];
         };
+        /**
+         * @description Parts of the mean latency over time. Lists have one entry per point; none where there was no such
+         *     I/O, and an empty list for a source that is absent.
+         */
+        LatencySplit: {
+            /** @description Summary in one sentence. */
+            sentence: string;
+            /** @description Begin of each point on the axis, nanoseconds. */
+            at_ns: number[];
+            /** @description Length of each point, nanoseconds. */
+            width_ns: number[];
+            /** @description Mean time that guests wait for an I/O, by QEMU's own counters. */
+            guest_ns: (number | null)[];
+            /** @description Number of I/Os behind it. */
+            guest_count: number[];
+            /** @description Mean time that the host's kernel queues an I/O. */
+            queue_ns: (number | null)[];
+            /** @description Mean time that the device takes for an I/O. */
+            device_ns: (number | null)[];
+            /** @description Number of I/Os behind both. */
+            host_count: number[];
+        };
         /** @description Steps that a simulation left out because of its time limit. */
         LeftOut: {
             /** @description First step that was left out; null if all steps ran. */
@@ -2946,6 +2985,21 @@ export interface components {
              */
             admission: number;
         };
+        /** @description Working sets of one span at the end of each point. */
+        SetSpanLines: {
+            /** @description Time that each set is over: `1h`, `1d` or `7d`. */
+            span: string;
+            /** @description Distinct bytes that were read. */
+            read_bytes: (number | null)[];
+            /** @description Distinct bytes that were written. */
+            written_bytes: (number | null)[];
+            /** @description Distinct bytes that were read or written. */
+            used_bytes: (number | null)[];
+            /** @description Standard error of `used_bytes`, as a share of them. */
+            error: (number | null)[];
+            /** @description True where the set knows all of its span. */
+            is_whole: (boolean | null)[];
+        };
         /** @description I/O of one size class and direction. */
         SizeRow: {
             /** @description Direction: `read` or `write`; `flush` in [`Overview::flushes`]. */
@@ -4027,6 +4081,104 @@ export interface components {
             /** @description Advice on what to try next, if there is any. */
             hint: string | null;
         };
+        /**
+         * @description View `watch`: VMs of a watched host by who suffers most, their disks, what they use of them, and
+         *     where their waiting passes. Lists are of the lens's time; lines are of its workloads, too.
+         */
+        WatchPage: {
+            /** @description Summary in one sentence. */
+            sentence: string;
+            /**
+             * Format: uint64
+             * @description Limit of a slow I/O, nanoseconds.
+             */
+            limit_ns: number;
+            /** @description VMs and other senders, those with the most slow I/Os first. */
+            vms: components["schemas"]["WatchedLoad"][];
+            /** @description Disks, in the same order. */
+            disks: components["schemas"]["WatchedLoad"][];
+            /** @description Working sets over time: of the VMs of the lens, or else of those that use the most. */
+            sets: components["schemas"]["WatchedSets"][];
+            /**
+             * Format: uint32
+             * @description Number of VMs whose working sets were left out.
+             */
+            sets_left_out: number;
+            /** @description Parts of the latency over time; none for a source without any. */
+            split: components["schemas"]["LatencySplit"] | null;
+        };
+        /** @description I/O of a VM or of a disk in the lens's time. */
+        WatchedLoad: {
+            /** @description Name of the VM, other sender, or disk. */
+            name: string;
+            /** @description Its workloads, as the lens names them. */
+            workloads: string[];
+            /**
+             * Format: uint32
+             * @description Number of disks of a VM, or of senders on a disk.
+             */
+            others: number;
+            /**
+             * Format: double
+             * @description I/Os per second of the time in which somebody watched.
+             */
+            operations_per_s: number;
+            /**
+             * Format: double
+             * @description Bytes per second of that time.
+             */
+            bytes_per_s: number;
+            /**
+             * Format: uint64
+             * @description 95th percentile of the latency of reads, nanoseconds; none without reads.
+             */
+            read_p95_ns: number | null;
+            /**
+             * Format: uint64
+             * @description 95th percentile of the latency of writes, nanoseconds; none without writes.
+             */
+            write_p95_ns: number | null;
+            /**
+             * Format: uint64
+             * @description 95th percentile of the latency of flushes, nanoseconds; none without flushes.
+             */
+            flush_p95_ns: number | null;
+            /**
+             * Format: double
+             * @description Share of the I/Os that were slower than the limit.
+             */
+            slow_share: number;
+            /**
+             * Format: double
+             * @description Share of the waiting that passed before the device had the I/O; none if unknown.
+             */
+            queue_share: number | null;
+            /**
+             * Format: uint64
+             * @description I/Os that failed.
+             */
+            failed: number;
+            /** @description Newest working set of a day, in words; none for disks, and where addresses are unknown. */
+            set: string | null;
+            /**
+             * Format: double
+             * @description Share of the time in which the disk was busy; none for VMs, and where it is unknown.
+             */
+            busy_share: number | null;
+        };
+        /** @description Working sets of a VM over time. Lists have one entry per point; none where it is unknown. */
+        WatchedSets: {
+            /** @description Name of the VM or other sender. */
+            vm: string;
+            /** @description Newest working set of a day, in words. */
+            sentence: string;
+            /** @description Begin of the hour of each point on the axis, nanoseconds. */
+            at_ns: number[];
+            /** @description Length of each point, nanoseconds. */
+            width_ns: number[];
+            /** @description Sets by their span, shortest first. */
+            spans: components["schemas"]["SetSpanLines"][];
+        };
         /** @description Distinct bytes accessed, in pages of 4 KiB. */
         WorkingSetRow: {
             /** @description Name of the VM, or `all`. */
@@ -4765,6 +4917,45 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AccessPage"];
+                };
+            };
+            /** @description Why there is no answer (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getWatch: {
+        parameters: {
+            query?: {
+                /** @description Time on the run's axis in seconds, from-to or from- to the end [default: all measured time] */
+                t?: string;
+                /** @description Workloads, separated by commas [default: all] */
+                wl?: string;
+                /** @description Most points over time [default: 600] */
+                points?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of a run */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A view through a lens */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WatchPage"];
                 };
             };
             /** @description Why there is no answer (RFC 9457) */

@@ -57,6 +57,9 @@ export type StudyRow = Schemas['StudyRow'];
 export type StudyPage = Schemas['StudyPage'];
 export type StudyClaim = Schemas['StudyClaim'];
 export type StudySection = Schemas['StudySection'];
+export type WatchPage = Schemas['WatchPage'];
+export type WatchedLoad = Schemas['WatchedLoad'];
+export type WatchedSets = Schemas['WatchedSets'];
 export type Run = Schemas['Run'];
 export type Step = Schemas['Step'];
 export type LimitResult = Schemas['LimitResult'];
@@ -77,6 +80,7 @@ export interface Documents {
   curve: TileCurve;
   machine: MachinePage;
   access: AccessPage;
+  watch: WatchPage;
   tier: TierPage;
 }
 

@@ -66,6 +66,7 @@ export const VIEW_KEYS: Record<ViewName, readonly string[]> = {
   access: [],
   tier: ['t', 'step', 'points'],
   machine: ['t', 'step', 'points'],
+  watch: ['t', 'wl', 'points'],
 };
 
 const MEASURES: readonly string[] = ['iops', 'bw', 'lat'];

@@ -8,7 +8,8 @@ use super::Rollup;
 use super::buckets::{Bucketed, add};
 use super::rows::{BehindRow, GaugeOf, GaugeRow, TierName, TierRow};
 use crate::gauge::{Folded, Gauge, GaugeName, Readings, ScopeKind};
-use crate::series::GaugeRecord;
+use crate::run::Phase;
+use crate::series::{GaugeRecord, StepKey};
 
 impl Rollup {
     /// Adds readings of the last added slice, which had this width. Readings before the first slice
@@ -32,6 +33,22 @@ impl Rollup {
             rows.insert(tier, BehindRow { span, bucket, tier, read, write });
         }
         add(&mut self.behind, rows.into_values().collect());
+    }
+
+    /// Adds gauges of observed I/O: begin and length of their time, from the start of the trace.
+    /// Those before the first slice are dropped.
+    pub fn observed_gauges(&mut self, gauges: impl IntoIterator<Item = (Nanos, Nanos, Gauge)>) {
+        if self.spans.is_empty() {
+            return;
+        }
+        let key = StepKey { step: 1, tiles: 0, repeat: 1, phase: Phase::Measured };
+        let records = gauges.into_iter().map(|(start, width, gauge)| GaugeRecord {
+            key,
+            start,
+            width,
+            gauge,
+        });
+        self.add_stored(records.collect());
     }
 
     /// Adds gauges of a series to a rollup that was written without gauges.

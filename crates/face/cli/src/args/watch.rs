@@ -135,6 +135,9 @@ pub struct WatchExportArgs {
     /// Export format
     #[arg(long, value_enum, default_value_t = WatchExportFormat::Csv)]
     pub format: WatchExportFormat,
+    /// Write the working sets of the VMs, hour by hour, and no slices
+    #[arg(long)]
+    pub sets: bool,
     /// Most slices
     ///
     /// The finest level that has no more of them in the window is written.

@@ -10,11 +10,14 @@ use capture::{
     Capture, CaptureError, Options, Progress, RecordError, Recorded, Recorder, Turn, Wanted,
     disks_of, find_running_vm,
 };
+use run_store::gauge::{Gauge, ScopeKind};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use trace::store::{self, Writer};
 use units::Nanos;
 use view::TraceFacts;
+use watch::Slice;
+use watcher::Probes;
 
 use crate::args::{By, Format, Live, RecordArgs};
 use crate::commands::runs;
@@ -152,12 +155,18 @@ struct Recording {
     page: Option<Page>,
     /// Time, I/Os and bytes of the last line.
     told: (Nanos, u64, u64),
+    /// Processors of the VMs, and when they were read last.
+    probes: Probes,
+    read: Nanos,
 }
 
 impl Recording {
     fn new(args: &RecordArgs, recorder: Recorder, page: Option<Page>) -> Self {
         let told = (Nanos::ZERO, 0, 0);
-        Self { recorder, duration: args.duration, live: live(args.live), page, told }
+        let mut probes = Probes::default();
+        probes.sample(&[], &mut Slice::default());
+        let (live, read) = (live(args.live), Nanos::ZERO);
+        Self { recorder, duration: args.duration, live, page, told, probes, read }
     }
 
     fn begin(&mut self, target: &Path) {
@@ -180,6 +189,7 @@ impl Recording {
     ) -> Result<(Recorded, Option<Page>), Failure> {
         loop {
             let turn = self.recorder.turn().map_err(|error| failed(&error))?;
+            self.read_processors(turn.progress.elapsed);
             show(&mut self.page, &turn);
             if !turn.is_taken {
                 break;
@@ -199,6 +209,25 @@ impl Recording {
             page.recorded(&ended.trace);
         }
         Ok((ended, self.page))
+    }
+
+    /// Reads what the VMs use of the processors, and wait for them, once a second.
+    fn read_processors(&mut self, elapsed: Nanos) {
+        let width = elapsed.saturating_sub(self.read);
+        if width < SECOND {
+            return;
+        }
+        let (start, mut slice) = (self.read, Slice::default());
+        self.read = elapsed;
+        self.probes.sample(&[], &mut slice);
+        let of_vms = slice.gauges.iter().filter(|((name, _), _)| name.scope() == ScopeKind::Vm);
+        for ((name, scope), folded) in of_vms {
+            self.recorder.gauges().add(start, name.name(), scope, folded.value);
+            if let Some(page) = &mut self.page {
+                let (name, value, scope) = (*name, folded.value, scope.to_string());
+                page.gauges([(start, width, Gauge { name, scope, value })]);
+            }
+        }
     }
 
     /// Prints one line each second.

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use units::Nanos;
-use watch::{Archive, Evidences, Options, Slice, Store, Totals, WatchError, Window};
+use watch::{
+    Archive, Evidences, Options, SetRow, SetRows, Slice, Store, Totals, WatchError, Window,
+};
 use watcher::{Watcher, WatcherOptions};
 
 use crate::args::{
@@ -89,12 +91,12 @@ fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
         if let Some(slice) = watcher.turn().map_err(|error| not_captured(&error))? {
             totals.lock().unwrap_or_else(PoisonError::into_inner).add(&slice);
             alarms.iter_mut().for_each(|alarms| alarms.judge(&slice));
-            keeper.keep(&mut store, slice);
+            keeper.keep(&mut store, slice, watcher.take_sets());
         }
     }
-    let last = watcher.finish().map_err(|error| not_captured(&error))?;
+    let (last, sets) = watcher.finish().map_err(|error| not_captured(&error))?;
     alarms.iter_mut().for_each(|alarms| alarms.judge(&last));
-    keeper.keep(&mut store, last);
+    keeper.keep(&mut store, last, sets);
     let closed = store.close().map_err(|error| failed(&error));
     alarms.into_iter().for_each(Alarms::finish);
     closed.map(|()| Exit::Success)
@@ -108,7 +110,7 @@ struct Keeper {
 }
 
 impl Keeper {
-    fn keep(&mut self, store: &mut Store, slice: Slice) {
+    fn keep(&mut self, store: &mut Store, slice: Slice, sets: Vec<SetRow>) {
         let lost = slice.lost;
         if (lost > 0) != self.is_losing {
             self.is_losing = lost > 0;
@@ -117,7 +119,9 @@ impl Keeper {
                 false => crate::say!("no events are lost any more"),
             }
         }
-        let stored = store.push(slice);
+        let of_slice = store.push(slice);
+        let of_sets = if sets.is_empty() { Ok(()) } else { store.push_sets(sets) };
+        let stored = of_slice.and(of_sets);
         match &stored {
             Ok(()) if self.is_failing => crate::say!("slices are stored again"),
             Err(error) if !self.is_failing => {
@@ -138,10 +142,10 @@ fn failed(error: &WatchError) -> Failure {
     Failure::from_error(exit, error).hint(error.hint())
 }
 
-/// Reads a window of a store.
-fn window(archive: &Archive, args: &WindowArgs, slices: u64) -> Result<Window, Failure> {
+/// Begin and end of a window of a store, in seconds since 1970; `None` if the store is empty.
+fn bounds(archive: &Archive, args: &WindowArgs) -> Result<Option<(u64, u64)>, Failure> {
     let bounds = archive.bounds().map_err(|error| failed(&error))?;
-    let Some((first, end)) = bounds else { return Ok(Window::default()) };
+    let Some((first, end)) = bounds else { return Ok(None) };
     let from = match args.last {
         Some(last) => end.saturating_sub(last.0.div_ceil(Nanos::SECOND.0)),
         None => args.from.unwrap_or(first),
@@ -151,7 +155,13 @@ fn window(archive: &Archive, args: &WindowArgs, slices: u64) -> Result<Window, F
         let text = format!("the window is empty: {} to {}", stamp(from), stamp(to));
         return Err(Failure::new(Exit::Usage, text));
     }
-    let window = archive.window((from, to), slices).map_err(|error| failed(&error))?;
+    Ok(Some((from, to)))
+}
+
+/// Reads a window of a store.
+fn window(archive: &Archive, args: &WindowArgs, slices: u64) -> Result<Window, Failure> {
+    let Some(bounds) = bounds(archive, args)? else { return Ok(Window::default()) };
+    let window = archive.window(bounds, slices).map_err(|error| failed(&error))?;
     window.unreadable.iter().for_each(|file| crate::say!("left out: {file}"));
     Ok(window)
 }
@@ -161,7 +171,9 @@ fn status(args: &WatchStatusArgs) -> Result<Exit, Failure> {
     let archive = Archive::open(&look.store.store).map_err(|error| failed(&error))?;
     let state = archive.state().map_err(|error| failed(&error))?;
     let window = window(&archive, &look.window, STATUS_SLICES)?;
-    let status = Status::new(archive.host(), &state, &window);
+    let sets = archive.newest_sets().map_err(|error| failed(&error))?;
+    sets.unreadable.iter().for_each(|file| crate::say!("left out: {file}"));
+    let status = Status::new(archive.host(), &state, &window, &sets.rows);
     match look.format {
         Format::Text => output::show(&status.text())?,
         Format::Json => output::print_json(&status)?,
@@ -169,9 +181,28 @@ fn status(args: &WatchStatusArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
+/// Working sets of the hours that begin in a window.
+fn sets(archive: &Archive, args: &WindowArgs) -> Result<SetRows, Failure> {
+    let Some((from, to)) = bounds(archive, args)? else { return Ok(SetRows::default()) };
+    // A set is of a whole hour, also where watching began within it.
+    let sets = archive.sets((from - from % 3600, to), 1).map_err(|error| failed(&error))?;
+    sets.unreadable.iter().for_each(|file| crate::say!("left out: {file}"));
+    Ok(sets)
+}
+
+/// What `export` writes.
+enum Rows {
+    Slices(Window),
+    Sets(SetRows),
+}
+
 fn export(args: &WatchExportArgs) -> Result<Exit, Failure> {
     let archive = Archive::open(&args.store.store).map_err(|error| failed(&error))?;
-    let window = window(&archive, &args.window, args.slices)?;
+    // Read before the file is made, so that an error leaves none behind.
+    let rows = match args.sets {
+        true => Rows::Sets(sets(&archive, &args.window)?),
+        false => Rows::Slices(window(&archive, &args.window, args.slices)?),
+    };
     let not_written = |error: std::io::Error| {
         let out = args.out.as_ref().map_or_else(|| "stdout".into(), |out| out.to_string_lossy());
         Failure::new(Exit::Failure, format!("writing {out}: {error}"))
@@ -181,9 +212,11 @@ fn export(args: &WatchExportArgs) -> Result<Exit, Failure> {
         None => Box::new(std::io::stdout()),
     };
     let mut out = BufWriter::new(out);
-    match args.format {
-        WatchExportFormat::Csv => window.write_csv(&mut out),
-        WatchExportFormat::Parquet => window.write_parquet(&mut out),
+    match (&rows, args.format) {
+        (Rows::Slices(window), WatchExportFormat::Csv) => window.write_csv(&mut out),
+        (Rows::Slices(window), WatchExportFormat::Parquet) => window.write_parquet(&mut out),
+        (Rows::Sets(sets), WatchExportFormat::Csv) => sets.write_csv(&mut out),
+        (Rows::Sets(sets), WatchExportFormat::Parquet) => sets.write_parquet(&mut out),
     }
     .and_then(|()| out.flush())
     .map_err(not_written)?;

@@ -1,12 +1,10 @@
 //! State of a watch store, and the VMs by how much they suffer.
 
-use std::collections::BTreeMap;
-
 use analyze::USUAL_LIMIT;
 use run_store::slice::Direction;
 use serde::Serialize;
 use units::{Bytes, Nanos, Ratio};
-use watch::{LEVELS, Latencies, LevelState, State, Window};
+use watch::{LEVELS, LevelState, Load, SetRow, SetSpan, State, Window};
 
 use super::{Table, latency, number};
 
@@ -60,43 +58,38 @@ struct VmRow {
     failed: u64,
     /// Part of the waiting that passed before the device had the I/O.
     queue_share: Option<f64>,
+    /// Newest working sets, shortest first; none if the kernel's events do not show its I/O.
+    working_sets: Vec<WorkingSet>,
 }
 
-#[derive(Default)]
-struct Sum {
-    ways: [Latencies; Direction::ALL.len()],
-    bytes: u64,
-    failed: u64,
-    latency_ns: u64,
-    queue_ns: Option<u64>,
-    is_begun: bool,
+#[derive(Debug, Serialize)]
+struct WorkingSet {
+    /// Time that it is over: `1h`, `1d` or `7d`.
+    span: &'static str,
+    /// Begin of what it knows, in seconds since 1970.
+    since_s: u64,
+    to_s: u64,
+    /// True if it knows all of its span.
+    is_whole: bool,
+    used_bytes: u64,
+    read_bytes: u64,
+    written_bytes: u64,
+    /// Standard error of `used_bytes`, as a share of them.
+    error: f64,
+    text: String,
 }
 
 impl Status {
-    /// State of a store, and the sums over a window of it.
-    pub fn new(host: &str, state: &State, window: &Window) -> Self {
+    /// State of a store, the sums over a window of it, and its newest working sets.
+    pub fn new(host: &str, state: &State, window: &Window, sets: &[SetRow]) -> Self {
         let level = |(level, own): (&watch::Level, &LevelState)| {
             let (from_s, to_s) = own.time_s.unzip();
             LevelRow { width: level.name, files: own.segments, from_s, to_s }
         };
         let watched =
             window.slices.iter().fold(Nanos::ZERO, |sum, own| sum.saturating_add(own.watched));
-        let mut sums: BTreeMap<&str, Sum> = BTreeMap::new();
-        let once = window.slices.iter().flat_map(|slice| &slice.io);
-        for (key, cell) in once.filter(|(key, _)| !key.is_guest_side()) {
-            let sum = sums.entry(&key.vm).or_default();
-            let queue_ns = if sum.is_begun { sum.queue_ns } else { Some(0) };
-            sum.queue_ns = queue_ns.zip(cell.queue_ns).map(|(own, more)| own.saturating_add(more));
-            sum.is_begun = true;
-            sum.ways[key.direction as usize].merge(&cell.latencies);
-            sum.bytes = sum.bytes.saturating_add(cell.bytes);
-            sum.failed = sum.failed.saturating_add(cell.errors);
-            sum.latency_ns = sum.latency_ns.saturating_add(cell.latency_ns);
-        }
-        let mut vms: Vec<VmRow> = sums.iter().map(|(vm, sum)| sum.row(vm, watched)).collect();
-        vms.sort_by(|left, right| {
-            right.slow.cmp(&left.slow).then(right.ios_per_s.total_cmp(&left.ios_per_s))
-        });
+        let loads = Load::by_vm(&window.slices, USUAL_LIMIT);
+        let vms = loads.iter().map(|load| VmRow::new(load, watched, sets)).collect();
         Self {
             schema: "tilemark.watch-status/1.0",
             host: host.to_owned(),
@@ -167,33 +160,59 @@ impl Status {
         if self.vms.len() > ROWS_MAX {
             lines.push(format!("and {} more", self.vms.len() - ROWS_MAX));
         }
+        lines.extend(self.set_lines());
         lines.join("\n") + "\n"
+    }
+
+    fn set_lines(&self) -> Vec<String> {
+        let vms = self.vms.iter().take(ROWS_MAX);
+        let sets: Vec<String> = vms.filter_map(VmRow::set_sentence).collect();
+        let head = [String::new(), "Working sets".to_owned()];
+        if sets.is_empty() { sets } else { head.into_iter().chain(sets).collect() }
     }
 }
 
-impl Sum {
-    #[expect(clippy::cast_precision_loss, reason = "rates and shares are read to a few digits")]
-    fn row(&self, vm: &str, watched: Nanos) -> VmRow {
-        let count: u64 = self.ways.iter().map(Latencies::count).sum();
-        let slow = self.ways.iter().flat_map(Latencies::buckets);
-        let slow = slow.filter(|(latency, _)| *latency > USUAL_LIMIT);
-        let slow: u64 = slow.map(|(_, count)| u64::from(count)).sum();
+impl VmRow {
+    #[expect(clippy::cast_precision_loss, reason = "rates are read to a few digits")]
+    fn new(load: &Load, watched: Nanos, sets: &[SetRow]) -> Self {
         let seconds = watched.as_secs_f64().max(f64::MIN_POSITIVE);
-        let p95 = |way: usize| {
-            self.ways[way].compact(0).percentile(Ratio::new(0.95)).map(|latency| latency.0)
-        };
-        let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
-        VmRow {
-            vm: vm.to_owned(),
-            ios_per_s: count as f64 / seconds,
-            bytes_per_s: self.bytes as f64 / seconds,
-            read_p95_ns: p95(0),
-            write_p95_ns: p95(1),
-            flush_p95_ns: p95(2),
-            slow,
-            slow_share: share(slow, count),
-            failed: self.failed,
-            queue_share: self.queue_ns.map(|queue| share(queue, self.latency_ns)),
+        let p95 = |direction| load.percentile(direction, Ratio::new(0.95)).map(|own| own.0);
+        let own = sets.iter().filter(|row| row.vm == load.name);
+        Self {
+            vm: load.name.to_string(),
+            ios_per_s: load.ios as f64 / seconds,
+            bytes_per_s: load.bytes as f64 / seconds,
+            read_p95_ns: p95(Direction::Read),
+            write_p95_ns: p95(Direction::Write),
+            flush_p95_ns: p95(Direction::Flush),
+            slow: load.slow,
+            slow_share: load.slow_share(),
+            failed: load.failed,
+            queue_share: load.queue_share(),
+            working_sets: own.map(WorkingSet::new).collect(),
+        }
+    }
+
+    /// Working set of the last day in a sentence; `None` if it is unknown or empty.
+    fn set_sentence(&self) -> Option<String> {
+        let set = self.working_sets.iter().find(|own| own.span == SetSpan::Day.name())?;
+        let vm = untrusted::shown(&self.vm);
+        (set.used_bytes > 0).then(|| format!("{vm}: {}", set.text))
+    }
+}
+
+impl WorkingSet {
+    fn new(row: &SetRow) -> Self {
+        Self {
+            span: row.span.name(),
+            since_s: row.since_s,
+            to_s: row.end_s(),
+            is_whole: row.is_whole(),
+            used_bytes: row.used_bytes,
+            read_bytes: row.read_bytes,
+            written_bytes: row.written_bytes,
+            error: row.error(),
+            text: row.words(),
         }
     }
 }

@@ -61,6 +61,15 @@ fn watched_io_is_in_status_and_export_until_forgotten() {
     assert!(told["watched_ns"].as_u64() > Some(0) && told["lost_events"] == 0, "{told}");
     let text = out(&ask(&place, 0, &["status", "--store", "w"]));
     assert!(text.contains("slices of") && text.contains("dd"), "{text}");
+    // The open hour was stored, too; it knows the VM since the start.
+    let row = told["vms"].as_array().expect("rows").iter().find(|row| row["vm"] == "dd");
+    let sets = row.expect("a row")["working_sets"].as_array().expect("sets");
+    let spans: Vec<_> = sets.iter().map(|set| set["span"].as_str().expect("a span")).collect();
+    assert_eq!(spans, ["1h", "1d", "7d"], "{told}");
+    let day = &sets[1];
+    assert!(day["read_bytes"].as_u64() > Some(0) && day["written_bytes"] == 0, "{day}");
+    assert_eq!((&day["is_whole"], &day["used_bytes"]), (&false.into(), &day["read_bytes"]));
+    assert!(text.contains("Working sets") && text.contains("100 % of it read"), "{text}");
 
     let rows = out(&ask(&place, 0, &["export", "--store", "w"]));
     let head = "start_s,width_s,watched_ns,vm,disk,direction,size_class,count,errors,bytes,mean_ns,\
@@ -70,8 +79,18 @@ fn watched_io_is_in_status_and_export_until_forgotten() {
     assert!(rows.contains(&own), "{rows}");
     ask(&place, 0, &["export", "--store", "w", "--format", "parquet", "--out", "w.parquet"]);
     assert!(std::fs::read(place.path("w.parquet")).expect("a file").starts_with(b"PAR1"));
+    let rows = out(&ask(&place, 0, &["export", "--store", "w", "--sets"]));
+    let head = "start_s,vm,span,since_s,used_bytes,read_bytes,written_bytes,share,error\r\n";
+    assert!(rows.starts_with(head) && rows.contains(",dd,7d,"), "{rows}");
+    ask(
+        &place,
+        0,
+        &["export", "--store", "w", "--sets", "--format", "parquet", "--out", "s.parquet"],
+    );
+    assert!(std::fs::read(place.path("s.parquet")).expect("a file").starts_with(b"PAR1"));
 
     ask(&place, 0, &["forget", "--store", "w", "--vm", "dd"]);
+    assert!(!out(&ask(&place, 0, &["export", "--store", "w", "--sets"])).contains(",dd,"));
     assert!(!vms(&status(&place)).contains(&"dd"));
     assert!(!out(&ask(&place, 0, &["export", "--store", "w"])).contains(",dd,"));
 }

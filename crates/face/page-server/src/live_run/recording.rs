@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
+use run_store::gauge::Gauge;
 use run_store::rundir::RunId;
 use trace::{IoRecord, TraceInfo};
 use units::Nanos;
@@ -35,6 +36,7 @@ pub struct Recording {
 struct Seen {
     info: Option<TraceInfo>,
     records: Arc<Vec<IoRecord>>,
+    gauges: Vec<(Nanos, Nanos, Gauge)>,
     elapsed: Nanos,
 }
 
@@ -43,6 +45,8 @@ pub struct TraceFeed {
     run: Arc<LiveRun>,
     sender: SyncSender<Seen>,
     news: Option<TraceInfo>,
+    /// Gauges that were not sent yet.
+    gauges: Vec<(Nanos, Nanos, Gauge)>,
 }
 
 impl LiveRun {
@@ -58,7 +62,8 @@ impl LiveRun {
             let _ = rustix::process::setpriority_process(own, PRIORITY);
             folding.fold_records(&receiver, info, duration);
         })?;
-        let feed = TraceFeed { run: Arc::clone(&run), sender, news: None };
+        let gauges = Vec::new();
+        let feed = TraceFeed { run: Arc::clone(&run), sender, news: None, gauges };
         Ok((run, feed))
     }
 
@@ -78,6 +83,11 @@ impl LiveRun {
             };
             seen.records.iter().for_each(|record| observation.add(record, &info, &mut over));
             observation.advance(seen.elapsed.saturating_sub(LAG), &info, &mut over);
+            if !seen.gauges.is_empty() {
+                let mut rollup =
+                    self.rollup.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                Arc::make_mut(&mut rollup).observed_gauges(seen.gauges);
+            }
             if let Some(last) = last {
                 self.tell(&last, seen.elapsed, duration);
             }
@@ -118,14 +128,20 @@ impl TraceFeed {
     /// or senders.
     pub fn seen(&mut self, info: Option<TraceInfo>, records: &Arc<Vec<IoRecord>>, elapsed: Nanos) {
         let info = info.or_else(|| self.news.take());
-        let seen = Seen { info, records: Arc::clone(records), elapsed };
+        let gauges = std::mem::take(&mut self.gauges);
+        let seen = Seen { info, records: Arc::clone(records), gauges, elapsed };
         if let Err(TrySendError::Full(seen) | TrySendError::Disconnected(seen)) =
             self.sender.try_send(seen)
         {
             // Later records need these names, too.
-            self.news = seen.info;
+            (self.news, self.gauges) = (seen.info, seen.gauges);
             self.run.lost.fetch_add(u64::from(!seen.records.is_empty()), Ordering::Relaxed);
         }
+    }
+
+    /// Adds gauges with begin and length of their time. They are sent with the next records.
+    pub fn gauges(&mut self, gauges: impl IntoIterator<Item = (Nanos, Nanos, Gauge)>) {
+        self.gauges.extend(gauges);
     }
 
     /// Ends the recording: the trace is complete, or the recording failed.

@@ -14,6 +14,7 @@ mod runs;
 mod series;
 mod study;
 mod tier;
+mod watch;
 
 pub use access::AccessPage;
 pub use compare::{
@@ -36,3 +37,4 @@ pub use runs::{
 pub use series::{Group, Series};
 pub use study::{StudyClaim, StudyList, StudyPage, StudyRow, StudySection, StudyTally};
 pub use tier::{TierHero, TierPage, TierRates, TierSeries, TierShares, TierSteps, WritePolicy};
+pub use watch::{LatencySplit, SetSpanLines, WatchPage, WatchedLoad, WatchedSets};

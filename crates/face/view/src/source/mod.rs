@@ -21,7 +21,7 @@ use crate::document::{AccessPage, LiveState, RunKind, RunState};
 pub(crate) use axis::Axis;
 use facts::Files;
 pub(crate) use hosts::Hosts;
-use watched::WatchedStore;
+pub(crate) use watched::Watched;
 use zoom::Zooms;
 
 /// Error of opening a run.
@@ -81,7 +81,7 @@ struct Facts {
     /// Directory of a trace that is stored and complete.
     recorded: Option<PathBuf>,
     /// Store of a watched host.
-    watched: Option<WatchedStore>,
+    watched: Option<Watched>,
     access: OnceLock<AccessPage>,
 }
 
@@ -228,12 +228,17 @@ impl Source {
 
     /// Events that were lost while a host was watched; their I/O is in no number.
     pub(crate) fn lost_events(&self) -> u64 {
-        self.facts.watched.as_ref().map_or(0, WatchedStore::lost)
+        self.facts.watched.as_ref().map_or(0, Watched::lost)
+    }
+
+    /// Store of a watched host.
+    pub(crate) fn watched(&self) -> Option<&Watched> {
+        self.facts.watched.as_ref()
     }
 
     /// Axis of time.
     pub(crate) fn axis(&self) -> Axis {
-        let zero = self.facts.watched.as_ref().map(WatchedStore::zero_s);
+        let zero = self.facts.watched.as_ref().map(Watched::zero_s);
         zero.map_or_else(Axis::default, Axis::of_dates)
     }
 

@@ -1,6 +1,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use run_store::gauge::{Gauge, GaugeName};
 use run_store::rundir::RunId;
 use trace::store::{self, Columns};
 use trace::{Clock, TraceError, TraceInfo};
@@ -58,7 +59,15 @@ impl Source {
             | Columns::LENGTH
             | Columns::FLAGS;
         let (trace, _) = TraceFacts::of_stored(path)?;
-        let rollup = Arc::new(observe(&mut store::open(path)?.source(columns))?);
+        let mut rollup = observe(&mut store::open(path)?.source(columns))?;
+        // Without them the trace is whole all the same.
+        let gauges = store::gauges(path).unwrap_or_default();
+        let width = gauges.width();
+        rollup.observed_gauges(gauges.iter().filter_map(|(start, name, scope, value)| {
+            let name = GaugeName::ALL.iter().find(|own| own.name() == name).copied()?;
+            Some((start, width, Gauge { name, scope: scope.to_owned(), value }))
+        }));
+        let rollup = Arc::new(rollup);
         let (size_bytes, recorded) = (trace.size_bytes, Some(path.to_owned()));
         let facts = Facts { trace: Some(trace), recorded, ..Facts::default() };
         Ok(Self { size_bytes, ..Self::of(facts, rollup, RunState::Complete) })

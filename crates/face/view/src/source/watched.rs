@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use run_store::gauge::{Gauge, Readings};
 use run_store::rollup::{ObservedRow, Rollup};
@@ -12,17 +12,22 @@ use run_store::rundir::RunId;
 use run_store::slice::SizeClass;
 use stats::Compact;
 use units::Nanos;
-use watch::{Archive, Cell, Key, Slice, WatchError};
+use watch::{Archive, Cell, Key, SetRow, Slice, WatchError};
 
 use super::{Facts, Source, TraceFacts};
-use crate::document::RunState;
+use crate::document::{RunState, WatchPage};
 
 /// Most slices of a chart: about one for each pixel of a narrow page.
 const SLICES_MAX: u64 = 600;
 
+/// Window, number of points and workloads of an answer.
+pub(crate) type Asked = ((Nanos, Nanos), u32, Vec<String>);
+/// Number of answers that are kept, because a page and its charts ask for the same.
+const KEPT: usize = 6;
+
 /// Store of a watched host, and where its axis begins.
 #[derive(Debug)]
-pub(super) struct WatchedStore {
+pub(crate) struct Watched {
     archive: Archive,
     /// Begin of the axis, in seconds since 1970.
     zero_s: u64,
@@ -30,6 +35,8 @@ pub(super) struct WatchedStore {
     has_one_disk: bool,
     /// Events that were lost while the host was watched.
     lost: u64,
+    /// Answers of the view `watch` that were made last: each reads the store.
+    pages: Mutex<Vec<(Asked, Arc<WatchPage>)>>,
 }
 
 impl TraceFacts {
@@ -82,7 +89,8 @@ impl Source {
         let size_bytes = archive.state()?.bytes;
         let facts = TraceFacts::watched(&archive, zero_s, to_s, size_bytes);
         let lost = window.slices.iter().map(|slice| slice.lost).fold(0, u64::saturating_add);
-        let store = WatchedStore { archive, zero_s, has_one_disk, lost };
+        let pages = Mutex::default();
+        let store = Watched { archive, zero_s, has_one_disk, lost, pages };
         let rollup = Rollup::of_width(seconds(window.width_s));
         let rollup = Arc::new(store.fold(rollup, &window.slices));
         let facts = Facts { trace: Some(facts), watched: Some(store), ..Facts::default() };
@@ -90,7 +98,7 @@ impl Source {
     }
 }
 
-impl WatchedStore {
+impl Watched {
     /// Begin of the axis, in seconds since 1970.
     pub fn zero_s(&self) -> u64 {
         self.zero_s
@@ -107,8 +115,8 @@ impl WatchedStore {
         whole: &Rollup,
         (from, to): (Nanos, Nanos),
     ) -> Result<Option<Rollup>, WatchError> {
-        let at = |time: Nanos| self.zero_s.saturating_add(time.0 / Nanos::SECOND.0);
-        let window = self.archive.window((at(from), at(to).saturating_add(1)), SLICES_MAX)?;
+        let window = (self.second(from), self.second(to).saturating_add(1));
+        let window = self.archive.window(window, SLICES_MAX)?;
         let width = seconds(window.width_s);
         if width >= whole.wide().width {
             return Ok(None);
@@ -118,7 +126,7 @@ impl WatchedStore {
 
     fn fold(&self, mut rollup: Rollup, slices: &[Slice]) -> Rollup {
         for slice in slices {
-            let start = seconds(slice.start_s.saturating_sub(self.zero_s));
+            let start = self.position(slice.start_s);
             // A slice that was watched in part has its rates over that part.
             let width = slice.watched.min(seconds(slice.width_s)).max(Nanos(1));
             let rows: Vec<(Cow<'_, str>, &Key, &Cell, Compact)> = slice
@@ -149,7 +157,60 @@ impl WatchedStore {
         rollup
     }
 
-    fn name<'a>(&self, key: &'a Key) -> Cow<'a, str> {
+    /// Slices of a window.
+    pub fn slices(
+        &self,
+        (from, to): (Nanos, Nanos),
+        slices_max: u64,
+    ) -> Result<Vec<Slice>, WatchError> {
+        let window = (self.second(from), self.second(to).saturating_add(1));
+        Ok(self.archive.window(window, slices_max)?.slices)
+    }
+
+    /// Working sets of the hours that begin in a window, at most one in each `step_s` seconds.
+    /// What cannot be read is a gap.
+    pub fn sets(&self, (from, to): (Nanos, Nanos), step_s: u64) -> Vec<SetRow> {
+        let from_s = self.second(from);
+        let window = (from_s - from_s % 3600, self.second(to));
+        self.archive.sets(window, step_s).map(|sets| sets.rows).unwrap_or_default()
+    }
+
+    /// Newest working sets of each VM.
+    pub fn newest_sets(&self) -> Vec<SetRow> {
+        self.archive.newest_sets().map(|sets| sets.rows).unwrap_or_default()
+    }
+
+    /// Answer of the view `watch`, made at the first call.
+    pub fn page(&self, asked: &Asked, make: impl FnOnce() -> WatchPage) -> Arc<WatchPage> {
+        // The lock is held while it is made, so that concurrent charts read a window only once.
+        let mut kept = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, page)) = kept.iter().find(|(known, _)| known == asked) {
+            return Arc::clone(page);
+        }
+        let page = Arc::new(make());
+        if kept.len() == KEPT {
+            kept.remove(0);
+        }
+        kept.push((asked.clone(), Arc::clone(&page)));
+        page
+    }
+
+    fn second(&self, at: Nanos) -> u64 {
+        self.zero_s.saturating_add(at.0 / Nanos::SECOND.0)
+    }
+
+    /// Position of a time, in seconds since 1970, on the axis.
+    pub fn position(&self, time_s: u64) -> Nanos {
+        seconds(time_s.saturating_sub(self.zero_s))
+    }
+
+    /// True if the workload of a key is among the chosen ones, or none is chosen.
+    pub fn is_chosen(&self, key: &Key, workloads: &[String]) -> bool {
+        workloads.is_empty() || workloads.iter().any(|own| *own == self.name(key))
+    }
+
+    /// Name of a key's workload.
+    pub fn name<'a>(&self, key: &'a Key) -> Cow<'a, str> {
         match self.has_one_disk {
             true => Cow::Borrowed(&key.vm),
             false => Cow::Owned(format!("{} on {}", key.vm, key.disk)),

@@ -4,7 +4,7 @@ use run_store::rollup::Rollup;
 use run_store::rundir::StoredRun;
 use units::Nanos;
 
-use super::watched::WatchedStore;
+use super::watched::Watched;
 
 /// Most rows of the series that a zoom reads, so that a view stays within its time.
 const ROWS_MAX: u64 = 60_000;
@@ -37,7 +37,7 @@ impl Zooms {
     pub fn of_watched(
         &self,
         whole: &Rollup,
-        store: &WatchedStore,
+        store: &Watched,
         window: Window,
     ) -> Option<Arc<Rollup>> {
         self.get(window, || store.zoomed(whole, window).ok().flatten())

@@ -45,7 +45,7 @@ pub(crate) fn machine(source: &Source, lens: &Lens) -> MachinePage {
         lines.into_iter().partition(|line| line.most() > near_zero(line.name));
     let disturbed = disturbed(source, &scope);
     MachinePage {
-        sentence: sentence(&busy, idle.is_empty(), &disturbed),
+        sentence: sentence(source, &busy, idle.is_empty(), &disturbed),
         at_ns: points.at_ns(),
         width_ns: points.width_ns(),
         idle: idle.iter().map(|line| line.title.clone()).collect(),
@@ -163,7 +163,7 @@ fn disturbed(source: &Source, scope: &Scope<'_>) -> Vec<DisturbedSpan> {
         .collect()
 }
 
-fn sentence(busy: &[Line], none: bool, disturbed: &[DisturbedSpan]) -> String {
+fn sentence(source: &Source, busy: &[Line], none: bool, disturbed: &[DisturbedSpan]) -> String {
     let others = busy.iter().find(|line| line.name == GaugeName::CpuOthers);
     // Among gauges of one kind the busiest is named: `hdd-pool of the model was busy`.
     let first = busy.first().map(|line| line.name);
@@ -172,7 +172,12 @@ fn sentence(busy: &[Line], none: bool, disturbed: &[DisturbedSpan]) -> String {
     let said = match (others.or_else(busiest), none) {
         (Some(line), _) => format!(
             "{}: {} on average, {} at most",
-            words::capital(&line.title),
+            // The name of a VM stays as it is.
+            if line.name.scope() == ScopeKind::Vm {
+                line.title.clone()
+            } else {
+                words::capital(&line.title)
+            },
             line.said(line.whole()),
             line.said(line.most())
         ),
@@ -180,6 +185,8 @@ fn sentence(busy: &[Line], none: bool, disturbed: &[DisturbedSpan]) -> String {
         (None, true) => return "What else the machine did was not recorded.".to_owned(),
     };
     match disturbed {
+        // What was only observed has no steps.
+        [] if source.is_observed() => format!("{said}."),
         [] => format!("{said}; no step was disturbed."),
         all => format!("{said}; {} disturbed.", steps_were(all.len())),
     }

@@ -24,6 +24,7 @@ mod row;
 mod series;
 mod sizes;
 mod tier;
+mod watch;
 
 pub(crate) use access::access;
 pub(crate) use breaks::breaks;
@@ -40,3 +41,4 @@ pub(crate) use percentiles::{percentiles, points_of};
 pub use row::{list, row_of};
 pub(crate) use series::series;
 pub(crate) use tier::tier;
+pub(crate) use watch::watch;

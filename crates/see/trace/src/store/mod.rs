@@ -6,6 +6,7 @@
 mod columns;
 mod decode;
 mod encode;
+mod gauges;
 mod json_schema;
 mod manifest;
 mod names;
@@ -15,6 +16,7 @@ mod schema;
 mod write;
 
 pub use columns::Columns;
+pub use gauges::{GAUGES_FILE, TraceGauges, gauges};
 pub use json_schema::json_schema;
 pub use manifest::{Machine, PartOf, SUMS_FILE, TRACE_FILE};
 pub use reader::{Part, Reader, Store, is_store, open};

@@ -14,6 +14,7 @@ use untrusted::Malformed;
 
 use super::columns::Columns;
 use super::decode::{Decoder, Lookup, operation};
+use super::gauges::GAUGES_FILE;
 use super::manifest::{Machine, Manifest, PartOf, SUMS_FILE, TRACE_FILE};
 use super::schema;
 use super::write::partial_of;
@@ -121,12 +122,13 @@ impl Store {
         &self.0.manifest.machines
     }
 
-    /// Paths of its complete files: the description, the parts, and their checksums once they are
-    /// written.
+    /// Paths of its complete files: the description, the parts, gauges if there are any, and their
+    /// checksums once they are written.
     pub fn files(&self) -> Vec<PathBuf> {
         let parts = self.0.manifest.parts.iter().map(|part| part.file.as_str());
         let sums = (!self.is_unfinished()).then_some(SUMS_FILE);
-        let names = [TRACE_FILE].into_iter().chain(parts).chain(sums);
+        let gauges = self.0.directory.join(GAUGES_FILE).is_file().then_some(GAUGES_FILE);
+        let names = [TRACE_FILE].into_iter().chain(parts).chain(gauges).chain(sums);
         names.map(|name| self.0.directory.join(name)).collect()
     }
 

@@ -7,6 +7,7 @@ use arrow_schema::SchemaRef;
 use units::Nanos;
 
 use super::encode::encode;
+use super::gauges::{GAUGES_FILE, TraceGauges};
 use super::manifest::{Machine, Manifest, PartEntry, PartOf, SUMS_FILE, TRACE_FILE};
 use super::names::Names;
 use super::part::{OpenPart, sum_of};
@@ -72,6 +73,7 @@ pub struct Writer {
     vms: Names,
     devices: Names,
     machines: Vec<Machine>,
+    gauges: TraceGauges,
     options: Options,
     schema: SchemaRef,
     open: Option<OpenPart>,
@@ -109,6 +111,7 @@ impl Writer {
             vms: Names::new("VM"),
             devices: Names::new("device"),
             machines: Vec::new(),
+            gauges: TraceGauges::default(),
             options: Options {
                 records_per_part: options.records_per_part.max(1),
                 records_per_group: options.records_per_group.max(1),
@@ -138,6 +141,11 @@ impl Writer {
     /// Sets which senders are virtual machines, as far as known.
     pub fn set_machines(&mut self, machines: Vec<Machine>) {
         self.machines = machines;
+    }
+
+    /// Sets what was read beside the I/O; it is written when the trace is finished.
+    pub fn set_gauges(&mut self, gauges: TraceGauges) {
+        self.gauges = gauges;
     }
 
     /// Directory of the trace until it is finished.
@@ -293,6 +301,11 @@ impl Writer {
     fn write_files(&mut self) -> Result<(), TraceError> {
         let json = self.manifest().to_json();
         self.add_sum(&sum_of(&json), TRACE_FILE);
+        if !self.gauges.is_empty() {
+            let gauges = self.gauges.to_json();
+            self.add_sum(&sum_of(&gauges), GAUGES_FILE);
+            write_file(&self.held.at().join(GAUGES_FILE), &gauges)?;
+        }
         let at = self.held.at();
         write_file(&at.join(SUMS_FILE), &self.sums)?;
         replace_file(&at.join(NEXT_FILE), &at.join(TRACE_FILE), &json)?;

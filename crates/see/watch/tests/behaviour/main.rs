@@ -9,4 +9,5 @@ mod neighbours;
 mod quiet_days;
 mod rules;
 mod sending;
+mod sets;
 mod store;

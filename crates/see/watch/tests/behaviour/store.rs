@@ -150,6 +150,21 @@ fn number_of_periods_limits_a_level_by_count_and_not_by_age() {
     assert!(levels[0].time_s.unwrap().0 > START);
 }
 
+/// In the last quarter of an hour a restart makes coarser slices, which end later than anything that
+/// was seen: alarms were then restored from a time without slices.
+#[test]
+fn bounds_end_with_the_finest_slices() {
+    let dir = tempdir().unwrap();
+    let mut store = Store::open(dir.path(), options()).unwrap();
+    let last = START - START % 86_400 + 86_400 - 600;
+    store.push(slice(last, &[("db", 1, 1)])).unwrap();
+    store.close().unwrap();
+    Store::open(dir.path(), options()).unwrap().close().unwrap();
+    let archive = Archive::open(dir.path()).unwrap();
+    assert!(archive.state().unwrap().levels[3].segments > 0, "a coarser slice was made");
+    assert_eq!(archive.bounds().unwrap().map(|bounds| bounds.1), Some(last + 10));
+}
+
 #[test]
 fn period_whose_sources_all_tell_no_sizes_is_read() {
     let dir = tempdir().unwrap();

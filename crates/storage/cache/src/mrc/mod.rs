@@ -1,11 +1,13 @@
-//! Miss-ratio curves: how often a cache of any size would miss.
+//! Miss-ratio curves, how often a cache of any size would miss, and the sizes of working sets.
 
 mod curve;
 mod histogram;
 mod shards;
 mod stack;
 mod timeline;
+mod working_set;
 
 pub use curve::{CurvePoint, MissRatioCurve};
 pub use shards::{SampleRate, Shards};
 pub use stack::{ExactStack, ReuseStack};
+pub use working_set::{SetSize, Use, WorkingSets};

@@ -6,7 +6,7 @@ use super::stack::ReuseStack;
 use crate::page::PageId;
 
 /// Hash values are compared in 24 bits, as in the paper (section 3.1).
-const MODULUS: u32 = 1 << 24;
+pub(super) const MODULUS: u32 = 1 << 24;
 
 /// Share of the pages that is sampled: above 0, at most 1, in steps of 2^-24.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +27,11 @@ impl SampleRate {
         is_share.then_some(Self { threshold })
     }
 
+    /// Rate that samples the hashes below a threshold; `None` for 0.
+    pub(super) fn of_threshold(threshold: u32) -> Option<Self> {
+        (threshold > 0).then_some(Self { threshold: threshold.min(MODULUS) })
+    }
+
     /// The rate as a share, 0 to 1.
     pub fn share(self) -> f64 {
         f64::from(self.threshold) / f64::from(MODULUS)
@@ -42,7 +47,7 @@ impl SampleRate {
 /// Not the bits by which pages are indexed, so that samples spread over the index.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "24 bits are kept")]
-fn sample_hash(page: PageId) -> u32 {
+pub(super) fn sample_hash(page: PageId) -> u32 {
     state_machine::mix(page.0) as u32 & (MODULUS - 1)
 }
 

@@ -11,3 +11,4 @@ mod oracle;
 mod shared;
 mod tier;
 mod traces;
+mod working_sets;

@@ -1,0 +1,107 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// View `watch`: VMs of a watched host by who suffers most, their disks, what they use of them, and
+/// where their waiting passes. Lists are of the lens's time; lines are of its workloads, too.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct WatchPage {
+    /// Summary in one sentence.
+    pub sentence: String,
+    /// Limit of a slow I/O, nanoseconds.
+    pub limit_ns: u64,
+    /// VMs and other senders, those with the most slow I/Os first.
+    pub vms: Vec<WatchedLoad>,
+    /// Disks, in the same order.
+    pub disks: Vec<WatchedLoad>,
+    /// Working sets over time: of the VMs of the lens, or else of those that use the most.
+    pub sets: Vec<WatchedSets>,
+    /// Number of VMs whose working sets were left out.
+    pub sets_left_out: u32,
+    /// Parts of the latency over time; none for a source without any.
+    pub split: Option<LatencySplit>,
+}
+
+/// I/O of a VM or of a disk in the lens's time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WatchedLoad {
+    /// Name of the VM, other sender, or disk.
+    pub name: String,
+    /// Its workloads, as the lens names them.
+    pub workloads: Vec<String>,
+    /// Number of disks of a VM, or of senders on a disk.
+    pub others: u32,
+    /// I/Os per second of the time in which somebody watched.
+    pub operations_per_s: f64,
+    /// Bytes per second of that time.
+    pub bytes_per_s: f64,
+    /// 95th percentile of the latency of reads, nanoseconds; none without reads.
+    pub read_p95_ns: Option<u64>,
+    /// 95th percentile of the latency of writes, nanoseconds; none without writes.
+    pub write_p95_ns: Option<u64>,
+    /// 95th percentile of the latency of flushes, nanoseconds; none without flushes.
+    pub flush_p95_ns: Option<u64>,
+    /// Share of the I/Os that were slower than the limit.
+    pub slow_share: f64,
+    /// Share of the waiting that passed before the device had the I/O; none if unknown.
+    pub queue_share: Option<f64>,
+    /// I/Os that failed.
+    pub failed: u64,
+    /// Newest working set of a day, in words; none for disks, and where addresses are unknown.
+    pub set: Option<String>,
+    /// Share of the time in which the disk was busy; none for VMs, and where it is unknown.
+    pub busy_share: Option<f64>,
+}
+
+/// Working sets of a VM over time. Lists have one entry per point; none where it is unknown.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WatchedSets {
+    /// Name of the VM or other sender.
+    pub vm: String,
+    /// Newest working set of a day, in words.
+    pub sentence: String,
+    /// Begin of the hour of each point on the axis, nanoseconds.
+    pub at_ns: Vec<u64>,
+    /// Length of each point, nanoseconds.
+    pub width_ns: Vec<u64>,
+    /// Sets by their span, shortest first.
+    pub spans: Vec<SetSpanLines>,
+}
+
+/// Working sets of one span at the end of each point.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SetSpanLines {
+    /// Time that each set is over: `1h`, `1d` or `7d`.
+    pub span: String,
+    /// Distinct bytes that were read.
+    pub read_bytes: Vec<Option<u64>>,
+    /// Distinct bytes that were written.
+    pub written_bytes: Vec<Option<u64>>,
+    /// Distinct bytes that were read or written.
+    pub used_bytes: Vec<Option<u64>>,
+    /// Standard error of `used_bytes`, as a share of them.
+    pub error: Vec<Option<f64>>,
+    /// True where the set knows all of its span.
+    pub is_whole: Vec<Option<bool>>,
+}
+
+/// Parts of the mean latency over time. Lists have one entry per point; none where there was no such
+/// I/O, and an empty list for a source that is absent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LatencySplit {
+    /// Summary in one sentence.
+    pub sentence: String,
+    /// Begin of each point on the axis, nanoseconds.
+    pub at_ns: Vec<u64>,
+    /// Length of each point, nanoseconds.
+    pub width_ns: Vec<u64>,
+    /// Mean time that guests wait for an I/O, by QEMU's own counters.
+    pub guest_ns: Vec<Option<f64>>,
+    /// Number of I/Os behind it.
+    pub guest_count: Vec<u64>,
+    /// Mean time that the host's kernel queues an I/O.
+    pub queue_ns: Vec<Option<f64>>,
+    /// Mean time that the device takes for an I/O.
+    pub device_ns: Vec<Option<f64>>,
+    /// Number of I/Os behind both.
+    pub host_count: Vec<u64>,
+}

@@ -1,0 +1,196 @@
+//! Files of working sets, one for each day: `sets-1764374400.parquet`.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use super::{SetRow, table};
+use crate::WatchError;
+
+const DAY_S: u64 = 86_400;
+/// Days that are kept, as long as slices of an hour are. A number and not an age, as there.
+const DAYS_MAX: usize = 400;
+/// Longest file that is read: some hundred times that of a day of 256 VMs.
+const FILE_MAX: u64 = 64 << 20;
+/// Latest begin of a day, as of a segment.
+const START_MAX: u64 = 1 << 40;
+const UNFINISHED: &str = ".tmp";
+
+/// Day with a file, by its begin in seconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Day {
+    pub start_s: u64,
+}
+
+impl Day {
+    fn of(start_s: u64) -> Self {
+        Self { start_s: start_s - start_s % DAY_S }
+    }
+
+    fn parse(name: &str) -> Option<Self> {
+        let text = name.strip_prefix("sets-")?.strip_suffix(".parquet")?;
+        let start_s: u64 = text.parse().ok()?;
+        let day = Self::of(start_s);
+        (day.file() == name && start_s <= START_MAX).then_some(day)
+    }
+
+    pub fn file(self) -> String {
+        format!("sets-{}.parquet", self.start_s)
+    }
+
+    pub fn end_s(self) -> u64 {
+        self.start_s + DAY_S
+    }
+}
+
+/// True for a file that a killed writer left unfinished.
+pub(crate) fn is_unfinished(name: &str) -> bool {
+    name.strip_suffix(UNFINISHED).is_some_and(|name| Day::parse(name).is_some())
+}
+
+/// Days with a file among the names of a directory, ascending.
+pub(crate) fn days(names: &[String]) -> Vec<Day> {
+    let mut found: Vec<Day> = names.iter().filter_map(|name| Day::parse(name)).collect();
+    found.sort_unstable();
+    found
+}
+
+/// Rows of a day's hours that begin in a window.
+///
+/// # Errors
+/// The file cannot be read, or has rows that no writer of ours made.
+pub(crate) fn read(
+    directory: &Path,
+    day: Day,
+    (from_s, to_s): (u64, u64),
+) -> Result<Vec<SetRow>, WatchError> {
+    let path = directory.join(day.file());
+    let file = untrusted::open(&path).map_err(WatchError::io(&path))?;
+    let length = file.metadata().map_err(WatchError::io(&path))?.len();
+    if length > FILE_MAX {
+        let text = format!("it has {length} bytes, and at most {FILE_MAX} are read");
+        return Err(WatchError::content(&path)(text.into()));
+    }
+    let is_wanted = |start_s: u64| (from_s..to_s).contains(&start_s) && Day::of(start_s) == day;
+    table::read(&file, is_wanted).map_err(WatchError::content(&path))
+}
+
+/// Adds rows to the files of their days.
+///
+/// # Errors
+/// A file cannot be read or written; then it is as before.
+pub(crate) fn put(directory: &Path, rows: &[SetRow]) -> Result<(), WatchError> {
+    let mut by_day: BTreeMap<Day, Vec<SetRow>> = BTreeMap::new();
+    for row in rows {
+        by_day.entry(Day::of(row.start_s)).or_default().push(row.clone());
+    }
+    for (day, rows) in by_day {
+        let known = match directory.join(day.file()).exists() {
+            true => read(directory, day, (0, u64::MAX)),
+            false => Ok(Vec::new()),
+        };
+        let known = match known {
+            // What cannot be read is lost already; the day's other hours need not be.
+            Err(WatchError::Content { .. }) => Vec::new(),
+            known => known?,
+        };
+        write(directory, day, known.into_iter().chain(rows).collect())?;
+    }
+    Ok(())
+}
+
+/// Writes the file of a day. It has its name only when it is complete and durable.
+fn write(directory: &Path, day: Day, rows: Vec<SetRow>) -> Result<(), WatchError> {
+    let path = directory.join(day.file());
+    let temporary = directory.join(format!("{}{UNFINISHED}", day.file()));
+    let rows = merged(rows);
+    let write_file = |path: &PathBuf| {
+        let file = untrusted::create(path)?;
+        table::write(&file, &rows)?;
+        file.sync_all()
+    };
+    let written = write_file(&temporary)
+        .and_then(|()| fs::rename(&temporary, &path))
+        .and_then(|()| File::open(directory)?.sync_all());
+    written.map_err(|source| {
+        // The first error is the one that matters.
+        let _ = fs::remove_file(&temporary);
+        WatchError::Io { path, source }
+    })
+}
+
+/// Rows in the order of files, one for each hour, VM and span: a watcher that began anew within the
+/// hour tells of it a second time. The one that knows more is kept, or else the later one.
+fn merged(mut rows: Vec<SetRow>) -> Vec<SetRow> {
+    // Stable, so that later rows stay behind.
+    rows.sort_by(|left, right| left.key().cmp(&right.key()).then(right.since_s.cmp(&left.since_s)));
+    let mut merged: Vec<SetRow> = Vec::with_capacity(rows.len());
+    for row in rows {
+        match merged.last_mut().filter(|last| last.is_of(&row)) {
+            Some(last) => *last = row,
+            None => merged.push(row),
+        }
+    }
+    merged
+}
+
+/// Removes sets of I/O before a time, and those of a VM, from the file of a day. Returns true if
+/// there were any.
+///
+/// # Errors
+/// The file cannot be read or written.
+pub(crate) fn forget_in(
+    directory: &Path,
+    day: Day,
+    before_s: Option<u64>,
+    vm: Option<&str>,
+) -> Result<bool, WatchError> {
+    let mut rows = read(directory, day, (0, u64::MAX))?;
+    let had = rows.len();
+    rows.retain(|row| {
+        before_s.is_none_or(|before_s| row.since_s >= before_s)
+            && vm.is_none_or(|vm| &*row.vm != vm)
+    });
+    if rows.len() == had {
+        return Ok(false);
+    }
+    write(directory, day, rows)?;
+    Ok(true)
+}
+
+/// Rows with at most one hour in each `step_s` seconds, the last.
+pub(crate) fn thinned(rows: Vec<SetRow>, step_s: u64) -> Vec<SetRow> {
+    let step_s = step_s.max(1);
+    let mut thinned: Vec<SetRow> = Vec::new();
+    for row in rows {
+        let is_same = |last: &&mut SetRow| {
+            let step = |own: &SetRow| own.start_s / step_s;
+            (&last.vm, last.span, step(last)) == (&row.vm, row.span, step(&row))
+        };
+        match thinned.last_mut().filter(is_same) {
+            Some(last) => *last = row,
+            None => thinned.push(row),
+        }
+    }
+    thinned
+}
+
+/// Days that are too many: beyond the number that is kept, and beyond a tenth of the bytes of the
+/// store, so that sets never take the place of slices.
+pub(crate) fn over(directory: &Path, days: &[Day], bytes_max: u64) -> usize {
+    let mut room = bytes_max / 10;
+    // Newest first; a file that was removed meanwhile takes nothing.
+    let kept = days.iter().rev().take(DAYS_MAX).take_while(|day| {
+        let length = fs::metadata(directory.join(day.file())).map_or(0, |data| data.len());
+        let fits = length <= room;
+        room = room.saturating_sub(length);
+        fits
+    });
+    days.len() - kept.count()
+}
+
+/// Newest rows of each VM and span.
+pub(crate) fn newest(mut rows: Vec<SetRow>) -> Vec<SetRow> {
+    rows.sort_by(|left, right| left.key().cmp(&right.key()));
+    thinned(rows, u64::MAX)
+}

@@ -1,0 +1,144 @@
+use std::sync::Arc;
+
+use units::Bytes;
+use units::print::percent;
+
+/// Seconds of an hour, for which sets are told.
+pub(crate) const HOUR_S: u64 = 3600;
+
+/// Time that a working set is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SetSpan {
+    /// The last hour.
+    Hour,
+    /// The last 24 hours.
+    Day,
+    /// The last 168 hours.
+    Week,
+}
+
+impl SetSpan {
+    /// All spans, shortest first.
+    pub const ALL: [Self; 3] = [Self::Hour, Self::Day, Self::Week];
+
+    /// Name in files and documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Hour => "1h",
+            Self::Day => "1d",
+            Self::Week => "7d",
+        }
+    }
+
+    /// Length in hours.
+    pub const fn hours(self) -> u32 {
+        match self {
+            Self::Hour => 1,
+            Self::Day => 24,
+            Self::Week => 168,
+        }
+    }
+}
+
+/// Working set of a VM at the end of an hour, in pages of 4 KiB.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SetRow {
+    /// Begin of the hour, in seconds since 1970.
+    pub start_s: u64,
+    /// Name of the VM, or of another sender.
+    pub vm: Arc<str>,
+    /// Time that the set is over. It ends with the hour.
+    pub span: SetSpan,
+    /// Begin of what the set knows, in seconds since 1970: that of its span, or later if watching
+    /// began later.
+    pub since_s: u64,
+    /// Distinct bytes that were read or written.
+    pub used_bytes: u64,
+    /// Distinct bytes that were read.
+    pub read_bytes: u64,
+    /// Distinct bytes that were written.
+    pub written_bytes: u64,
+    /// Share of the pages that was sampled, above 0; 1 is exact.
+    pub share: f64,
+}
+
+impl SetRow {
+    /// Size of the pages that are counted.
+    pub const PAGE_BYTES: u64 = 4096;
+
+    /// End of the hour, in seconds since 1970.
+    pub fn end_s(&self) -> u64 {
+        self.start_s + HOUR_S
+    }
+
+    /// Begin of the whole span, in seconds since 1970.
+    pub fn span_start_s(&self) -> u64 {
+        self.end_s().saturating_sub(u64::from(self.span.hours()) * HOUR_S)
+    }
+
+    /// True if the set knows all of its span.
+    pub fn is_whole(&self) -> bool {
+        self.since_s <= self.span_start_s()
+    }
+
+    /// Size and part that was read, in words: `12 GiB in the last day, 62 % of it read`.
+    #[expect(clippy::cast_precision_loss, reason = "a share is read to a few digits")]
+    pub fn words(&self) -> String {
+        let time = match (self.is_whole(), self.span) {
+            (true, SetSpan::Hour) => "in the last hour".to_owned(),
+            (true, SetSpan::Day) => "in the last day".to_owned(),
+            (true, SetSpan::Week) => "in the last 7 days".to_owned(),
+            (false, _) => format!("since {}", stamp(self.since_s)),
+        };
+        let read = self.read_bytes as f64 / self.used_bytes.max(1) as f64;
+        format!("{} {time}, {} of it read", Bytes::new(self.used_bytes), percent(read.min(1.0)))
+    }
+
+    /// Standard error of `used_bytes`, as a share of them.
+    #[expect(clippy::cast_precision_loss, reason = "an error is read to a few digits")]
+    pub fn error(&self) -> f64 {
+        let pages = self.used_bytes as f64 / Self::PAGE_BYTES as f64;
+        let used = cache::mrc::SetSize { read: 0.0, written: 0.0, used: pages, share: self.share };
+        used.error()
+    }
+
+    /// True if it is of the same hour, VM and span.
+    pub(crate) fn is_of(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+
+    /// Order of rows in files: neighbours in time are alike.
+    pub(crate) fn key(&self) -> (&str, SetSpan, u64) {
+        (&self.vm, self.span, self.start_s)
+    }
+}
+
+/// Time for people, in UTC.
+fn stamp(seconds: u64) -> String {
+    let time = i64::try_from(seconds).ok().and_then(|own| jiff::Timestamp::from_second(own).ok());
+    let text = time.map(|time| time.strftime("%Y-%m-%d %H:%M").to_string());
+    text.unwrap_or_else(|| seconds.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_tell_a_whole_span_or_since_when() {
+        let gib = 1 << 30;
+        let mut row = SetRow {
+            start_s: 1_795_564_800 - HOUR_S,
+            vm: "web1".into(),
+            span: SetSpan::Day,
+            since_s: 1_795_478_400,
+            used_bytes: 12 * gib,
+            read_bytes: 12 * gib * 62 / 100,
+            written_bytes: 6 * gib,
+            share: 1.0,
+        };
+        assert_eq!(row.words(), "12 GiB in the last day, 62 % of it read");
+        row.since_s += 50_220;
+        assert_eq!(row.words(), "12 GiB since 2026-11-24 13:57, 62 % of it read");
+    }
+}

@@ -1,0 +1,232 @@
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
+use super::shards::{MODULUS, SampleRate, sample_hash};
+use crate::page::PageId;
+
+/// Number of a period; 0 is never.
+type Period = u32;
+
+/// Use of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    /// The page was read.
+    Read,
+    /// The page was written.
+    Write,
+}
+
+/// Size of a working set, estimated from the sampled pages in it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SetSize {
+    /// Pages that were read.
+    pub read: f64,
+    /// Pages that were written.
+    pub written: f64,
+    /// Pages that were read or written: at most the sum of both.
+    pub used: f64,
+    /// Share of the pages that was sampled, above 0. At 1 the sizes are exact.
+    pub share: f64,
+}
+
+/// Sizes of the working sets (Denning, "The Working Set Model for Program Behavior", CACM 1968) of
+/// several lengths at once, reads and writes apart, from a bounded number of pages.
+///
+/// Pages are sampled as by [`super::Shards`] with a fixed size: by a hash, at a rate that falls as
+/// more pages appear. What counts is when a page was last used, and not its distance. Time is in
+/// periods. Where a set became smaller its rate rises again; a window is then estimated at the
+/// lowest rate in it, because only at that rate it knows all its pages.
+#[derive(Debug, Clone)]
+pub struct WorkingSets {
+    windows: Vec<Window>,
+    /// Most pages.
+    limit: usize,
+    /// The open period, from 1.
+    now: Period,
+    /// Largest of the windows' thresholds.
+    threshold: u32,
+    pages: FxHashMap<PageId, Page>,
+}
+
+/// Last uses of a sampled page.
+#[derive(Debug, Clone, Copy)]
+struct Page {
+    hash: u32,
+    read: Period,
+    written: Period,
+}
+
+impl Page {
+    fn used(&self) -> Period {
+        self.read.max(self.written)
+    }
+}
+
+/// One length of working sets.
+#[derive(Debug, Clone)]
+struct Window {
+    /// Length in periods.
+    length: u32,
+    /// Hashes below it are sampled: the lowest in each period of the window, the open one last.
+    thresholds: VecDeque<u32>,
+}
+
+impl Window {
+    fn threshold(&self) -> u32 {
+        self.thresholds.back().copied().unwrap_or(MODULUS)
+    }
+
+    fn lower(&mut self, threshold: u32) {
+        if let Some(last) = self.thresholds.back_mut() {
+            *last = threshold.min(*last);
+        }
+    }
+
+    fn holds(&self, used: Period, now: Period) -> bool {
+        used > 0 && used.saturating_add(self.length) > now
+    }
+
+    fn samples(&self, page: &Page, now: Period) -> bool {
+        page.hash < self.threshold() && self.holds(page.used(), now)
+    }
+}
+
+impl WorkingSets {
+    /// Windows of these lengths in periods, from at most `limit` sampled pages (at least 8) of some
+    /// 30 bytes.
+    pub fn new(lengths: &[u32], limit: usize) -> Self {
+        let window = |length: &u32| Window {
+            length: (*length).max(1),
+            thresholds: VecDeque::from([MODULUS]),
+        };
+        Self {
+            windows: lengths.iter().map(window).collect(),
+            limit: limit.max(8),
+            now: 1,
+            threshold: MODULUS,
+            pages: FxHashMap::default(),
+        }
+    }
+
+    /// Counts a use of a page in the open period.
+    #[inline]
+    pub fn reference(&mut self, page: PageId, of: Use) {
+        let hash = sample_hash(page);
+        if hash < self.threshold {
+            self.sample(page, hash, of);
+        }
+    }
+
+    fn sample(&mut self, page: PageId, hash: u32, of: Use) {
+        let known = self.pages.entry(page).or_insert(Page { hash, read: 0, written: 0 });
+        match of {
+            Use::Read => known.read = self.now,
+            Use::Write => known.written = self.now,
+        }
+        if self.pages.len() > self.limit {
+            self.shrink();
+        }
+    }
+
+    /// Most pages after the rate was lowered: below the limit, so that it is not lowered for every
+    /// new page.
+    fn kept(&self) -> usize {
+        self.limit * 3 / 4
+    }
+
+    /// Lowers rates until few enough pages are left. Windows share pages, so the first try gives
+    /// each of them all the room.
+    fn shrink(&mut self) {
+        let mut room = self.kept();
+        loop {
+            self.lower(room);
+            self.drop_unsampled();
+            if self.pages.len() <= self.kept() || room == 0 {
+                break;
+            }
+            room = room * 3 / 4;
+        }
+    }
+
+    /// Lowers the threshold of each window that samples more than `room` pages.
+    fn lower(&mut self, room: usize) {
+        let (pages, now) = (&self.pages, self.now);
+        for window in &mut self.windows {
+            let sampled = pages.values().filter(|page| window.samples(page, now));
+            let mut hashes: Vec<u32> = sampled.map(|page| page.hash).collect();
+            if hashes.len() > room {
+                let (_, threshold, _) = hashes.select_nth_unstable(room);
+                window.lower(*threshold);
+            }
+        }
+        self.threshold = self.windows.iter().map(Window::threshold).max().unwrap_or(0);
+    }
+
+    /// Forgets pages that no window samples any more.
+    fn drop_unsampled(&mut self) {
+        let (windows, now) = (&self.windows, self.now);
+        self.pages.retain(|_, page| windows.iter().any(|window| window.samples(page, now)));
+    }
+
+    /// Ends the open period; the next one begins `periods` later (at least 1).
+    pub fn advance(&mut self, periods: u32) {
+        let periods = periods.max(1);
+        self.now = self.now.saturating_add(periods);
+        self.drop_unsampled();
+        let has_room = self.pages.len() < self.limit / 4;
+        let (pages, now) = (&self.pages, self.now);
+        for window in &mut self.windows {
+            let is_empty = !pages.values().any(|page| window.samples(page, now));
+            let threshold = match window.threshold() {
+                _ if is_empty => MODULUS,
+                low if has_room => low.saturating_mul(2).clamp(1, MODULUS),
+                same => same,
+            };
+            // Periods in which nothing was looked at cost no sample.
+            for _ in 1..periods.min(window.length) {
+                window.thresholds.push_back(MODULUS);
+            }
+            window.thresholds.push_back(threshold);
+            while window.thresholds.len() > window.length as usize {
+                window.thresholds.pop_front();
+            }
+        }
+        self.threshold = self.windows.iter().map(Window::threshold).max().unwrap_or(0);
+    }
+
+    /// Returns true if no window has a page.
+    pub fn is_empty(&self) -> bool {
+        let is_in =
+            |page: &Page| self.windows.iter().any(|window| window.holds(page.used(), self.now));
+        !self.pages.values().any(is_in)
+    }
+
+    /// Estimates the sets up to and with the open period, in the order of the lengths. `None` where
+    /// a set was too large for a sample: above some 2^24 times the limit.
+    pub fn sizes(&self) -> Vec<Option<SetSize>> {
+        let size = |window: &Window| {
+            let threshold = window.thresholds.iter().copied().min().unwrap_or(MODULUS);
+            let share = SampleRate::of_threshold(threshold)?.share();
+            let sampled = self.pages.values().filter(|page| page.hash < threshold);
+            let (mut read, mut written, mut used) = (0_u32, 0_u32, 0_u32);
+            for page in sampled {
+                read += u32::from(window.holds(page.read, self.now));
+                written += u32::from(window.holds(page.written, self.now));
+                used += u32::from(window.holds(page.used(), self.now));
+            }
+            let all = |sampled: u32| f64::from(sampled) / share;
+            Some(SetSize { read: all(read), written: all(written), used: all(used), share })
+        };
+        self.windows.iter().map(size).collect()
+    }
+}
+
+impl SetSize {
+    /// Standard error of `used` as a share of it: that of a count of sampled pages (Poisson, less
+    /// what is known for sure). 0 if every page was sampled, or none was found.
+    pub fn error(&self) -> f64 {
+        let sampled = self.used * self.share;
+        if sampled > 0.0 { ((1.0 - self.share) / sampled).sqrt() } else { 0.0 }
+    }
+}
