@@ -39,6 +39,7 @@ mod record_fio;
 mod replay;
 mod sim;
 mod store;
+mod studies;
 mod switched;
 mod tier;
 mod tier_changes;
@@ -156,6 +157,7 @@ const GROUPS: &[Group] = &[
     Group { name: "watch", run: watch::memory },
     Group { name: "watch", run: watch::year },
     Group { name: "store", run: store::rates },
+    Group { name: "studies", run: studies::predicted },
     Group { name: "other", run: other::other },
     Group { name: "build", run: build::clean },
 ];
