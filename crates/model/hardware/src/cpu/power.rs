@@ -17,6 +17,10 @@ use crate::error::{Check, ParameterError};
 /// costs what it adds. A core goes to sleep after having idled for `sleep_after`; work goes to the core
 /// that idled for the shortest time, so that the others sleep. One that sleeps is at work for `wake` before
 /// it begins with a burst.
+///
+/// Cores that never sleep take `awake` at the nominal frequency and none of it at the lowest state; between, it
+/// goes with the frequency as `core` does. So `idle` is what a host takes whose cores are asleep, or idle at
+/// their lowest state where a governor saves by states alone.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HostPower {
     /// W of the whole host while nothing runs and every core is asleep, 0 or more: board, memory,
@@ -65,8 +69,8 @@ pub type Femtojoules = u128;
 pub struct EnergyMeter {
     /// Microwatts but for cores that idle, by level and threads at work.
     watts: Vec<Vec<u64>>,
-    /// Microwatts of a core that idles and is awake.
-    awake: u64,
+    /// Microwatts of a core that idles and is awake, by level.
+    awake: Vec<u64>,
     sleep_after: Option<Nanos>,
     wake: Nanos,
     cores: u32,
@@ -88,6 +92,16 @@ impl EnergyMeter {
             let core = power.core * clocking.cycles(ghz).powf(power.exponent);
             micro(core.mul_add(cpu.unlimited(threads), power.idle))
         };
+        // Cores that sleep are awake at the nominal frequency for a moment only.
+        let lowest = clocking.states.first().map(|state| clocking.cycles(*state));
+        let lowest = lowest.filter(|_| power.sleep_after.is_none());
+        let part = |level: f64| {
+            lowest.map_or(1.0, |lowest| {
+                let [own, lowest] =
+                    [clocking.cycles(level), lowest].map(|share| share.powf(power.exponent));
+                (own - lowest) / (1.0 - lowest)
+            })
+        };
         let threads = cpu.threads_max();
         let watts = clocking.levels().into_iter().map(|level| {
             let all = (0..=threads).map(|threads| of(level, threads));
@@ -95,7 +109,11 @@ impl EnergyMeter {
         });
         Ok(Self {
             watts: watts.collect(),
-            awake: micro(power.awake),
+            awake: clocking
+                .levels()
+                .into_iter()
+                .map(|level| micro(power.awake * part(level)))
+                .collect(),
             sleep_after: power.sleep_after,
             wake: power.wake,
             cores: cpu.cores,
@@ -108,13 +126,18 @@ impl EnergyMeter {
     pub fn pass(&mut self, (from, to): (Nanos, Nanos), level: usize, threads: usize) {
         let span = u128::from(to.saturating_sub(from).0);
         self.spent += span * u128::from(self.watts[level][threads]);
-        if self.awake == 0 && self.wake == Nanos::ZERO {
+        let idle = usize_of(self.cores).saturating_sub(threads);
+        let Some(after) = self.sleep_after else {
+            self.spent += span * idle as u128 * u128::from(self.awake[level]);
+            return;
+        };
+        let awake = self.awake[level];
+        if awake == 0 && self.wake == Nanos::ZERO {
             return;
         }
-        let idle = usize_of(self.cores).saturating_sub(threads);
         while self.idle.len() > idle {
             let since = self.idle.pop().unwrap_or(from);
-            self.spent += self.awake_for(since, from);
+            self.spent += awake_for((since, from), after, awake);
         }
         while self.idle.len() < idle {
             self.idle.push(from);
@@ -134,19 +157,19 @@ impl EnergyMeter {
         }
     }
 
-    /// Energy that a core took while it idled from one moment to another, beyond that of a sleeping
-    /// one.
-    fn awake_for(&self, since: Nanos, until: Nanos) -> Femtojoules {
-        let idled = until.saturating_sub(since);
-        let awake = self.sleep_after.map_or(idled, |after| idled.min(after));
-        u128::from(awake.0) * u128::from(self.awake)
-    }
-
     /// All up to `now`, up to which every change has been told.
     pub fn total(&self, now: Nanos) -> Femtojoules {
-        let idle = self.idle.iter().map(|since| self.awake_for(*since, now));
-        self.spent + if self.awake == 0 { 0 } else { idle.sum() }
+        let (Some(after), Some(awake)) = (self.sleep_after, self.awake.last()) else {
+            return self.spent;
+        };
+        let idle = self.idle.iter().map(|since| awake_for((*since, now), after, *awake));
+        self.spent + if *awake == 0 { 0 } else { idle.sum() }
     }
+}
+
+/// Energy that a core took while it idled from one moment to another, beyond that of a sleeping one.
+fn awake_for((since, until): (Nanos, Nanos), after: Nanos, awake: u64) -> Femtojoules {
+    u128::from(until.saturating_sub(since).min(after).0) * u128::from(awake)
 }
 
 /// Joules of an amount of energy.
