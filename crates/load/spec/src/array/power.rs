@@ -107,6 +107,9 @@ pub struct HostPower {
     /// Idle time after which a core sleeps (C-states); absent: it never sleeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sleep_after: Option<Nanos>,
+    /// True if cores sleep only all together, as where one voltage serves all of a processor (default no).
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub sleep_together: bool,
     /// Wake-up time of a sleeping core (default 0).
     #[serde(default)]
     pub wake: Nanos,
@@ -151,6 +154,11 @@ fn is_all(share: &Ratio) -> bool {
 
 fn eighty() -> Ratio {
     Ratio::new(0.8)
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out a reference")]
+const fn is_no(answer: &bool) -> bool {
+    !*answer
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out a reference")]

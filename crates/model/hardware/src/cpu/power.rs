@@ -36,6 +36,9 @@ pub struct HostPower {
     pub awake: f64,
     /// Time that a core idles before it sleeps; absent: it never sleeps.
     pub sleep_after: Option<Nanos>,
+    /// True if cores sleep only all together: a voltage that all share falls when the last of them idles, and
+    /// rises when the first wakes.
+    pub together: bool,
     /// Time that a sleeping core takes to wake, at its nominal frequency.
     pub wake: Nanos,
 }
@@ -72,6 +75,9 @@ pub struct EnergyMeter {
     /// Microwatts of a core that idles and is awake, by level.
     awake: Vec<u64>,
     sleep_after: Option<Nanos>,
+    together: bool,
+    /// When the last core began to idle, if all do.
+    rest: Nanos,
     wake: Nanos,
     cores: u32,
     /// Since when each idle core idles, the last to begin last.
@@ -115,6 +121,8 @@ impl EnergyMeter {
                 .map(|level| micro(power.awake * part(level)))
                 .collect(),
             sleep_after: power.sleep_after,
+            together: power.together,
+            rest: Nanos::ZERO,
             wake: power.wake,
             cores: cpu.cores,
             idle: vec![Nanos::ZERO; usize_of(cpu.cores)],
@@ -132,6 +140,15 @@ impl EnergyMeter {
             return;
         };
         let awake = self.awake[level];
+        if self.together {
+            let until =
+                if threads == 0 { self.rest.saturating_add(after).clamp(from, to) } else { to };
+            self.spent += u128::from((until - from).0) * idle as u128 * u128::from(awake);
+            if threads > 0 {
+                self.rest = to;
+            }
+            return;
+        }
         if awake == 0 && self.wake == Nanos::ZERO {
             return;
         }
@@ -150,6 +167,10 @@ impl EnergyMeter {
         let Some(after) = self.sleep_after.filter(|_| self.wake > Nanos::ZERO) else {
             return Nanos::ZERO;
         };
+        if self.together {
+            let sleeps = threads == 0 && now.saturating_sub(self.rest) >= after;
+            return if sleeps { self.wake } else { Nanos::ZERO };
+        }
         let next = usize_of(self.cores).checked_sub(threads + 1);
         match next.and_then(|place| self.idle.get(place)) {
             Some(since) if now.saturating_sub(*since) >= after => self.wake,
@@ -159,7 +180,8 @@ impl EnergyMeter {
 
     /// All up to `now`, up to which every change has been told.
     pub fn total(&self, now: Nanos) -> Femtojoules {
-        let (Some(after), Some(awake)) = (self.sleep_after, self.awake.last()) else {
+        let after = self.sleep_after.filter(|_| !self.together);
+        let (Some(after), Some(awake)) = (after, self.awake.last()) else {
             return self.spent;
         };
         let idle = self.idle.iter().map(|since| awake_for((*since, now), after, *awake));

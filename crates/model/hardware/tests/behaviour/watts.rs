@@ -14,6 +14,7 @@ const POWER: HostPower = HostPower {
     exponent: 3.0,
     awake: 0.0,
     sleep_after: None,
+    together: false,
     wake: Nanos::ZERO,
 };
 
@@ -160,6 +161,20 @@ fn a_sleeping_core_takes_time_to_wake_and_an_idle_one_none() {
         &[(ms(20), 0, ms(10)), (ms(36), 0, ms(10)), (ms(50), 0, ms(10)), (ms(50), 1, ms(10))],
     );
     assert_eq!(ran, [(0, ms(31)), (1, ms(46)), (2, ms(60)), (3, ms(61))]);
+}
+
+#[test]
+fn cores_that_share_a_voltage_sleep_only_all_together() {
+    let together = true;
+    let power = HostPower { awake: 4.0, sleep_after: Some(ms(10)), together, wake: ms(1), ..POWER };
+    let mut host = host(CpuParameters::cores(2), Clocking::default(), &power);
+    // From 50 to 71 ms one works, from 60 to 65 ms both; a third begins 5 ms after, when none sleeps.
+    let ran = run(&mut host, &[(ms(50), 0, ms(20)), (ms(60), 1, ms(5)), (ms(76), 0, ms(4))]);
+    assert_eq!(ran, [(1, ms(65)), (0, ms(71)), (2, ms(80))], "only the first had to wake");
+    let cores = 10.0 * (0.021 + 0.005 + 0.004);
+    // Two for 10 ms at first, one for 16 of 21 ms, two for 5 ms, one for 4 ms, two for 10 ms.
+    let awake = 4.0 * (0.02 + 0.016 + 0.01 + 0.004 + 0.02);
+    assert_within(1e-9, spent(&mut host, ms(200)), 20.0 + cores + awake, "together");
 }
 
 #[test]

@@ -295,6 +295,7 @@ pub fn power(hosts: &Hosts) -> Option<HostPower> {
         exponent: own.exponent,
         awake: own.awake,
         sleep_after: own.sleep_after,
+        together: own.sleep_together,
         wake: own.wake,
     })
 }
