@@ -39,6 +39,7 @@ mod record_fio;
 mod replay;
 mod sim;
 mod store;
+mod studies;
 mod switched;
 mod tier;
 mod tier_changes;
@@ -157,6 +158,7 @@ const GROUPS: &[Group] = &[
     Group { name: "watch.neighbour_power", run: |_| watch::neighbours("watch") },
     Group { name: "watch.year_mb", run: |_| watch::year("watch") },
     Group { name: "store", run: store::rates },
+    Group { name: "studies", run: studies::predicted },
     Group { name: "other", run: other::other },
     Group { name: "build", run: build::clean },
 ];

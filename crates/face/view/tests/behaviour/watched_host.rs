@@ -80,8 +80,10 @@ fn store(directory: &Path) {
     let options = Options { host: "pve1".to_owned(), bytes_max: Bytes::new(1 << 40) };
     let mut store = Store::open(directory, options).unwrap();
     for hour in 0..24 * DAYS {
-        let slices: Vec<Slice> = (60 * hour..60 * (hour + 1)).map(slice).collect();
-        store.add_period(1, &slices).unwrap();
+        for half in [60 * hour, 60 * hour + 30] {
+            let slices: Vec<Slice> = (half..half + 30).map(slice).collect();
+            store.add_period(1, &slices).unwrap();
+        }
         store.push_sets(sets(hour)).unwrap();
     }
 }

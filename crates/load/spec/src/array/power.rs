@@ -35,6 +35,21 @@ pub struct Governor {
     /// work since the last decision would have taken no more.
     #[serde(default = "eighty")]
     pub target: Ratio,
+    /// Cores whose working time it looks at: `mean` (default), all of the host, or `busiest`, the one
+    /// that worked longest, as where one frequency and voltage serves all.
+    #[serde(default, skip_serializing_if = "is_mean")]
+    pub watch: Watch,
+}
+
+/// Cores that a governor looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Watch {
+    /// All cores of a host together.
+    #[default]
+    Mean,
+    /// Core that worked longest.
+    Busiest,
 }
 
 /// Speed of a host's memory.
@@ -85,12 +100,16 @@ pub struct HostPower {
     /// frequency), 1 to 4.
     #[serde(default = "cube")]
     pub exponent: f64,
-    /// Power of a core that is idle but does not sleep, in W (default 0), 0 to 1,000,000.
+    /// Power of a core that is idle but does not sleep, in W (default 0), 0 to 1,000,000. Of cores that
+    /// never sleep it falls with their state and is nothing at the lowest.
     #[serde(default)]
     pub awake: f64,
     /// Idle time after which a core sleeps (C-states); absent: it never sleeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sleep_after: Option<Nanos>,
+    /// True if cores sleep only all together, as where one voltage serves all of a processor (default no).
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub sleep_together: bool,
     /// Wake-up time of a sleeping core (default 0).
     #[serde(default)]
     pub wake: Nanos,
@@ -135,6 +154,16 @@ fn is_all(share: &Ratio) -> bool {
 
 fn eighty() -> Ratio {
     Ratio::new(0.8)
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out a reference")]
+const fn is_no(answer: &bool) -> bool {
+    !*answer
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out a reference")]
+fn is_mean(watch: &Watch) -> bool {
+    *watch == Watch::Mean
 }
 
 const fn unity() -> f64 {

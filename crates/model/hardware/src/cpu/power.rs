@@ -17,6 +17,10 @@ use crate::error::{Check, ParameterError};
 /// costs what it adds. A core goes to sleep after having idled for `sleep_after`; work goes to the core
 /// that idled for the shortest time, so that the others sleep. One that sleeps is at work for `wake` before
 /// it begins with a burst.
+///
+/// Cores that never sleep take `awake` at the nominal frequency and none of it at the lowest state; between, it
+/// goes with the frequency as `core` does. So `idle` is what a host takes whose cores are asleep, or idle at
+/// their lowest state where a governor saves by states alone.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HostPower {
     /// W of the whole host while nothing runs and every core is asleep, 0 or more: board, memory,
@@ -32,6 +36,9 @@ pub struct HostPower {
     pub awake: f64,
     /// Time that a core idles before it sleeps; absent: it never sleeps.
     pub sleep_after: Option<Nanos>,
+    /// True if cores sleep only all together: a voltage that all share falls when the last of them idles, and
+    /// rises when the first wakes.
+    pub together: bool,
     /// Time that a sleeping core takes to wake, at its nominal frequency.
     pub wake: Nanos,
 }
@@ -65,9 +72,12 @@ pub type Femtojoules = u128;
 pub struct EnergyMeter {
     /// Microwatts but for cores that idle, by level and threads at work.
     watts: Vec<Vec<u64>>,
-    /// Microwatts of a core that idles and is awake.
-    awake: u64,
+    /// Microwatts of a core that idles and is awake, by level.
+    awake: Vec<u64>,
     sleep_after: Option<Nanos>,
+    together: bool,
+    /// When the last core began to idle, if all do.
+    rest: Nanos,
     wake: Nanos,
     cores: u32,
     /// Since when each idle core idles, the last to begin last.
@@ -88,6 +98,16 @@ impl EnergyMeter {
             let core = power.core * clocking.cycles(ghz).powf(power.exponent);
             micro(core.mul_add(cpu.unlimited(threads), power.idle))
         };
+        // Cores that sleep are awake at the nominal frequency for a moment only.
+        let lowest = clocking.states.first().map(|state| clocking.cycles(*state));
+        let lowest = lowest.filter(|_| power.sleep_after.is_none());
+        let part = |level: f64| {
+            lowest.map_or(1.0, |lowest| {
+                let [own, lowest] =
+                    [clocking.cycles(level), lowest].map(|share| share.powf(power.exponent));
+                (own - lowest) / (1.0 - lowest)
+            })
+        };
         let threads = cpu.threads_max();
         let watts = clocking.levels().into_iter().map(|level| {
             let all = (0..=threads).map(|threads| of(level, threads));
@@ -95,8 +115,14 @@ impl EnergyMeter {
         });
         Ok(Self {
             watts: watts.collect(),
-            awake: micro(power.awake),
+            awake: clocking
+                .levels()
+                .into_iter()
+                .map(|level| micro(power.awake * part(level)))
+                .collect(),
             sleep_after: power.sleep_after,
+            together: power.together,
+            rest: Nanos::ZERO,
             wake: power.wake,
             cores: cpu.cores,
             idle: vec![Nanos::ZERO; usize_of(cpu.cores)],
@@ -108,13 +134,27 @@ impl EnergyMeter {
     pub fn pass(&mut self, (from, to): (Nanos, Nanos), level: usize, threads: usize) {
         let span = u128::from(to.saturating_sub(from).0);
         self.spent += span * u128::from(self.watts[level][threads]);
-        if self.awake == 0 && self.wake == Nanos::ZERO {
+        let idle = usize_of(self.cores).saturating_sub(threads);
+        let Some(after) = self.sleep_after else {
+            self.spent += span * idle as u128 * u128::from(self.awake[level]);
+            return;
+        };
+        let awake = self.awake[level];
+        if self.together {
+            let until =
+                if threads == 0 { self.rest.saturating_add(after).clamp(from, to) } else { to };
+            self.spent += u128::from((until - from).0) * idle as u128 * u128::from(awake);
+            if threads > 0 {
+                self.rest = to;
+            }
             return;
         }
-        let idle = usize_of(self.cores).saturating_sub(threads);
+        if awake == 0 && self.wake == Nanos::ZERO {
+            return;
+        }
         while self.idle.len() > idle {
             let since = self.idle.pop().unwrap_or(from);
-            self.spent += self.awake_for(since, from);
+            self.spent += awake_for((since, from), after, awake);
         }
         while self.idle.len() < idle {
             self.idle.push(from);
@@ -127,6 +167,10 @@ impl EnergyMeter {
         let Some(after) = self.sleep_after.filter(|_| self.wake > Nanos::ZERO) else {
             return Nanos::ZERO;
         };
+        if self.together {
+            let sleeps = threads == 0 && now.saturating_sub(self.rest) >= after;
+            return if sleeps { self.wake } else { Nanos::ZERO };
+        }
         let next = usize_of(self.cores).checked_sub(threads + 1);
         match next.and_then(|place| self.idle.get(place)) {
             Some(since) if now.saturating_sub(*since) >= after => self.wake,
@@ -134,19 +178,20 @@ impl EnergyMeter {
         }
     }
 
-    /// Energy that a core took while it idled from one moment to another, beyond that of a sleeping
-    /// one.
-    fn awake_for(&self, since: Nanos, until: Nanos) -> Femtojoules {
-        let idled = until.saturating_sub(since);
-        let awake = self.sleep_after.map_or(idled, |after| idled.min(after));
-        u128::from(awake.0) * u128::from(self.awake)
-    }
-
     /// All up to `now`, up to which every change has been told.
     pub fn total(&self, now: Nanos) -> Femtojoules {
-        let idle = self.idle.iter().map(|since| self.awake_for(*since, now));
-        self.spent + if self.awake == 0 { 0 } else { idle.sum() }
+        let after = self.sleep_after.filter(|_| !self.together);
+        let (Some(after), Some(awake)) = (after, self.awake.last()) else {
+            return self.spent;
+        };
+        let idle = self.idle.iter().map(|since| awake_for((*since, now), after, *awake));
+        self.spent + if *awake == 0 { 0 } else { idle.sum() }
     }
+}
+
+/// Energy that a core took while it idled from one moment to another, beyond that of a sleeping one.
+fn awake_for((since, until): (Nanos, Nanos), after: Nanos, awake: u64) -> Femtojoules {
+    u128::from(until.saturating_sub(since).min(after).0) * u128::from(awake)
 }
 
 /// Joules of an amount of energy.

@@ -2,7 +2,7 @@
 
 use state_machine::{CpuBurst, Purpose, Stream, Token};
 use tilemark_hardware::{
-    Clocking, CpuParameters, Governor, HostCpu, HostEffects, HostPower, HostSample, joules,
+    Clocking, CpuParameters, Governor, HostCpu, HostEffects, HostPower, HostSample, Watch, joules,
 };
 use units::{Nanos, Ratio};
 
@@ -14,6 +14,7 @@ const POWER: HostPower = HostPower {
     exponent: 3.0,
     awake: 0.0,
     sleep_after: None,
+    together: false,
     wake: Nanos::ZERO,
 };
 
@@ -163,11 +164,25 @@ fn a_sleeping_core_takes_time_to_wake_and_an_idle_one_none() {
 }
 
 #[test]
+fn cores_that_share_a_voltage_sleep_only_all_together() {
+    let together = true;
+    let power = HostPower { awake: 4.0, sleep_after: Some(ms(10)), together, wake: ms(1), ..POWER };
+    let mut host = host(CpuParameters::cores(2), Clocking::default(), &power);
+    // From 50 to 71 ms one works, from 60 to 65 ms both; a third begins 5 ms after, when none sleeps.
+    let ran = run(&mut host, &[(ms(50), 0, ms(20)), (ms(60), 1, ms(5)), (ms(76), 0, ms(4))]);
+    assert_eq!(ran, [(1, ms(65)), (0, ms(71)), (2, ms(80))], "only the first had to wake");
+    let cores = 10.0 * (0.021 + 0.005 + 0.004);
+    // Two for 10 ms at first, one for 16 of 21 ms, two for 5 ms, one for 4 ms, two for 10 ms.
+    let awake = 4.0 * (0.02 + 0.016 + 0.01 + 0.004 + 0.02);
+    assert_within(1e-9, spent(&mut host, ms(200)), 20.0 + cores + awake, "together");
+}
+
+#[test]
 fn a_governor_follows_with_its_lag() {
     let governed = Clocking {
         nominal: 2.0,
         states: vec![1.0],
-        governor: Some(Governor { every: Nanos::SECOND, target: Ratio::new(0.8) }),
+        governor: Some(governor(Nanos::SECOND, 0.8, Watch::Mean)),
         ..Clocking::default()
     };
     let mut host = host(CpuParameters::cores(1), governed, &POWER);
@@ -177,6 +192,60 @@ fn a_governor_follows_with_its_lag() {
     // the last second, which 1 GHz takes with ease; at 9 s for all of it, so it goes up.
     let ran = run(&mut host, &[(ms(7500), 0, ms(1500))]);
     assert_eq!(ran[0].1, ms(9750), "0.25 + 0.5 + 0.75");
+}
+
+fn governor(every: Nanos, target: f64, watch: Watch) -> Governor {
+    Governor { every, target: Ratio::new(target), watch }
+}
+
+#[test]
+fn the_busiest_core_keeps_all_of_them_up() {
+    for (watch, ghz) in [(Watch::Mean, 1.0), (Watch::Busiest, 2.0)] {
+        let governed = Clocking {
+            nominal: 2.0,
+            states: vec![1.0],
+            governor: Some(governor(ms(10), 0.6, watch)),
+            ..Clocking::default()
+        };
+        let mut host = host(CpuParameters::cores(4), governed, &POWER);
+        let ran = run(&mut host, &[(Nanos::ZERO, 0, ms(95))]);
+        let end = ran[0].1;
+        assert_within(1e-12, host.ghz(end), ghz, "one core of four was at work all the time");
+        assert_within(1e-12, host.ghz(end + ms(20)), 1.0, "none was at work for 10 ms");
+    }
+}
+
+#[test]
+fn cores_that_never_sleep_save_by_their_state() {
+    let governed = Clocking {
+        nominal: 2.0,
+        states: vec![1.0, 1.5],
+        governor: Some(governor(ms(10), 0.5, Watch::Busiest)),
+        ..Clocking::default()
+    };
+    let power = HostPower { awake: 4.0, exponent: 2.0, ..POWER };
+    let mut host = host(CpuParameters::cores(2), governed, &power);
+    // 10 ms at the top with nothing to do, then at 1 GHz until a look finds 5 ms of 10 with work: these ask
+    // for 1 GHz of 1 GHz's 50 %, so it stays. A burst of 10 ms at 1 GHz fills the ten after it: to 2 GHz.
+    run(&mut host, &[(ms(20), 0, Nanos::from_micros(2500)), (ms(30), 0, ms(5))]);
+    // Awake at the top for 10 ms, two cores of 4 W, until 10 ms and again from 40 to 50 ms.
+    let awake = 0.02 * 2.0 * 4.0;
+    // 5 and 10 ms of work at 1 GHz of 2, by the square a quarter of 10 W.
+    let work = 0.015 * 10.0 / 4.0;
+    assert_within(1e-7, spent(&mut host, ms(60)), 0.06 * 100.0 + awake + work, "by states");
+    let same = [1.0, 1.5].map(|ghz| {
+        let held = Clocking {
+            nominal: 2.0,
+            states: vec![1.0, 1.5],
+            limit: Ratio::new(ghz / 2.0),
+            ..Clocking::default()
+        };
+        let mut host = self::host(CpuParameters::cores(2), held, &power);
+        spent(&mut host, Nanos::from_secs(1)) - 100.0
+    });
+    assert!(same[0].abs() < 1e-9, "nothing at the lowest state: {}", same[0]);
+    // (1.5^2 - 1) / (2^2 - 1) of 2 x 4 W.
+    assert_within(1e-6, same[1], 8.0 * 1.25 / 3.0, "between, as a core at work");
 }
 
 #[test]
@@ -194,7 +263,7 @@ fn energy_sums_over_all_changes_however_often_it_is_asked_for() {
             nominal: 2.0,
             states: vec![1.0, 1.4],
             turbo: vec![2.6, 2.4],
-            governor: Some(Governor { every: ms(20), target: Ratio::new(0.7) }),
+            governor: Some(governor(ms(20), 0.7, Watch::Mean)),
             ..Clocking::default()
         };
         let cpu = CpuParameters { threads: 1.3, ..CpuParameters::cores(3) };

@@ -5,7 +5,7 @@ use hardware::{
     IoCost, ParameterError, RunOrder,
 };
 use run_store::run::{HostFacts, PlaceFacts, VmFacts};
-use spec::array::{Array, Hosts, RunQueue};
+use spec::array::{Array, Hosts, RunQueue, Watch};
 use units::Nanos;
 
 use super::links::{copies_of, link_parameters};
@@ -270,7 +270,14 @@ fn clocking(hosts: &Hosts) -> Option<Clocking> {
         clocking.turbo.clone_from(&own.turbo);
         clocking.limit = own.limit;
         let governor = own.governor.as_ref();
-        clocking.governor = governor.map(|own| Governor { every: own.every, target: own.target });
+        clocking.governor = governor.map(|own| Governor {
+            every: own.every,
+            target: own.target,
+            watch: match own.watch {
+                Watch::Mean => hardware::Watch::Mean,
+                Watch::Busiest => hardware::Watch::Busiest,
+            },
+        });
     }
     if let Some(own) = memory {
         clocking.memory_speed = own.speed;
@@ -288,6 +295,7 @@ pub fn power(hosts: &Hosts) -> Option<HostPower> {
         exponent: own.exponent,
         awake: own.awake,
         sleep_after: own.sleep_after,
+        together: own.sleep_together,
         wake: own.wake,
     })
 }

@@ -171,6 +171,11 @@ impl PagedPart {
         }
     }
 
+    /// Bytes that are being written behind the tier, so neither dirty in it nor there.
+    pub const fn cleaning(&self) -> u64 {
+        self.works.cleaning
+    }
+
     fn tier(&self) -> &Tier {
         self.tier.as_deref().expect("a tier is out only while tiers are warmed")
     }

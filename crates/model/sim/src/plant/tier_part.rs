@@ -126,7 +126,17 @@ impl TierPart {
 
     /// Notes the backlog, at the end of a second.
     pub fn sample(&mut self) {
-        self.dirty_max = self.dirty_max.max(self.content().dirty_bytes());
+        self.dirty_max = self.dirty_max.max(self.backlog());
+    }
+
+    /// Bytes that are not yet behind the tier: those dirty in it, and those that are on their way, which are
+    /// dirty no longer.
+    fn backlog(&self) -> u64 {
+        let under_way = match &self.kind {
+            Kind::Paged(part) => part.cleaning(),
+            Kind::Served(_) => 0,
+        };
+        self.content().dirty_bytes() + under_way
     }
 
     /// Measured time begins.
@@ -143,7 +153,7 @@ impl TierPart {
         Held {
             capacity_bytes: content.capacity_bytes(),
             resident_bytes: content.resident_bytes(),
-            dirty_bytes: content.dirty_bytes(),
+            dirty_bytes: self.backlog(),
             dirty_bytes_max: self.dirty_max,
             copies: match &self.kind {
                 Kind::Paged(part) => part.copies,

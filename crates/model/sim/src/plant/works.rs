@@ -1,9 +1,9 @@
 use std::ops::Range;
 
-use cache::tier::{HostId, Step, Wait};
+use cache::tier::{HostId, Place, Step, Wait};
 use hardware::{Job, Outbox};
-use state_machine::IoError;
 use state_machine::Slab;
+use state_machine::{IoError, Operation};
 
 use super::phases::{Planned, plan};
 
@@ -14,6 +14,8 @@ pub struct Works {
     works: Slab<Work>,
     /// Emptied lists of steps, for their memory.
     spare: Vec<Vec<Planned>>,
+    /// Bytes of clean-ups under way: no longer dirty in the tier and not yet behind it.
+    pub cleaning: u64,
 }
 
 /// The steps of a request, or of a page's clean-up.
@@ -46,7 +48,7 @@ pub enum Then {
 
 impl Works {
     pub fn new() -> Self {
-        Self { works: Slab::new(), spare: Vec::new() }
+        Self { works: Slab::new(), spare: Vec::new(), cleaning: 0 }
     }
 
     /// Takes steps in, none of them begun: their place, and whether the request does not wait
@@ -54,6 +56,9 @@ impl Works {
     pub fn begin(&mut self, host: HostId, job: Option<Job>, steps: &[Step]) -> (u32, bool) {
         let mut planned = self.spare.pop().unwrap_or_default();
         plan(steps, &mut planned);
+        if job.is_none() {
+            self.cleaning += written_behind(&planned);
+        }
         let awaited = planned.iter().filter(|planned| is_awaited(planned)).count();
         let has_background = awaited < planned.len();
         let place = self.works.insert(Work {
@@ -108,10 +113,21 @@ impl Works {
             return Then::NextPhase;
         }
         let Work { host, job, mut steps, has_background, .. } = self.works.remove(place);
+        if job.is_none() {
+            self.cleaning -= written_behind(&steps);
+        }
         steps.clear();
         self.spare.push(steps);
         Then::Over { host, is_clean_up: job.is_none(), has_background }
     }
+}
+
+/// Bytes that steps write behind the tier.
+fn written_behind(steps: &[Planned]) -> u64 {
+    let steps = steps.iter().map(|planned| &planned.step);
+    let behind =
+        steps.filter(|step| step.place == Place::Backing && step.operation == Operation::Write);
+    behind.map(|step| u64::from(step.length)).sum()
 }
 
 fn is_awaited(planned: &Planned) -> bool {

@@ -150,13 +150,13 @@ fn number_of_periods_limits_a_level_by_count_and_not_by_age() {
     assert!(levels[0].time_s.unwrap().0 > START);
 }
 
-/// In the last quarter of an hour a restart makes coarser slices, which end later than anything that
+/// In the last five minutes of a day a restart makes coarser slices, which end later than anything that
 /// was seen: alarms were then restored from a time without slices.
 #[test]
 fn bounds_end_with_the_finest_slices() {
     let dir = tempdir().unwrap();
     let mut store = Store::open(dir.path(), options()).unwrap();
-    let last = START - START % 86_400 + 86_400 - 600;
+    let last = START - START % 86_400 + 86_400 - 300;
     store.push(slice(last, &[("db", 1, 1)])).unwrap();
     store.close().unwrap();
     Store::open(dir.path(), options()).unwrap().close().unwrap();
