@@ -65,7 +65,7 @@ impl Recordings {
         let Some(trace) = begun.map_err(|error| error.to_string())? else {
             return Err(format!("there were {} in 24 hours", self.per_day));
         };
-        let mut command = this_program()?;
+        let mut command = this_program();
         command.arg("record").arg(device).arg("--out").arg(&trace);
         command.args(["--duration", &length.to_text(), "--by", self.by.name(), "--live", "off"]);
         let child = command.stdout(Stdio::null()).spawn().map_err(|error| error.to_string())?;
@@ -126,7 +126,7 @@ impl Recordings {
 fn analyse(running: &Running) -> Result<Child, String> {
     let findings = Evidences::findings_of(&running.trace);
     let out = File::create_new(findings).map_err(|error| error.to_string())?;
-    let mut command = this_program()?;
+    let mut command = this_program();
     command.arg("analyze").arg(&running.trace).args(["--view", "findings", "--format", "json"]);
     if let Some(vm) = &running.vm {
         command.arg(format!("--vm={vm}"));
@@ -134,9 +134,10 @@ fn analyse(running: &Running) -> Result<Child, String> {
     command.stdout(out).spawn().map_err(|error| error.to_string())
 }
 
-fn this_program() -> Result<Command, String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let mut command = Command::new(program);
+fn this_program() -> Command {
+    // An upgrade removes the file of the program that runs; the kernel still has it by this name.
+    let program = std::env::current_exe().ok().filter(|path| path.exists());
+    let mut command = Command::new(program.unwrap_or_else(|| "/proc/self/exe".into()));
     command.stdin(Stdio::null());
-    Ok(command)
+    command
 }
