@@ -16,13 +16,14 @@ const START: u64 = 1_764_374_400;
 /// in the second half.
 fn store(directory: &Path, hours: u64) {
     let options = Options { host: "h".to_owned(), bytes_max: Bytes::new(1 << 40) };
-    let mut store = Store::open(directory, options).unwrap();
+    let mut store = Store::open(directory, options).expect("as in this test");
     for at in 0..hours * 360 {
         let mut slice = Slice { watched: Nanos::from_secs(10), ..Slice::new(START + 10 * at, 10) };
         let times = if at / 6 % 10 == 0 { 10 } else { 1 };
         let mut add = |vm: &str, direction, count: u64, bytes: u64| {
-            let class = Some(SizeClass::of(u32::try_from(bytes).unwrap()));
-            let latencies = [(Nanos::from_millis(1), u32::try_from(count).unwrap())];
+            let class = Some(SizeClass::of(u32::try_from(bytes).expect("as in this test")));
+            let latencies =
+                [(Nanos::from_millis(1), u32::try_from(count).expect("as in this test"))];
             let latencies = latencies.into_iter().collect();
             let cell = Cell { count, bytes: count * bytes, latencies, ..Cell::default() };
             slice.io.insert(Key { vm: vm.into(), disk: "sda".into(), direction, class }, cell);
@@ -37,28 +38,28 @@ fn store(directory: &Path, hours: u64) {
         for vm in ["web1", "idle"] {
             slice.read(GaugeName::VmCpu, &vm.into(), Folded::of(Nanos::from_secs(10), 0.1));
         }
-        store.push(slice).unwrap();
+        store.push(slice).expect("as in this test");
     }
-    store.close().unwrap();
+    store.close().expect("as in this test");
 }
 
 fn import(text: &str) -> Result<Inventory, ReadError> {
-    collect(&[text.parse::<Source>().unwrap()], &Reading::default(), false)
+    collect(&[text.parse::<Source>().expect("as in this test")], &Reading::default(), false)
 }
 
 #[test]
 fn loads_are_percentiles_of_minutes_of_virtual_machines_alone() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().expect("as in this test");
     store(dir.path(), 4);
     let named = format!("watch:{}", dir.path().display());
-    for text in [named.as_str(), dir.path().to_str().unwrap()] {
-        let inventory = import(text).unwrap();
+    for text in [named.as_str(), dir.path().to_str().expect("as in this test")] {
+        let inventory = import(text).expect("read");
         let names: Vec<_> = inventory.vms.iter().map(|vm| vm.name.as_str()).collect();
         assert_eq!(names, ["idle", "web1"]);
         let [idle, web1] = [&inventory.vms[0].load, &inventory.vms[1].load];
         // A tenth of the minutes is ten times as busy, so the 95th percentile is one of these.
         let near = |value: Option<f64>, expected: f64| {
-            let value = value.unwrap();
+            let value = value.expect("as in this test");
             assert!((value - expected).abs() <= expected / 50.0, "{value} {expected}");
         };
         near(web1.reads_per_s, 10.0);
@@ -75,10 +76,10 @@ fn loads_are_percentiles_of_minutes_of_virtual_machines_alone() {
 
 #[test]
 fn store_that_is_none_or_has_no_machine_is_refused() {
-    let dir = tempfile::tempdir().unwrap();
-    let error = import(&format!("watch:{}", dir.path().display())).unwrap_err();
+    let dir = tempfile::tempdir().expect("as in this test");
+    let error = import(&format!("watch:{}", dir.path().display())).expect_err("refused");
     assert!(error.to_string().contains("is not a watch store"), "{error}");
     store(dir.path(), 0);
-    let error = import(&format!("watch:{}", dir.path().display())).unwrap_err();
+    let error = import(&format!("watch:{}", dir.path().display())).expect_err("refused");
     assert!(error.to_string().contains("no virtual machine"), "{error}");
 }
