@@ -267,7 +267,11 @@ impl<'a, T: Clone> Named<'a, T> {
     }
 }
 
-fn column<'a, T: Array + 'static>(batch: &'a RecordBatch, name: &str) -> Result<&'a T, Malformed> {
+/// Column of a batch, by its name and type.
+pub(crate) fn column<'a, T: Array + 'static>(
+    batch: &'a RecordBatch,
+    name: &str,
+) -> Result<&'a T, Malformed> {
     let column = batch.column_by_name(name);
     let column = column.ok_or_else(|| format!("there is no column \"{name}\""))?;
     let typed = column.as_any().downcast_ref();

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
+use units::Bytes;
 
 use crate::send::Document;
 use crate::{Change, WatchError};
@@ -53,6 +54,16 @@ impl Evidences {
     /// Recordings of the store in a directory.
     pub fn of(store: &Path) -> Self {
         Self { directory: store.join(DIRECTORY) }
+    }
+
+    /// Most bytes of all recordings in a store of at most `bytes_max`: an eighth. Our choice.
+    pub fn most_of(bytes_max: Bytes) -> Bytes {
+        Bytes::new(bytes_max.get() / 8)
+    }
+
+    /// Bytes of a trace, also while it is recorded.
+    pub fn bytes_of(trace: &Path) -> u64 {
+        bytes_of(trace).max(bytes_of(&trace.with_extension("tmt.partial")))
     }
 
     /// Stores an alarm that begins, and returns where its trace belongs; `None` if there were
@@ -121,11 +132,11 @@ impl Evidences {
     ///
     /// # Errors
     /// The directory cannot be read, or a file not be removed.
-    pub(crate) fn make_room(&self, bytes_max: u64) -> Result<(), WatchError> {
+    pub(crate) fn make_room(&self, bytes_max: Bytes) -> Result<(), WatchError> {
         let all = self.list()?;
         let mut bytes: u64 = all.iter().map(|own| own.bytes).sum();
         for own in all.iter().take_while(|own| {
-            let is_over = bytes > bytes_max;
+            let is_over = bytes > bytes_max.get();
             bytes = bytes.saturating_sub(own.bytes);
             is_over
         }) {

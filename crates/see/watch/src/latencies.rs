@@ -40,21 +40,32 @@ fn highest(bucket: u8) -> Nanos {
 
 /// Largest latency of the bucket below that of a latency: what a bucket holds is longer than this.
 pub(crate) fn lower_edge(latency: Nanos) -> Nanos {
-    bucket_of(latency).checked_sub(1).map_or(Nanos::ZERO, highest)
+    lowest(bucket_of(latency))
+}
+
+/// Latency that all of a bucket are above.
+fn lowest(bucket: u8) -> Nanos {
+    bucket.checked_sub(1).map_or(Nanos::ZERO, highest)
 }
 
 impl Latencies {
     /// Histogram of counts by bucket.
     pub(crate) fn of_counts(counts: &[u32; 256]) -> Self {
-        let mut bytes = Vec::new();
+        Self::of((0..=u8::MAX).zip(counts.iter().copied()))
+    }
+
+    /// Histogram of buckets, ascending, and counts.
+    fn of(counts: impl Iterator<Item = (u8, u32)>) -> Self {
+        // A store has tens of millions of histograms, of which few take more.
+        let mut bytes = Vec::with_capacity(128);
         let mut next = None;
-        for (bucket, count) in (0..=u8::MAX).zip(counts).filter(|(_, count)| **count > 0) {
+        for (bucket, count) in counts.filter(|(_, count)| *count > 0) {
             match next {
                 None => bytes.push(bucket),
                 Some(next) if bucket > next => bytes.extend([0, bucket - next]),
                 Some(_) => {}
             }
-            let mut rest = *count;
+            let mut rest = count;
             while rest >= 0x80 {
                 bytes.push(u8::try_from(rest & 0x7f).unwrap_or(0) | 0x80);
                 rest >>= 7;
@@ -104,6 +115,13 @@ impl Latencies {
         let mut compact: Compact = self.buckets().collect();
         compact.sum_ns = sum_ns.into();
         compact
+    }
+
+    /// Number of I/Os that surely took at least as long as a limit: those whose whole pair of buckets
+    /// is above it. What a segment kept is known no better.
+    pub fn surely_over(&self, limit: Nanos) -> u64 {
+        let slow = self.used().filter(|(bucket, _)| lowest(*bucket & !1) >= limit);
+        slow.map(|(_, count)| u64::from(count)).sum()
     }
 
     /// Exact bytes, of which [`Latencies::decode`] makes the histogram again.
@@ -158,18 +176,17 @@ impl Latencies {
     /// # Errors
     /// The bytes are of no histogram.
     pub(crate) fn of_rounded(bytes: &[u8], count: u64) -> Result<Self, Malformed> {
-        let mut counts = [0; 256];
+        let mut counts = [0; 128];
         let Some((first, codes)) = bytes.split_first() else { return Ok(Self::default()) };
-        let first = 2 * usize::from(*first) + 1;
-        let upper = counts.get_mut(first..).unwrap_or_default().iter_mut().step_by(2);
-        if codes.len() > upper.len() {
-            return Err("a histogram has more than 128 pairs of buckets".into());
-        }
-        for (own, code) in upper.zip(codes) {
+        let first = usize::from(*first);
+        let own = counts.get_mut(first..first + codes.len());
+        let own = own.ok_or("a histogram has more than 128 pairs of buckets")?;
+        for (own, code) in own.iter_mut().zip(codes) {
             *own = count_of(*code).ok_or("a count of a histogram is over 2^32")?;
         }
-        scale(&mut counts, count);
-        Ok(Self::of_counts(&counts))
+        scale(own, count);
+        let upper = (1..=u8::MAX).step_by(2).skip(first);
+        Ok(Self::of(upper.zip(own.iter().copied())))
     }
 }
 
@@ -206,7 +223,7 @@ const EXACT_MAX: u32 = 4;
 
 /// Scales counts that were rounded until the sum of all is what it was. Few I/Os stay exact: a
 /// single slow one must not vanish.
-fn scale(counts: &mut [u32; 256], sum: u64) {
+fn scale(counts: &mut [u32], sum: u64) {
     let exact = counts.iter().filter(|own| **own <= EXACT_MAX).map(|own| u64::from(*own));
     let left = sum.saturating_sub(exact.sum());
     let rounded = counts.iter().filter(|own| **own > EXACT_MAX).map(|own| u64::from(*own));
@@ -293,6 +310,19 @@ mod tests {
             if let Some(count) = count_of(code) {
                 assert_eq!(code_of(count), code, "{count}");
             }
+        }
+    }
+
+    #[test]
+    fn only_ios_that_were_surely_slower_are_over_a_limit() {
+        let ms = Nanos::from_millis;
+        let all: Latencies = [(ms(17), 1), (ms(20), 2), (ms(22), 4)].into_iter().collect();
+        let mut bytes = Vec::new();
+        all.append_rounded(&mut bytes);
+        let stored = Latencies::of_rounded(&bytes, 7).expect("decodes");
+        for own in [&all, &stored] {
+            assert_eq!((own.surely_over(ms(20)), own.surely_over(ms(16))), (4, 7));
+            assert_eq!((own.surely_over(ms(18)), own.surely_over(ms(26))), (4, 0), "one pair");
         }
     }
 

@@ -20,8 +20,6 @@ const MAJOR: &str = "tilemark.watch/1.";
 /// File that makes a directory a store.
 pub(crate) const STORE_FILE: &str = "watch.json";
 const LOCK_FILE: &str = "lock";
-/// Part of the limit of bytes that recordings of breaches may have. Our choice.
-const EVIDENCE_PART: u64 = 8;
 
 /// Description of a store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -280,8 +278,7 @@ impl Store {
     /// Removes segments over the number of their level, and the oldest of the finest level until
     /// all together are within the limit of bytes.
     fn make_room(&mut self) -> Result<(), WatchError> {
-        let evidence_max = self.options.bytes_max.get() / EVIDENCE_PART;
-        Evidences::of(&self.directory).make_room(evidence_max)?;
+        Evidences::of(&self.directory).make_room(Evidences::most_of(self.options.bytes_max))?;
         let all = segments(&self.directory)?;
         for (place, level) in LEVELS.iter().enumerate() {
             let own: Vec<&SegmentName> = all.iter().filter(|own| own.level == place).collect();

@@ -19,7 +19,7 @@ pub struct Load {
     pub bytes: u64,
     /// I/Os that failed.
     pub failed: u64,
-    /// I/Os slower than the limit.
+    /// I/Os that were surely slower than the limit: up to a quarter above it they are not counted.
     pub slow: u64,
     /// Latencies by direction.
     pub directions: [Latencies; Direction::ALL.len()],
@@ -100,15 +100,13 @@ impl Sum {
     }
 
     fn finish(self, name: Arc<str>, limit: Nanos) -> Load {
-        let slow = self.directions.iter().flat_map(Latencies::buckets);
-        let slow = slow.filter(|(latency, _)| *latency > limit);
         Load {
             name,
             others: self.others.len(),
             ios: self.directions.iter().map(Latencies::count).sum(),
             bytes: self.bytes,
             failed: self.failed,
-            slow: slow.map(|(_, count)| u64::from(count)).sum(),
+            slow: self.directions.iter().map(|own| own.surely_over(limit)).sum(),
             directions: self.directions,
             latency_ns: self.latency_ns,
             queue_ns: (!self.knows_no_queue).then_some(self.queue_ns),

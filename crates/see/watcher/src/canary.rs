@@ -72,17 +72,17 @@ impl CanaryError {
     }
 }
 
-/// Canary that sings. It ends when it is dropped; the file goes with it, however the program ends.
+/// Thread that measures. It ends when this is dropped; the file goes with it, however the program ends.
 #[derive(Debug)]
 pub(crate) struct Canary {
     name: Arc<str>,
-    sung: Arc<Mutex<[Sung; 2]>>,
+    measured: Arc<Mutex<[Measured; 2]>>,
     is_over: Arc<AtomicBool>,
 }
 
 /// Reads or writes that have ended.
 #[derive(Debug, Default)]
-struct Sung {
+struct Measured {
     latencies: Vec<Nanos>,
     errors: u64,
 }
@@ -96,22 +96,23 @@ impl Canary {
         let io = |source| CanaryError::Io { path: directory.to_owned(), source };
         let file = make(directory)?;
         let disk = device_behind(directory).map_err(io)?.map(|disk| disk.name);
-        let sung = Arc::<Mutex<[Sung; 2]>>::default();
+        let measured = Arc::<Mutex<[Measured; 2]>>::default();
         let is_over = Arc::<AtomicBool>::default();
-        let singing = (Arc::clone(&sung), Arc::clone(&is_over));
+        let shared = (Arc::clone(&measured), Arc::clone(&is_over));
         std::thread::Builder::new()
             .name(CANARY.to_owned())
-            .spawn(move || sing(&file, disk.as_deref(), &singing.0, &singing.1))
+            .spawn(move || measure(&file, disk.as_deref(), &shared.0, &shared.1))
             .map_err(io)?;
-        Ok(Self { name: directory.display().to_string().into(), sung, is_over })
+        Ok(Self { name: directory.display().to_string().into(), measured, is_over })
     }
 
     /// Cells of the I/Os that have ended since the last call.
     pub fn take(&self) -> Vec<(Key, Cell)> {
-        let mut sung = self.sung.lock().unwrap_or_else(PoisonError::into_inner);
-        let of = [Direction::Read, Direction::Write].into_iter().zip(sung.iter_mut());
-        let used = of.filter(|(_, sung)| !sung.latencies.is_empty() || sung.errors > 0);
-        used.map(|(direction, sung)| (self.key(direction), std::mem::take(sung).cell())).collect()
+        let mut measured = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = [Direction::Read, Direction::Write].into_iter().zip(measured.iter_mut());
+        let used = of.filter(|(_, measured)| !measured.latencies.is_empty() || measured.errors > 0);
+        used.map(|(direction, measured)| (self.key(direction), std::mem::take(measured).cell()))
+            .collect()
     }
 
     fn key(&self, direction: Direction) -> Key {
@@ -127,7 +128,7 @@ impl Drop for Canary {
     }
 }
 
-impl Sung {
+impl Measured {
     fn cell(self) -> Cell {
         let count = self.latencies.len() as u64;
         let latency_ns = self.latencies.iter().map(|latency| latency.0).sum();
@@ -173,7 +174,7 @@ fn make(directory: &Path) -> Result<File, CanaryError> {
 }
 
 /// Fills the file, then reads and writes until it is over.
-fn sing(file: &File, disk: Option<&str>, sung: &Mutex<[Sung; 2]>, is_over: &AtomicBool) {
+fn measure(file: &File, disk: Option<&str>, measured: &Mutex<[Measured; 2]>, is_over: &AtomicBool) {
     let mut random = u64::from(std::process::id());
     let mut next = || {
         random = mix(random);
@@ -200,10 +201,10 @@ fn sing(file: &File, disk: Option<&str>, sung: &Mutex<[Sung; 2]>, is_over: &Atom
         let mut offset = || (next() % (LENGTH / BLOCK as u64)) * BLOCK as u64;
         let at = offset();
         let read = timed(|| file.read_exact_at(&mut block, at));
-        note(sung, 0, read);
+        note(measured, 0, read);
         let at = offset();
         let written = timed(|| file.write_all_at(&block, at).and_then(|()| file.sync_data()));
-        note(sung, 1, written);
+        note(measured, 1, written);
     }
 }
 
@@ -213,11 +214,11 @@ fn timed(io: impl FnOnce() -> io::Result<()>) -> io::Result<Nanos> {
     Ok(u64::try_from(begin.elapsed().as_nanos()).map_or(Nanos::MAX, Nanos))
 }
 
-fn note(sung: &Mutex<[Sung; 2]>, way: usize, ended: io::Result<Nanos>) {
-    let sung = &mut sung.lock().unwrap_or_else(PoisonError::into_inner)[way];
+fn note(measured: &Mutex<[Measured; 2]>, way: usize, ended: io::Result<Nanos>) {
+    let measured = &mut measured.lock().unwrap_or_else(PoisonError::into_inner)[way];
     match ended {
-        Ok(latency) => sung.latencies.push(latency),
-        Err(_) => sung.errors += 1,
+        Ok(latency) => measured.latencies.push(latency),
+        Err(_) => measured.errors += 1,
     }
 }
 
@@ -259,12 +260,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sung_is_taken_once() {
-        let canary = Canary { name: "/srv".into(), sung: Arc::default(), is_over: Arc::default() };
+    fn measured_ios_are_taken_once() {
+        let canary =
+            Canary { name: "/srv".into(), measured: Arc::default(), is_over: Arc::default() };
         assert!(canary.take().is_empty());
-        note(&canary.sung, 0, Ok(Nanos::from_millis(2)));
-        note(&canary.sung, 1, Ok(Nanos::from_millis(3)));
-        note(&canary.sung, 1, Err(io::ErrorKind::Other.into()));
+        note(&canary.measured, 0, Ok(Nanos::from_millis(2)));
+        note(&canary.measured, 1, Ok(Nanos::from_millis(3)));
+        note(&canary.measured, 1, Err(io::ErrorKind::Other.into()));
         let taken = canary.take();
         let facts: Vec<_> = taken
             .iter()

@@ -61,7 +61,7 @@ fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
     let targets = args.targets.clone();
     let options = WatcherOptions { targets, buffer: args.buffer, by };
     let start = |rules| {
-        let recordings = Recordings::new(&args.store.store, args.by, rules);
+        let recordings = Recordings::new((&args.store.store, args.keep), args.by, rules);
         Alarms::start(rules, &args.store.store, recordings)
     };
     let mut alarms = rules.as_ref().map(start).transpose()?;

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use units::Nanos;
+use units::{Bytes, Nanos};
 use watch::{Change, Evidences, Rules};
 
 use crate::args::By;
@@ -22,6 +22,8 @@ const END: Duration = Duration::from_secs(3);
 #[derive(Debug)]
 pub struct Recordings {
     evidences: Evidences,
+    /// Most bytes of a recording.
+    most: Bytes,
     by: By,
     per_day: usize,
     running: Option<Running>,
@@ -37,10 +39,10 @@ struct Running {
 }
 
 impl Recordings {
-    /// Recordings of the store in a directory, of senders that are told apart `by` this.
-    pub fn new(store: &Path, by: By, rules: &Rules) -> Self {
-        let evidences = Evidences::of(store);
-        Self { evidences, by, per_day: rules.evidence_per_day, running: None }
+    /// Recordings of the store in a directory that may have `keep` bytes, of senders that are told apart `by` this.
+    pub fn new((store, keep): (&Path, Bytes), by: By, rules: &Rules) -> Self {
+        let (evidences, most) = (Evidences::of(store), Evidences::most_of(keep));
+        Self { evidences, most, by, per_day: rules.evidence_per_day, running: None }
     }
 
     /// Begins to record the disk of an alarm, if its rule wants that.
@@ -77,8 +79,14 @@ impl Recordings {
         Ok(())
     }
 
-    /// Goes on with what has ended: a recording is analysed, and an analysis is told.
+    /// Goes on with what has ended: a recording is analysed, and an analysis is told. A recording that
+    /// has all the room of recordings is told to end.
     pub fn look(&mut self) {
+        if let Some(own) = self.running.as_ref().filter(|own| !own.is_analysis)
+            && Evidences::bytes_of(&own.trace) > self.most.get()
+        {
+            own.ask_to_end();
+        }
         let ended = |own: &mut Running| own.child.try_wait().transpose();
         let Some(Ok(end)) = self.running.as_mut().and_then(ended) else { return };
         let Some(running) = self.running.take() else { return };
@@ -109,16 +117,23 @@ impl Recordings {
     /// Ends what runs, in order: a trace is complete up to then.
     pub fn finish(mut self) {
         let Some(running) = &mut self.running else { return };
-        if let Some(id) = i32::try_from(running.child.id()).ok().and_then(Pid::from_raw) {
-            // It may have ended meanwhile.
-            let _ = kill_process(id, Signal::TERM);
-        }
+        running.ask_to_end();
         let begin = Instant::now();
         while begin.elapsed() < END && matches!(running.child.try_wait(), Ok(None)) {
             std::thread::sleep(Duration::from_millis(20));
         }
         let _ = running.child.kill();
         let _ = running.child.wait();
+    }
+}
+
+impl Running {
+    /// Tells it to end in order.
+    fn ask_to_end(&self) {
+        if let Some(id) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            // It may have ended meanwhile.
+            let _ = kill_process(id, Signal::TERM);
+        }
     }
 }
 

@@ -33,6 +33,9 @@ pub struct Row {
     /// tag `price`.
     #[serde(skip_serializing_if = "Option::is_none")]
     price_per_vm: Option<PricePerVm>,
+    /// Tag `price`, if it is no price.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    price_not_read: Option<String>,
     /// Verdict of all figures against the first run; absent for the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     against_first: Option<&'static str>,
@@ -48,7 +51,8 @@ pub struct Row {
 
 #[derive(Debug, Serialize)]
 struct PricePerVm {
-    low: f64,
+    /// Absent if more tiles might have held than were tried.
+    low: Option<f64>,
     /// Absent if no number of tiles surely held.
     high: Option<f64>,
     unit: String,
@@ -68,6 +72,7 @@ impl Row {
             tiles_held: answer.tiles_held,
             score: answer.score.value,
             price_per_vm: PricePerVm::of(run),
+            price_not_read: run.labels.tags.get(PRICE).filter(|tag| price(tag).is_none()).cloned(),
             against_first: None,
             reason: None,
             plan_differs: Vec::new(),
@@ -107,7 +112,11 @@ impl Row {
             self.name.clone().unwrap_or_else(|| self.id.clone()),
             self.tiles.clone(),
             self.score.map_or_else(dash, |score| format!("{score:.2}")),
-            self.price_per_vm.as_ref().map_or_else(dash, PricePerVm::text),
+            match (&self.price_not_read, &self.price_per_vm) {
+                (Some(tag), _) => format!("\"{tag}\" is no price"),
+                (None, Some(price)) => price.text(),
+                (None, None) => dash(),
+            },
             self.verdict(),
         ]
     }
@@ -129,10 +138,7 @@ fn reason(metric: &MetricComparison) -> String {
 impl PricePerVm {
     /// Price of a VM by the tag `price`; `None` without the tag, or if nothing held.
     fn of(run: &Run) -> Option<Self> {
-        let tag = run.labels.tags.get(PRICE)?.trim();
-        let end = tag.find(|letter: char| !letter.is_ascii_digit() && letter != '.');
-        let (amount, unit) = tag.split_at(end.unwrap_or(tag.len()));
-        let amount: f64 = amount.parse().ok()?;
+        let (amount, unit) = price(run.labels.tags.get(PRICE)?)?;
         let held = run.answer.tiles_held.filter(|held| *held > 0)?;
         let vms_per_tile = f64::from(run.answer.vms_held?) / f64::from(held);
         let per_vm = |tiles: u32| (tiles > 0).then(|| amount / (f64::from(tiles) * vms_per_tile));
@@ -140,23 +146,33 @@ impl PricePerVm {
             Some(own) => (own.low, own.high),
             None => (held, run.answer.is_bounded().then_some(held)),
         };
-        // Where more might have held, the price may be lower than that of what did.
-        let low = most.map_or(Some(0.0), per_vm)?;
-        Some(Self { low, high: per_vm(least), unit: unit.trim().to_owned() })
+        let (low, high) = (most.and_then(per_vm), per_vm(least));
+        Some(Self { low, high, unit: unit.to_owned() })
     }
 
     fn text(&self) -> String {
         let unit = if self.unit.is_empty() { String::new() } else { format!(" {}", self.unit) };
         let price = |price: f64| format!("{price:.2}");
-        match self.high {
-            Some(high) if self.low == 0.0 => format!("at most {}{unit}", price(high)),
-            Some(high) if high > self.low => {
-                format!("{} to {}{unit}", price(self.low), price(high))
-            }
-            Some(high) => format!("{}{unit}", price(high)),
-            None => format!("at least {}{unit}", price(self.low)),
+        match (self.low, self.high) {
+            (Some(low), Some(high)) if low == high => format!("{}{unit}", price(low)),
+            (Some(low), Some(high)) => format!("{} to {}{unit}", price(low), price(high)),
+            (None, Some(high)) => format!("at most {}{unit}", price(high)),
+            (Some(low), None) => format!("at least {}{unit}", price(low)),
+            (None, None) => "-".to_owned(),
         }
     }
+}
+
+/// Amount and currency of a price: `12000`, `12000 EUR`, `99.90EUR`. `12,000` and `12.000` are
+/// twelve or twelve thousand by country, so they are no price.
+fn price(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.');
+    let (amount, unit) = text.split_at(end.unwrap_or(text.len()));
+    let (whole, cents) = amount.split_once('.').unwrap_or((amount, "00"));
+    let is_amount = !whole.is_empty() && (1..=2).contains(&cents.len());
+    let is_unit = !unit.contains(|letter: char| letter.is_ascii_digit() || ",.'".contains(letter));
+    (is_amount && is_unit).then(|| Some((amount.parse().ok()?, unit.trim())))?
 }
 
 impl Trend {
@@ -188,5 +204,21 @@ impl Trend {
         text += &format!("|{}\n", "---|".repeat(Self::HEADS.len()));
         self.runs.iter().for_each(|row| text += &line(&row.cells()));
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn price_that_differs_by_country_is_none() {
+        assert_eq!(price("12000 EUR"), Some((12_000.0, "EUR")));
+        assert_eq!(price("99.90EUR"), Some((99.9, "EUR")));
+        assert_eq!(price("12000"), Some((12_000.0, "")));
+        for text in ["12,000 EUR", "12.000", "12.000,00 EUR", "12'000", "EUR 12000", "", "1.", ".5"]
+        {
+            assert_eq!(price(text), None, "{text}");
+        }
     }
 }

@@ -17,8 +17,6 @@ const WIDTH: Nanos = Nanos::SECOND;
 /// Most slices: with more of them neighbours are merged, so that memory is bounded. 100 VMs with two
 /// gauges take 12 MB.
 const SLICES_MAX: usize = 3600;
-/// Longest file that is read.
-const FILE_MAX: u64 = 256 << 20;
 
 /// Gauges beside the I/O of a trace: means over slices of one width from the start of the trace.
 #[derive(Debug, Clone, PartialEq)]
@@ -136,17 +134,12 @@ impl TraceGauges {
 /// The file cannot be read, or is not one of this version.
 pub fn gauges(directory: &Path) -> Result<TraceGauges, TraceError> {
     let path = directory.join(GAUGES_FILE);
-    let length = match std::fs::symlink_metadata(&path) {
+    let text = match untrusted::read_text(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             return Ok(TraceGauges::default());
         }
-        found => found.map_err(TraceError::io(&path))?.len(),
+        text => text.map_err(TraceError::io(&path))?,
     };
-    if length > FILE_MAX {
-        let reason = format!("it has {length} bytes, and at most {FILE_MAX} are read");
-        return Err(TraceError::format(&path, reason));
-    }
-    let text = untrusted::read_text(&path).map_err(TraceError::io(&path))?;
     let stored: Stored = serde_json::from_str(&text)
         .map_err(|error| TraceError::format(&path, error.to_string()))?;
     if !stored.schema.starts_with(MAJOR) || stored.width_ns == 0 {

@@ -16,7 +16,7 @@ use untrusted::Malformed;
 
 use super::row::HOUR_S;
 use super::{SetRow, SetSpan};
-use crate::SCHEMA;
+use crate::{SCHEMA, columns};
 
 /// Key of the format in a file's metadata.
 const NOTE: &str = "tilemark.watch.sets";
@@ -132,10 +132,11 @@ fn add(
     Ok(())
 }
 
+/// Column without nulls.
 fn column<'a, T: Array + 'static>(batch: &'a RecordBatch, name: &str) -> Result<&'a T, Malformed> {
-    let column = batch.column_by_name(name);
-    let column = column.ok_or_else(|| format!("there is no column \"{name}\""))?;
-    let typed: Option<&T> = column.as_any().downcast_ref();
-    let typed = typed.filter(|own| own.null_count() == 0);
-    typed.ok_or_else(|| format!("column \"{name}\" has the type {}", column.data_type()).into())
+    let column: &T = columns::column(batch, name)?;
+    match column.null_count() {
+        0 => Ok(column),
+        nulls => Err(format!("column \"{name}\" has {nulls} rows without a value").into()),
+    }
 }

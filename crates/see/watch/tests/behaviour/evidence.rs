@@ -36,7 +36,7 @@ fn record(path: &Path, vms: &[&str]) {
 }
 
 #[test]
-fn day_has_so_many_recordings_and_a_clock_that_steps_back_adds_none_of_the_same_name() {
+fn limit_of_a_day_counts_the_last_24_hours() {
     let dir = tempdir().unwrap();
     let evidences = Evidences::of(dir.path());
     let begin = |at_s| evidences.begin("h", &alarm(), (at_s, 2)).unwrap().is_some();
@@ -51,7 +51,7 @@ fn day_has_so_many_recordings_and_a_clock_that_steps_back_adds_none_of_the_same_
 }
 
 #[test]
-fn findings_are_those_of_the_analysis_and_foreign_files_are_nobodys() {
+fn findings_are_read_and_foreign_files_are_no_recordings() {
     let dir = tempdir().unwrap();
     let evidences = Evidences::of(dir.path());
     let trace = evidences.begin("h", &alarm(), (START, 1)).unwrap().unwrap();
@@ -87,7 +87,7 @@ fn vm_is_forgotten_with_every_recording_that_has_its_io() {
 }
 
 #[test]
-fn oldest_recordings_go_when_they_have_over_an_eighth_of_the_store() {
+fn recordings_over_an_eighth_of_the_store_go_oldest_first() {
     let dir = tempdir().unwrap();
     let options = Options { bytes_max: Bytes::new(800_000), ..options() };
     let evidences = Evidences::of(dir.path());
