@@ -18,9 +18,7 @@ mod types;
 pub(crate) use sizes::{shipped, times};
 
 pub use calibrated::{Calibrated, OFF_MAX, TileCheck};
-pub use power::{
-    DiskPower, Frequency, Governor, HostPower, Hypervisor, Memory, StoragePower, Watch,
-};
+pub use power::{DiskPower, Frequency, Governor, HostPower, Hypervisor, Memory, StoragePower};
 pub use types::{
     Array, Background, Controller, Disk, Hosts, IoCpu, Link, Local, LunQueue, PlaceRule, Pool,
     Raid, ReadMemory, RunQueue, TableLoop, Tier, TierPlace, TierShape, Variation, WriteMemory,

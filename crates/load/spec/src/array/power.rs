@@ -35,21 +35,6 @@ pub struct Governor {
     /// work since the last decision would have taken no more.
     #[serde(default = "eighty")]
     pub target: Ratio,
-    /// Cores whose working time it looks at: `mean` (default), all of the host, or `busiest`, the one
-    /// that worked longest, as where one frequency and voltage serves all.
-    #[serde(default, skip_serializing_if = "is_mean")]
-    pub watch: Watch,
-}
-
-/// Cores that a governor looks at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Watch {
-    /// All cores of a host together.
-    #[default]
-    Mean,
-    /// Core that worked longest.
-    Busiest,
 }
 
 /// Speed of a host's memory.
@@ -159,11 +144,6 @@ fn eighty() -> Ratio {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out a reference")]
 const fn is_no(answer: &bool) -> bool {
     !*answer
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out a reference")]
-fn is_mean(watch: &Watch) -> bool {
-    *watch == Watch::Mean
 }
 
 const fn unity() -> f64 {

@@ -60,21 +60,6 @@ pub struct Governor {
     pub every: Nanos,
     /// Share of the time that cores should be at work, above 0.
     pub target: Ratio,
-    /// What it looks at.
-    pub watch: Watch,
-}
-
-/// What a governor looks at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Watch {
-    /// The share of the time in which cores were at work, over all cores of the host.
-    #[default]
-    Mean,
-    /// That of the core that was at work for longest. Where all cores of a processor have one frequency and
-    /// one voltage, the highest state that any of them asks for is taken (Intel, data sheets of Xeon
-    /// E5-1600/2600/4600 and of their v2, volume 1, section 4.2.1), so the busiest one decides. Work goes to
-    /// the core that idled for the shortest time here: the busiest is at work whenever any is.
-    Busiest,
 }
 
 const CHECK: Check = Check("host frequency");
@@ -96,7 +81,7 @@ impl Clocking {
         CHECK.that(is_share, "limit", limit, "above 0 % and at most 100 %")?;
         CHECK.that(is_speed(*memory_speed), "memory_speed", memory_speed, "above 0 and finite")?;
         CHECK.that(*memory_bound <= Ratio::ONE, "memory_bound", memory_bound, "at most 100 %")?;
-        let Some(Governor { every, target, watch: _ }) = governor else { return Ok(()) };
+        let Some(Governor { every, target }) = governor else { return Ok(()) };
         CHECK.that(*every > Nanos::ZERO, "every", every, "above 0 s")?;
         let is_share = *target > Ratio::ZERO && *target <= Ratio::ONE;
         CHECK.that(is_share, "target", target, "above 0 % and at most 100 %")
@@ -137,8 +122,8 @@ pub struct Governing {
     governor: Governor,
     /// Time of the governor's next look.
     pub next: Nanos,
-    /// Time that the cores it watches were at work since its last look, summed over them.
-    busy: u128,
+    /// Time that cores were at work since its last look, summed over cores.
+    pub busy: u128,
 }
 
 impl Governing {
@@ -146,24 +131,10 @@ impl Governing {
         Self { governor, next: governor.every, busy: 0 }
     }
 
-    /// How many of a host's cores it watches.
-    const fn watched(&self, cores: u32) -> u32 {
-        match self.governor.watch {
-            Watch::Mean => cores,
-            Watch::Busiest => 1,
-        }
-    }
-
-    /// So many threads were at work for a time.
-    pub fn worked(&mut self, span: Nanos, threads: usize, cores: u32) {
-        let watched = u128::from(self.watched(cores));
-        self.busy += u128::from(span.0) * (threads as u128).min(watched);
-    }
-
     /// Looks, and says which level comes next.
     #[expect(clippy::cast_precision_loss, reason = "a share of a time")]
     pub fn look(&mut self, cpu: &CpuParameters, levels: &[f64], level: usize) -> usize {
-        let time = u128::from(self.governor.every.0) * u128::from(self.watched(cpu.cores));
+        let time = u128::from(self.governor.every.0) * u128::from(cpu.cores);
         let share = self.busy as f64 / time as f64;
         self.busy = 0;
         self.next = self.next.saturating_add(self.governor.every);

@@ -280,7 +280,8 @@ impl HostCpu {
             return;
         }
         if let Some(own) = &mut self.governing {
-            own.worked(now - since, threads, self.parameters.cores);
+            let cores = (threads as u128).min(u128::from(self.parameters.cores));
+            own.busy += u128::from((now - since).0) * cores;
         }
         if let Some(own) = &mut self.energy {
             own.pass((since, now), self.clock.level, threads);

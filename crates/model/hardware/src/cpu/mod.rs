@@ -10,7 +10,7 @@ mod power;
 mod queue;
 mod sample;
 
-pub use clocking::{Clocking, Governor, Watch};
+pub use clocking::{Clocking, Governor};
 pub use host::{HostCpu, HostEffects};
 pub use io_cost::{IoCost, Protocol};
 pub use parameters::{CpuParameters, RunOrder};

@@ -2,7 +2,7 @@
 
 use state_machine::{CpuBurst, Purpose, Stream, Token};
 use tilemark_hardware::{
-    Clocking, CpuParameters, Governor, HostCpu, HostEffects, HostPower, HostSample, Watch, joules,
+    Clocking, CpuParameters, Governor, HostCpu, HostEffects, HostPower, HostSample, joules,
 };
 use units::{Nanos, Ratio};
 
@@ -182,7 +182,7 @@ fn a_governor_follows_with_its_lag() {
     let governed = Clocking {
         nominal: 2.0,
         states: vec![1.0],
-        governor: Some(governor(Nanos::SECOND, 0.8, Watch::Mean)),
+        governor: Some(governor(Nanos::SECOND, 0.8)),
         ..Clocking::default()
     };
     let mut host = host(CpuParameters::cores(1), governed, &POWER);
@@ -194,25 +194,8 @@ fn a_governor_follows_with_its_lag() {
     assert_eq!(ran[0].1, ms(9750), "0.25 + 0.5 + 0.75");
 }
 
-fn governor(every: Nanos, target: f64, watch: Watch) -> Governor {
-    Governor { every, target: Ratio::new(target), watch }
-}
-
-#[test]
-fn the_busiest_core_keeps_all_of_them_up() {
-    for (watch, ghz) in [(Watch::Mean, 1.0), (Watch::Busiest, 2.0)] {
-        let governed = Clocking {
-            nominal: 2.0,
-            states: vec![1.0],
-            governor: Some(governor(ms(10), 0.6, watch)),
-            ..Clocking::default()
-        };
-        let mut host = host(CpuParameters::cores(4), governed, &POWER);
-        let ran = run(&mut host, &[(Nanos::ZERO, 0, ms(95))]);
-        let end = ran[0].1;
-        assert_within(1e-12, host.ghz(end), ghz, "one core of four was at work all the time");
-        assert_within(1e-12, host.ghz(end + ms(20)), 1.0, "none was at work for 10 ms");
-    }
+fn governor(every: Nanos, target: f64) -> Governor {
+    Governor { every, target: Ratio::new(target) }
 }
 
 #[test]
@@ -220,16 +203,16 @@ fn cores_that_never_sleep_save_by_their_state() {
     let governed = Clocking {
         nominal: 2.0,
         states: vec![1.0, 1.5],
-        governor: Some(governor(ms(10), 0.5, Watch::Busiest)),
+        governor: Some(governor(ms(10), 0.5)),
         ..Clocking::default()
     };
     let power = HostPower { awake: 4.0, exponent: 2.0, ..POWER };
-    let mut host = host(CpuParameters::cores(2), governed, &power);
+    let mut host = host(CpuParameters::cores(1), governed, &power);
     // 10 ms at the top with nothing to do, then at 1 GHz until a look finds 5 ms of 10 with work: these ask
     // for 1 GHz of 1 GHz's 50 %, so it stays. A burst of 10 ms at 1 GHz fills the ten after it: to 2 GHz.
     run(&mut host, &[(ms(20), 0, Nanos::from_micros(2500)), (ms(30), 0, ms(5))]);
-    // Awake at the top for 10 ms, two cores of 4 W, until 10 ms and again from 40 to 50 ms.
-    let awake = 0.02 * 2.0 * 4.0;
+    // Awake at the top with 4 W until 10 ms and again from 40 to 50 ms.
+    let awake = 0.02 * 4.0;
     // 5 and 10 ms of work at 1 GHz of 2, by the square a quarter of 10 W.
     let work = 0.015 * 10.0 / 4.0;
     assert_within(1e-7, spent(&mut host, ms(60)), 0.06 * 100.0 + awake + work, "by states");
@@ -263,7 +246,7 @@ fn energy_sums_over_all_changes_however_often_it_is_asked_for() {
             nominal: 2.0,
             states: vec![1.0, 1.4],
             turbo: vec![2.6, 2.4],
-            governor: Some(governor(ms(20), 0.7, Watch::Mean)),
+            governor: Some(governor(ms(20), 0.7)),
             ..Clocking::default()
         };
         let cpu = CpuParameters { threads: 1.3, ..CpuParameters::cores(3) };

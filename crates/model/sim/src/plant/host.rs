@@ -5,7 +5,7 @@ use hardware::{
     IoCost, ParameterError, RunOrder,
 };
 use run_store::run::{HostFacts, PlaceFacts, VmFacts};
-use spec::array::{Array, Hosts, RunQueue, Watch};
+use spec::array::{Array, Hosts, RunQueue};
 use units::Nanos;
 
 use super::links::{copies_of, link_parameters};
@@ -270,14 +270,7 @@ fn clocking(hosts: &Hosts) -> Option<Clocking> {
         clocking.turbo.clone_from(&own.turbo);
         clocking.limit = own.limit;
         let governor = own.governor.as_ref();
-        clocking.governor = governor.map(|own| Governor {
-            every: own.every,
-            target: own.target,
-            watch: match own.watch {
-                Watch::Mean => hardware::Watch::Mean,
-                Watch::Busiest => hardware::Watch::Busiest,
-            },
-        });
+        clocking.governor = governor.map(|own| Governor { every: own.every, target: own.target });
     }
     if let Some(own) = memory {
         clocking.memory_speed = own.speed;
