@@ -12,9 +12,10 @@ use fixtures::host::{World, host, normal, uniform};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use run_store::slice::{Direction, SizeClass};
+use trace::{Clock, Device, IoRecord, Losses, Operation, TraceInfo, VmIndex};
 use units::{Bytes, Nanos};
 use view::Source;
-use watch::{Archive, Cell, Key, LEVELS, Options, Slice, Store};
+use watch::{Archive, Cell, Key, LEVELS, Options, Sets, Slice, Store};
 
 use super::device::RamDevice;
 use super::pairs::scratch;
@@ -148,16 +149,38 @@ pub(crate) fn neighbours(name: &str) -> Result<Vec<Figure>> {
     ])
 }
 
-/// Keeps a day of slices, as a process of its own.
+/// Keeps a day of slices and of working sets, as a process of its own.
 pub(crate) fn keep_a_day(arguments: &[String]) -> Result<()> {
     let directory = arguments.first().context("a directory")?;
     let mut store = Store::open(Path::new(directory), options())?;
-    let mut vms = Vms::new();
+    let (mut vms, mut sets, info) = (Vms::new(), Sets::new(START_S), info());
     for at in 0..8640 {
-        store.push(vms.slice(START_S + 10 * at, 10))?;
+        let end_s = START_S + 10 * (at + 1);
+        sets.add(&vms.pages(), &info);
+        store.push(vms.slice(end_s - 10, 10))?;
+        let ended = sets.pass(end_s);
+        if !ended.is_empty() {
+            store.push_sets(ended)?;
+        }
     }
     store.close()?;
     Ok(())
+}
+
+fn info() -> TraceInfo {
+    TraceInfo {
+        format: "record",
+        clock: Clock::Order,
+        started_unix_ns: None,
+        has_latency: true,
+        vms: (0..VMS).map(vm_name).collect(),
+        devices: vec![Device { name: "nvme0n1".to_owned(), size: None }],
+        losses: Losses::default(),
+    }
+}
+
+fn vm_name(vm: usize) -> String {
+    format!("vm{vm:03}")
 }
 
 fn options() -> Options {
@@ -199,10 +222,21 @@ impl Vms {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         let names = (0..VMS).map(|vm| {
             let rate = RATE * (0.8 * normal(&mut rng)).exp();
-            (format!("vm{vm:03}").into(), rate)
+            (vm_name(vm).into(), rate)
         });
         let names = names.collect();
         Self { names, disk: "nvme0n1".into(), rng }
+    }
+
+    /// A read of each VM somewhere on its disk: as many pages in a day as fill any sample.
+    fn pages(&mut self) -> Vec<IoRecord> {
+        let offset = |rng: &mut Xoshiro256PlusPlus| u64::from(rng.next_u32()) * 4096;
+        let vms = 0..u16::try_from(VMS).unwrap_or(u16::MAX);
+        let record = |vm| IoRecord {
+            vm: VmIndex(vm),
+            ..IoRecord::new(Nanos::ZERO, Operation::Read, offset(&mut self.rng), 4096)
+        };
+        vms.map(record).collect()
     }
 
     fn slice(&mut self, start_s: u64, width_s: u64) -> Slice {
