@@ -58,8 +58,9 @@ pub use tier::{
     TierStaleLogArgs, TierStatusArgs, TierTakeoverArgs, sidecar_in,
 };
 pub use watch::{
-    WatchAction, WatchArgs, WatchCheckRulesArgs, WatchEvidenceArgs, WatchExportArgs,
-    WatchExportFormat, WatchForgetArgs, WatchNeighboursArgs, WatchStatusArgs, WindowArgs,
+    WATCH_STORE, WATCH_STORE_ENV, WatchAction, WatchArgs, WatchCheckRulesArgs, WatchEvidenceArgs,
+    WatchExportArgs, WatchExportFormat, WatchForgetArgs, WatchNeighboursArgs, WatchStatusArgs,
+    WindowArgs,
 };
 pub use what_if::{CacheAt, WhatIfArgs, Write};
 

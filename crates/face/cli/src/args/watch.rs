@@ -57,6 +57,11 @@ pub struct WatchArgs {
     pub buffer: Bytes,
 }
 
+/// Usual directory of a store.
+pub const WATCH_STORE: &str = "/var/lib/tilemark/watch";
+/// Environment variable with another one.
+pub const WATCH_STORE_ENV: &str = "TILEMARK_WATCH";
+
 /// Place of a watch store.
 #[derive(Debug, Clone, Args)]
 pub struct WatchStoreArgs {
@@ -64,8 +69,8 @@ pub struct WatchStoreArgs {
     #[arg(
         long,
         value_name = "DIR",
-        default_value = "/var/lib/tilemark/watch",
-        env = "TILEMARK_WATCH",
+        default_value = WATCH_STORE,
+        env = WATCH_STORE_ENV,
         hide_env = true
     )]
     pub store: PathBuf,

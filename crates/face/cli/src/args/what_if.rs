@@ -15,8 +15,29 @@ pub struct WhatIfArgs {
     /// Uses the run's tile, scale and seed. A simulated run brings its array; a measured run needs
     /// a model, from --array or fitted to its steps. Example: tilemark what-if 20261122 --cache
     /// 92GiB --policy nhit --disks 11
-    #[arg(value_name = "RUN")]
-    pub run: String,
+    ///
+    /// With --watch it is the directory of a store [default: /var/lib/tilemark/watch].
+    #[arg(value_name = "RUN", required_unless_present = "watch")]
+    pub run: Option<String>,
+    /// Hits that a cache of --cache would have for VMs of a watched host, and nothing else
+    ///
+    /// From their working sets: `*` in the name is any letters, `?` one.
+    ///
+    /// Example: tilemark what-if --watch 'web*' --cache 200GiB
+    #[arg(
+        long,
+        value_name = "VM",
+        requires = "cache",
+        conflicts_with_all = [
+            "array", "cache_at", "policy", "page", "write", "disks", "disk", "link", "memory",
+            "with", "quick", "standard", "within", "repeats", "tiles_max", "threads"
+        ],
+        help_heading = "From watching"
+    )]
+    pub watch: Option<String>,
+    /// Last stretch of the store that is looked at [default: 7d]
+    #[arg(long, value_name = "TIME", requires = "watch", help_heading = "From watching")]
+    pub last: Option<Nanos>,
     /// Array that stands for the run's storage
     ///
     /// A shipped array, one that `tilemark calibrate` saved, or a file. If absent, the simulated

@@ -44,6 +44,7 @@ mod watch;
 mod watch_evidence;
 mod watch_rules;
 mod what_if;
+mod what_if_watched;
 
 use crate::args::{Cli, Command};
 use crate::exit::Exit;

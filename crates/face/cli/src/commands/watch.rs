@@ -133,7 +133,7 @@ impl Keeper {
     }
 }
 
-fn failed(error: &WatchError) -> Failure {
+pub fn failed(error: &WatchError) -> Failure {
     let exit = match error {
         WatchError::Io { .. } => Exit::Failure,
         WatchError::NoStore { .. } => Exit::Usage,

@@ -12,7 +12,7 @@ use units::Nanos;
 use whatif::{self, ChangeError, Changes, Options, Pace, Progress, Subject, SubjectError};
 
 use crate::args::{CacheAt, Format, WhatIfArgs, Write};
-use crate::commands::{run, runs, simulate};
+use crate::commands::{run, runs, simulate, what_if_watched};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{deadline, output, signals, text};
@@ -22,6 +22,9 @@ const NAMED_MAX: usize = 8;
 
 /// Prints the answer, or the reason why there is none.
 pub fn run(args: &WhatIfArgs) -> Result<Exit, Failure> {
+    if let (Some(vm), Some(cache)) = (&args.watch, args.cache) {
+        return what_if_watched::run(args, vm, cache);
+    }
     let stored = open(args)?;
     let array = args.array.as_deref().map(array).transpose()?;
     let subject = whatif::subject(&stored, array).map_err(|error| unfit(&error))?;
@@ -85,11 +88,12 @@ fn too_short(within: Option<Nanos>) -> Failure {
 /// Opens the run. For an unknown name the latest runs are listed.
 fn open(args: &WhatIfArgs) -> Result<StoredRun, Failure> {
     let base = runs::base(args.stored.out.as_deref())?;
-    rundir::open(&base, &args.run).map_err(|error| match error {
+    let run = args.run.as_deref().unwrap_or_default();
+    rundir::open(&base, run).map_err(|error| match error {
         RunDirError::NotFound { .. } => {
             let known = known_runs(&base);
             let known: Vec<&str> = known.iter().map(String::as_str).collect();
-            let hint = spec::did_you_mean(&args.run, &known, "runs");
+            let hint = spec::did_you_mean(run, &known, "runs");
             Failure::from_error(Exit::Usage, &error).hint(Some(hint))
         }
         other => runs::failure(other),

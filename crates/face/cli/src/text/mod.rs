@@ -1,6 +1,7 @@
 //! Results as text for people: plain functions from stored results to lines.
 
 mod brief;
+pub mod cache_hits;
 mod calibration;
 mod comparison;
 mod estate;

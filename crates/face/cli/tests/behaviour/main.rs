@@ -63,5 +63,6 @@ mod vm_operations;
 mod watching;
 mod watts;
 mod what_if;
+mod what_if_watched;
 mod whole_run;
 mod without_uring;

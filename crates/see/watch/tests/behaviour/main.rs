@@ -4,6 +4,7 @@
 mod alertmanager;
 mod evidence;
 mod faults;
+mod hits;
 mod model;
 mod neighbours;
 mod quiet_days;
