@@ -214,12 +214,13 @@ impl Batch {
     }
 }
 
-/// Adds the rows of a file to slices, which its head names.
+/// Adds the rows of a file to slices of `width_s`, which its head names.
 ///
 /// # Errors
 /// The file cannot be read, or has rows that no writer of ours made.
 pub(crate) fn read_rows(
     file: &File,
+    width_s: u64,
     slices: &mut BTreeMap<u64, Slice>,
     names: &mut Names,
 ) -> Result<(), Malformed> {
@@ -228,7 +229,7 @@ pub(crate) fn read_rows(
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| text(&error))?;
     let batches = builder.with_batch_size(BATCH_ROWS).build().map_err(|error| text(&error))?;
     for batch in batches {
-        put(&batch.map_err(|error| text(&error))?, slices, names)?;
+        put(&batch.map_err(|error| text(&error))?, width_s, slices, names)?;
     }
     Ok(())
 }
@@ -280,6 +281,7 @@ pub(crate) fn column<'a, T: Array + 'static>(
 
 fn put(
     batch: &RecordBatch,
+    width_s: u64,
     slices: &mut BTreeMap<u64, Slice>,
     names: &mut Names,
 ) -> Result<(), Malformed> {
@@ -313,7 +315,9 @@ fn put(
     let of = |column: &Float32Array, row| sum(column.value(row), counts.value(row));
     let maybe = |column: &Float32Array, row| (!column.is_null(row)).then(|| of(column, row));
     for row in 0..batch.num_rows() {
-        let slice = slices.get_mut(&starts.value(row)).ok_or("a row is of no slice of the head")?;
+        let start_s = starts.value(row);
+        let slice = slices.get_mut(&(start_s - start_s % width_s));
+        let slice = slice.ok_or("a row is of no slice of the head")?;
         if let Some(gauge) = gauges.get(row)? {
             if let (Some(name), Some(scope)) = (gauge, scopes.get(row)?) {
                 let (value, most) = (values.value(row), most.value(row));

@@ -189,21 +189,20 @@ impl Segment {
         &self.head
     }
 
-    /// Reads all slices, ascending.
+    /// Reads all slices, ascending, merged to slices of `width_s`: the level's own, or a multiple. So a
+    /// whole period of fine slices is never in memory to make coarser ones of it.
     ///
     /// # Errors
     /// The file cannot be read, or has rows that no writer of ours made.
     pub fn slices(&self, width_s: u64, names: &mut Names) -> Result<Vec<Slice>, WatchError> {
         let mut slices: BTreeMap<u64, Slice> = BTreeMap::new();
         for facts in &self.head.slices {
-            let slice = Slice {
-                watched: Nanos(facts.watched_ns),
-                lost: facts.lost,
-                ..Slice::new(facts.start_s, width_s)
-            };
-            slices.insert(facts.start_s, slice);
+            let start_s = facts.start_s - facts.start_s % width_s;
+            let own = slices.entry(start_s).or_insert_with(|| Slice::new(start_s, width_s));
+            own.watched = own.watched.saturating_add(Nanos(facts.watched_ns));
+            own.lost = own.lost.saturating_add(facts.lost);
         }
-        columns::read_rows(&self.file, &mut slices, names)
+        columns::read_rows(&self.file, width_s, &mut slices, names)
             .map_err(WatchError::content(&self.path))?;
         Ok(slices.into_values().collect())
     }

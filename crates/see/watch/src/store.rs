@@ -261,13 +261,14 @@ impl Store {
         let mut used = Vec::new();
         for source in sources {
             let finer = Segment::open(&self.directory, *source)
-                .and_then(|segment| segment.slices(source.level().width_s, &mut names));
+                .and_then(|segment| segment.slices(width_s, &mut names));
             used.push(source.file());
             // A segment that cannot be read would stop all later ones; it is a gap.
             for slice in finer.unwrap_or_default() {
-                let start_s = LEVELS[level].slice_of(slice.start_s);
-                let own = slices.entry(start_s).or_insert_with(|| Slice::new(start_s, width_s));
-                own.merge(&slice);
+                match slices.get_mut(&slice.start_s) {
+                    Some(own) => own.merge(&slice),
+                    None => drop(slices.insert(slice.start_s, slice)),
+                }
             }
         }
         let slices: Vec<Slice> = slices.into_values().collect();
