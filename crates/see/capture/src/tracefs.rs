@@ -111,7 +111,9 @@ pub fn remove_stale() -> usize {
     Tracefs::find().map_or(0, |tracefs| remove_leftovers(&tracefs.place.join("instances")))
 }
 
-/// Removes instances whose process has ended, and returns their number.
+/// Removes instances whose process has ended, and returns their number. The kernel refuses to remove one
+/// that somebody reads: processes of other PID namespaces (containers) are not seen here, and their
+/// captures must go on.
 fn remove_leftovers(instances: &Path) -> usize {
     let Ok(entries) = fs::read_dir(instances) else { return 0 };
     let mut removed = 0;
@@ -119,8 +121,6 @@ fn remove_leftovers(instances: &Path) -> usize {
         let name = entry.file_name();
         let Some((process, start)) = name.to_str().and_then(maker) else { continue };
         if started(process) != Some(start) {
-            // Another process may have removed it first.
-            let _ = fs::write(entry.path().join("tracing_on"), "0");
             removed += usize::from(fs::remove_dir(entry.path()).is_ok());
         }
     }
@@ -290,6 +290,23 @@ mod tests {
         fs::create_dir(&stale).expect("an instance");
         assert!(remove_stale() >= 1);
         assert!(!stale.exists() && live.path().exists());
+    }
+
+    #[test]
+    fn an_instance_that_somebody_reads_goes_on() {
+        let Ok(tracefs) = Tracefs::find() else {
+            eprintln!("skipped: there is no tracefs here, or not for this user");
+            return;
+        };
+        // As one of another PID namespace: no process of this number is seen here.
+        let path = tracefs.place.join("instances/tilemark-4194304-2-0");
+        fs::create_dir(&path).expect("an instance");
+        let other = Instance { path, _mount: None };
+        let read = other.pages(other.cpus().expect("CPUs")[0]).expect("pages");
+        remove_stale();
+        assert_eq!(other.read("tracing_on").expect("a switch").trim(), "1");
+        drop(read);
+        assert!(remove_stale() >= 1 && !other.path().exists());
     }
 
     #[test]
