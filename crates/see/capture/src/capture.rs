@@ -169,18 +169,33 @@ impl Capture {
         Ok(self.progress(time))
     }
 
-    /// Ends the capture, appends its remaining records and removes its instance.
+    /// True until somebody switches the kernel's events off behind its back.
+    pub fn is_on(&self) -> bool {
+        self.instance.read("tracing_on").is_ok_and(|text| text.trim() == "1")
+    }
+
+    /// Stops the kernel's events and appends the remaining records, also those that [`Capture::step`]
+    /// still holds back. Nothing comes after it.
     ///
     /// # Errors
     /// As [`Capture::step`].
-    pub fn finish(mut self, into: &mut Vec<IoRecord>) -> Result<Report, CaptureError> {
+    pub fn drain(&mut self, into: &mut Vec<IoRecord>) -> Result<(), CaptureError> {
         self.instance.write("tracing_on", "0")?;
-        let time = now(ClockId::Monotonic);
         while self.read_pages()? < u64::MAX {
             self.join_all_read();
         }
         self.join_until(u64::MAX);
         self.joiner.finish(into);
+        Ok(())
+    }
+
+    /// Ends the capture, appends its remaining records and removes its instance.
+    ///
+    /// # Errors
+    /// As [`Capture::step`].
+    pub fn finish(mut self, into: &mut Vec<IoRecord>) -> Result<Report, CaptureError> {
+        let time = now(ClockId::Monotonic);
+        self.drain(into)?;
         let counted: u64 = self.cpus.iter().map(|cpu| self.instance.lost(cpu.number)).sum();
         self.lost = self.lost.max(counted);
         Ok(Report {

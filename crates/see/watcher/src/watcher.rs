@@ -112,7 +112,26 @@ impl Watcher {
         self.read()?;
         let now_s = LEVELS[0].slice_of(now_s());
         // A clock that steps, in whichever direction, ends the slice.
-        Ok(if now_s == self.start_s { None } else { Some(self.close(now_s)?) })
+        if now_s == self.start_s {
+            return Ok(None);
+        }
+        // Disks come and go, and so do partitions.
+        let disks = disks_of(&self.options.targets).unwrap_or_else(|_| self.disks.clone());
+        let is_on = self.capture.is_on();
+        if is_on && disks == self.disks && self.capture.info().vms.len() <= NAMES_MAX {
+            return self.close(now_s).map(Some);
+        }
+        self.drain()?;
+        let mut slice = self.close(now_s)?;
+        if !is_on {
+            // Nobody knows how many: a slice with lost events is told as that, and judged by no rule.
+            slice.lost = slice.lost.max(1);
+        }
+        self.capture = begin(&self.options, &disks)?;
+        self.info = self.capture.info();
+        self.sets.renumber();
+        (self.disks, self.lost) = (disks, 0);
+        Ok(Some(slice))
     }
 
     /// Working sets of the hours that ended since the call before.
@@ -124,10 +143,9 @@ impl Watcher {
     ///
     /// # Errors
     /// As [`Watcher::turn`].
-    pub fn finish(mut self) -> Result<(Slice, Vec<SetRow>), CaptureError> {
-        self.read()?;
-        let start_s = self.start_s;
-        let slice = self.close(start_s)?;
+    pub fn finish(&mut self) -> Result<(Slice, Vec<SetRow>), CaptureError> {
+        self.drain()?;
+        let slice = self.close(self.start_s)?;
         let mut sets = self.take_sets();
         sets.extend(self.sets.rows());
         Ok((slice, sets))
@@ -136,13 +154,25 @@ impl Watcher {
     fn read(&mut self) -> Result<(), CaptureError> {
         self.records.clear();
         self.capture.step(&mut self.records)?;
+        self.add_records();
+        self.wait = wait(self.records.len() as u64, self.wait, self.options.buffer);
+        Ok(())
+    }
+
+    /// Reads what is left of the capture, before it ends or another takes its place.
+    fn drain(&mut self) -> Result<(), CaptureError> {
+        self.records.clear();
+        self.capture.drain(&mut self.records)?;
+        self.add_records();
+        Ok(())
+    }
+
+    fn add_records(&mut self) {
         if let Some(info) = self.capture.info_if_more_than(self.info.vms.len()) {
             self.info = info;
         }
         self.fold.add(&self.records);
         self.sets.add(&self.records, &self.info);
-        self.wait = wait(self.records.len() as u64, self.wait, self.options.buffer);
-        Ok(())
     }
 
     /// Ends the open slice; the next one begins at `next_s`.
@@ -162,14 +192,6 @@ impl Watcher {
         }
         (self.start_s, self.began) = (next_s, now);
         self.ended_sets.extend(self.sets.pass(next_s));
-        // Disks come and go, and so do partitions.
-        let disks = disks_of(&self.options.targets).unwrap_or_else(|_| self.disks.clone());
-        if disks != self.disks || info.vms.len() > NAMES_MAX {
-            self.capture = begin(&self.options, &disks)?;
-            self.info = self.capture.info();
-            self.sets.renumber();
-            (self.disks, self.lost) = (disks, 0);
-        }
         Ok(slice)
     }
 }

@@ -111,6 +111,22 @@ fn wait_for(what: &str, is_so: impl Fn() -> bool) {
 }
 
 #[test]
+fn every_io_before_the_end_is_stored() {
+    let place = Place::new();
+    let Some(disk) = Disk::new(&place) else { return };
+    let running = started(&place, &[&disk.0]);
+    let mut read = Command::new("dd");
+    read.args([&format!("if={}", disk.0), "of=/dev/null", "bs=4k", "count=500", "iflag=direct"]);
+    assert!(read.output().expect("dd").status.success());
+    running.signal(Signal::TERM);
+    assert_eq!(running.end().code, Some(0));
+    let rows = out(&ask(&place, 0, &["export", "--store", "w"]));
+    let of_dd = rows.lines().filter(|row| row.contains(",dd,"));
+    let ios: u64 = of_dd.filter_map(|row| row.split(',').nth(7)?.parse::<u64>().ok()).sum();
+    assert_eq!(ios, 500, "{rows}");
+}
+
+#[test]
 fn killed_watcher_loses_at_most_its_open_slice() {
     let place = Place::new();
     let Some(disk) = Disk::new(&place) else { return };
