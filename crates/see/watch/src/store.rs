@@ -190,6 +190,22 @@ impl Store {
         self.make_room()
     }
 
+    /// Keeps what a watcher's sets know for the next watcher, unless that is a tenth of all room.
+    ///
+    /// # Errors
+    /// It cannot be written; then nothing is kept.
+    pub fn save_sets(&self, saved: &[u8]) -> Result<(), WatchError> {
+        match saved.len() as u64 > self.options.bytes_max.get() / 10 {
+            true => sets::state::remove(&self.directory).map(drop),
+            false => sets::state::write(&self.directory, saved),
+        }
+    }
+
+    /// What the sets of the last watcher knew, if it was kept.
+    pub fn saved_sets(&self) -> Option<Vec<u8>> {
+        sets::state::read(&self.directory)
+    }
+
     /// Ends the open period, makes coarser levels and drops what is over the limits.
     ///
     /// # Errors
@@ -353,6 +369,8 @@ impl Store {
             }
             changed += u64::from(sets::forget_in(&self.directory, day, before_s, vm)?);
         }
+        // It names VMs and holds what they used a week ago.
+        changed += u64::from(sets::state::remove(&self.directory)?);
         Ok(changed)
     }
 
@@ -491,6 +509,7 @@ pub(crate) fn state(directory: &Path) -> Result<State, WatchError> {
         let time_s = own.first().map(|first| first.period_s).zip(end);
         LevelState { segments: own.len(), time_s }
     });
-    let bytes = sizes.sum::<u64>() + Evidences::of(directory).bytes();
+    let sets = sets::state::size(directory);
+    let bytes = sizes.sum::<u64>() + sets + Evidences::of(directory).bytes();
     Ok(State { bytes, levels: levels.collect() })
 }

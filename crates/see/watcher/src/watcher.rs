@@ -98,6 +98,18 @@ impl Watcher {
         Ok(())
     }
 
+    /// Goes on with the working sets that an earlier watcher saved, if that was a moment ago.
+    pub fn take_up(&mut self, saved: &[u8]) {
+        if let Some(sets) = Sets::restore(saved, now_s()) {
+            self.sets = sets;
+        }
+    }
+
+    /// What the working sets know, for the next watcher.
+    pub fn saved_sets(&self) -> Vec<u8> {
+        self.sets.save()
+    }
+
     /// Names of the disks that are watched.
     pub fn disks(&self) -> impl Iterator<Item = &str> {
         self.disks.iter().map(|disk| disk.name.as_str())

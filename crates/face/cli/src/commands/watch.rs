@@ -66,6 +66,7 @@ fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
     };
     let mut alarms = rules.as_ref().map(start).transpose()?;
     let mut watcher = Watcher::start(options).map_err(|error| not_captured(&error))?;
+    store.saved_sets().iter().for_each(|saved| watcher.take_up(saved));
     if let Some(directory) = &args.canary {
         watcher
             .start_canary(directory)
@@ -91,12 +92,12 @@ fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
         if let Some(slice) = watcher.turn().map_err(|error| not_captured(&error))? {
             totals.lock().unwrap_or_else(PoisonError::into_inner).add(&slice);
             alarms.iter_mut().for_each(|alarms| alarms.judge(&slice));
-            keeper.keep(&mut store, slice, watcher.take_sets());
+            keeper.keep(&mut store, slice, watcher.take_sets(), || watcher.saved_sets());
         }
     }
     let (last, sets) = watcher.finish().map_err(|error| not_captured(&error))?;
     alarms.iter_mut().for_each(|alarms| alarms.judge(&last));
-    keeper.keep(&mut store, last, sets);
+    keeper.keep(&mut store, last, sets, || watcher.saved_sets());
     let closed = store.close().map_err(|error| failed(&error));
     alarms.into_iter().for_each(Alarms::finish);
     closed.map(|()| Exit::Success)
@@ -110,7 +111,15 @@ struct Keeper {
 }
 
 impl Keeper {
-    fn keep(&mut self, store: &mut Store, slice: Slice, sets: Vec<SetRow>) {
+    /// Stores a slice and the working sets of an hour that ended with it, if one did. What these know
+    /// is saved with them: more often it would be most of what is written.
+    fn keep(
+        &mut self,
+        store: &mut Store,
+        slice: Slice,
+        sets: Vec<SetRow>,
+        saved: impl FnOnce() -> Vec<u8>,
+    ) {
         let lost = slice.lost;
         if (lost > 0) != self.is_losing {
             self.is_losing = lost > 0;
@@ -120,7 +129,10 @@ impl Keeper {
             }
         }
         let of_slice = store.push(slice);
-        let of_sets = if sets.is_empty() { Ok(()) } else { store.push_sets(sets) };
+        let of_sets = match sets.is_empty() {
+            true => Ok(()),
+            false => store.push_sets(sets).and(store.save_sets(&saved())),
+        };
         let stored = of_slice.and(of_sets);
         match &stored {
             Ok(()) if self.is_failing => crate::say!("slices are stored again"),

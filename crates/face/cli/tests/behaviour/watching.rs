@@ -89,7 +89,16 @@ fn watched_io_is_in_status_and_export_until_forgotten() {
     );
     assert!(std::fs::read(place.path("s.parquet")).expect("a file").starts_with(b"PAR1"));
 
+    // The next watcher knows what the first one saw, although dd has ended.
+    let again = started(&place, &[&disk.0]);
+    again.signal(Signal::TERM);
+    assert_eq!(again.end().code, Some(0));
+    let told = status(&place);
+    let row = told["vms"].as_array().expect("rows").iter().find(|row| row["vm"] == "dd");
+    assert_eq!(row.expect("a row")["working_sets"][1], *day, "{told}");
+
     ask(&place, 0, &["forget", "--store", "w", "--vm", "dd"]);
+    assert!(!place.path("w").join("working-sets").exists());
     assert!(!out(&ask(&place, 0, &["export", "--store", "w", "--sets"])).contains(",dd,"));
     assert!(!vms(&status(&place)).contains(&"dd"));
     assert!(!out(&ask(&place, 0, &["export", "--store", "w"])).contains(",dd,"));

@@ -45,7 +45,8 @@ impl Day {
 
 /// True for a file that a killed writer left unfinished.
 pub(crate) fn is_unfinished(name: &str) -> bool {
-    name.strip_suffix(UNFINISHED).is_some_and(|name| Day::parse(name).is_some())
+    let own = |name: &str| Day::parse(name).is_some() || name == super::state::FILE;
+    name.strip_suffix(UNFINISHED).is_some_and(own)
 }
 
 /// Days with a file among the names of a directory, ascending.

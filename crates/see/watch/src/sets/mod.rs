@@ -2,6 +2,7 @@
 
 mod file;
 mod row;
+pub(crate) mod state;
 mod table;
 mod watch;
 

@@ -10,29 +10,30 @@ use super::row::HOUR_S;
 use super::{SetRow, SetSpan};
 
 /// Most senders with a set. A hundred VMs are served, and processes beside them.
-const VMS_MAX: usize = 256;
+pub(super) const VMS_MAX: usize = 256;
 /// Most sampled pages of a sender: 51 kB with their index, for an error of 3 to 6 %.
-const PAGES_MAX: usize = 1536;
+pub(super) const PAGES_MAX: usize = 1536;
 /// Step back of the clock, in seconds, that the open hour bears.
-const STEP_MAX_S: u64 = 600;
+pub(super) const STEP_MAX_S: u64 = 600;
 
 /// Working sets of all VMs, beside the fold. It forgets a VM a week after its last I/O.
 ///
 /// A clock that steps over an hour, in whichever direction, begins all sets anew: nobody can tell
 /// then which pages were used in the last day. Rows tell since when their set knows the VM's I/O.
+/// What is known outlives a restart of at most ten minutes.
 #[derive(Debug)]
 pub struct Sets {
-    vms: Vec<Vm>,
+    pub(super) vms: Vec<Vm>,
     /// Position in `vms` by the index of records.
     places: Vec<Place>,
     /// Number that the pages of a device begin at, by the index of records.
     devices: Vec<u64>,
     /// Begin of the open hour, in seconds since 1970.
-    hour_s: u64,
+    pub(super) hour_s: u64,
     /// End of the last slice.
-    now_s: u64,
+    pub(super) now_s: u64,
     /// Begin of what a VM's set knows that had no I/O so far.
-    since_s: u64,
+    pub(super) since_s: u64,
     /// Senders without a set in the open hour.
     left_out: usize,
 }
@@ -45,12 +46,12 @@ enum Place {
 }
 
 #[derive(Debug)]
-struct Vm {
-    name: Arc<str>,
-    since_s: u64,
-    sets: WorkingSets,
+pub(super) struct Vm {
+    pub name: Arc<str>,
+    pub since_s: u64,
+    pub sets: WorkingSets,
     /// Hours without I/O.
-    idle_hours: u32,
+    pub idle_hours: u32,
 }
 
 impl Sets {

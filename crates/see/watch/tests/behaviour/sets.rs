@@ -122,6 +122,78 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// A watcher that begins where another ended tells what that one would have told.
+    #[test]
+    fn sets_that_were_saved_go_on_as_before(steps in prop::collection::vec(step(), 1..120)) {
+        let info = info(&["a", "b", "c", "d"], &["sda", "sdb"]);
+        let (mut sets, mut restarted, mut hour) = (Sets::new(DAY), Sets::new(DAY), 0);
+        for step in steps.into_iter().chain([Step::Renumber, Step::Hours(1)]) {
+            match step {
+                Step::Io { vm, device, is_write, page, pages } => {
+                    let operation = if is_write { Operation::Write } else { Operation::Read };
+                    let record = io(vm, device, operation, 4096 * page, 4096 * pages);
+                    sets.add(&[record], &info);
+                    restarted.add(&[record], &info);
+                }
+                Step::Hours(hours) => for _ in 0..hours {
+                    hour += 1;
+                    let now_s = DAY + HOUR * hour;
+                    prop_assert_eq!(sets.pass(now_s), restarted.pass(now_s));
+                },
+                Step::Renumber => {
+                    let saved = restarted.save();
+                    restarted = Sets::restore(&saved, DAY + HOUR * hour + 599).expect("sets");
+                }
+            }
+        }
+        prop_assert_eq!(sets.rows(), restarted.rows());
+    }
+
+    #[test]
+    fn foreign_bytes_are_no_sets(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+        prop_assert!(Sets::restore(&bytes, DAY).is_none());
+    }
+}
+
+#[test]
+fn sets_of_long_ago_and_damaged_ones_are_not_taken_up() {
+    let mut sets = Sets::new(DAY);
+    sets.add(&[io(0, 0, Operation::Read, 0, 4096)], &info(&["web1"], &["sda"]));
+    let saved = sets.save();
+    assert!(
+        Sets::restore(&saved, DAY + 600).is_some() && Sets::restore(&saved, DAY - 600).is_some()
+    );
+    assert!(Sets::restore(&saved, DAY + 601).is_none(), "who knows what was used meanwhile");
+    for place in 0..saved.len() {
+        let mut damaged = saved.clone();
+        damaged[place] ^= 1;
+        assert!(Sets::restore(&damaged, DAY).is_none(), "byte {place}");
+    }
+}
+
+#[test]
+fn saved_sets_are_kept_within_a_tenth_of_the_store_until_forgotten() {
+    let directory = tempdir().unwrap();
+    let options = Options { bytes_max: Bytes::new(100_000), ..options() };
+    let mut store = Store::open(directory.path(), options).unwrap();
+    assert_eq!(store.saved_sets(), None);
+    store.save_sets(&[7; 10_000]).unwrap();
+    assert_eq!(store.saved_sets(), Some(vec![7; 10_000]));
+    assert_eq!(Archive::open(directory.path()).unwrap().state().unwrap().bytes, 10_000);
+    store.save_sets(&[7; 10_001]).unwrap();
+    assert_eq!(store.saved_sets(), None, "they would push out slices");
+    store.save_sets(&[7; 100]).unwrap();
+    assert_eq!(store.forget(None, Some("web1")).unwrap(), 1);
+    assert_eq!(store.saved_sets(), None);
+    fs::write(directory.path().join("working-sets.tmp"), b"half").unwrap();
+    drop(store);
+    drop(Store::open(directory.path(), crate::model::options()).unwrap());
+    assert!(!directory.path().join("working-sets.tmp").exists());
+}
+
 #[test]
 fn flushes_discards_and_ranges_of_two_disks_are_told_apart() {
     let mut sets = Sets::new(DAY);

@@ -10,4 +10,4 @@ mod working_set;
 pub use curve::{CurvePoint, MissRatioCurve};
 pub use shards::{SampleRate, Shards};
 pub use stack::{ExactStack, ReuseStack};
-pub use working_set::{SetSize, Use, WorkingSets};
+pub use working_set::{SavedSets, SetSize, Use, WorkingSets};

@@ -222,6 +222,56 @@ impl WorkingSets {
     }
 }
 
+/// What [`WorkingSets`] know, for a file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SavedSets {
+    /// The open period.
+    pub now: u32,
+    /// Thresholds of each window, in the order of the lengths.
+    pub thresholds: Vec<Vec<u32>>,
+    /// Pages with the periods of their last read and write, 0 for never.
+    pub pages: Vec<(u64, u32, u32)>,
+}
+
+impl WorkingSets {
+    /// What the sets know.
+    pub fn save(&self) -> SavedSets {
+        let mut pages: Vec<_> =
+            self.pages.iter().map(|(id, page)| (id.0, page.read, page.written)).collect();
+        pages.sort_unstable();
+        let thresholds = self.windows.iter().map(|own| own.thresholds.iter().copied().collect());
+        SavedSets { now: self.now, thresholds: thresholds.collect(), pages }
+    }
+
+    /// Sets that go on with what others knew, of the same lengths and limit; `None` if these would
+    /// never have saved that.
+    pub fn restore(lengths: &[u32], limit: usize, saved: SavedSets) -> Option<Self> {
+        let mut sets = Self::new(lengths, limit);
+        let fits = |(own, saved): (&Window, &Vec<u32>)| {
+            let length = own.length as usize;
+            !saved.is_empty() && saved.len() <= length && saved.iter().all(|own| *own <= MODULUS)
+        };
+        let SavedSets { now, thresholds, pages } = saved;
+        let is_same = thresholds.len() == sets.windows.len() && pages.len() <= sets.limit;
+        if now == 0 || !is_same || !sets.windows.iter().zip(&thresholds).all(fits) {
+            return None;
+        }
+        for (window, thresholds) in sets.windows.iter_mut().zip(thresholds) {
+            window.thresholds = thresholds.into();
+        }
+        sets.now = now;
+        sets.threshold = sets.windows.iter().map(Window::threshold).max().unwrap_or(0);
+        for (id, read, written) in pages {
+            let hash = sample_hash(PageId(id));
+            if hash >= MODULUS || read > now || written > now || read.max(written) == 0 {
+                return None;
+            }
+            sets.pages.insert(PageId(id), Page { hash, read, written });
+        }
+        Some(sets)
+    }
+}
+
 impl SetSize {
     /// Standard error of `used` as a share of it: that of a count of sampled pages (Poisson, less
     /// what is known for sure). 0 if every page was sampled, or none was found.
