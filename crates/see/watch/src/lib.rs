@@ -22,9 +22,12 @@ mod error;
 mod evidence;
 mod export;
 mod fold;
+mod hosts;
 mod journal;
+mod known;
 mod latencies;
 mod level;
+mod listing;
 mod neighbours;
 mod program;
 mod rules;
@@ -44,8 +47,14 @@ pub use archive::{Archive, SetRows, Window};
 pub use error::WatchError;
 pub use evidence::{Evidence, Evidences};
 pub use fold::Fold;
+pub use hosts::{
+    AnswerError, HostNote, HostSets, HostState, HostStore, HostStores, HostTrouble, Merged, Part,
+    answer,
+};
+pub use known::{Known, KnownDisk, KnownVm, Sightings};
 pub use latencies::Latencies;
 pub use level::{LEVELS, Level};
+pub use listing::{LevelState, State};
 pub use neighbours::{Neighbour, Neighbours, neighbours};
 pub use program::{Program, ProgramError};
 pub use rules::{
@@ -55,6 +64,6 @@ pub use rules::{
 pub use send::{Problem, SendError, Senders, Timing, Trouble};
 pub use sets::{SetRow, SetSpan, Sets};
 pub use slice::{Cell, IN_QEMU, Key, Slice};
-pub use store::{LevelState, Options, State, Store};
+pub use store::{Options, Store};
 pub use sufferers::Load;
 pub use totals::Totals;

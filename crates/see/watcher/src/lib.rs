@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod canary;
+mod identity;
 mod probes;
 mod qemu;
 mod watcher;

@@ -4,9 +4,10 @@ use std::time::{Duration, Instant, SystemTime};
 use capture::{By, Capture, CaptureError, Disk, Options, Order, Wanted, disks_of, raise_priority};
 use trace::{IoRecord, TraceInfo};
 use units::{Bytes, Nanos};
-use watch::{Fold, LEVELS, SetRow, Sets, Slice};
+use watch::{Fold, LEVELS, SetRow, Sets, Sightings, Slice};
 
 use crate::canary::{Canary, CanaryError};
+use crate::identity::identity;
 use crate::probes::Probes;
 use crate::qemu::QemuDisks;
 
@@ -21,6 +22,9 @@ const FILL: u64 = 4;
 /// Names of senders after which the capture begins anew, because it keeps every name: processes of
 /// a year would fill its table, and VMs that start later would be nameless.
 const NAMES_MAX: usize = 20_000;
+
+/// Disks as the kernel names them.
+const SYS_BLOCK: &str = "/sys/block";
 
 /// Options of a watcher.
 #[derive(Debug, Clone)]
@@ -118,6 +122,13 @@ impl Watcher {
     /// Working sets of the hours that ended since the call before.
     pub fn take_sets(&mut self) -> Vec<SetRow> {
         std::mem::take(&mut self.ended_sets)
+    }
+
+    /// VMs that run and disks that are watched, with what tells them apart from those of other hosts.
+    pub fn sightings(&self) -> Sightings {
+        let disks =
+            self.disks().map(|name| (name.to_owned(), identity(Path::new(SYS_BLOCK), name)));
+        Sightings { vms: self.probes.vms(), disks: disks.collect() }
     }
 
     /// Ends the open slice and the open hour early, at the end of watching.

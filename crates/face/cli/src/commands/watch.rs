@@ -8,7 +8,8 @@ use std::time::Instant;
 
 use units::Nanos;
 use watch::{
-    Archive, Evidences, Options, SetRow, SetRows, Slice, Store, Totals, WatchError, Window,
+    Archive, Evidences, Options, SetRow, SetRows, Sightings, Slice, Store, Totals, WatchError,
+    Window,
 };
 use watcher::{Watcher, WatcherOptions};
 
@@ -91,12 +92,13 @@ fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
         if let Some(slice) = watcher.turn().map_err(|error| not_captured(&error))? {
             totals.lock().unwrap_or_else(PoisonError::into_inner).add(&slice);
             alarms.iter_mut().for_each(|alarms| alarms.judge(&slice));
-            keeper.keep(&mut store, slice, watcher.take_sets());
+            keeper.keep(&mut store, slice, watcher.take_sets(), &watcher.sightings());
         }
     }
+    let seen = watcher.sightings();
     let (last, sets) = watcher.finish().map_err(|error| not_captured(&error))?;
     alarms.iter_mut().for_each(|alarms| alarms.judge(&last));
-    keeper.keep(&mut store, last, sets);
+    keeper.keep(&mut store, last, sets, &seen);
     let closed = store.close().map_err(|error| failed(&error));
     alarms.into_iter().for_each(Alarms::finish);
     closed.map(|()| Exit::Success)
@@ -110,8 +112,8 @@ struct Keeper {
 }
 
 impl Keeper {
-    fn keep(&mut self, store: &mut Store, slice: Slice, sets: Vec<SetRow>) {
-        let lost = slice.lost;
+    fn keep(&mut self, store: &mut Store, slice: Slice, sets: Vec<SetRow>, seen: &Sightings) {
+        let (lost, at_s) = (slice.lost, slice.start_s);
         if (lost > 0) != self.is_losing {
             self.is_losing = lost > 0;
             match self.is_losing {
@@ -119,9 +121,11 @@ impl Keeper {
                 false => crate::say!("no events are lost any more"),
             }
         }
+        // Before the slice: a new store's names are known from its first slice on.
+        let of_names = store.note(at_s, seen);
         let of_slice = store.push(slice);
         let of_sets = if sets.is_empty() { Ok(()) } else { store.push_sets(sets) };
-        let stored = of_slice.and(of_sets);
+        let stored = of_slice.and(of_sets).and(of_names);
         match &stored {
             Ok(()) if self.is_failing => crate::say!("slices are stored again"),
             Err(error) if !self.is_failing => {
