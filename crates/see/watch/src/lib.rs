@@ -64,6 +64,6 @@ pub use rules::{
 pub use send::{Problem, SendError, Senders, Timing, Trouble};
 pub use sets::{SetRow, SetSpan, Sets};
 pub use slice::{Cell, IN_QEMU, Key, Slice};
-pub use store::{Options, Store};
+pub use store::{Options, STORE_DIRECTORY, Store};
 pub use sufferers::Load;
 pub use totals::Totals;

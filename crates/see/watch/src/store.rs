@@ -18,6 +18,9 @@ use crate::sets;
 use crate::slice::Names;
 use crate::{Evidences, LEVELS, SCHEMA, SetRow, Slice, WatchError};
 
+/// Usual directory of a host's store.
+pub const STORE_DIRECTORY: &str = "/var/lib/tilemark/watch";
+
 const MAJOR: &str = "tilemark.watch/1.";
 /// File that makes a directory a store.
 pub(crate) const STORE_FILE: &str = "watch.json";
