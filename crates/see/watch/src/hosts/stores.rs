@@ -65,6 +65,8 @@ pub struct HostStores {
     hosts: Vec<Box<dyn HostStore>>,
     notes: Mutex<Vec<HostNote>>,
     names: Mutex<Names>,
+    /// Time that each store held when its host was last asked.
+    bounds: Mutex<Vec<Option<(u64, u64)>>>,
     now_s: fn() -> u64,
 }
 
@@ -83,7 +85,8 @@ impl HostStores {
             clock_ahead_s: None,
         };
         let notes = Mutex::new(hosts.iter().map(note).collect());
-        Self { hosts, notes, names: Mutex::default(), now_s }
+        let bounds = Mutex::new(vec![None; hosts.len()]);
+        Self { hosts, notes, names: Mutex::default(), bounds, now_s }
     }
 
     /// Names of the hosts, in the order in which they were given.
@@ -106,7 +109,23 @@ impl HostStores {
             }
             _ => None,
         };
-        all.filter_map(state).collect()
+        let states: Vec<HostState> = all.filter_map(state).collect();
+        let mut bounds = held(&self.bounds);
+        for own in &states {
+            let at = self.hosts.iter().position(|host| host.name() == own.host);
+            if let Some(known) = at.and_then(|at| bounds.get_mut(at)) {
+                *known = own.bounds;
+            }
+        }
+        states
+    }
+
+    /// Begin and end of what the stores held when each host was last asked for its state: an axis
+    /// stays where it is while a host is lost. `None` if all are empty.
+    pub fn bounds(&self) -> Option<(u64, u64)> {
+        let all = held(&self.bounds);
+        let known = || all.iter().flatten();
+        known().map(|own| own.0).min().zip(known().map(|own| own.1).max())
     }
 
     /// The part of a time that is shown.
