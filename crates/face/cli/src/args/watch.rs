@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use units::{Bytes, Nanos};
 
-use super::{By, Format};
+use super::{By, Format, WatchHostsArgs};
 
 /// Options of `tilemark watch`.
 #[derive(Debug, Args)]
@@ -64,7 +64,7 @@ pub struct WatchStoreArgs {
     #[arg(
         long,
         value_name = "DIR",
-        default_value = "/var/lib/tilemark/watch",
+        default_value = watch::STORE_DIRECTORY,
         env = "TILEMARK_WATCH",
         hide_env = true
     )]
@@ -123,6 +123,8 @@ pub struct WatchLookArgs {
 pub struct WatchStatusArgs {
     #[command(flatten)]
     pub look: WatchLookArgs,
+    #[command(flatten)]
+    pub watched: WatchHostsArgs,
 }
 
 /// Options of `tilemark watch export`.

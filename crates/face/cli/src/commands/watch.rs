@@ -19,6 +19,7 @@ use crate::args::{
 };
 use crate::commands::record::{failure as not_captured, host, stop_flag};
 use crate::commands::watch_evidence::Recordings;
+use crate::commands::watch_hosts;
 use crate::commands::watch_rules::{self, Alarms};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -28,7 +29,7 @@ use crate::text::watch_evidence::EvidenceText;
 use crate::{output, text};
 
 /// Most slices that `status` reads.
-const STATUS_SLICES: u64 = 600;
+pub const STATUS_SLICES: u64 = 600;
 
 /// Seed of the intervals of neighbours: the same store gives the same answer.
 const SEED: u64 = 0;
@@ -40,6 +41,9 @@ const NEIGHBOUR_SLICES: u64 = 20_160;
 pub fn run(args: &WatchArgs) -> Result<Exit, Failure> {
     match &args.action {
         None => watch(args),
+        Some(WatchAction::Status(args)) if !args.watched.hosts.is_empty() => {
+            watch_hosts::status(args)
+        }
         Some(WatchAction::Status(args)) => status(args),
         Some(WatchAction::Export(args)) => export(args),
         Some(WatchAction::Neighbours(args)) => neighbours(args),
@@ -148,7 +152,14 @@ fn failed(error: &WatchError) -> Failure {
 
 /// Begin and end of a window of a store, in seconds since 1970; `None` if the store is empty.
 fn bounds(archive: &Archive, args: &WindowArgs) -> Result<Option<(u64, u64)>, Failure> {
-    let bounds = archive.bounds().map_err(|error| failed(&error))?;
+    window_of(archive.bounds().map_err(|error| failed(&error))?, args)
+}
+
+/// Begin and end of a window of what is there, in seconds since 1970; `None` if there is nothing.
+pub fn window_of(
+    bounds: Option<(u64, u64)>,
+    args: &WindowArgs,
+) -> Result<Option<(u64, u64)>, Failure> {
     let Some((first, end)) = bounds else { return Ok(None) };
     let from = match args.last {
         Some(last) => end.saturating_sub(last.0.div_ceil(Nanos::SECOND.0)),
