@@ -150,7 +150,7 @@ impl HostsStatus {
         lines.push(String::new());
         let mut table = load_table(&["VM", "host"], self.limit_ns);
         for own in self.vms.iter().take(ROWS_MAX) {
-            let names = vec![shown(&own.row.vm), shown(&own.hosts.join(", "))];
+            let names = vec![shown(&own.row.vm), shown(&own.hosts.join(", then "))];
             table.row([names, own.row.cells()].concat());
         }
         lines.extend(table.lines());
