@@ -27,6 +27,9 @@ pub struct Sightings {
     /// Disks that are watched, with their identities: the same text on every host that has the same
     /// storage. `None` where nothing tells.
     pub disks: Vec<(String, Option<String>)>,
+    /// Disks of VMs that only QEMU tells of, likewise. VMs come and go, so one that never had an
+    /// identity is not kept.
+    pub vm_disks: Vec<(String, Option<String>)>,
 }
 
 /// Names that a store knows something of.
@@ -97,11 +100,17 @@ impl Known {
                 None => self.vms.push(KnownVm { name: name.clone(), uuid, day_s }),
             }
         }
-        for (name, identity) in seen.disks.iter().filter(|(name, _)| fits(name)) {
+        let disks = seen.disks.iter().map(|own| (own, true));
+        let vm_disks = seen.vm_disks.iter().map(|own| (own, false));
+        for ((name, identity), is_kept) in disks.chain(vm_disks).filter(|((name, _), _)| fits(name))
+        {
             let identity = identity.clone().filter(|identity| fits(identity));
             let own = self.disks.iter().filter(|own| own.name == *name);
             let last = own.max_by_key(|own| own.from_s);
-            let is_new = last.is_none_or(|last| last.identity != identity);
+            let is_new = match last {
+                None => is_kept || identity.is_some(),
+                Some(last) => last.identity != identity,
+            };
             // A clock that steps back may not change what was.
             let from_s = last.map_or(0, |last| last.from_s + 1).max(at_s);
             if is_new {
@@ -169,7 +178,20 @@ mod tests {
 
     fn seen(disk: &str, identity: Option<&str>) -> Sightings {
         let disks = vec![(disk.to_owned(), identity.map(str::to_owned))];
-        Sightings { vms: vec![("web1".to_owned(), None)], disks }
+        Sightings { vms: vec![("web1".to_owned(), None)], disks, ..Sightings::default() }
+    }
+
+    #[test]
+    fn disk_of_a_vm_is_kept_once_it_has_an_identity() {
+        let mut known = Known::default();
+        let mut note = |at_s, identity: Option<&str>| {
+            let vm_disks = vec![("web1:virtio0".to_owned(), identity.map(str::to_owned))];
+            known.note(at_s, &Sightings { vm_disks, ..Sightings::default() })
+        };
+        assert!(!note(100, None), "nothing is known of it");
+        assert!(note(200, Some("nfs.nas:/vms")) && note(300, None) && !note(310, None));
+        let of = |from, to| known.identity("web1:virtio0", (from, to));
+        assert_eq!((of(200, 300), of(300, 400)), (Some("nfs.nas:/vms"), None));
     }
 
     #[test]
@@ -195,7 +217,7 @@ mod tests {
         for number in 0..KEPT_MAX as u64 + 10 {
             let vms = vec![(format!("vm{number}"), None)];
             let disks = vec![(format!("sd{number}"), Some("naa.1".to_owned()))];
-            known.note(number * DAY_S, &Sightings { vms, disks });
+            known.note(number * DAY_S, &Sightings { vms, disks, ..Sightings::default() });
         }
         assert_eq!((known.vms.len(), known.disks.len()), (KEPT_MAX, KEPT_MAX));
         assert_eq!(known.vms[0].name, "vm10", "the newest stay");

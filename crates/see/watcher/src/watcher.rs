@@ -52,6 +52,8 @@ pub struct Watcher {
     info: TraceInfo,
     probes: Probes,
     qemu: QemuDisks,
+    /// Disks that only QEMU tells of, with their identities.
+    vm_disks: Vec<(String, Option<String>)>,
     canary: Option<Canary>,
     /// Begin of the open slice, in seconds since 1970.
     start_s: u64,
@@ -83,6 +85,7 @@ impl Watcher {
             ended_sets: Vec::new(),
             probes,
             qemu: QemuDisks::start(),
+            vm_disks: Vec::new(),
             canary: None,
             start_s: LEVELS[0].slice_of(now_s()),
             began: Instant::now(),
@@ -128,7 +131,8 @@ impl Watcher {
     pub fn sightings(&self) -> Sightings {
         let disks =
             self.disks().map(|name| (name.to_owned(), identity(Path::new(SYS_BLOCK), name)));
-        Sightings { vms: self.probes.vms(), disks: disks.collect() }
+        let (disks, vm_disks) = (disks.collect(), self.vm_disks.clone());
+        Sightings { vms: self.probes.vms(), disks, vm_disks }
     }
 
     /// Ends the open slice and the open hour early, at the end of watching.
@@ -168,7 +172,12 @@ impl Watcher {
         let names: Vec<String> = self.disks().map(str::to_owned).collect();
         self.probes.sample(&names, &mut slice);
         let canary = self.canary.as_ref().map(Canary::take);
-        for (key, cell) in self.qemu.take().into_iter().chain(canary.into_iter().flatten()) {
+        let found = self.qemu.take().map(|found| {
+            self.vm_disks = found.disks;
+            found.cells
+        });
+        let found = found.into_iter().flatten();
+        for (key, cell) in found.chain(canary.into_iter().flatten()) {
             slice.io.entry(key).or_default().merge(&cell);
         }
         (self.start_s, self.began) = (next_s, now);
