@@ -45,7 +45,7 @@ pub use page::{PageArgs, TokenArgs};
 pub use record::{By, RecordArgs};
 pub use replay::ReplayArgs;
 pub use run::RunArgs;
-pub use seeing::{CollectArgs, SeenHostsArgs};
+pub use seeing::{CollectArgs, SeenHostsArgs, ServeHostsArgs, WatchHostsArgs};
 pub use serve::{DemoArgs, ReportArgs, ServeArgs};
 pub use simulate::SimulateArgs;
 pub use stored::StoredArgs;
@@ -58,7 +58,7 @@ pub use tier::{
     TierStaleLogArgs, TierStatusArgs, TierTakeoverArgs, sidecar_in,
 };
 pub use watch::{
-    WATCH_STORE, WATCH_STORE_ENV, WatchAction, WatchArgs, WatchCheckRulesArgs, WatchEvidenceArgs,
+    WATCH_STORE_ENV, WatchAction, WatchArgs, WatchCheckRulesArgs, WatchEvidenceArgs,
     WatchExportArgs, WatchExportFormat, WatchForgetArgs, WatchNeighboursArgs, WatchStatusArgs,
     WindowArgs,
 };

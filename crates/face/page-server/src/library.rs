@@ -16,7 +16,7 @@ use view::document::{
     StudyPage,
 };
 use view::{OpenError, Request, Source};
-use watch::WatchError;
+use watch::{HostStores, WatchError};
 
 use crate::felt::Felt;
 use crate::live_run::LiveRun;
@@ -76,6 +76,11 @@ impl Library {
     /// If the path is no such store, or one of a later version.
     pub fn add_watched(&self, path: &Path) -> Result<RunId, WatchError> {
         self.traces.add_watched(path)
+    }
+
+    /// Adds the stores of several watched hosts as one.
+    pub fn add_watched_hosts(&self, stores: Arc<HostStores>) -> RunId {
+        self.traces.add_watched_hosts(stores)
     }
 
     /// Adds a sample run that is shown while there is no other, so that the first page is never

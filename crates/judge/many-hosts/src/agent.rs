@@ -266,6 +266,7 @@ impl Agent {
                 self.has_left.store(true, Ordering::Release);
                 json(&())
             }
+            topic::WATCH => self.watched(question),
             asked if Seeing::is_asked(asked) => {
                 self.seeing.answer(asked, question, |who| self.sight(who))
             }
@@ -274,7 +275,20 @@ impl Agent {
     }
 
     fn hold(&self) -> Result<&Hold, AgentError> {
-        Ok(self.hold.as_ref().map_err(HeldBy::clone)?)
+        let hold = self.hold.as_ref().map_err(HeldBy::clone)?;
+        match hold.is_released() {
+            true => Err(AgentError::refused("it reads its watch store for this controller only")),
+            false => Ok(hold),
+        }
+    }
+
+    /// Answers a question about the watch store. A page is looked at for days, and reading disturbs no
+    /// run, so the host is given back for whoever wants to measure.
+    fn watched(&self, question: &[u8]) -> Result<Vec<u8>, AgentError> {
+        if let Ok(hold) = &self.hold {
+            hold.release();
+        }
+        crate::watching::answered(&self.options.allowed, question)
     }
 
     /// Resources for a recording; holds this host for its controller.

@@ -28,6 +28,19 @@ pub struct AgentFile {
     /// Permission to record the I/O of all users.
     #[serde(default)]
     pub record: Option<Recordings>,
+    /// Permission to read the store of `tilemark watch`.
+    #[serde(default)]
+    pub watch: Option<WatchStore>,
+}
+
+/// Watch store that a host's owner lets others read. It tells the I/O of all users.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum WatchStore {
+    /// None, or the one in the usual directory.
+    Is(bool),
+    /// The one in this directory.
+    At(PathBuf),
 }
 
 /// Recordings that a host's owner allows. They contain the I/O of all users, whoever asks.
@@ -71,12 +84,29 @@ pub enum AllowedError {
          `record = true` or `record = [\"DIR\"]` in {AGENT_FILE}"
     )]
     Record,
+    /// Watch store that may not be read.
+    #[error("its watch store may not be read from elsewhere, because it tells everybody's I/O")]
+    Watch,
     /// Text that is no target.
     #[error("{0}")]
     NoTarget(String),
     /// File system that the owner does not allow.
     #[error("a root, memory or overlay file system may not be used here (allow-root-fs is off)")]
     RootFs,
+}
+
+impl AllowedError {
+    /// Hint on what to do, if it is not in the text.
+    pub fn hint(&self) -> Option<String> {
+        let hint = || {
+            let usual = watch::STORE_DIRECTORY;
+            format!(
+                "its owner allows it by a line `watch = true` (that is {usual}) or `watch = \"DIR\"` in \
+                 {AGENT_FILE}"
+            )
+        };
+        matches!(self, Self::Watch).then(hint)
+    }
 }
 
 /// Allowed target. The directory for new files is held open from before the check until the end of
@@ -188,6 +218,11 @@ impl Allowed {
             {
                 return Err(wrong(format!("record: {} does not begin with /", path.display())));
             }
+            if let Some(WatchStore::At(path)) = &list.watch
+                && !path.is_absolute()
+            {
+                return Err(wrong(format!("watch: {} does not begin with /", path.display())));
+            }
         }
         Ok(allowed)
     }
@@ -207,6 +242,23 @@ impl Allowed {
             };
         }
         found.filter(|directories| !directories.is_empty()).ok_or(AllowedError::Record)
+    }
+
+    /// Directory of the watch store that may be read.
+    ///
+    /// # Errors
+    ///
+    /// Unless the owner's file allows it.
+    pub fn watched(&self) -> Result<PathBuf, AllowedError> {
+        let mut found = None;
+        for list in self.lists.iter().filter_map(|list| list.watch.as_ref()) {
+            found = match list {
+                WatchStore::Is(false) => return Err(AllowedError::Watch),
+                WatchStore::Is(true) => found.or_else(|| Some(watch::STORE_DIRECTORY.into())),
+                WatchStore::At(directory) => Some(directory.clone()),
+            };
+        }
+        found.ok_or(AllowedError::Watch)
     }
 
     /// Targets in any list.
@@ -363,6 +415,24 @@ mod tests {
             Allowed::read(Some(&path), AgentFile::default()).is_err(),
             "from where is not known"
         );
+    }
+
+    #[test]
+    fn watch_store_is_read_only_if_the_owners_file_says_so() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("agent.toml");
+        let of = |text: &str| {
+            std::fs::write(&path, text).expect("written");
+            Allowed::read(Some(&path), AgentFile::default()).expect("reads").watched()
+        };
+        for refused in ["", "watch = false", "record = true", "allow = [\"dir:/x\"]"] {
+            let error = of(refused).expect_err(refused);
+            assert!(error.hint().is_some_and(|hint| hint.contains("`watch = true`")), "{error}");
+        }
+        assert_eq!(of("watch = true").expect("allowed"), Path::new("/var/lib/tilemark/watch"));
+        assert_eq!(of("watch = \"/srv/w\"").expect("allowed"), Path::new("/srv/w"));
+        std::fs::write(&path, "watch = \"w\"").expect("written");
+        assert!(Allowed::read(Some(&path), AgentFile::default()).is_err(), "no whole path");
     }
 
     #[test]

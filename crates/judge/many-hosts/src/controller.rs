@@ -1,4 +1,4 @@
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::process::Child;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -7,10 +7,12 @@ use bench::BenchError;
 use bench::plan::ResolvedPlan;
 use bench::progress::{Control, Request};
 use bench::run::{KeptRun, Outline, Reuse, RunOptions, TileLoad, nothing_to_reuse};
-use cluster::{ClockOffset, Hub, HubOptions, Invitation, Name};
+use cluster::{ClockOffset, Invitation};
+use run_store::run::ToolFacts;
 use run_store::rundir::RunId;
 use units::Bytes;
 
+use crate::hub::OpenHub;
 use crate::launch::{By, Launch, Remote};
 use crate::link::{Link, SOON, host_error_with};
 use crate::opening::{TILES_MAX, questions};
@@ -66,6 +68,15 @@ impl Options {
             target: None,
         }
     }
+
+    /// Arguments of agents over ssh.
+    pub(crate) fn remote(&self) -> Remote {
+        Remote {
+            program: self.program.clone(),
+            allow: self.target.clone(),
+            allow_root_fs: self.allow_root_fs,
+        }
+    }
 }
 
 /// Time limit of a command: an examination takes seconds, removing terabytes of files takes longer.
@@ -112,35 +123,12 @@ impl Controller {
     pub fn gather(
         cluster: &str,
         options: &Options,
-        tool: &run_store::run::ToolFacts,
+        tool: &ToolFacts,
         control: &Control,
         tell: &mut dyn FnMut(&Invitation) -> Result<(), BenchError>,
     ) -> Result<Self, BenchError> {
-        let members: Vec<Name> = options.hosts.iter().map(|host| host.name.clone()).collect();
-        let twice = members.iter().enumerate().find(|(at, name)| members[..*at].contains(name));
-        if let Some((_, name)) = twice {
-            let what = format!("host {name} is named twice");
-            let hint =
-                "name each host once: every host drives its part of the tiles from one agent";
-            return Err(BenchError::HostsRefused { what, hint });
-        }
+        let OpenHub { hub, events, members } = crate::hub::open(cluster, options, VALID_FOR)?;
         let hosts_error = |error: cluster::ClusterError| BenchError::Hosts(error.to_string());
-        let cluster = cluster.to_ascii_lowercase();
-        let listen = listen(options);
-        if listen.ip().is_unspecified() {
-            let what = format!("hosts cannot connect to {}", listen.ip());
-            let hint = "name an address of this machine with --listen, as the hosts reach it";
-            return Err(BenchError::HostsRefused { what, hint });
-        }
-        let (hub, events) = Hub::open(&HubOptions {
-            cluster: cluster.parse().map_err(|error| BenchError::Hosts(format!("{error}")))?,
-            members: members.clone(),
-            listen: vec![listen],
-            known_as: Vec::new(),
-            lease: options.lease,
-            valid_for: VALID_FOR,
-        })
-        .map_err(hosts_error)?;
         let names = members.iter().map(ToString::to_string).collect();
         let events = Mutex::new(events);
         let held = vec![0; members.len()];
@@ -159,11 +147,7 @@ impl Controller {
             sharing: options.sharing,
             held,
         };
-        let remote = Remote {
-            program: options.program.clone(),
-            allow: options.target.clone(),
-            allow_root_fs: options.allow_root_fs,
-        };
+        let remote = options.remote();
         for host in &options.hosts {
             let invitation = controller.link.hub.invitation(&host.name).map_err(hosts_error)?;
             let child = host
@@ -212,26 +196,12 @@ impl Controller {
     }
 
     /// Exchanges greetings and measures the clocks.
-    fn meet(
-        &mut self,
-        options: &Options,
-        tool: &run_store::run::ToolFacts,
-    ) -> Result<(), BenchError> {
+    fn meet(&mut self, options: &Options, tool: &ToolFacts) -> Result<(), BenchError> {
         let everyone: Vec<(usize, ())> = (0..self.link.names.len()).map(|at| (at, ())).collect();
         let hellos: Vec<Hello> = self.link.ask_all(topic::HELLO, &everyone, SOON)?;
         for ((at, hello), host) in hellos.into_iter().enumerate().zip(&options.hosts) {
             let name = self.link.names[at].clone();
-            let differs = hello.tool.version != tool.version
-                || hello
-                    .tool
-                    .commit
-                    .as_ref()
-                    .zip(tool.commit.as_ref())
-                    .is_some_and(|(a, b)| a != b);
-            if differs {
-                let what =
-                    format!("has tilemark {}, and this is {}", said(&hello.tool), said(tool));
-                let hint = "install one version on all hosts and on this machine";
+            if let Some((what, hint)) = other_version(&hello.tool, tool) {
                 return Err(host_error_with(&name, what, hint));
             }
             if let Some(by) = &hello.held_by {
@@ -412,17 +382,20 @@ const CHILD_WAIT: Duration = Duration::from_secs(12);
 /// Certificates must outlive the longest run: a full one takes a day.
 const VALID_FOR: Duration = Duration::from_secs(7 * 24 * 3600);
 
-fn said(tool: &run_store::run::ToolFacts) -> String {
+/// Refusal of a host with another version of the program, and a hint.
+pub(crate) fn other_version(
+    theirs: &ToolFacts,
+    ours: &ToolFacts,
+) -> Option<(String, &'static str)> {
+    let commits = theirs.commit.as_ref().zip(ours.commit.as_ref());
+    let differs = theirs.version != ours.version || commits.is_some_and(|(a, b)| a != b);
+    let what = || format!("has tilemark {}, and this is {}", said(theirs), said(ours));
+    differs.then(|| (what(), "install one version on all hosts and on this machine"))
+}
+
+fn said(tool: &ToolFacts) -> String {
     match &tool.commit {
         Some(commit) => format!("{} ({commit})", tool.version),
         None => tool.version.clone(),
     }
-}
-
-/// Address that the hub listens at.
-fn listen(options: &Options) -> SocketAddr {
-    let seen = || options.hosts.iter().find_map(Launch::seen_from);
-    options
-        .listen
-        .unwrap_or_else(|| SocketAddr::new(seen().unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)), 0))
 }

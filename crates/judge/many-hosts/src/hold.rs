@@ -1,6 +1,7 @@
 use std::io::{Read, Write};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,6 +10,8 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 pub(crate) struct Hold {
     holder: Arc<Mutex<String>>,
+    is_released: Arc<AtomicBool>,
+    address: SocketAddr,
 }
 
 /// Holder of the host, as text; or the error that kept this process from holding it.
@@ -30,13 +33,16 @@ impl Hold {
             let unknown = || "another agent, which does not say more".to_owned();
             HeldBy(told(&address).unwrap_or_else(unknown))
         })?;
-        let hold =
-            Self { holder: Arc::new(Mutex::new("an agent that nobody uses yet".to_owned())) };
+        let holder = Arc::new(Mutex::new("an agent that nobody uses yet".to_owned()));
+        let hold = Self { holder, is_released: Arc::default(), address };
         let own = hold.clone();
         std::thread::Builder::new()
             .name("hold".to_owned())
             .spawn(move || {
                 for asking in listener.incoming().flatten() {
+                    if own.is_released() {
+                        return;
+                    }
                     own.tell(asking);
                 }
             })
@@ -47,6 +53,19 @@ impl Hold {
     /// Sets the text about the holder.
     pub fn is_held_by(&self, holder: String) {
         *self.holder.lock().unwrap_or_else(PoisonError::into_inner) = holder;
+    }
+
+    /// Gives the host to others, for good.
+    pub fn release(&self) {
+        if !self.is_released.swap(true, Ordering::AcqRel) {
+            // The thread that listens ends with the next connection.
+            let _ = UnixStream::connect_addr(&self.address);
+        }
+    }
+
+    /// True if it was given to others.
+    pub fn is_released(&self) -> bool {
+        self.is_released.load(Ordering::Acquire)
     }
 
     fn tell(&self, mut asking: UnixStream) {
@@ -78,5 +97,21 @@ mod tests {
         first.is_held_by("run 7 of desk\u{1b}[2J".to_owned());
         assert_eq!(Hold::take(&slot).expect_err("taken").0, "run 7 of desk[2J");
         Hold::take(&format!("{slot}-b")).expect("another place");
+    }
+
+    #[test]
+    fn released_host_is_there_for_others() {
+        let slot = format!("release-{}", std::process::id());
+        let first = Hold::take(&slot).expect("nobody has it");
+        first.release();
+        // The thread closes its socket soon after.
+        let second = (0..1000).find_map(|_| match Hold::take(&slot) {
+            Ok(hold) => Some(hold),
+            Err(_) => {
+                std::thread::sleep(Duration::from_millis(10));
+                None
+            }
+        });
+        assert!(second.is_some_and(|second| !second.is_released()) && first.is_released());
     }
 }

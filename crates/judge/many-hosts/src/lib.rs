@@ -5,7 +5,8 @@
 //! and checks that they see the same storage, places tiles on them, begins every step at one
 //! moment, merges their slices, and reports for each host lateness, speed and lost messages. It
 //! carries out a plan's events on hosts: moves, pauses and power loss. Ladder, verdict, score and
-//! run directory belong to `bench`, which knows of hosts only a name for each tile.
+//! run directory belong to `bench`, which knows of hosts only a name for each tile. It also reaches
+//! the watch stores of hosts ([`WatchingHosts`]) for as long as somebody looks at them.
 //!
 //! It refuses to judge; a target that the host's owner did not allow ([`Allowed`]); a host of
 //! another version; two hosts that see different files under one path; a step without all of its
@@ -30,6 +31,7 @@ mod controller;
 mod gather;
 mod happening;
 mod hold;
+mod hub;
 mod launch;
 mod link;
 mod load;
@@ -44,11 +46,12 @@ mod shares;
 mod simulating;
 mod steps;
 mod under_way;
+mod watching;
 pub mod wire;
 mod workers;
 
 pub use agent::{Agent, AgentEnd, AgentOptions};
-pub use allowed::{AGENT_FILE, AgentFile, Allowed, AllowedError, Recordings};
+pub use allowed::{AGENT_FILE, AgentFile, Allowed, AllowedError, Recordings, WatchStore};
 pub use cluster::{Invitation, Name, remove_stale};
 pub use controller::{Controller, LEASE, Options, Present, Sharing};
 pub use launch::{By, Launch, LaunchError};
@@ -58,4 +61,5 @@ pub use rig::{Cleared, HostsRig};
 pub use run::{HostsRun, prepare, run};
 pub use seeing::{Collected, FoldOrder, Going, RecordOrder, SenderBy, Told};
 pub use steps::Steps;
+pub use watching::WatchingHosts;
 pub use workers::Workers;

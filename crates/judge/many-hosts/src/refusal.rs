@@ -106,7 +106,8 @@ pub(crate) fn remote(error: &BenchError) -> RemoteError {
 
 impl From<AllowedError> for AgentError {
     fn from(error: AllowedError) -> Self {
-        Self::failed(error)
+        let hint = error.hint();
+        Self::hinted(error, hint)
     }
 }
 

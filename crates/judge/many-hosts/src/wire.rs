@@ -74,6 +74,8 @@ pub mod topic {
     /// Check that a step is ready, to be fetched as [`super::step_name`]: its number, answered
     /// empty while running, or with the reason of its failure.
     pub const STEP_OUTCOME: &str = "step-outcome";
+    /// Read the watch store: a question of `watch`, answered by [`watch::answer`].
+    pub const WATCH: &str = "watch";
     /// Leave the controller.
     pub const LEAVE: &str = "leave";
 }

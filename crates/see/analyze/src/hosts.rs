@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Serialize};
 use trace::store::Machine;
-use trace::{Clock, Device, Losses, TraceInfo};
+use trace::{Clock, Device, Losses, Senders, TraceInfo};
 use units::Nanos;
 
 use crate::document::{Analysis, Remark};
@@ -47,10 +47,10 @@ impl HostPart {
         let mut fold = Fold::new(settings);
         let all = |names: &[String]| (0..names.len()).map(index).collect::<Vec<_>>();
         fold.beside(self.sums.clone(), &all(&self.vms), &all(&self.devices))?;
-        let (mut facts, vms) = (Facts::default(), self.vms.clone());
+        let mut facts = Facts::default();
         facts.add(self);
-        let names = Names { vms, ..Names::default() };
-        let subject = Subject { name: String::new(), info: facts.info(names), remarks: Vec::new() };
+        let info = facts.info(self.vms.clone(), Vec::new());
+        let subject = Subject { name: String::new(), info, remarks: Vec::new() };
         let options = Options { views: vec![View::Time], ..options.clone() };
         let Analysis { slice_ns, time, .. } = analyse(fold, &subject, &options);
         (self.analysis.slice_ns, self.analysis.time) = (slice_ns, time);
@@ -120,39 +120,17 @@ pub struct MachineRow {
 /// Names of all hosts' senders and devices.
 #[derive(Debug, Default)]
 struct Names {
-    vms: Vec<String>,
-    /// Virtual machines among the senders.
-    machines: Vec<(u16, Machine)>,
+    senders: Senders,
     devices: Vec<String>,
 }
 
 impl Names {
-    /// Index of a sender. A virtual machine is identified by its UUID, or by its name if one of the
-    /// two has no UUID. Other senders are different on every host.
     fn vm(&mut self, host: &str, name: &str, machine: Option<&Machine>) -> u16 {
-        let Some(machine) = machine else { return self.add(format!("{host}/{name}")) };
-        let is_it = |(_, known): &&(u16, Machine)| match (&known.uuid, &machine.uuid) {
-            (Some(known), Some(uuid)) => known == uuid,
-            _ => known.name == machine.name,
-        };
-        if let Some((at, known)) = self.machines.iter().find(is_it) {
-            let at = *at;
-            if known.uuid.is_none() {
-                self.machines.push((at, machine.clone()));
-            }
-            return at;
-        }
-        // Two VMs of one name with different UUIDs.
-        let is_taken = self.vms.iter().any(|known| known == name);
-        let at = self.add(if is_taken { format!("{host}/{name}") } else { name.to_owned() });
-        self.machines.push((at, machine.clone()));
-        at
+        index(self.senders.position(host, name, machine))
     }
 
-    fn add(&mut self, name: String) -> u16 {
-        let at = index(self.vms.len());
-        self.vms.push(name);
-        at
+    fn vms(&self) -> &[String] {
+        self.senders.names()
     }
 }
 
@@ -204,7 +182,8 @@ pub fn analyse_hosts(
     }
     mark_moved(&mut machines);
     let remarks = remarks(&facts, &hosts, machines.iter().any(|row| row.moved));
-    let subject = Subject { name: recording.to_owned(), info: facts.info(names), remarks };
+    let info = facts.info(names.vms().to_vec(), names.devices);
+    let subject = Subject { name: recording.to_owned(), info, remarks };
     let all = analyse(fold, &subject, &Options { filter, ..options.clone() });
     Ok(HostsAnalysis {
         schema: HOSTS_SCHEMA.to_owned(),
@@ -221,7 +200,7 @@ fn seen(part: &HostPart, vms: &[u16], names: &Names) -> Vec<MachineRow> {
     let row = |(at, (name, here)): (usize, (&String, &u16))| {
         let seen = part.sums.seen(index(at))?;
         Some(MachineRow {
-            vm: names.vms[usize::from(*here)].clone(),
+            vm: names.vms()[usize::from(*here)].clone(),
             uuid: part.machine(name)?.uuid.clone(),
             host: part.host.clone(),
             count: seen.count,
@@ -280,15 +259,15 @@ impl Facts {
         self.losses.examples.extend(told);
     }
 
-    fn info(self, names: Names) -> TraceInfo {
+    fn info(self, vms: Vec<String>, devices: Vec<String>) -> TraceInfo {
         let device = |name| Device { name, size: None };
         TraceInfo {
             format: "hosts",
             clock: Clock::Real { resolution: self.resolution },
             started_unix_ns: self.started_unix_ns,
             has_latency: true,
-            vms: names.vms,
-            devices: names.devices.into_iter().map(device).collect(),
+            vms,
+            devices: devices.into_iter().map(device).collect(),
             losses: self.losses,
         }
     }

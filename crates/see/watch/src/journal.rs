@@ -159,6 +159,14 @@ fn next_frame(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 fn encode(slice: &Slice) -> Vec<u8> {
+    let bytes = frame(slice);
+    let length = u32::try_from(bytes.len()).expect("a slice takes less than 4 GiB");
+    let head = [length.to_le_bytes(), crc32fast::hash(&bytes).to_le_bytes()].concat();
+    [head, bytes].concat()
+}
+
+/// Slice without head and sum; [`decode`] makes it again.
+pub(crate) fn frame(slice: &Slice) -> Vec<u8> {
     let mut names: Vec<String> = Vec::new();
     let mut known = rustc_hash::FxHashMap::default();
     let mut place = |name: &Arc<str>| {
@@ -193,13 +201,11 @@ fn encode(slice: &Slice) -> Vec<u8> {
     let (start_s, width_s) = (slice.start_s, slice.width_s);
     let (watched_ns, lost) = (slice.watched.0, slice.lost);
     let frame = Frame { start_s, width_s, watched_ns, lost, names, io, gauges };
-    let bytes = postcard::to_stdvec(&frame).expect("numbers, texts and lists");
-    let length = u32::try_from(bytes.len()).expect("a slice takes less than 4 GiB");
-    let head = [length.to_le_bytes(), crc32fast::hash(&bytes).to_le_bytes()].concat();
-    [head, bytes].concat()
+    postcard::to_stdvec(&frame).expect("numbers, texts and lists")
 }
 
-fn decode(frame: &[u8], names: &mut Names) -> Option<Slice> {
+/// Slice of a frame; `None` for other bytes.
+pub(crate) fn decode(frame: &[u8], names: &mut Names) -> Option<Slice> {
     let frame: Frame = postcard::from_bytes(frame).ok()?;
     let texts: Vec<Arc<str>> = frame.names.iter().map(|name| names.get(name)).collect();
     let text = |place: u32| texts.get(place as usize).cloned();

@@ -23,9 +23,12 @@ mod evidence;
 mod export;
 mod fold;
 mod hits;
+mod hosts;
 mod journal;
+mod known;
 mod latencies;
 mod level;
+mod listing;
 mod neighbours;
 mod program;
 mod rules;
@@ -46,8 +49,14 @@ pub use error::WatchError;
 pub use evidence::{Evidence, Evidences};
 pub use fold::Fold;
 pub use hits::{CacheHits, NoHits, VmHits, cache_hits};
+pub use hosts::{
+    AnswerError, HostNote, HostSets, HostState, HostStore, HostStores, HostTrouble, Merged, Part,
+    answer,
+};
+pub use known::{Known, KnownDisk, KnownVm, Sightings};
 pub use latencies::Latencies;
 pub use level::{LEVELS, Level};
+pub use listing::{LevelState, State};
 pub use neighbours::{Neighbour, Neighbours, neighbours};
 pub use program::{Program, ProgramError};
 pub use rules::{
@@ -57,6 +66,6 @@ pub use rules::{
 pub use send::{Problem, SendError, Senders, Timing, Trouble};
 pub use sets::{SetRow, SetSpan, Sets};
 pub use slice::{Cell, IN_QEMU, Key, Slice};
-pub use store::{LevelState, Options, State, Store};
+pub use store::{Options, STORE_DIRECTORY, Store};
 pub use sufferers::Load;
 pub use totals::Totals;

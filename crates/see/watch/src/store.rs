@@ -11,10 +11,15 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use crate::journal::{self, Journal};
+use crate::known::{self, Known, Sightings};
+pub(crate) use crate::listing::{entries, journals, segments, state};
 use crate::segment::{self, Segment, SegmentName};
 use crate::sets;
 use crate::slice::Names;
 use crate::{Evidences, LEVELS, SCHEMA, SetRow, Slice, WatchError};
+
+/// Usual directory of a host's store.
+pub const STORE_DIRECTORY: &str = "/var/lib/tilemark/watch";
 
 const MAJOR: &str = "tilemark.watch/1.";
 /// File that makes a directory a store.
@@ -36,24 +41,6 @@ pub struct Options {
     /// Most bytes of all files together. Beyond them the oldest segment of the finest level is
     /// removed, then the next.
     pub bytes_max: Bytes,
-}
-
-/// Size and age of what a store holds.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct State {
-    /// Bytes of all segments, journals, files of working sets and recordings.
-    pub bytes: u64,
-    /// Levels, finest first.
-    pub levels: Vec<LevelState>,
-}
-
-/// Size and age of what a store holds of a level.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LevelState {
-    /// Number of segments.
-    pub segments: usize,
-    /// Begin of the first and end of the last, in seconds since 1970; `None` without segments.
-    pub time_s: Option<(u64, u64)>,
 }
 
 /// Period of the finest level that still takes slices.
@@ -85,6 +72,7 @@ pub struct Store {
     used: BTreeSet<SegmentName>,
     /// Working sets that could not be stored yet, of a day at most.
     waiting_sets: Vec<Vec<SetRow>>,
+    known: Known,
     /// Held for as long as the store is.
     _lock: File,
 }
@@ -113,6 +101,7 @@ impl Store {
             open: None,
             used: used(directory)?,
             waiting_sets: Vec::new(),
+            known: Known::default(),
             _lock: lock,
         };
         store.take_up()?;
@@ -123,10 +112,17 @@ impl Store {
     fn take_up(&mut self) -> Result<(), WatchError> {
         for name in &entries(&self.directory)? {
             // Files of others may have the same ending.
-            if segment::is_unfinished(name) || sets::is_unfinished(name) {
+            let is_own = [segment::is_unfinished, sets::is_unfinished, known::is_unfinished];
+            if is_own.iter().any(|is_own| is_own(name)) {
                 let path = self.directory.join(name);
                 fs::remove_file(&path).map_err(WatchError::io(&path))?;
             }
+        }
+        // What an earlier version stored has no names.
+        let has_any =
+            !segments(&self.directory)?.is_empty() || !journals(&self.directory)?.is_empty();
+        if known::is_there(&self.directory) || has_any {
+            self.known = known::read(&self.directory);
         }
         for segment in journals(&self.directory)? {
             let journal = Journal::new(&self.directory, segment);
@@ -204,6 +200,21 @@ impl Store {
     /// What the sets of the last watcher knew, if it was kept.
     pub fn saved_sets(&self) -> Option<Vec<u8>> {
         sets::state::read(&self.directory)
+    }
+
+    /// Stores which senders are VMs and what disks are, as it is in the slice that begins at a time.
+    ///
+    /// # Errors
+    /// The file cannot be written. The next call tries again.
+    pub fn note(&mut self, at_s: u64, seen: &Sightings) -> Result<(), WatchError> {
+        let mut known = self.known.clone();
+        // From here on names are kept.
+        known.since_s = known.since_s.min(at_s);
+        if known.note(at_s, seen) {
+            known::write(&self.directory, &known)?;
+            self.known = known;
+        }
+        Ok(())
     }
 
     /// Ends the open period, makes coarser levels and drops what is over the limits.
@@ -353,6 +364,10 @@ impl Store {
     pub fn forget(&mut self, before_s: Option<u64>, vm: Option<&str>) -> Result<u64, WatchError> {
         self.seal()?;
         let mut changed = Evidences::of(&self.directory).forget(before_s, vm)?;
+        if self.known.forget(before_s, vm) {
+            known::write(&self.directory, &self.known)?;
+            changed += 1;
+        }
         for name in segments(&self.directory)? {
             if before_s.is_some_and(|before_s| name.end_s() <= before_s) {
                 self.remove(name)?;
@@ -468,48 +483,4 @@ fn used(directory: &Path) -> Result<BTreeSet<SegmentName>, WatchError> {
         }
     }
     Ok(used)
-}
-
-/// Names of the files of a store.
-pub(crate) fn entries(directory: &Path) -> Result<Vec<String>, WatchError> {
-    let found = fs::read_dir(directory).map_err(WatchError::io(directory))?;
-    Ok(found.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect())
-}
-
-/// Segments that the journals of a store become, ascending.
-pub(crate) fn journals(directory: &Path) -> Result<Vec<SegmentName>, WatchError> {
-    let names = entries(directory)?;
-    let mut found: Vec<_> = names.iter().filter_map(|name| journal::segment_of(name)).collect();
-    found.sort_unstable();
-    Ok(found)
-}
-
-/// Segments of a store, finest level first, ascending in time.
-pub(crate) fn segments(directory: &Path) -> Result<Vec<SegmentName>, WatchError> {
-    let names = entries(directory)?;
-    let mut found: Vec<_> = names.iter().filter_map(|name| SegmentName::parse(name)).collect();
-    found.sort_unstable();
-    Ok(found)
-}
-
-/// Size and age of what a store holds.
-///
-/// # Errors
-/// The directory cannot be read.
-pub(crate) fn state(directory: &Path) -> Result<State, WatchError> {
-    let all = segments(directory)?;
-    let open = journals(directory)?.into_iter().map(|own| journal::path_of(directory, own));
-    let sets = sets::days(&entries(directory)?).into_iter().map(|day| directory.join(day.file()));
-    let files = all.iter().map(|own| directory.join(own.file())).chain(open).chain(sets);
-    // A file that was removed meanwhile takes nothing.
-    let sizes = files.map(|file| fs::metadata(file).map_or(0, |data| data.len()));
-    let levels = (0..LEVELS.len()).map(|level| {
-        let own: Vec<_> = all.iter().filter(|own| own.level == level).collect();
-        let end = own.iter().map(|own| own.end_s()).max();
-        let time_s = own.first().map(|first| first.period_s).zip(end);
-        LevelState { segments: own.len(), time_s }
-    });
-    let sets = sets::state::size(directory);
-    let bytes = sizes.sum::<u64>() + sets + Evidences::of(directory).bytes();
-    Ok(State { bytes, levels: levels.collect() })
 }

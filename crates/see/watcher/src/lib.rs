@@ -13,6 +13,8 @@
 #![forbid(unsafe_code)]
 
 mod canary;
+mod identity;
+mod network_files;
 mod probes;
 mod qemu;
 mod watcher;

@@ -27,6 +27,7 @@ pub struct Probes {
 #[derive(Debug)]
 struct Vm {
     name: Arc<str>,
+    uuid: Option<String>,
     before: Option<ProcessCounters>,
 }
 
@@ -53,11 +54,17 @@ impl Probes {
     }
 
     fn find_vms(&mut self) {
-        for RunningVm { pid, name, .. } in running_vms() {
-            self.vms
-                .entry(pid)
-                .or_insert_with(|| Vm { name: name.into(), before: ProcessCounters::read(pid) });
+        for RunningVm { pid, name, uuid } in running_vms() {
+            self.vms.entry(pid).or_insert_with(|| {
+                let before = ProcessCounters::read(pid);
+                Vm { name: name.into(), uuid, before }
+            });
         }
+    }
+
+    /// VMs that run, with their UUIDs where QEMU has one.
+    pub fn vms(&self) -> Vec<(String, Option<String>)> {
+        self.vms.values().map(|vm| (vm.name.to_string(), vm.uuid.clone())).collect()
     }
 }
 

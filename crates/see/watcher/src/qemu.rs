@@ -1,7 +1,7 @@
 //! Disks of virtual machines by QEMU's own counters, over QMP: what the guest waits, also for disks
 //! that the host's kernel never sees (librbd, libnfs, libiscsi, vhost-user).
 //!
-//! Source: QEMU's QMP reference, `query-blockstats` and `block-latency-histogram-set` (since 4.0).
+//! Source: QEMU's QMP reference, `query-blockstats`, `query-block` and `block-latency-histogram-set` (since 4.0).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,6 +16,8 @@ use units::Nanos;
 use vm::{Qmp, VmError};
 use watch::{Cell, IN_QEMU, Key, Latencies};
 
+use crate::network_files::{NetworkFiles, network_files};
+
 /// Longest wait for an answer of a monitor.
 const WITHIN: Duration = Duration::from_millis(500);
 /// Time until a VM that did not answer is asked again.
@@ -28,8 +30,16 @@ const BOUNDARIES: i32 = 80;
 const WAYS: [(Direction, &str); 3] =
     [(Direction::Read, "rd"), (Direction::Write, "wr"), (Direction::Flush, "flush")];
 
+/// Samples after which the files of disks are asked for again: disks move while a VM runs.
+const FILES_EVERY: u32 = 60;
+
 /// I/O of VMs since the sample before.
-type Found = Vec<(Key, Cell)>;
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub cells: Vec<(Key, Cell)>,
+    /// Disks that the host's kernel never sees, with their identities.
+    pub disks: Vec<(String, Option<String>)>,
+}
 
 /// Reader of the counters, on a thread of its own, because a VM may not answer.
 #[derive(Debug)]
@@ -56,15 +66,18 @@ impl QemuDisks {
     }
 
     /// I/O since the call before. What is not known within some milliseconds comes with a later call.
-    pub fn take(&self) -> Found {
+    /// The last sample tells the disks.
+    pub fn take(&self) -> Option<Found> {
         // A sample that is still going on is not asked for again.
         let _ = self.ask.try_send(());
-        let mut all = Vec::new();
+        let mut all: Option<Found> = None;
         let until = Instant::now() + PATIENCE;
         while let Ok(found) =
             self.found.recv_timeout(until.saturating_duration_since(Instant::now()))
         {
-            all.extend(found);
+            let before = all.replace(found);
+            all.iter_mut()
+                .for_each(|all| all.cells.extend(before.iter().flat_map(|own| own.cells.clone())));
         }
         all
     }
@@ -80,6 +93,10 @@ struct Vm {
     monitor: PathBuf,
     /// Counters of the sample before, by disk.
     before: BTreeMap<String, Value>,
+    pid: u32,
+    /// Disks on file systems over a network.
+    network: BTreeMap<String, NetworkFiles>,
+    samples: u32,
     silent_until: Option<Instant>,
 }
 
@@ -93,12 +110,10 @@ impl Vms {
             }
             let command = std::fs::read(format!("/proc/{}/cmdline", own.pid)).unwrap_or_default();
             if let Some(monitor) = monitor(&command) {
-                let (before, name) = (BTreeMap::new(), own.name.into());
-                let vm = Vm { name, monitor, before, silent_until: None };
-                self.0.insert(own.pid, vm);
+                self.0.insert(own.pid, Vm::new(own.pid, own.name.into(), monitor));
             }
         }
-        let mut found = Vec::new();
+        let mut found = Found::default();
         for vm in self.0.values_mut() {
             if vm.silent_until.is_some_and(|until| Instant::now() < until) {
                 continue;
@@ -113,13 +128,25 @@ impl Vms {
 }
 
 impl Vm {
+    fn new(pid: u32, name: Arc<str>, monitor: PathBuf) -> Self {
+        let (before, network) = (BTreeMap::new(), BTreeMap::new());
+        Self { name, monitor, before, pid, network, samples: 0, silent_until: None }
+    }
+
     /// Adds the I/O since the sample before. The monitor is free again afterwards: it takes one
     /// client at a time, and others need it, too.
     fn sample(&mut self, found: &mut Found) -> Result<(), VmError> {
         let mut monitor = Qmp::attach(&self.monitor, &self.name, WITHIN)?;
         let all = monitor.ask("query-blockstats", &json!({}))?;
-        let disks = all.as_array().into_iter().flatten();
-        for disk in disks {
+        let disks = || all.as_array().into_iter().flatten();
+        let is_new = |disk| names(disk).is_some_and(|(name, _)| !self.before.contains_key(&name));
+        if self.samples.is_multiple_of(FILES_EVERY) || disks().any(is_new) {
+            let blocks = monitor.ask("query-block", &json!({}))?;
+            let mounts = std::fs::read_to_string(format!("/proc/{}/mountinfo", self.pid));
+            self.network = network_disks(&blocks, &mounts.unwrap_or_default());
+        }
+        self.samples = self.samples.wrapping_add(1);
+        for disk in disks() {
             let Some((name, id)) = names(disk) else { continue };
             let stats = &disk["stats"];
             if stats.get("rd_latency_histogram").is_none() {
@@ -129,13 +156,19 @@ impl Vm {
                 continue;
             }
             if let Some(before) = self.before.get(&name) {
-                let end = if is_seen_by_kernel(disk) { IN_QEMU } else { "" };
+                let network = self.network.get(&name);
+                let is_seen = network.is_none() && is_seen_by_kernel(disk);
+                let end = if is_seen { IN_QEMU } else { "" };
                 // A name of its own: "virtio0" of two VMs is no disk that they share.
                 let disk: Arc<str> = format!("{}:{name}{end}", self.name).into();
+                if !is_seen {
+                    let identity = network.and_then(|own| own.identity.clone());
+                    found.disks.push((disk.to_string(), identity));
+                }
                 for (direction, prefix) in WAYS {
                     if let Some(cell) = cell(before, stats, prefix) {
                         let (vm, disk) = (Arc::clone(&self.name), Arc::clone(&disk));
-                        found.push((Key { vm, disk, direction, class: None }, cell));
+                        found.cells.push((Key { vm, disk, direction, class: None }, cell));
                     }
                 }
             }
@@ -151,6 +184,28 @@ fn names(disk: &Value) -> Option<(String, String)> {
     let qdev = text("qdev");
     let name = text("device").or(qdev).or_else(|| text("node-name"))?;
     Some((name.to_owned(), qdev.unwrap_or(name).to_owned()))
+}
+
+/// Disks on file systems over a network, by an answer of `query-block`.
+fn network_disks(blocks: &Value, mountinfo: &str) -> BTreeMap<String, NetworkFiles> {
+    let disk = |disk: &Value| {
+        let (name, _) = names(disk)?;
+        let path = file_of(disk.pointer("/inserted/file")?.as_str()?)?;
+        Some((name, network_files(mountinfo, Path::new(&path))?))
+    };
+    blocks.as_array().into_iter().flatten().filter_map(disk).collect()
+}
+
+/// Path of a disk's file; `None` if it is no file. QEMU tells what it cannot put into a name as JSON.
+fn file_of(file: &str) -> Option<String> {
+    let Some(json) = file.strip_prefix("json:") else {
+        let path = file.strip_prefix("file:").unwrap_or(file);
+        return path.starts_with('/').then(|| path.to_owned());
+    };
+    let json: Value = serde_json::from_str(json).ok()?;
+    let names = ["/filename", "/file/filename", "/file/file/filename"];
+    let name = names.into_iter().find_map(|name| json.pointer(name)?.as_str())?;
+    name.starts_with('/').then(|| name.to_owned())
 }
 
 /// True for a disk that is a file or block device of this host. Only these drivers have statistics
@@ -262,6 +317,23 @@ mod tests {
             None
         );
         assert_eq!(found(&["qemu", "-monitor", "stdio"]), None);
+    }
+
+    #[test]
+    fn disks_on_network_file_systems_are_found_by_their_files() {
+        let mounts = "37 36 0:50 / /mnt/nas rw - nfs4 nas:/vms rw\n";
+        let block =
+            |device: &str, file: &str| json!({ "device": device, "inserted": { "file": file } });
+        let blocks = json!([
+            block("virtio0", "/mnt/nas/101/a.raw"),
+            block("virtio1", r#"json:{"driver": "qcow2", "file": {"driver": "file", "filename": "/mnt/nas/b"}}"#),
+            block("virtio2", "/var/lib/a.raw"),
+            block("virtio3", "rbd:pool/image"),
+            { "device": "ide2", "removable": true },
+        ]);
+        let found = network_disks(&blocks, mounts);
+        assert_eq!(found.keys().collect::<Vec<_>>(), ["virtio0", "virtio1"]);
+        assert_eq!(found["virtio1"].identity.as_deref(), Some("nfs.nas:/vms"));
     }
 
     #[test]

@@ -4,9 +4,10 @@ use std::time::{Duration, Instant, SystemTime};
 use capture::{By, Capture, CaptureError, Disk, Options, Order, Wanted, disks_of, raise_priority};
 use trace::{IoRecord, TraceInfo};
 use units::{Bytes, Nanos};
-use watch::{Fold, LEVELS, SetRow, Sets, Slice};
+use watch::{Fold, LEVELS, SetRow, Sets, Sightings, Slice};
 
 use crate::canary::{Canary, CanaryError};
+use crate::identity::identity;
 use crate::probes::Probes;
 use crate::qemu::QemuDisks;
 
@@ -21,6 +22,9 @@ const FILL: u64 = 4;
 /// Names of senders after which the capture begins anew, because it keeps every name: processes of
 /// a year would fill its table, and VMs that start later would be nameless.
 const NAMES_MAX: usize = 20_000;
+
+/// Disks as the kernel names them.
+const SYS_BLOCK: &str = "/sys/block";
 
 /// Options of a watcher.
 #[derive(Debug, Clone)]
@@ -48,6 +52,8 @@ pub struct Watcher {
     info: TraceInfo,
     probes: Probes,
     qemu: QemuDisks,
+    /// Disks that only QEMU tells of, with their identities.
+    vm_disks: Vec<(String, Option<String>)>,
     canary: Option<Canary>,
     /// Begin of the open slice, in seconds since 1970.
     start_s: u64,
@@ -79,6 +85,7 @@ impl Watcher {
             ended_sets: Vec::new(),
             probes,
             qemu: QemuDisks::start(),
+            vm_disks: Vec::new(),
             canary: None,
             start_s: LEVELS[0].slice_of(now_s()),
             began: Instant::now(),
@@ -151,6 +158,14 @@ impl Watcher {
         std::mem::take(&mut self.ended_sets)
     }
 
+    /// VMs that run and disks that are watched, with what tells them apart from those of other hosts.
+    pub fn sightings(&self) -> Sightings {
+        let disks =
+            self.disks().map(|name| (name.to_owned(), identity(Path::new(SYS_BLOCK), name)));
+        let (disks, vm_disks) = (disks.collect(), self.vm_disks.clone());
+        Sightings { vms: self.probes.vms(), disks, vm_disks }
+    }
+
     /// Ends the open slice and the open hour early, at the end of watching.
     ///
     /// # Errors
@@ -199,7 +214,12 @@ impl Watcher {
         let names: Vec<String> = self.disks().map(str::to_owned).collect();
         self.probes.sample(&names, &mut slice);
         let canary = self.canary.as_ref().map(Canary::take);
-        for (key, cell) in self.qemu.take().into_iter().chain(canary.into_iter().flatten()) {
+        let found = self.qemu.take().map(|found| {
+            self.vm_disks = found.disks;
+            found.cells
+        });
+        let found = found.into_iter().flatten();
+        for (key, cell) in found.chain(canary.into_iter().flatten()) {
             slice.io.entry(key).or_default().merge(&cell);
         }
         (self.start_s, self.began) = (next_s, now);

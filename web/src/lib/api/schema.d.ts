@@ -4082,12 +4082,14 @@ export interface components {
             hint: string | null;
         };
         /**
-         * @description View `watch`: VMs of a watched host by who suffers most, their disks, what they use of them, and
+         * @description View `watch`: VMs of watched hosts by who suffers most, their disks, what they use of them, and
          *     where their waiting passes. Lists are of the lens's time; lines are of its workloads, too.
          */
         WatchPage: {
             /** @description Summary in one sentence. */
             sentence: string;
+            /** @description Hosts, if they are several. */
+            hosts: components["schemas"]["WatchedHost"][];
             /**
              * Format: uint64
              * @description Limit of a slow I/O, nanoseconds.
@@ -4107,10 +4109,28 @@ export interface components {
             /** @description Parts of the latency over time; none for a source without any. */
             split: components["schemas"]["LatencySplit"] | null;
         };
+        /** @description One of several watched hosts. */
+        WatchedHost: {
+            /** @description Name of the host. */
+            name: string;
+            /** @description Reason why none of the numbers are of this host; none if they are. */
+            trouble: string | null;
+            /** @description Advice on what to do, if there is any. */
+            hint: string | null;
+            /**
+             * Format: int64
+             * @description Seconds by which its clock is ahead, if it is more than a slice; its times are wrong by that.
+             */
+            clock_ahead_s: number | null;
+        };
         /** @description I/O of a VM or of a disk in the lens's time. */
         WatchedLoad: {
             /** @description Name of the VM, other sender, or disk. */
             name: string;
+            /** @description Hosts of a VM, if several are watched, in the order of its first I/O on each; none for disks. */
+            hosts: string[];
+            /** @description Disks of the hosts that are this storage; none for VMs, and for a disk of one host. */
+            parts: components["schemas"]["WatchedLoad"][];
             /** @description Its workloads, as the lens names them. */
             workloads: string[];
             /**
@@ -4170,6 +4190,8 @@ export interface components {
         WatchedSets: {
             /** @description Name of the VM or other sender. */
             vm: string;
+            /** @description Host on which it is its working set, for a VM that several hosts saw. */
+            host: string | null;
             /** @description Newest working set of a day, in words. */
             sentence: string;
             /** @description Begin of the hour of each point on the axis, nanoseconds. */

@@ -1,6 +1,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use page_server::Listen;
+use units::Nanos;
 
 use super::hosts::ReachArgs;
 
@@ -25,4 +27,71 @@ pub struct CollectArgs {
     /// Without this no trace is copied: every host analyzes its own and sends sums.
     #[arg(long, value_name = "DIR", requires = "hosts", help_heading = "Hosts")]
     pub collect: Option<PathBuf>,
+}
+
+/// Hosts whose watch stores are read.
+#[derive(Debug, Args)]
+pub struct WatchHostsArgs {
+    /// A watched host: NAME, NAME=ssh:DESTINATION, NAME=exec:COMMAND or NAME=join; repeat for more
+    ///
+    /// Their stores are shown as one, and stay where they are. The owner of each allows it (`watch =
+    /// true` in /etc/tilemark/agent.toml there).
+    #[arg(long = "host", value_name = "NAME[=HOW]", help_heading = "Hosts")]
+    pub hosts: Vec<String>,
+    #[command(flatten)]
+    pub reach: ReachArgs,
+}
+
+/// Hosts whose watch stores a page shows. The page has an address of its own.
+#[derive(Debug, Args)]
+pub struct ServeHostsArgs {
+    /// Show the watch store of this host: NAME, NAME=ssh:DESTINATION, NAME=exec:COMMAND or
+    /// NAME=join; repeat for more, which are shown as one
+    ///
+    /// The stores stay where they are. The owner of each host allows it (`watch = true` in
+    /// /etc/tilemark/agent.toml there). Example: tilemark serve --host pve1 --host pve2
+    #[arg(long = "host", value_name = "NAME[=HOW]", help_heading = "Hosts")]
+    pub hosts: Vec<String>,
+    /// Address of this computer that hosts connect to, with a port or 0 for a free one
+    ///
+    /// If absent, the address from which the first ssh host is reached, or 127.0.0.1 without an ssh
+    /// host. Example: 10.0.0.1:0
+    #[arg(long, value_name = "ADDRESS:PORT", hide_short_help = true, help_heading = "Hosts")]
+    pub hosts_listen: Option<Listen>,
+    /// The program on the other side of ssh
+    #[arg(
+        long,
+        value_name = "PATH",
+        default_value = "tilemark",
+        env = "TILEMARK_HOST_PROGRAM",
+        hide_env = true,
+        hide_short_help = true,
+        help_heading = "Hosts"
+    )]
+    pub host_program: String,
+    /// Directory for the tokens of `=join` hosts, a file for each, named after the host; printed if
+    /// absent
+    #[arg(long, value_name = "DIR", hide_short_help = true, help_heading = "Hosts")]
+    pub tokens: Option<PathBuf>,
+    /// Time that hosts may take to join before the page is shown without them
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "30s",
+        hide_short_help = true,
+        help_heading = "Hosts"
+    )]
+    pub join_within: Nanos,
+}
+
+impl ServeHostsArgs {
+    /// The same options in the form of other commands.
+    pub fn reach(&self) -> ReachArgs {
+        ReachArgs {
+            listen: self.hosts_listen.clone(),
+            host_program: self.host_program.clone(),
+            tokens: self.tokens.clone(),
+            join_within: self.join_within,
+        }
+    }
 }

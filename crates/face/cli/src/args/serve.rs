@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use clap::Args;
 use page_server::Listen;
 
-use super::TokenArgs;
+use super::{ServeHostsArgs, TokenArgs};
 
 /// Options of `tilemark serve`.
 #[derive(Debug, Args)]
@@ -25,6 +25,8 @@ pub struct ServeArgs {
     pub listen: Option<Listen>,
     #[command(flatten)]
     pub token: TokenArgs,
+    #[command(flatten)]
+    pub watched: ServeHostsArgs,
     /// Directory of stored runs
     #[arg(short, long, value_name = "DIR", env = "TILEMARK_RUNS", hide_env = true)]
     pub out: Option<PathBuf>,

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use units::{Bytes, Nanos};
 
-use super::{By, Format};
+use super::{By, Format, WatchHostsArgs};
 
 /// Options of `tilemark watch`.
 #[derive(Debug, Args)]
@@ -57,9 +57,7 @@ pub struct WatchArgs {
     pub buffer: Bytes,
 }
 
-/// Usual directory of a store.
-pub const WATCH_STORE: &str = "/var/lib/tilemark/watch";
-/// Environment variable with another one.
+/// Environment variable with the directory of a store.
 pub const WATCH_STORE_ENV: &str = "TILEMARK_WATCH";
 
 /// Place of a watch store.
@@ -69,7 +67,7 @@ pub struct WatchStoreArgs {
     #[arg(
         long,
         value_name = "DIR",
-        default_value = WATCH_STORE,
+        default_value = watch::STORE_DIRECTORY,
         env = WATCH_STORE_ENV,
         hide_env = true
     )]
@@ -128,6 +126,8 @@ pub struct WatchLookArgs {
 pub struct WatchStatusArgs {
     #[command(flatten)]
     pub look: WatchLookArgs,
+    #[command(flatten)]
+    pub watched: WatchHostsArgs,
 }
 
 /// Options of `tilemark watch export`.

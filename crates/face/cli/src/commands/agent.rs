@@ -20,8 +20,8 @@ pub fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
 
     let refused =
         |error: &dyn std::error::Error| Failure::new(Exit::Refused, super::run::chain(error));
-    let named =
-        AgentFile { allow: args.allow.clone(), allow_root_fs: args.allow_root_fs, record: None };
+    let (allow, allow_root_fs) = (args.allow.clone(), args.allow_root_fs);
+    let named = AgentFile { allow, allow_root_fs, ..AgentFile::default() };
     let allowed = Allowed::read(args.config.as_deref(), named).map_err(|error| refused(&error))?;
     let token = token(&args.join)?;
     let invitation = token

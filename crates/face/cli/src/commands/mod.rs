@@ -42,6 +42,7 @@ mod verify_report;
 mod version;
 mod watch;
 mod watch_evidence;
+mod watch_hosts;
 mod watch_rules;
 mod what_if;
 mod what_if_watched;

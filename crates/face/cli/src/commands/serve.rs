@@ -12,9 +12,11 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use units::Nanos;
 use view::document::{RunKind, RunRow};
+use watch::{HostStores, HostTrouble};
 
 use crate::args::ServeArgs;
 use crate::commands::runs;
+use crate::commands::watch_hosts::Watched;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::page::{TOKEN, say_token};
@@ -31,7 +33,7 @@ pub fn run(args: &ServeArgs) -> Result<Exit, Failure> {
     if let Some(host) = &args.inherited {
         return inherited(args, host);
     }
-    let (library, path) = library(args)?;
+    let (library, path, watched) = library(args)?;
     let runs = library.runs().map_err(|error| Failure::from_error(Exit::Failure, &error))?;
     let listen = args.listen.clone().unwrap_or_default();
     let door = door::open(&listen, args.token.token_file.as_deref())?;
@@ -41,7 +43,11 @@ pub fn run(args: &ServeArgs) -> Result<Exit, Failure> {
     // Traces and watched hosts are named one by one, and lie in no directory of runs.
     let is_named = !runs.runs.is_empty() && runs.runs.iter().all(is_observed_row);
     let place = if is_named { String::new() } else { format!(" of {}", runs.base) };
-    crate::say!("{}{place}; Ctrl-C ends it", counted(&runs.runs));
+    let hosts = watched.as_ref().map_or(1, |watched| watched.stores.names().len());
+    crate::say!("{}{place}; Ctrl-C ends it", counted(&runs.runs, hosts));
+    if let Some(watched) = &watched {
+        tell_hosts(&watched.stores);
+    }
     say_token(&server);
     output::print(&format!("{}\n", server.url(&path)))?;
     let signals = Signals::new([SIGINT, SIGTERM]);
@@ -55,11 +61,45 @@ fn is_observed_row(row: &RunRow) -> bool {
     matches!(row.kind, RunKind::Recorded | RunKind::Watched)
 }
 
-/// Count as text: `3 runs`, `3 runs and 1 trace`, `1 watched host`.
-fn counted(rows: &[RunRow]) -> String {
+/// Tells each host that is not shown, and that it is shown again.
+fn tell_hosts(stores: &Arc<HostStores>) {
+    let stores = Arc::clone(stores);
+    let mut before: Vec<Option<HostTrouble>> = vec![None; stores.names().len()];
+    let mut tell = move || {
+        for (note, before) in stores.notes().into_iter().zip(&mut before) {
+            if note.trouble == *before {
+                continue;
+            }
+            match &note.trouble {
+                Some(trouble) => {
+                    let text = untrusted::shown(&trouble.text);
+                    crate::say!("host {}: left out: {text}", note.host);
+                    if let Some(hint) = &trouble.hint {
+                        crate::say!("hint: {}", untrusted::shown(hint));
+                    }
+                }
+                None => crate::say!("host {} is shown again", note.host),
+            }
+            *before = note.trouble;
+        }
+    };
+    tell();
+    let until_the_end = move || loop {
+        std::thread::sleep(LOOK);
+        tell();
+    };
+    // Without a thread the page tells it all the same.
+    let _ = std::thread::Builder::new().name("hosts".to_owned()).spawn(until_the_end);
+}
+
+/// Count as text: `3 runs`, `3 runs and 1 trace`, `1 watched host`. One row may be of several hosts.
+fn counted(rows: &[RunRow], hosts_of_one: usize) -> String {
     let of = |kind| rows.iter().filter(|row| row.kind == kind).count();
     let (traces, hosts) = (of(RunKind::Recorded), of(RunKind::Watched));
-    let counts = [(rows.len() - traces - hosts, "run"), (traces, "trace"), (hosts, "watched host")];
+    let others = rows.len() - traces - hosts;
+    let hosts = (hosts + hosts_of_one).saturating_sub(1);
+    let hosts = if rows.len() == traces + others { 0 } else { hosts };
+    let counts = [(others, "run"), (traces, "trace"), (hosts, "watched host")];
     let words = counts.iter().filter(|(number, _)| *number > 0);
     let words = words.map(|(number, noun)| crate::text::count(*number as u64, noun));
     let words: Vec<String> = words.collect();
@@ -73,12 +113,15 @@ fn start(door: Door, library: Arc<Library>) -> Result<Server, Failure> {
 
 /// Served runs and traces, and the path of the first page: the page of the only run or trace, or
 /// else the list.
-fn library(args: &ServeArgs) -> Result<(Arc<Library>, String), Failure> {
+fn library(args: &ServeArgs) -> Result<(Arc<Library>, String, Option<Watched>), Failure> {
+    let hosts = &args.watched.hosts;
+    let reach = || Watched::reach(hosts, &args.watched.reach());
+    let watched = (!hosts.is_empty()).then(reach).transpose()?;
     let places = args.places.iter().map(String::as_str);
     let (traces, others): (Vec<&str>, Vec<&str>) =
         places.partition(|place| is_observed(Path::new(place)));
     let shelf = match others.as_slice() {
-        [] if !traces.is_empty() => Shelf::Some(Vec::new()),
+        [] if !traces.is_empty() || watched.is_some() => Shelf::Some(Vec::new()),
         others => shelf(args, others)?,
     };
     let of_run = first_path(&shelf);
@@ -94,12 +137,13 @@ fn library(args: &ServeArgs) -> Result<(Arc<Library>, String), Failure> {
         };
         ids.push(id?);
     }
+    ids.extend(watched.iter().map(|own| library.add_watched_hosts(Arc::clone(&own.stores))));
     let path = match (ids.as_slice(), others.as_slice()) {
         ([], _) => of_run,
         ([id], []) => format!("/run/{id}"),
         _ => "/".to_owned(),
     };
-    Ok((Arc::new(library), path))
+    Ok((Arc::new(library), path, watched))
 }
 
 /// True for a recorded trace and for the store of a watched host.
@@ -183,7 +227,7 @@ fn inherited(args: &ServeArgs, host: &str) -> Result<Exit, Failure> {
     let token = std::env::var(TOKEN).ok();
     let door = Door::inherited(TcpListener::from(address), host, token);
     let door = door.map_err(|error| taken(&error))?;
-    let (library, _) = library(args)?;
+    let (library, ..) = library(args)?;
     let server = start(door, library)?;
     let begun = Instant::now();
     while server.idle().unwrap_or_else(|| begun.elapsed()) < KEPT {

@@ -8,7 +8,8 @@ use std::time::Instant;
 
 use units::Nanos;
 use watch::{
-    Archive, Evidences, Options, SetRow, SetRows, Slice, Store, Totals, WatchError, Window,
+    Archive, Evidences, Options, SetRow, SetRows, Sightings, Slice, Store, Totals, WatchError,
+    Window,
 };
 use watcher::{Watcher, WatcherOptions};
 
@@ -18,6 +19,7 @@ use crate::args::{
 };
 use crate::commands::record::{failure as not_captured, host, stop_flag};
 use crate::commands::watch_evidence::Recordings;
+use crate::commands::watch_hosts;
 use crate::commands::watch_rules::{self, Alarms};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -27,7 +29,7 @@ use crate::text::watch_evidence::EvidenceText;
 use crate::{output, text};
 
 /// Most slices that `status` reads.
-const STATUS_SLICES: u64 = 600;
+pub const STATUS_SLICES: u64 = 600;
 
 /// Seed of the intervals of neighbours: the same store gives the same answer.
 const SEED: u64 = 0;
@@ -39,6 +41,9 @@ const NEIGHBOUR_SLICES: u64 = 20_160;
 pub fn run(args: &WatchArgs) -> Result<Exit, Failure> {
     match &args.action {
         None => watch(args),
+        Some(WatchAction::Status(args)) if !args.watched.hosts.is_empty() => {
+            watch_hosts::status(args)
+        }
         Some(WatchAction::Status(args)) => status(args),
         Some(WatchAction::Export(args)) => export(args),
         Some(WatchAction::Neighbours(args)) => neighbours(args),
@@ -92,12 +97,14 @@ fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
         if let Some(slice) = watcher.turn().map_err(|error| not_captured(&error))? {
             totals.lock().unwrap_or_else(PoisonError::into_inner).add(&slice);
             alarms.iter_mut().for_each(|alarms| alarms.judge(&slice));
-            keeper.keep(&mut store, slice, watcher.take_sets(), || watcher.saved_sets());
+            let sets = watcher.take_sets();
+            keeper.keep(&mut store, slice, sets, &watcher.sightings(), || watcher.saved_sets());
         }
     }
+    let seen = watcher.sightings();
     let (last, sets) = watcher.finish().map_err(|error| not_captured(&error))?;
     alarms.iter_mut().for_each(|alarms| alarms.judge(&last));
-    keeper.keep(&mut store, last, sets, || watcher.saved_sets());
+    keeper.keep(&mut store, last, sets, &seen, || watcher.saved_sets());
     let closed = store.close().map_err(|error| failed(&error));
     alarms.into_iter().for_each(Alarms::finish);
     closed.map(|()| Exit::Success)
@@ -118,9 +125,10 @@ impl Keeper {
         store: &mut Store,
         slice: Slice,
         sets: Vec<SetRow>,
+        seen: &Sightings,
         saved: impl FnOnce() -> Vec<u8>,
     ) {
-        let lost = slice.lost;
+        let (lost, at_s) = (slice.lost, slice.start_s);
         if (lost > 0) != self.is_losing {
             self.is_losing = lost > 0;
             match self.is_losing {
@@ -128,12 +136,14 @@ impl Keeper {
                 false => crate::say!("no events are lost any more"),
             }
         }
+        // Before the slice: a new store's names are known from its first slice on.
+        let of_names = store.note(at_s, seen);
         let of_slice = store.push(slice);
         let of_sets = match sets.is_empty() {
             true => Ok(()),
             false => store.push_sets(sets).and(store.save_sets(&saved())),
         };
-        let stored = of_slice.and(of_sets);
+        let stored = of_slice.and(of_sets).and(of_names);
         match &stored {
             Ok(()) if self.is_failing => crate::say!("slices are stored again"),
             Err(error) if !self.is_failing => {
@@ -156,7 +166,14 @@ pub fn failed(error: &WatchError) -> Failure {
 
 /// Begin and end of a window of a store, in seconds since 1970; `None` if the store is empty.
 fn bounds(archive: &Archive, args: &WindowArgs) -> Result<Option<(u64, u64)>, Failure> {
-    let bounds = archive.bounds().map_err(|error| failed(&error))?;
+    window_of(archive.bounds().map_err(|error| failed(&error))?, args)
+}
+
+/// Begin and end of a window of what is there, in seconds since 1970; `None` if there is nothing.
+pub fn window_of(
+    bounds: Option<(u64, u64)>,
+    args: &WindowArgs,
+) -> Result<Option<(u64, u64)>, Failure> {
     let Some((first, end)) = bounds else { return Ok(None) };
     let from = match args.last {
         Some(last) => end.saturating_sub(last.0.div_ceil(Nanos::SECOND.0)),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use units::{Bytes, Nanos};
 use watch::{Archive, Pattern};
 
-use crate::args::{Format, WATCH_STORE, WATCH_STORE_ENV, WhatIfArgs};
+use crate::args::{Format, WATCH_STORE_ENV, WhatIfArgs};
 use crate::commands::watch::failed;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -54,6 +54,8 @@ pub fn run(args: &WhatIfArgs, vm: &str, cache: Bytes) -> Result<Exit, Failure> {
 /// Directory of the store, also as `watch:DIR`, as `estate import` takes it.
 fn store(args: &WhatIfArgs) -> PathBuf {
     let named = args.run.as_deref().map(|run| run.strip_prefix("watch:").unwrap_or(run).into());
-    let usual = || std::env::var_os(WATCH_STORE_ENV).unwrap_or_else(|| WATCH_STORE.into()).into();
+    let usual = || {
+        std::env::var_os(WATCH_STORE_ENV).unwrap_or_else(|| watch::STORE_DIRECTORY.into()).into()
+    };
     named.unwrap_or_else(usual)
 }

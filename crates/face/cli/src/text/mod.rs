@@ -21,6 +21,8 @@ mod summary;
 pub mod trend;
 pub mod watch;
 pub mod watch_evidence;
+#[cfg(feature = "hosts")]
+pub mod watch_hosts;
 pub mod watch_rules;
 mod what_if;
 

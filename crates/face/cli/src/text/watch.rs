@@ -9,7 +9,7 @@ use watch::{LEVELS, LevelState, Load, SetRow, SetSpan, State, Window};
 use super::{Table, latency, number};
 
 /// Most VMs in the text.
-const ROWS_MAX: usize = 20;
+pub(super) const ROWS_MAX: usize = 20;
 
 /// The document of `watch status --format json`.
 #[derive(Debug, Serialize)]
@@ -45,8 +45,8 @@ struct LevelRow {
 }
 
 #[derive(Debug, Serialize)]
-struct VmRow {
-    vm: String,
+pub(super) struct VmRow {
+    pub(super) vm: String,
     ios_per_s: f64,
     bytes_per_s: f64,
     read_p95_ns: Option<u64>,
@@ -130,31 +130,9 @@ impl Status {
         }
         lines.extend(table.lines());
         lines.push(String::new());
-        let slow = format!(">over {}", Nanos(self.limit_ns));
-        let mut table = Table::new(&[
-            "VM",
-            ">I/Os/s",
-            ">bytes/s",
-            ">read p95",
-            ">write p95",
-            ">flush p95",
-            &slow,
-            ">queued",
-            ">failed",
-        ]);
+        let mut table = load_table(&["VM"], self.limit_ns);
         for row in self.vms.iter().take(ROWS_MAX) {
-            let queue = row.queue_share.map_or_else(|| "-".to_owned(), percent);
-            table.row(vec![
-                untrusted::shown(&row.vm).into_owned(),
-                number(row.ios_per_s),
-                Bytes::new(whole(row.bytes_per_s)).to_string(),
-                latency(row.read_p95_ns),
-                latency(row.write_p95_ns),
-                latency(row.flush_p95_ns),
-                percent(row.slow_share),
-                queue,
-                row.failed.to_string(),
-            ]);
+            table.row([vec![untrusted::shown(&row.vm).into_owned()], row.cells()].concat());
         }
         lines.extend(table.lines());
         if self.vms.len() > ROWS_MAX {
@@ -174,7 +152,7 @@ impl Status {
 
 impl VmRow {
     #[expect(clippy::cast_precision_loss, reason = "rates are read to a few digits")]
-    fn new(load: &Load, watched: Nanos, sets: &[SetRow]) -> Self {
+    pub(super) fn new(load: &Load, watched: Nanos, sets: &[SetRow]) -> Self {
         let seconds = watched.as_secs_f64().max(f64::MIN_POSITIVE);
         let p95 = |direction| load.percentile(direction, Ratio::new(0.95)).map(|own| own.0);
         let own = sets.iter().filter(|row| row.vm == load.name);
@@ -193,8 +171,23 @@ impl VmRow {
         }
     }
 
+    /// Numbers below the heads of [`load_table`].
+    pub(super) fn cells(&self) -> Vec<String> {
+        let queue = self.queue_share.map_or_else(|| "-".to_owned(), percent);
+        vec![
+            number(self.ios_per_s),
+            Bytes::new(whole(self.bytes_per_s)).to_string(),
+            latency(self.read_p95_ns),
+            latency(self.write_p95_ns),
+            latency(self.flush_p95_ns),
+            percent(self.slow_share),
+            queue,
+            self.failed.to_string(),
+        ]
+    }
+
     /// Working set of the last day in a sentence; `None` if it is unknown or empty.
-    fn set_sentence(&self) -> Option<String> {
+    pub(super) fn set_sentence(&self) -> Option<String> {
         let set = self.working_sets.iter().find(|own| own.span == SetSpan::Day.name())?;
         let vm = untrusted::shown(&self.vm);
         (set.used_bytes > 0).then(|| format!("{vm}: {}", set.text))
@@ -215,6 +208,22 @@ impl WorkingSet {
             text: row.words(),
         }
     }
+}
+
+/// Table of loads with these first columns.
+pub(super) fn load_table(first: &[&str], limit_ns: u64) -> Table {
+    let slow = format!(">over {}", Nanos(limit_ns));
+    let numbers = [
+        ">I/Os/s",
+        ">bytes/s",
+        ">read p95",
+        ">write p95",
+        ">flush p95",
+        &slow,
+        ">queued",
+        ">failed",
+    ];
+    Table::new(&[first, &numbers[..]].concat())
 }
 
 fn percent(share: f64) -> String {

@@ -60,6 +60,8 @@ mod tiers_memory;
 mod tiers_moving;
 mod tiers_ublk;
 mod vm_operations;
+#[cfg(feature = "hosts")]
+mod watched_hosts;
 mod watching;
 mod watts;
 mod what_if;

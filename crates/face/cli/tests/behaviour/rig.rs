@@ -313,6 +313,14 @@ impl Running {
         }
     }
 
+    /// First line of its stdout, which is closed then.
+    pub fn stdout_line(&mut self) -> String {
+        let mut line = String::new();
+        let stdout = self.child.stdout.take().expect("it is piped");
+        BufReader::new(stdout).read_line(&mut line).expect("a line");
+        line.trim().to_owned()
+    }
+
     /// Last line seen.
     pub fn seen_last(&self) -> String {
         self.seen.last().cloned().unwrap_or_default()

@@ -9,7 +9,7 @@ use trace::TraceError;
 use trace::store::TRACE_FILE;
 use view::document::RunRow;
 use view::{Source, TraceFacts};
-use watch::WatchError;
+use watch::{HostStores, WatchError};
 
 use super::unreadable;
 use crate::provider::ProviderError;
@@ -38,6 +38,8 @@ type Stamp = Option<(SystemTime, u64)>;
 /// Recorded trace, or store of a watched host; its I/O is read at the first request.
 pub struct Trace {
     path: PathBuf,
+    /// Stores of several hosts, which have no path here.
+    stores: Option<Arc<HostStores>>,
     facts: TraceFacts,
     records: u64,
     /// Error of reading the description.
@@ -63,6 +65,12 @@ impl Traces {
     pub fn add_watched(&self, path: &Path) -> Result<RunId, WatchError> {
         let facts = TraceFacts::of_watched(path)?;
         Ok(self.insert(Trace::new(path, facts, 0)))
+    }
+
+    /// Adds the stores of several watched hosts as one, and returns its id.
+    pub fn add_watched_hosts(&self, stores: Arc<HostStores>) -> RunId {
+        let facts = TraceFacts::of_watched_hosts(&stores);
+        self.insert(Trace { stores: Some(stores), ..Trace::new(Path::new(""), facts, 0) })
     }
 
     fn insert(&self, trace: Trace) -> RunId {
@@ -134,6 +142,7 @@ impl Trace {
     fn new(path: &Path, facts: TraceFacts, records: u64) -> Self {
         Self {
             path: path.to_owned(),
+            stores: None,
             facts,
             records,
             error: None,
@@ -160,11 +169,12 @@ impl Trace {
         if let Some(own) = opened.as_ref().filter(|own| !is_stale(own)) {
             return own.source.clone();
         }
-        let source = if self.facts.is_watched {
-            Source::open_watched(&self.path).map(Arc::new).map_err(unreadable)
-        } else {
-            Source::open_trace(&self.path).map(Arc::new).map_err(unreadable)
+        let source = match &self.stores {
+            Some(stores) => Ok(Source::open_watched_hosts(stores)),
+            None if self.facts.is_watched => Source::open_watched(&self.path).map_err(unreadable),
+            None => Source::open_trace(&self.path).map_err(unreadable),
         };
+        let source = source.map(Arc::new);
         *opened = Some(Opened { at: Instant::now(), source: source.clone() });
         let failed = |error: &ProviderError| RunRow {
             error: Some(error.to_string()),

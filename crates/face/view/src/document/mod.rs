@@ -37,4 +37,4 @@ pub use runs::{
 pub use series::{Group, Series};
 pub use study::{StudyClaim, StudyList, StudyPage, StudyRow, StudySection, StudyTally};
 pub use tier::{TierHero, TierPage, TierRates, TierSeries, TierShares, TierSteps, WritePolicy};
-pub use watch::{LatencySplit, SetSpanLines, WatchPage, WatchedLoad, WatchedSets};
+pub use watch::{LatencySplit, SetSpanLines, WatchPage, WatchedHost, WatchedLoad, WatchedSets};

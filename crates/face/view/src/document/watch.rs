@@ -1,12 +1,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// View `watch`: VMs of a watched host by who suffers most, their disks, what they use of them, and
+/// View `watch`: VMs of watched hosts by who suffers most, their disks, what they use of them, and
 /// where their waiting passes. Lists are of the lens's time; lines are of its workloads, too.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct WatchPage {
     /// Summary in one sentence.
     pub sentence: String,
+    /// Hosts, if they are several.
+    pub hosts: Vec<WatchedHost>,
     /// Limit of a slow I/O, nanoseconds.
     pub limit_ns: u64,
     /// VMs and other senders, those with the most slow I/Os first.
@@ -21,11 +23,28 @@ pub struct WatchPage {
     pub split: Option<LatencySplit>,
 }
 
+/// One of several watched hosts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WatchedHost {
+    /// Name of the host.
+    pub name: String,
+    /// Reason why none of the numbers are of this host; none if they are.
+    pub trouble: Option<String>,
+    /// Advice on what to do, if there is any.
+    pub hint: Option<String>,
+    /// Seconds by which its clock is ahead, if it is more than a slice; its times are wrong by that.
+    pub clock_ahead_s: Option<i64>,
+}
+
 /// I/O of a VM or of a disk in the lens's time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedLoad {
     /// Name of the VM, other sender, or disk.
     pub name: String,
+    /// Hosts of a VM, if several are watched, in the order of its first I/O on each; none for disks.
+    pub hosts: Vec<String>,
+    /// Disks of the hosts that are this storage; none for VMs, and for a disk of one host.
+    pub parts: Vec<WatchedLoad>,
     /// Its workloads, as the lens names them.
     pub workloads: Vec<String>,
     /// Number of disks of a VM, or of senders on a disk.
@@ -57,6 +76,8 @@ pub struct WatchedLoad {
 pub struct WatchedSets {
     /// Name of the VM or other sender.
     pub vm: String,
+    /// Host on which it is its working set, for a VM that several hosts saw.
+    pub host: Option<String>,
     /// Newest working set of a day, in words.
     pub sentence: String,
     /// Begin of the hour of each point on the axis, nanoseconds.

@@ -1,5 +1,5 @@
-//! Store of a watched host as a source: all of it at the resolution of its chart, and any window in
-//! the finest slices that the store still has.
+//! Store of a watched host, or those of several as one, as a source: all of it at the resolution of
+//! its chart, and any window in the finest slices that the stores still have.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -12,7 +12,9 @@ use run_store::rundir::RunId;
 use run_store::slice::SizeClass;
 use stats::Compact;
 use units::Nanos;
-use watch::{Archive, Cell, Key, SetRow, Slice, WatchError};
+use watch::{
+    Archive, Cell, HostNote, HostSets, HostStores, Key, Merged, SetRow, Slice, WatchError, Window,
+};
 
 use super::{Facts, Source, TraceFacts};
 use crate::document::{RunState, WatchPage};
@@ -25,10 +27,36 @@ pub(crate) type Asked = ((Nanos, Nanos), u32, Vec<String>);
 /// Number of answers that are kept, because a page and its charts ask for the same.
 const KEPT: usize = 6;
 
-/// Store of a watched host, and where its axis begins.
+/// Where the slices are.
+#[derive(Debug)]
+enum Stored {
+    /// A store on this computer.
+    One(Archive),
+    /// The stores of hosts.
+    Many(Arc<HostStores>),
+}
+
+impl Stored {
+    fn window(&self, window: (u64, u64), slices_max: u64) -> Result<Merged, WatchError> {
+        match self {
+            Self::One(archive) => {
+                let Window { width_s, slices, .. } = archive.window(window, slices_max)?;
+                Ok(Merged { width_s, slices, ..Merged::default() })
+            }
+            Self::Many(stores) => Ok(stores.window(window, slices_max)),
+        }
+    }
+}
+
+/// Working sets of the only host.
+fn of_one(rows: Vec<SetRow>) -> Vec<HostSets> {
+    vec![HostSets { host: String::new(), rows }]
+}
+
+/// Store of a watched host, or those of several, and where the axis begins.
 #[derive(Debug)]
 pub(crate) struct Watched {
-    archive: Archive,
+    stored: Stored,
     /// Begin of the axis, in seconds since 1970.
     zero_s: u64,
     /// True if all I/O is of one disk, which names then leave out.
@@ -48,11 +76,21 @@ impl TraceFacts {
     pub fn of_watched(path: &Path) -> Result<Self, WatchError> {
         let archive = Archive::open(path)?;
         let (from_s, to_s) = archive.bounds()?.unwrap_or_default();
-        Ok(Self::watched(&archive, from_s, to_s, archive.state()?.bytes))
+        Ok(Self::watched(archive.host(), (from_s, to_s), archive.state()?.bytes))
     }
 
-    fn watched(archive: &Archive, from_s: u64, to_s: u64, size_bytes: u64) -> Self {
-        let host = archive.host();
+    /// Facts about the stores of several hosts; their I/O is not read. Hosts that are not there are
+    /// in the name, too.
+    pub fn of_watched_hosts(stores: &HostStores) -> Self {
+        let bytes = stores.states().iter().map(|own| own.state.bytes).fold(0, u64::saturating_add);
+        let hosts = stores.names();
+        let facts = Self::watched(&hosts.join("-"), stores.bounds().unwrap_or_default(), bytes);
+        let hosts = hosts.join(", ");
+        let (name, target) = (format!("watch of {hosts}"), format!("every disk of {hosts}"));
+        Self { name, target, host: None, ..facts }
+    }
+
+    fn watched(host: &str, (from_s, to_s): (u64, u64), size_bytes: u64) -> Self {
         let started_ns = i64::try_from(from_s.saturating_mul(Nanos::SECOND.0)).unwrap_or(0);
         // Without the begin, which moves as the oldest slices are dropped.
         let id = RunId::following(&format!("watch-{host}"), 0).to_string();
@@ -80,21 +118,38 @@ impl Source {
     pub fn open_watched(path: &Path) -> Result<Self, WatchError> {
         let archive = Archive::open(path)?;
         let (from_s, to_s) = archive.bounds()?.unwrap_or_default();
-        let window = archive.window((from_s, to_s), SLICES_MAX)?;
+        let (size_bytes, host) = (archive.state()?.bytes, archive.host().to_owned());
+        let stored = Stored::One(archive);
+        let window = stored.window((from_s, to_s), SLICES_MAX)?;
         let zero_s = window.slices.first().map_or(from_s, |slice| slice.start_s);
+        let facts = TraceFacts::watched(&host, (zero_s, to_s), size_bytes);
+        Ok(Self::watching(stored, facts, zero_s, &window))
+    }
+
+    /// Opens the stores of several hosts as one, and reads all of them at the resolution of their
+    /// chart. Hosts that are not there, or whose answers cannot be, are left out.
+    pub fn open_watched_hosts(stores: &Arc<HostStores>) -> Self {
+        let facts = TraceFacts::of_watched_hosts(stores);
+        let (from_s, to_s) = stores.bounds().unwrap_or_default();
+        let window = stores.window((from_s, to_s), SLICES_MAX);
+        // The begin does not follow the slices, which may be those of other hosts the next time.
+        let zero_s = from_s - from_s % window.width_s.max(1);
+        Self::watching(Stored::Many(Arc::clone(stores)), facts, zero_s, &window)
+    }
+
+    fn watching(stored: Stored, facts: TraceFacts, zero_s: u64, window: &Merged) -> Self {
         let keys = window.slices.iter().flat_map(|slice| slice.io.keys());
         let disks: BTreeSet<&str> =
             keys.filter(|key| !key.is_guest_side()).map(|key| &*key.disk).collect();
         let has_one_disk = disks.len() <= 1;
-        let size_bytes = archive.state()?.bytes;
-        let facts = TraceFacts::watched(&archive, zero_s, to_s, size_bytes);
+        let size_bytes = facts.size_bytes;
         let lost = window.slices.iter().map(|slice| slice.lost).fold(0, u64::saturating_add);
         let pages = Mutex::default();
-        let store = Watched { archive, zero_s, has_one_disk, lost, pages };
+        let store = Watched { stored, zero_s, has_one_disk, lost, pages };
         let rollup = Rollup::of_width(seconds(window.width_s));
         let rollup = Arc::new(store.fold(rollup, &window.slices));
         let facts = Facts { trace: Some(facts), watched: Some(store), ..Facts::default() };
-        Ok(Self { size_bytes, ..Self::of(facts, rollup, RunState::Complete) })
+        Self { size_bytes, ..Self::of(facts, rollup, RunState::Complete) }
     }
 }
 
@@ -116,7 +171,7 @@ impl Watched {
         (from, to): (Nanos, Nanos),
     ) -> Result<Option<Rollup>, WatchError> {
         let window = (self.second(from), self.second(to).saturating_add(1));
-        let window = self.archive.window(window, SLICES_MAX)?;
+        let window = self.stored.window(window, SLICES_MAX)?;
         let width = seconds(window.width_s);
         if width >= whole.wide().width {
             return Ok(None);
@@ -157,27 +212,44 @@ impl Watched {
         rollup
     }
 
-    /// Slices of a window.
-    pub fn slices(
+    /// Slices of a window, over all hosts.
+    pub fn window(
         &self,
         (from, to): (Nanos, Nanos),
         slices_max: u64,
-    ) -> Result<Vec<Slice>, WatchError> {
-        let window = (self.second(from), self.second(to).saturating_add(1));
-        Ok(self.archive.window(window, slices_max)?.slices)
+    ) -> Result<Merged, WatchError> {
+        self.stored.window((self.second(from), self.second(to).saturating_add(1)), slices_max)
     }
 
     /// Working sets of the hours that begin in a window, at most one in each `step_s` seconds.
-    /// What cannot be read is a gap.
-    pub fn sets(&self, (from, to): (Nanos, Nanos), step_s: u64) -> Vec<SetRow> {
+    /// What cannot be read is a gap. The name of the host is empty if there is only one.
+    pub fn sets(&self, (from, to): (Nanos, Nanos), step_s: u64) -> Vec<HostSets> {
         let from_s = self.second(from);
         let window = (from_s - from_s % 3600, self.second(to));
-        self.archive.sets(window, step_s).map(|sets| sets.rows).unwrap_or_default()
+        match &self.stored {
+            Stored::One(archive) => {
+                of_one(archive.sets(window, step_s).map(|sets| sets.rows).unwrap_or_default())
+            }
+            Stored::Many(stores) => stores.sets(window, step_s),
+        }
     }
 
-    /// Newest working sets of each VM.
-    pub fn newest_sets(&self) -> Vec<SetRow> {
-        self.archive.newest_sets().map(|sets| sets.rows).unwrap_or_default()
+    /// Newest working sets of each VM on each host.
+    pub fn newest_sets(&self) -> Vec<HostSets> {
+        match &self.stored {
+            Stored::One(archive) => {
+                of_one(archive.newest_sets().map(|sets| sets.rows).unwrap_or_default())
+            }
+            Stored::Many(stores) => stores.newest_sets(),
+        }
+    }
+
+    /// Hosts, with what the last question to each showed; none for a store on this computer.
+    pub fn hosts(&self) -> Vec<HostNote> {
+        match &self.stored {
+            Stored::One(_) => Vec::new(),
+            Stored::Many(stores) => stores.notes(),
+        }
     }
 
     /// Answer of the view `watch`, made at the first call.

@@ -8,9 +8,11 @@ use run_store::gauge::{Folded, GaugeName};
 use run_store::slice::Direction;
 use units::print::{count, percent};
 use units::{Nanos, Ratio};
-use watch::{Cell, Load, SetRow, SetSpan, Slice};
+use watch::{Cell, HostNote, HostSets, Load, Merged, SetRow, SetSpan, Slice};
 
-use crate::document::{LatencySplit, SetSpanLines, WatchPage, WatchedLoad, WatchedSets};
+use crate::document::{
+    LatencySplit, SetSpanLines, WatchPage, WatchedHost, WatchedLoad, WatchedSets,
+};
 use crate::request::Lens;
 use crate::source::{Source, Watched};
 
@@ -29,52 +31,107 @@ pub(crate) fn watch(source: &Source, lens: &Lens) -> WatchPage {
     let (from, to) = lens.time.unwrap_or_default();
     let window = (from, to.unwrap_or(source.rollup().end()));
     let made = watched.page(&(window, lens.points, lens.workloads.clone()), || {
-        let slices = watched.slices(window, lens.points.into()).unwrap_or_default();
-        page(watched, lens, window, &slices)
+        let merged = watched.window(window, lens.points.into()).unwrap_or_default();
+        page(watched, lens, window, &merged)
     });
     WatchPage::clone(&made)
 }
 
-fn page(watched: &Watched, lens: &Lens, window: (Nanos, Nanos), slices: &[Slice]) -> WatchPage {
+fn page(watched: &Watched, lens: &Lens, window: (Nanos, Nanos), merged: &Merged) -> WatchPage {
+    let slices = &merged.slices;
     let newest = watched.newest_sets();
     let names = Names::of(watched, slices);
     let time = slices.iter().fold(Nanos::ZERO, |sum, own| sum.saturating_add(own.watched));
     let loads = Load::by_vm(slices, USUAL_LIMIT);
-    let sentence = sentence(&loads);
-    let vms = loads.iter().take(ROWS_MAX).map(|load| {
-        let day = newest.iter().find(|row| row.vm == load.name && row.span == SetSpan::Day);
-        let set = day.filter(|row| row.used_bytes > 0).map(SetRow::words);
-        WatchedLoad { set, ..row(load, time, names.of_vm(&load.name)) }
+    let vms = loads.iter().take(ROWS_MAX).map(|load| WatchedLoad {
+        set: newest_set(&newest, &load.name),
+        hosts: merged.hosts.get(&load.name).cloned().unwrap_or_default(),
+        ..row(load, time, names.of_vm(&load.name))
     });
+    let vms = vms.collect();
     let disks = Load::by_disk(slices, USUAL_LIMIT);
-    let disks = disks.iter().take(ROWS_MAX).map(|load| WatchedLoad {
+    let of_parts = Load::by_disk(&merged.parts, USUAL_LIMIT);
+    let disk = |load: &Load, workloads| WatchedLoad {
         busy_share: busy(slices, &load.name),
-        ..row(load, time, names.of_disk(&load.name))
+        ..row(load, time, workloads)
+    };
+    let disks = disks.iter().take(ROWS_MAX).map(|load| {
+        let is_part = |own: &&Load| {
+            let mut parts = merged.disks.iter();
+            parts.any(|part| part.storage == load.name && part.disk == own.name)
+        };
+        let parts = of_parts.iter().filter(is_part).map(|own| disk(own, Vec::new())).collect();
+        WatchedLoad { parts, ..disk(load, names.of_disk(&load.name)) }
     });
+    let disks = disks.collect();
     let chosen = names.chosen(&lens.workloads);
     let (sets, sets_left_out) = sets(watched, lens, window, chosen.as_ref());
+    let hosts = hosts(watched);
     WatchPage {
-        sentence,
+        sentence: sentence(&loads, merged, &hosts),
+        hosts,
         limit_ns: USUAL_LIMIT.0,
-        vms: vms.collect(),
-        disks: disks.collect(),
+        vms,
+        disks,
         sets,
         sets_left_out,
         split: split(watched, slices, lens, chosen.as_ref()),
     }
 }
 
-fn sentence(loads: &[Load]) -> String {
+/// Hosts after all questions for a page.
+fn hosts(watched: &Watched) -> Vec<WatchedHost> {
+    let host = |note: HostNote| {
+        let (trouble, hint) = note
+            .trouble
+            .map(|own| (own.text, own.hint))
+            .map_or((None, None), |own| (Some(own.0), own.1));
+        WatchedHost { name: note.host, trouble, hint, clock_ahead_s: note.clock_ahead_s }
+    };
+    watched.hosts().into_iter().map(host).collect()
+}
+
+/// Newest working set of a day, in words. Those of two hosts cannot be added, because the same data
+/// may be in both; the newest is told, and of two the larger.
+fn newest_set(all: &[HostSets], vm: &str) -> Option<String> {
+    let of_vm = |own: &&SetRow| *own.vm == *vm && own.span == SetSpan::Day && own.used_bytes > 0;
+    let rows = all.iter().flat_map(|own| own.rows.iter().filter(of_vm).map(|row| (&own.host, row)));
+    let rows: Vec<_> = rows.collect();
+    let (host, row) = rows.iter().max_by_key(|(_, row)| (row.start_s, row.used_bytes))?;
+    let is_one = rows.iter().all(|(other, _)| other == host);
+    Some(if is_one { row.words() } else { format!("{} (on {host})", row.words()) })
+}
+
+fn sentence(loads: &[Load], merged: &Merged, hosts: &[WatchedHost]) -> String {
     let limit = USUAL_LIMIT;
-    match loads.first() {
+    let place = |load: &Load| {
+        let hosts = merged.hosts.get(&load.name).filter(|_| !is_process(load, merged));
+        hosts.map_or_else(String::new, |hosts| format!(" (on {})", hosts.join(", then ")))
+    };
+    let first = match loads.first() {
         None => "No I/O ended in this time.".to_owned(),
         Some(first) if first.slow == 0 => format!("No I/O took longer than {limit}."),
         Some(first) => format!(
-            "{} suffers most: {} of its I/Os took longer than {limit}.",
+            "{}{} suffers most: {} of its I/Os took longer than {limit}.",
             first.name,
+            place(first),
             percent(first.slow_share())
         ),
+    };
+    let lost = hosts.iter().filter(|host| host.trouble.is_some());
+    let lost: Vec<&str> = lost.map(|host| host.name.as_str()).collect();
+    match lost.is_empty() {
+        true => first,
+        false => format!("{first} Not in any number: {}.", lost.join(", ")),
     }
+}
+
+/// True for a sender that is called `HOST/NAME`.
+fn is_process(load: &Load, merged: &Merged) -> bool {
+    let hosts = merged.hosts.get(&load.name).into_iter().flatten();
+    hosts
+        .into_iter()
+        .any(|host| load.name.strip_prefix(host.as_str()).is_some_and(|rest| rest.starts_with('/')))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "rates are read to a few digits")]
@@ -83,6 +140,8 @@ fn row(load: &Load, time: Nanos, workloads: Vec<String>) -> WatchedLoad {
     let p95 = |direction| load.percentile(direction, Ratio::new(0.95)).map(|own| own.0);
     WatchedLoad {
         name: load.name.to_string(),
+        hosts: Vec::new(),
+        parts: Vec::new(),
         workloads,
         others: u32::try_from(load.others).unwrap_or(u32::MAX),
         operations_per_s: load.ios as f64 / seconds,
@@ -146,10 +205,13 @@ fn sets(
 ) -> (Vec<WatchedSets>, u32) {
     let hours = (window.1.saturating_sub(window.0)).0.div_ceil(HOUR_NS);
     let step = hours.div_ceil(u64::from(lens.points).max(1)).max(1);
-    let mut by_vm: BTreeMap<String, Vec<SetRow>> = BTreeMap::new();
-    for row in watched.sets(window, step * 3600) {
-        if chosen.is_none_or(|chosen| chosen.contains(&*row.vm)) {
-            by_vm.entry(row.vm.to_string()).or_default().push(row);
+    let mut by_vm: BTreeMap<(String, String), Vec<SetRow>> = BTreeMap::new();
+    for own in watched.sets(window, step * 3600) {
+        for row in own.rows {
+            if chosen.is_none_or(|chosen| chosen.contains(&*row.vm)) {
+                let rows = by_vm.entry((row.vm.to_string(), own.host.clone())).or_default();
+                rows.push(row);
+            }
         }
     }
     // Whoever uses the most last is shown first.
@@ -157,11 +219,19 @@ fn sets(
         let day = rows.iter().filter(|row| row.span == SetSpan::Day);
         day.max_by_key(|row| row.start_s).map_or(0, |row| row.used_bytes)
     };
-    let mut all: Vec<(String, Vec<SetRow>)> = by_vm.into_iter().collect();
+    let mut all: Vec<((String, String), Vec<SetRow>)> = by_vm.into_iter().collect();
+    let moved: BTreeSet<String> = all
+        .windows(2)
+        .filter(|two| two[0].0.0 == two[1].0.0)
+        .map(|two| two[0].0.0.clone())
+        .collect();
     all.sort_by_key(|(_, rows)| std::cmp::Reverse(last(rows)));
     let left_out = u32::try_from(all.len().saturating_sub(SETS_MAX)).unwrap_or(u32::MAX);
     all.truncate(SETS_MAX);
-    let lines = all.into_iter().map(|(vm, rows)| set_lines(watched, vm, &rows, step));
+    let lines = all.into_iter().map(|((vm, host), rows)| {
+        let host = moved.contains(&vm).then_some(host);
+        WatchedSets { host, ..set_lines(watched, vm, &rows, step) }
+    });
     (lines.collect(), left_out)
 }
 
@@ -183,6 +253,7 @@ fn set_lines(watched: &Watched, vm: String, rows: &[SetRow], step: u64) -> Watch
     });
     WatchedSets {
         vm,
+        host: None,
         sentence: day.map_or_else(String::new, |row| format!("{}.", row.words())),
         at_ns: starts.iter().map(|start_s| watched.position(*start_s).0).collect(),
         width_ns: vec![step * HOUR_NS; starts.len()],

@@ -16,4 +16,5 @@ mod sentences;
 mod summaries;
 mod watched;
 mod watched_host;
+mod watched_hosts;
 mod windows;

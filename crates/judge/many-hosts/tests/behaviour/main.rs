@@ -22,7 +22,7 @@ fn agent_options(dir: &Path, version: &str) -> AgentOptions {
     static AGENTS: AtomicU32 = AtomicU32::new(0);
     let number = AGENTS.fetch_add(1, Ordering::Relaxed);
     let allow = vec![format!("dir:{}", dir.display())];
-    let named = AgentFile { allow, allow_root_fs: true, record: None };
+    let named = AgentFile { allow, allow_root_fs: true, ..AgentFile::default() };
     let config = dir.join("agent.toml");
     std::fs::write(&config, format!("allow = [\"dir:{}\"]\n", dir.display())).expect("written");
     AgentOptions {

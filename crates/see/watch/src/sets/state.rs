@@ -81,11 +81,6 @@ impl Sets {
     }
 }
 
-/// Bytes of the file; none without one.
-pub(crate) fn size(directory: &Path) -> u64 {
-    fs::metadata(directory.join(FILE)).map_or(0, |data| data.len())
-}
-
 /// Writes the file in place of the one before. A power cut may leave neither: then sets begin anew,
 /// which is worth no flush while others wait for the disk.
 pub(crate) fn write(directory: &Path, bytes: &[u8]) -> Result<(), WatchError> {

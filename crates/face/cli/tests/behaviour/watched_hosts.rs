@@ -1,0 +1,241 @@
+//! `watch status` and `serve` over hosts: each host is a separate agent on this computer with a store
+//! of its own. One VM moved, one storage is shared; one host lies, one is silent, one is lost.
+
+use std::path::Path;
+use std::process::Output;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use cluster::{Asked, Invitation, Member, RemoteError};
+use fixtures::watched::{SHARED, two_hosts};
+use rustix::process::{Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::hosts::agent;
+use crate::rig::{DEADLINE, Place, Running, err, out};
+use crate::serving::{get, port_of};
+
+/// Option for a host with its owner's file.
+fn host(place: &Place, name: &str, owner: &str) -> String {
+    place.write(&format!("{name}.toml"), owner);
+    let bin = env!("CARGO_BIN_EXE_tilemark");
+    let slot = place.path("").display().to_string().replace('/', "-");
+    format!(
+        "{name}=exec:echo $$ > {name}.pid; export TILEMARK_AGENT_SLOT={slot}{name}; exec {bin} agent --join \
+         - --config {name}.toml"
+    )
+}
+
+/// Owner's file that lets the host's store be read.
+fn owner(place: &Place, name: &str) -> String {
+    format!("watch = {:?}\n", place.path(&format!("on-{name}")).display().to_string())
+}
+
+fn stores(place: &Place) {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+    two_hosts([&place.path("on-a"), &place.path("on-b")], now.as_secs());
+}
+
+fn status(place: &Place, hosts: &[&str], more: &[&str]) -> Output {
+    let hosts = hosts.iter().flat_map(|host| ["--host", host]);
+    let words: Vec<&str> =
+        ["watch", "status"].into_iter().chain(hosts).chain(more.iter().copied()).collect();
+    place.output(&words)
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", err(output)))
+}
+
+#[test]
+fn status_of_two_hosts_is_one_with_the_host_of_each_vm() {
+    let place = Place::new();
+    stores(&place);
+    let (a, b) = (host(&place, "a", &owner(&place, "a")), host(&place, "b", &owner(&place, "b")));
+    let output = status(&place, &[&a, &b], &["--format", "json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let told = json(&output);
+    assert_eq!(told["schema"], "tilemark.watch-hosts-status/1.0");
+    let of = |vm: &str| {
+        let rows = told["vms"].as_array().expect("rows");
+        rows.iter().find(|row| row["vm"] == vm).unwrap_or_else(|| panic!("no {vm} in {told}"))
+    };
+    assert_eq!(of("web1")["hosts"], json!(["a", "b"]), "it moved and is one");
+    assert_eq!((&of("sql1")["hosts"], &told["vms"][0]["vm"]), (&json!(["a"]), &json!("sql1")));
+    assert_eq!(of("b/kworker")["hosts"], json!(["b"]));
+    let shared = &told["disks"][0];
+    assert_eq!(shared["disk"], SHARED);
+    let parts: Vec<_> =
+        shared["parts"].as_array().expect("parts").iter().map(|own| &own["disk"]).collect();
+    assert_eq!(parts, [&json!("a/sda"), &json!("b/sdb")]);
+    for own in told["hosts"].as_array().expect("hosts") {
+        assert_eq!((&own["trouble"], &own["clock_ahead_s"]), (&Value::Null, &Value::Null), "{own}");
+        assert!(own["bytes"].as_u64() > Some(1000), "{own}");
+    }
+    let text = out(&status(&place, &[&a, &b], &["--last", "30m"]));
+    for part in ["  a/sda", "  b/sdb", SHARED, "Working sets", "web1: 3 GiB since"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    let web = text.lines().find(|line| line.starts_with("web1 ")).expect("a row");
+    assert_eq!(web.split_whitespace().nth(1), Some("b"), "in that half hour: {text}");
+}
+
+#[test]
+fn host_whose_owner_does_not_allow_it_is_named_with_the_line_to_write() {
+    let place = Place::new();
+    stores(&place);
+    let a = host(&place, "a", &owner(&place, "a"));
+    let b = host(&place, "b", "record = true\n");
+    let output = status(&place, &[&a, &b], &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let text = out(&output);
+    assert!(text.contains("left out: its watch store may not be read from elsewhere"), "{text}");
+    let hint = "hint: b: its owner allows it by a line `watch = true`";
+    assert!(text.contains(hint) && text.contains("/etc/tilemark/agent.toml"), "{text}");
+    assert!(text.contains("sql1") && !text.contains("backup"), "the other is shown: {text}");
+    let alone = status(&place, &[&b], &[]);
+    assert_eq!(alone.status.code(), Some(1), "nobody answers: {}", out(&alone));
+    let none = host(&place, "b", "watch = \"/nowhere\"\n");
+    let text = out(&status(&place, &[&a, &none], &[]));
+    assert!(text.contains("left out: /nowhere is not a watch store"), "{text}");
+}
+
+/// Joins as a host, by the token in a file.
+fn join(
+    place: &Place,
+    name: &str,
+    answer: impl Fn(&[u8]) -> Vec<u8> + Send + Sync + 'static,
+) -> Member {
+    let (path, until) = (place.path(name), Instant::now() + DEADLINE);
+    let token = loop {
+        let token = std::fs::read_to_string(&path).unwrap_or_default();
+        if let Ok(token) = token.trim().parse::<Invitation>() {
+            break token;
+        }
+        assert!(Instant::now() < until, "no token");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    let answer = move |asked: Asked| -> Result<Vec<u8>, RemoteError> {
+        Ok(match asked.topic.as_str() {
+            "hello" => json!({
+                "tool": { "version": env!("CARGO_PKG_VERSION"), "commit": null },
+                "hostname": "elsewhere", "allowed": [], "held_by": null, "processors": 1,
+            })
+            .to_string()
+            .into_bytes(),
+            "watch" => answer(&asked.question),
+            _ => b"null".to_vec(),
+        })
+    };
+    Member::join(&token, Duration::from_secs(30), DEADLINE, Box::new(answer)).expect("joined")
+}
+
+fn honest(store: &Path, question: &[u8]) -> Vec<u8> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+    watch::answer(store, question, now.as_secs()).expect("an answer")
+}
+
+#[test]
+fn host_that_lies_and_one_that_is_silent_are_named_and_the_others_shown() {
+    let place = Place::new();
+    stores(&place);
+    let a = host(&place, "a", &owner(&place, "a"));
+    let words = ["watch", "status", "--host", &a, "--host", "b=join", "--host", "c=join"];
+    let more = ["--tokens", ".", "--format", "json"];
+    let running = Running::new(place.command(&[&words[..], &more].concat()));
+    let store = place.path("on-b");
+    // The answer of another question, as a host that replays an old one would send it.
+    let first = std::sync::OnceLock::new();
+    let lie = move |question: &[u8]| first.get_or_init(|| honest(&store, question)).clone();
+    let _liar = join(&place, "b", lie);
+    let (end, ends) = channel::<()>();
+    let ends = std::sync::Mutex::new(ends);
+    let silent = join(&place, "c", move |_| {
+        let _ = ends.lock().expect("one").recv();
+        Vec::new()
+    });
+    let ended = running.end();
+    drop(end);
+    drop(silent);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let told: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let trouble = |at: usize| told["hosts"][at]["trouble"].as_str().unwrap_or_default();
+    assert_eq!(trouble(0), "", "{told}");
+    assert!(trouble(1).contains("what cannot be: it answers another question"), "{}", trouble(1));
+    assert!(trouble(2).starts_with("did not answer within 15 s"), "{}", trouble(2));
+    let vms: Vec<_> = told["vms"].as_array().expect("rows").iter().map(|row| &row["vm"]).collect();
+    assert_eq!(vms, [&json!("sql1"), &json!("web1"), &json!("a/kworker")]);
+}
+
+#[test]
+fn page_goes_on_without_a_lost_host_and_takes_it_up_again() {
+    let place = Place::new();
+    stores(&place);
+    let (a, b) = (host(&place, "a", &owner(&place, "a")), host(&place, "b", &owner(&place, "b")));
+    // Agents that are started again wait for this file.
+    let b = b.replace("=exec:", "=exec:while test -e b.away; do sleep 0.1; done; ");
+    let command = place.command(&["serve", "--listen", "0", "--host", &a, "--host", &b]);
+    let mut serve = Running::new(command);
+    serve.wait_for("2 watched hosts; Ctrl-C ends it");
+    let address = serve.stdout_line();
+    let (port, id) = (port_of(&address), address.rsplit('/').next().expect("an id").to_owned());
+    let page = |is_so: &dyn Fn(&Value) -> bool| -> Value {
+        let until = Instant::now() + DEADLINE;
+        loop {
+            let (code, text) = get(port, &format!("/api/v1/runs/{id}/watch"));
+            assert_eq!(code, 200, "{text}");
+            let body = text
+                .split("\r\n\r\n")
+                .nth(1)
+                .and_then(|text| Some(&text[text.find('{')?..=text.rfind('}')?]));
+            let page: Value = serde_json::from_str(body.expect("a body")).expect("JSON");
+            if is_so(&page) {
+                return page;
+            }
+            assert!(Instant::now() < until, "{}", page["hosts"]);
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    };
+    let is_whole = |page: &Value| page["hosts"][1]["trouble"].is_null();
+    let whole = page(&is_whole);
+    assert_eq!(whole["vms"].as_array().map(Vec::len), Some(5), "{whole}");
+    assert!(get(port, "/api/v1/runs").1.contains("watch of a, b"));
+
+    // Who looks does not keep others from measuring.
+    let other = place.output(&["hosts", "--host", &a]);
+    assert_eq!(other.status.code(), Some(0), "{}", err(&other));
+    assert!(!out(&other).is_empty());
+
+    let before = agent(&place, "b");
+    place.write("b.away", "");
+    kill_process(before, Signal::KILL).expect("it is there");
+    let without = page(&|page| !is_whole(page));
+    let sentence = without["sentence"].as_str().expect("a sentence");
+    assert!(sentence.ends_with("Not in any number: b."), "{sentence}");
+    let names = without["vms"].as_array().expect("rows").iter().map(|row| row["name"].clone());
+    assert_eq!(names.collect::<Vec<_>>(), ["sql1", "web1", "a/kworker"]);
+    serve.wait_for("host b: left out: ");
+    std::fs::remove_file(place.path("b.away")).expect("it is there");
+    let again = page(&is_whole);
+    assert_eq!(again["vms"], whole["vms"]);
+    serve.wait_for("host b is shown again");
+    let agents = [agent(&place, "a"), agent(&place, "b")];
+    serve.signal(Signal::TERM);
+    assert_eq!(serve.end().code, Some(0));
+    agents.into_iter().for_each(crate::hosts::wait_until_gone);
+}
+
+#[test]
+fn host_that_is_named_twice_or_runs_no_agent_is_told() {
+    let place = Place::new();
+    stores(&place);
+    let a = host(&place, "a", &owner(&place, "a"));
+    let twice = status(&place, &[&a, &a], &[]);
+    assert_eq!(twice.status.code(), Some(3), "{}", err(&twice));
+    assert!(err(&twice).contains("host a is named twice"), "{}", err(&twice));
+    let output = status(&place, &[&a, "b=exec:false"], &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let text = out(&output);
+    assert!(text.contains("left out: its agent ended before it joined"), "{text}");
+}

@@ -1,0 +1,235 @@
+//! Stores of several hosts, asked at once.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::check::{CheckedContent, CheckedSlices, checked};
+use super::merge::{HostSets, Merged, Names, merge, rename_sets};
+use super::wire::{Question, SLICES_MAX, encode};
+use crate::{SetRow, State};
+
+/// Difference of a host's clock that is told: the width of a slice.
+const CLOCK_APART_S: u64 = 10;
+/// Time before and after now of which stores are shown: the time that a store keeps, and a day for
+/// clocks. A host whose clock was wrong would make the axis of all hosts empty.
+const PAST_S: u64 = 500 * 86_400;
+const AHEAD_S: u64 = 86_400;
+
+/// Way to the store of a host.
+pub trait HostStore: Send + Sync + 'static {
+    /// Name of the host.
+    fn name(&self) -> &str;
+
+    /// Asks the host a question, which [`super::answer`] answers there.
+    ///
+    /// # Errors
+    /// The host is not there, is too slow, or refuses.
+    fn ask(&self, question: &[u8]) -> Result<Vec<u8>, HostTrouble>;
+}
+
+/// Reason why a host is not shown.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
+pub struct HostTrouble {
+    /// Reason.
+    pub text: String,
+    /// Advice on what to do, if there is any.
+    pub hint: Option<String>,
+}
+
+/// Host, and what is to be said of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostNote {
+    /// Name of the host.
+    pub host: String,
+    /// Reason why it was not in the last answer; `None` if it was.
+    pub trouble: Option<HostTrouble>,
+    /// Seconds by which its clock is ahead of this computer's, if it is more than a slice; its slices
+    /// are of other times then.
+    pub clock_ahead_s: Option<i64>,
+}
+
+/// State of a host's store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostState {
+    /// Name of the host.
+    pub host: String,
+    /// Size and age of its store.
+    pub state: State,
+    /// Begin and end of what it holds, in seconds since 1970.
+    pub bounds: Option<(u64, u64)>,
+}
+
+/// Stores of several hosts, shown as one. What a host answers is checked; one that does not answer,
+/// or answers what cannot be, is left out until it does.
+pub struct HostStores {
+    hosts: Vec<Box<dyn HostStore>>,
+    notes: Mutex<Vec<HostNote>>,
+    names: Mutex<Names>,
+    /// Time that each store held when its host was last asked.
+    bounds: Mutex<Vec<Option<(u64, u64)>>>,
+    now_s: fn() -> u64,
+}
+
+impl std::fmt::Debug for HostStores {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HostStores").field("notes", &self.notes).finish_non_exhaustive()
+    }
+}
+
+impl HostStores {
+    /// Stores of these hosts; `now_s` tells the time, in seconds since 1970.
+    pub fn new(hosts: Vec<Box<dyn HostStore>>, now_s: fn() -> u64) -> Self {
+        let notes = hosts.iter().map(|host| HostNote {
+            host: host.name().to_owned(),
+            trouble: None,
+            clock_ahead_s: None,
+        });
+        let notes = Mutex::new(notes.collect());
+        let bounds = Mutex::new(vec![None; hosts.len()]);
+        Self { hosts, notes, names: Mutex::default(), bounds, now_s }
+    }
+
+    /// Names of the hosts, in the order in which they were given.
+    pub fn names(&self) -> Vec<String> {
+        self.hosts.iter().map(|host| host.name().to_owned()).collect()
+    }
+
+    /// Hosts, with what the last question to each showed.
+    pub fn notes(&self) -> Vec<HostNote> {
+        held(&self.notes).clone()
+    }
+
+    /// Size and age of the stores that answer.
+    pub fn states(&self) -> Vec<HostState> {
+        let all = self.ask(&Question::State).into_iter();
+        let state = |(host, content): (&str, CheckedContent)| match content {
+            CheckedContent::State { state, bounds } => {
+                let (host, bounds) = (host.to_owned(), self.shown(bounds));
+                Some(HostState { host, state, bounds })
+            }
+            _ => None,
+        };
+        let states: Vec<HostState> = all.filter_map(state).collect();
+        let mut bounds = held(&self.bounds);
+        for own in &states {
+            let at = self.hosts.iter().position(|host| host.name() == own.host);
+            if let Some(known) = at.and_then(|at| bounds.get_mut(at)) {
+                *known = own.bounds;
+            }
+        }
+        states
+    }
+
+    /// Begin and end of what the stores held when each host was last asked for its state: an axis
+    /// stays where it is while a host is lost. `None` if all are empty.
+    pub fn bounds(&self) -> Option<(u64, u64)> {
+        let all = held(&self.bounds);
+        let known = || all.iter().flatten();
+        known().map(|own| own.0).min().zip(known().map(|own| own.1).max())
+    }
+
+    /// The part of a time that is shown.
+    fn shown(&self, bounds: Option<(u64, u64)>) -> Option<(u64, u64)> {
+        let now_s = (self.now_s)();
+        let (from_s, to_s) = bounds?;
+        let from_s = from_s.max(now_s.saturating_sub(PAST_S));
+        let to_s = to_s.min(now_s.saturating_add(AHEAD_S));
+        (from_s < to_s).then_some((from_s, to_s))
+    }
+
+    /// Slices that begin in a window, as those of one host.
+    pub fn window(&self, (from_s, to_s): (u64, u64), slices_max: u64) -> Merged {
+        let slices_max = slices_max.min(SLICES_MAX);
+        let all = self.ask(&Question::Window { from_s, to_s, slices_max }).into_iter();
+        let slices = |(host, content): (_, CheckedContent)| match content {
+            CheckedContent::Slices(slices) => Some((host, slices)),
+            _ => None,
+        };
+        let hosts: Vec<(&str, CheckedSlices)> = all.filter_map(slices).collect();
+        let mut names = held(&self.names);
+        for (host, own) in &hosts {
+            names.learn_vms(host, &own.vms);
+        }
+        merge(&mut names, &hosts)
+    }
+
+    /// Working sets of the hours that begin in a window, at most one in each `step_s` seconds.
+    pub fn sets(&self, (from_s, to_s): (u64, u64), step_s: u64) -> Vec<HostSets> {
+        self.sets_of(&Question::Sets { from_s, to_s, step_s })
+    }
+
+    /// Newest working sets of each VM on each host.
+    pub fn newest_sets(&self) -> Vec<HostSets> {
+        self.sets_of(&Question::NewestSets)
+    }
+
+    fn sets_of(&self, question: &Question) -> Vec<HostSets> {
+        let all = self.ask(question);
+        let mut names = held(&self.names);
+        let rows = |(host, content): (&str, CheckedContent)| match content {
+            CheckedContent::Sets(rows) => Some((host.to_owned(), rows)),
+            _ => None,
+        };
+        let all: Vec<(String, Vec<SetRow>)> = all.into_iter().filter_map(rows).collect();
+        all.into_iter().map(|(host, rows)| rename_sets(&mut names, &host, rows)).collect()
+    }
+
+    /// Asks all hosts at once; answers that hold, in their order.
+    fn ask(&self, question: &Question) -> Vec<(&str, CheckedContent)> {
+        let bytes = encode(question);
+        let (bytes, before_s) = (bytes.as_slice(), (self.now_s)());
+        let ask = |host: &dyn HostStore| {
+            let answer = host.ask(bytes)?;
+            checked(&answer, question).map_err(|error| HostTrouble {
+                text: format!("it answers what cannot be: {error}"),
+                hint: Some("its numbers are left out until its answers hold".to_owned()),
+            })
+        };
+        let answers: Vec<_> = std::thread::scope(|scope| {
+            let asked = self.hosts.iter().map(|host| scope.spawn(|| ask(&**host)));
+            let asked: Vec<_> = asked.collect();
+            let failed = |_| {
+                let text = "asking it failed".to_owned();
+                Err(HostTrouble { text, hint: None })
+            };
+            asked.into_iter().map(|one| one.join().unwrap_or_else(failed)).collect()
+        });
+        let asked_s = (before_s, (self.now_s)());
+        let (mut notes, mut names) = (held(&self.notes), held(&self.names));
+        let mut found = Vec::new();
+        for ((host, note), answer) in self.hosts.iter().zip(notes.iter_mut()).zip(answers) {
+            match answer {
+                Ok(answer) => {
+                    names.learn(host.name(), &answer.known);
+                    note.clock_ahead_s = apart(answer.now_s, asked_s);
+                    note.trouble = None;
+                    found.push((host.name(), answer.content));
+                }
+                Err(trouble) => note.trouble = Some(trouble),
+            }
+        }
+        found
+    }
+}
+
+/// Seconds by which a host's time is ahead of the time in which it was asked, if that is more than a
+/// slice.
+fn apart(theirs_s: u64, (from_s, to_s): (u64, u64)) -> Option<i64> {
+    let nearest_s = theirs_s.clamp(from_s, to_s.max(from_s));
+    let ahead = i64::try_from(i128::from(theirs_s) - i128::from(nearest_s)).unwrap_or(i64::MAX);
+    (ahead.unsigned_abs() > CLOCK_APART_S).then_some(ahead)
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<T: HostStore + ?Sized> HostStore for Arc<T> {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn ask(&self, question: &[u8]) -> Result<Vec<u8>, HostTrouble> {
+        (**self).ask(question)
+    }
+}

@@ -1,0 +1,135 @@
+//! Questions and answers, in postcard's encoding.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Known, LevelState, SetRow, SetSpan, State};
+
+/// Longest answer, below the longest message between hosts.
+pub(crate) const ANSWER_MAX: usize = 12 << 20;
+/// Most slices that can be asked for.
+pub(crate) const SLICES_MAX: u64 = 1000;
+/// Most cells and gauges of all slices of an answer: some 100 MB in memory.
+pub(crate) const CELLS_MAX: usize = 400_000;
+/// Most rows of working sets of an answer.
+pub(crate) const SETS_MAX: usize = 200_000;
+/// Most names of an answer, of VMs or of disks.
+pub(crate) const NAMES_MAX: usize = 8192;
+
+/// Question about a store.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Question {
+    /// Size and age.
+    State,
+    /// Slices that begin in a window, at most so many.
+    Window { from_s: u64, to_s: u64, slices_max: u64 },
+    /// Working sets of hours that begin in a window, at most one hour in each step.
+    Sets { from_s: u64, to_s: u64, step_s: u64 },
+    /// Newest working sets.
+    NewestSets,
+}
+
+/// Answer of a host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Answer {
+    /// Question that it answers.
+    pub question: Question,
+    /// Time of the host's clock, in seconds since 1970.
+    pub now_s: u64,
+    /// Names that the store knows something of.
+    pub known: Known,
+    pub content: Content,
+}
+
+/// Content of an answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Content {
+    State(StateFacts),
+    Slices(Slices),
+    Sets(Vec<SetFacts>),
+}
+
+/// Size and age of a store.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StateFacts {
+    pub bytes: u64,
+    /// Begin and end of what it holds, in seconds since 1970.
+    pub bounds: Option<(u64, u64)>,
+    /// Number of segments, and begin and end, by level.
+    pub levels: Vec<(u64, Option<(u64, u64)>)>,
+}
+
+/// Slices of a window.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Slices {
+    /// Usual width.
+    pub width_s: u64,
+    /// Slices as in a journal.
+    pub frames: Vec<Vec<u8>>,
+    /// Senders in them that are VMs and that the store does not know as such.
+    pub vms: Vec<String>,
+    /// Number of files that could not be read.
+    pub unreadable: u64,
+}
+
+/// Working set, as a [`SetRow`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SetFacts {
+    pub start_s: u64,
+    pub vm: String,
+    pub hours: u32,
+    pub since_s: u64,
+    pub used_bytes: u64,
+    pub read_bytes: u64,
+    pub written_bytes: u64,
+    pub share: f64,
+}
+
+impl SetFacts {
+    pub fn of(row: &SetRow) -> Self {
+        Self {
+            start_s: row.start_s,
+            vm: row.vm.to_string(),
+            hours: row.span.hours(),
+            since_s: row.since_s,
+            used_bytes: row.used_bytes,
+            read_bytes: row.read_bytes,
+            written_bytes: row.written_bytes,
+            share: row.share,
+        }
+    }
+
+    /// `None` for a span that there is not.
+    pub fn row(&self) -> Option<SetRow> {
+        Some(SetRow {
+            start_s: self.start_s,
+            vm: Arc::from(self.vm.as_str()),
+            span: SetSpan::ALL.into_iter().find(|span| span.hours() == self.hours)?,
+            since_s: self.since_s,
+            used_bytes: self.used_bytes,
+            read_bytes: self.read_bytes,
+            written_bytes: self.written_bytes,
+            share: self.share,
+        })
+    }
+}
+
+impl StateFacts {
+    pub fn of(state: &State, bounds: Option<(u64, u64)>) -> Self {
+        let levels = state.levels.iter().map(|own| (own.segments as u64, own.time_s));
+        Self { bytes: state.bytes, bounds, levels: levels.collect() }
+    }
+
+    pub fn state(&self) -> State {
+        let level = |(segments, time_s): &(u64, Option<(u64, u64)>)| LevelState {
+            segments: usize::try_from(*segments).unwrap_or(usize::MAX),
+            time_s: *time_s,
+        };
+        State { bytes: self.bytes, levels: self.levels.iter().map(level).collect() }
+    }
+}
+
+pub(crate) fn encode<T: Serialize>(value: &T) -> Vec<u8> {
+    postcard::to_stdvec(value).expect("numbers, texts and lists")
+}
