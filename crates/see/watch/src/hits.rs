@@ -1,7 +1,7 @@
 //! Hits of a cache that is not there yet, by the working sets of the VMs that would use it.
 //!
 //! An LRU cache keeps every page for about the same time after its last use, also where VMs share it
-//! (Che, Tung and Wang 2002, "Hierarchical Web caching systems"). So it holds what was used within
+//! (Che and others 2002, "Hierarchical Web caching systems"). So it holds what was used within
 //! that time, and misses whenever this set gets a page that it did not have: the rate of misses is
 //! the slope of the set's size over the time (Denning and Schwartz 1972, "Properties of the
 //! working-set model"). A store knows the sizes over an hour, a day and a week. The slope never
