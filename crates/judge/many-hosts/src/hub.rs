@@ -5,8 +5,8 @@ use std::time::Duration;
 use bench::BenchError;
 use cluster::{ClusterError, Event, Hub, HubOptions, Name};
 
-use crate::controller::Options;
 use crate::launch::Launch;
+use crate::options::Options;
 
 /// Hub that hosts can join.
 pub(crate) struct OpenHub {

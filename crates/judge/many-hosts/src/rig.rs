@@ -14,13 +14,14 @@ use run_store::rundir::RunId;
 use serde_json::{Map, Value};
 use units::{Bytes, Nanos};
 
-use crate::controller::{Controller, Sharing};
+use crate::controller::Controller;
 use crate::happening::{Happening, Script};
 use crate::link::{Link, host_error_of};
 use crate::load::HostsLoad;
 use crate::merge::{Part, VmsOf};
 use crate::moves::Tiles;
 use crate::opening::{TILES_MAX, questions};
+use crate::options::Sharing;
 use crate::wire::{Began, Begin, Failed, Job, JobDone, JobState, Opened, Ready, Sees, topic};
 
 /// Rig that drives load on hosts, each on its own datastore or its part of a shared one.

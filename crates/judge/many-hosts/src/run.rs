@@ -11,7 +11,8 @@ use datastore::{Target, Warning};
 use jiff::Timestamp;
 use run_store::rundir::RunId;
 
-use crate::controller::{Controller, Options, Sharing};
+use crate::controller::Controller;
+use crate::options::{Options, Sharing};
 use crate::rig::{Cleared, HostsRig};
 
 /// Stored run over hosts, with the hosts until they are released.

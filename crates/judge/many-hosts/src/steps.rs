@@ -11,8 +11,9 @@ use run_store::run::ToolFacts;
 use spec::array::Array;
 use units::Bytes;
 
-use crate::controller::{Controller, Options};
+use crate::controller::Controller;
 use crate::link::{SOON, host_error};
+use crate::options::Options;
 use crate::run::refused;
 use crate::shares::{LOOK, Share, Shares};
 use crate::wire::{self, SimulateStep, Simulation, topic};

@@ -7,8 +7,9 @@ use run_store::run::{Step, ToolFacts};
 use spec::study::{ResolvedConfiguration, ResolvedStudy};
 use study::{PartOutcome, Point, PointError, Simulate, Simulated};
 
-use crate::controller::{Controller, Options};
+use crate::controller::Controller;
 use crate::link::SOON;
+use crate::options::Options;
 use crate::shares::{LOOK, NoHost, Share, Shares};
 use crate::wire::{SimulatePoint, Study, topic};
 

@@ -6,7 +6,6 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use units::Nanos;
 use watch::{
     Archive, Evidences, Options, SetRow, SetRows, Sightings, Slice, Store, Totals, WatchError,
     Window,
@@ -21,15 +20,13 @@ use crate::commands::record::{failure as not_captured, host, stop_flag};
 use crate::commands::watch_evidence::Recordings;
 use crate::commands::watch_hosts;
 use crate::commands::watch_rules::{self, Alarms};
+use crate::commands::watch_window::{STATUS_SLICES, window_of};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::text::neighbours::NeighbourDocument;
-use crate::text::watch::{Status, stamp};
+use crate::text::watch::Status;
 use crate::text::watch_evidence::EvidenceText;
 use crate::{output, text};
-
-/// Most slices that `status` reads.
-pub const STATUS_SLICES: u64 = 600;
 
 /// Seed of the intervals of neighbours: the same store gives the same answer.
 const SEED: u64 = 0;
@@ -167,24 +164,6 @@ pub fn failed(error: &WatchError) -> Failure {
 /// Begin and end of a window of a store, in seconds since 1970; `None` if the store is empty.
 fn bounds(archive: &Archive, args: &WindowArgs) -> Result<Option<(u64, u64)>, Failure> {
     window_of(archive.bounds().map_err(|error| failed(&error))?, args)
-}
-
-/// Begin and end of a window of what is there, in seconds since 1970; `None` if there is nothing.
-pub fn window_of(
-    bounds: Option<(u64, u64)>,
-    args: &WindowArgs,
-) -> Result<Option<(u64, u64)>, Failure> {
-    let Some((first, end)) = bounds else { return Ok(None) };
-    let from = match args.last {
-        Some(last) => end.saturating_sub(last.0.div_ceil(Nanos::SECOND.0)),
-        None => args.from.unwrap_or(first),
-    };
-    let to = args.to.unwrap_or(end);
-    if from >= to {
-        let text = format!("the window is empty: {} to {}", stamp(from), stamp(to));
-        return Err(Failure::new(Exit::Usage, text));
-    }
-    Ok(Some((from, to)))
 }
 
 /// Reads a window of a store.

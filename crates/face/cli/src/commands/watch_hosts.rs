@@ -44,7 +44,7 @@ mod with {
 
     use crate::args::{Format, ReachArgs, WatchStatusArgs};
     use crate::commands::run::tool;
-    use crate::commands::watch::{STATUS_SLICES, window_of};
+    use crate::commands::watch_window::{STATUS_SLICES, window_of};
     use crate::exit::Exit;
     use crate::failure::Failure;
     use crate::gathering::{invite, options};

@@ -10,10 +10,11 @@ use cluster::{ClusterError, Hub, Invitation, Name, RemoteError};
 use run_store::run::ToolFacts;
 use watch::{HostStore, HostTrouble};
 
-use crate::controller::{Options, other_version};
+use crate::controller::other_version;
 use crate::hub::OpenHub;
 use crate::launch::{By, Launch, Remote};
 use crate::link::SOON;
+use crate::options::Options;
 use crate::under_way::held;
 use crate::wire::{Hello, topic};
 
@@ -220,7 +221,7 @@ impl Reach {
     fn reach_once(&self) -> HostTrouble {
         let mut child = match self.start() {
             Ok(child) => child,
-            Err(text) => return trouble(text, None),
+            Err(lost) => return lost,
         };
         let lost = self.joined(&mut child).and_then(|()| self.met()).err().unwrap_or_else(|| {
             self.shared.set(self.at, State::Present);
@@ -233,10 +234,11 @@ impl Reach {
         lost
     }
 
-    fn start(&self) -> Result<Option<Child>, String> {
+    fn start(&self) -> Result<Option<Child>, HostTrouble> {
         let invitation = self.shared.hub.invitation(&self.launch.name);
-        let invitation = invitation.map_err(|error| error.to_string())?;
-        self.launch.start(&invitation, &self.shared.remote).map_err(|error| error.to_string())
+        let invitation = invitation.map_err(|error| trouble(error.to_string(), None))?;
+        let started = self.launch.start(&invitation, &self.shared.remote);
+        started.map_err(|error| trouble(error.to_string(), None))
     }
 
     fn joined(&self, child: &mut Option<Child>) -> Result<(), HostTrouble> {

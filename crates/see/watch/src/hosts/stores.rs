@@ -79,12 +79,12 @@ impl std::fmt::Debug for HostStores {
 impl HostStores {
     /// Stores of these hosts; `now_s` tells the time, in seconds since 1970.
     pub fn new(hosts: Vec<Box<dyn HostStore>>, now_s: fn() -> u64) -> Self {
-        let notes = hosts.iter().map(|host| HostNote {
+        let note = |host: &dyn HostStore| HostNote {
             host: host.name().to_owned(),
             trouble: None,
             clock_ahead_s: None,
-        });
-        let notes = Mutex::new(notes.collect());
+        };
+        let notes = Mutex::new(hosts.iter().map(|host| note(&**host)).collect());
         let bounds = Mutex::new(vec![None; hosts.len()]);
         Self { hosts, notes, names: Mutex::default(), bounds, now_s }
     }

@@ -1,4 +1,5 @@
 //! Two hosts that share storage, a VM that moved, hosts that lie, and hosts that are lost.
+#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -214,9 +215,10 @@ fn first_cell(change: impl Fn(&mut crate::Cell)) -> impl Fn(&mut Answer) {
     slices(move |slices| change(slices[0].io.values_mut().next().unwrap()))
 }
 
+type Change = fn(Vec<u8>) -> Vec<u8>;
 type Lie = Box<dyn Fn(&mut Answer) + Send + Sync>;
 
-fn lies() -> Vec<(&'static str, Lie)> {
+fn lies_of_slices() -> Vec<(&'static str, Lie)> {
     let rename = |name: &'static str| {
         slices(move |slices| {
             let (mut key, cell) = slices[0].io.pop_first().unwrap();
@@ -255,6 +257,11 @@ fn lies() -> Vec<(&'static str, Lie)> {
             })),
         ),
         ("a name has 2000 bytes", Box::new(rename(long))),
+    ]
+}
+
+fn lies_of_answers() -> Vec<(&'static str, Lie)> {
+    vec![
         (
             "it answers another question",
             Box::new(|answer| {
@@ -307,7 +314,7 @@ fn host_that_lies_is_named_and_left_out() {
         let a = Archive::open(&two.of("a")).unwrap().window(WINDOW, 600).unwrap();
         ios(&a.slices)
     };
-    for (reason, lie) in lies() {
+    for (reason, lie) in lies_of_slices().into_iter().chain(lies_of_answers()) {
         let stores = two.with_liar(lie);
         let merged = stores.window(WINDOW, 600);
         let trouble = stores.notes()[1].trouble.clone();
@@ -322,7 +329,7 @@ fn host_that_lies_is_named_and_left_out() {
 #[test]
 fn overlong_answer_and_one_with_more_behind_it_are_refused() {
     let two = Two::new();
-    let changes: [(&str, fn(Vec<u8>) -> Vec<u8>); 4] = [
+    let changes: [(&str, Change); 4] = [
         ("and at most", |bytes| [bytes, vec![0; ANSWER_MAX]].concat()),
         ("behind its end", |bytes| [bytes, vec![0]].concat()),
         ("it is no answer", |bytes| bytes[..bytes.len() / 2].to_vec()),
