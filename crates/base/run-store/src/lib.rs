@@ -17,6 +17,7 @@ pub mod export;
 pub mod files;
 pub mod gauge;
 mod hdr_v2;
+pub mod metrics;
 pub mod openmetrics;
 mod quantile;
 pub mod recorder;

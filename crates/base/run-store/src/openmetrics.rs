@@ -54,7 +54,7 @@ pub fn labels(pairs: &[(&str, &dyn Display)]) -> String {
 }
 
 /// Upper bounds of the buckets of times, in microseconds: flash, networks, disks, and faults.
-const BUCKETS_US: [u64; 12] =
+pub(crate) const BUCKETS_US: [u64; 12] =
     [50, 100, 250, 500, 1000, 2500, 5000, 10_000, 25_000, 100_000, 250_000, 1_000_000];
 
 /// Times as a histogram has them.

@@ -14,6 +14,7 @@
 mod app;
 mod assets;
 mod crowd;
+mod exposition;
 mod felt;
 mod figures;
 mod guard;
@@ -38,7 +39,7 @@ pub use felt::{Felt, FeltAction, FeltLimit, FeltStep};
 pub use library::{Library, Shelf};
 pub use listen::{Access, Door, Listen, ListenError, PORT};
 pub use live_run::{Feed, LiveRun, Recording, Second, ServedSecond, Serving, Subject, TraceFeed};
-pub use metrics_alone::answer_metrics;
+pub use metrics_alone::{answer_families, answer_metrics};
 pub use problem::Problem;
 pub use provider::{Current, Held, Provider, ProviderError};
 pub use report::{ReportError, report};

@@ -7,12 +7,14 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 
 use axum::Router;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use run_store::metrics::{self, Family, PROTOBUF_MEDIA_TYPE};
 use tokio::runtime::Builder;
 
-use crate::routes::metrics::openmetrics;
+use crate::exposition::Exposition;
+use crate::routes::metrics::{media, openmetrics};
 use crate::server::answer;
 
 /// Answers `/metrics` with OpenMetrics text, on a thread that ends with the program.
@@ -22,6 +24,28 @@ use crate::server::answer;
 pub fn answer_metrics(
     address: SocketAddr,
     text: impl Fn() -> io::Result<Vec<u8>> + Clone + Send + Sync + 'static,
+) -> io::Result<SocketAddr> {
+    listen(address, move |_| text().map(openmetrics))
+}
+
+/// Answers `/metrics` with families, on a thread that ends with the program: as protobuf with native
+/// histograms where the scraper asks for it, otherwise as OpenMetrics text.
+///
+/// # Errors
+/// If the address is not a loopback address, or cannot be opened.
+pub fn answer_families(
+    address: SocketAddr,
+    families: impl Fn() -> Vec<Family> + Clone + Send + Sync + 'static,
+) -> io::Result<SocketAddr> {
+    listen(address, move |exposition| match exposition {
+        Exposition::Text => metrics::text(&families()).map(openmetrics),
+        Exposition::Protobuf => Ok(media(metrics::protobuf(&families()), PROTOBUF_MEDIA_TYPE)),
+    })
+}
+
+fn listen(
+    address: SocketAddr,
+    figures: impl Fn(Exposition) -> io::Result<Response> + Clone + Send + Sync + 'static,
 ) -> io::Result<SocketAddr> {
     if !address.ip().is_loopback() {
         let words = format!(
@@ -34,8 +58,12 @@ pub fn answer_metrics(
     let at = listener.local_addr()?;
     // One request at a time reaches the program; others wait.
     let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(1).build()?;
+    let answer_one = move |headers: HeaderMap| {
+        let figures = figures.clone();
+        respond(move || figures(Exposition::of_request(&headers)))
+    };
     let router = Router::new()
-        .route("/metrics", get(move || figures(text.clone())))
+        .route("/metrics", get(answer_one))
         .fallback(|| async { (StatusCode::NOT_FOUND, "there is /metrics\n") });
     std::thread::Builder::new()
         .name("metrics".to_owned())
@@ -43,10 +71,10 @@ pub fn answer_metrics(
     Ok(at)
 }
 
-async fn figures(text: impl Fn() -> io::Result<Vec<u8>> + Send + 'static) -> Response {
-    let written = tokio::task::spawn_blocking(text).await;
-    match written.map_err(io::Error::other).and_then(|text| text) {
-        Ok(text) => openmetrics(text),
+async fn respond(figures: impl FnOnce() -> io::Result<Response> + Send + 'static) -> Response {
+    let written = tokio::task::spawn_blocking(figures).await;
+    match written.map_err(io::Error::other).and_then(|response| response) {
+        Ok(response) => response,
         Err(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response(),
     }
 }

@@ -180,6 +180,7 @@ impl HostsRig {
             caches: first.caches.clone(),
             preflight: by_host(|opened| &opened.preflight),
             environment: by_host(|opened| &opened.environment),
+            wear: None,
             hosts: self.controller.present().iter().zip(&self.opened).map(load_host).collect(),
         }
     }

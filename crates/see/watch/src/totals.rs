@@ -1,41 +1,47 @@
-use std::collections::BTreeMap;
-use std::fmt::Display;
-use std::io;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use run_store::gauge::GaugeName;
-use run_store::openmetrics::{END, Times, family, histogram, labels, sample};
+use run_store::metrics::{Family, Kind, Sample, TimeBuckets, Value};
 use run_store::slice::Direction;
 use units::Nanos;
 
-use crate::{Latencies, Slice};
+use crate::{Alarm, Latencies, Severity, Slice, Subject};
 
-/// Most senders, disks and directions with series of their own: some 34,000 samples. Our choice.
-/// Further ones are counted.
+/// Most senders, disks and directions with series of their own: some 34,000 samples of classic
+/// histograms. Our choice. Further ones are counted.
 const SERIES_MAX: usize = 2000;
 /// Slices after which a series without I/O ends: half an hour. VMs come and go for years.
 const IDLE_SLICES: u32 = 180;
+/// Slices without I/O after which a series makes room for a sender that has none: a minute.
+const IDLE_SLICES_FULL: u32 = 6;
+/// Most alarms with series of their own; all are counted. Our choice.
+const ALARMS_MAX: usize = 200;
+
+type Labels = Vec<(&'static str, String)>;
+type SeriesKey = (Arc<str>, Arc<str>, Direction);
 
 /// Counters since the start, for Prometheus.
 #[derive(Debug, Default)]
 pub struct Totals {
     host: String,
-    io: BTreeMap<(Arc<str>, Arc<str>, Direction), Sum>,
+    io: BTreeMap<SeriesKey, Sum>,
     /// Processors of each VM in the last slice.
     vms: BTreeMap<Arc<str>, Processors>,
     watched: Nanos,
     lost: u64,
     /// Senders, disks and directions of the last slice that have no series.
     left_out: u64,
+    /// Active alarms; `None` without rules.
+    alarms: Option<ActiveAlarms>,
 }
 
 #[derive(Debug, Default)]
 struct Sum {
-    count: u64,
     errors: u64,
     bytes: u64,
-    latency_ns: u128,
-    latencies: Latencies,
+    /// Counts of 64 bits, which [`Latencies`] has not: 10,000 I/Os a second fill 32 bits in five days.
+    times: TimeBuckets,
     idle: u32,
 }
 
@@ -44,6 +50,12 @@ struct Processors {
     cpu: f64,
     ready: Option<f64>,
     idle: u32,
+}
+
+#[derive(Debug, Default)]
+struct ActiveAlarms {
+    by_severity: [u64; 3],
+    first: Vec<Labels>,
 }
 
 impl Totals {
@@ -60,21 +72,47 @@ impl Totals {
         self.vms.values_mut().for_each(|vm| vm.idle += 1);
         self.io.retain(|_, sum| sum.idle <= IDLE_SLICES);
         self.vms.retain(|_, vm| vm.idle <= 1);
-        self.left_out = 0;
+        self.make_room(slice);
+        let mut left_out = BTreeSet::new();
         for (key, cell) in &slice.io {
             let of = (Arc::clone(&key.vm), Arc::clone(&key.disk), key.direction);
             if self.io.len() >= SERIES_MAX && !self.io.contains_key(&of) {
-                self.left_out += 1;
+                left_out.insert(of);
                 continue;
             }
             let sum = self.io.entry(of).or_default();
             sum.idle = 0;
-            sum.count = sum.count.saturating_add(cell.count);
             sum.errors = sum.errors.saturating_add(cell.errors);
             sum.bytes = sum.bytes.saturating_add(cell.bytes);
-            sum.latency_ns = sum.latency_ns.saturating_add(cell.latency_ns.into());
-            sum.latencies.merge(&cell.latencies);
+            sum.times.sum_ns = sum.times.sum_ns.saturating_add(cell.latency_ns.into());
+            sum.add(&cell.latencies);
         }
+        self.left_out = left_out.len() as u64;
+        self.add_processors(slice);
+    }
+
+    /// Ends series of senders that are idle, the longest first, if others have none: those that are
+    /// gone would keep the room of those that came.
+    fn make_room(&mut self, slice: &Slice) {
+        let keys = slice.io.keys();
+        let wanted: BTreeSet<SeriesKey> = keys
+            .map(|key| (Arc::clone(&key.vm), Arc::clone(&key.disk), key.direction))
+            .filter(|of| !self.io.contains_key(of))
+            .collect();
+        let missing = (self.io.len() + wanted.len()).saturating_sub(SERIES_MAX);
+        if missing == 0 {
+            return;
+        }
+        let is_idle = |(_, sum): &(&SeriesKey, &Sum)| sum.idle > IDLE_SLICES_FULL;
+        let mut idle: Vec<(u32, SeriesKey)> =
+            self.io.iter().filter(is_idle).map(|(of, sum)| (sum.idle, of.clone())).collect();
+        idle.sort_unstable_by(|left, right| right.cmp(left));
+        idle.iter().take(missing).for_each(|(_, of)| {
+            self.io.remove(of);
+        });
+    }
+
+    fn add_processors(&mut self, slice: &Slice) {
         for ((name, vm), folded) in &slice.gauges {
             match name {
                 GaugeName::VmCpu => {
@@ -89,96 +127,173 @@ impl Totals {
         }
     }
 
-    /// Counters as OpenMetrics text.
-    ///
-    /// # Errors
-    /// None: it is written to memory.
-    pub fn text(&self) -> io::Result<Vec<u8>> {
-        let mut text = Vec::new();
-        let to = &mut text;
-        let name = "tilemark_watch_operation_seconds";
-        family(to, name, "histogram", "seconds", "Latency of I/O as its sender feels it.")?;
-        for (of, sum) in &self.io {
-            // A bucket that holds the limit counts as above it: never too good.
-            let above = |limit| {
-                let above = sum.latencies.buckets().filter(|(latency, _)| *latency > limit);
-                above.map(|(_, count)| u64::from(count)).sum()
-            };
-            let count = sum.latencies.count();
-            let times = Times { count, sum_ns: sum.latency_ns, above: &above };
-            self.with_labels(of, |pairs| histogram(to, name, pairs, &times))?;
-        }
-        let name = "tilemark_watch_operation_bytes";
-        self.counter(to, (name, "bytes", "Bytes moved."), |sum| sum.bytes)?;
-        let name = "tilemark_watch_operation_errors";
-        self.counter(to, (name, "", "I/Os that failed."), |sum| sum.errors)?;
-        let name = "tilemark_watch_vm_cpu_ratio";
-        let help = "Processors that a VM used in the last slice, of the host's.";
-        self.processors(to, (name, help), |vm| Some(vm.cpu))?;
-        let name = "tilemark_watch_vm_ready_ratio";
-        let help = "Processors that a VM's threads were ready for and did not get, of the host's.";
-        self.processors(to, (name, help), |vm| vm.ready)?;
-        let host = labels(&[("host", &self.host)]);
-        let name = "tilemark_watch_watched_seconds";
-        family(to, name, "counter", "seconds", "Time in which somebody watched.")?;
-        let seconds = self.watched.as_secs_f64();
-        sample(to, &format!("{name}_total"), &host, format_args!("{seconds:.3}"))?;
-        let name = "tilemark_watch_lost_events";
-        family(to, name, "counter", "", "Events that found the kernel's buffer full.")?;
-        sample(to, &format!("{name}_total"), &host, self.lost)?;
-        let name = "tilemark_watch_left_out";
-        family(to, name, "gauge", "", "Senders, disks and directions without a series.")?;
-        sample(to, name, &host, self.left_out)?;
-        to.extend_from_slice(END.as_bytes());
-        Ok(text)
-    }
-
-    fn counter(
-        &self,
-        to: &mut Vec<u8>,
-        (name, unit, help): (&str, &str, &str),
-        value: impl Fn(&Sum) -> u64,
-    ) -> io::Result<()> {
-        family(to, name, "counter", unit, help)?;
-        for (of, sum) in &self.io {
-            let total = format!("{name}_total");
-            self.with_labels(of, |pairs| sample(to, &total, &labels(pairs), value(sum)))?;
-        }
-        Ok(())
-    }
-
-    fn processors(
-        &self,
-        to: &mut Vec<u8>,
-        (name, help): (&str, &str),
-        value: impl Fn(&Processors) -> Option<f64>,
-    ) -> io::Result<()> {
-        family(to, name, "gauge", "ratio", help)?;
-        for (vm, own) in &self.vms {
-            let labels = labels(&[("host", &self.host), ("vm", vm)]);
-            if let Some(value) = value(own) {
-                sample(to, name, &labels, format_args!("{value:.6}"))?;
+    /// Sets the alarms that are active.
+    pub fn set_alarms<'a>(&mut self, active: impl Iterator<Item = &'a Alarm>) {
+        let mut alarms = ActiveAlarms::default();
+        for alarm in active {
+            alarms.by_severity[alarm.severity as usize] += 1;
+            if alarms.first.len() < ALARMS_MAX {
+                let mut labels = vec![
+                    ("rule", alarm.rule.to_string()),
+                    ("severity", alarm.severity.name().to_owned()),
+                    ("disk", alarm.subject.disk().to_string()),
+                ];
+                if let Subject::Vm { vm, .. } = &alarm.subject {
+                    labels.push(("vm", vm.to_string()));
+                }
+                alarms.first.push(labels);
             }
         }
-        Ok(())
+        self.alarms = Some(alarms);
     }
 
-    fn with_labels(
+    /// Counters as families of metrics.
+    pub fn families(&self) -> Vec<Family> {
+        let mut families = self.io_families();
+        families.extend(self.processor_families());
+        families.extend(self.alarm_families());
+        families.extend(self.watcher_families());
+        families
+    }
+
+    fn io_families(&self) -> Vec<Family> {
+        let family = |name, kind, unit, help, value: fn(&Sum) -> Value| {
+            let sample = |((vm, disk, direction), sum): (&SeriesKey, &Sum)| {
+                let direction = direction.name().to_owned();
+                let own = [("vm", vm.to_string()), ("disk", disk.to_string())];
+                let own = own.into_iter().chain([("direction", direction)]);
+                self.sample(own, value(sum))
+            };
+            Family { name, kind, unit, help, samples: self.io.iter().map(sample).collect() }
+        };
+        vec![
+            family(
+                "tilemark_watch_operation_seconds",
+                Kind::Histogram,
+                "seconds",
+                "Latency of I/O as its sender feels it.",
+                |sum| Value::Times(sum.times.clone()),
+            ),
+            family(
+                "tilemark_watch_operation_bytes",
+                Kind::Counter,
+                "bytes",
+                "Bytes moved.",
+                |sum| Value::Count(sum.bytes),
+            ),
+            family(
+                "tilemark_watch_operation_errors",
+                Kind::Counter,
+                "",
+                "I/Os that failed.",
+                |sum| Value::Count(sum.errors),
+            ),
+        ]
+    }
+
+    fn processor_families(&self) -> [Family; 2] {
+        let family = |name, help, value: fn(&Processors) -> Option<f64>| {
+            let samples = self.vms.iter().filter_map(|(vm, own)| {
+                Some(self.sample([("vm", vm.to_string())], Value::Number(value(own)?)))
+            });
+            Family { name, kind: Kind::Gauge, unit: "ratio", help, samples: samples.collect() }
+        };
+        [
+            family(
+                "tilemark_watch_vm_cpu_ratio",
+                "Processors that a VM used in the last slice, of the host's.",
+                |vm| Some(vm.cpu),
+            ),
+            family(
+                "tilemark_watch_vm_ready_ratio",
+                "Processors that a VM's threads were ready for and did not get, of the host's.",
+                |vm| vm.ready,
+            ),
+        ]
+    }
+
+    fn alarm_families(&self) -> Vec<Family> {
+        let Some(alarms) = &self.alarms else { return Vec::new() };
+        let severities = [Severity::Info, Severity::Warning, Severity::Critical];
+        let counts = severities.into_iter().zip(alarms.by_severity).map(|(severity, count)| {
+            self.sample([("severity", severity.name().to_owned())], Value::Count(count))
+        });
+        let first = alarms.first.iter().cloned().map(|own| self.sample(own, Value::Count(1)));
+        let gauge =
+            |name, help, samples| Family { name, kind: Kind::Gauge, unit: "", help, samples };
+        vec![
+            gauge("tilemark_watch_alarms", "Alarms that are active.", counts.collect()),
+            gauge(
+                "tilemark_watch_alarm",
+                "1 for each alarm that is active, 200 at most.",
+                first.collect(),
+            ),
+        ]
+    }
+
+    fn watcher_families(&self) -> [Family; 3] {
+        let family = |name, kind, unit, help, value| Family {
+            name,
+            kind,
+            unit,
+            help,
+            samples: vec![self.sample([], value)],
+        };
+        [
+            family(
+                "tilemark_watch_watched_seconds",
+                Kind::Counter,
+                "seconds",
+                "Time in which somebody watched.",
+                Value::Number(self.watched.as_secs_f64()),
+            ),
+            family(
+                "tilemark_watch_lost_events",
+                Kind::Counter,
+                "",
+                "Events that found the kernel's buffer full.",
+                Value::Count(self.lost),
+            ),
+            family(
+                "tilemark_watch_left_out",
+                Kind::Gauge,
+                "",
+                "Senders, disks and directions without a series.",
+                Value::Count(self.left_out),
+            ),
+        ]
+    }
+
+    fn sample(
         &self,
-        (vm, disk, direction): &(Arc<str>, Arc<str>, Direction),
-        write: impl FnOnce(&[(&str, &dyn Display)]) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let direction = direction.name();
-        write(&[("host", &self.host), ("vm", vm), ("disk", disk), ("direction", &direction)])
+        labels: impl IntoIterator<Item = (&'static str, String)>,
+        value: Value,
+    ) -> Sample {
+        let host = [("host", self.host.clone())];
+        Sample { labels: host.into_iter().chain(labels).collect(), value }
+    }
+}
+
+impl Sum {
+    fn add(&mut self, latencies: &Latencies) {
+        let buckets = &mut self.times.buckets;
+        for (longest, count) in latencies.buckets() {
+            let count = u64::from(count);
+            match buckets.binary_search_by_key(&longest, |own| own.0) {
+                Ok(at) => buckets[at].1 = buckets[at].1.saturating_add(count),
+                Err(at) => buckets.insert(at, (longest, count)),
+            }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use run_store::metrics;
     use run_store::slice::SizeClass;
 
     use super::*;
-    use crate::{Cell, Key};
+    use crate::{Cell, Judge, Key, Rules};
 
     fn slice(vms: impl IntoIterator<Item = String>) -> Slice {
         let mut slice = Slice { watched: Nanos::from_secs(10), ..Slice::new(0, 10) };
@@ -193,7 +308,7 @@ mod tests {
     }
 
     fn text(totals: &Totals) -> String {
-        String::from_utf8(totals.text().expect("memory")).expect("text")
+        String::from_utf8(metrics::text(&totals.families()).expect("memory")).expect("text")
     }
 
     #[test]
@@ -208,7 +323,7 @@ mod tests {
             format!("tilemark_watch_operation_seconds_bucket{{{labels},le=\"0.0005\"}} 0"),
             format!("tilemark_watch_operation_seconds_bucket{{{labels},le=\"0.001\"}} 6"),
             format!("tilemark_watch_operation_seconds_count{{{labels}}} 6"),
-            "tilemark_watch_watched_seconds_total{host=\"pve1\"} 20.000".to_owned(),
+            "tilemark_watch_watched_seconds_total{host=\"pve1\"} 20.0".to_owned(),
         ] {
             assert!(text.lines().any(|own| own == line), "{line} in {text}");
         }
@@ -225,10 +340,79 @@ mod tests {
         }
         let text = text(&totals);
         assert!(text.contains(r#"vm="stays""#) && !text.contains(r#"vm="vm1""#));
-        // VMs come and go a thousand times.
+    }
+
+    #[test]
+    fn thousand_vms_that_come_and_go_leave_room_for_others() {
+        let mut totals = Totals::new("pve1");
+        let disks = 40;
         for turn in 0..1000 {
-            totals.add(&slice([format!("short{turn}")]));
+            // Each VM is there for four slices; one stays.
+            let alive: Vec<String> = (turn..turn + 4).map(|vm| format!("short{vm}")).collect();
+            let mut slice = slice(alive.iter().cloned().chain(["stays".to_owned()]));
+            for vm in &alive {
+                let mut more = self::slice([vm.clone()]).io.into_iter();
+                let (key, cell) = more.next().expect("a cell");
+                for disk in 1..disks {
+                    let key = Key { disk: format!("vd{disk}").into(), ..key.clone() };
+                    slice.io.insert(key, cell.clone());
+                }
+            }
+            totals.add(&slice);
+            assert!(totals.io.len() <= SERIES_MAX, "turn {turn}: {}", totals.io.len());
+            assert_eq!(totals.left_out, 0, "turn {turn}");
         }
-        assert!(totals.io.len() <= IDLE_SLICES as usize + 1);
+        let count = |vm: &str| {
+            let mut own = totals.io.iter().filter(|((own, ..), _)| **own == *vm);
+            own.next().map(|(_, sum)| sum.times.count())
+        };
+        assert_eq!(count("stays"), Some(3000));
+        assert_eq!(count("short1002"), Some(3));
+        assert_eq!(count("short1"), None);
+        // Nobody sends any more: every series ends.
+        for _ in 0..=IDLE_SLICES {
+            totals.add(&slice([]));
+        }
+        assert!(totals.io.is_empty());
+    }
+
+    #[test]
+    fn counts_of_years_do_not_stop_at_32_bits() {
+        let mut totals = Totals::new("pve1");
+        let mut busy = slice(["busy".to_owned()]);
+        for cell in busy.io.values_mut() {
+            cell.latencies = [(Nanos::from_micros(700), u32::MAX)].into_iter().collect();
+        }
+        totals.add(&busy);
+        totals.add(&busy);
+        let sums: Vec<u64> = totals.io.values().map(|sum| sum.times.count()).collect();
+        assert_eq!(sums, [2 * u64::from(u32::MAX)]);
+    }
+
+    #[test]
+    fn alarms_are_counted_and_the_first_ones_are_named() {
+        let mut totals = Totals::new("pve1");
+        totals.add(&slice([]));
+        assert!(!text(&totals).contains("alarm"), "without rules nothing is known of alarms");
+        let rules = "[[rule]]\nname = \"r\"\nlimit = \"errors <= 0\"\nfor = \"10s\"\nseverity = \"critical\"\n";
+        let mut judge = Judge::new(&Rules::load("rules.toml", rules).expect("rules"));
+        let mut failing = slice(["web1".to_owned()]);
+        failing.io.values_mut().for_each(|cell| cell.errors = 1);
+        judge.judge(&failing);
+        judge.judge(&Slice { start_s: 10, ..failing });
+        totals.set_alarms(judge.active());
+        let own = text(&totals);
+        for line in [
+            r#"tilemark_watch_alarms{host="pve1",severity="critical"} 1"#,
+            r#"tilemark_watch_alarms{host="pve1",severity="info"} 0"#,
+            r#"tilemark_watch_alarm{host="pve1",rule="r",severity="critical",disk="sda",vm="web1"} 1"#,
+        ] {
+            assert!(own.lines().any(|known| known == line), "{line} in {own}");
+        }
+        let one = judge.active().next().expect("an alarm");
+        totals.set_alarms(std::iter::repeat_n(one, ALARMS_MAX + 5));
+        let own = text(&totals);
+        assert!(own.contains(r#"severity="critical"} 205"#), "{own}");
+        assert_eq!(own.matches("tilemark_watch_alarm{").count(), ALARMS_MAX);
     }
 }

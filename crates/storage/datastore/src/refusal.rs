@@ -433,7 +433,8 @@ impl Refusal {
                 "choose a target of your own, or run as a user who may use this one"
             }
             Self::NoOpenat2 { .. } => {
-                "it needs Linux 5.6, and in a container a filter that lets openat2 pass"
+                "it needs Linux 5.6, in a container a filter that lets openat2 pass, and in a systemd \
+                 unit RestrictSUIDSGID=no"
             }
             Self::FileSystem { concern: FsConcern::Memory, .. } => {
                 "choose a directory on the storage to be measured: this one is memory, without a disk \

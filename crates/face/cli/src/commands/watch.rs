@@ -62,9 +62,10 @@ fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
     };
     let targets = args.targets.clone();
     let options = WatcherOptions { targets, buffer: args.buffer, by };
+    let totals = Arc::new(Mutex::new(Totals::new(&host())));
     let start = |rules| {
         let recordings = Recordings::new((&args.store.store, args.keep), args.by, rules);
-        Alarms::start(rules, &args.store.store, recordings)
+        Alarms::start(rules, &args.store.store, recordings, &totals)
     };
     let mut alarms = rules.as_ref().map(start).transpose()?;
     let mut watcher = Watcher::start(options).map_err(|error| not_captured(&error))?;
@@ -76,11 +77,10 @@ fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
     }
     let disks: Vec<&str> = watcher.disks().collect();
     crate::say!("watching {}; {}; Ctrl-C ends it", disks.join(", "), args.store.store.display());
-    let totals = Arc::new(Mutex::new(Totals::new(&host())));
     if let Some(address) = args.metrics {
         let totals = Arc::clone(&totals);
-        let text = move || totals.lock().unwrap_or_else(PoisonError::into_inner).text();
-        let at = page_server::answer_metrics(address, text)
+        let families = move || totals.lock().unwrap_or_else(PoisonError::into_inner).families();
+        let at = page_server::answer_families(address, families)
             .map_err(|error| Failure::new(Exit::Usage, format!("--metrics {address}: {error}")))?;
         crate::say!("metrics    http://{at}/metrics");
     }

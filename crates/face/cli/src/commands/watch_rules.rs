@@ -2,11 +2,12 @@
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use units::Nanos;
-use watch::{Archive, Judge, LEVELS, Rules, Senders, Slice, Timing};
+use watch::{Archive, Judge, LEVELS, Rules, Senders, Slice, Timing, Totals};
 
 use crate::args::{Format, WatchCheckRulesArgs};
 use crate::commands::record::host;
@@ -45,7 +46,12 @@ pub fn read(path: &Path) -> Result<Rules, Failure> {
 impl Alarms {
     /// Starts the senders. Alarms that were active when watching ended are active again, and are
     /// not told a second time.
-    pub fn start(rules: &Rules, store: &Path, recordings: Recordings) -> Result<Self, Failure> {
+    pub fn start(
+        rules: &Rules,
+        store: &Path,
+        recordings: Recordings,
+        totals: &Arc<Mutex<Totals>>,
+    ) -> Result<Self, Failure> {
         let started = Senders::start(&rules.send, &host(), Timing::default());
         let senders = started
             .map_err(|error| Failure::new(Exit::Failure, format!("sending alarms: {error}")))?;
@@ -58,10 +64,12 @@ impl Alarms {
             crate::say!("alarm from before: {}", alarm.summary());
         }
         senders.tell(&[], judge.active());
+        show(&judge, totals);
+        let totals = Arc::clone(totals);
         let (slices, waiting) = sync_channel(SLICES_MAX);
         let thread = std::thread::Builder::new()
             .name("rules".to_owned())
-            .spawn(move || judge_all(judge, senders, recordings, &waiting))
+            .spawn(move || judge_all((judge, senders), recordings, &totals, &waiting))
             .map_err(|error| Failure::new(Exit::Failure, format!("judging rules: {error}")))?;
         Ok(Self { slices, thread, is_behind: false })
     }
@@ -86,9 +94,9 @@ impl Alarms {
 
 /// Judges slices as they come, tells what changed, and sends it.
 fn judge_all(
-    mut judge: Judge,
-    senders: Senders,
+    (mut judge, senders): (Judge, Senders),
     mut recordings: Recordings,
+    totals: &Mutex<Totals>,
     slices: &Receiver<Slice>,
 ) {
     for slice in slices {
@@ -99,10 +107,16 @@ fn judge_all(
             recordings.begin(change, slice.start_s + slice.width_s);
         }
         senders.tell(&changes, judge.active());
+        show(&judge, totals);
         senders.troubles().for_each(|trouble| crate::say!("{trouble}"));
     }
     recordings.finish();
     senders.finish(END).iter().for_each(|trouble| crate::say!("{trouble}"));
+}
+
+/// Puts the active alarms into the metrics.
+fn show(judge: &Judge, totals: &Mutex<Totals>) {
+    totals.lock().unwrap_or_else(PoisonError::into_inner).set_alarms(judge.active());
 }
 
 fn restore(judge: &mut Judge, store: &Path, span_s: u64) -> Result<(), watch::WatchError> {

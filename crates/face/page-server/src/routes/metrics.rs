@@ -20,9 +20,16 @@ pub async fn metrics(State(app): State<Arc<App>>) -> Result<Response, Problem> {
 
 /// Response of OpenMetrics text.
 pub fn openmetrics(text: impl Into<Body>) -> Response {
-    let mut response = Response::new(text.into());
+    media(text, MEDIA_TYPE)
+}
+
+/// Response of metrics in a format.
+pub fn media(body: impl Into<Body>, media_type: &'static str) -> Response {
+    let mut response = Response::new(body.into());
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    // Other text for other scrapers.
+    headers.insert(header::VARY, HeaderValue::from_static("Accept"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }

@@ -7,6 +7,8 @@ mod beside;
 mod client;
 mod entering;
 mod fake;
+mod prometheus;
 mod pushing;
 mod recording;
+mod watched;
 mod watching;

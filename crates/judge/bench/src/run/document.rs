@@ -17,6 +17,7 @@ use units::{Bytes, Nanos};
 use crate::error::BenchError;
 use crate::plan::ResolvedPlan;
 use crate::run::larger::{Larger, Reason};
+use crate::run::wear::Wears;
 use crate::run::{End, Reporter, TileLoad};
 use crate::score::References;
 
@@ -48,6 +49,8 @@ pub struct RunFacts<'a> {
     pub hosts: Vec<LoadHost>,
     /// True if the host's power policies are read before and after.
     pub power_policies: bool,
+    /// Wear of the devices before the run, and the document that it is part of.
+    pub wear: Option<(Wears, serde_json::Value)>,
     /// Maker of the report.
     pub reporter: Option<Arc<dyn Reporter>>,
     /// Reason why a quick search does not make its disks larger.
@@ -84,6 +87,7 @@ impl<'a> RunFacts<'a> {
             calibration: None,
             hosts: Vec::new(),
             power_policies: false,
+            wear: None,
             reporter: None,
             kept_small: None,
             search: None,

@@ -21,6 +21,7 @@ mod simulate;
 #[cfg(test)]
 mod tests;
 mod through;
+mod wear;
 
 pub use ahead::{Foresee, Here};
 pub use answer::broken_limit;
@@ -63,6 +64,7 @@ pub use crate::run::climber::fill;
 use crate::run::document::RunFacts;
 use crate::run::second::{Second, device_of};
 use crate::run::through::Before;
+use crate::run::wear::Wears;
 use crate::score::References;
 use crate::step::runner::step_at_most;
 pub use crate::tile_load::TileLoad;
@@ -187,13 +189,15 @@ pub fn run(
     // From here on, dropping the datastore clears it after any error.
     let through = before.as_ref().map(Before::open).transpose()?;
     let preflight = store.preflight().clone();
+    let environment = run_store::env::capture(target.path(), options.tool.clone());
     let mut site = Site {
         id,
         target: target_facts(plan, &target, &preflight),
         warnings: warnings(&preflight).collect(),
         caches: caches(plan, &preflight),
         preflight: json_of(&preflight),
-        environment: json_of(&run_store::env::capture(target.path(), options.tool.clone())),
+        environment: json_of(&environment),
+        wear: Some(Wears::before(&environment)),
         hosts: Vec::new(),
     };
     if let (Some(second), Some(other)) = (&second, &other) {
@@ -249,6 +253,8 @@ pub struct Site {
     pub preflight: serde_json::Value,
     /// Facts about the host, for `env.json`.
     pub environment: serde_json::Value,
+    /// Wear of the target's devices, if this host drives.
+    pub wear: Option<Wears>,
     /// Driving hosts, if others than this one drive.
     pub hosts: Vec<LoadHost>,
 }
@@ -272,11 +278,16 @@ pub fn run_over<R: Rig>(
     directory.write_text(files::PLAN, &plan.to_toml()?)?;
     store_tile(plan, &directory)?;
     directory.write_json(files::PREFLIGHT, &site.preflight)?;
-    directory.write_json(files::ENV, &site.environment)?;
+    let mut environment = site.environment;
+    if let Some(wear) = &site.wear {
+        wear.describe(&mut environment);
+    }
+    directory.write_json(files::ENV, &environment)?;
     let mut facts = RunFacts::new(plan, &references, load, &options.tool, &site.id, site.target)?;
     facts.note(site.warnings);
     facts.caches = Some(site.caches);
     facts.hosts = site.hosts;
+    facts.wear = site.wear.map(|wear| (wear, environment));
     // Power policies of a host that drives nothing would mean nothing.
     facts.power_policies = options.power_policies && facts.hosts.is_empty();
     if let Some(reuse) = &options.reuse {
@@ -383,6 +394,7 @@ fn run_on<R: Rig>(
     observer.event(&Progress::Planned(&overview));
     let mut ladder = Ladder::new(ladder_options(plan, tiles_max, rig.can_rest()));
     let reporter = facts.reporter.take();
+    let wear = facts.wear.take();
     let larger = OnceCell::new();
     let mut climber = Climber::new(plan, facts, rig, &directory, control, &mut *observer)?;
     let climbed = confirm::climb(&mut climber, &mut ladder, plan, &larger);
@@ -397,6 +409,10 @@ fn run_on<R: Rig>(
         Err(error) => End::Failed(error),
     };
     let (mut run, stored) = climber.finish(&ladder, &end);
+    let stored = stored.and_then(|()| match wear {
+        Some(wear) => wear::note(wear, &directory, &mut run),
+        None => Ok(()),
+    });
     let stored = stored.and_then(|()| {
         if plan.settings.expect.is_empty() {
             return Ok(());
