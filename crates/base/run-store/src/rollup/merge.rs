@@ -28,8 +28,8 @@ impl Bucketed for IoRow {
     }
 
     fn absorb(&mut self, later: Self) {
-        self.bytes += later.bytes;
-        self.errors += later.errors;
+        self.bytes = self.bytes.saturating_add(later.bytes);
+        self.errors = self.errors.saturating_add(later.errors);
         self.service.merge(&later.service);
         self.response_sum_ns = self.response_sum_ns.saturating_add(later.response_sum_ns);
     }

@@ -161,7 +161,8 @@ impl Rollup {
         let mut sums = Sums::default();
         let mut generator = GeneratorRow::default();
         for row in rows {
-            generator.completed += row.service.count() + row.errors;
+            let ended = row.service.count().saturating_add(row.errors);
+            generator.completed = generator.completed.saturating_add(ended);
             let response_sum_ns = row.service.sum().0;
             #[expect(clippy::cast_precision_loss, reason = "a mean is read to a few digits")]
             let seconds = response_sum_ns as f64 / 1e9;

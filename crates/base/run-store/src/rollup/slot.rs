@@ -20,8 +20,9 @@ struct Cell {
 
 impl Cell {
     fn add(&mut self, io: &Io) {
-        self.bytes += io.bytes;
-        self.errors += io.errors;
+        // Rows of watched hosts come from elsewhere.
+        self.bytes = self.bytes.saturating_add(io.bytes);
+        self.errors = self.errors.saturating_add(io.errors);
         self.service.merge(io.service);
         self.response_sum_ns = self.response_sum_ns.saturating_add(io.response_sum_ns);
     }
@@ -66,7 +67,7 @@ impl Sums {
         for group in groups.into_iter().chain(own) {
             let (count, bytes) = self.totals.entry(group).or_default();
             *count += io.service.count();
-            *bytes += io.bytes;
+            *bytes = bytes.saturating_add(io.bytes);
         }
     }
 

@@ -18,6 +18,11 @@ use crate::{Cell, Key, Known, LEVELS, SetRow, Slice, State, journal};
 
 /// Most I/Os of a cell in a second: far beyond any host.
 const IOS_PER_S_MAX: u64 = 1_000_000_000;
+/// Most I/Os that failed, and most bytes, of all cells together: 33 GB/s for more than a year.
+const ERRORS_MAX: u64 = 1 << 56;
+const BYTES_MAX: u64 = 1 << 60;
+/// Largest value of a gauge: bytes a second are the largest.
+const GAUGE_MAX: f64 = 1e18;
 /// Longest I/O in bytes.
 const BYTES_PER_IO_MAX: u64 = 1 << 32;
 /// Factor by which a sum of latencies may miss its histogram: counts of a stored histogram are known
@@ -143,6 +148,7 @@ fn slices(own: Slices, window: (u64, u64), slices_max: u64) -> Result<CheckedSli
     check_number("VMs", own.vms.len(), NAMES_MAX)?;
     own.vms.iter().try_for_each(|name| check_name(name))?;
     let (mut names, mut cells, mut slices) = (Names::default(), 0_usize, Vec::new());
+    let (mut errors, mut bytes) = (0_u64, 0_u64);
     let (mut senders, mut disks) = (BTreeSet::new(), BTreeSet::new());
     for frame in &own.frames {
         let slice = journal::decode(frame, &mut names).ok_or("a slice cannot be read")?;
@@ -152,6 +158,8 @@ fn slices(own: Slices, window: (u64, u64), slices_max: u64) -> Result<CheckedSli
         for (key, cell) in &slice.io {
             check_cell(key, cell, slice.width_s)
                 .map_err(|reason| in_cell(key, slice.start_s, &reason))?;
+            errors = errors.saturating_add(cell.errors);
+            bytes = bytes.saturating_add(cell.bytes);
             if senders.insert(Arc::clone(&key.vm)) {
                 check_name(&key.vm)?;
             }
@@ -161,6 +169,9 @@ fn slices(own: Slices, window: (u64, u64), slices_max: u64) -> Result<CheckedSli
         }
         check_gauges(&slice)?;
         slices.push(slice);
+    }
+    if errors > ERRORS_MAX || bytes > BYTES_MAX {
+        return Err(format!("{bytes} bytes and {errors} failed I/Os are too many").into());
     }
     check_number("senders", senders.len(), 8 * NAMES_MAX)?;
     check_number("disks", disks.len(), NAMES_MAX)?;
@@ -239,7 +250,7 @@ fn sums_of(cell: &Cell) -> RangeInclusive<u128> {
 fn check_gauges(slice: &Slice) -> Result<(), Malformed> {
     for ((name, scope), folded) in &slice.gauges {
         check_name(scope)?;
-        let is_number = |value: f64| value.is_finite() && value >= 0.0;
+        let is_number = |value: f64| (0.0..=GAUGE_MAX).contains(&value);
         if !is_number(folded.value) || !is_number(folded.most) {
             return Err(format!("{} of {} is no number", name.name(), shortened(scope)).into());
         }

@@ -215,6 +215,31 @@ fn first_cell(change: impl Fn(&mut crate::Cell)) -> impl Fn(&mut Answer) {
     slices(move |slices| change(slices[0].io.values_mut().next().unwrap()))
 }
 
+/// Answers with single bytes changed are refused or hold: nothing panics, and nothing grows.
+#[test]
+fn changed_bytes_never_panic() {
+    let two = Two::new();
+    let question =
+        encode(&super::wire::Question::Window { from_s: END_S - 50, to_s: END_S, slices_max: 5 });
+    let honest = answer(&two.of("b"), &question, now_s()).unwrap();
+    let asked = postcard::from_bytes(&question).unwrap();
+    let mut held = 0;
+    for at in 0..honest.len() {
+        for change in [1, 0x80, 0xff] {
+            let mut bytes = honest.clone();
+            bytes[at] ^= change;
+            let Ok(checked) = super::check::checked(&bytes, &asked) else { continue };
+            let super::check::CheckedContent::Slices(slices) = checked.content else { continue };
+            let mut names = super::merge::Names::default();
+            names.learn("b", &checked.known);
+            let merged = super::merge::merge(&mut names, &[("b", slices)]);
+            assert!(merged.slices.len() <= 7);
+            held += 1;
+        }
+    }
+    assert!(held > 0, "names may be any");
+}
+
 type Change = fn(Vec<u8>) -> Vec<u8>;
 type Lie = Box<dyn Fn(&mut Answer) + Send + Sync>;
 
