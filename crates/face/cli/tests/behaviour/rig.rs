@@ -314,6 +314,7 @@ impl Running {
     }
 
     /// First line of its stdout, which is closed then.
+    #[cfg(feature = "hosts")]
     pub fn stdout_line(&mut self) -> String {
         let mut line = String::new();
         let stdout = self.child.stdout.take().expect("it is piped");
