@@ -74,6 +74,25 @@ pub(crate) fn all_disks() -> Vec<Disk> {
     disks
 }
 
+/// Disks that others of these are made of (device mapper, md): an I/O through
+/// a disk above is one of them, too.
+pub fn disks_below(disks: &[Disk]) -> Vec<&str> {
+    below(Path::new("/sys/block"), disks.iter().map(|disk| disk.name.as_str()))
+}
+
+fn below<'a>(sys_block: &Path, names: impl Iterator<Item = &'a str> + Clone) -> Vec<&'a str> {
+    // The kernel lists what a disk is made of, which may be a partition.
+    let parts =
+        |name: &str| fs::read_dir(sys_block.join(name).join("slaves")).into_iter().flatten();
+    let all = names.clone().flat_map(parts).flatten();
+    let made_of: Vec<_> = all.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let is_below = |name: &&str| {
+        let disk = sys_block.join(name);
+        made_of.iter().any(|part| part == name || disk.join(part).join("partition").exists())
+    };
+    names.filter(is_below).collect()
+}
+
 fn disk(name: &str) -> Option<Disk> {
     let path = Path::new("/sys/block").join(name);
     let sectors: u64 = fs::read_to_string(path.join("size")).ok()?.trim().parse().ok()?;
@@ -139,6 +158,18 @@ mod tests {
         let line = "36 35 0:31 /root /home rw,noatime shared:1 - btrfs /dev/sda2 rw,subvol=/home";
         assert_eq!(source_of(line, (0, 31)).as_deref(), Some("/dev/sda2"));
         assert_eq!(source_of(line, (0, 32)), None);
+    }
+
+    #[test]
+    fn disk_is_below_another_also_by_a_partition() {
+        let sys = tempfile::tempdir().expect("a directory");
+        for directory in ["sda/sda3", "sdb", "sdc", "dm-0/slaves/sda3", "md0/slaves/sdb"] {
+            fs::create_dir_all(sys.path().join(directory)).expect("made");
+        }
+        fs::write(sys.path().join("sda/sda3/partition"), "3").expect("written");
+        let of = |names: &'static [&'static str]| below(sys.path(), names.iter().copied());
+        assert_eq!(of(&["dm-0", "md0", "sda", "sdb", "sdc"]), ["sda", "sdb"]);
+        assert_eq!(of(&["sda", "sdb", "sdc"]), [""; 0], "nothing above is among them");
     }
 
     #[test]

@@ -29,7 +29,7 @@ mod tracefs;
 mod window;
 
 pub use capture::{Capture, Options, Progress, Report, raise_priority};
-pub use devices::{Disk, Reach, disks_of};
+pub use devices::{Disk, Reach, disks_below, disks_of};
 pub use error::CaptureError;
 pub use join::Counts;
 pub use owner::{By, RunningVm, Wanted, find_running_vm, running_vms};

@@ -20,9 +20,13 @@ pub(crate) fn identity(sys_block: &Path, disk: &str) -> Option<String> {
         let text = text.trim();
         (!text.is_empty() && text.len() <= LENGTH_MAX).then(|| text.to_owned())
     };
+    // The paths of a multipath device are disks with its identity. An I/O through it is one of a path,
+    // too, and storage that both are counted for would have it twice.
+    if is_path(sys_block, disk) {
+        return None;
+    }
     let of_device = || ["wwid", "device/wwid"].into_iter().find_map(|file| wwid(&read(file)?));
-    // The paths of a multipath device are disks of their own, with this identity, too. The device
-    // mapper has the type of the designator as a digit: 3 is NAA, 2 is EUI-64.
+    // The device mapper has the type of the designator as a digit: 3 is NAA, 2 is EUI-64.
     let of_paths = || {
         let uuid = read("dm/uuid")?;
         let designator = uuid.strip_prefix("mpath-")?;
@@ -39,6 +43,16 @@ pub(crate) fn identity(sys_block: &Path, disk: &str) -> Option<String> {
         Some(format!("rbd.{cluster}/{pool}/{image}{}", snap.unwrap_or_default()))
     };
     of_device().or_else(of_paths).or_else(of_image)
+}
+
+/// True for a path of a multipath device, by the device mapper or by NVMe, which hides its paths.
+fn is_path(sys_block: &Path, disk: &str) -> bool {
+    let holders = std::fs::read_dir(sys_block.join(disk).join("holders")).into_iter().flatten();
+    let mut uuids = holders.flatten().filter_map(|holder| {
+        std::fs::read_to_string(sys_block.join(holder.file_name()).join("dm/uuid")).ok()
+    });
+    let hidden = std::fs::read_to_string(sys_block.join(disk).join("hidden"));
+    hidden.is_ok_and(|text| text.trim() == "1") || uuids.any(|uuid| uuid.starts_with("mpath-"))
 }
 
 /// A unique designator; one of zeros is that of a disk that has none.
@@ -74,6 +88,10 @@ mod tests {
         );
         let paths = [("dm/uuid", "mpath-360014055f0cfae3d6254576a87cf2ae1")];
         assert_eq!(of(&paths).as_deref(), Some(naa), "as its paths have it");
+        let path = [("device/wwid", naa), ("holders/dm-0/a", ""), ("../dm-0/dm/uuid", paths[0].1)];
+        assert_eq!(of(&path), None, "the multipath device has it");
+        let path = [("wwid", "eui.0025388b710116e7"), ("hidden", "1")];
+        assert_eq!(of(&path), None, "the disk that is shown has it");
         let uuid = "uuid.6b0c7a3e-7f0e-4f3a-9d3c-1f2e3d4c5b6a";
         assert_eq!(of(&[("wwid", uuid)]).as_deref(), Some(uuid));
         for none in [

@@ -1,7 +1,9 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use capture::{By, Capture, CaptureError, Disk, Options, Order, Wanted, disks_of, raise_priority};
+use capture::{
+    By, Capture, CaptureError, Disk, Options, Order, Wanted, disks_below, disks_of, raise_priority,
+};
 use trace::{IoRecord, TraceInfo};
 use units::{Bytes, Nanos};
 use watch::{Fold, LEVELS, SetRow, Sets, Sightings, Slice};
@@ -120,6 +122,11 @@ impl Watcher {
     /// Names of the disks that are watched.
     pub fn disks(&self) -> impl Iterator<Item = &str> {
         self.disks.iter().map(|disk| disk.name.as_str())
+    }
+
+    /// Names of the watched disks that other watched disks are made of: I/O through both is on both.
+    pub fn disks_below(&self) -> Vec<&str> {
+        disks_below(&self.disks)
     }
 
     /// Waits a moment, then reads new events. Returns the slice that ended meanwhile, if one did.

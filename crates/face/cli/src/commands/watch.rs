@@ -77,6 +77,14 @@ fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
     }
     let disks: Vec<&str> = watcher.disks().collect();
     crate::say!("watching {}; {}; Ctrl-C ends it", disks.join(", "), args.store.store.display());
+    let below = watcher.disks_below();
+    if !below.is_empty() {
+        crate::say!(
+            "other disks are made of {}: sums of a VM over disks count I/O through both twice; \
+             name disks as TARGET",
+            below.join(", ")
+        );
+    }
     if let Some(address) = args.metrics {
         let totals = Arc::clone(&totals);
         let families = move || totals.lock().unwrap_or_else(PoisonError::into_inner).families();
