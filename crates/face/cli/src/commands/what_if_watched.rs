@@ -43,7 +43,8 @@ pub fn run(args: &WhatIfArgs, vm: &str, cache: Bytes) -> Result<Exit, Failure> {
         let hint = "a set of an hour is stored when the hour is over; longer sets say more";
         Failure::from_error(Exit::Inconclusive, &error).hint(Some(hint))
     })?;
-    let document = CacheDocument::new(cache, &hits);
+    let lost = slices.slices.iter().map(|slice| slice.lost).fold(0, u64::saturating_add);
+    let document = CacheDocument::new(cache, &hits, lost);
     match args.stored.format {
         Format::Text => output::show(&document.text())?,
         Format::Json => output::print_json(&document)?,

@@ -21,6 +21,8 @@ pub struct CacheDocument {
     to_s: u64,
     /// Hours of which sizes and rates are means.
     hours: usize,
+    /// Events that were lost in that time: sets and rates are too small by what these did.
+    lost_events: u64,
     /// Time that a page is kept after its last use.
     kept_hours_low: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,14 +50,15 @@ struct Set {
 }
 
 impl CacheDocument {
-    /// Document of the hits of a cache.
-    pub fn new(cache: Bytes, hits: &CacheHits) -> Self {
+    /// Document of the hits of a cache, from slices that lost this many events.
+    pub fn new(cache: Bytes, hits: &CacheHits, lost_events: u64) -> Self {
         Self {
             schema: "tilemark.watch-cache/1.0",
             cache_bytes: cache.get(),
             from_s: hits.window_s.0,
             to_s: hits.window_s.1,
             hours: hits.hours,
+            lost_events,
             kept_hours_low: hits.kept_hours.0,
             kept_hours_high: hits.kept_hours.1,
             all: Row::new(&hits.all),
@@ -97,6 +100,10 @@ impl CacheDocument {
             stamp(self.from_s),
             stamp(self.to_s),
         ));
+        if self.lost_events > 0 {
+            let lost = count(self.lost_events, "event");
+            lines.push(format!("{lost} lost meanwhile: no number here has them"));
+        }
         lines.join("\n") + "\n"
     }
 

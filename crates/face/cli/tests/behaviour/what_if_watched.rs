@@ -49,7 +49,8 @@ fn store(directory: &Path) {
 
 /// Ten minutes.
 fn slice(start_s: u64) -> Slice {
-    let mut slice = Slice { watched: Nanos::from_secs(600), ..Slice::new(start_s, 600) };
+    let lost = u64::from(start_s == START + 24 * HOUR);
+    let mut slice = Slice { watched: Nanos::from_secs(600), lost, ..Slice::new(start_s, 600) };
     for (vm, mib) in [("web1", 1200), ("db1", 600)] {
         let key = Key {
             vm: vm.into(),
@@ -77,6 +78,7 @@ fn hits_of_a_cache_are_predicted_from_working_sets() {
         "A cache of 2 GiB would hold 99.4 % to 100 % of the bytes that web1 reads and writes.",
         "It would keep them for 24.0 hours or more after their last use.",
         "web1  2 MiB/s      1 GiB      2 GiB  99.4 % to 100 %",
+        "1 event lost meanwhile: no number here has them",
         "from means over 25 hours of 2026-11-24 23:00:00 to 2026-11-26 00:00:00",
     ] {
         assert!(text.contains(part), "{part}: {text}");
