@@ -279,6 +279,16 @@ pub(crate) fn column<'a, T: Array + 'static>(
     typed.ok_or_else(|| format!("column \"{name}\" has the type {}", column.data_type()).into())
 }
 
+fn direction(name: &str) -> Result<Direction, Malformed> {
+    let found = Direction::ALL.into_iter().find(|own| own.name() == name);
+    found.ok_or_else(|| format!("a row has the direction \"{name}\"").into())
+}
+
+fn size_class(name: &str) -> Result<SizeClass, Malformed> {
+    let found = SizeClass::all().into_iter().find(|own| own.name() == name);
+    found.ok_or_else(|| format!("a row has the size class \"{name}\"").into())
+}
+
 fn put(
     batch: &RecordBatch,
     width_s: u64,
@@ -288,14 +298,8 @@ fn put(
     let starts: &UInt64Array = column(batch, "start_s")?;
     let vms = Named::of(batch, "vm", |name| Ok(names.get(name)))?;
     let disks = Named::of(batch, "disk", |name| Ok(names.get(name)))?;
-    let directions = Named::of(batch, "direction", |name| {
-        let found = Direction::ALL.into_iter().find(|own| own.name() == name);
-        found.ok_or_else(|| format!("a row has the direction \"{name}\"").into())
-    })?;
-    let classes = Named::of(batch, "size_class", |name| {
-        let found = SizeClass::all().into_iter().find(|own| own.name() == name);
-        found.ok_or_else(|| format!("a row has the size class \"{name}\"").into())
-    })?;
+    let directions = Named::of(batch, "direction", direction)?;
+    let classes = Named::of(batch, "size_class", size_class)?;
     // A later minor version may have more gauges.
     let gauges = Named::of(batch, "gauge", |name| {
         Ok(GaugeName::ALL.iter().find(|own| own.name() == name).copied())
