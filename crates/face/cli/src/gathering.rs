@@ -46,7 +46,7 @@ mod with {
     ) -> impl FnMut(&many_hosts::Invitation) -> Result<(), BenchError> + '_ {
         move |invitation| {
             let (name, token) = (invitation.member(), invitation.token());
-            let Some(tokens) = &reach.tokens else {
+            let Some(tokens) = &reach.join.tokens else {
                 crate::say!(
                     "waiting for {name}; on that host: tilemark agent --join -, with this line on its \
                      standard input: {token}"
@@ -95,8 +95,8 @@ mod with {
         }
         let mut options = Options::new(hosts);
         options.listen = reach.listen.as_ref().map(address).transpose()?;
-        options.program.clone_from(&reach.host_program);
-        options.join_within = Duration::from_nanos(reach.join_within.0);
+        options.program.clone_from(&reach.join.host_program);
+        options.join_within = Duration::from_nanos(reach.join.join_within.0);
         Ok(options)
     }
 

@@ -30,6 +30,13 @@ pub struct ReachArgs {
     /// host. In a run without --host this is the page's address, like --page. Example: 10.0.0.1:0
     #[arg(long, value_name = "ADDRESS:PORT", hide_short_help = true, help_heading = "Hosts")]
     pub listen: Option<Listen>,
+    #[command(flatten)]
+    pub join: JoinArgs,
+}
+
+/// Options of how hosts join.
+#[derive(Debug, Clone, Args)]
+pub struct JoinArgs {
     /// The program on the other side of ssh
     #[arg(
         long,

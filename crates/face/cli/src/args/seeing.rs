@@ -2,9 +2,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use page_server::Listen;
-use units::Nanos;
 
-use super::hosts::ReachArgs;
+use super::hosts::{JoinArgs, ReachArgs};
 
 /// Hosts whose I/O is recorded or analyzed.
 #[derive(Debug, Args)]
@@ -58,40 +57,13 @@ pub struct ServeHostsArgs {
     /// host. Example: 10.0.0.1:0
     #[arg(long, value_name = "ADDRESS:PORT", hide_short_help = true, help_heading = "Hosts")]
     pub hosts_listen: Option<Listen>,
-    /// The program on the other side of ssh
-    #[arg(
-        long,
-        value_name = "PATH",
-        default_value = "tilemark",
-        env = "TILEMARK_HOST_PROGRAM",
-        hide_env = true,
-        hide_short_help = true,
-        help_heading = "Hosts"
-    )]
-    pub host_program: String,
-    /// Directory for the tokens of `=join` hosts, a file for each, named after the host; printed if
-    /// absent
-    #[arg(long, value_name = "DIR", hide_short_help = true, help_heading = "Hosts")]
-    pub tokens: Option<PathBuf>,
-    /// Time that hosts may take to join before the page is shown without them
-    #[arg(
-        long,
-        value_name = "TIME",
-        default_value = "30s",
-        hide_short_help = true,
-        help_heading = "Hosts"
-    )]
-    pub join_within: Nanos,
+    #[command(flatten)]
+    pub join: JoinArgs,
 }
 
 impl ServeHostsArgs {
     /// The same options in the form of other commands.
     pub fn reach(&self) -> ReachArgs {
-        ReachArgs {
-            listen: self.hosts_listen.clone(),
-            host_program: self.host_program.clone(),
-            tokens: self.tokens.clone(),
-            join_within: self.join_within,
-        }
+        ReachArgs { listen: self.hosts_listen.clone(), join: self.join.clone() }
     }
 }

@@ -2,10 +2,10 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use fixtures::prometheus::{program, shipped};
 use rustix::process::Signal;
 
 use crate::rig::{DEADLINE, Place, Running, err, out, run_words};
@@ -99,22 +99,6 @@ impl Drop for Served {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// Path of a Prometheus program: in `PATH`, or below `TILEMARK_TEST_PROMETHEUS`.
-fn program(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let own = std::env::var_os("TILEMARK_TEST_PROMETHEUS").map(PathBuf::from);
-    let mut all = own.into_iter().chain(std::env::split_paths(&path));
-    let found = all.find(|directory| directory.join(name).is_file());
-    if found.is_none() {
-        eprintln!("skipped: {name} is not installed (apt-get install prometheus)");
-    }
-    found.map(|directory| directory.join(name))
-}
-
-fn shipped(name: &str) -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../deploy/grafana")).join(name)
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::recording::{Disk, Reads, TRACING};
 use crate::rig::{Place, Running, err, out};
 
 /// Option for a host with its owner's file.
-fn host(place: &Place, name: &str, owner: &str) -> String {
+pub(crate) fn host(place: &Place, name: &str, owner: &str) -> String {
     place.write(&format!("{name}.toml"), owner);
     let bin = env!("CARGO_BIN_EXE_tilemark");
     let slot = place.path("").display().to_string().replace('/', "-");

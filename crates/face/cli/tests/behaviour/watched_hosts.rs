@@ -13,18 +13,8 @@ use serde_json::{Value, json};
 
 use crate::hosts::agent;
 use crate::rig::{DEADLINE, Place, Running, err, out};
+use crate::seeing::host;
 use crate::serving::{get, port_of};
-
-/// Option for a host with its owner's file.
-fn host(place: &Place, name: &str, owner: &str) -> String {
-    place.write(&format!("{name}.toml"), owner);
-    let bin = env!("CARGO_BIN_EXE_tilemark");
-    let slot = place.path("").display().to_string().replace('/', "-");
-    format!(
-        "{name}=exec:echo $$ > {name}.pid; export TILEMARK_AGENT_SLOT={slot}{name}; exec {bin} agent --join \
-         - --config {name}.toml"
-    )
-}
 
 /// Owner's file that lets the host's store be read.
 fn owner(place: &Place, name: &str) -> String {

@@ -2,11 +2,11 @@
 //! histograms, by every query of the shipped dashboard and rules.
 
 use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use fixtures::prometheus::{program, shipped};
 use serde_json::Value;
 
 use crate::client::{ask, get};
@@ -15,22 +15,6 @@ use crate::watched::Watched;
 /// Longest wait: far more than it takes on a busy computer.
 const DEADLINE: Duration = Duration::from_secs(120);
 const NATIVE: &str = "--enable-feature=native-histograms";
-
-/// Path of a program of Prometheus; `None`, with the reason printed, where it is not installed.
-fn program(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let own = std::env::var_os("TILEMARK_TEST_PROMETHEUS").map(PathBuf::from);
-    let mut all = own.into_iter().chain(std::env::split_paths(&path));
-    let found = all.find(|directory| directory.join(name).is_file());
-    if found.is_none() {
-        eprintln!("skipped: {name} is not installed (apt-get install prometheus)");
-    }
-    found.map(|directory| directory.join(name))
-}
-
-fn shipped(name: &str) -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../deploy/grafana")).join(name)
-}
 
 /// Serves the metrics of a watcher on loopback.
 fn serve(watched: &Arc<Mutex<Watched>>) -> u16 {
