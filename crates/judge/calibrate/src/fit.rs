@@ -2,13 +2,13 @@ use std::time::Duration;
 
 use hardware::{ServersParameters, SsdParameters, SsdPreset, Variation};
 use run_store::run::Warning;
+use stats::minimise;
 use units::Bytes;
 
 use super::disk::{DiskModel, time};
 use super::guess::Guess;
 use super::loops::Span;
 use super::measure::{Answers, Measured};
-use super::search::minimise;
 use super::table::{foreseen, table};
 use super::tally::Tally;
 use super::vary::variation;

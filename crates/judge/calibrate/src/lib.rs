@@ -24,7 +24,6 @@ mod measure;
 mod noise;
 mod options;
 mod place;
-mod search;
 mod session;
 mod sweep;
 mod table;
