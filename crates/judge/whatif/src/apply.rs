@@ -2,9 +2,21 @@ use spec::array::Array;
 use toml::Value;
 
 use super::change::{Change, ChangeError, Changed, Changes, Draft, blame, plain, text};
-use super::{cache, disks};
+use super::{Subject, cache, disks};
 
 impl Changes {
+    /// Applies the changes to the array of a subject, and to its other models.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Changes::apply`].
+    pub fn apply_to(&self, subject: &Subject) -> Result<Changed, ChangeError> {
+        let mut changed = self.apply(&subject.array)?;
+        let others = subject.others.iter().map(|array| Ok(self.apply(array)?.array));
+        changed.others = others.collect::<Result<_, ChangeError>>()?;
+        Ok(changed)
+    }
+
     /// Applies the changes to an array.
     ///
     /// # Errors
@@ -33,7 +45,7 @@ impl Changes {
             keys: Vec::new(),
             assumed: Vec::new(),
         }));
-        Ok(Changed { array, changes })
+        Ok(Changed { array, others: Vec::new(), changes })
     }
 
     /// Changes the link between hosts and disks.

@@ -17,7 +17,7 @@ pub struct Changes {
     /// Write mode.
     pub write: Option<WriteMode>,
     /// Disks of all pools together, or of all hosts.
-    pub disks: Option<u32>,
+    pub disks: Option<DiskCount>,
     /// Kind of the disks that hold data.
     pub disk: Option<String>,
     /// Kind of the link.
@@ -26,6 +26,55 @@ pub struct Changes {
     pub memory: Option<Bytes>,
     /// Single keys, `KEY.PATH=VALUE`; applied after all other changes.
     pub with: Vec<String>,
+}
+
+/// Number of disks after a change.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum DiskCount {
+    /// So many in all.
+    Total(u32),
+    /// So many times as many as there are.
+    Times(f64),
+}
+
+/// Text that is no number of disks.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("\"{text}\" is no number of disks, such as 12, nor a multiple of them, such as 1.5x")]
+pub struct DiskCountError {
+    /// The text.
+    pub text: String,
+}
+
+/// Largest multiple of the disks; a tier of a thousand times the disks is a typing error.
+const TIMES_MAX: f64 = 1000.0;
+
+impl std::str::FromStr for DiskCount {
+    type Err = DiskCountError;
+
+    fn from_str(text: &str) -> Result<Self, DiskCountError> {
+        let error = || DiskCountError { text: text.to_owned() };
+        match text.strip_suffix('x') {
+            None => text
+                .parse::<std::num::NonZeroU32>()
+                .map(|total| Self::Total(total.get()))
+                .map_err(|_| error()),
+            Some(times) => times
+                .parse()
+                .ok()
+                .filter(|times| (1.0 / TIMES_MAX..=TIMES_MAX).contains(times))
+                .map(Self::Times)
+                .ok_or_else(error),
+        }
+    }
+}
+
+impl std::fmt::Display for DiskCount {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Total(total) => write!(f, "{total}"),
+            Self::Times(times) => write!(f, "{times}x"),
+        }
+    }
 }
 
 /// Reason why an array cannot be changed.
@@ -97,6 +146,8 @@ pub struct Change {
 pub struct Changed {
     /// Changed array.
     pub array: Array,
+    /// Other models of the same storage, with the same changes.
+    pub others: Vec<Array>,
     /// List of the changes.
     pub changes: Vec<Change>,
 }

@@ -39,7 +39,8 @@ impl Climbed {
 /// Input shared by all searches of a side.
 pub(super) struct Way<'a> {
     pub stage: &'a Stage,
-    pub array: &'a Array,
+    /// Arrays that the seeds take in turns.
+    pub arrays: Vec<&'a Array>,
     pub tiles_max: u32,
     pub control: &'a Control,
 }
@@ -49,7 +50,7 @@ impl Way<'_> {
     /// holds and up to one that does not. Each step runs once; the seeds are its repeats.
     pub fn climb(
         &self,
-        seed: u64,
+        (at, seed): (usize, u64),
         guess: Option<u32>,
         observe: &dyn Fn(&Step),
     ) -> Result<Climbed, BenchError> {
@@ -65,7 +66,7 @@ impl Way<'_> {
         });
         let mut steps = BTreeMap::new();
         while let Some(tiles) = self.next(&ladder, guess) {
-            let step = self.step(tiles, seed)?;
+            let step = self.step(tiles, (at, seed))?;
             observe(&step);
             ladder.record(tiles, StepResult::of(&step, Nanos::ZERO));
             steps.insert(tiles, step);
@@ -73,9 +74,10 @@ impl Way<'_> {
         Ok(Climbed { seed, edge: ladder.edge(), steps })
     }
 
-    /// Simulates one step with a seed.
-    pub fn step(&self, tiles: u32, seed: u64) -> Result<Step, BenchError> {
-        self.stage.step(self.array, (tiles, 0), seed, self.control)
+    /// Simulates one step with a seed, on the array of the seed's position.
+    pub fn step(&self, tiles: u32, (at, seed): (usize, u64)) -> Result<Step, BenchError> {
+        let array = self.arrays[at % self.arrays.len()];
+        self.stage.step(array, (tiles, 0), seed, self.control)
     }
 
     fn next(&self, ladder: &Ladder, guess: Option<u32>) -> Option<u32> {

@@ -1,7 +1,9 @@
-use spec::array::{Array, Local, Pool};
+use spec::array::{Array, Disk, Local, Pool};
 use toml::Value;
+use units::Nanos;
 
-use super::change::{ChangeError, Changes, Draft};
+use super::change::{ChangeError, Changes, DiskCount, Draft};
+use super::fit::FITTED;
 
 /// Changes the disks that hold data.
 pub(super) fn change(
@@ -9,11 +11,21 @@ pub(super) fn change(
     base: &Array,
     draft: &mut Draft,
 ) -> Result<(), ChangeError> {
-    if let Some(total) = changes.disks {
-        let option = format!("--disks {total}");
-        match &base.local {
-            Some(local) => of_hosts(base, local, total, &option, draft)?,
-            None => of_pools(base, total, &option, draft)?,
+    if let Some(count) = changes.disks {
+        let option = format!("--disks {count}");
+        match (count, &base.local) {
+            (_, None) if base.pools.iter().any(|pool| pool.disk == FITTED) => {
+                of_model(base, count, &option, draft)?;
+            }
+            (DiskCount::Total(total), Some(local)) => of_hosts(base, local, total, &option, draft)?,
+            (DiskCount::Total(total), None) => of_pools(base, total, &option, draft)?,
+            (DiskCount::Times(times), local) => {
+                let total = whole(base.data_disks(1), times, &option)?;
+                match local {
+                    Some(local) => of_hosts(base, local, total, &option, draft)?,
+                    None => of_pools(base, total, &option, draft)?,
+                }
+            }
         }
     }
     if let Some(disk) = &changes.disk {
@@ -29,6 +41,57 @@ pub(super) fn change(
         let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
         draft.note(&format!("--disk {disk}"), format!("disks of the kind {disk}"), &keys);
     }
+    Ok(())
+}
+
+/// Multiple of a number of disks, if it is a whole number of them.
+fn whole(now: u64, times: f64, option: &str) -> Result<u32, ChangeError> {
+    let exact = now as f64 * times;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    let total = exact.round() as u32;
+    if total == 0 || (exact - exact.round()).abs() > 1e-6 * exact {
+        let message = format!("{now} disks times {times} are {exact} disks");
+        return Err(ChangeError::option(option, message, "a multiple that gives whole disks"));
+    }
+    Ok(total)
+}
+
+/// Changes the servers of a model that was fitted to a run. A run does not tell how many disks the
+/// storage has, so only a multiple has a meaning.
+fn of_model(
+    base: &Array,
+    count: DiskCount,
+    option: &str,
+    draft: &mut Draft,
+) -> Result<(), ChangeError> {
+    let DiskCount::Times(times) = count else {
+        let message = "the model was fitted to a run, which does not tell how many disks there are";
+        let hint = "give a multiple (12 disks instead of 8 are --disks 1.5x), or the storage's \
+                    array with --array";
+        return Err(ChangeError::option(option, message, hint));
+    };
+    let Some(Disk::Servers { servers, read, write, latency, .. }) = base.disks.get(FITTED) else {
+        return Ok(());
+    };
+    let exact = f64::from(*servers) * times;
+    let whole = exact.round().max(1.0);
+    // All servers together are exactly as many times as fast. What rounding adds to the time of
+    // each comes off the latency outside, so that a lone I/O takes as long as before.
+    let longer = whole / exact;
+    let added = (read.as_secs_f64().min(write.as_secs_f64())) * (longer - 1.0);
+    let outside = (latency.as_secs_f64() - added).max(0.0);
+    let time = |seconds: f64| Value::String(Nanos::from_secs_f64(seconds).to_text());
+    #[expect(clippy::cast_possible_truncation, reason = "servers times a thousand at most")]
+    draft.set(&["disk", FITTED, "servers", "servers"], Value::Integer(whole as i64));
+    draft.set(&["disk", FITTED, "servers", "read"], time(read.as_secs_f64() * longer));
+    draft.set(&["disk", FITTED, "servers", "write"], time(write.as_secs_f64() * longer));
+    draft.set(&["disk", FITTED, "servers", "latency"], time(outside));
+    draft.note(option, format!("{times} times the disks"), &["disk"]);
+    draft.assume(
+        "the disks are what limits this storage: a run does not tell them from a link or a \
+         controller, which more disks do not make faster"
+            .to_owned(),
+    );
     Ok(())
 }
 

@@ -29,7 +29,7 @@ mod tests;
 mod utilisation;
 mod work;
 
-pub use change::{Change, ChangeError, Changed, Changes};
+pub use change::{Change, ChangeError, Changed, Changes, DiskCount, DiskCountError};
 pub use document::{
     Bottleneck, Broken, LimitGap, ModelError, ModelKind, Point, SCHEMA, SeedEdge, Side, StepGap,
     Stopped, WhatIf, json_schema,

@@ -88,10 +88,11 @@ fn edge_off(measured: Option<u32>, at_least: bool, (low, high): (u32, u32)) -> O
     })
 }
 
-/// Reason why the deciding limit is too inaccurate at a count that held, if it is.
+/// Reason why the deciding limit is too inaccurate at the highest count that held, if it is. Below
+/// it a limit may be far away on both sides, and a factor between 2 % and 5 % of it decides nothing.
 fn limit_off(steps: &[StepGap]) -> Option<String> {
-    let held = steps.iter().filter(|step| step.measured == Verdict::Passed);
-    let mut told = held.filter_map(|step| {
+    let highest = steps.iter().rfind(|step| step.measured == Verdict::Passed);
+    highest.and_then(|step| {
         let decide = step.limits.iter().filter(|limit| limit.statistic != Statistic::Max);
         let share = |limit: &LimitGap| {
             Nanos(limit.measured_ns).as_secs_f64() / Nanos(limit.limit_ns).as_secs_f64()
@@ -111,8 +112,7 @@ fn limit_off(steps: &[StepGap]) -> Option<String> {
                 Nanos(modelled)
             )
         })
-    });
-    told.next_back()
+    })
 }
 
 fn gap(run: &Run, tiles: u32, step: &Step) -> Option<StepGap> {

@@ -90,6 +90,7 @@ pub fn what_if(
     let stage = Stage::new(&plan.tile_set, &options.settings(plan))?;
     let load = TileLoad::of(plan)?;
     let arrays = [&subject.array, &changed.array];
+    let others = [&subject.others, &changed.others];
     let most = |array: &Array| -> Result<u32, BenchError> {
         let rig = SimRig::new(array, plan);
         match rig.tiles_that_fit(&load) {
@@ -101,7 +102,7 @@ pub fn what_if(
     let seeds = seeds(plan.seed, options.repeats);
     let ways = [0, 1].map(|side| Way {
         stage: &stage,
-        array: arrays[side],
+        arrays: std::iter::once(arrays[side]).chain(others[side]).collect(),
         tiles_max: tiles_max[side],
         control,
     });
@@ -244,10 +245,10 @@ impl Pool<'_> {
         };
         match job {
             Job::Climb { side, seed, guess } => self.ways[side]
-                .climb(self.seeds[seed], guess, &|step| tell(side, seed, step))
+                .climb((seed, self.seeds[seed]), guess, &|step| tell(side, seed, step))
                 .map(|climbed| Done::Climbed(Box::new(climbed))),
             Job::Step { tiles } => {
-                let step = self.ways[0].step(tiles, self.seeds[0])?;
+                let step = self.ways[0].step(tiles, (0, self.seeds[0]))?;
                 tell(0, 0, &step);
                 Ok(Done::Step(Box::new(step)))
             }

@@ -6,8 +6,10 @@ use spec::array::Array;
 use spec::{ResolvedTile, SpecError};
 
 use super::document::ModelKind;
-use super::fit::{FitError, fit, is_finished};
+use super::fit::{FitError, fit, fit_by_playing, is_finished};
+use bench::BenchError;
 use bench::plan::{Layer, PlanError, ResolvedPlan, Surroundings, resolve_simulated};
+use bench::progress::Control;
 use bench::replay::Traces;
 use bench::run::tile_sha256;
 
@@ -20,6 +22,8 @@ pub struct Subject {
     pub plan: ResolvedPlan,
     /// Array of the run, or the model of its storage.
     pub array: Array,
+    /// Other models of the storage that answer the run's users as well as the array does.
+    pub others: Vec<Array>,
     /// Origin of the array.
     pub model: ModelKind,
 }
@@ -135,7 +139,24 @@ pub fn subject(stored: &StoredRun, array: Option<Array>) -> Result<Subject, Subj
     if model == ModelKind::Given && !run.steps.iter().any(is_finished) {
         return Err(SubjectError::NoSteps { run: run.id });
     }
-    Ok(Subject { run, plan, array, model })
+    Ok(Subject { run, plan, array, others: Vec::new(), model })
+}
+
+impl Subject {
+    /// Replaces a model that was fitted by formula by one that was fitted by playing the run's users
+    /// against it. Other arrays stay.
+    ///
+    /// # Errors
+    ///
+    /// If the tile cannot be simulated, or `control` stops.
+    pub fn refine(&mut self, threads: usize, control: &Control) -> Result<(), BenchError> {
+        if self.model == ModelKind::Fitted
+            && let Some((array, others)) = fit_by_playing(&self.run, &self.plan, threads, control)?
+        {
+            (self.array, self.others) = (array, others);
+        }
+        Ok(())
+    }
 }
 
 fn plan(directory: &Path, run: &Run) -> Result<ResolvedPlan, SubjectError> {

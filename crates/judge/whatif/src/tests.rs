@@ -52,11 +52,11 @@ fn a_policy_other_than_nhit_lets_every_page_in() {
 
 #[test]
 fn disks_go_to_the_pools_in_proportion() {
-    let changes = Changes { disks: Some(10), ..Changes::default() };
+    let changes = Changes { disks: Some(DiskCount::Total(10)), ..Changes::default() };
     let changed = changes.apply(&shipped("vnx5500")).expect("an array");
     let counts: Vec<u32> = changed.array.pools.iter().map(|pool| pool.count).collect();
     assert_eq!(counts, [4, 4, 2]);
-    let changes = Changes { disks: Some(11), ..Changes::default() };
+    let changes = Changes { disks: Some(DiskCount::Total(11)), ..Changes::default() };
     let changed = changes.apply(&shipped("vnx5500")).expect("an array");
     assert_eq!(changed.array.pools.iter().map(|pool| pool.count).sum::<u32>(), 11);
 }
@@ -64,7 +64,7 @@ fn disks_go_to_the_pools_in_proportion() {
 #[test]
 fn the_hosts_of_a_hyper_converged_array_share_the_disks() {
     let array = shipped("vsan-6-hybrid");
-    let changes = Changes { disks: Some(192), ..Changes::default() };
+    let changes = Changes { disks: Some(DiskCount::Total(192)), ..Changes::default() };
     let changed = changes.apply(&array).expect("an array");
     assert_eq!(changed.array.data_disks(1), 192);
 }
@@ -85,9 +85,9 @@ fn what_cannot_be_changed_names_the_option_and_the_way_out() {
     let of = Changes::default;
     let refusals = [
         refusal("hdd-raid10", &of()),
-        refusal("hdd-raid10", &Changes { disks: Some(24), ..of() }),
-        refusal("hdd-raid10", &Changes { disks: Some(11), ..of() }),
-        refusal("vsan-6-hybrid", &Changes { disks: Some(11), ..of() }),
+        refusal("hdd-raid10", &Changes { disks: Some(DiskCount::Total(24)), ..of() }),
+        refusal("hdd-raid10", &Changes { disks: Some(DiskCount::Total(11)), ..of() }),
+        refusal("vsan-6-hybrid", &Changes { disks: Some(DiskCount::Total(11)), ..of() }),
         refusal("hdd-raid10", &Changes { disk: Some("hdd-15".to_owned()), ..of() }),
         refusal("hdd-raid10", &Changes { link: Some("fc-9g".to_owned()), ..of() }),
         refusal("hdd-raid10", &Changes { policy: Some("nhit".to_owned()), ..of() }),
@@ -163,10 +163,10 @@ fn asked_until(seed: usize) -> Result<WhatIf, bench::BenchError> {
     let tile = fixtures::tile_of(vec![fixtures::workload(SLOW)]);
     let (mut run, array) = (fixtures::run(7, Vec::new()), shipped("hdd-raid10"));
     run.target.kind = run_store::run::SIMULATED.to_owned();
-    let changes = Changes { disks: Some(48), ..Changes::default() };
+    let changes = Changes { disks: Some(DiskCount::Total(48)), ..Changes::default() };
     let changed = changes.apply(&array).expect("an array");
     let plan = brief().plan("any", &tile).expect("a plan");
-    let subject = Subject { run, plan, array, model: ModelKind::Own };
+    let subject = Subject { run, plan, array, others: Vec::new(), model: ModelKind::Own };
     let control = bench::progress::Control::default();
     what_if(&subject, &changed, &options(5), &control, &mut |progress| {
         if matches!(progress, Progress::Step { seed: at, .. } if *at == seed) {

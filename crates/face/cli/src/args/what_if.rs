@@ -80,9 +80,12 @@ pub struct WhatIfArgs {
         help_heading = "What is changed"
     )]
     pub write: Option<Write>,
-    /// Disks of all pools together, in their present proportion
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "What is changed")]
-    pub disks: Option<u32>,
+    /// Disks of all pools together, in their present proportion: a number, or a multiple (1.5x)
+    ///
+    /// A model that is fitted to a measured run takes only a multiple, because a run does not tell
+    /// how many disks there are. Example: --disks 1.5x for 12 disks instead of 8
+    #[arg(long, value_name = "N", help_heading = "What is changed")]
+    pub disks: Option<whatif::DiskCount>,
     /// Kind of the disks that hold data
     ///
     /// A shipped one, such as hdd-15k or ssd-sata-enterprise, or one of the array's own.

@@ -1,5 +1,6 @@
 //! `what-if`: runs a run's tile on its array with one thing changed.
 
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -27,14 +28,18 @@ pub fn run(args: &WhatIfArgs) -> Result<Exit, Failure> {
     }
     let stored = open(args)?;
     let array = args.array.as_deref().map(array).transpose()?;
-    let subject = whatif::subject(&stored, array).map_err(|error| unfit(&error))?;
-    let changed = changes(args).apply(&subject.array).map_err(|error| unchanged(&error))?;
+    let mut subject = whatif::subject(&stored, array).map_err(|error| unfit(&error))?;
+    // A mistake in the changes is told before a model is fitted, which takes a while.
+    changes(args).apply_to(&subject).map_err(|error| unchanged(&error))?;
     let options = options(args, simulate::is_at_terminal());
     let control = Arc::new(Control::default());
     let signals = signals::watch(Arc::clone(&control))
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
     signals.hush();
     deadline::after(args.within, &control)?;
+    let threads = args.threads.or_else(|| std::thread::available_parallelism().ok());
+    subject.refine(threads.map_or(1, NonZeroUsize::get), &control).map_err(Failure::from)?;
+    let changed = changes(args).apply_to(&subject).map_err(|error| unchanged(&error))?;
     let begun = Instant::now();
     let mut pace = Pace::default();
     let mut told = |progress: &Progress| tell(progress, &subject, &mut pace, begun);

@@ -1,8 +1,20 @@
+mod formula;
+mod model;
+mod played;
+#[cfg(test)]
+mod tests;
+
 use indexmap::IndexMap;
-use run_store::run::{IoTotal, Run, Step, Verdict};
+use run_store::run::{Run, Step, Verdict};
 use run_store::slice::Direction;
-use spec::array::{Array, Disk, Pool, Raid, Variation};
-use units::{Bytes, Nanos};
+use spec::array::{Array, Controller, Disk, Pool, Raid, ReadMemory, Variation, WriteMemory};
+use units::{Bytes, Nanos, Ratio};
+
+use self::formula::{loads, servers, waiting};
+use self::model::Model;
+use bench::BenchError;
+use bench::plan::ResolvedPlan;
+use bench::progress::Control;
 
 /// Reason why a measured run has no model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -15,38 +27,16 @@ pub enum FitError {
     },
 }
 
-/// Storage figures at one tile count: reads and writes together.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Load {
-    tiles: u32,
-    /// I/Os per second.
-    rate: f64,
-    /// Mean latency, in seconds.
-    latency: f64,
-    read: Option<f64>,
-    write: Option<f64>,
-}
-
-/// Servers that may have answered like the storage.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Servers {
-    /// Number of servers.
-    pub count: u32,
-    /// Service time of an I/O, in seconds.
-    pub service: f64,
-    /// Latency outside the servers, in seconds.
-    pub outside: f64,
-}
-
-/// Most servers that are tried: more than the queues or dies of a disk.
-const SERVERS_MAX: u32 = 256;
-/// Number of service times that are tried, as shares of the least latency.
-const SHARES: u32 = 200;
-/// Penalty for each difference from the simplest model, which has all service time on one server.
-/// It is far below the cost of a tenth of misfit, so that it decides only between equals.
-const PLAINNESS: f64 = 1e-5;
+/// Name of a fitted array and of its disk. Shipped and saved disks cannot have it, since only a
+/// fitted array has disks without a number.
+pub(super) const FITTED: &str = "fitted";
 /// Transfer rate without effect: the mean time already includes the sizes of I/Os.
 const RATE: Bytes = Bytes::new(1 << 40);
+/// Size of the memory that answers writes. A run does not tell it; this much is full within the
+/// seconds of a trial.
+const MEMORY: Bytes = Bytes::new(32 << 20);
+/// Least memory for reads, in bytes; less holds nothing.
+const READ_MIN: f64 = 65_536.0;
 /// Entries of the table of paces; the last is the slowest 1 %.
 const PACES: u32 = 101;
 /// Shortest service time, in seconds.
@@ -69,39 +59,85 @@ pub fn fit(run: &Run) -> Result<Array, FitError> {
     let Some(least) = loads.first() else { return Err(FitError::NoSteps { run: run.id.clone() }) };
     let found = servers(&loads);
     let wait = found.service * waiting(found, least.rate);
-    let of = |mean: Option<f64>| {
-        let rest = mean.unwrap_or(least.latency) - found.outside - wait;
-        Nanos::from_secs_f64(rest.max(SERVICE_MIN))
-    };
-    let capacity = run.target.capacity_bytes.max(run.target.provisioned_bytes);
-    let disk = Disk::Servers {
-        capacity: Bytes::new(capacity.unwrap_or(0).max(run.tile.disk_bytes)),
+    let of =
+        |mean: Option<f64>| (mean.unwrap_or(least.latency) - found.outside - wait).max(SERVICE_MIN);
+    let model = Model {
         servers: found.count,
         read: of(least.read),
         write: of(least.write),
-        rate: RATE,
-        write_rate: None,
-        latency: Nanos::from_secs_f64(found.outside),
-        window: None,
-        variation: variation(&run.steps, least.tiles),
+        outside: found.outside,
+        spread: 1.0,
+        rate: None,
+        memory: None,
     };
-    Ok(array(run, disk))
+    Ok(array(run, &model))
 }
 
-fn array(run: &Run, disk: Disk) -> Array {
+/// Array of a run's storage that answers the run's own users most like the storage did, by
+/// simulating them, and others that do as well; `None` if the run has too few figures.
+///
+/// # Errors
+///
+/// If the tile cannot be simulated, or `control` stops.
+pub fn fit_by_playing(
+    run: &Run,
+    plan: &ResolvedPlan,
+    threads: usize,
+    control: &Control,
+) -> Result<Option<(Array, Vec<Array>)>, BenchError> {
+    let models = played::refine(run, plan, threads, control)?;
+    let mut arrays = models.iter().map(|model| array(run, model));
+    Ok(arrays.next().map(|best| (best, arrays.collect())))
+}
+
+/// Array of one disk that is the model.
+fn array(run: &Run, model: &Model) -> Array {
+    let least = run.steps.iter().filter(|step| is_finished(step)).map(|step| step.tiles).min();
+    let capacity = run.target.capacity_bytes.max(run.target.provisioned_bytes);
+    let disk = Disk::Servers {
+        capacity: Bytes::new(capacity.unwrap_or(0).max(run.tile.disk_bytes)),
+        servers: model.servers,
+        read: Nanos::from_secs_f64(model.read),
+        write: Nanos::from_secs_f64(model.write),
+        rate: model.rate.map_or(RATE, |rate| Bytes::new(bytes(rate))),
+        write_rate: None,
+        latency: Nanos::from_secs_f64(model.outside),
+        window: None,
+        variation: variation(&run.steps, least.unwrap_or(1), model.spread),
+    };
+    let memory = model.memory.map(|memory| Controller {
+        processors: None,
+        per_io: Nanos::ZERO,
+        write_memory: Some(WriteMemory {
+            size: MEMORY,
+            mirrored: false,
+            page: Bytes::new(8 << 10),
+            low: Ratio::new(0.6),
+            high: Ratio::new(0.8),
+            hit: Nanos::from_secs_f64(memory.hit),
+            flush_depth: 64,
+        }),
+        read_memory: (memory.reads >= READ_MIN).then_some(ReadMemory {
+            size: Bytes::new(bytes(memory.reads)),
+            page: Bytes::new(8 << 10),
+            hit: Nanos::from_secs_f64(memory.hit),
+        }),
+        memory_first: false,
+        full_copy: false,
+    });
     Array {
-        name: "fitted".to_owned(),
+        name: FITTED.to_owned(),
         title: format!("a model of {}, fitted to run {}", run.target.summary, run.id),
         source: format!("fitted to the steps of run {}", run.id),
         hosts: None,
         lun_queue: None,
         link: None,
         background: None,
-        controller: None,
+        controller: memory,
         tiers: Vec::new(),
         pools: vec![Pool {
             name: "storage".to_owned(),
-            disk: "fitted".to_owned(),
+            disk: FITTED.to_owned(),
             count: 1,
             raid: Raid::Raid0,
             sets: 1,
@@ -111,7 +147,7 @@ fn array(run: &Run, disk: Disk) -> Array {
         }],
         local: None,
         places: Vec::new(),
-        disks: IndexMap::from([("fitted".to_owned(), disk)]),
+        disks: IndexMap::from([(FITTED.to_owned(), disk)]),
         power: None,
         calibration: None,
     }
@@ -122,100 +158,14 @@ pub(super) fn is_finished(step: &Step) -> bool {
     step.verdict != Verdict::Interrupted && step.measured_ns > 0
 }
 
-/// Means over the repeats of each tile count, least tiles first.
-fn loads(steps: &[Step]) -> Vec<Load> {
-    let mut tiles: Vec<u32> = steps.iter().map(|step| step.tiles).collect();
-    tiles.sort_unstable();
-    tiles.dedup();
-    tiles.into_iter().filter_map(|tiles| load(steps, tiles)).collect()
-}
-
-fn load(steps: &[Step], tiles: u32) -> Option<Load> {
-    let steps: Vec<&Step> =
-        steps.iter().filter(|step| step.tiles == tiles && is_finished(step)).collect();
-    let direction = |direction| -> (f64, f64) {
-        let of = steps.iter().flat_map(|step| &step.io).filter(|io| io.direction == direction);
-        of.fold((0.0, 0.0), |(rate, busy), io| {
-            (rate + io.operations_per_s, busy + io.operations_per_s * mean(io).unwrap_or(0.0))
-        })
-    };
-    let (reads, writes) = (direction(Direction::Read), direction(Direction::Write));
-    let count = f64::from(u32::try_from(steps.len()).unwrap_or(u32::MAX));
-    let (rate, busy) = (reads.0 + writes.0, reads.1 + writes.1);
-    let average = |(rate, busy): (f64, f64)| (rate > 0.0).then(|| busy / rate);
-    (rate > 0.0 && busy > 0.0).then(|| Load {
-        tiles,
-        rate: rate / count,
-        latency: busy / rate,
-        read: average(reads),
-        write: average(writes),
-    })
-}
-
-fn mean(io: &IoTotal) -> Option<f64> {
-    io.service.mean_ns.map(|mean| Nanos(mean).as_secs_f64())
-}
-
-/// Servers that fit the loads best.
-fn servers(loads: &[Load]) -> Servers {
-    let least = loads[0];
-    // Each direction must keep some time on a server.
-    let bound = [least.read, least.write].into_iter().flatten().fold(least.latency, f64::min);
-    let mut best = None;
-    let mut count = 1;
-    while count <= SERVERS_MAX {
-        for step in 1..=SHARES {
-            let service = least.latency * f64::from(step) / f64::from(SHARES);
-            let bare = Servers { count, service, outside: 0.0 };
-            let outside = least.latency - service * (1.0 + waiting(bare, least.rate));
-            let held = least.latency - service;
-            if !outside.is_finite() || outside < -1e-9 * least.latency || held > bound {
-                continue;
-            }
-            let found = Servers { outside: outside.max(0.0), ..bare };
-            let cost = cost(found, loads) + plainness(found, least.latency);
-            if best.is_none_or(|(known, _)| cost < known) {
-                best = Some((cost, found));
-            }
-        }
-        count = if count < 16 { count + 1 } else { count + count / 8 };
-    }
-    let known = best.map(|(_, found)| found);
-    // No queue fits these loads: as many servers as I/Os were ever in flight.
-    known.unwrap_or_else(|| {
-        let inside = loads.iter().map(|load| load.rate * load.latency).fold(1.0, f64::max);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
-        let count = inside.ceil() as u32;
-        Servers { count, service: least.latency, outside: 0.0 }
-    })
-}
-
-fn cost(servers: Servers, loads: &[Load]) -> f64 {
-    let misfit = |load: &Load| {
-        let model = servers.outside + servers.service * (1.0 + waiting(servers, load.rate));
-        (model / load.latency).ln().powi(2)
-    };
-    loads.iter().map(misfit).sum::<f64>()
-}
-
-fn plainness(servers: Servers, latency: f64) -> f64 {
-    let share = (servers.service / latency).ln().powi(2);
-    PLAINNESS * (share + f64::from(servers.count).ln().powi(2))
-}
-
-/// Mean waiting time of an M/M/c queue, in service times; infinite at and above saturation.
-pub(super) fn waiting(servers: Servers, rate: f64) -> f64 {
-    let count = f64::from(servers.count);
-    let busy = rate * servers.service / count;
-    if busy >= 1.0 {
-        return f64::INFINITY;
-    }
-    busy.powf((2.0 * (count + 1.0)).sqrt() - 1.0) / (count * (1.0 - busy))
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+const fn bytes(number: f64) -> u64 {
+    number as u64
 }
 
 /// Spread of the I/Os at the least load, as a pace of the whole disk that lasts about one I/O.
 /// Quantiles between the stored ones are interpolated; the slowest 0.1 % is left out.
-fn variation(steps: &[Step], tiles: u32) -> Option<Variation> {
+fn variation(steps: &[Step], tiles: u32, spread: f64) -> Option<Variation> {
     let of = steps.iter().filter(|step| step.tiles == tiles && is_finished(step));
     let io = of
         .flat_map(|step| &step.io)
@@ -241,52 +191,7 @@ fn variation(steps: &[Step], tiles: u32) -> Option<Variation> {
         (0..PACES).map(|entry| quantile(f64::from(entry) / f64::from(PACES - 1))).collect();
     let mean = stats::mean(&table)?;
     // Four digits exceed the precision of a run, and keep the order.
-    let pace = table.iter().map(|value| (value / mean * 1e4).round().max(1.0) / 1e4).collect();
+    let pace = |value: f64| 1.0 + spread * (value / mean - 1.0);
+    let pace = table.iter().map(|value| (pace(*value) * 1e4).round().max(1.0) / 1e4).collect();
     Some(Variation { every, pace, stalls: None, stall: Vec::new() })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn load(model: Servers, rate: f64) -> Load {
-        let latency = model.outside + model.service * (1.0 + waiting(model, rate));
-        Load { tiles: 1, rate, latency, read: Some(latency), write: None }
-    }
-
-    #[test]
-    fn the_fit_answers_loads_it_did_not_see_as_the_model_that_made_them() {
-        let models = [
-            Servers { count: 1, service: 0.004, outside: 0.0 },
-            Servers { count: 8, service: 0.006, outside: 0.001 },
-            Servers { count: 4, service: 0.0005, outside: 0.002 },
-        ];
-        for model in models {
-            let full = f64::from(model.count) / model.service;
-            let seen: Vec<Load> =
-                [0.2, 0.5, 0.8, 0.95].map(|share| load(model, full * share)).to_vec();
-            let found = servers(&seen);
-            for share in [0.35, 0.7, 0.9] {
-                let (rate, expected) = (full * share, load(model, full * share).latency);
-                let ours = found.outside + found.service * (1.0 + waiting(found, rate));
-                assert!((ours / expected - 1.0).abs() < 0.1, "{model:?} {found:?} at {share}");
-            }
-        }
-    }
-
-    #[test]
-    fn one_load_alone_is_taken_for_service_time_and_not_for_waiting() {
-        let seen = Load { tiles: 1, rate: 100.0, latency: 0.004, read: Some(0.004), write: None };
-        let found = servers(&[seen]);
-        assert!(found.service > 0.002, "{found:?}");
-        assert!(waiting(found, 100.0) < 1.0, "{found:?}");
-    }
-
-    /// M/M/1 exactly: W / S = rho / (1 - rho).
-    #[test]
-    fn waiting_is_that_of_one_server() {
-        let one = Servers { count: 1, service: 0.01, outside: 0.0 };
-        assert!((waiting(one, 50.0) - 1.0).abs() < 1e-12);
-        assert!(waiting(one, 100.0).is_infinite());
-    }
 }

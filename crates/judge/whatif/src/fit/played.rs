@@ -1,0 +1,252 @@
+use run_store::run::{PooledLimit, Run, Statistic, Step};
+use stats::Minimum;
+use units::Nanos;
+
+use super::formula::{Load, loads};
+use super::is_finished;
+use super::model::{Knobs, Memory, Model};
+use crate::model_error::counts;
+use bench::BenchError;
+use bench::plan::ResolvedPlan;
+use bench::progress::{Control, Request};
+use bench::simulate::{Settings, Stage};
+
+/// Most tile counts that are simulated for each trial.
+const COUNTS_MAX: usize = 4;
+/// Trials from each start, and further ones from the best starts: some 190 in all, which take a
+/// quick run's time or less. Our choice.
+const TRIALS_FIRST: u32 = 18;
+const TRIALS: u32 = 40;
+/// Starts that are searched further.
+const STARTS_KEPT: usize = 2;
+/// Costs of models that are this close are equal.
+const TOLERANCE: f64 = 1e-3;
+/// Misfit of a model that is as good as the best, as a multiple of the best's and beyond it. Figures
+/// of a quick run vary by some 5 % between repeats; the multiple is our choice.
+const AS_GOOD: f64 = 1.25;
+const NOISE: f64 = 0.05 * 0.05;
+/// Step of the search, as a natural logarithm: a factor of 1.5.
+const STEP: f64 = 0.4;
+/// I/Os of a tile count in a trial: enough for the 95th percentile of an action in a hundred I/Os.
+const IOS: f64 = 30_000.0;
+/// Shortest and longest measured time of a trial, and longest warm-up.
+const MEASURED: [Nanos; 2] = [Nanos::from_secs(2), Nanos::from_secs(10)];
+const WARM_UP: Nanos = Nanos::from_secs(3);
+/// Weight of the I/Os per second against the other figures: limits break because of the load.
+const RATE_WEIGHT: f64 = 4.0;
+/// Weight of the closest limit, which decides the edge.
+const LIMIT_WEIGHT: f64 = 2.0;
+/// Largest misfit of a figure, as a natural logarithm: a factor of 20 is as bad as any.
+const MISFIT_MAX: f64 = 3.0;
+
+/// Measured figures of a tile count, and the stage on which models play it.
+struct Target {
+    load: Load,
+    /// Limits of the steps.
+    limits: Vec<PooledLimit>,
+    stage: Stage,
+}
+
+/// Figures of the run that a model is to meet: its lowest tile count, and the highest ones up to
+/// the first that did not hold, [`COUNTS_MAX`] in all.
+fn targets(run: &Run, plan: &ResolvedPlan) -> Result<Vec<Target>, BenchError> {
+    let mut counts = counts(run);
+    while counts.len() > COUNTS_MAX {
+        counts.remove(1);
+    }
+    let measured = loads(&run.steps).into_iter().filter(|load| counts.contains(&load.tiles));
+    let target = |load: Load| {
+        let finished = run.steps.iter().filter(|step| is_finished(step));
+        let limits = finished
+            .filter(|step| step.tiles == load.tiles)
+            .flat_map(|step| step.limits.clone())
+            .collect();
+        let enough = Nanos::from_secs_f64(IOS / load.rate);
+        let duration = enough.clamp(MEASURED[0], MEASURED[1]).min(plan.duration_asked);
+        let warm_up = WARM_UP.min(duration);
+        let settings = Settings {
+            warm_up_min: warm_up,
+            warm_up_max: warm_up,
+            duration,
+            lengthen_max: 1,
+            ..Settings::of_plan(plan)
+        };
+        Ok(Target { load, limits, stage: Stage::new(&plan.tile_set, &settings)? })
+    };
+    measured.map(target).collect()
+}
+
+impl Target {
+    /// Distance of a modelled step from the measured ones: a weighted mean of squared logarithms.
+    fn misfit(&self, step: &Step) -> f64 {
+        let Some(modelled) = loads(std::slice::from_ref(step)).pop() else {
+            return MISFIT_MAX * MISFIT_MAX;
+        };
+        let measured = &self.load;
+        let part = |share: f64, modelled: Option<f64>, measured: Option<f64>| {
+            share
+                * modelled
+                    .zip(measured)
+                    .map_or(0.0, |(modelled, measured)| misfit(modelled, measured))
+        };
+        let sum = RATE_WEIGHT * misfit(modelled.rate, measured.rate)
+            + part(measured.reads, modelled.read, measured.read)
+            + part(1.0 - measured.reads, modelled.write, measured.write)
+            + LIMIT_WEIGHT * self.closest(step).unwrap_or(0.0);
+        sum / (RATE_WEIGHT + 1.0 + LIMIT_WEIGHT)
+    }
+
+    /// Misfit at the limit with the least room. How far both are above it does not matter: a step
+    /// that fails is short of capacity, and its latency grows with its length.
+    fn closest(&self, step: &Step) -> Option<f64> {
+        let share = |limit: &PooledLimit| {
+            let measured = limit.result.measured_ns?;
+            Some(Nanos(measured).as_secs_f64() / Nanos(limit.result.limit_ns).as_secs_f64())
+        };
+        let decide = self.limits.iter().filter(|one| one.result.statistic != Statistic::Max);
+        let (limit, measured) = decide
+            .filter_map(|limit| Some((limit, share(limit)?)))
+            .max_by(|one, other| one.1.total_cmp(&other.1))?;
+        let is_same = |other: &&PooledLimit| {
+            other.workload == limit.workload
+                && other.result.name == limit.result.name
+                && other.result.statistic == limit.result.statistic
+        };
+        let modelled = share(step.limits.iter().find(is_same)?)?;
+        Some(misfit(modelled.min(1.5), measured.min(1.5)))
+    }
+}
+
+fn misfit(modelled: f64, measured: f64) -> f64 {
+    (modelled.max(1e-12) / measured).ln().clamp(-MISFIT_MAX, MISFIT_MAX).powi(2)
+}
+
+/// Trial of the search.
+struct Trial {
+    misfit: f64,
+    model: Model,
+}
+
+/// Models that answer the run's own users like its storage did, found by playing them in virtual
+/// time: Nelder and Mead's search, a little from each start, then on from the best of them. The best
+/// model is first; the others are as good and of other kinds.
+///
+/// # Errors
+///
+/// If the tile cannot be simulated, or `control` stops.
+pub(super) fn refine(
+    run: &Run,
+    plan: &ResolvedPlan,
+    threads: usize,
+    control: &Control,
+) -> Result<Vec<Model>, BenchError> {
+    let targets = targets(run, plan)?;
+    let mut search = Search { run, seed: plan.seed, targets, threads, control, trials: Vec::new() };
+    let starts = starts(&search.targets, run.tile.disk_bytes);
+    let mut found = Vec::new();
+    for start in starts {
+        let place = search.minimise(&start, &start.place(), (STEP, TRIALS_FIRST))?;
+        found.push((start, place));
+    }
+    found.sort_by(|one, other| one.1.cost.total_cmp(&other.1.cost));
+    for (start, from) in found.iter().take(STARTS_KEPT) {
+        search.minimise(start, &from.place, (STEP / 2.0, TRIALS))?;
+    }
+    Ok(as_good(search.trials))
+}
+
+/// Search, with all its trials.
+struct Search<'a> {
+    run: &'a Run,
+    seed: u64,
+    targets: Vec<Target>,
+    threads: usize,
+    control: &'a Control,
+    trials: Vec<Trial>,
+}
+
+impl Search<'_> {
+    /// Searches from a position.
+    fn minimise(
+        &mut self,
+        start: &Knobs,
+        place: &[f64],
+        (step, trials): (f64, u32),
+    ) -> Result<Minimum, BenchError> {
+        let mut cost = |place: &[f64]| self.trial(start, place).unwrap_or(f64::INFINITY);
+        let found = stats::minimise(place, step, (trials, TOLERANCE), &mut cost);
+        match self.control.request() {
+            Request::GoOn => Ok(found),
+            _ => Err(BenchError::Interrupted),
+        }
+    }
+
+    /// Mean misfit of the model at a position; `None` if there is no such model.
+    fn trial(&mut self, start: &Knobs, place: &[f64]) -> Option<f64> {
+        let model = start.at(place)?;
+        let array = super::array(self.run, &model);
+        let goes_on = || self.control.request() == Request::GoOn;
+        let play = |target: &Target, _: &dyn Fn(())| {
+            let steps = (target.load.tiles, 0);
+            let step = target.stage.step(&array, steps, self.seed, self.control).ok()?;
+            Some(target.misfit(&step))
+        };
+        let misfits = parallel::run(&self.targets, self.threads, &goes_on, play, |_| ());
+        let misfits: Option<Vec<f64>> = misfits.into_iter().map(Option::flatten).collect();
+        let misfit = stats::mean(&misfits?)?;
+        self.trials.push(Trial { misfit, model });
+        Some(misfit)
+    }
+}
+
+/// The best model, and the best of each other kind that is as good. Kinds answer changes
+/// differently: a run does not tell servers from a link, nor which I/Os memory answered.
+fn as_good(mut trials: Vec<Trial>) -> Vec<Model> {
+    trials.sort_by(|one, other| one.misfit.total_cmp(&other.misfit));
+    let Some(least) = trials.first().map(|trial| trial.misfit) else { return Vec::new() };
+    trials.retain(|trial| trial.misfit <= AS_GOOD * least + NOISE);
+    let mut kinds = Vec::new();
+    trials.retain(|trial| {
+        let kind = trial.model.kind();
+        let is_new = !kinds.contains(&kind);
+        kinds.push(kind);
+        is_new
+    });
+    trials.into_iter().map(|trial| trial.model).collect()
+}
+
+/// Starts of the search: few servers, many, many behind a link with a rate, and memory in front that
+/// answers writes, or reads of little or much of the data as well.
+#[expect(clippy::cast_precision_loss, reason = "a start")]
+fn starts(targets: &[Target], tile_bytes: u64) -> Vec<Knobs> {
+    let Some(Target { load: least, .. }) = targets.first() else { return Vec::new() };
+    let loads = || targets.iter().map(|target| target.load);
+    let ratio = least.write.zip(least.read).map_or(1.0, |(write, read)| write / read);
+    let few = Knobs {
+        capacity: loads().map(|load| load.rate).fold(0.0, f64::max) * 1.1,
+        service: 0.3 * least.latency,
+        outside: 0.1 * least.latency,
+        write: ratio.clamp(0.05, 20.0),
+        spread: 0.5,
+        rate: None,
+        memory: None,
+        reads: least.reads,
+    };
+    let many = Knobs { service: 0.9 * least.latency, ..few };
+    // Whatever holds writes may hold reads, too. How much of them is searched from both ends.
+    let hit =
+        loads().flat_map(|load| [load.read, load.write]).flatten().fold(f64::INFINITY, f64::min);
+    let data = f64::from(targets.last().map_or(1, |target| target.load.tiles)) * tile_bytes as f64;
+    let slowest = loads().filter_map(|load| load.read).fold(least.latency, f64::max);
+    let memories = [0.0, 0.05 * data, 0.5 * data].map(|reads| Knobs {
+        capacity: if reads > 0.0 { 0.5 * few.capacity } else { few.capacity },
+        service: 0.6 * slowest,
+        write: 1.0,
+        spread: 0.1,
+        memory: Some(Memory { hit, reads }),
+        ..few
+    });
+    let bytes = loads().map(|load| load.bytes).fold(0.0, f64::max);
+    let narrow = Knobs { rate: Some(1.2 * bytes), ..many };
+    [few, many, narrow].into_iter().chain(memories).collect()
+}

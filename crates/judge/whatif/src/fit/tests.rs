@@ -1,0 +1,168 @@
+use std::num::NonZeroUsize;
+
+use bench::progress::Control;
+use bench::simulate::{Settings, Stage};
+use run_store::run::Verdict;
+use spec::array::{Array, Disk};
+use units::{Bytes, Nanos};
+
+use super::model::Model;
+use super::{array, fit};
+use crate::{ChangeError, Changes, DiskCount, ModelKind, Options, Subject, what_if};
+
+/// Clerks who hardly pause: at a few tiles the servers are short, and closed loops bound the queue.
+const BUSY: &str = r#"
+name = "clerks"
+title = "Clerks"
+source = "ours"
+metric = { unit = "orders/s", count = "actions" }
+[[vm]]
+name = "db"
+vcpus = 1
+[[vm.disk]]
+name = "tables"
+size = "256MiB"
+[[users]]
+name = "users"
+vm = "db"
+load = { closed = { users = 12, think = { exponential = "50ms" } } }
+[[action]]
+name = "order"
+steps = [{ read = { disk = "tables", size = "8k" } }, { write = { disk = "tables", size = "8k" } }]
+[[limit]]
+action = "order"
+percentile = 95
+limit = "100ms"
+source = "test"
+"#;
+
+const SETTINGS: Settings = Settings {
+    warm_up_min: Nanos::from_secs(2),
+    warm_up_max: Nanos::from_secs(2),
+    duration: Nanos::from_secs(8),
+    lengthen_max: 1,
+    slice: Nanos::from_millis(500),
+    footprint: 1.0,
+    time: 1.0,
+};
+
+const SERVERS: Model = Model {
+    servers: 1,
+    read: 0.1,
+    write: 0.1,
+    outside: 0.0,
+    spread: 0.0,
+    rate: None,
+    memory: None,
+};
+
+/// Storage with these servers, and a run that measured it up to the first count that failed.
+fn measured(model: &Model) -> (Array, Subject) {
+    let tile = fixtures::tile_of(vec![fixtures::workload(BUSY)]);
+    let mut run = fixtures::run(7, Vec::new());
+    run.target.capacity_bytes = Some(1 << 40);
+    let storage = array(&run, model);
+    let stage = Stage::new(&tile, &SETTINGS).expect("a stage");
+    for tiles in 1..40 {
+        let step = stage.step(&storage, (tiles, 0), 11, &Control::default()).expect("a step");
+        let verdict = step.verdict;
+        run.steps.push(step);
+        if verdict == Verdict::Failed {
+            run.answer.tiles_held = Some(tiles - 1);
+            break;
+        }
+    }
+    let plan = SETTINGS.plan("any", &tile).expect("a plan");
+    let fitted = fit(&run).expect("steps");
+    let subject =
+        Subject { run, plan, array: fitted, others: Vec::new(), model: ModelKind::Fitted };
+    (storage, subject)
+}
+
+fn more_disks(times: f64) -> Changes {
+    Changes { disks: Some(DiskCount::Times(times)), ..Changes::default() }
+}
+
+fn options() -> Options {
+    Options {
+        repeats: 3,
+        tiles_max: Some(60),
+        threads: NonZeroUsize::new(2),
+        lengthen_max: 4,
+        within: None,
+        tool: run_store::run::ToolFacts { version: String::new(), commit: None },
+    }
+}
+
+/// The edge of the storage itself with half as many servers again lies within the interval that is
+/// predicted from its run alone.
+#[test]
+fn prediction_from_a_run_alone_holds_the_true_edge() {
+    let models = [
+        Model { servers: 2, read: 0.004, write: 0.006, ..SERVERS },
+        Model { servers: 8, read: 0.010, write: 0.010, outside: 0.003, ..SERVERS },
+    ];
+    for model in models {
+        let (storage, mut subject) = measured(&model);
+        subject.refine(2, &Control::default()).expect("a model");
+        let ask = |subject: &Subject| {
+            let changed = more_disks(1.5).apply_to(subject).expect("a change");
+            let control = Control::default();
+            what_if(subject, &changed, &options(), &control, &mut |_| ()).expect("an answer")
+        };
+        let predicted = ask(&subject);
+        let own = Subject { array: storage, others: Vec::new(), ..subject.clone() };
+        let truth = ask(&own).changed.tiles;
+        let (low, high) = (predicted.changed.low, predicted.changed.high);
+        assert!(predicted.conclusive, "{model:?}: {}", predicted.sentence);
+        assert!((low..=high).contains(&truth), "{model:?}: {low} to {high}, truly {truth}");
+        assert!(f64::from(high - low) <= 0.4 * f64::from(truth).max(5.0), "{low} to {high}");
+    }
+}
+
+#[test]
+fn run_alone_tells_no_number_of_disks() {
+    let model = Model { servers: 3, read: 0.004, write: 0.006, outside: 0.002, ..SERVERS };
+    let base = array(&fixtures::run(7, vec![fixtures::step(1, 1.0)]), &model);
+    let total = Changes { disks: Some(DiskCount::Total(12)), ..Changes::default() };
+    let error = total.apply(&base).expect_err("a refusal");
+    assert!(matches!(error, ChangeError::Option { .. }), "{error}");
+    assert!(error.hint().is_some_and(|hint| hint.contains("--disks 1.5x")), "{error}");
+
+    let changed = more_disks(1.5).apply(&base).expect("an array").array;
+    let Disk::Servers { servers, read, write, latency, .. } = &changed.disks["fitted"] else {
+        panic!("{changed:?}")
+    };
+    // 3 x 1.5 servers are 5 that are slower by a ninth, so that capacity is exact.
+    assert_eq!(*servers, 5);
+    let capacity = |servers: u32, time: Nanos| f64::from(servers) / time.as_secs_f64();
+    let before = capacity(3, Nanos::from_micros(4000));
+    assert!((capacity(5, *read) / before / 1.5 - 1.0).abs() < 1e-3, "{read}");
+    assert!((read.as_secs_f64() + latency.as_secs_f64() - 0.006).abs() < 1e-5, "{read} {latency}");
+    assert!((write.as_secs_f64() / read.as_secs_f64() - 1.5).abs() < 1e-3);
+}
+
+#[test]
+fn number_of_disks_is_a_count_or_a_multiple() {
+    let read = |text: &str| text.parse::<DiskCount>();
+    assert_eq!(read("12"), Ok(DiskCount::Total(12)));
+    assert_eq!(read("1.5x"), Ok(DiskCount::Times(1.5)));
+    for text in ["", "0", "x", "0x", "-1x", "nanx", "infx", "1e9x", "1.5", "12 x"] {
+        assert!(read(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn multiple_of_disks_is_a_whole_number_of_them() {
+    let array = spec::shipped::array("hdd-raid10").expect("it is shipped");
+    let disks = |times| more_disks(times).apply(&array).map(|changed| changed.array.data_disks(1));
+    assert_eq!(disks(1.5).expect("an array"), 36);
+    assert!(disks(1.3).is_err(), "24 disks times 1.3 are 31.2");
+}
+
+#[test]
+fn capacity_is_at_least_that_of_a_tile() {
+    let run = fixtures::run(7, vec![fixtures::step(1, 1.0)]);
+    let base = array(&run, &SERVERS);
+    assert!(base.disk_capacity("fitted").unwrap_or_default() >= Bytes::new(run.tile.disk_bytes));
+}
