@@ -56,7 +56,7 @@ fn a_store_says_the_same_on_any_number_of_threads() {
 }
 
 #[test]
-fn a_filter_leaves_the_rest_out_and_a_wrong_name_is_answered_with_the_nearest() {
+fn filter_drops_other_vms_and_wrong_name_gets_a_suggestion() {
     let place = Place::new();
     generated(&place.path("made.tmt"));
     let args =

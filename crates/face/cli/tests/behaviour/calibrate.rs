@@ -60,7 +60,7 @@ fn a_directory_is_measured_fitted_saved_and_left_empty() {
 }
 
 #[test]
-fn what_may_not_be_measured_is_refused_before_anything_is_written() {
+fn bad_calibration_target_is_refused_before_any_write() {
     let place = Place::new();
     place.write("data", "not ours");
     for (code, target, more) in [
@@ -83,7 +83,7 @@ fn what_may_not_be_measured_is_refused_before_anything_is_written() {
 
 /// A model 3,509 % off was saved and recommended, because the target was memory.
 #[test]
-fn memory_is_not_calibrated_as_storage_unless_asked_and_then_it_says_so() {
+fn memory_target_needs_buffered_and_is_marked_as_such() {
     if !std::path::Path::new("/dev/shm").is_dir() {
         return;
     }

@@ -44,7 +44,7 @@ fn called(place: &Place, endpoint: &str) -> (Option<i32>, Run) {
 }
 
 #[test]
-fn a_run_calls_the_address_it_was_given_and_stores_what_came_back() {
+fn run_calls_the_given_endpoint_and_stores_its_answers() {
     let Some(place) = Place::usable() else { return };
     let endpoint = serve(Some("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"));
     let (code, run) = called(&place, &endpoint);
@@ -70,7 +70,7 @@ fn a_run_calls_the_address_it_was_given_and_stores_what_came_back() {
 }
 
 #[test]
-fn a_service_that_fails_every_call_fails_the_step_and_not_the_run() {
+fn failing_service_fails_the_step_and_not_the_run() {
     let Some(place) = Place::usable() else { return };
     let (code, run) =
         called(&place, &serve(Some("HTTP/1.1 503 Full\r\nContent-Length: 0\r\n\r\n")));

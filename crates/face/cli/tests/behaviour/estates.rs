@@ -14,7 +14,7 @@ fn import(place: &Place, more: &[&str]) -> (Option<i32>, String, String) {
 }
 
 #[test]
-fn a_list_of_machines_becomes_a_tile_and_answers_are_told_in_them() {
+fn vm_list_becomes_a_tile_and_answer_counts_its_vms() {
     let place = Place::new();
     let list = out(&place.output(&["estate", "example", "--vms", "150"]));
     let list = write(&place, "vms.csv", &list);
@@ -37,7 +37,7 @@ fn a_list_of_machines_becomes_a_tile_and_answers_are_told_in_them() {
 }
 
 #[test]
-fn nothing_that_is_there_is_overwritten_and_what_is_wrong_is_told_with_its_place() {
+fn import_overwrites_nothing_and_names_bad_rows() {
     let place = Place::new();
     let list = write(&place, "vms.csv", "VM,Used GiB\nweb,1\n,2\nweb,3\n");
     let (code, _, said) = import(&place, &[&list]);

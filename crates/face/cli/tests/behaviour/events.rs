@@ -83,7 +83,7 @@ fn hosts_by_tile(place: &Place) -> Option<String> {
 }
 
 #[test]
-fn tiles_move_between_hosts_with_all_they_are_and_nothing_is_lost_or_doubled() {
+fn moved_tiles_keep_their_state_and_lose_no_io() {
     let Some(place) = Place::usable() else { return };
     let events = r#"
 events = [
@@ -125,7 +125,7 @@ events = [
 }
 
 #[test]
-fn a_host_that_stands_still_is_felt_by_its_own_tiles_and_is_not_the_generators_fault() {
+fn stopped_host_delays_its_own_tiles_and_blames_no_generator() {
     let Some(place) = Place::usable() else { return };
     let events = r#"events = [{ at = "1500ms", kind = "stop-host", host = "b", for = "1s" }]"#;
     write_plan(&place, "2", "4s", events);
@@ -147,7 +147,7 @@ fn a_host_that_stands_still_is_felt_by_its_own_tiles_and_is_not_the_generators_f
 }
 
 #[test]
-fn a_host_that_loses_its_power_is_missed_its_tiles_begin_anew_and_it_is_back_for_the_next_step() {
+fn lost_host_restarts_tiles_elsewhere_and_rejoins_next_step() {
     let Some(place) = Place::usable() else { return };
     let events = r#"
 events = [{ at = "1500ms", kind = "lose-host", host = "b" }]
@@ -175,7 +175,7 @@ restart = { delay = "300ms" }
 }
 
 #[test]
-fn an_agent_that_is_really_killed_is_treated_like_one_that_a_plan_loses() {
+fn killed_agent_is_treated_like_a_planned_host_loss() {
     let Some(place) = Place::usable() else { return };
     write_plan(&place, "2", "8s", "restart = { delay = \"200ms\" }");
     let mut command = command(&place, &["a", "b"]);
@@ -199,7 +199,7 @@ fn an_agent_that_is_really_killed_is_treated_like_one_that_a_plan_loses() {
 }
 
 #[test]
-fn events_that_cannot_happen_are_refused_in_a_line_that_points_into_the_plan() {
+fn impossible_events_are_refused_with_their_line_in_the_plan() {
     let place = Place::new();
     let drain = r#"events = [{ at = "1s", kind = "drain", host = "b" }]"#;
     let refused = |events: &str, names: &[&str], more: &[&str], says: &str| {

@@ -223,7 +223,7 @@ fn check_reads_about_an_export_and_writes_nothing() {
 }
 
 #[test]
-fn disks_that_are_kept_on_an_export_are_verified_and_removed_there() {
+fn disks_kept_on_an_export_can_be_verified_and_removed() {
     let Some(foreign) = Foreign::new() else { return };
     let mut run = foreign.run_for("1s");
     let run = run.args(["--keep", "--verify"]).output().expect("it starts");

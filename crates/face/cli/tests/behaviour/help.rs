@@ -127,7 +127,7 @@ fn the_manual_is_one_page_per_verb_where_a_directory_is_named() {
 }
 
 #[test]
-fn manual_completions_and_schemas_are_printed_for_every_shell_and_file() {
+fn man_page_completions_and_schemas_are_printed() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         assert!(help(&["completions", shell]).contains("tilemark"), "{shell}");
     }

@@ -52,7 +52,7 @@ pub fn stored(place: &Place) -> Run {
 }
 
 #[test]
-fn three_hosts_drive_one_ladder_and_the_result_says_which_did_what() {
+fn three_hosts_share_tiles_by_weight_and_report_each_share() {
     let Some(place) = Place::usable() else { return };
     let hosts = hosts(&place, &["a", "b", "c"]);
     let more = ["--tiles", "4", "--verify", "--placement", "weight:b=2"];
@@ -89,7 +89,7 @@ fn three_hosts_drive_one_ladder_and_the_result_says_which_did_what() {
 }
 
 #[test]
-fn disks_that_hosts_prepared_are_used_again_by_the_same_hosts_until_they_are_removed() {
+fn prepared_disks_of_hosts_are_reused_until_removed() {
     let Some(place) = Place::usable() else { return };
     let hosts = hosts(&place, &["a", "b"]);
     let run = |more: &[&str]| place.run_command(&words(&hosts, more)).output().expect("it starts");
@@ -131,7 +131,7 @@ fn disks_that_hosts_prepared_are_used_again_by_the_same_hosts_until_they_are_rem
 }
 
 #[test]
-fn an_agent_that_is_killed_voids_the_step_by_its_name_and_the_others_clear_up() {
+fn killed_agent_voids_the_step_by_name_and_others_clean_up() {
     let Some(place) = Place::usable() else { return };
     let hosts = hosts(&place, &["a", "b"]);
     let mut run = place.start(&words(&hosts, &["--tiles", "2"]));
@@ -151,7 +151,7 @@ fn an_agent_that_is_killed_voids_the_step_by_its_name_and_the_others_clear_up() 
 }
 
 #[test]
-fn an_agent_that_stands_still_is_lost_and_removes_its_disks_when_it_wakes_up() {
+fn paused_agent_is_lost_and_removes_its_disks_on_resume() {
     let Some(place) = Place::usable() else { return };
     let hosts = hosts(&place, &["a", "b"]);
     let mut run = place.start(&words(&hosts, &["--tiles", "2"]));
@@ -166,7 +166,7 @@ fn an_agent_that_stands_still_is_lost_and_removes_its_disks_when_it_wakes_up() {
 }
 
 #[test]
-fn agents_of_a_controller_that_is_killed_end_and_remove_what_they_made() {
+fn agents_of_killed_controller_end_and_remove_their_disks() {
     let Some(place) = Place::usable() else { return };
     let hosts = hosts(&place, &["a", "b"]);
     let mut run = place.start(&words(&hosts, &["--tiles", "2"]));
@@ -179,7 +179,7 @@ fn agents_of_a_controller_that_is_killed_end_and_remove_what_they_made() {
 }
 
 #[test]
-fn an_interrupted_run_over_hosts_keeps_its_result_and_leaves_nothing() {
+fn interrupted_run_over_hosts_keeps_result_and_removes_disks() {
     let Some(place) = Place::usable() else { return };
     let hosts = hosts(&place, &["a", "b"]);
     let mut run = place.start(&words(&hosts, &["--tiles", "2"]));
@@ -213,7 +213,7 @@ fn a_study_over_hosts_is_to_the_byte_that_of_one_machine() {
 }
 
 #[test]
-fn the_share_of_a_host_that_is_killed_is_simulated_on_the_others() {
+fn points_of_killed_host_are_simulated_on_other_hosts() {
     let Some(place) = Place::usable() else { return };
     let alone = place.output(&STUDY);
     let hosts = hosts(&place, &["a", "b"]);
@@ -229,7 +229,7 @@ fn the_share_of_a_host_that_is_killed_is_simulated_on_the_others() {
 }
 
 #[test]
-fn a_study_whose_hosts_are_all_lost_says_of_each_point_that_none_is_left() {
+fn study_without_hosts_left_fails_each_point() {
     let Some(place) = Place::usable() else { return };
     let hosts = hosts(&place, &["a"]);
     let many = ["--repeats", "50"].map(str::to_owned);
@@ -292,7 +292,7 @@ fn taken(place: &Place) -> Simulated {
 }
 
 #[test]
-fn a_simulation_on_threads_or_hosts_is_to_the_bit_that_of_one_machine() {
+fn simulation_on_threads_or_hosts_is_bit_identical() {
     let Some(place) = Place::usable() else { return };
     let alone = simulated(&place, &[]);
     assert!(alone.1.len() == 8 && alone.2.len() > 2);
@@ -365,7 +365,7 @@ fn hosts_are_examined_and_cleaned_up_where_they_are() {
 
 /// A relative path given for hosts was once looked up in the agent's directory.
 #[test]
-fn a_relative_target_is_that_of_the_machine_that_controls_wherever_agents_work() {
+fn relative_target_is_resolved_on_the_controller() {
     let Some(place) = Place::usable() else { return };
     let elsewhere = ["--host".to_owned(), host(&place, "a", "env -C /")];
     let check = ["check", "ds", "--allow-root-fs", "--footprint", "0.001"];
@@ -427,7 +427,7 @@ fn what_a_hosts_owner_did_not_allow_is_refused_with_what_is() {
 }
 
 #[test]
-fn wrong_tokens_names_and_plans_that_run_commands_are_refused_in_a_line() {
+fn bad_tokens_names_and_command_plans_are_refused() {
     let place = Place::new();
     let refused = |args: &[&str], code: i32, says: &str| {
         let output = place.output(args);
@@ -553,7 +553,7 @@ fn one_host_under_two_names_is_told_to_be_held_by_this_very_run() {
 }
 
 #[test]
-fn a_host_that_joins_by_itself_gets_its_token_in_a_file_that_nobody_else_reads() {
+fn joining_host_gets_its_token_in_a_private_file() {
     use std::os::unix::fs::PermissionsExt;
     let Some(place) = Place::usable() else { return };
     let more = ["--host", "a=join", "--tokens", ".", "--live", "line"];
@@ -600,7 +600,7 @@ fn can_unshare() -> bool {
 }
 
 #[test]
-fn hosts_that_see_different_files_under_one_path_are_named_before_anything_is_filled() {
+fn hosts_with_different_storage_are_refused_before_filling() {
     let Some(place) = Place::usable().filter(|_| can_unshare()) else { return };
     // That host sees another directory at this path.
     let other = place.path("other");
@@ -622,7 +622,7 @@ fn hosts_that_see_different_files_under_one_path_are_named_before_anything_is_fi
 }
 
 #[test]
-fn a_host_whose_storage_is_full_is_named_and_the_others_remove_what_they_made() {
+fn host_with_full_storage_is_named_and_others_clean_up() {
     let Some(place) = Place::usable().filter(|_| can_unshare()) else { return };
     // That host has a separate file system there, with space for bytes but too few inodes.
     let ds = place.path("ds").display().to_string();
@@ -643,7 +643,7 @@ fn a_host_whose_storage_is_full_is_named_and_the_others_remove_what_they_made() 
 
 /// As on a thinly provisioned pool: there is space when the run begins and none while it measures.
 #[test]
-fn a_host_whose_storage_fills_up_under_load_voids_the_step_by_its_name() {
+fn host_whose_storage_fills_under_load_voids_the_step() {
     let Some(place) = Place::usable().filter(|_| can_unshare()) else { return };
     let other = place.path("other");
     std::fs::create_dir(&other).expect("a directory");
@@ -774,7 +774,7 @@ fn can_link() -> bool {
 }
 
 #[test]
-fn a_link_that_is_cut_for_a_time_loses_the_host_and_its_agent_ends() {
+fn cut_link_loses_the_host_and_ends_its_agent() {
     let Some(place) = Place::usable().filter(|_| can_link()) else { return };
     let link = Link::new(17);
     let wrap = format!("ip netns exec {}", link.name);

@@ -19,7 +19,7 @@ fn is_interrupted(place: &Place) {
 }
 
 #[test]
-fn ctrl_c_while_measuring_stores_what_was_measured_and_removes_the_disks() {
+fn ctrl_c_while_measuring_stores_results_and_removes_disks() {
     let Some(place) = Place::usable() else { return };
     let mut run = place.start(&[]);
     run.wait_for("measuring");
@@ -73,7 +73,7 @@ fn ctrl_c_twice_aborts_and_what_is_left_is_found_by_cleanup() {
 
 /// A run once blamed the storage for ten seconds of SIGSTOP (seen at 1fa88dc).
 #[test]
-fn a_program_that_was_stopped_while_it_measured_does_not_blame_the_storage() {
+fn program_stopped_while_measuring_does_not_blame_storage() {
     let Some(place) = Place::usable() else { return };
     // Half of the reads are late when the limit is broken.
     write_arrivals(&place, 60, 95, "500ms");

@@ -57,7 +57,7 @@ fn while_measuring() {
 /// The page of a running run reads the same file. It once said "Nothing held so far" after steps
 /// had held.
 #[test]
-fn steps_that_had_ended_are_there_while_it_runs_and_after_kill_9() {
+fn finished_steps_are_stored_before_kill_9() {
     let Some(place) = Place::usable() else { return };
     let mut run = place.start(&["--tiles", "1..2"]);
     run.wait_for("step: 2 tiles");

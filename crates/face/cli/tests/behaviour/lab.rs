@@ -76,7 +76,7 @@ fn fast() -> spec::array::Array {
 }
 
 #[test]
-fn a_run_on_a_lab_that_does_nothing_wrong_finds_nothing_wrong_and_leaves_nothing() {
+fn faultless_lab_passes_verification_and_is_left_empty() {
     let Some((lab, place)) = lab(fast(), "") else { return };
     let output = place.run(0, &["--verify"]);
     assert!(out(&output).contains("every block holds what was written"), "{}", out(&output));
@@ -114,7 +114,7 @@ fn injected(place: &Place) -> usize {
 }
 
 #[test]
-fn verification_names_every_kind_of_damage_and_no_block_that_is_right() {
+fn verification_names_each_damage_kind_and_no_good_block() {
     // Possible names of a block, by the fault injected.
     for (fault, names) in [
         ("lost", &["stale", "lost"][..]),
@@ -157,7 +157,7 @@ fn damage_is_not_seen_and_not_invented_without_verification() {
 }
 
 #[test]
-fn errors_and_short_answers_end_a_run_with_the_operation_and_the_error() {
+fn io_errors_and_short_io_end_a_run_naming_the_operation() {
     for (fault, op, part) in [
         ("eio", "read", "Input/output error"),
         ("eio", "write", "Input/output error"),
@@ -184,7 +184,7 @@ fn errors_and_short_answers_end_a_run_with_the_operation_and_the_error() {
 
 /// A device dead from 2.2 s to the end of 5 s once passed, with 516 us at p95 (seen at 1fa88dc).
 #[test]
-fn storage_that_hangs_across_the_end_of_a_step_has_not_passed_it() {
+fn storage_hanging_across_the_step_end_does_not_pass() {
     let faults = "[[fault]]\nkind = \"hang\"\npath = \"*.disk\"\nfrom = \"5s\"\nfor = \"10s\"";
     let Some((lab, place)) = lab(fast(), faults) else { return };
     write_arrivals(&place, 60, 90, "500ms");
@@ -228,7 +228,7 @@ fn served_tier_ends_in_time_while_its_store_hangs() {
 }
 
 #[test]
-fn open_files_that_stay_under_a_silly_name_do_not_hide_the_answer() {
+fn silly_renamed_open_files_do_not_hide_the_answer() {
     let Some((lab, place)) = lab(fast(), "[[fault]]\nkind = \"silly-rename\"") else { return };
     let output = place.run_command(&["--verify"]).output().expect("it starts");
     assert!(out(&output).contains("tiles"), "{}{}", out(&output), err(&output));
@@ -250,7 +250,7 @@ count = 1
 "#;
 
 #[test]
-fn the_edge_that_a_real_run_finds_is_that_of_the_same_array_simulated() {
+fn edge_of_a_real_run_equals_its_simulation() {
     let array = spec::load_array("one-disk.toml", ONE_DISK).expect("a valid array");
     let Some((lab, place)) = lab(array, "") else { return };
     place.write("one-disk.toml", ONE_DISK);
@@ -305,7 +305,7 @@ fn mounted(place: &Place, more: &[&str]) -> Option<Running> {
 }
 
 #[test]
-fn the_command_says_what_it_is_and_unmounts_cleanly_after_each_signal() {
+fn lab_command_introduces_itself_and_unmounts_on_signals() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let place = Place::new();
         let Some(running) = mounted(&place, &[]) else { return };
@@ -347,7 +347,7 @@ fn the_command_ends_when_somebody_else_unmounts_it() {
 }
 
 #[test]
-fn the_command_refuses_a_place_with_something_in_it_and_mistakes_in_its_files() {
+fn lab_command_refuses_full_directory_and_bad_files() {
     let place = Place::new();
     place.write("ds/precious", "text");
     let output = place.output(&lab_words(&[]));

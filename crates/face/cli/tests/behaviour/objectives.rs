@@ -10,7 +10,7 @@ fn simulate(place: &Place, more: &[&str]) -> std::process::Output {
 }
 
 #[test]
-fn what_is_expected_decides_the_exit_code_and_is_told_everywhere() {
+fn expectations_decide_the_exit_code_and_are_stored() {
     let place = Place::new();
     let met = simulate(&place, &["--expect", "tiles >= 1", "--expect", "light.read.p95 <= 10s"]);
     assert_eq!(met.status.code(), Some(0), "{}{}", out(&met), err(&met));
@@ -42,7 +42,7 @@ fn an_expectation_of_a_step_that_did_not_run_is_open() {
 }
 
 #[test]
-fn an_expectation_of_what_is_not_there_names_the_nearest_and_runs_nothing() {
+fn unknown_expectation_gets_a_suggestion_and_runs_nothing() {
     let place = Place::new();
     for (text, hint) in [
         ("lights.read.p95 <= 1s", "did you mean \"light\"?"),
@@ -108,7 +108,7 @@ fn a_run_is_exported_as_pipelines_read_it() {
 }
 
 #[test]
-fn the_shipped_gate_ends_with_the_answer_and_leaves_what_a_pipeline_reads() {
+fn shipped_ci_gate_returns_exit_code_and_leaves_junit_report() {
     let Some(place) = Place::usable() else { return };
     let gate = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../deploy/ci/storage-gate.sh");
     let run = |expect: &str| {

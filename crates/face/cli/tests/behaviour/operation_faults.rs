@@ -101,17 +101,17 @@ fn spoilt(which: &str) {
 }
 
 #[test]
-fn a_copy_that_is_wrong_is_found_by_its_check_and_fails_the_run_by_its_stage() {
+fn wrong_copy_fails_the_run_naming_its_stage() {
     spoilt("clone");
 }
 
 #[test]
-fn a_template_that_changes_after_it_was_cloned_is_found_by_the_check() {
+fn template_changed_after_clone_fails_the_check() {
     spoilt("template");
 }
 
 #[test]
-fn a_destination_that_fills_up_in_the_middle_of_a_copy_is_named_with_operation_and_stage() {
+fn full_destination_names_operation_and_stage() {
     let place = Place::new();
     let Some(xfs) = Mounted::new(&place, "small", "xfs", SIZE) else { return };
     let given_back = r#"{ stage = { name = "destroying", steps = [{ destroy = { disk = "clone" } }, { wait = "5s" }] } },"#;
@@ -174,12 +174,12 @@ fn kill(run: Running, place: &Place, datastores: &[&str]) {
 }
 
 #[test]
-fn killed_before_a_move_both_datastores_are_whole_and_cleaned_up() {
+fn kill_before_a_move_leaves_both_datastores_whole() {
     killed(&moves("1h", "64k"), |_| {});
 }
 
 #[test]
-fn killed_in_the_middle_of_a_copy_both_datastores_are_whole_and_cleaned_up() {
+fn kill_during_a_copy_leaves_both_datastores_whole() {
     killed(&moves("10ms", "4k"), |place| {
         wait_for_writes(&disk_file(&place.path("other"), "moved"));
     });
@@ -188,7 +188,7 @@ fn killed_in_the_middle_of_a_copy_both_datastores_are_whole_and_cleaned_up() {
 /// A disk of a few blocks is nearly always about to switch over, so after several moves any moment
 /// may hit a switch-over.
 #[test]
-fn killed_among_many_switch_overs_both_datastores_are_whole_and_cleaned_up() {
+fn kill_among_switch_overs_leaves_both_datastores_whole() {
     killed(&moves("1ms", "1MiB"), |place| {
         let moved = disk_file(&place.path("other"), "moved");
         (0..8).for_each(|_| wait_for_writes(&moved));
@@ -196,7 +196,7 @@ fn killed_among_many_switch_overs_both_datastores_are_whole_and_cleaned_up() {
 }
 
 #[test]
-fn ctrl_c_in_the_middle_of_a_move_removes_the_disks_of_both_datastores() {
+fn ctrl_c_during_a_move_removes_disks_of_both_datastores() {
     let Some(place) = Place::usable() else { return };
     std::fs::create_dir(place.path("other")).expect("a directory");
     let mut run = start(&place, "ds", &moves("10ms", "4k"), &["--second", "other"]);
@@ -209,7 +209,7 @@ fn ctrl_c_in_the_middle_of_a_move_removes_the_disks_of_both_datastores() {
 }
 
 #[test]
-fn killed_in_the_middle_of_a_deployment_its_template_is_whole_and_all_is_cleaned_up() {
+fn kill_during_a_deployment_leaves_its_template_whole() {
     let Some(place) = Place::usable() else { return };
     let mut run = start(&place, "ds", &deploy(""), &["--verify"]);
     run.wait_for("measuring");
@@ -241,7 +241,7 @@ fn keeping(place: &Place, xfs: &Mounted, more: &[&str]) -> Running {
 }
 
 #[test]
-fn killed_while_a_snapshot_is_kept_its_machine_s_disk_is_whole_and_all_is_cleaned_up() {
+fn kill_while_a_snapshot_is_kept_leaves_the_vm_disk_whole() {
     let place = Place::new();
     let Some(xfs) = Mounted::new(&place, "small", "xfs", SIZE) else { return };
     let run = keeping(&place, &xfs, &["--verify"]);
@@ -260,7 +260,7 @@ fn ctrl_c_while_a_snapshot_is_kept_removes_it_with_its_disk() {
 }
 
 #[test]
-fn a_snapshot_that_cannot_be_deleted_is_named_with_its_stage_and_the_disks_that_stay() {
+fn undeletable_snapshot_names_stage_and_remaining_disks() {
     let place = Place::new();
     let Some(xfs) = Mounted::new(&place, "small", "xfs", SIZE) else { return };
     let run = keeping(&place, &xfs, &[]);

@@ -119,7 +119,7 @@ pub fn parse(text: &str) -> Run {
 }
 
 #[test]
-fn operations_beside_tiles_on_a_disk_are_judged_scored_and_judged_again() {
+fn operations_beside_tiles_are_judged_scored_and_verified() {
     let Some(place) = Place::usable() else { return };
     let group = group(&place);
     let tile = tile(&place);
@@ -164,7 +164,7 @@ fn operations_in_virtual_time_are_the_same_for_the_same_seed() {
 }
 
 #[test]
-fn an_operation_that_breaks_its_limit_fails_the_step_by_its_name() {
+fn operation_over_its_limit_fails_the_step_by_name() {
     let place = Place::new();
     let tile = tile(&place);
     let tile: Vec<&str> = tile.iter().map(String::as_str).collect();
@@ -182,7 +182,7 @@ fn an_operation_that_breaks_its_limit_fails_the_step_by_its_name() {
 }
 
 #[test]
-fn without_operations_the_score_says_that_it_is_of_applications_only() {
+fn score_without_operations_is_of_applications_only() {
     let place = Place::new();
     let tile = tile(&place);
     let tile: Vec<&str> = tile.iter().map(String::as_str).collect();
@@ -197,7 +197,7 @@ fn without_operations_the_score_says_that_it_is_of_applications_only() {
 }
 
 #[test]
-fn operations_that_do_not_go_with_a_tile_are_refused_before_anything_is_written() {
+fn operations_unfit_for_the_tile_are_refused_before_any_write() {
     let place = Place::new();
     let tile = tile(&place);
     let tile: Vec<&str> = tile.iter().map(String::as_str).collect();

@@ -81,7 +81,7 @@ fn check(run: &run_store::run::Run) {
 }
 
 #[test]
-fn linked_clones_snapshots_and_destroyed_disks_run_on_xfs_under_verification() {
+fn linked_clones_and_snapshots_pass_verification_on_xfs() {
     let place = Place::new();
     let Some(_xfs) = Mounted::new(&place, "small", "xfs", 10 << 30) else { return };
     let (tile, group) = (tile(&place), shared(&place));
@@ -113,7 +113,7 @@ fn in_virtual_time_a_linked_clone_costs_a_block_of_metadata() {
 }
 
 #[test]
-fn what_shares_blocks_is_refused_in_one_line_where_the_file_system_cannot() {
+fn block_sharing_is_refused_where_the_file_system_lacks_it() {
     let place = Place::new();
     let Some(_ext4) = Mounted::new(&place, "small", "ext4", 10 << 30) else { return };
     let (tile, group) = (tile(&place), shared(&place));
@@ -131,7 +131,7 @@ fn what_shares_blocks_is_refused_in_one_line_where_the_file_system_cannot() {
 }
 
 #[test]
-fn disks_move_between_two_datastores_and_both_are_told_verified_and_emptied() {
+fn disks_move_between_two_datastores_and_both_are_cleaned() {
     let Some(place) = Place::usable() else { return };
     std::fs::create_dir(place.path("other")).expect("a directory");
     let (tile, group) = (tile(&place), group(&place));
@@ -186,7 +186,7 @@ fn kept_disks_of_both_datastores_are_used_again() {
 }
 
 #[test]
-fn a_second_datastore_that_makes_no_sense_is_refused_before_anything_is_written() {
+fn bad_second_datastore_is_refused_before_any_write() {
     let place = Place::new();
     std::fs::create_dir(place.path("other")).expect("a directory");
     std::os::unix::fs::symlink(place.path("ds"), place.path("alias")).expect("a link");

@@ -177,7 +177,7 @@ impl Drop for Reads {
 }
 
 #[test]
-fn a_recording_s_page_shows_what_is_recorded_and_outlives_it_for_who_looks() {
+fn recording_page_shows_live_io_and_outlives_the_recording() {
     let place = Place::new();
     let Some(disk) = Disk::new(&place) else { return };
     let reads = Reads::of(&disk);
@@ -218,7 +218,7 @@ fn a_recording_s_page_shows_what_is_recorded_and_outlives_it_for_who_looks() {
 }
 
 #[test]
-fn the_tracing_instance_of_a_killed_recording_goes_with_the_next() {
+fn tracing_instance_of_killed_recording_is_removed_by_the_next() {
     let place = Place::new();
     let Some(disk) = Disk::new(&place) else { return };
     let mut running = Running::new(record(&place, &[&disk.0, "--live", "line", "--out", "c.tmt"]));
@@ -234,7 +234,7 @@ fn the_tracing_instance_of_a_killed_recording_goes_with_the_next() {
 }
 
 #[test]
-fn without_tracefs_the_recorder_mounts_one_that_nobody_else_sees() {
+fn missing_tracefs_is_mounted_privately_by_the_recorder() {
     let place = Place::new();
     let Some(disk) = Disk::new(&place) else { return };
     let words = ["record", &disk.0, "--out", "e.tmt", "--duration", "2s", "--live", "off"];

@@ -197,7 +197,7 @@ fn is_root() -> bool {
 }
 
 #[test]
-fn a_directory_nobody_may_write_to_is_refused_before_anything_is_made() {
+fn unwritable_directory_is_refused_before_any_write() {
     let Some(place) = Place::usable() else { return };
     if is_root() {
         eprintln!("skipped: root may write to any directory");
@@ -225,7 +225,7 @@ fn results_that_cannot_be_stored_end_the_run_before_it_begins() {
 }
 
 #[test]
-fn more_tiles_than_files_may_be_open_are_refused_with_the_numbers() {
+fn open_file_limit_too_low_is_refused_with_the_numbers() {
     let place = Place::new();
     let mut shell = std::process::Command::new("sh");
     let run = format!("ulimit -n 100; exec {} run ds --tiles 40", env!("CARGO_BIN_EXE_tilemark"));

@@ -52,7 +52,7 @@ fn steps(run: &Run) -> Vec<Step> {
 }
 
 #[test]
-fn every_io_of_a_trace_is_played_once_on_a_directory_and_the_stored_plan_plays_it_again() {
+fn replay_submits_each_io_once_and_its_plan_repeats_it() {
     let Some(_) = Place::usable() else { return };
     let place = place();
     let first = run(&place, &words(&[&["--on", "ds"][..], &ALLOW].concat()));
@@ -80,7 +80,7 @@ fn every_io_of_a_trace_is_played_once_on_a_directory_and_the_stored_plan_plays_i
 }
 
 #[test]
-fn a_trace_is_folded_into_smaller_disks_and_several_copies_run_on_a_model() {
+fn trace_folds_into_smaller_disks_and_copies_run_on_a_model() {
     let place = place();
     let model = ["--array", "hdd-raid10", "--size", "1MiB", "--closed", "--tiles", "1..2"];
     let first = run(&place, &words(&model));
@@ -104,7 +104,7 @@ fn a_trace_is_folded_into_smaller_disks_and_several_copies_run_on_a_model() {
 }
 
 #[test]
-fn without_pauses_a_trace_takes_as_long_as_its_answers_and_a_limit_may_break() {
+fn replay_at_max_speed_follows_answers_and_can_break_a_limit() {
     let place = place();
     let fast = run(&place, &words(&["--array", "hdd-raid10", "--speed", "max"]));
     assert_eq!((facts(&fast).ended, facts(&fast).traces[0].speed.as_str()), (1, "max"));
@@ -115,7 +115,7 @@ fn without_pauses_a_trace_takes_as_long_as_its_answers_and_a_limit_may_break() {
 }
 
 #[test]
-fn a_trace_that_cannot_be_played_is_refused_before_anything_is_written() {
+fn unplayable_trace_is_refused_before_any_write() {
     let place = place();
     place.write("noise", "what is this\nno trace at all\n");
     let cases: [(&[&str], &str); 6] = [

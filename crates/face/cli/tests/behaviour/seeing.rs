@@ -90,7 +90,7 @@ fn machine(place: &Place, name: &str, disks: [&Disk; 2]) -> Option<Child> {
 }
 
 #[test]
-fn what_two_hosts_recorded_is_analysed_as_one_and_host_by_host_and_no_trace_travels() {
+fn traces_of_two_hosts_are_analysed_without_moving_them() {
     let place = Place::new();
     let Some(disk) = Disk::new(&place) else { return };
     let hosts = both(&place);
@@ -210,7 +210,7 @@ fn a_machine_that_moves_from_one_host_to_another_is_one() {
 }
 
 #[test]
-fn a_host_whose_owner_allows_no_recording_is_named_and_no_other_keeps_anything() {
+fn host_forbidding_recording_is_named_and_others_keep_nothing() {
     let place = Place::new();
     let Some(disk) = Disk::new(&place) else { return };
     let hosts = [
@@ -231,7 +231,7 @@ fn a_host_whose_owner_allows_no_recording_is_named_and_no_other_keeps_anything()
 }
 
 #[test]
-fn a_host_without_block_events_is_named_with_what_helps_and_no_other_keeps_anything() {
+fn host_without_block_events_is_named_with_a_hint() {
     let place = Place::new();
     let Some(disk) = Disk::new(&place) else { return };
     let drop = "setpriv --bounding-set=-all --inh-caps=-all";
@@ -257,7 +257,7 @@ fn a_host_without_block_events_is_named_with_what_helps_and_no_other_keeps_anyth
 }
 
 #[test]
-fn a_host_that_is_killed_while_it_records_ends_the_others_and_what_is_there_stays() {
+fn host_killed_while_recording_ends_others_and_traces_stay() {
     let place = Place::new();
     let Some(disk) = Disk::new(&place) else { return };
     let reads = Reads::of(&disk);
@@ -286,7 +286,7 @@ fn a_host_that_is_killed_while_it_records_ends_the_others_and_what_is_there_stay
 }
 
 #[test]
-fn agents_whose_controller_is_killed_end_their_recordings_which_can_be_read() {
+fn agents_of_killed_controller_end_with_readable_traces() {
     let place = Place::new();
     let Some(disk) = Disk::new(&place) else { return };
     let reads = Reads::of(&disk);
@@ -329,7 +329,7 @@ fn ctrl_c_ends_all_recordings_and_what_they_saw_is_told() {
 }
 
 #[test]
-fn a_trace_that_one_host_lacks_and_what_has_no_meaning_over_hosts_are_refused_in_a_line() {
+fn missing_trace_and_single_host_options_are_refused() {
     let place = Place::new();
     let hosts = both(&place);
     let refused = |words: &[&str], code: i32, says: &str| {

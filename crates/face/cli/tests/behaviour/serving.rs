@@ -52,7 +52,7 @@ impl Drop for Served {
 }
 
 #[test]
-fn a_run_s_page_answers_while_it_goes_on_and_outlives_it_for_who_looks() {
+fn run_page_answers_during_the_run_and_outlives_it() {
     let Some(place) = Place::usable() else { return };
     let words = ["--live", "web", "--duration", "3s"];
     let mut run = Running::new(place.run_command(&words));
@@ -115,7 +115,7 @@ fn nothing_listens_unless_it_was_asked_for() {
 }
 
 #[test]
-fn stored_runs_are_served_and_a_killed_server_leaves_nothing_behind() {
+fn stored_runs_are_served_and_killed_server_frees_its_port() {
     let Some(place) = Place::usable() else { return };
     place.run(0, &[]);
     let run = place.runs().pop().expect("a run");

@@ -29,7 +29,7 @@ fn config(place: &Place, text: &str) {
 }
 
 #[test]
-fn the_command_line_wins_over_the_environment_and_that_over_the_file() {
+fn command_line_beats_environment_and_environment_beats_file() {
     let place = Place::new();
     config(&place, "version = 1\n[run]\ntiles = 2\nrepeats = 2\nquick = true\n");
     let of = |variables: &[(&str, &str)], more: &[&str], key| of_plan(&place, variables, more, key);
@@ -46,7 +46,7 @@ fn the_command_line_wins_over_the_environment_and_that_over_the_file() {
 }
 
 #[test]
-fn a_plan_file_is_nearer_than_config_toml_and_further_than_the_environment() {
+fn plan_file_beats_config_toml_and_loses_to_environment() {
     let place = Place::new();
     config(&place, "version = 1\n[run]\nrepeats = 2\n");
     let datastore = place.path("ds").display().to_string();
@@ -158,7 +158,7 @@ fn in_help(place: &Place, verb: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_option_of_run_record_and_serve_can_be_set_by_a_variable_and_by_the_file() {
+fn run_record_serve_options_are_settable_by_variable_and_file() {
     let place = Place::new();
     let all = settable(&place);
     for verb in ["run", "record", "serve"] {

@@ -29,7 +29,7 @@ fn steps(run: &Run) -> Vec<Step> {
 }
 
 #[test]
-fn a_range_is_simulated_to_its_end_and_the_result_says_what_it_is() {
+fn range_is_simulated_to_its_end_and_marked_as_simulated() {
     let place = Place::new();
     let run = run(&place, &["--array", "hdd-raid10", "--tiles", "1..3"]);
     assert_eq!(run.answer.status, Status::Complete);
@@ -51,7 +51,7 @@ fn a_range_is_simulated_to_its_end_and_the_result_says_what_it_is() {
 }
 
 #[test]
-fn a_step_that_passed_beside_other_work_is_told_in_the_terminal_too() {
+fn disturbed_passed_step_is_reported_in_the_terminal() {
     let place = Place::new();
     let run = run(&place, &["--array", "hdd-raid10", "--tiles", "1..2"]);
     let quiet = out(&place.output(&["runs", "show", &run.id]));
@@ -75,7 +75,7 @@ fn a_step_that_passed_beside_other_work_is_told_in_the_terminal_too() {
 }
 
 #[test]
-fn the_stored_plan_gives_the_same_figures_again_and_a_change_is_told() {
+fn stored_plan_repeats_the_figures_and_names_its_changes() {
     let place = Place::new();
     let change = ["--with", "pool.shelf.count=12"];
     let first = run(&place, &[&["--array", "hdd-raid10", "--tiles", "2"], &change[..]].concat());
@@ -113,7 +113,7 @@ fn a_simulation_that_is_stopped_keeps_what_it_has() {
 
 /// A pool of 1.1 TiB without any disk in it, and one with space for three tiles.
 #[test]
-fn a_pool_that_is_full_ends_the_search_although_others_have_room() {
+fn full_pool_ends_the_search_though_others_have_room() {
     let place = Place::new();
     let array = r#"
         name = "two-pools"
@@ -228,7 +228,7 @@ fn calls_alone_warm_up_are_judged_by_their_actions_and_scored() {
 }
 
 #[test]
-fn a_service_that_cannot_keep_up_breaks_the_limit_and_its_calls_are_left_unfinished() {
+fn overloaded_service_breaks_its_limit_with_calls_unfinished() {
     let place = Place::new();
     let run = called(&place, &["--endpoint", "page=model:1x20ms"]);
     let step = &run.steps[0];

@@ -88,7 +88,7 @@ fn write_until_it_dies(
 }
 
 #[test]
-fn a_server_that_is_killed_again_and_again_loses_nothing_that_was_answered() {
+fn repeatedly_killed_server_loses_no_answered_write() {
     let tiered = Tiered::new();
     let mut known = vec![0; usize::try_from(BYTES / 4096).expect("small")];
     let mut count = 0;
@@ -177,7 +177,7 @@ impl Writer {
 }
 
 #[test]
-fn a_machine_whose_server_is_killed_again_and_again_has_every_request_answered_and_loses_nothing() {
+fn vm_of_repeatedly_killed_server_gets_every_request_answered() {
     let tiered = Tiered::new();
     let mut writer = Writer {
         machine: Machine::new(true),
@@ -341,7 +341,7 @@ fn get(address: &str, path: &str) -> String {
 }
 
 #[test]
-fn prometheus_hears_what_a_tier_did_and_nobody_elsewhere_can_ask() {
+fn tier_metrics_are_served_on_loopback_only() {
     let tiered = Tiered::new();
     let words = ["tier", "serve", "fast", "--disk", "vm1=vm1.raw", "--socket", "s"];
     let elsewhere = tiered.place.output(&[&words[..], &["--metrics", "0.0.0.0:0"]].concat());
@@ -381,7 +381,7 @@ fn prometheus_hears_what_a_tier_did_and_nobody_elsewhere_can_ask() {
 }
 
 #[test]
-fn share_admission_policy_and_a_pause_are_told_to_a_tier_while_it_serves() {
+fn share_admission_policy_and_pause_change_while_serving() {
     let tiered = Tiered::new();
     let server = tiered.serve("through");
     let changes = [
@@ -434,7 +434,7 @@ fn share_admission_policy_and_a_pause_are_told_to_a_tier_while_it_serves() {
 /// `vm1` gets a policy of its own and returns to the common one; an impossible request is refused
 /// with the possible ones.
 #[test]
-fn a_disk_has_a_policy_of_its_own_while_it_is_served_and_gives_it_back() {
+fn disk_takes_own_policy_and_returns_to_common_one() {
     let tiered = Tiered::new();
     let server = tiered.serve("through");
     let mut client = tiered.client();
@@ -525,7 +525,7 @@ fn hours_of_suspension_begin_with_the_server_if_it_is_then() {
 }
 
 #[test]
-fn the_hook_of_libvirt_lets_no_domain_use_a_backing_file_whose_newest_writes_are_in_a_tier() {
+fn libvirt_hook_refuses_backing_file_with_writes_in_a_tier() {
     let tiered = Tiered::new();
     let hook = |tiered: &Tiered| {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../deploy/libvirt/qemu");
@@ -719,7 +719,7 @@ impl Drop for Loop {
 }
 
 #[test]
-fn a_tier_is_made_on_an_empty_device_that_is_named_by_its_identity_and_outlives_kill_9_there() {
+fn tier_on_a_device_needs_its_identity_and_survives_kill_9() {
     let tiered = Tiered::new();
     let place = &tiered.place;
     let Some(device) = Loop::new(place, "disk.img", &[]) else { return };

@@ -195,7 +195,7 @@ fn kill_while_it_moves(servers: &Servers, known: &mut Known, round: u64) -> bool
 }
 
 #[test]
-fn whichever_server_is_killed_while_a_disk_moves_what_was_answered_is_there() {
+fn kill_of_either_server_during_a_move_loses_no_write() {
     let servers = Servers::new();
     let mut known = Known { content: vec![0; BYTES], unsure: None };
     let answered = (0..8).filter(|round| kill_while_it_moves(&servers, &mut known, *round));

@@ -135,7 +135,7 @@ fn moving(place: &Place, words: &[&str]) -> (Child, Vec<u32>) {
 }
 
 #[test]
-fn ctrl_c_in_the_middle_of_a_move_ends_all_machines_and_removes_their_disks() {
+fn ctrl_c_during_a_migration_ends_vms_and_removes_disks() {
     let Some(place) = Place::usable() else { return };
     if !has_qemu() {
         return;
@@ -184,7 +184,7 @@ fn machines_of_a_killed_run_are_found_and_ended_by_cleanup() {
 }
 
 #[test]
-fn what_real_machines_cannot_do_is_refused_before_anything_is_written() {
+fn operations_real_vms_cannot_do_are_refused_before_any_write() {
     let place = Place::new();
     let words = words(&place);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -259,7 +259,7 @@ fn has_virsh() -> bool {
 }
 
 #[test]
-fn a_machine_that_is_named_is_saved_beside_a_tile_and_one_that_is_not_is_refused() {
+fn named_vm_is_saved_beside_a_tile_and_unknown_vm_refused() {
     if !has_virsh() {
         return;
     }

@@ -72,7 +72,7 @@ fn status_of_two_hosts_is_one_with_the_host_of_each_vm() {
 }
 
 #[test]
-fn host_whose_owner_does_not_allow_it_is_named_with_the_line_to_write() {
+fn host_forbidding_watch_is_named_with_the_line_to_write() {
     let place = Place::new();
     stores(&place);
     let a = host(&place, "a", &owner(&place, "a"));
@@ -127,7 +127,7 @@ fn honest(store: &Path, question: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn host_that_lies_and_one_that_is_silent_are_named_and_the_others_shown() {
+fn lying_and_silent_hosts_are_named_and_others_shown() {
     let place = Place::new();
     stores(&place);
     let a = host(&place, "a", &owner(&place, "a"));

@@ -231,7 +231,7 @@ fn wrong_rule_is_refused_before_anything_is_made() {
 }
 
 #[test]
-fn broken_limit_reaches_a_web_hook_once_and_not_again_after_a_restart() {
+fn broken_limit_reaches_a_web_hook_once_across_restarts() {
     let place = Place::new();
     let Some(disk) = Disk::new(&place) else { return };
     let (hook, hooks) = server("200 OK");

@@ -17,7 +17,7 @@ fn run_of(place: &Place) -> Run {
 }
 
 #[test]
-fn servers_have_a_score_per_kilowatt_and_servers_and_storage_are_refused_one() {
+fn server_meter_gives_score_per_kilowatt_of_servers_only() {
     let Some(place) = Place::usable() else { return };
     let output = place.run(0, &["--meter", &program("250", ""), "--governor"]);
     let run = run_of(&place);
@@ -75,7 +75,7 @@ fn a_meter_that_talks_nonsense_is_named_and_the_run_goes_on() {
 /// Each meter is right once, so that it is accepted, and then wrong in its own way: its energy is
 /// void, the reason is given, and the tiles are judged all the same.
 #[test]
-fn meters_that_stop_end_jump_back_or_repeat_are_named_and_the_run_goes_on() {
+fn faulty_meters_are_named_and_the_run_goes_on() {
     let Some(place) = Place::usable() else { return };
     let good = |then: &str| format!("command:echo $(date +%s.%N) 90; {then},every=300ms");
     let loops = |each: &str| good(&format!("while :; do sleep 0.1; {each}; done"));
@@ -118,7 +118,7 @@ fn meters_that_stop_end_jump_back_or_repeat_are_named_and_the_run_goes_on() {
 }
 
 #[test]
-fn a_meter_that_is_not_there_is_refused_before_anything_is_written() {
+fn missing_meter_is_refused_before_any_write() {
     let place = Place::new();
     let output = place.run_command(&["--meter", "shelly:127.0.0.1:1"]).output().expect("starts");
     assert_eq!(output.status.code(), Some(3), "{}", err(&output));

@@ -76,7 +76,7 @@ fn ask(place: &Place, more: &[&str]) -> Value {
 }
 
 #[test]
-fn twice_the_disks_never_hold_fewer_tiles_and_threads_do_not_change_the_answer() {
+fn doubled_disks_hold_no_fewer_tiles_on_any_thread_count() {
     let place = simulated();
     let doubled = ["--disks", "4", "--tiles-max", "10"];
     let answer = ask(&place, &[&doubled[..], &["--threads", "2"]].concat());
@@ -122,7 +122,7 @@ fn what_cannot_be_asked_says_what_can() {
 }
 
 #[test]
-fn a_measured_run_is_asked_by_way_of_a_model_whose_error_is_told() {
+fn measured_run_is_answered_by_a_fitted_model_with_its_error() {
     let Some(place) = Place::usable() else { return };
     place.run(0, &["--tile", "micro/read-4k-qd1", "--seed", "7"]);
     let answer = ask(&place, &["--disks", "2", "--tiles-max", "2"]);

@@ -20,7 +20,7 @@ fn stored(path: &Path) -> StoredRun {
 }
 
 #[test]
-fn json_on_stdout_is_one_document_and_nothing_is_left_in_the_datastore() {
+fn json_on_stdout_is_one_document_and_disks_are_removed() {
     let Some(place) = Place::usable() else { return };
     let output = place.run(0, &["--format", "json", "--seed", "7"]);
     let run = document(&out(&output));
@@ -57,7 +57,7 @@ fn text_ends_with_the_answer_and_says_each_thing_once() {
 }
 
 #[test]
-fn a_datacenter_tile_ends_with_a_verdict_and_an_honest_exit_code() {
+fn datacenter_tile_exit_code_follows_the_verdict() {
     let Some(place) = Place::usable() else { return };
     let small = ["--tile", "datacenter", "--footprint", "0.0005", "--time-scale", "0.01"];
     let output = place.run_command(&[&small[..], &["--format", "json"]].concat()).output();
@@ -166,7 +166,7 @@ fn the_plan_of_a_finished_run_runs_again_from_anywhere() {
 }
 
 #[test]
-fn what_a_verified_run_wrote_can_be_read_back_and_damage_is_named() {
+fn kept_disks_verify_and_damage_is_named() {
     let Some(place) = Place::usable() else { return };
     place.run(0, &["--verify", "--keep"]);
     let verified = place.output(&["verify", "ds"]);
