@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_path_to_the_same_unit_is_a_relative_with_what_is_built_on_it() {
+    fn second_path_to_a_unit_is_related_with_its_holders() {
         let tree = tree();
         put(&tree, "sdb", "8:16");
         for disk in ["sda", "sdb"] {

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mounted_partition_makes_its_disk_and_what_is_built_on_it_mounted() {
+    fn mounted_partition_makes_its_disk_and_holders_mounted() {
         let tree = tree();
         let mount = Mount {
             id: 1,

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tilde_is_refused_instead_of_naming_a_directory_called_tilde() {
+    fn tilde_in_a_target_is_refused() {
         for text in ["~/x", "dir:~", "block:~/disk"] {
             let error = Target::parse_with(text, |_| false).expect_err("tilde");
             assert!(matches!(error, TargetError::Tilde { .. }), "{error}");

@@ -79,7 +79,7 @@ mod tests {
     use std::process::{Command, Stdio};
 
     #[test]
-    fn who_writes_is_told_from_who_reads_and_this_process_is_left_out() {
+    fn openers_tell_writers_from_readers_and_omit_this_process() {
         let file = tempfile::NamedTempFile::new().expect("temporary file");
         let place = Place::of(file.path()).expect("a file");
         assert_eq!(of(&[place]).found, []);

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn an_owner_from_before_a_restart_is_dead_and_one_on_another_host_unknown() {
+    fn owner_before_a_reboot_is_dead_and_on_another_host_unknown() {
         let mut marker = Marker::new("run-1", Bytes::MIB);
         marker.boot_id = "another".to_owned();
         assert_eq!(marker.state(null()), OwnerState::Dead);
