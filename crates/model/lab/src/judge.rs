@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_says_which_requests_are_struck_and_another_says_others() {
+    fn seed_decides_which_requests_get_a_fault() {
         let text = "[[fault]]\nkind = \"lost\"\nprobability = \"10%\"";
         let first = struck(&mut judge(text, 1), 1000);
         assert_eq!(first, struck(&mut judge(text, 1), 1000));

@@ -166,7 +166,7 @@ mod tests {
     /// The list is written twice on purpose: what counts knows no documents, and what writes
     /// documents knows no caches. Whoever adds a counter to one of them says here where it stays.
     #[test]
-    fn what_a_tier_counts_and_what_is_kept_of_it_have_the_same_names() {
+    fn tier_counters_and_stored_counts_have_the_same_names() {
         let counted = names(&Counters::default(), &NOT_KEPT);
         let kept = names(&TierCounts::default(), &NOT_COUNTED);
         let apart: Vec<&String> = counted.symmetric_difference(&kept).collect();

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_leaves_is_safe_before_the_same_request_reads_it_again() {
+    fn evicted_page_is_destaged_before_the_request_rereads_it() {
         let steps = [
             step(TIER, READ, 0, 40960, LATER),
             step(BACKING, WRITE, 40960, 40960, LATER),
@@ -134,7 +134,7 @@ mod tests {
 
     /// A request longer than the tier: its first pages leave again for its last.
     #[test]
-    fn a_page_that_comes_in_with_a_request_and_leaves_with_it_is_read_after_it_was_written() {
+    fn page_admitted_and_evicted_in_a_request_is_written_first() {
         const PAGE: u32 = 64 << 10;
         let vms = VmSettings { write_mode: WriteMode::Back, ..VmSettings::default() };
         let config = Config { vms, ..Config::new(20 * u64::from(PAGE), PAGE) };

@@ -94,7 +94,7 @@ fn the_backlog_is_bounded_by_the_room_for_copies() {
 
 /// Warmed on its first host, the machine reads from there what it left behind, once a page.
 #[test]
-fn a_machine_that_has_moved_reads_its_footprint_from_the_host_it_left() {
+fn moved_vm_reads_its_footprint_from_its_former_host() {
     let array = array(&hosts(1, "1GiB"));
     let load = |seed| Load { addresses: 1 << 16, ..Load::users(seed, 4) };
     let facts = |host| {
