@@ -148,7 +148,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
 
     #[test]
-    fn reads_see_the_newest_write_and_failures_within_the_copies_lose_nothing(
+    fn reads_see_newest_write_and_failures_within_copies_are_safe(
         config in configs(), copies in 0..3_u8, events in events()
     ) {
         let cluster = Tier::new(config).expect("within its range");
@@ -195,7 +195,7 @@ fn steps(cluster: &mut Tier, operation: Operation, offset: u64, length: u32) -> 
 const BACK: VmSettings = back(1);
 
 #[test]
-fn a_machine_that_moved_reads_its_old_footprint_remotely_and_builds_a_new_one() {
+fn moved_vm_reads_old_footprint_remotely_and_builds_a_new_one() {
     let mut cluster = cluster(THROUGH);
     (0..16).for_each(|page| drop(steps(&mut cluster, READ, page * 4 * KIB, PAGE)));
     place(&mut cluster, 2, THROUGH);
@@ -250,7 +250,7 @@ fn a_write_goes_through_when_too_few_peers_are_up_or_have_room() {
 }
 
 #[test]
-fn a_flush_reaches_the_store_when_it_has_acknowledged_a_write_in_write_back() {
+fn flush_reaches_the_store_after_it_took_a_write_back_write() {
     let own = Place::Share(HostId(0));
     let flushed = |cluster: &mut Tier| -> Vec<Place> {
         steps(cluster, Operation::Flush, 0, 0).iter().map(|step| step.place).collect()
