@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_peer_has_all_places_and_who_is_sent_something_keeps_its_own() {
+    fn one_peer_cannot_take_all_slots_and_active_peers_keep_theirs() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         runtime.block_on(crowded());
     }
