@@ -436,7 +436,7 @@ mod tests {
     /// The whole score was once compared with the application score of a run without operations:
     /// 0.8 x 1 + 0.2 x 0.5 against 1 was "10 % worse", although the tiles did the same.
     #[test]
-    fn beside_other_operations_only_what_applications_did_is_compared() {
+    fn runs_with_different_operations_compare_applications_only() {
         use run_store::run::{Figure, OperationsFacts};
         let operated = |mut of: Run, sha256: &str| {
             of.tile.operations = Some(OperationsFacts {
@@ -520,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_about_the_limit_is_inconclusive_and_only_strictly_a_failure() {
+    fn change_near_the_limit_is_inconclusive() {
         let comparison = compared(1.0, 1.03, 5);
         assert_eq!(metric(&comparison, "4-tiles/iops").verdict, Verdict::Inconclusive);
         assert_eq!(comparison.verdict, Verdict::Inconclusive);
@@ -579,7 +579,7 @@ mod tests {
     }
 
     #[test]
-    fn one_run_each_without_series_proves_nothing_but_shows_the_difference() {
+    fn single_runs_without_series_are_inconclusive() {
         let comparison = compared(1.0, 0.5, 1);
         let iops = metric(&comparison, "4-tiles/iops");
         assert_eq!(iops.verdict, Verdict::Inconclusive);
@@ -639,7 +639,7 @@ mod tests {
     }
 
     #[test]
-    fn another_major_version_is_refused_and_another_minor_one_is_not() {
+    fn other_major_schema_is_refused_and_other_minor_accepted() {
         let first = run(1, vec![step(4, 1.0)]);
         let mut second = run(2, vec![step(4, 1.0)]);
         second.schema = "tilemark.run/1.7".to_owned();

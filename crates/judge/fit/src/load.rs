@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_of_ten_are_a_mixture_of_short_and_long_gaps_with_their_mean() {
+    fn bursts_of_ten_fit_short_and_long_gaps_with_the_same_mean() {
         let times: Vec<u64> =
             (0..5000).map(|at| at / 10 * 1_000_000_000 + at % 10 * 100_000).collect();
         let decided = decided(&at(&times));

@@ -131,7 +131,7 @@ fn a_full_queue_comes_back_as_users_without_thinking() {
 /// A source with latencies in some records, but declared without them, was once fitted by a loop
 /// without think time, which lets no time pass on ideal storage. Found by the property test below.
 #[test]
-fn latencies_of_a_trace_that_says_it_has_none_do_not_make_a_loop() {
+fn latencies_of_a_trace_without_latencies_are_ignored() {
     let observed = observed(info(false), made(QUEUE, READ_8K, 2)).expect("enough");
     let fitted = fit(&observed, "tilemark test", 1).expect("it runs");
     let load = &fitted.workload.groups[0].load;
@@ -271,7 +271,7 @@ load = { open = { rate = "400/s" } }"#;
 /// On the real disk 85 of 100 large blocks were sequential, but only 12 of the small ones. A fit
 /// with one share for both scatters the large ones, and changes the miss ratio of a cache.
 #[test]
-fn large_blocks_in_runs_beside_small_ones_that_jump_come_back_as_such() {
+fn fit_keeps_sequential_large_and_random_small_blocks_apart() {
     let read = |size: &str, habit: &str| {
         format!(
             r#"{{ read = {{ disk = "data", size = "{size}", address = {{ reuse = {{ page = "4k", same-size = true, again = [{{ io = "60%", within = "2%" }}]{habit} }} }} }} }}"#
@@ -453,7 +453,7 @@ fn a_production_disk_comes_back_within_the_recorded_distances() {
 }
 
 #[test]
-fn a_load_with_busy_seconds_has_them_in_the_workload_and_keeps_its_rate() {
+fn fitted_workload_keeps_bursts_and_mean_rate() {
     let users = r#"[[users]]
 name = "users"
 vm = "known"
