@@ -446,7 +446,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_connection_that_was_gone_for_a_time_has_lost_nothing_that_had_arrived() {
+    fn missed_messages_are_counted_from_the_last_one_received() {
         let member: Name = "a".parse().expect("a name");
         let mut state = State::default();
         assert_eq!(state.missed(&member, (7, 0)), 0);

@@ -81,7 +81,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     #[test]
-    fn results_stand_in_the_order_of_the_items_however_many_threads_there_are() {
+    fn results_keep_item_order_for_any_thread_count() {
         let items: Vec<u64> = (0..100).collect();
         let squares: Vec<u64> = items.iter().map(|item| item * item).collect();
         for threads in [0, 1, 3, 200] {

@@ -232,7 +232,7 @@ mod tests {
 
     /// Who owns the directory above can rename ours and put a link in its place.
     #[test]
-    fn what_is_written_below_a_held_directory_stays_there_when_its_name_is_taken() {
+    fn held_directory_keeps_writes_after_its_name_is_replaced() {
         let dir = tempfile::tempdir().expect("temporary directory");
         let (ours, theirs) = (dir.path().join("run"), dir.path().join("theirs"));
         std::fs::create_dir(&theirs).expect("creates");

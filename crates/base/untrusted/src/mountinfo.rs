@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_another_form_is_passed_over_and_missing_options_are_none() {
+    fn malformed_mount_line_is_skipped_and_options_may_be_missing() {
         let text = "nonsense\n1 0 8:1 / / rw - ext4 /dev/a\n1 0 8:x / / rw - ext4 /dev/a rw\n";
         let all: Vec<Mount<'_>> = mounts(text).collect();
         assert_eq!(all.len(), 1);
