@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_flushed_survives_a_power_cut_and_what_finished_later_may_not() {
+    fn flushed_writes_survive_a_power_cut_and_later_ones_may_not() {
         let mut seen = BTreeSet::new();
         for seed in 0..64 {
             let mut disk = Disk::new(8192);
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_write_may_survive_an_earlier_one_and_each_sector_has_any_of_its_versions() {
+    fn power_cut_may_keep_any_version_of_each_sector() {
         let mut seen = BTreeSet::new();
         for seed in 0..4096 {
             let mut disk = Disk::new(8192);
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn a_durable_write_stays_though_older_volatile_ones_are_lost_or_kept() {
+    fn fua_write_survives_whether_older_writes_do_or_not() {
         for seed in 0..128 {
             let mut disk = Disk::new(8192);
             write(&mut disk, 0, 1, 1024);

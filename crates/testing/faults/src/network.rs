@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_holds_back_and_what_it_held_arrives_when_it_heals() {
+    fn partition_delays_messages_until_it_heals() {
         let (mut network, link) = linked();
         network.send(link, End::Caller, 1);
         network.partition(B, A);

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_who_is_registered_writes_while_somebody_holds_it_and_one_holds_it_at_a_time() {
+    fn reservation_allows_writes_by_registrants_and_one_holder() {
         let mut device = Reservations::default();
         assert!(device.may_write(0) && device.may_write(1), "nobody holds it");
         assert_eq!(device.reserve(0, 10), Err(Conflict), "it is not registered");
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_preempted_writes_no_more_and_the_one_who_did_it_holds_it() {
+    fn preempted_host_cannot_write_and_preemptor_holds() {
         let mut device = Reservations::default();
         device.register(0, 0, 10).expect("it has no key");
         device.reserve(0, 10).expect("nobody holds it");
