@@ -110,7 +110,8 @@ fn slices<D: Device>(
     (slices, outcome.expect("time passes"))
 }
 
-/// One server behind a queue, that answers by alarms; services depend on address and time.
+/// Device with one server behind a queue that answers by alarms; service times depend on address
+/// and time.
 struct Queue {
     free_at: Nanos,
 }

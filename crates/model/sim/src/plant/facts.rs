@@ -17,12 +17,12 @@ impl Group {
         Self { name, kind, parts }
     }
 
-    /// What went through each part up to `now`.
+    /// Work of each part up to `now`.
     pub fn usages(&self, parts: &Array, now: Nanos) -> Vec<Usage> {
         self.parts.iter().map(|part| parts.usage(*part, now)).collect()
     }
 
-    /// What went through since `before`, `elapsed` ago.
+    /// Work of all parts from `before`, which is `elapsed` ago, to `after`.
     pub fn facts(&self, before: &[Usage], after: &[Usage], elapsed: Nanos) -> PartFacts {
         let deltas = before.iter().zip(after).map(|(before, after)| delta(before, after));
         let deltas: Vec<Usage> = deltas.collect();
@@ -57,7 +57,7 @@ const fn delta(before: &Usage, after: &Usage) -> Usage {
     }
 }
 
-/// State of a tier, or of equal ones together, at the end.
+/// State of a tier, or of equal tiers together, at the end.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Held {
     pub capacity_bytes: u64,
@@ -69,7 +69,7 @@ pub struct Held {
 }
 
 impl Held {
-    /// Adds what another holds.
+    /// Adds the state of another tier.
     pub fn add(&mut self, other: &Self) {
         self.capacity_bytes += other.capacity_bytes;
         self.resident_bytes += other.resident_bytes;
@@ -79,7 +79,7 @@ impl Held {
     }
 }
 
-/// What a tier did since `before`.
+/// Counts of a tier since `before`.
 pub fn tier_facts(name: &str, held: Held, before: &Counters, after: &Counters) -> TierFacts {
     let count = |of: fn(&Counters) -> u64| of(after) - of(before);
     let requests = count(|c| c.reads) + count(|c| c.writes);

@@ -69,7 +69,7 @@ fn what_hosts_cannot_hold_is_refused() {
     assert!(Plant::capacity(&array, 1) < Bytes::new(4 << 40));
 }
 
-/// What hosts have in front of their disks is warmed beside the read caches, not instead of them.
+/// A tier of the hosts is warmed beside the read caches, not instead of them.
 #[test]
 fn host_tier_does_not_change_warming_of_read_caches() {
     let tier = "[[tier]]\nname = \"near\"\nat = \"host\"\nsize = \"1MiB\"\ndisk = \"memory\"\n";

@@ -1,4 +1,4 @@
-//! The served tier in a plant: the machine itself, before modelled storage.
+//! The served tier in a plant: the state machine itself, in front of modelled storage.
 
 use tilemark_sim::plant::{Plant, PlantError, PlantInstance, PlantPlan, Warm, WarmFilter};
 use units::Nanos;

@@ -75,7 +75,7 @@ pub struct Load {
     pub seen: Seen,
 }
 
-/// What a load saw.
+/// Counts of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Seen {
     pub submitted: u64,
@@ -110,7 +110,8 @@ impl Load {
         }
     }
 
-    /// The same requests at random times with this mean between them.
+    /// Open load that sends the requests of [`Load::users`] at random times with this mean between
+    /// them.
     pub fn arrivals(seed: u64, every: Nanos) -> Self {
         Self { think: every, ..Self::users(seed, 0) }
     }
@@ -187,10 +188,10 @@ pub fn machines(loads: Vec<Load>) -> Vec<SimInstance<Load>> {
     loads.into_iter().enumerate().map(instance).collect()
 }
 
-/// What came out of a run.
+/// Results of a run.
 pub struct Run {
     pub loads: Vec<Seen>,
-    /// Of the time after the first second.
+    /// Facts of the time after the first second.
     pub facts: ModelFacts,
     pub outcome: Outcome,
     pub plant: Plant,
@@ -218,7 +219,7 @@ pub fn run(plant: Plant, loads: Vec<Load>, seconds: u64) -> Run {
     Run { loads: instances.iter().map(|own| own.machine.seen).collect(), facts, outcome, plant }
 }
 
-/// Whether two numbers differ by less than a share.
+/// Checks that two numbers differ by less than a share.
 pub fn assert_within(share: f64, found: f64, wanted: f64, name: &str) {
     assert!((found / wanted - 1.0).abs() < share, "{name}: {found}, wanted {wanted} +- {share}");
 }

@@ -133,7 +133,7 @@ fn warmed_runs_repeat_and_restored_state_runs_the_same() {
     assert!(others.restore(&state).is_err(), "another virtual disk");
 }
 
-/// What the tier does not have comes from disks, and takes as long as they take.
+/// Reads that miss the tier come from disks, and take as long as the disks take.
 #[test]
 fn the_time_behind_a_tier_is_that_of_the_disks() {
     let array = array(&fast(""));
