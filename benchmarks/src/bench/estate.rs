@@ -1,4 +1,4 @@
-//! How fast a list of machines is read: rows of a workbook, on one core.
+//! How fast a list of VMs is read: rows of a workbook, on one core.
 
 use std::fs;
 use std::path::PathBuf;

@@ -71,7 +71,7 @@ fn scripts_gzip_kb(assets: &Path) -> Result<f64> {
     Ok(total as f64 / 1000.0)
 }
 
-/// Of a finished ladder of ten tiles, served by the released program.
+/// Times of the page for a finished ladder of ten tiles, served by the released program.
 fn times(web: &Path) -> Result<Vec<Figure>> {
     let place = Place::new("ui")?;
     let run = made_up(&place.0, 10)?;

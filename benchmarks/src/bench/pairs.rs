@@ -12,7 +12,7 @@ use super::device::{DiskFile, Place, RamDevice};
 use super::huge::Pool;
 use super::{Figure, fio, median, tilemark};
 
-/// One load, as both programs are told it.
+/// A load, as both programs get it.
 #[derive(Debug, Clone)]
 pub(crate) struct Job {
     /// The tile that is this load, shipped or a file.
@@ -27,7 +27,7 @@ pub(crate) struct Job {
     pub size_bytes: u64,
 }
 
-/// What one program reached.
+/// Figures of one program.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outcome {
     pub operations_per_s: f64,
@@ -203,13 +203,13 @@ fn rates(name: &str, results: &[(Outcome, Outcome)]) -> Vec<Figure> {
     ]
 }
 
-/// One outstanding read of a file.
+/// Reads a file with one request outstanding.
 pub(crate) fn file_qd1(name: &str) -> Result<Vec<Figure>> {
     let results = pairs_on(&Place::Disk(DiskFile::set_up()?), &QD1)?;
     Ok(rates(name, &results).into_iter().chain(latencies(name, &results)).collect())
 }
 
-/// The same beside a process that computes without a pause.
+/// Reads a file like [`file_qd1`], beside a process that computes without a pause.
 pub(crate) fn file_qd1_busy(name: &str) -> Result<Vec<Figure>> {
     let neighbour = Neighbour::start()?;
     let results = pairs_on(&Place::Disk(DiskFile::set_up()?), &QD1)?;

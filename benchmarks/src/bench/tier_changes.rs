@@ -1,7 +1,7 @@
 //! How long a disk's requests wait while its tier is changed: other disks come and go, and its own settings change.
 //!
 //! A client keeps one read or write of 4 KiB under way all the time; what it waits for in the moments between changes
-//! says what the machine does without them. `TMPDIR` on memory leaves the disk's own waiting out.
+//! says what the host does without them. `TMPDIR` on memory leaves the disk's own waiting out.
 
 use std::path::Path;
 use std::process::Command;
@@ -19,12 +19,12 @@ use super::tier_kept::Tier;
 use super::{Figure, process, tilemark};
 
 const BLOCK: u32 = 4096;
-/// Between two changes.
+/// Time between two changes.
 const REST: Duration = Duration::from_millis(300);
-/// What waits in the log of the disk that goes.
+/// Bytes that wait in the log of the disk that is detached.
 const DIRTY: u32 = 8 << 20;
 
-/// From when to when something was under way.
+/// Begin and end of something under way.
 type Span = (Instant, Instant);
 
 /// `tier.changes`: the longest wait that touched a change, and the longest that touched none.
@@ -65,7 +65,7 @@ fn ms((begin, end): Span) -> f64 {
     end.duration_since(begin).as_secs_f64() * 1e3
 }
 
-/// What was changed, and when.
+/// Makes the changes; returns each with its begin and end.
 fn rounds(tier: &Tier, other: &Path) -> Result<Vec<(String, Span)>> {
     let mut made = Vec::new();
     for _ in 0..number("TILEMARK_BENCH_RUNS", PAIRS as u64)? {

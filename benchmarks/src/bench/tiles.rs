@@ -16,10 +16,10 @@ use super::{Figure, median, tilemark};
 const FOOTPRINT: &str = "0.000244140625";
 const SECONDS: u32 = 10;
 const PAIRS: u32 = 3;
-/// One thread of fio for each VM.
+/// Threads of fio: one for each VM.
 const THREADS: u32 = 320;
 
-/// What a run took, and what it did.
+/// Cost and rates of a run.
 #[derive(Debug, Clone, Copy)]
 struct Spent {
     /// User and system time an I/O, kernel workers included.

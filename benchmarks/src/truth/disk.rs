@@ -14,7 +14,7 @@ use crate::bench::binary;
 /// Thread of the kernel that writes inode tables of a new file system: no application's I/O.
 const FILE_SYSTEM_MAKER: &str = "ext4lazyinit";
 
-/// What reached the disk while it was recorded.
+/// I/O that reached the disk while it was recorded.
 #[derive(Debug, Default)]
 pub(super) struct Disk {
     reads: Sum,

@@ -41,7 +41,7 @@ const WARM_UP: Duration = Duration::from_secs(10);
 /// Time for which the disk is recorded on the fast stair.
 const RECORDED: Duration = Duration::from_secs(20);
 
-/// One tile's way over the stairs.
+/// Run of one tile over the stairs.
 struct Walk {
     /// Directory of the stored run.
     run: PathBuf,
@@ -50,12 +50,12 @@ struct Walk {
     disk: Disk,
 }
 
-/// What its run does not tell, kept in `walk.json`.
+/// Facts that the run does not store, kept in `walk.json`.
 #[derive(Debug, Serialize, Deserialize)]
 struct Seen {
-    /// When the load began, in seconds from the mount.
+    /// Start of the load, in seconds from the mount.
     began_s: f64,
-    /// Why the run ended early, if it did.
+    /// Reason for an early end of the run.
     ended: Option<String>,
 }
 
