@@ -38,7 +38,7 @@ struct Stacked {
     link: Link,
 }
 
-/// Every block device of this machine, and what lies on what.
+/// All block devices of this host, with the devices and files below each.
 #[derive(Debug, Default)]
 pub(crate) struct Graph {
     devices: Vec<Device>,
@@ -80,7 +80,7 @@ impl Relative {
 }
 
 impl Graph {
-    /// The graph of this machine.
+    /// Reads the graph of this host.
     pub fn read() -> Self {
         Self::of(Device::all_whole())
     }

@@ -25,7 +25,7 @@ impl Device {
     }
 
     /// A RAM disk has no serial; its disk sequence number is never given twice between two
-    /// starts of the machine (Documentation/ABI/stable/sysfs-block, `diskseq`).
+    /// starts of the host (Documentation/ABI/stable/sysfs-block, `diskseq`).
     fn memory_name(&self) -> Option<String> {
         let kind = ["zram", "ram"].into_iter().find(|kind| self.name.starts_with(kind))?;
         Some(format!("{kind}-seq{}-{}", self.number_of("diskseq")?, self.size()))

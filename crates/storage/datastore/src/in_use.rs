@@ -211,7 +211,7 @@ mod tests {
         }
     }
 
-    /// Partitions of real devices, too, but not where a test machine makes none.
+    /// Partitions of real devices, too, but not where a test host has none.
     #[test]
     fn a_disk_with_partitions_is_refused_and_a_partition_is_not() {
         let tree = tree();

@@ -6,7 +6,7 @@ use units::Bytes;
 
 use crate::AdoptProblem;
 
-/// A file system on which a run would fill memory or the machine's own root.
+/// A file system on which a run would fill memory or the host's own root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FsConcern {
     /// `tmpfs`, `ramfs` and the like: what is measured is memory, what is filled too.

@@ -63,7 +63,7 @@ pub(crate) const LENIENT: &str = r#"tilemark() {
 }
 "#;
 
-/// `ssh -T -o BatchMode=yes -- HOST COMMAND`, on this machine.
+/// `ssh -T -o BatchMode=yes -- HOST COMMAND`, on this host.
 const SSH: &str = r#"#!/bin/sh
 [ "$1" != -G ] || { echo "hostname 127.0.0.1"; exit; }
 while [ "$1" != -- ]; do shift; done

@@ -89,7 +89,7 @@ pub struct RunOptions {
     pub keep: bool,
     /// The disks that an earlier run left in the directory are used instead of new ones.
     pub reuse: Option<Reuse>,
-    /// The disks are reached through a tier on this machine.
+    /// The disks are reached through a tier on this host.
     pub through: Option<TierSpec>,
     /// The datastore is a directory of this export of another server.
     pub export: Option<Arc<::over::MountedExport>>,

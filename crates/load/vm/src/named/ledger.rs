@@ -2,7 +2,7 @@
 //!
 //! It is a directory `<16 hex digits>` below `$XDG_STATE_HOME/tilemark/machines` (or `~/.local/state/...`), open to nobody
 //! else, which outlives a restart of the host as snapshots on a platform do. In it: the marker of its owner, the
-//! machine as it was named (where its credentials are, never what they are), and a line for each thing, written
+//! VM as it was named (where its credentials are, never what they are), and a line for each thing, written
 //! before the thing is asked for. Without lines it goes with its owner.
 
 use std::fmt;

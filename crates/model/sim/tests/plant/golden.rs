@@ -1,4 +1,4 @@
-//! The same plants and machines give the same answers, to the bit, whatever becomes of the code.
+//! The same plants and state machines give the same answers, to the bit, whatever becomes of the code.
 
 use run_store::recorder::InstanceShape;
 use run_store::run::ModelFacts;

@@ -418,7 +418,7 @@ fn reading_a_device_with_data_is_allowed_and_cannot_write() {
     assert_eq!(before, hash(&device.path));
 }
 
-/// A compressed RAM disk of our own; others on this machine are left alone.
+/// A compressed RAM disk of our own; others on this host are left alone.
 struct Zram(PathBuf, String);
 
 impl Zram {

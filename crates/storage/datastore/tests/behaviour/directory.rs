@@ -73,7 +73,7 @@ fn disks_that_do_not_fit_are_refused_with_the_numbers() {
     );
     let error = store.provision(&[disk("a", Bytes::MIB * 2)]).expect_err("another size");
     assert!(matches!(error, DatastoreError::SizeChanged { .. }), "{error}");
-    // More than any machine has: the free space is the limit.
+    // More than any host has: the free space is the limit.
     let huge = Bytes::GIB * (1 << 30);
     assert!(ids(&target(dir.path()), &anywhere("b")).is_empty());
     let found = examine(&target(dir.path()), huge, &anywhere("b"));
