@@ -122,12 +122,12 @@ impl Held {
         Ok(Self { _directory: directory, at, path: path.to_owned() })
     }
 
-    /// Where to write: a path that leads to it for as long as it is held.
+    /// Path that leads to the directory for as long as it is held.
     pub fn at(&self) -> &Path {
         &self.at
     }
 
-    /// The name it was made with.
+    /// Name with which the directory was made.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -142,7 +142,7 @@ fn owner_of_new_files(directory: &Path) -> Result<u32> {
     Ok(owner)
 }
 
-/// What a person calls a path below a held directory; any other is as it was.
+/// Converts a path below a held directory to the path that people know; other paths stay.
 pub fn named(path: &Path) -> PathBuf {
     let held = Path::new("/proc/self/fd");
     let Ok(below) = path.strip_prefix(held) else { return path.to_owned() };
@@ -230,7 +230,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    /// Who owns the directory above can rename ours and put a link in its place.
+    /// The owner of the directory above can rename ours and put a link in its place.
     #[test]
     fn held_directory_keeps_writes_after_its_name_is_replaced() {
         let dir = tempfile::tempdir().expect("temporary directory");

@@ -109,7 +109,7 @@ mod tests {
         close(demerit(&measured, &measured), 0.0);
     }
 
-    /// One of four is off by 40 and the mean is 10: sqrt(40^2 / 4) / 10.
+    /// A sample of four is off by 40 and the mean is 10: sqrt(40^2 / 4) / 10.
     #[test]
     fn a_tail_weighs_by_the_square_of_its_distance() {
         let measured = of(&[(10, 4)]);

@@ -347,7 +347,8 @@ fn repeats_needed(confidence: Ratio) -> usize {
     (1..20).find(|n| extreme(*n) <= tail * (1.0 + 1e-9)).unwrap_or(20)
 }
 
-/// One more than needed is advised, so that a single bad run does not spoil the comparison.
+/// Reason of a comparison with too few repeats. It advises one repeat more than needed, so that a
+/// single bad run does not spoil the comparison.
 fn too_few([a, b]: [usize; 2], confidence: Ratio) -> String {
     let needed = repeats_needed(confidence);
     format!("inconclusive by design: {a}+{b} repeats without series, use --repeats {}", needed + 1)
@@ -555,7 +556,7 @@ mod tests {
         assert!(beside.notes.iter().any(told), "{:?}", beside.notes);
     }
 
-    /// Of 13 undecided figures 9 had a reason, and 4 had none.
+    /// In a comparison of 13 undecided figures, 9 had a reason and 4 had none.
     #[test]
     fn open_figures_have_a_reason_each() {
         let about_the_limit = compared(1.0, 1.03, 5);

@@ -156,7 +156,7 @@ fn is_on(record: &IoRecord, disk: usize, operation: Operation) -> bool {
     usize::from(record.device.0) == disk && record.operation == operation
 }
 
-/// One action, or one each for small and large blocks.
+/// Fits one action, or one each for small and large blocks.
 fn of_way(
     inside: &[(&IoRecord, Way)],
     disk: (usize, usize),
@@ -231,7 +231,7 @@ fn flushes(inside: &[(&IoRecord, Way)], disk: (usize, usize)) -> Option<Access> 
     (count > 0).then_some(Access { name, disk: disk.0, count, weight: count, block: None })
 }
 
-/// One loop of all operations, or arrivals for each operation.
+/// Fits one loop of all operations, or arrivals for each operation.
 fn streams(
     observed: &Observed,
     stretches: &[Stretch],

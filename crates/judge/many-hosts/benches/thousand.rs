@@ -67,7 +67,7 @@ fn sent() -> Vec<Vec<u8>> {
     all
 }
 
-/// The same messages for a thousand hosts, each second available at once.
+/// Messages of a thousand hosts, each second's available at once.
 struct Paper {
     sent: Vec<Vec<u8>>,
 }

@@ -64,7 +64,7 @@ fn measure(policy: PolicyKind, accesses: u8, times: u8, pages: u64) -> (usize, f
     (empty, grown as f64 / pages as f64)
 }
 
-/// One test, since the allocator counts for all threads.
+/// Measures the memory of tiers in a single test, since the allocator counts for all threads.
 #[test]
 fn tier_memory_grows_with_touched_pages_not_capacity() {
     for policy in ["lru", "clock", "arc", "2q", "s3fifo", "sieve", "lirs"] {

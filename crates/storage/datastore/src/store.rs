@@ -203,14 +203,14 @@ pub enum Left {
         /// The disks, by name.
         disks: Vec<VirtualDisk>,
     },
-    /// One object. A list among the runs has the ranges of the disks.
+    /// A single object. A list among the runs has the ranges of the disks.
     Whole(File),
 }
 
 /// Result of removing an object.
 #[derive(Debug, Default)]
 pub struct Fate {
-    /// Why it stays, or a part of it; nothing: it is gone.
+    /// Reason why the object or a part of it stays; `None` if it is gone.
     pub stays: Option<String>,
     /// Errors of objects that could not be removed.
     pub failed: Vec<DatastoreError>,

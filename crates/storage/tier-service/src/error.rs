@@ -246,7 +246,7 @@ pub(crate) use refusal_from;
 
 refusal_from!(SetError, StartError, ExportError, AttachError, OpenError, UriError);
 
-/// Of a connection, with the hint of its client if that one refused.
+/// Refusal by a connection's error, with the hint of its client if the client refused.
 impl From<io::Error> for Refusal {
     fn from(error: io::Error) -> Self {
         let client = error.get_ref().and_then(|inner| inner.downcast_ref::<ClientError>());

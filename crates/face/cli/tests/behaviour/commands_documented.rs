@@ -101,7 +101,7 @@ impl Block {
         all.filter(|line| typed(line)).map(|line| &line[2..]).collect()
     }
 
-    /// Its commands of this program, each on one line.
+    /// Commands of this program in the block, each on one line.
     fn commands(&self) -> Vec<String> {
         let joined = self.script().join("\n").replace("\\\n", " ");
         let ours = |line: &&str| {

@@ -237,7 +237,7 @@ fn silly_renamed_open_files_do_not_hide_the_answer() {
     assert_eq!(std::fs::read_dir(lab.point()).expect("a lab").count(), 0);
 }
 
-/// One disk of 7,200 rpm without cache: some 570 random I/Os a second in 100 MiB with a queue.
+/// A disk of 7,200 rpm without cache: some 570 random I/Os a second in 100 MiB with a queue.
 const ONE_DISK: &str = r#"
 name = "one-disk"
 title = "One disk of 7,200 rpm"

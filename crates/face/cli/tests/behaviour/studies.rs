@@ -4,7 +4,7 @@ use rustix::process::Signal;
 
 use crate::rig::{Place, Running, err, out};
 
-/// One claim of the example that needs one step, once.
+/// Runs a single claim of the example, which needs one step, once.
 const BRIEF: [&str; 7] = ["study", "run", "example", "--only", "E2", "--repeats", "1"];
 
 #[test]

@@ -156,7 +156,7 @@ fn write_or_end(mut client: Client, block: usize, byte: u8) -> bool {
     }
 }
 
-/// One round: `a` has the disk and a full log, a client of `b` writes, and one of both is killed
+/// Runs a round: `a` has the disk and a full log, a client of `b` writes, and one of both is killed
 /// during the move. True if the write was acknowledged.
 fn kill_while_it_moves(servers: &Servers, known: &mut Known, round: u64) -> bool {
     let (a, b) = (servers.serve("a", &[]), servers.serve("b", &[]));

@@ -9,7 +9,7 @@ use crate::BenchError;
 use crate::progress::Control;
 use fixtures::{tile_of, workload};
 
-/// One reader that computes for 20 ms after every 20 reads: 50 reads per second of CPU time.
+/// Reader that computes for 20 ms after every 20 reads: 50 reads per second of CPU time.
 const JOB: &str = r#"
 name = "job"
 title = "Job"

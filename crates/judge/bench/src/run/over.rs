@@ -86,7 +86,7 @@ impl CheckedOver {
         }
     }
 
-    /// What numbers measured over the protocol do not say.
+    /// Warnings on what numbers measured over the protocol cannot tell.
     pub fn warnings(&self) -> Vec<Warning> {
         let facts = self.protocol.facts();
         let hop = format!(

@@ -12,7 +12,7 @@ pub struct Devices {
 }
 
 impl Devices {
-    /// What a sector of the backing store holds; 0 before the first write.
+    /// Content of a sector of the backing store; 0 before the first write.
     pub fn backing(&self, sector: u64) -> u64 {
         self.sectors.get(&(Place::Backing, sector)).copied().unwrap_or(0)
     }

@@ -8,7 +8,7 @@ use tilemark_cache::{PageId, Policy, PolicyKind};
 
 use crate::traces;
 
-/// How far our miss ratio may be from the other simulator's.
+/// Largest allowed difference of our miss ratio from the other simulator's.
 fn tolerance(algorithm: &str) -> f64 {
     match algorithm {
         // The table's four decimals.

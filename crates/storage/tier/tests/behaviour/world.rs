@@ -21,7 +21,8 @@ pub const SET: Uuid = [7; 16];
 pub const DISK: Uuid = [3; 16];
 pub const OTHER: Uuid = [4; 16];
 
-/// One of so many turns is compared with one that looks at all disks; to compare takes a copy of the whole state machine.
+/// Turns between two comparisons of a turn with one that looks at all disks. A comparison copies
+/// the whole state machine.
 const COMPARED_EVERY: u64 = 32;
 
 /// The three devices, which outlive the program, and those of a second disk.
@@ -644,8 +645,8 @@ impl World {
         assert!(status.taken_bytes <= most, "{status:?}");
     }
 
-    /// What a turn would do that looks at all disks, and not only at those that something happened to: an order that
-    /// changes nothing has all of them looked at.
+    /// Effects of a turn that looks at all disks, not only at those with events. An order that
+    /// changes nothing makes the turn look at all.
     fn turn_of_all(&self) -> Vec<Effect> {
         let mut tier = self.tier.clone();
         let mut effects = Vec::new();
