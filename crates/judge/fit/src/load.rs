@@ -111,8 +111,8 @@ impl Feedback {
             _ if is_full => (
                 ceiling as f64,
                 format!(
-                    "never more than {ceiling} in flight, with {ceiling} for {:.1} % of the time, \
-                     in which {:.0} more would have come if they did not wait for answers",
+                    "never more than {ceiling} in flight, and {ceiling} for {:.1} % of the time. In that \
+                     time {:.0} more would have come if they did not wait for answers",
                     full / time * 100.0,
                     full * rate
                 ),

@@ -97,8 +97,7 @@ impl TargetError {
             }
             Self::UnknownKind { kind, .. } if kind == "nfs" => {
                 "only run, plan, check, prepare, verify and cleanup reach an export themselves, as \
-                 nfs:SERVER:/EXPORT; for this, mount it first, then write dir:PATH of a directory \
-                 on it"
+                 nfs:SERVER:/EXPORT. Mount it first, then write dir:PATH of a directory on it"
                     .to_owned()
             }
             Self::UnknownKind { kind, .. } if NETWORKED.contains(&kind.as_str()) => {

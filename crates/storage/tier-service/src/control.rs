@@ -159,8 +159,8 @@ impl Core {
         let name = self.inbox.names.get(usize::from(index)).cloned().flatten().unwrap_or_default();
         Err(Refusal::with_hint(
             format!(
-                "a disk with a policy of its own has its share to itself: the {percent} % of {name} and the {others} % of \
-             other such disks are more than {PARTS_PERCENT_MAX} %"
+                "a disk with a policy of its own has its share to itself. The {percent} % of {name} and \
+                 the {others} % of other such disks are more than {PARTS_PERCENT_MAX} %"
             ),
             "a smaller share first, as --share 30",
         ))

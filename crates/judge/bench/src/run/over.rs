@@ -91,7 +91,7 @@ impl CheckedOver {
         let facts = self.protocol.facts();
         let hop = format!(
             "the disks are reached by {} on this computer ({}): server, initiator and load \
-             share its processors, and a kernel initiator or a real network differs",
+             share its processors. A kernel initiator or a real network differs",
             facts.word, facts.hop
         );
         let mut warnings = vec![note("over-hop", hop)];

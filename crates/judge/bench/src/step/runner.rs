@@ -413,10 +413,9 @@ fn tiles_moved(events: &[StepEvent]) -> Option<Warning> {
     let count = all.filter(|tile| tile.to.as_ref() != Some(&tile.from)).count();
     (count > 0).then(|| Warning {
         id: "tiles-moved".to_owned(),
-        text:
-            "tiles moved between hosts while they were measured: nothing is shown by host, and a \
+        text: "tiles moved between hosts while they were measured, so nothing is shown by host. A \
              slice counts for the host that drove it at its end"
-                .to_owned(),
+            .to_owned(),
         value: Some(format!("{count} times")),
         limit: None,
         hint: Some("the column host of the series says which host drove what".to_owned()),

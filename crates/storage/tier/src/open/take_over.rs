@@ -90,7 +90,7 @@ pub enum TakeOverError {
     },
     /// The sidecar, and so perhaps the backing store, is an older state.
     #[error(
-        "the copy of the log begins with group {first}, and the sidecar says of groups up to {retired} only that the backing store has them: it is an older state, and what lies between would be lost"
+        "the copy of the log begins with group {first}, and by the sidecar the backing store has groups only up to {retired}. The sidecar is an older state, and groups between would be lost"
     )]
     SidecarOlder {
         /// First group of the copy.
@@ -100,7 +100,7 @@ pub enum TakeOverError {
     },
     /// The longest copy lacks groups that were durable.
     #[error(
-        "the log reaches to group {found} in the longest copy, and group {known} was durable: the copy is an older state of itself, or damaged, and what was written behind it would be lost"
+        "the log reaches to group {found} in the longest copy, and group {known} was durable. The copy is an older state of itself, or damaged, and later writes would be lost"
     )]
     Older {
         /// Last group that is known to have been durable.
@@ -110,7 +110,7 @@ pub enum TakeOverError {
     },
     /// The backing store alone is an older state of itself.
     #[error(
-        "the backing store is older than when its owner used it last: the log has {} for a newer state, and what went there before them is lost", count_writes(*.writes)
+        "the backing store is older than when its owner used it last. The log has {} for a newer state, and writes destaged before them are lost", count_writes(*.writes)
     )]
     BackingOlder {
         /// Number of writes that would be written to it.
