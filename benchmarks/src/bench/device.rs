@@ -65,12 +65,12 @@ impl RamDevice {
 
 /// Device or file that both programs read and write.
 #[derive(Debug)]
-pub(crate) enum Place {
+pub(crate) enum LoadTarget {
     Ram(RamDevice),
     Disk(DiskFile),
 }
 
-impl Place {
+impl LoadTarget {
     /// The path that a peer is told.
     pub(crate) fn path(&self) -> &Path {
         match self {

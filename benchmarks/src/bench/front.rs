@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use block_server::{Limits, Listen, Place, RamDisk};
+use block_server::{Limits, Listen, ListenAddress, RamDisk};
 use serde_json::Value;
 
 use super::pairs::{in_pairs, scratch};
@@ -203,7 +203,7 @@ impl Drop for Server {
 pub(crate) fn serve(arguments: &[String]) -> Result<()> {
     let [socket, bytes] = arguments else { bail!("usage: serve-memory SOCKET BYTES") };
     let disk = RamDisk::new(EXPORT, bytes.parse().context("a number of bytes")?)?;
-    let listen = [Listen { place: Place::Unix(socket.into()), tls: None }];
+    let listen = [Listen { place: ListenAddress::Unix(socket.into()), tls: None }];
     let running = block_server::start(vec![Box::new(disk)], &listen, Limits::default())?;
     std::io::stdin().lines().next();
     Ok(running.stop()?)

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use block_server::Place;
+use block_server::ListenAddress;
 use nbd::Operation;
 
 use super::front::{BYTES, EXPORT, PAIRS, number};
@@ -103,7 +103,7 @@ fn rounds(tier: &Tier, other: &Path) -> Result<Vec<(String, Span)>> {
 
 /// Something for a log that is put into its backing store when the disk goes.
 fn dirty(socket: &Path) -> Result<()> {
-    let mut client = Client::open(&Place::Unix(socket.to_owned()), "other")?;
+    let mut client = Client::open(&ListenAddress::Unix(socket.to_owned()), "other")?;
     let data = vec![5; 1 << 20];
     for offset in (0..DIRTY).step_by(data.len()) {
         let cookie = client.ask(Operation::Write { fua: false }, offset.into(), 1 << 20, &data)?;
@@ -114,7 +114,7 @@ fn dirty(socket: &Path) -> Result<()> {
 
 /// Reads and writes at random, one under way, and says from when to when each was.
 fn waits(socket: &Path, is_over: &AtomicBool) -> Result<Vec<Span>> {
-    let mut client = Client::open(&Place::Unix(socket.to_owned()), EXPORT)?;
+    let mut client = Client::open(&ListenAddress::Unix(socket.to_owned()), EXPORT)?;
     let data = vec![9; BLOCK as usize];
     let (mut place, mut waits) = (1_u64, Vec::new());
     while !is_over.load(Ordering::Relaxed) {

@@ -100,14 +100,14 @@ pub fn create(path: &Path) -> Result<File> {
 /// A directory that was just made and is held open: names below it are looked up from it, whatever
 /// happens to its own name or to the directories above, and only its owner may make any.
 #[derive(Debug)]
-pub struct Held {
+pub struct HeldDirectory {
     /// Open for as long as names are looked up through it.
     _directory: File,
     at: PathBuf,
     path: PathBuf,
 }
 
-impl Held {
+impl HeldDirectory {
     /// Makes the directory; one that is there, or that somebody put there instead, is refused.
     pub fn make(path: &Path) -> Result<Self> {
         DirBuilder::new().mode(0o755).create(path)?;
@@ -236,7 +236,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("temporary directory");
         let (ours, theirs) = (dir.path().join("run"), dir.path().join("theirs"));
         std::fs::create_dir(&theirs).expect("creates");
-        let held = Held::make(&ours).expect("makes");
+        let held = HeldDirectory::make(&ours).expect("makes");
         std::fs::rename(&ours, dir.path().join("away")).expect("renames");
         symlink(&theirs, &ours).expect("links");
         std::fs::write(held.at().join("file"), "text").expect("writes");
@@ -244,7 +244,7 @@ mod tests {
         let file = named(&held.at().join("file"));
         assert!(file.ends_with("away/file") && file.exists(), "{}", file.display());
         assert_eq!(named(Path::new("/srv/file")), Path::new("/srv/file"));
-        Held::make(&ours).expect_err("a link has the name");
+        HeldDirectory::make(&ours).expect_err("a link has the name");
     }
 
     #[test]

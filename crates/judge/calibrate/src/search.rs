@@ -1,6 +1,6 @@
 /// Result of a search.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct SearchResult {
     /// Best position.
     pub place: Vec<f64>,
     /// Cost of the position.
@@ -21,7 +21,7 @@ pub fn minimise(
     step: f64,
     (evaluations_max, tolerance): (u32, f64),
     cost: &mut dyn FnMut(&[f64]) -> f64,
-) -> Found {
+) -> SearchResult {
     let mut evaluations = 0;
     let mut at = |place: Vec<f64>| {
         evaluations += 1;
@@ -45,7 +45,7 @@ pub fn minimise(
     }
     corners.sort_by(|a, b| a.1.total_cmp(&b.1));
     let (place, cost) = corners.swap_remove(0);
-    Found { place, cost, evaluations }
+    SearchResult { place, cost, evaluations }
 }
 
 /// Moves the worst corner, or shrinks all; returns the number of evaluated positions.

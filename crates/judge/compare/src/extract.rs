@@ -1,7 +1,7 @@
 //! Extracts figures from runs: one value for each repeat.
 
 use indexmap::IndexMap;
-use run_store::gauge::Wanted;
+use run_store::gauge::GaugePreference;
 use run_store::run::{
     Answer, Edge, IoTotal, LimitResult, PerKilowatt, PowerCategory, Run, Score, Statistic, Step,
     TilesInterval, Verdict as StepVerdict,
@@ -275,9 +275,9 @@ fn of_step(
     }
     for gauge in step.levels() {
         let better = match gauge.name.wanted() {
-            Wanted::More => Better::Higher,
-            Wanted::Less => Better::Lower,
-            Wanted::Neither => continue,
+            GaugePreference::More => Better::Higher,
+            GaugePreference::Less => Better::Lower,
+            GaugePreference::Neither => continue,
         };
         let name = gauge_name(&gauge);
         let sample = sample(gauge.value, within(&name));

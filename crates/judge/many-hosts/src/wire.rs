@@ -25,7 +25,7 @@ pub mod topic {
     /// Run a command of the program: [`super::Order`], answered with [`super::Said`].
     pub const COMMAND: &str = "command";
     /// List runs whose disks fit: [`super::Reusable`], answered with a list of
-    /// [`bench::run::KeptRun`].
+    /// [`bench::run::ReusableRun`].
     pub const KEPT: &str = "kept";
     /// Open a target for a run: [`super::Open`], answered with [`super::Opened`].
     pub const OPEN: &str = "open";

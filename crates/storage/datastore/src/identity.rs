@@ -1,7 +1,7 @@
 //! The names by which a device whose content may be lost is told: its own, and no other's.
 
 use crate::backing;
-use crate::place::Place;
+use crate::place::DeviceOrFile;
 use crate::sysfs::Device;
 
 impl Device {
@@ -36,11 +36,11 @@ impl Device {
     fn loop_names(&self) -> Vec<String> {
         let below = backing::below(self).and_then(Result::ok);
         match below {
-            Some(Place::Device(number)) => {
+            Some(DeviceOrFile::Device(number)) => {
                 let lower = Self::find(number).map(|lower| lower.names()).unwrap_or_default();
                 lower.into_iter().map(|name| name + "-loop").collect()
             }
-            Some(Place::File(_)) => backing::verified_path(self).into_iter().collect(),
+            Some(DeviceOrFile::File(_)) => backing::verified_path(self).into_iter().collect(),
             None => Vec::new(),
         }
     }

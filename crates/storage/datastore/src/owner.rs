@@ -174,9 +174,9 @@ impl Marker {
 /// A locked marker. It is unlocked by name when dropped: closing alone leaves the lock to any
 /// child process that was forked, and has not yet executed its program, at that moment.
 #[derive(Debug)]
-pub(crate) struct Held(pub std::fs::File);
+pub(crate) struct LockedMarker(pub std::fs::File);
 
-impl Drop for Held {
+impl Drop for LockedMarker {
     fn drop(&mut self) {
         let _ = flock(&self.0, FlockOperation::Unlock);
     }

@@ -60,7 +60,7 @@ pub trait Store: Debug + Send + Sync {
     fn locate(&self, address: &Path, options: &Options) -> Result<Box<dyn Located>, Refusal>;
 
     /// Everything of ours at the address, live runs' too. Reads only.
-    fn find(&self, address: &Path) -> Result<Vec<Box<dyn Found>>, DatastoreError>;
+    fn find(&self, address: &Path) -> Result<Vec<Box<dyn RunLeftover>>, DatastoreError>;
 }
 
 /// Decision whether an examination goes on. If it breaks off, the refusal is recorded.
@@ -178,7 +178,7 @@ pub struct Lent {
 }
 
 /// Something of ours that a run left behind or is using, held as it was found.
-pub trait Found {
+pub trait RunLeftover {
     /// Owner, with the state of its run.
     fn owned(&self) -> &Owned;
 

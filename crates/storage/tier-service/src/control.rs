@@ -12,7 +12,7 @@ use crate::coming::unknown;
 use crate::core::Core;
 use crate::error::Refusal;
 use crate::inbox::{
-    Ask, COMMON, Command, DiskReport, Held, Left, MemoryReport, PeerReport, Reply, Report,
+    Ask, COMMON, Command, DiskReport, Left, MemoryReport, PeerReport, Reply, Report, ServedFiles,
 };
 use crate::marks;
 
@@ -31,7 +31,7 @@ impl Core {
                 Ask::Files(index, tell) => {
                     let files = self.files.disks.get(usize::from(index)).cloned().flatten();
                     let reserved = self.reserved.get(&index).cloned();
-                    let held = files.map(|(_, sidecar)| Held { sidecar, reserved });
+                    let held = files.map(|(_, sidecar)| ServedFiles { sidecar, reserved });
                     let _ = tell.send(Ok(held));
                 }
                 Ask::Join(joining, tell) => self.join(*joining, tell, fx),

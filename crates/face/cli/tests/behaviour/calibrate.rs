@@ -2,7 +2,7 @@
 
 use rustix::process::Signal;
 
-use crate::rig::{Place, Running, err, out};
+use crate::rig::{Running, Workspace, err, out};
 
 /// Options for very short loops on a very small disk.
 const TINY: [&str; 11] = [
@@ -29,7 +29,7 @@ fn number(value: &serde_json::Value) -> f64 {
 
 #[test]
 fn a_directory_is_measured_fitted_saved_and_left_empty() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let args = words(&["--format", "json", "--out", "mine.toml", "dir:ds"]);
     let output = place.output(&args);
     // The error of so small a model depends on the computer.
@@ -61,7 +61,7 @@ fn a_directory_is_measured_fitted_saved_and_left_empty() {
 
 #[test]
 fn bad_calibration_target_is_refused_before_any_write() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("data", "not ours");
     for (code, target, more) in [
         (2, "nonsense:ds", &[][..]),
@@ -87,7 +87,7 @@ fn memory_target_needs_buffered_and_is_marked_as_such() {
     if !std::path::Path::new("/dev/shm").is_dir() {
         return;
     }
-    let place = Place::new();
+    let place = Workspace::new();
     let memory = tempfile::tempdir_in("/dev/shm").expect("a directory in memory");
     let target = format!("dir:{}", memory.path().display());
     let refused = place.output(&words(&["--out", "mine.toml", &target]));
@@ -107,7 +107,7 @@ fn memory_target_needs_buffered_and_is_marked_as_such() {
 
 #[test]
 fn ctrl_c_leaves_nothing_behind_and_saves_no_array() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let long = ["calibrate", "--quick", "--space", "8MiB", "--point", "2s", "--allow-root-fs"];
     let args = [&long[..], &["--out", "mine.toml", "dir:ds"]].concat();
     let mut running = Running::new(place.command(&args));

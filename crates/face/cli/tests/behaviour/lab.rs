@@ -12,7 +12,7 @@ use rustix::process::Signal;
 use units::Bytes;
 
 use crate::nbd_client::Client;
-use crate::rig::{Place, Running, err, out, simulate_words, write_arrivals};
+use crate::rig::{Running, Workspace, err, out, simulate_words, write_arrivals};
 
 /// Space for small disks beside the 5 GiB and the fifth that always stay free.
 const SIZE: Bytes = Bytes::new(7 << 30);
@@ -48,8 +48,8 @@ steps = [{ write = { disk = "data", size = "8k" } }]
 
 /// Lab mounted at the run's datastore; `None`, with the reason printed, if FUSE or memory for it is
 /// missing.
-fn lab(array: spec::array::Array, faults: &str) -> Option<(Mounted, Place)> {
-    let place = Place::new();
+fn lab(array: spec::array::Array, faults: &str) -> Option<(Mounted, Workspace)> {
+    let place = Workspace::new();
     let tile = "name = \"writes\"\ntitle = \"Writes\"\nsource = \"Made up.\"\n\
                 [[workload]]\nuse = \"writes.toml\"\n";
     place.write("writes.toml", WRITES);
@@ -98,7 +98,7 @@ fn named(text: &str) -> BTreeSet<(u64, String)> {
 }
 
 /// Blocks of disks that were read with wrong content.
-fn returned(place: &Place) -> BTreeSet<u64> {
+fn returned(place: &Workspace) -> BTreeSet<u64> {
     let lines = truth::read(&place.path("truth")).expect("the truth");
     let wrong = lines.iter().filter(|line| line.event == Event::Returned);
     let blocks = wrong.flat_map(|line| {
@@ -108,7 +108,7 @@ fn returned(place: &Place) -> BTreeSet<u64> {
     blocks.collect()
 }
 
-fn injected(place: &Place) -> usize {
+fn injected(place: &Workspace) -> usize {
     let lines = truth::read(&place.path("truth")).expect("the truth");
     lines.iter().filter(|line| line.event == Event::Injected).count()
 }
@@ -217,7 +217,7 @@ fn served_tier_ends_in_time_while_its_store_hangs() {
     let mut server = Running::new(place.command(&[&words[..], &mode].concat()));
     server.wait_for("serving nbd+unix:///vm1");
     let mut client =
-        Client::open(&block_server::Place::Unix(place.path("s")), "vm1").expect("served");
+        Client::open(&block_server::ListenAddress::Unix(place.path("s")), "vm1").expect("served");
     client.ask(Operation::Write { fua: false }, 0, 4096, &[7; 4096]).expect("it is asked");
     // A later read is answered, so the write has started.
     client.read(8 << 20, 4096).expect("reads do not hang");
@@ -297,7 +297,7 @@ fn lab_words<'a>(more: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// Mounted lab, as a user has it; `None` where it cannot be mounted.
-fn mounted(place: &Place, more: &[&str]) -> Option<Running> {
+fn mounted(place: &Workspace, more: &[&str]) -> Option<Running> {
     lab(fast(), "")?;
     let mut running = Running::new(place.command(&lab_words(more)));
     running.wait_for("Ctrl-C unmounts");
@@ -307,7 +307,7 @@ fn mounted(place: &Place, more: &[&str]) -> Option<Running> {
 #[test]
 fn lab_command_introduces_itself_and_unmounts_on_signals() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
-        let place = Place::new();
+        let place = Workspace::new();
         let Some(running) = mounted(&place, &[]) else { return };
         std::fs::write(place.path("ds").join("a"), [7; 9000]).expect("writes");
         assert_eq!(std::fs::read(place.path("ds").join("a")).expect("reads"), [7; 9000]);
@@ -323,7 +323,7 @@ fn lab_command_introduces_itself_and_unmounts_on_signals() {
 
 #[test]
 fn the_command_unmounts_what_is_in_use_and_says_so() {
-    let place = Place::new();
+    let place = Workspace::new();
     let Some(running) = mounted(&place, &[]) else { return };
     let file = std::fs::File::create(place.path("ds").join("a")).expect("makes");
     running.signal(Signal::INT);
@@ -336,7 +336,7 @@ fn the_command_unmounts_what_is_in_use_and_says_so() {
 
 #[test]
 fn the_command_ends_when_somebody_else_unmounts_it() {
-    let place = Place::new();
+    let place = Workspace::new();
     let Some(running) = mounted(&place, &[]) else { return };
     let point: PathBuf = place.path("ds");
     let output = std::process::Command::new("umount").arg(&point).output().expect("it starts");
@@ -348,7 +348,7 @@ fn the_command_ends_when_somebody_else_unmounts_it() {
 
 #[test]
 fn lab_command_refuses_full_directory_and_bad_files() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("ds/precious", "text");
     let output = place.output(&lab_words(&[]));
     assert_eq!(output.status.code(), Some(3), "{}", err(&output));

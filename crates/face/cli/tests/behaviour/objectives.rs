@@ -1,9 +1,9 @@
 //! Expectations of a run: met, missed or undecided, in exit codes and in the outputs for pipelines.
 
-use crate::rig::{Place, err, out, simulate_words};
+use crate::rig::{Workspace, err, out, simulate_words};
 
 /// Simulates a step of one tile, with expectations.
-fn simulate(place: &Place, more: &[&str]) -> std::process::Output {
+fn simulate(place: &Workspace, more: &[&str]) -> std::process::Output {
     let words =
         [&["--array", "hdd-raid10", "--tile", "tile.toml", "--tiles", "1"][..], more].concat();
     place.output(&simulate_words(&words))
@@ -11,7 +11,7 @@ fn simulate(place: &Place, more: &[&str]) -> std::process::Output {
 
 #[test]
 fn expectations_decide_the_exit_code_and_are_stored() {
-    let place = Place::new();
+    let place = Workspace::new();
     let met = simulate(&place, &["--expect", "tiles >= 1", "--expect", "light.read.p95 <= 10s"]);
     assert_eq!(met.status.code(), Some(0), "{}{}", out(&met), err(&met));
     assert!(out(&met).contains("expected   tiles >= 1: met"), "{}", out(&met));
@@ -21,7 +21,7 @@ fn expectations_decide_the_exit_code_and_are_stored() {
     assert!(out(&missed).contains("light.read.p95 <= 1us: missed"), "{}", out(&missed));
 
     // More tiles than were tried are undecided: neither a pass nor a failure.
-    let place = Place::new();
+    let place = Workspace::new();
     let open = simulate(&place, &["--expect", "tiles >= 9"]);
     assert_eq!(open.status.code(), Some(5), "{}{}", out(&open), err(&open));
     assert!(out(&open).contains("tiles >= 9: not decided"), "{}", out(&open));
@@ -35,7 +35,7 @@ fn expectations_decide_the_exit_code_and_are_stored() {
 
 #[test]
 fn an_expectation_of_a_step_that_did_not_run_is_open() {
-    let place = Place::new();
+    let place = Workspace::new();
     let output = simulate(&place, &["--expect", "light.read.p95 <= 10s at 4 tiles"]);
     assert_eq!(output.status.code(), Some(5), "{}", err(&output));
     assert!(out(&output).contains("no step of 4 tiles ran"), "{}", out(&output));
@@ -43,7 +43,7 @@ fn an_expectation_of_a_step_that_did_not_run_is_open() {
 
 #[test]
 fn unknown_expectation_gets_a_suggestion_and_runs_nothing() {
-    let place = Place::new();
+    let place = Workspace::new();
     for (text, hint) in [
         ("lights.read.p95 <= 1s", "did you mean \"light\"?"),
         ("light.reed.p95 <= 1s", "did you mean \"read\"?"),
@@ -59,7 +59,7 @@ fn unknown_expectation_gets_a_suggestion_and_runs_nothing() {
 
 #[test]
 fn a_plan_may_expect_and_a_flag_takes_its_place() {
-    let place = Place::new();
+    let place = Workspace::new();
     let plan = "datastore = \"array:hdd-raid10\"\ntile = \"tile.toml\"\nprofile = \"quick\"\nexpect = [\"tiles >= 9\"]\n";
     place.write("plan.toml", plan);
     let words = |more: &[&str]| {
@@ -82,7 +82,7 @@ fn a_plan_may_expect_and_a_flag_takes_its_place() {
 
 #[test]
 fn a_run_is_exported_as_pipelines_read_it() {
-    let place = Place::new();
+    let place = Workspace::new();
     let missed = simulate(&place, &["--expect", "light.read.p95 <= 1us", "--expect", "tiles >= 9"]);
     assert_eq!(missed.status.code(), Some(7), "{}", err(&missed));
     let export = |format: &str| {
@@ -109,7 +109,7 @@ fn a_run_is_exported_as_pipelines_read_it() {
 
 #[test]
 fn shipped_ci_gate_returns_exit_code_and_leaves_junit_report() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let gate = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../deploy/ci/storage-gate.sh");
     let run = |expect: &str| {
         let mut command = std::process::Command::new("sh");

@@ -7,13 +7,13 @@ use rustix::process::Signal;
 
 use crate::loops::{Mounted, disk_file, held, wait_for_writes, wait_until};
 use crate::operations::USERS;
-use crate::rig::{Place, Running, err, out};
+use crate::rig::{Running, Workspace, err, out};
 
 /// Room for what a datastore keeps free: 5 GiB and a fifth.
 const SIZE: u64 = 10 << 30;
 
 /// Tile of one small VM, and one operation beside it.
-fn words(place: &Place, operation: &str) -> Vec<String> {
+fn words(place: &Workspace, operation: &str) -> Vec<String> {
     let tile = |name: &str, of: &str| {
         format!(
             "name = \"{name}\"\ntitle = \"A test\"\nsource = \"a test\"\n\n[[workload]]\nuse = \"{of}\"\n"
@@ -34,7 +34,7 @@ fn words(place: &Place, operation: &str) -> Vec<String> {
     ]
 }
 
-fn start(place: &Place, datastore: &str, operation: &str, more: &[&str]) -> Running {
+fn start(place: &Workspace, datastore: &str, operation: &str, more: &[&str]) -> Running {
     let words = words(place, operation);
     let words: Vec<&str> = words.iter().map(String::as_str).chain(more.iter().copied()).collect();
     place.start_on(datastore, &words)
@@ -71,7 +71,7 @@ source = "a test"
 
 /// Overwrites all of a disk outside the program, once, between a copy and its check.
 fn spoilt(which: &str) {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let mut run = start(&place, "ds", &deploy(""), &[]);
     run.wait_for("measuring");
     let clone = disk_file(&place.path("ds"), "clone");
@@ -112,7 +112,7 @@ fn template_changed_after_clone_fails_the_check() {
 
 #[test]
 fn full_destination_names_operation_and_stage() {
-    let place = Place::new();
+    let place = Workspace::new();
     let Some(xfs) = Mounted::new(&place, "small", "xfs", SIZE) else { return };
     let given_back = r#"{ stage = { name = "destroying", steps = [{ destroy = { disk = "clone" } }, { wait = "5s" }] } },"#;
     let mut run = start(&place, "small", &deploy(given_back), &[]);
@@ -147,8 +147,8 @@ limit = [{{ action = "move", percentile = 95, limit = "10m", source = "a test" }
 
 /// Kills a run of moves when `wait` returns: every block of both datastores holds its written data,
 /// and `cleanup` finds all of them.
-fn killed(operation: &str, wait: impl Fn(&Place)) {
-    let Some(place) = Place::usable() else { return };
+fn killed(operation: &str, wait: impl Fn(&Workspace)) {
+    let Some(place) = Workspace::usable() else { return };
     std::fs::create_dir(place.path("other")).expect("a directory");
     let mut run = start(&place, "ds", operation, &["--second", "other", "--verify"]);
     run.wait_for("measuring");
@@ -158,7 +158,7 @@ fn killed(operation: &str, wait: impl Fn(&Place)) {
 
 /// Kills the run: every block of these datastores holds its written data, and `cleanup` finds all
 /// of them.
-fn kill(run: Running, place: &Place, datastores: &[&str]) {
+fn kill(run: Running, place: &Workspace, datastores: &[&str]) {
     run.signal(Signal::KILL);
     assert_eq!(run.end().code, None, "a signal ended it");
     for datastore in datastores {
@@ -197,7 +197,7 @@ fn kill_among_switch_overs_leaves_both_datastores_whole() {
 
 #[test]
 fn ctrl_c_during_a_move_removes_disks_of_both_datastores() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     std::fs::create_dir(place.path("other")).expect("a directory");
     let mut run = start(&place, "ds", &moves("10ms", "4k"), &["--second", "other"]);
     run.wait_for("measuring");
@@ -210,7 +210,7 @@ fn ctrl_c_during_a_move_removes_disks_of_both_datastores() {
 
 #[test]
 fn kill_during_a_deployment_leaves_its_template_whole() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let mut run = start(&place, "ds", &deploy(""), &["--verify"]);
     run.wait_for("measuring");
     wait_for_writes(&disk_file(&place.path("ds"), "clone"));
@@ -230,7 +230,7 @@ limit = [{ action = "snapshot/creating", percentile = 95, limit = "10m", source 
 "#;
 
 /// Run with snapshots, of which one exists now.
-fn keeping(place: &Place, xfs: &Mounted, more: &[&str]) -> Running {
+fn keeping(place: &Workspace, xfs: &Mounted, more: &[&str]) -> Running {
     let mut run = start(place, "small", SNAPSHOTS, more);
     run.wait_for("measuring");
     let snapshot = disk_file(&xfs.at, "snapshot");
@@ -242,7 +242,7 @@ fn keeping(place: &Place, xfs: &Mounted, more: &[&str]) -> Running {
 
 #[test]
 fn kill_while_a_snapshot_is_kept_leaves_the_vm_disk_whole() {
-    let place = Place::new();
+    let place = Workspace::new();
     let Some(xfs) = Mounted::new(&place, "small", "xfs", SIZE) else { return };
     let run = keeping(&place, &xfs, &["--verify"]);
     kill(run, &place, &["small"]);
@@ -250,7 +250,7 @@ fn kill_while_a_snapshot_is_kept_leaves_the_vm_disk_whole() {
 
 #[test]
 fn ctrl_c_while_a_snapshot_is_kept_removes_it_with_its_disk() {
-    let place = Place::new();
+    let place = Workspace::new();
     let Some(xfs) = Mounted::new(&place, "small", "xfs", SIZE) else { return };
     let run = keeping(&place, &xfs, &[]);
     run.signal(Signal::INT);
@@ -261,7 +261,7 @@ fn ctrl_c_while_a_snapshot_is_kept_removes_it_with_its_disk() {
 
 #[test]
 fn undeletable_snapshot_names_stage_and_remaining_disks() {
-    let place = Place::new();
+    let place = Workspace::new();
     let Some(xfs) = Mounted::new(&place, "small", "xfs", SIZE) else { return };
     let run = keeping(&place, &xfs, &[]);
     let snapshot = disk_file(&xfs.at, "snapshot");

@@ -8,7 +8,7 @@ use std::process::Command;
 use run_store::rundir::StoredRun;
 use rustix::process::Signal;
 
-use crate::rig::{Place, Running, err, out};
+use crate::rig::{Running, Workspace, err, out};
 
 /// File system in memory, unmounted at the end.
 struct Mounted<'a>(&'a Path);
@@ -35,7 +35,7 @@ impl Drop for Mounted<'_> {
 
 #[test]
 fn small_datastore_is_refused_with_needed_and_free_bytes() {
-    let place = Place::new();
+    let place = Workspace::new();
     let ds = place.path("ds");
     let Some(_mounted) = Mounted::new(&ds, "64m") else { return };
     let output = place.run_command(&[]).output().expect("it starts");
@@ -51,7 +51,7 @@ fn small_datastore_is_refused_with_needed_and_free_bytes() {
 
 #[test]
 fn full_results_directory_ends_the_run_and_removes_disks() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let runs = place.path("runs");
     let Some(_mounted) = Mounted::new(&runs, "12k") else { return };
     let output = place.run_command(&[]).output().expect("it starts");
@@ -64,7 +64,7 @@ fn full_results_directory_ends_the_run_and_removes_disks() {
 
 #[test]
 fn unstorable_results_are_still_printed() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let runs = place.path("runs");
     let Some(_mounted) = Mounted::new(&runs, "100k") else { return };
     let output = place.run_command(&["--tiles", "1..30", "--live", "off"]).output();
@@ -78,7 +78,7 @@ fn unstorable_results_are_still_printed() {
 
 #[test]
 fn datastore_removed_under_a_run_still_stores_results() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let mut run = place.start(&[]);
     run.wait_for("measuring");
     std::fs::remove_dir_all(place.path("ds")).expect("it is ours");
@@ -92,7 +92,7 @@ fn datastore_removed_under_a_run_still_stores_results() {
 
 #[test]
 fn failing_step_setup_ends_the_run_and_stores_earlier_steps() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let mut run = Running::new(place.run_command(&["--live", "line", "--tiles", "1..50"]));
     run.wait_for("measuring");
     std::fs::remove_dir_all(place.path("ds")).expect("it is ours");
@@ -122,7 +122,7 @@ fn lock(directory: &Path, is_locked: bool) -> bool {
 
 #[test]
 fn unremovable_disk_is_named_after_the_answer_with_exit_code_6() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let mut run = Running::new(place.run_command(&["--live", "line", "--duration", "3s"]));
     run.wait_for("measuring");
     let made = place.path("ds").join(&place.names("ds")[0]);

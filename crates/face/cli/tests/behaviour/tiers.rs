@@ -10,18 +10,18 @@ use rustix::process::Signal;
 
 use crate::machine::{IN, Machine, OUT};
 use crate::nbd_client::Client;
-use crate::rig::{Place, Running, err, out};
+use crate::rig::{Running, Workspace, err, out};
 use crate::serving::{get as page_of, port_of};
 
 const BYTES: u64 = 16 << 20;
 
 pub struct Tiered {
-    pub place: Place,
+    pub place: Workspace,
 }
 
 impl Tiered {
     pub fn new() -> Self {
-        let place = Place::new();
+        let place = Workspace::new();
         std::fs::write(place.path("vm1.raw"), vec![0; usize::try_from(BYTES).expect("small")])
             .expect("room");
         let tiered = Self { place };
@@ -58,7 +58,8 @@ impl Tiered {
     }
 
     pub fn client(&self) -> Client {
-        Client::open(&block_server::Place::Unix(self.place.path("s")), "vm1").expect("it is served")
+        Client::open(&block_server::ListenAddress::Unix(self.place.path("s")), "vm1")
+            .expect("it is served")
     }
 }
 
@@ -258,7 +259,7 @@ fn a_tier_is_served_to_other_hosts_only_with_certificates() {
     server.wait_for("serving nbd://127.0.0.1:");
     let said = server.seen_last();
     let address = said.rsplit_once("nbd://").expect("an address").1.trim_end_matches("/vm1");
-    let place = block_server::Place::Tcp(
+    let place = block_server::ListenAddress::Tcp(
         address.trim().trim_end_matches("/vm1").parse().expect("an address"),
     );
     let mut client = Client::open(&place, "vm1").expect("it is served");
@@ -578,7 +579,7 @@ fn the_page_of_a_tier_and_its_status_tell_the_same_numbers() {
     server.wait_for("serving nbd+unix:///vm2");
     // Two disks of 16 MiB each do not fit: pages are evicted.
     for disk in ["vm1", "vm2"] {
-        let at = block_server::Place::Unix(tiered.place.path("s"));
+        let at = block_server::ListenAddress::Unix(tiered.place.path("s"));
         let mut client = Client::open(&at, disk).expect("it is served");
         client.write(0, &[5; 8192]).expect("bytes are taken");
         for round in [0, 0, 1] {
@@ -689,7 +690,7 @@ fn the_page_of_a_served_tier_shows_by_disk_what_it_did() {
 struct Loop(String);
 
 impl Loop {
-    fn new(place: &Place, name: &str, begin: &[u8]) -> Option<Self> {
+    fn new(place: &Workspace, name: &str, begin: &[u8]) -> Option<Self> {
         let file = place.path(name);
         std::fs::write(&file, begin).expect("room");
         std::fs::File::options()

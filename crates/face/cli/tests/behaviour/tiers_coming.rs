@@ -6,17 +6,17 @@ use rustix::process::Signal;
 
 use crate::loops::wait_until;
 use crate::nbd_client::Client;
-use crate::rig::{Place, Running, err, out};
+use crate::rig::{Running, Workspace, err, out};
 
 const BYTES: usize = 16 << 20;
 
 struct Tier {
-    place: Place,
+    place: Workspace,
 }
 
 impl Tier {
     fn new() -> Self {
-        let tier = Self { place: Place::new() };
+        let tier = Self { place: Workspace::new() };
         for name in ["vm1.raw", "vm2.raw"] {
             std::fs::write(tier.place.path(name), vec![0; BYTES]).expect("room");
         }
@@ -59,7 +59,8 @@ impl Tier {
     }
 
     fn client(&self, disk: &str) -> Client {
-        Client::open(&block_server::Place::Unix(self.place.path("s")), disk).expect("it is served")
+        Client::open(&block_server::ListenAddress::Unix(self.place.path("s")), disk)
+            .expect("it is served")
     }
 
     fn content(&self) -> Vec<u8> {

@@ -7,18 +7,18 @@ use nbd::Operation;
 use rustix::process::Signal;
 
 use crate::nbd_client::Client;
-use crate::rig::{Place, Running, err, out};
+use crate::rig::{Running, Workspace, err, out};
 
 const BYTES: usize = 16 << 20;
 
 /// A shared backing file, and caches and sockets by host.
 struct Hosts {
-    place: Place,
+    place: Workspace,
 }
 
 impl Hosts {
     fn new() -> Self {
-        let place = Place::new();
+        let place = Workspace::new();
         std::fs::write(place.path("vm1.raw"), vec![0; BYTES]).expect("room");
         let hosts = Self { place };
         for host in ["a", "b"] {
@@ -75,7 +75,7 @@ impl Hosts {
     }
 
     fn client(&self, host: &str) -> Client {
-        let place = block_server::Place::Unix(self.place.path(&format!("{host}.vm")));
+        let place = block_server::ListenAddress::Unix(self.place.path(&format!("{host}.vm")));
         Client::open(&place, "vm1").expect("it is served")
     }
 
@@ -209,7 +209,7 @@ fn fenced_owner_is_refused_by_its_copy_holder() {
     let mut client = hosts.client("a");
     client.write(0, &[1; 4096]).expect("a write is taken");
     // A take-over on another host begins like this, because this host's lock does not reach it.
-    let socket = block_server::Place::Unix(hosts.place.path("b.sock"));
+    let socket = block_server::ListenAddress::Unix(hosts.place.path("b.sock"));
     let fence = Client::open(&socket, "log/vm1/2").expect("it is opened");
     assert!(client.write(4096, &[2; 4096]).is_err(), "nothing is answered any more");
     owner.wait_for("another host owns it");

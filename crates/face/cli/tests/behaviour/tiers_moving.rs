@@ -9,18 +9,18 @@ use rustix::process::Signal;
 
 use crate::loops::wait_until;
 use crate::nbd_client::Client;
-use crate::rig::{Place, Running, err, out};
+use crate::rig::{Running, Workspace, err, out};
 
 const BYTES: usize = 16 << 20;
 const BLOCK: usize = 64 << 10;
 
 struct Servers {
-    place: Place,
+    place: Workspace,
 }
 
 impl Servers {
     fn new() -> Self {
-        let place = Place::new();
+        let place = Workspace::new();
         std::fs::write(place.path("vm1.raw"), vec![0; BYTES]).expect("room");
         let servers = Self { place };
         for server in ["a", "b"] {
@@ -65,7 +65,7 @@ impl Servers {
     }
 
     fn client(&self, server: &str) -> Client {
-        let place = block_server::Place::Unix(self.place.path(&format!("{server}.sock")));
+        let place = block_server::ListenAddress::Unix(self.place.path(&format!("{server}.sock")));
         Client::open(&place, "vm1").expect("it is served")
     }
 

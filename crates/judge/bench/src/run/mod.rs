@@ -34,7 +34,7 @@ pub use power::meters;
 pub use prepare::{Prepared, prepare};
 pub use preview::{Outline, Preview, outline, plan_preview};
 pub use report::Reporter;
-pub use reuse::{Kept as KeptRun, Part as RunPart, Reuse, kept, nothing as nothing_to_reuse};
+pub use reuse::{ReusableRun, Reuse, RunPart, kept, nothing as nothing_to_reuse};
 pub use sample::sample;
 pub use simulate::{SimulateOptions, simulate, simulate_ahead};
 

@@ -7,7 +7,8 @@ mod shared;
 use proptest::prelude::*;
 use spec::workload::{Address, Load, RandomTime, Size, Step, Time, Workload};
 use tilemark_fit::{
-    FitError, Fitted, Observed, Storage, Wanted, fit, fit_json_schema, fit_text, gather, generate,
+    FitError, Fitted, IoSelection, Observed, Storage, fit, fit_json_schema, fit_text, gather,
+    generate,
 };
 use trace::{
     Clock, Device, DeviceIndex, Flags, IoRecord, Losses, Memory, OpenOptions, Operation, TraceInfo,
@@ -29,8 +30,8 @@ fn info(has_latency: bool) -> TraceInfo {
     }
 }
 
-fn wanted() -> Wanted {
-    Wanted { trace: "made.tmt".to_owned(), ..Wanted::default() }
+fn wanted() -> IoSelection {
+    IoSelection { trace: "made.tmt".to_owned(), ..IoSelection::default() }
 }
 
 fn observed(info: TraceInfo, records: Vec<IoRecord>) -> Result<Observed, FitError> {
@@ -339,9 +340,9 @@ fn what_cannot_be_fitted_is_refused() {
         mixed.to_string(),
         "made.tmt has I/O of 2 VMs, and a workload is fitted to one: web 1 (2000), db (1000)"
     );
-    let one = Wanted { vm: Some("db".to_owned()), ..wanted() };
+    let one = IoSelection { vm: Some("db".to_owned()), ..wanted() };
     assert!(gather(&mut Memory::new(info(false), several.clone()), &one).is_ok());
-    let other = Wanted { vm: Some("dbs".to_owned()), ..wanted() };
+    let other = IoSelection { vm: Some("dbs".to_owned()), ..wanted() };
     let unknown = gather(&mut Memory::new(info(false), several), &other).expect_err("no such VM");
     assert!(unknown.hint().is_some_and(|hint| hint.contains("db")), "{:?}", unknown.hint());
     let order = TraceInfo { clock: Clock::Order, ..info(false) };
@@ -419,7 +420,8 @@ proptest! {
 fn a_production_disk_comes_back_within_the_recorded_distances() {
     let Some(path) = file("cloudphysics.vscsi.zst", "fit") else { return };
     let mut source = trace::open(&path, &OpenOptions::default()).expect("it opens");
-    let wanted = Wanted { trace: "cloudphysics.vscsi.zst".to_owned(), ..Wanted::default() };
+    let wanted =
+        IoSelection { trace: "cloudphysics.vscsi.zst".to_owned(), ..IoSelection::default() };
     let observed = gather(&mut *source, &wanted).expect("enough");
     let fitted = fit(&observed, "tilemark test", 1).expect("it runs");
     spec::load_workload("fitted.toml", &fitted.toml).expect("it loads");

@@ -1,4 +1,4 @@
-use cache::tier::{Access, Counters, Entry, Place, Step};
+use cache::tier::{Access, Counters, Entry, Step, StepDevice};
 
 /// Pages and logs of a tier, without timing. Warming fills them; plants with the same tiers take
 /// them over.
@@ -63,7 +63,7 @@ impl Content for cache::Tier {
             let host = self.settings_of(access.vm).host;
             self.clean(host, usize::MAX, steps);
         }
-        let reaching = steps.iter().filter(|step| step.place == Place::Backing);
+        let reaching = steps.iter().filter(|step| step.place == StepDevice::Backing);
         behind.extend(reaching.map(|step| {
             let Step { operation, offset, length, .. } = *step;
             Access { vm: access.vm, operation, offset, length }

@@ -59,7 +59,7 @@ const fn delta(before: &Usage, after: &Usage) -> Usage {
 
 /// State of a tier, or of equal tiers together, at the end.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Held {
+pub struct TierFill {
     pub capacity_bytes: u64,
     pub resident_bytes: u64,
     pub dirty_bytes: u64,
@@ -68,7 +68,7 @@ pub struct Held {
     pub copies: CopyCounts,
 }
 
-impl Held {
+impl TierFill {
     /// Adds the state of another tier.
     pub fn add(&mut self, other: &Self) {
         self.capacity_bytes += other.capacity_bytes;
@@ -80,7 +80,7 @@ impl Held {
 }
 
 /// Counts of a tier since `before`.
-pub fn tier_facts(name: &str, held: Held, before: &Counters, after: &Counters) -> TierFacts {
+pub fn tier_facts(name: &str, held: TierFill, before: &Counters, after: &Counters) -> TierFacts {
     let count = |of: fn(&Counters) -> u64| of(after) - of(before);
     let requests = count(|c| c.reads) + count(|c| c.writes);
     let alone = count(|c| c.read_hits) + count(|c| c.writes_absorbed);
@@ -199,7 +199,7 @@ mod tests {
             refused_bytes: 21,
             lost_bytes: 22,
         };
-        let facts = tier_facts("t", Held::default(), &Counters::default(), &tier);
+        let facts = tier_facts("t", TierFill::default(), &Counters::default(), &tier);
         let (counted, kept) = (fields(&tier), fields(&facts.counts));
         for name in names(&tier, &NOT_KEPT) {
             assert_eq!(kept.get(&name), counted.get(&name), "{name}");

@@ -8,7 +8,7 @@ use state_machine::{CpuBurst, IoRequest, Machine};
 use units::{Bytes, Nanos};
 
 use super::behind::Behind;
-use super::facts::{Group, Held, tier_facts};
+use super::facts::{Group, TierFill, tier_facts};
 use super::host::{self, HostSeconds, NamedVm};
 use super::layout::{ALIGNMENT, Layout};
 use super::local::{Groups, LocalParts, local};
@@ -37,7 +37,7 @@ pub struct Plant {
     /// Positions in `levels` that an I/O passes, by host and by whether its pool is tiered.
     chains: Vec<[Vec<usize>; 2]>,
     /// By instance and disk.
-    disks: Vec<Vec<Way>>,
+    disks: Vec<Vec<DiskPath>>,
     local: Option<LocalParts>,
     /// Tile of each instance.
     instance_tiles: Vec<u32>,
@@ -62,7 +62,7 @@ pub struct Plant {
 
 /// Path of a virtual disk's accesses while tiers are warmed.
 #[derive(Debug, Clone, Copy)]
-struct Way {
+struct DiskPath {
     base: u64,
     host: usize,
     /// True if the disk's pool is tiered.
@@ -392,9 +392,9 @@ impl Plant {
     }
 
     /// State and counters of each tier, tiers of one name together, and of the read memory.
-    fn tier_counters(&self) -> impl Iterator<Item = (Held, Counters)> {
+    fn tier_counters(&self) -> impl Iterator<Item = (TierFill, Counters)> {
         let tiers = self.tiers.iter().map(|(_, parts)| {
-            let (mut held, mut counters) = (Held::default(), Counters::default());
+            let (mut held, mut counters) = (TierFill::default(), Counters::default());
             for part in parts.iter().map(|part| self.tier_part(*part)) {
                 held.add(&part.held());
                 counters.add(&part.content().counters());
@@ -403,10 +403,10 @@ impl Plant {
         });
         let memory = self.read_memory.and_then(|part| self.parts().part::<ReadMemory>(part));
         tiers.chain(memory.map(|memory| {
-            let held = Held {
+            let held = TierFill {
                 capacity_bytes: memory.pages.capacity_bytes(),
                 resident_bytes: memory.pages.resident_bytes(),
-                ..Held::default()
+                ..TierFill::default()
             };
             (held, memory.pages.counters)
         }))
@@ -526,11 +526,11 @@ impl fmt::Debug for Plant {
     }
 }
 
-fn ways(plan: &PlantPlan, layout: &Layout, hosts: &[Vec<usize>]) -> Vec<Vec<Way>> {
+fn ways(plan: &PlantPlan, layout: &Layout, hosts: &[Vec<usize>]) -> Vec<Vec<DiskPath>> {
     let mut first = 0;
     let mut ways = Vec::with_capacity(plan.instances.len());
     for ((instance, hosts), extents) in plan.instances.iter().zip(hosts).zip(&layout.disks) {
-        let own = instance.disks.iter().zip(extents).map(|(disk, extent)| Way {
+        let own = instance.disks.iter().zip(extents).map(|(disk, extent)| DiskPath {
             base: extent.base,
             host: hosts.get(disk.vm).copied().unwrap_or(0),
             tiered: layout.pools[extent.pool].tiered,

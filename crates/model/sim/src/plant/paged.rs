@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use cache::Tier;
-use cache::tier::{Access, Entry, HostId, Place, Step, VmId, Wait};
+use cache::tier::{Access, Entry, HostId, Step, StepDevice, VmId, Wait};
 use hardware::{Class, Component, Job, Network, Outbox, PartId, StreamId, Ticket, Usage};
 use run_store::run::CopyCounts;
 use state_machine::Slab;
@@ -191,8 +191,8 @@ impl PagedPart {
     /// Finds the part that serves a step.
     fn part(&self, step: &Step) -> PartId {
         match step.place {
-            Place::Share(host) => self.ways.fast[usize::from(host.0)],
-            Place::Backing => self.ways.backing[usize::from(step.by.0)],
+            StepDevice::Share(host) => self.ways.fast[usize::from(host.0)],
+            StepDevice::Backing => self.ways.backing[usize::from(step.by.0)],
         }
     }
 
@@ -223,7 +223,7 @@ impl PagedPart {
                 _ => {
                     let is_destage = job.is_some()
                         && step.operation == Operation::Write
-                        && step.place == Place::Backing;
+                        && step.place == StepDevice::Backing;
                     let class = if is_destage { Class::Destage } else { Class::CleanUp };
                     Owner { stream: self.owners.stream_at(step.address), class }
                 }
@@ -243,7 +243,7 @@ impl PagedPart {
     /// Sends a message to the host of a step's share, or back from there.
     fn send(&mut self, place: u32, length: u32, out: &mut Outbox) {
         let Crossing { step, owner: Owner { stream, class }, stage, .. } = self.crossing[place];
-        let Place::Share(host) = step.place else { return };
+        let StepDevice::Share(host) = step.place else { return };
         let (from, to) = match stage {
             Stage::Returning => (host, step.by),
             Stage::Going | Stage::Served => (step.by, host),

@@ -1,4 +1,4 @@
-use cache::tier::{Place, Step, Wait};
+use cache::tier::{Step, StepDevice, Wait};
 use state_machine::Operation;
 
 /// A step and its phase. A phase begins when all steps of the phase before are done.
@@ -61,8 +61,8 @@ fn replaces(step: &Step, earlier: &Step, left: Option<&Step>) -> bool {
         is_write(step)
             && is_write(earlier)
             && left.operation == Operation::Read
-            && earlier.place == Place::Backing
-            && step.place != Place::Backing
+            && earlier.place == StepDevice::Backing
+            && step.place != StepDevice::Backing
             && left.place == step.place
             && left.address == earlier.address
             && overlap((step.offset, step.length), (left.offset, left.length))
@@ -80,10 +80,16 @@ mod tests {
 
     use super::*;
 
-    const BACKING: Place = Place::Backing;
-    const TIER: Place = Place::Share(HostId(0));
+    const BACKING: StepDevice = StepDevice::Backing;
+    const TIER: StepDevice = StepDevice::Share(HostId(0));
 
-    fn step(place: Place, operation: Operation, offset: u64, address: u64, wait: Wait) -> Step {
+    fn step(
+        place: StepDevice,
+        operation: Operation,
+        offset: u64,
+        address: u64,
+        wait: Wait,
+    ) -> Step {
         let (by, data, length) = (HostId(0), Data::Request, 4096);
         Step { place, by, operation, offset, address, length, data, wait }
     }

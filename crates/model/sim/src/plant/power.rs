@@ -84,9 +84,9 @@ pub struct Supplies {
     storage: Option<(f64, Vec<Disks>)>,
     /// Energy when measured time began (`marked`), when its last second ended (`ticked`), and when
     /// watts were last reported (`shown`).
-    marked: Seen,
-    ticked: Seen,
-    shown: Seen,
+    marked: EnergyMark,
+    ticked: EnergyMark,
+    shown: EnergyMark,
     /// Largest mean of a second, by supply.
     most: Vec<f64>,
     seconds: u64,
@@ -94,7 +94,7 @@ pub struct Supplies {
 
 /// Energy of all supplies at a moment.
 #[derive(Debug, Default)]
-struct Seen {
+struct EnergyMark {
     at: Nanos,
     spent: Vec<Energy>,
 }
@@ -141,8 +141,8 @@ impl Supplies {
     pub fn mark(&mut self, now: Nanos, spent: Vec<Energy>) {
         self.most = vec![0.0; spent.len()];
         self.seconds = 0;
-        self.ticked = Seen { at: now, spent: spent.clone() };
-        self.marked = Seen { at: now, spent };
+        self.ticked = EnergyMark { at: now, spent: spent.clone() };
+        self.marked = EnergyMark { at: now, spent };
     }
 
     /// Notes the mean of the second that has ended.
@@ -153,7 +153,7 @@ impl Supplies {
             *most = most.max(watts);
         }
         self.seconds += 1;
-        self.ticked = Seen { at: now, spent };
+        self.ticked = EnergyMark { at: now, spent };
     }
 
     /// Energy of each supply since measured time began.
@@ -185,13 +185,13 @@ impl Supplies {
         };
         let told =
             if now > self.shown.at { (0..spent.len()).map(own).collect() } else { Vec::new() };
-        self.shown = Seen { at: now, spent };
+        self.shown = EnergyMark { at: now, spent };
         told
     }
 }
 
 /// Mean watts of a supply between two moments; `rest` is added for the storage.
-fn mean(rest: f64, from: &Seen, (now, spent): (Nanos, &[Energy]), at: usize) -> f64 {
+fn mean(rest: f64, from: &EnergyMark, (now, spent): (Nanos, &[Energy]), at: usize) -> f64 {
     let seconds = now.saturating_sub(from.at).as_secs_f64();
     match (from.spent.get(at), spent[at]) {
         (Some(Energy::Host(before)), Energy::Host(after)) => joules(after - before) / seconds,

@@ -6,12 +6,12 @@ use units::Nanos;
 pub struct ByAddress {
     /// First address of each way, ascending; the first is 0.
     starts: Vec<u64>,
-    ways: Vec<Way>,
+    ways: Vec<Route>,
 }
 
 /// Target of the jobs of an address range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Way {
+pub struct Route {
     pub to: PartId,
     /// Offset that is subtracted from the jobs' addresses.
     pub less: u64,
@@ -19,7 +19,7 @@ pub struct Way {
 
 impl ByAddress {
     /// Builds a junction from ways with their first addresses, ascending.
-    pub fn new(ways: impl IntoIterator<Item = (u64, Way)>) -> Self {
+    pub fn new(ways: impl IntoIterator<Item = (u64, Route)>) -> Self {
         let (starts, ways) = ways.into_iter().unzip();
         Self { starts, ways }
     }

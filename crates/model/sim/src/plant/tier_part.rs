@@ -4,7 +4,7 @@ use state_machine::IoError;
 use units::Nanos;
 
 use super::content::Content;
-use super::facts::Held;
+use super::facts::TierFill;
 use super::paged::PagedPart;
 use super::served::{ServedPart, Sets};
 
@@ -148,9 +148,9 @@ impl TierPart {
     }
 
     /// State of the tier in numbers.
-    pub fn held(&self) -> Held {
+    pub fn held(&self) -> TierFill {
         let content = self.content();
-        Held {
+        TierFill {
             capacity_bytes: content.capacity_bytes(),
             resident_bytes: content.resident_bytes(),
             dirty_bytes: self.backlog(),

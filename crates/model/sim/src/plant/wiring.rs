@@ -19,7 +19,7 @@ use super::paged::{Askers, Owners, PagedPart, TierWays};
 use super::plan::{PlantError, PlantPlan};
 use super::pools::{Sets, classes_of, level};
 use super::read_memory::{Pages, ReadMemory};
-use super::route::{ByAddress, Way};
+use super::route::{ByAddress, Route};
 use super::served::ServedPart;
 use super::tier_part::TierPart;
 use super::tiers::{paged, served};
@@ -157,16 +157,16 @@ impl<'a> Builder<'a> {
     /// Adds a junction to the pools; with `is_own`, each pool gets addresses from 0.
     fn by_pool(&mut self, tops: &[PartId], is_own: bool) -> PartId {
         let spans = self.layout.pools.iter().zip(tops);
-        let ways: Vec<(u64, Way)> = spans
+        let ways: Vec<(u64, Route)> = spans
             .map(|(span, to)| {
-                (span.base, Way { to: *to, less: if is_own { span.base } else { 0 } })
+                (span.base, Route { to: *to, less: if is_own { span.base } else { 0 } })
             })
             .collect();
         self.junction(ways)
     }
 
     /// Adds a junction, unless all ways are equal.
-    fn junction(&mut self, ways: Vec<(u64, Way)>) -> PartId {
+    fn junction(&mut self, ways: Vec<(u64, Route)>) -> PartId {
         let first = ways[0].1;
         if first.less == 0 && ways.iter().all(|(_, way)| *way == first) {
             return first.to;
@@ -197,7 +197,7 @@ impl<'a> Builder<'a> {
     fn split(&mut self, tiers: PartId, around: PartId) -> PartId {
         let ways = self.layout.pools.iter().map(|span| {
             let to = if span.tiered { tiers } else { around };
-            (span.base, Way { to, less: 0 })
+            (span.base, Route { to, less: 0 })
         });
         let ways = ways.collect();
         self.junction(ways)

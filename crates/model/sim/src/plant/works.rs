@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use cache::tier::{HostId, Place, Step, Wait};
+use cache::tier::{HostId, Step, StepDevice, Wait};
 use hardware::{Job, Outbox};
 use state_machine::Slab;
 use state_machine::{IoError, Operation};
@@ -126,8 +126,8 @@ impl Works {
 /// Bytes that steps write behind the tier.
 fn written_behind(steps: &[Planned]) -> u64 {
     let steps = steps.iter().map(|planned| &planned.step);
-    let behind =
-        steps.filter(|step| step.place == Place::Backing && step.operation == Operation::Write);
+    let behind = steps
+        .filter(|step| step.place == StepDevice::Backing && step.operation == Operation::Write);
     behind.map(|step| u64::from(step.length)).sum()
 }
 

@@ -72,12 +72,12 @@ pub struct Load {
     pub stream: Stream,
     pub started: Vec<Nanos>,
     pub free: Vec<u32>,
-    pub seen: Seen,
+    pub seen: LoadCounts,
 }
 
 /// Counts of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Seen {
+pub struct LoadCounts {
     pub submitted: u64,
     pub answered: u64,
     pub failed: u64,
@@ -85,7 +85,7 @@ pub struct Seen {
     pub hash: u64,
 }
 
-impl Seen {
+impl LoadCounts {
     pub fn mean(&self) -> f64 {
         self.latency_ns as f64 / self.answered as f64 / 1e9
     }
@@ -106,7 +106,7 @@ impl Load {
             stream: Stream::derive(seed, &[], Purpose::User),
             started: Vec::new(),
             free: Vec::new(),
-            seen: Seen::default(),
+            seen: LoadCounts::default(),
         }
     }
 
@@ -190,7 +190,7 @@ pub fn machines(loads: Vec<Load>) -> Vec<SimInstance<Load>> {
 
 /// Results of a run.
 pub struct Run {
-    pub loads: Vec<Seen>,
+    pub loads: Vec<LoadCounts>,
     /// Facts of the time after the first second.
     pub facts: ModelFacts,
     pub outcome: Outcome,

@@ -22,6 +22,6 @@ mod write;
 pub use config::{Admission, Config, ConfigError};
 pub use counters::Counters;
 pub use promotion::Promotion;
-pub use step::{Access, Data, Entry, HostId, Place, Step, VmId, Wait};
+pub use step::{Access, Data, Entry, HostId, Step, StepDevice, VmId, Wait};
 pub use vm::{Population, VmSettings, WriteMode};
 pub use work::Tier;

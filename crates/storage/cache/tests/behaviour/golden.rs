@@ -2,7 +2,7 @@
 
 use state_machine::{Operation, Purpose, Stream, mix};
 use tilemark_cache::tier::{
-    Access, Admission, Config, Data, Entry, HostId, Place, Population, Step, VmId, VmSettings,
+    Access, Admission, Config, Data, Entry, HostId, Population, Step, StepDevice, VmId, VmSettings,
     Wait, WriteMode,
 };
 use tilemark_cache::{PolicyKind, Tier};
@@ -24,8 +24,8 @@ impl Log {
 
     fn step(&mut self, step: &Step) {
         self.note(match step.place {
-            Place::Share(host) => u64::from(host.0),
-            Place::Backing => u64::MAX,
+            StepDevice::Share(host) => u64::from(host.0),
+            StepDevice::Backing => u64::MAX,
         });
         self.note(step.operation as u64);
         self.note(step.offset);

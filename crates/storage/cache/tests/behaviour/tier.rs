@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 use state_machine::Operation;
 use tilemark_cache::tier::{
-    Access, Admission, Config, ConfigError, HostId, Place, Population, Step, VmId, VmSettings,
+    Access, Admission, Config, ConfigError, HostId, Population, Step, StepDevice, VmId, VmSettings,
     WriteMode,
 };
 use tilemark_cache::{PolicyKind, Tier};
@@ -16,7 +16,7 @@ use crate::traces;
 const KIB: u32 = 1024;
 /// The only host.
 const HOST: HostId = HostId(0);
-const TIER: Place = Place::Share(HOST);
+const TIER: StepDevice = StepDevice::Share(HOST);
 
 fn access(vm: u16, operation: Operation, offset: u64, length: u32) -> Access {
     Access { vm: VmId(vm), operation, offset, length }
@@ -187,7 +187,7 @@ fn write_back_destages_in_order_between_the_watermarks() {
         let mut steps = Vec::new();
         tier.clean(HOST, 1, &mut steps);
         order.extend(
-            steps.iter().filter(|step| step.place == Place::Backing).map(|s| s.offset / page),
+            steps.iter().filter(|step| step.place == StepDevice::Backing).map(|s| s.offset / page),
         );
     }
     assert_eq!(order, [5, 3, 8, 1]);
@@ -196,7 +196,7 @@ fn write_back_destages_in_order_between_the_watermarks() {
     assert_eq!(run(&mut tier, access(0, Operation::Flush, 0, 0))[0].place, TIER);
 }
 
-fn flushed(tier: &mut Tier, vm: u16) -> Vec<Place> {
+fn flushed(tier: &mut Tier, vm: u16) -> Vec<StepDevice> {
     run(tier, access(vm, Operation::Flush, 0, 0)).iter().map(|step| step.place).collect()
 }
 
@@ -216,9 +216,9 @@ fn flush_reaches_backing_after_it_took_a_write_back_write() {
         });
         limit(&mut tier, 0, population, 100);
         let steps = run(&mut tier, write);
-        assert!(steps.iter().any(|step| step.place == Place::Backing), "{steps:?}");
+        assert!(steps.iter().any(|step| step.place == StepDevice::Backing), "{steps:?}");
         assert_eq!(flushed(&mut tier, 1), [TIER], "another VM wrote nothing");
-        assert_eq!(flushed(&mut tier, 0), [TIER, Place::Backing], "{write:?}");
+        assert_eq!(flushed(&mut tier, 0), [TIER, StepDevice::Backing], "{write:?}");
         assert_eq!(flushed(&mut tier, 0), [TIER], "nothing was written since");
     }
 }

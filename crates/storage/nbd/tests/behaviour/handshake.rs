@@ -135,7 +135,7 @@ fn server_requiring_tls_reveals_no_export_in_the_clear() {
 
 #[test]
 fn a_client_that_wants_tls_says_no_name_before_it_is_there() {
-    let mut client = client::Handshake::new(client::Wish {
+    let mut client = client::Handshake::new(client::ClientDemands {
         export: "secret".to_owned(),
         tls: true,
         structured: true,
@@ -153,7 +153,7 @@ fn a_client_that_wants_tls_says_no_name_before_it_is_there() {
     assert_eq!(out, option(8, &[]), "and then it goes on");
     reply[15] = 2;
     reply[12] = 0x80;
-    let mut client = client::Handshake::new(client::Wish {
+    let mut client = client::Handshake::new(client::ClientDemands {
         export: "secret".to_owned(),
         tls: true,
         structured: true,
@@ -199,7 +199,7 @@ fn older_servers_are_named_as_what_they_are() {
     let error = client.feed(&[oldstyle, vec![0; 2]].concat(), &mut Vec::new()).unwrap_err();
     assert!(error.to_string().contains("oldstyle"), "{error}");
     assert!(error.hint().is_some(), "{error}");
-    let mut client = client::Handshake::new(client::Wish { tls: true, ..wish("x", true) });
+    let mut client = client::Handshake::new(client::ClientDemands { tls: true, ..wish("x", true) });
     let error = client.feed(b"NBDMAGICIHAVEOPT\x00\x02", &mut Vec::new()).unwrap_err();
     assert!(error.to_string().contains("TLS"), "{error}");
     let mut client = client::Handshake::new(wish("x", true));

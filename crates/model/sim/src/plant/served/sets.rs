@@ -6,8 +6,8 @@ use hardware::StreamId;
 use state_machine::Operation;
 use tier::format::SIDECAR_BYTES;
 use tier::{
-    Buf, Effect, Event, GeometryError, IoError, IoId, Mode, Op, Order, Piece, Place, Plan, Request,
-    RequestId, Settings, Sums, Tier,
+    Buf, Effect, Event, GeometryError, IoError, IoId, IoTarget, Mode, Op, Order, Piece, Plan,
+    Request, RequestId, Settings, Sums, Tier,
 };
 use units::Nanos;
 
@@ -348,7 +348,7 @@ impl Set {
             Effect::Flush { io, place } => self.io(io, place, Flush, (0, 0)),
             Effect::Confirm { io, disk, .. } => {
                 let bytes = u32::try_from(SIDECAR_BYTES).unwrap_or(0);
-                self.io(io, Place::Sidecar(disk), Read, (0, bytes))
+                self.io(io, IoTarget::Sidecar(disk), Read, (0, bytes))
             }
             Effect::Reply(RequestId(request), result) => {
                 return steps.push(Step::Answer(request, result.is_ok()));
@@ -363,11 +363,11 @@ impl Set {
         steps.push(Step::Io(io));
     }
 
-    fn io(&self, id: IoId, place: Place, operation: Operation, (at, length): (u64, u32)) -> Io {
+    fn io(&self, id: IoId, place: IoTarget, operation: Operation, (at, length): (u64, u32)) -> Io {
         let (disk, base) = match place {
-            Place::Cache => (None, self.base),
+            IoTarget::Cache => (None, self.base),
             // A sidecar lies beside the backing store, as near to it as its first bytes.
-            Place::Backing(disk) | Place::Sidecar(disk) | Place::Copy(disk, _) => {
+            IoTarget::Backing(disk) | IoTarget::Sidecar(disk) | IoTarget::Copy(disk, _) => {
                 let disk = self.disks[usize::from(disk)];
                 (Some(disk.stream), disk.base)
             }
