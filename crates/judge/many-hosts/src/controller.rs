@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use bench::BenchError;
 use bench::plan::ResolvedPlan;
 use bench::progress::{Control, Request};
-use bench::run::{ReusableRun, Outline, Reuse, RunOptions, TileLoad, nothing_to_reuse};
+use bench::run::{Outline, ReusableRun, Reuse, RunOptions, TileLoad, nothing_to_reuse};
 use cluster::{ClockOffset, Invitation};
 use run_store::run::ToolFacts;
 use run_store::rundir::RunId;

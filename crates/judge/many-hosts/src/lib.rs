@@ -61,7 +61,7 @@ pub use options::{LEASE, Options, Sharing};
 pub use refusal::AgentError;
 pub use rig::{Cleared, HostsRig};
 pub use run::{HostsRun, prepare, run};
-pub use seeing::{Collected, FoldOrder, Going, RecordOrder, SenderBy, RecordingState};
+pub use seeing::{Collected, FoldOrder, Going, RecordOrder, RecordingState, SenderBy};
 pub use steps::Steps;
 pub use watching::WatchingHosts;
 pub use workers::Workers;

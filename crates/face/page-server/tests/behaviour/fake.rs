@@ -5,7 +5,7 @@ use run_store::gauge::{Gauge, GaugeName, HOST};
 use run_store::rundir::RunId;
 use serde_json::json;
 use server::{
-    Current, Felt, FeltAction, FeltLimit, FeltStep, StepFigures, Provider, ProviderError, Server,
+    Current, Felt, FeltAction, FeltLimit, FeltStep, Provider, ProviderError, Server, StepFigures,
 };
 use view::Request;
 use view::document::{

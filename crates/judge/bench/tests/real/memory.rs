@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use datastore::{
     Claim, Claimed, CleanupOptions, DatastoreError, DiskRequest, Examination, Facts, Fate, Left,
-    Located, Mark, Marker, Options, Owned, Preflight, Refusal, RunLeftover, Remembers, Removed,
+    Located, Mark, Marker, Options, Owned, Preflight, Refusal, Remembers, Removed, RunLeftover,
     Step, Store, VirtualDisk, Warning,
 };
 use rustix::fs::{MemfdFlags, memfd_create};
