@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_of_the_storage_that_rests_with_the_load_is_not_blamed() {
+    fn storage_server_idle_without_load_is_not_blamed() {
         let load =
             Seen::of(&vec![second(&[("ceph-osd", 900)], &[("ceph-osd", 90_000_000)]); 4], "");
         let found = load.disturbances(9e7);
@@ -276,7 +276,7 @@ mod tests {
     /// Bytes that a device transferred for others were once read and never compared (seen on
     /// 57cdf73).
     #[test]
-    fn a_device_that_moves_bytes_nobody_is_seen_to_ask_for_is_a_disturbance_if_it_goes_on() {
+    fn unexplained_device_bytes_are_a_disturbance_if_they_persist() {
         let load = Seen::of(&vec![moved(100_000_000); 4], "md0");
         let found = load.disturbances(200e6);
         let [one] = found.as_slice() else { panic!("one disturbance: {found:?}") };
@@ -299,7 +299,7 @@ mod tests {
     /// The engine subtracts the time in which the storage blocked a worker; a pause within that
     /// time is seen by the thread that waits for slices.
     #[test]
-    fn a_program_that_stood_still_is_a_disturbance_whatever_its_workers_say() {
+    fn paused_program_is_a_disturbance_despite_its_workers() {
         let stood = |ms| HostSecond { paused: Nanos::from_millis(ms), ..second(&[], &[]) };
         let of = |ms| Seen::of(&[stood(3), stood(ms), stood(1), stood(0)], "").disturbances(1e9);
         let found = of(2000);

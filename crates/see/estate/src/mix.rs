@@ -277,7 +277,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_class_is_in_the_tile_and_no_share_is_off_by_more_than_a_machine(
+        fn tile_has_every_class_in_nearly_its_share(
             counts in prop::collection::vec(1_u32..500, 1..6),
         ) {
             let all: u32 = counts.iter().sum();

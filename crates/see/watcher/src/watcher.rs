@@ -114,7 +114,7 @@ impl Watcher {
         }
     }
 
-    /// What the working sets know, for the next watcher.
+    /// State of the working sets, for the next watcher.
     pub fn saved_sets(&self) -> Vec<u8> {
         self.sets.save()
     }

@@ -79,7 +79,7 @@ fn a_control_group_is_named_by_its_directory_in_any_hierarchy() {
 }
 
 #[test]
-fn of_several_hierarchies_the_one_of_version_two_or_of_block_io_is_told() {
+fn cgroup_is_taken_from_v2_or_else_from_blkio() {
     let both = "4:memory:/user/some/very/long/name\n7:cpu,blkio:/disk\n0::/unified\n";
     assert_eq!(process(1, both).cgroup(), Some("/unified"));
     let first = "4:memory:/user/some/very/long/name\n7:cpu,blkio:/disk\n0::/\n";

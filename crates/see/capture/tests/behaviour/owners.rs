@@ -74,26 +74,24 @@ fn only_the_group_is_recorded(version: u8) {
 }
 
 #[test]
-fn a_control_group_of_version_two_is_recorded_with_those_below_it_and_no_other() {
-    let test =
-        "owners::a_control_group_of_version_two_is_recorded_with_those_below_it_and_no_other";
+fn cgroup_v2_is_recorded_with_its_children_only() {
+    let test = "owners::cgroup_v2_is_recorded_with_its_children_only";
     if has_tracefs(test) {
         only_the_group_is_recorded(2);
     }
 }
 
 #[test]
-fn a_control_group_of_version_one_is_recorded_with_those_below_it_and_no_other() {
-    let test =
-        "owners::a_control_group_of_version_one_is_recorded_with_those_below_it_and_no_other";
+fn cgroup_v1_is_recorded_with_its_children_only() {
+    let test = "owners::cgroup_v1_is_recorded_with_its_children_only";
     if has_tracefs(test) {
         only_the_group_is_recorded(1);
     }
 }
 
 #[test]
-fn a_machine_in_a_scope_as_libvirt_names_it_is_found_by_its_name() {
-    let test = "owners::a_machine_in_a_scope_as_libvirt_names_it_is_found_by_its_name";
+fn vm_in_a_libvirt_scope_is_found_by_its_name() {
+    let test = "owners::vm_in_a_libvirt_scope_is_found_by_its_name";
     if !has_tracefs(test) {
         return;
     }

@@ -76,7 +76,7 @@ fn what_was_measured_is_told_apart_from_what_was_assumed() {
 }
 
 #[test]
-fn classes_are_those_that_were_asked_for_named_or_found_in_this_order() {
+fn class_comes_from_rule_then_column_then_name() {
     let text = "VM,Used GiB,Workload\nsql1,10,\nsql2,10,file\nsql3,10,file\n";
     let wanted = Wanted { classes: vec!["sql3=web".parse().expect("a rule")], ..Wanted::default() };
     let (sheet, _) = made(text, &wanted);

@@ -46,7 +46,7 @@ fn rows_that_cannot_be_used_are_counted_and_located() {
 }
 
 #[test]
-fn two_machines_of_one_name_are_two_and_a_row_that_may_be_of_either_is_not_used() {
+fn vms_of_one_name_stay_two_and_ambiguous_rows_are_unused() {
     let info = vec![
         vec!["VM", "Powerstate", "In Use MiB", "VM UUID"],
         vec!["twin", "poweredOn", "n:1", "a"],

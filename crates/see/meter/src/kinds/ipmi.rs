@@ -203,7 +203,7 @@ mod tests {
 
     /// The fake program needs a user, and the password where only that user can read it.
     #[test]
-    fn a_controller_over_lan_is_asked_with_its_password_in_the_environment() {
+    fn ipmi_password_goes_to_the_tool_by_environment() {
         let directory = tempfile::tempdir().expect("a directory");
         let (program, secret) = (directory.path().join("tool"), directory.path().join("secret"));
         let script = format!(

@@ -19,7 +19,7 @@ const ATTEMPTS: u32 = 6;
 /// Pause between two looks whether watching has ended.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How a receiver gets a message.
+/// Channel of a receiver's messages.
 #[derive(Debug, Clone)]
 pub(crate) enum Way {
     Webhook(Address),
