@@ -37,14 +37,14 @@ impl Climbed {
 }
 
 /// Input shared by all searches of a side.
-pub(super) struct Way<'a> {
+pub(super) struct SearchInput<'a> {
     pub stage: &'a Stage,
     pub array: &'a Array,
     pub tiles_max: u32,
     pub control: &'a Control,
 }
 
-impl Way<'_> {
+impl SearchInput<'_> {
     /// Searches the edge with a seed: doubling and halving, or from a guess down to a count that
     /// holds and up to one that does not. Each step runs once; the seeds are its repeats.
     pub fn climb(

@@ -2,7 +2,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use capture::{
-    By, Capture, CaptureError, Disk, Options, Order, Wanted, disks_below, disks_of, raise_priority,
+    By, Capture, CaptureError, Disk, Options, Order, SenderFilter, disks_below, disks_of,
+    raise_priority,
 };
 use trace::{IoRecord, TraceInfo};
 use units::{Bytes, Nanos};
@@ -240,7 +241,7 @@ fn begin(options: &WatcherOptions, disks: &[Disk]) -> Result<Capture, CaptureErr
         disks: disks.to_vec(),
         buffer: options.buffer,
         by: options.by,
-        wanted: Wanted::default(),
+        wanted: SenderFilter::default(),
         order: Order::End,
     })
 }

@@ -62,12 +62,12 @@ pub struct Sufferer {
     /// Name of the VM.
     pub vm: Arc<str>,
     /// Measured values.
-    pub seen: Seen,
+    pub seen: WindowValues,
 }
 
 /// Values of a VM in a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seen {
+pub struct WindowValues {
     /// Begin of the window, in seconds since 1970.
     pub from_s: u64,
     /// I/Os of the limit's direction, those that failed, too.
