@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tilemark_nbd::client::{self, Received, Requests, Wish};
+use tilemark_nbd::client::{self, Received, Requests, ClientDemands};
 use tilemark_nbd::limits::{HANDSHAKE_BUFFER, REPLY_BUFFER};
 use tilemark_nbd::server::{self, Incoming, REQUEST_BYTES, Session, Tls};
 use tilemark_nbd::{Abilities, BlockSizes, Export, Operation};
@@ -78,7 +78,7 @@ fn requests(session: &Session, mut rest: &[u8]) {
 }
 
 fn client_hears_of_an_export(data: &[u8]) {
-    let wish = Wish { export: "a".to_owned(), tls: false, structured: true };
+    let wish = ClientDemands { export: "a".to_owned(), tls: false, structured: true };
     let input = [&b"NBDMAGICIHAVEOPT\x00\x03"[..], data].concat();
     let mut handshake = client::Handshake::new(wish);
     if let Ok(progress) = handshake.feed(&input, &mut Vec::new())
@@ -93,7 +93,7 @@ fn agreed(structured: bool) -> Requests {
     let (mut to_client, mut to_server) = (Vec::new(), Vec::new());
     let mut server = server::Handshake::new(Tls::None, &mut to_client);
     let mut client =
-        client::Handshake::new(Wish { export: "a".to_owned(), tls: false, structured });
+        client::Handshake::new(ClientDemands { export: "a".to_owned(), tls: false, structured });
     loop {
         let heard = client.feed(&to_client, &mut to_server).expect("a server that keeps the rules");
         to_client.clear();

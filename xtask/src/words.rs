@@ -1,8 +1,8 @@
 //! Command `cargo xtask words`: counts by crate what can be counted of the language rules in
 //! CONTRIBUTING.md.
 //!
-//! Counts are a guide, not a gate. With `--sample N SEED` it prints `N` random doc comments
-//! instead, for a reader who has not seen the code.
+//! Counts are a guide, not a gate. With `--list KIND` it prints the places of one count instead; with
+//! `--sample N SEED` it prints `N` random doc comments, for a reader who has not seen the code.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -22,6 +22,9 @@ const UNCLEAR_FIRST: [&str; 14] = [
 /// Names that say a role of nothing in particular.
 const UNCLEAR_TYPES: [&str; 11] =
     ["Place", "Part", "Held", "Told", "Found", "Wanted", "Kept", "Seen", "Wish", "Way", "Fx"];
+
+/// Counts whose places can be listed.
+const LISTED: [&str; 7] = ["first", "short", "types", "of", "long", "machine", "wide"];
 
 const TEST_NAME_MAX: usize = 60;
 const DOCS_COLUMNS_MAX: usize = 100;
@@ -70,7 +73,10 @@ pub fn main(arguments: &[String]) -> Result<ExitCode> {
             let seed = seed.parse().context("SEED is not a number")?;
             sample(&tree, many, seed)
         }
-        _ => bail!("usage: cargo xtask words [--sample N SEED]"),
+        [option, kind] if option == "--list" && LISTED.contains(&kind.as_str()) => {
+            list(&tree, kind)
+        }
+        _ => bail!("usage: cargo xtask words [--list {} | --sample N SEED]", LISTED.join("|")),
     };
     std::io::stdout().write_all(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
@@ -99,12 +105,30 @@ fn count(tree: &Tree) -> BTreeMap<String, Counts> {
         let Some(name) = group(path) else { continue };
         let own = all.entry(name).or_default();
         if path.ends_with(".md") {
-            own.wide_lines += wide_lines(content);
+            own.wide_lines += wide_lines(content).len();
         } else {
-            count_rust(content, own);
+            count_rust(content, own, &mut |_, _, _| ());
         }
     }
     all
+}
+
+/// Places that one count has: path, line and text.
+fn list(tree: &Tree, kind: &str) -> String {
+    let mut lines = String::new();
+    for (path, content) in tree.iter().filter(|(path, _)| group(path).is_some()) {
+        let mut put = |own: &str, line: usize, text: &str| {
+            if own == kind {
+                lines.push_str(&format!("{path}:{line} {}\n", text.trim()));
+            }
+        };
+        if path.ends_with(".md") {
+            wide_lines(content).iter().for_each(|(line, text)| put("wide", *line, text));
+        } else {
+            count_rust(content, &mut Counts::default(), &mut put);
+        }
+    }
+    lines
 }
 
 /// Crate of a Rust file, or `docs` for a page.
@@ -126,19 +150,29 @@ fn has_extension(file: &str, extension: &str) -> bool {
     Path::new(file).extension().is_some_and(|own| own == extension)
 }
 
-fn count_rust(source: &str, counts: &mut Counts) {
-    for comment in doc_comments(source) {
+/// Counts a file, and calls `put` with the kind, line and text of each place that is counted.
+fn count_rust(source: &str, counts: &mut Counts, put: &mut dyn FnMut(&str, usize, &str)) {
+    for (at, comment) in doc_comments(source) {
         counts.doc_comments += 1;
         let mut words = comment.split_whitespace();
         let is_unclear = words.next().is_some_and(|first| UNCLEAR_FIRST.contains(&first))
             || comment.starts_with("The same");
-        counts.unclear_first += usize::from(is_unclear);
-        counts.short += usize::from(comment.split_whitespace().count() <= SHORT_WORDS);
+        let is_short = comment.split_whitespace().count() <= SHORT_WORDS;
+        let mut note = |kind: &str, count: &mut usize, is_so: bool| {
+            *count += usize::from(is_so);
+            if is_so {
+                put(kind, at, &comment);
+            }
+        };
+        note("first", &mut counts.unclear_first, is_unclear);
+        note("short", &mut counts.short, is_short);
     }
     let mut is_test = false;
-    for line in source.lines().map(str::trim_start) {
+    for (at, line) in (1..).zip(source.lines().map(str::trim_start)) {
         if line.starts_with("//") {
-            counts.machine += machines_alone(line);
+            let machines = machines_alone(line);
+            counts.machine += machines;
+            (0..machines).for_each(|_| put("machine", at, line));
             continue;
         }
         let words: Vec<&str> = line
@@ -147,13 +181,19 @@ fn count_rust(source: &str, counts: &mut Counts) {
             .collect();
         let named =
             |keyword: &str| words.windows(2).find(|pair| pair[0] == keyword).map(|pair| pair[1]);
+        let mut note = |kind: &str, count: &mut usize, is_so: bool| {
+            *count += usize::from(is_so);
+            if is_so {
+                put(kind, at, line);
+            }
+        };
         let type_name = ["struct", "enum", "trait"].into_iter().find_map(named);
-        counts.unclear_types +=
-            usize::from(type_name.is_some_and(|name| UNCLEAR_TYPES.contains(&name)));
+        let is_unclear = type_name.is_some_and(|name| UNCLEAR_TYPES.contains(&name));
+        note("types", &mut counts.unclear_types, is_unclear);
         if let Some(name) = named("fn") {
-            counts.fn_of += usize::from(name == "of");
-            counts.tests += usize::from(is_test);
-            counts.long_tests += usize::from(is_test && name.len() > TEST_NAME_MAX);
+            note("of", &mut counts.fn_of, name == "of");
+            note("tests", &mut counts.tests, is_test);
+            note("long", &mut counts.long_tests, is_test && name.len() > TEST_NAME_MAX);
             is_test = false;
         }
         is_test |= line.starts_with("#[test]");
@@ -172,29 +212,32 @@ fn machines_alone(line: &str) -> usize {
     (0..words.len()).filter(|at| is_alone(*at)).count()
 }
 
-/// Text of each doc comment of items, lines joined.
-fn doc_comments(source: &str) -> Vec<String> {
+/// First line and text of each doc comment of items, lines joined.
+fn doc_comments(source: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut lines: Vec<&str> = Vec::new();
-    for line in source.lines().chain([""]) {
+    for (at, line) in (1..).zip(source.lines().chain([""])) {
         match line.trim_start().strip_prefix("///") {
             Some(text) => lines.push(text.trim()),
             None if lines.is_empty() => {}
-            None => found.push(std::mem::take(&mut lines).join(" ").trim().to_owned()),
+            None => {
+                let first = at - lines.len();
+                found.push((first, std::mem::take(&mut lines).join(" ").trim().to_owned()));
+            }
         }
     }
     found
 }
 
 /// Lines of prose over the width; tables, code and lines that are one link cannot be broken.
-fn wide_lines(page: &str) -> usize {
+fn wide_lines(page: &str) -> Vec<(usize, &str)> {
     let mut is_code = false;
-    let is_wide = |line: &&str| {
+    let is_wide = |(_, line): &(usize, &str)| {
         is_code ^= line.trim_start().starts_with("```");
         let can_be_broken = !is_code && !line.starts_with('|') && !line.starts_with("![");
         can_be_broken && line.chars().count() > DOCS_COLUMNS_MAX
     };
-    page.lines().filter(is_wide).count()
+    (1..).zip(page.lines()).filter(is_wide).collect()
 }
 
 /// Doc comments of production code, drawn without repetition.
@@ -202,7 +245,7 @@ fn sample(tree: &Tree, many: usize, seed: u64) -> String {
     let mut all: Vec<(&String, String)> = Vec::new();
     for (path, content) in tree.iter().filter(|(path, _)| path.contains("/src/") && is_rust(path)) {
         let production = tidy::production(content);
-        all.extend(doc_comments(production).into_iter().map(|comment| (path, comment)));
+        all.extend(doc_comments(production).into_iter().map(|(_, comment)| (path, comment)));
     }
     let mut state = seed;
     let mut lines = String::new();
@@ -238,6 +281,10 @@ mod tests {
         assert_eq!(columns, [3, 2, 1, 1, 1, 2, 1, 1, 0]);
         assert_eq!(counts["docs"].wide_lines, 1);
         assert_eq!(table(&counts).lines().count(), 4);
+        let listed = list(&tree, "types");
+        assert_eq!(listed, "crates/base/x/src/lib.rs:3 struct Told;\n");
+        assert!(list(&tree, "first").starts_with("crates/base/x/src/lib.rs:1 Whether it is."));
+        assert_eq!(list(&tree, "wide").lines().count(), 1);
     }
 
     #[test]

@@ -74,7 +74,7 @@ fn measure(name: &str, scratch: &Path) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// One analysis with every view, as tables.
+/// Runs one analysis with every view, as tables.
 fn once(trace: &Path, out: &Path) -> Result<(f64, Cost)> {
     let mut command = Command::new(tilemark::binary()?);
     command.arg("analyze").arg(trace).args(["--view", "all", "--threads", CORES]);

@@ -2,7 +2,7 @@
 //!
 //! `answer.lab`: quick runs on a file system that answers when a modelled array would, in real
 //! time, so that the true edge is known from the same array in virtual time. `answer.disk`: quick
-//! runs on this machine's disk, whose truth nobody knows; each is held against the median of
+//! runs on this host's disk, whose true edge is unknown; each is held against the median of
 //! the others. `TILEMARK_BENCH_RUNS` runs each, ten if it is not set; a run takes five minutes.
 
 use std::path::Path;
@@ -62,11 +62,13 @@ source = "Made up for a figure."
 const TILE: &str = "name = \"arrivals\"\ntitle = \"Arrivals\"\nsource = \"Made up.\"\n\
                     [[workload]]\nuse = \"arrivals.toml\"\n";
 
-/// The same in both: a virtual disk of 64 MiB, a slot of the lab (`lab::space`). Smaller ones lie
-/// further apart there than in virtual time, and arms have further to go.
+/// Share of the tile's size for both kinds of run: a virtual disk of 64 MiB, a slot of the lab
+/// (`lab::space`).
+// Smaller virtual disks lie further apart in the lab than in virtual time, and arms have further to
+// go.
 const FOOTPRINT: &str = "0.00390625";
 
-/// What one run answered.
+/// Answer of one run.
 #[derive(Debug)]
 struct Answered {
     /// The most likely count.
@@ -126,7 +128,7 @@ pub(crate) fn lab(name: &str) -> Result<Vec<Figure>> {
     figures(name, &all, |_| truth)
 }
 
-/// Runs on this machine's disk, each against the median of the others.
+/// Runs on this host's disk, each against the median of the others.
 pub(crate) fn disk(name: &str) -> Result<Vec<Figure>> {
     let directory = std::env::var("TILEMARK_BENCH_DIR").unwrap_or_else(|_| ".".to_owned());
     let place = format!("dir:{}", std::path::absolute(directory)?.display());

@@ -68,7 +68,7 @@ fn policy(name: String, mut policy: impl Policy, pages: &[PageId]) -> Figure {
 }
 
 /// References a second of this thread's CPU time: the median of the timed rounds after a pass that
-/// warms up. CPU time, so that what else runs on the machine takes less from the figure.
+/// warms up. CPU time, so that other work on the host takes less from the figure.
 pub(super) fn rate_of(pages: &[PageId], mut reference: impl FnMut(PageId)) -> f64 {
     let mut round = |passes: usize| {
         let start = cpu_seconds();

@@ -1,4 +1,4 @@
-//! CPU time of this thread, so that what else runs on the machine takes less from a figure.
+//! CPU time of this thread, so that other work on the host takes less from a figure.
 
 use std::sync::OnceLock;
 use std::time::Instant;

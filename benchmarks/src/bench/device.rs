@@ -1,5 +1,5 @@
 //! What is measured on: a RAM block device (a zram device that nobody uses, or the one named in
-//! `TILEMARK_BENCH_DEVICE`), or a file on this machine's disk, below `TILEMARK_BENCH_DIR`.
+//! `TILEMARK_BENCH_DEVICE`), or a file on this host's disk, below `TILEMARK_BENCH_DIR`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ const RESET_WAIT: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(crate) struct RamDevice {
     pub path: PathBuf,
-    /// What `--destroy-data` wants to hear.
+    /// Identity that `--destroy-data` asks for.
     pub identity: String,
     reset: Option<PathBuf>,
 }
@@ -27,7 +27,7 @@ impl RamDevice {
         Self::of_size(SIZE_BYTES)
     }
 
-    /// One of another size; memory is taken by what is written alone.
+    /// Sets up a device of another size; only written bytes take memory.
     pub(crate) fn of_size(bytes: u64) -> Result<Self> {
         if let Some(path) = std::env::var_os("TILEMARK_BENCH_DEVICE") {
             return Self::named(Path::new(&path), None);
@@ -63,14 +63,14 @@ impl RamDevice {
     }
 }
 
-/// What both programs read and write.
+/// Device or file that both programs read and write.
 #[derive(Debug)]
-pub(crate) enum Place {
+pub(crate) enum LoadTarget {
     Ram(RamDevice),
     Disk(DiskFile),
 }
 
-impl Place {
+impl LoadTarget {
     /// The path that a peer is told.
     pub(crate) fn path(&self) -> &Path {
         match self {
@@ -93,7 +93,7 @@ impl Place {
         }
     }
 
-    /// Where our first virtual disk begins: a device keeps 8 MiB before it.
+    /// Offset of our first virtual disk: a device keeps 8 MiB before it.
     pub(crate) fn offset_bytes(&self) -> u64 {
         match self {
             Self::Ram(_) => 8 << 20,

@@ -22,7 +22,7 @@ pub(crate) fn commands(name: &str) -> Result<Vec<Figure>> {
         .collect()
 }
 
-/// What the test says behind a name; a test that was skipped says nothing.
+/// Value that the test prints behind a name; a skipped test prints none.
 fn count(said: &str, figure: &str) -> Result<f64> {
     let own = said.lines().find_map(|line| line.strip_prefix(figure)?.strip_prefix(' '));
     let own = own.with_context(|| format!("the test was skipped: {}", said.trim()))?;

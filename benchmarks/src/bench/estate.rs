@@ -1,4 +1,4 @@
-//! How fast a list of machines is read: rows of a workbook, on one core.
+//! How fast a list of VMs is read: rows of a workbook, on one core.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use super::{Figure, median};
 #[path = "../../../crates/see/estate/tests/behaviour/book.rs"]
 mod book;
 
-/// Machines of the workbook, a row each.
+/// VMs of the workbook, a row each.
 const ROWS: u32 = 100_000;
 /// Columns of a row, as wide as those of RVTools' vInfo: what the shipped example has, and texts that nobody asks for.
 const COLUMNS: usize = 80;

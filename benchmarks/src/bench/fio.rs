@@ -5,13 +5,13 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::device::Place;
+use super::device::LoadTarget;
 use super::pairs::{Job, Outcome};
 use super::process;
 
 /// Runs the same job with fio on the same part of the same place, in huge pages from a pool
 /// that the caller filled.
-pub(crate) fn run(place: &Place, job: &Job) -> Result<Outcome> {
+pub(crate) fn run(place: &LoadTarget, job: &Job) -> Result<Outcome> {
     let mut command = Command::new("fio");
     command.arg("--iomem=mmaphuge");
     command.args(["--name=peer", "--ioengine=io_uring", "--direct=1", "--fixedbufs"]);

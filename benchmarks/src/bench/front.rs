@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use block_server::{Limits, Listen, Place, RamDisk};
+use block_server::{Limits, Listen, ListenAddress, RamDisk};
 use serde_json::Value;
 
 use super::pairs::{in_pairs, scratch};
@@ -22,7 +22,7 @@ pub(super) const EXPORT: &str = "memory";
 /// A server that has not come up by then never will.
 const START_MAX: Duration = Duration::from_secs(10);
 
-/// What one run of fio reached.
+/// Rates of one run of fio.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reached {
     pub(super) operations_per_s: f64,
@@ -136,7 +136,7 @@ impl Server {
         Self::start(command, socket)
     }
 
-    /// What it has in memory (VmRSS).
+    /// Resident memory of the server (VmRSS), in bytes.
     pub(super) fn memory_bytes(&self) -> Result<f64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -163,12 +163,12 @@ impl Server {
         Ok(server)
     }
 
-    /// Its process.
+    /// Process id of the server.
     pub(super) fn id(&self) -> u32 {
         self.process.id()
     }
 
-    /// One run of fio against it.
+    /// Runs fio once against the server.
     pub(super) fn fio(&self, direction: &str, depth: u32, more: &[&str]) -> Result<Reached> {
         let mut fio = Command::new("fio");
         fio.args(["--name=client", "--ioengine=nbd", "--output-format=json"]);
@@ -203,7 +203,7 @@ impl Drop for Server {
 pub(crate) fn serve(arguments: &[String]) -> Result<()> {
     let [socket, bytes] = arguments else { bail!("usage: serve-memory SOCKET BYTES") };
     let disk = RamDisk::new(EXPORT, bytes.parse().context("a number of bytes")?)?;
-    let listen = [Listen { place: Place::Unix(socket.into()), tls: None }];
+    let listen = [Listen { place: ListenAddress::Unix(socket.into()), tls: None }];
     let running = block_server::start(vec![Box::new(disk)], &listen, Limits::default())?;
     std::io::stdin().lines().next();
     Ok(running.stop()?)

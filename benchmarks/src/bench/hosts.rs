@@ -1,4 +1,4 @@
-//! Runs over hosts: agents of this machine, on a RAM device with a file system that all see.
+//! Runs over hosts: agents on this host, on a RAM device with a file system that all see.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -161,7 +161,7 @@ pub(crate) fn merge_64(name: &str) -> Result<Vec<Figure>> {
     Ok(vec![Figure::new(name, 100.0 * (after? - before?) / took, "%")])
 }
 
-/// How many times as fast a study is over two agents with a processor each as on one thread.
+/// Speed of a study over two agents with a processor each, relative to one thread.
 pub(crate) fn study_speedup(name: &str) -> Result<Vec<Figure>> {
     let binary = tilemark::binary()?;
     let seconds = |options: &[String]| -> Result<f64> {

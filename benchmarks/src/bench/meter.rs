@@ -25,7 +25,7 @@ fn power(second: f64) -> f64 {
     200.0 + 80.0 * (TAU * second / 20.0).sin()
 }
 
-/// Its integral.
+/// Integral of the watts: energy used up to this second.
 fn used(second: f64) -> f64 {
     200.0 * second - 80.0 * 20.0 / TAU * (TAU * second / 20.0).cos()
 }
@@ -44,7 +44,7 @@ pub(crate) fn energy(name: &str) -> Result<Vec<Figure>> {
     ])
 }
 
-/// What was counted, and what was used.
+/// Energy counted by the meter, and energy used.
 fn measured(fifo: &std::path::Path) -> Result<(f64, f64)> {
     ensure!(Command::new("mkfifo").arg(fifo).status()?.success(), "mkfifo failed");
     let over = Arc::new(AtomicBool::new(false));

@@ -1,7 +1,7 @@
 //! `make bench`: one line per figure, `figure <name> <value> <unit>`, peers in the same call.
 //!
 //! Figures are documented in `docs/benchmarks.md`. Ratios are medians of interleaved pairs,
-//! because machines drift; nothing here judges.
+//! because hosts drift; nothing here judges.
 
 mod analyze;
 mod answer;
@@ -68,7 +68,7 @@ struct Group {
     run: fn(&str) -> Result<Vec<Figure>>,
 }
 
-/// One measured number.
+/// A measured number with its name and unit.
 #[derive(Debug)]
 pub(crate) struct Figure {
     name: String,

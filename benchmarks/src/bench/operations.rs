@@ -23,7 +23,7 @@ const XFS_BYTES: u64 = 30 << 30;
 /// Codes of a run that was measured, whatever was answered.
 const MEASURED: [i32; 3] = [0, 4, 5];
 
-/// One copy.
+/// Rate and cost of a copy.
 #[derive(Debug, Clone, Copy)]
 struct Copied {
     bytes_per_s: f64,
@@ -37,10 +37,10 @@ impl Copied {
     }
 }
 
-/// What stands beside ours in a pair.
+/// Results that stand beside ours in a pair.
 #[derive(Debug, Clone, Copy)]
 struct Pair {
-    /// Ours alone, or cp.
+    /// Result of ours alone, or of cp.
     one: Copied,
     qemu: Option<Copied>,
 }
@@ -105,7 +105,7 @@ pub(crate) fn reflink(name: &str) -> Result<Vec<Figure>> {
     Ok(vec![Figure::new(name, p50 / 1e6, "ms")])
 }
 
-/// `operations.qemu.unified_s`: how long a real machine with a disk of 256 MiB and 128 MiB of memory is under way, until it runs at
+/// `operations.qemu.unified_s`: how long a real VM with a disk of 256 MiB and 128 MiB of memory is under way, until it runs at
 /// its destination; its check comes after.
 pub(crate) fn unified(name: &str) -> Result<Vec<Figure>> {
     let out = scratch()?;
@@ -243,7 +243,7 @@ impl Clones {
     }
 }
 
-/// What a step says of an action.
+/// Facts of an action in a run's first step.
 fn action<'a>(run: &'a Value, name: &str) -> Result<&'a Value> {
     let workloads = run["steps"][0]["workloads"].as_array().context("workloads")?;
     let mut actions = workloads.iter().filter_map(|own| own["actions"].as_array()).flatten();

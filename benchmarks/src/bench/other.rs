@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use super::device::{Place, RamDevice};
+use super::device::{LoadTarget, RamDevice};
 use super::pairs::{self, Job, in_pairs};
 use super::{Figure, median, process, sim, tilemark, tiles};
 
@@ -28,7 +28,7 @@ pub(crate) fn other(name: &str) -> Result<Vec<Figure>> {
         return Ok(Vec::new());
     };
     let out = pairs::scratch()?;
-    let place = Place::Ram(RamDevice::set_up()?);
+    let place = LoadTarget::Ram(RamDevice::set_up()?);
     tilemark::run(&place, &Job { seconds: 3, ..pairs::MIXED }, &out)?;
     let engine = |job: &Job| tilemark::run(&place, job, &out);
     let read_4k = || engine(&pairs::READ_4K).map(|o| [o.operations_per_s, o.cpu_us_per_io]);

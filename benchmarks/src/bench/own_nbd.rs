@@ -81,7 +81,7 @@ fn pairs(name: &str, out: &Path) -> Result<Vec<Figure>> {
     ])
 }
 
-/// One load of the engine on a server.
+/// Runs one load of the engine on a server.
 fn load(server: &Server, socket: &Path, file: &Path, time: Duration) -> Result<Reached> {
     let options = Options {
         depth: DEPTH,

@@ -71,9 +71,9 @@ fn scripts_gzip_kb(assets: &Path) -> Result<f64> {
     Ok(total as f64 / 1000.0)
 }
 
-/// Of a finished ladder of ten tiles, served by the released program.
+/// Times of the page for a finished ladder of ten tiles, served by the released program.
 fn times(web: &Path) -> Result<Vec<Figure>> {
-    let place = Place::new("ui")?;
+    let place = ScratchDirectory::new("ui")?;
     let run = made_up(&place.0, 10)?;
     let server = Served::start(&place.0)?;
     let name = run.file_name().and_then(|name| name.to_str()).context("a name")?;
@@ -98,7 +98,7 @@ fn times(web: &Path) -> Result<Vec<Figure>> {
 
 /// `api.*`: the slowest view of 100 tiles over three hours, and how long opening it takes.
 pub(crate) fn api(_: &str) -> Result<Vec<Figure>> {
-    let place = Place::new("api")?;
+    let place = ScratchDirectory::new("api")?;
     let run = made_up(&place.0, 100)?;
     let server = Served::start(&place.0)?;
     let name = run.file_name().and_then(|name| name.to_str()).context("a name")?;
@@ -131,7 +131,7 @@ pub(crate) fn api(_: &str) -> Result<Vec<Figure>> {
 /// `report.size_mb`: ten tiles over three hours.
 #[expect(clippy::cast_precision_loss, reason = "a size in MB")]
 pub(crate) fn report(_: &str) -> Result<Vec<Figure>> {
-    let place = Place::new("report")?;
+    let place = ScratchDirectory::new("report")?;
     let run = made_up(&place.0, 10)?;
     let file = place.0.join("report.html");
     write_report(&run, &file)?;
@@ -328,9 +328,9 @@ fn millis(time: Duration) -> f64 {
 }
 
 /// A directory of our own, removed at the end.
-struct Place(PathBuf);
+struct ScratchDirectory(PathBuf);
 
-impl Place {
+impl ScratchDirectory {
     fn new(name: &str) -> Result<Self> {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let next = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -340,7 +340,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ScratchDirectory {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }

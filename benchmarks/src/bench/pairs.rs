@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
-use super::device::{DiskFile, Place, RamDevice};
+use super::device::{DiskFile, LoadTarget, RamDevice};
 use super::huge::Pool;
 use super::{Figure, fio, median, tilemark};
 
-/// One load, as both programs are told it.
+/// A load, as both programs get it.
 #[derive(Debug, Clone)]
 pub(crate) struct Job {
     /// The tile that is this load, shipped or a file.
@@ -27,7 +27,7 @@ pub(crate) struct Job {
     pub size_bytes: u64,
 }
 
-/// What one program reached.
+/// Figures of one program.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outcome {
     pub operations_per_s: f64,
@@ -57,12 +57,12 @@ const HUGE_BYTES: u64 = 128 << 20;
 
 /// Runs the pairs on a RAM device.
 fn pairs(job: &Job) -> Result<Vec<(Outcome, Outcome)>> {
-    pairs_on(&Place::Ram(RamDevice::set_up()?), job)
+    pairs_on(&LoadTarget::Ram(RamDevice::set_up()?), job)
 }
 
 /// Runs the pairs; the place was filled by a first run of the writing tile, so that reads meet
 /// real data.
-fn pairs_on(place: &Place, job: &Job) -> Result<Vec<(Outcome, Outcome)>> {
+fn pairs_on(place: &LoadTarget, job: &Job) -> Result<Vec<(Outcome, Outcome)>> {
     let out = scratch()?;
     let _huge = Pool::with(HUGE_BYTES)?;
     tilemark::run(place, &Job { seconds: 3, ..MIXED }, &out)?;
@@ -203,16 +203,16 @@ fn rates(name: &str, results: &[(Outcome, Outcome)]) -> Vec<Figure> {
     ]
 }
 
-/// One outstanding read of a file.
+/// Reads a file with one request outstanding.
 pub(crate) fn file_qd1(name: &str) -> Result<Vec<Figure>> {
-    let results = pairs_on(&Place::Disk(DiskFile::set_up()?), &QD1)?;
+    let results = pairs_on(&LoadTarget::Disk(DiskFile::set_up()?), &QD1)?;
     Ok(rates(name, &results).into_iter().chain(latencies(name, &results)).collect())
 }
 
-/// The same beside a process that computes without a pause.
+/// Reads a file like [`file_qd1`], beside a process that computes without a pause.
 pub(crate) fn file_qd1_busy(name: &str) -> Result<Vec<Figure>> {
     let neighbour = Neighbour::start()?;
-    let results = pairs_on(&Place::Disk(DiskFile::set_up()?), &QD1)?;
+    let results = pairs_on(&LoadTarget::Disk(DiskFile::set_up()?), &QD1)?;
     drop(neighbour);
     Ok(rates(name, &results).into_iter().chain(latencies(name, &results)).collect())
 }
@@ -226,7 +226,7 @@ pub(crate) fn file_qd32(name: &str) -> Result<Vec<Figure>> {
     std::fs::write(&tile, QD32_TILE)?;
     let tile = Cow::Owned(tile.to_string_lossy().into_owned());
     let job = Job { tile, outstanding: 32, ..QD1 };
-    let results = pairs_on(&Place::Disk(DiskFile::set_up()?), &job)?;
+    let results = pairs_on(&LoadTarget::Disk(DiskFile::set_up()?), &job)?;
     std::fs::remove_dir_all(&directory)?;
     Ok(rates(name, &results))
 }
@@ -250,7 +250,7 @@ const ONE_WORKER_MAX: f64 = 1.2;
 /// Two workers against one on a RAM device, in pairs. Only a device whose reads are carried out by the
 /// thread that asks says anything: brd does, zram gives them to workers of the kernel.
 pub(crate) fn scale_2_workers(name: &str) -> Result<Vec<Figure>> {
-    let place = Place::Ram(RamDevice::set_up()?);
+    let place = LoadTarget::Ram(RamDevice::set_up()?);
     let out = scratch()?;
     let run = |workers| tilemark::run(&place, &Job { workers, ..READ_4K }, &out);
     tilemark::run(&place, &Job { seconds: 3, ..MIXED }, &out)?;
@@ -282,7 +282,7 @@ pub(crate) fn scale_2_workers(name: &str) -> Result<Vec<Figure>> {
 
 /// Sequential reads of 1 MiB of a file.
 pub(crate) fn file_seq_1m(name: &str) -> Result<Vec<Figure>> {
-    let results = pairs_on(&Place::Disk(DiskFile::set_up()?), &seq_job())?;
+    let results = pairs_on(&LoadTarget::Disk(DiskFile::set_up()?), &seq_job())?;
     Ok(throughput(name, &results))
 }
 

@@ -1,4 +1,4 @@
-//! Runs a command to its end and says what it printed and what it cost.
+//! Runs a command to its end; returns its output and its cost.
 
 use std::process::{Command, Stdio};
 
@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::Figure;
 
-/// What a finished command cost, its threads and kernel workers included.
+/// Cost of a finished command, its threads and kernel workers included.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cost {
     pub user_s: f64,
@@ -15,13 +15,13 @@ pub(crate) struct Cost {
     pub memory_bytes: f64,
 }
 
-/// Runs a command that must succeed; its stdout, and its cost.
+/// Runs a command that must succeed; returns its stdout and its cost.
 pub(crate) fn run(command: &mut Command) -> Result<(String, Cost)> {
     ended(command, &[0])
 }
 
-/// Runs a command that ends with one of these codes; its stdout, and its cost by the kernel's own
-/// account of ended children.
+/// Runs a command that ends with one of these codes. Returns its stdout, and its cost by the
+/// kernel's own account of ended children.
 pub(crate) fn ended(command: &mut Command, codes: &[i32]) -> Result<(String, Cost)> {
     let before = times(std::process::id())?.children;
     let mut child = command
@@ -52,13 +52,13 @@ pub(crate) fn ended(command: &mut Command, codes: &[i32]) -> Result<(String, Cos
 
 /// User and system time in seconds, by the kernel's own account (10 ms ticks), threads included.
 pub(crate) struct Times {
-    /// Of the process alone.
+    /// Times of the process alone.
     pub own: (f64, f64),
-    /// Of its children that ended and were waited for.
+    /// Times of its children that ended and were waited for.
     pub children: (f64, f64),
 }
 
-/// What a process has taken until now.
+/// Times of a process until now.
 pub(crate) fn times(id: u32) -> Result<Times> {
     const TICKS_PER_SECOND: f64 = 100.0;
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat"))?;
@@ -82,7 +82,7 @@ fn watch_memory(status: &str) -> f64 {
     peak_bytes
 }
 
-/// What a benchmark of a crate says in lines of the form `figure <name> <value> <unit>`.
+/// Figures that a benchmark of a crate prints as lines `figure <name> <value> <unit>`.
 pub(crate) fn figures(package: &str, bench: &str) -> Result<Vec<Figure>> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["bench", "-q", "--locked", "-p", package, "--bench", bench]);

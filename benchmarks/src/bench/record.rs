@@ -22,12 +22,12 @@ const BLOCK_BYTES: u32 = 32 << 10;
 const LOAD_S: u32 = 600;
 const START_TRIES: u32 = 200;
 const START_WAIT: Duration = Duration::from_millis(25);
-/// How long its own cost is counted.
+/// Time over which the recorder's own cost is counted.
 const WHOLE: Duration = Duration::from_secs(5);
 const INSTANCES: &str = "/sys/kernel/tracing/instances";
 
-/// The same of a disk that is at its own limit and not at the processor's: the one of the
-/// temporary directory, 4 KiB random reads with 32 outstanding. The trace is written to it too.
+/// Overhead of recording a disk at its own limit, not the processor's: the disk of the temporary
+/// directory, 4 KiB random reads with 32 outstanding. The trace is written to that disk too.
 pub(crate) fn on_disk(name: &str) -> Result<Vec<Figure>> {
     let out = scratch()?;
     let disk = disk_of(&out)?;
@@ -49,8 +49,8 @@ pub(crate) fn on_disk(name: &str) -> Result<Vec<Figure>> {
     ])
 }
 
-/// One load without a pause under one recording, whose events are switched on and off; then
-/// the same events with nobody who reads them, which is the kernel's own share.
+/// Overhead of recording, on one load without a pause: the recording's events are switched on and
+/// off. The same events without a reader give the kernel's own share.
 pub(crate) fn overhead(name: &str) -> Result<Vec<Figure>> {
     let device = RamDevice::set_up()?;
     fill(&device.path)?;
@@ -98,7 +98,7 @@ pub(super) struct Unread {
 }
 
 impl Unread {
-    /// The same events as those of another instance.
+    /// Switches on the same events as another instance has.
     pub(super) fn new(of: &[PathBuf]) -> Result<Self> {
         let place = Path::new(INSTANCES).join(format!("xtask-{}", std::process::id()));
         std::fs::create_dir(&place).context("an instance of our own")?;
@@ -197,7 +197,7 @@ impl Recording {
         anyhow::bail!("tilemark did not trace: {output:?} (it needs root and tracefs)")
     }
 
-    /// Whether its tracing instance is there and switched on.
+    /// True if the recorder's tracing instance exists and is switched on.
     fn is_tracing(&self) -> bool {
         let is_on = |path: PathBuf| {
             std::fs::read_to_string(path.join("tracing_on")).is_ok_and(|text| text.trim() == "1")

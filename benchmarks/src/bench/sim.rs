@@ -11,7 +11,7 @@ use super::{Figure, process, tilemark};
 /// The heading of the study's table of events.
 const EVENTS: &str = "Events";
 
-/// The whole study of FAST Cache: how long it takes on this machine, and how many events one
+/// The whole study of FAST Cache: how long it takes on this host, and how many events one
 /// core handles in a second, everything else it does (warming tiers, percentiles) included.
 pub(crate) fn fast_cache(name: &str) -> Result<Vec<Figure>> {
     let mut command = Command::new(tilemark::binary()?);

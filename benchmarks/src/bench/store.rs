@@ -23,7 +23,7 @@ pub(crate) fn rates(name: &str) -> Result<Vec<Figure>> {
     let mut generator = Generator::new(&RECIPE);
     let mut batch = Vec::new();
     while drain(&mut generator, &mut batch, Some(&mut records))? > 0 {}
-    let place = Place::new();
+    let place = ScratchDirectory::new();
     let mut memory = Memory::new(generator.info().clone(), records);
     let begin = cpu_seconds();
     let written = store::save(&mut memory, &place.0, Options::default())?;
@@ -66,9 +66,9 @@ fn drain(
 }
 
 /// A directory that is gone at the end.
-struct Place(PathBuf);
+struct ScratchDirectory(PathBuf);
 
-impl Place {
+impl ScratchDirectory {
     fn new() -> Self {
         let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tmp");
         let name = format!("bench-store-{}.tmt", std::process::id());
@@ -80,7 +80,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ScratchDirectory {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }

@@ -9,7 +9,7 @@ use super::Figure;
 
 const RESULTS: &str = "docs/studies";
 
-/// What of a study's result counts here.
+/// Part of a study's result that counts here.
 #[derive(Debug, Deserialize)]
 struct Study {
     simulated: bool,
@@ -46,7 +46,7 @@ fn count(folder: &Path) -> Result<(f64, f64)> {
             std::fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
         let study: Study = serde_json::from_str(&text)
             .with_context(|| format!("{} as a study's result", path.display()))?;
-        // Those of real storage say what one machine did.
+        // Claims on real storage hold for one host only.
         if !study.simulated {
             continue;
         }

@@ -1,6 +1,6 @@
 //! What something takes from a load: the load goes on, the thing is switched on and off.
 //!
-//! Whole runs one after the other differ by tens of per cent on a shared machine, and even
+//! Whole runs one after the other differ by tens of per cent on a shared host, and even
 //! windows of a second drift, now and then in step with whatever alternates. So pairs of short
 //! windows are compared that lie side by side, and which of a pair is the watched one follows
 //! the Thue-Morse sequence, which repeats itself with no period.
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-/// How the windows lie.
+/// Number, length and spacing of the windows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Windows {
     pub pairs: u32,
@@ -19,14 +19,14 @@ pub(crate) struct Windows {
     pub settle: Duration,
 }
 
-/// What was lost, in per cent of what was reached without.
+/// Loss of the load, in per cent of its rate without the thing.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Loss {
     /// Mean of the middle eight tenths of the pairs.
     pub percent: f64,
     /// Standard error of that mean.
     pub error: f64,
-    /// I/Os per second without: the median.
+    /// Median of I/Os per second without the thing.
     pub alone_per_s: f64,
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
-use block_server::{Limits, Listen, Place};
+use block_server::{Limits, Listen, ListenAddress};
 use cache::tier::Admission;
 use tier::{Mode, Plan};
 use tier_service::{Caching, Copies, Opening, Set};
@@ -164,10 +164,10 @@ pub(crate) fn serve(arguments: &[String]) -> Result<()> {
     let memory_bytes = if how == "memory" { 2 * BYTES } else { 0 };
     let caching = Caching { admission, memory_bytes, ..Caching::default() };
     let set = Set::open(&cache, caching, &[], &[disk])?;
-    let mut listen = vec![Listen { place: Place::Unix(socket.into()), tls: None }];
+    let mut listen = vec![Listen { place: ListenAddress::Unix(socket.into()), tls: None }];
     listen.extend(vhost.iter().map(|path| {
         let (path, disk) = (path.into(), EXPORT.to_owned());
-        Listen { place: Place::Vhost { path, disk }, tls: None }
+        Listen { place: ListenAddress::Vhost { path, disk }, tls: None }
     }));
     let running = block_server::start_with(set.offer, &listen, Limits::default())?;
     std::io::stdin().lines().next();

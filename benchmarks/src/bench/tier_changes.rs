@@ -1,7 +1,7 @@
 //! How long a disk's requests wait while its tier is changed: other disks come and go, and its own settings change.
 //!
 //! A client keeps one read or write of 4 KiB under way all the time; what it waits for in the moments between changes
-//! says what the machine does without them. `TMPDIR` on memory leaves the disk's own waiting out.
+//! says what the host does without them. `TMPDIR` on memory leaves the disk's own waiting out.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use block_server::Place;
+use block_server::ListenAddress;
 use nbd::Operation;
 
 use super::front::{BYTES, EXPORT, PAIRS, number};
@@ -19,12 +19,12 @@ use super::tier_kept::Tier;
 use super::{Figure, process, tilemark};
 
 const BLOCK: u32 = 4096;
-/// Between two changes.
+/// Time between two changes.
 const REST: Duration = Duration::from_millis(300);
-/// What waits in the log of the disk that goes.
+/// Bytes that wait in the log of the disk that is detached.
 const DIRTY: u32 = 8 << 20;
 
-/// From when to when something was under way.
+/// Begin and end of something under way.
 type Span = (Instant, Instant);
 
 /// `tier.changes`: the longest wait that touched a change, and the longest that touched none.
@@ -65,7 +65,7 @@ fn ms((begin, end): Span) -> f64 {
     end.duration_since(begin).as_secs_f64() * 1e3
 }
 
-/// What was changed, and when.
+/// Makes the changes; returns each with its begin and end.
 fn rounds(tier: &Tier, other: &Path) -> Result<Vec<(String, Span)>> {
     let mut made = Vec::new();
     for _ in 0..number("TILEMARK_BENCH_RUNS", PAIRS as u64)? {
@@ -103,7 +103,7 @@ fn rounds(tier: &Tier, other: &Path) -> Result<Vec<(String, Span)>> {
 
 /// Something for a log that is put into its backing store when the disk goes.
 fn dirty(socket: &Path) -> Result<()> {
-    let mut client = Client::open(&Place::Unix(socket.to_owned()), "other")?;
+    let mut client = Client::open(&ListenAddress::Unix(socket.to_owned()), "other")?;
     let data = vec![5; 1 << 20];
     for offset in (0..DIRTY).step_by(data.len()) {
         let cookie = client.ask(Operation::Write { fua: false }, offset.into(), 1 << 20, &data)?;
@@ -114,7 +114,7 @@ fn dirty(socket: &Path) -> Result<()> {
 
 /// Reads and writes at random, one under way, and says from when to when each was.
 fn waits(socket: &Path, is_over: &AtomicBool) -> Result<Vec<Span>> {
-    let mut client = Client::open(&Place::Unix(socket.to_owned()), EXPORT)?;
+    let mut client = Client::open(&ListenAddress::Unix(socket.to_owned()), EXPORT)?;
     let data = vec![9; BLOCK as usize];
     let (mut place, mut waits) = (1_u64, Vec::new());
     while !is_over.load(Ordering::Relaxed) {

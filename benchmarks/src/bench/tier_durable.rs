@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use block_server::{Access, Buffer, FileDisk, Limits, Listen, Place};
+use block_server::{Access, Buffer, FileDisk, Limits, Listen, ListenAddress};
 use nbd::Operation;
 
 use super::front::{BYTES, EXPORT, PAIRS, SECONDS, Server, number};
@@ -136,7 +136,7 @@ fn tier(out: &Path, mode: &str) -> Result<Server> {
 
 /// Keeps so many under way for a time, at random places.
 fn loads(socket: &Path, operation: Operation, depth: usize) -> Result<Reached> {
-    let mut client = Client::open(&Place::Unix(socket.to_owned()), EXPORT)?;
+    let mut client = Client::open(&ListenAddress::Unix(socket.to_owned()), EXPORT)?;
     let is_read = operation == Operation::Read;
     let data = vec![9; if is_read { 0 } else { BLOCK as usize }];
     let (time, begin) = (time()?, Instant::now());
@@ -193,7 +193,7 @@ pub(crate) fn serve(arguments: &[String]) -> Result<()> {
         _ => bail!("usage: serve-file FILE SOCKET [buffered]"),
     };
     let disk = FileDisk::open(EXPORT, Path::new(file), Access { buffered, ..Access::default() })?;
-    let listen = [Listen { place: Place::Unix(socket.into()), tls: None }];
+    let listen = [Listen { place: ListenAddress::Unix(socket.into()), tls: None }];
     let running = block_server::start(vec![Box::new(disk)], &listen, Limits::default())?;
     std::io::stdin().lines().next();
     Ok(running.stop()?)

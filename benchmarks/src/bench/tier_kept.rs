@@ -1,6 +1,6 @@
 //! What a served tier keeps: its memory, its pages through a kill, and all writes through stops at any point.
 //!
-//! The served program is the released one; the stops are those of the machine's own simulation.
+//! The served program is the released one; the stops are those of the state machine's own simulation.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,11 +13,11 @@ use super::front::{BYTES, EXPORT, Server, number};
 use super::pairs::scratch;
 use super::{Figure, process, tilemark};
 
-/// A map of a page is written within a second of its filling; and once more for a slow machine.
+/// A map of a page is written within a second of its filling; and once more for a slow host.
 const TOLD: Duration = Duration::from_millis(2500);
 /// A tier is read so often at most until all is in it.
 const READINGS: usize = 50;
-/// What `make bench` stops at; `tier.crash_points_long` is the same with a million.
+/// Crash points of `make bench`; `tier.crash_points_long` has a million.
 const POINTS: u64 = 10_000;
 const POINTS_LONG: u64 = 1_000_000;
 
@@ -104,7 +104,7 @@ pub(crate) fn warm(name: &str) -> Result<Vec<Figure>> {
     Ok(vec![Figure::new(name, hits / reads * 100.0, "%")])
 }
 
-/// `tier.crash_points`: points at which the machine was stopped, opened again and compared, with nothing lost:
+/// `tier.crash_points`: points at which the state machine was stopped, opened again and compared, with nothing lost:
 /// one that loses something fails. `TILEMARK_CRASH_POINTS=1000000` makes it `tier.crash_points_long`.
 pub(crate) fn crash_points(name: &str) -> Result<Vec<Figure>> {
     let wanted = number("TILEMARK_CRASH_POINTS", POINTS)?;

@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::device::Place;
+use super::device::LoadTarget;
 use super::pairs::{Job, Outcome};
 use super::process::{self, Cost};
 
@@ -54,7 +54,7 @@ pub(crate) fn ended_json(arguments: &[&str], out: &Path, codes: &[i32]) -> Resul
 }
 
 /// Runs one tile for each worker, each of one disk.
-pub(crate) fn run(place: &Place, job: &Job, out: &Path) -> Result<Outcome> {
+pub(crate) fn run(place: &LoadTarget, job: &Job, out: &Path) -> Result<Outcome> {
     let words = place.words();
     let duration = format!("{}s", job.seconds - 1);
     let footprint = (FOOTPRINT / f64::from(job.workers)).to_string();

@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::device::{DiskFile, Place};
+use super::device::{DiskFile, LoadTarget};
 use super::pairs::{self, Job};
 use super::process::{self, Cost};
 use super::{Figure, median, tilemark};
@@ -16,31 +16,31 @@ use super::{Figure, median, tilemark};
 const FOOTPRINT: &str = "0.000244140625";
 const SECONDS: u32 = 10;
 const PAIRS: u32 = 3;
-/// One thread of fio for each VM.
+/// Threads of fio: one for each VM.
 const THREADS: u32 = 320;
 
-/// What a run took, and what it did.
+/// Cost and rates of a run.
 #[derive(Debug, Clone, Copy)]
 struct Spent {
     /// User and system time an I/O, kernel workers included.
     cpu_us: f64,
     user_us: f64,
     memory_bytes: f64,
-    read: Way,
-    write: Way,
+    read: DirectionLoad,
+    write: DirectionLoad,
     flushes_per_s: f64,
 }
 
 /// I/Os of one direction.
 #[derive(Debug, Clone, Copy)]
-struct Way {
+struct DirectionLoad {
     per_s: f64,
     mean_bytes: f64,
 }
 
 pub(crate) fn tiles_40(name: &str) -> Result<Vec<Figure>> {
     let out = pairs::scratch()?;
-    let place = Place::Disk(DiskFile::set_up()?);
+    let place = LoadTarget::Disk(DiskFile::set_up()?);
     tilemark::run(&place, &Job { seconds: 3, ..pairs::MIXED }, &out)?;
     let mut results = Vec::new();
     for pair in 0..PAIRS {
@@ -109,9 +109,9 @@ fn ours(out: &Path) -> Result<Spent> {
     let step = &json["steps"][0];
     let cpu = |key: &str| step["generator"][key]["value"].as_f64().context("generator CPU");
     let io = step["io"].as_array().context("io")?;
-    let way = |direction: &str| -> Result<Way> {
+    let way = |direction: &str| -> Result<DirectionLoad> {
         let row = io.iter().find(|row| row["direction"] == direction).context("a direction")?;
-        Way::of(|key| row[key].as_f64(), "operations_per_s", "bytes_per_s")
+        DirectionLoad::of(|key| row[key].as_f64(), "operations_per_s", "bytes_per_s")
     };
     let user_us = cpu("cpu_user_us_per_io")?;
     Ok(Spent {
@@ -127,8 +127,8 @@ fn ours(out: &Path) -> Result<Spent> {
 /// fio with a thread for each VM, each at its share of our rates, with the mean sizes of our reads
 /// and writes in whole pages, and a flush after as many writes as there are to one of ours.
 fn theirs(file: &Path, ours: &Spent) -> Result<Spent> {
-    let rate = |way: Way| (way.per_s / f64::from(THREADS)).round().max(1.0);
-    let size = |way: Way| (way.mean_bytes / 4096.0).round().max(1.0) * 4096.0;
+    let rate = |way: DirectionLoad| (way.per_s / f64::from(THREADS)).round().max(1.0);
+    let size = |way: DirectionLoad| (way.mean_bytes / 4096.0).round().max(1.0) * 4096.0;
     let mut command = Command::new("fio");
     command.args(["--name=peer", "--ioengine=io_uring", "--direct=1", "--rw=randrw", "--thread"]);
     command.args(["--norandommap", "--randrepeat=0", "--time_based", "--group_reporting"]);
@@ -144,7 +144,7 @@ fn theirs(file: &Path, ours: &Spent) -> Result<Spent> {
     let (text, Cost { user_s, system_s, memory_bytes }) = process::run(&mut command)?;
     let json: Value = serde_json::from_str(&text).context("fio's JSON")?;
     let job = &json["jobs"][0];
-    let way = |way: &str| Way::of(|key| job[way][key].as_f64(), "iops", "bw_bytes");
+    let way = |way: &str| DirectionLoad::of(|key| job[way][key].as_f64(), "iops", "bw_bytes");
     let count = |way: &str| job[way]["total_ios"].as_f64().context("fio's total_ios");
     let write = way("write")?;
     // Ours counts flushes as I/Os, and fio does not.
@@ -159,7 +159,7 @@ fn theirs(file: &Path, ours: &Spent) -> Result<Spent> {
     })
 }
 
-impl Way {
+impl DirectionLoad {
     fn of(field: impl Fn(&str) -> Option<f64>, rate: &str, bytes: &str) -> Result<Self> {
         let per_s = field(rate).context("a rate")?;
         let bytes_per_s = field(bytes).context("bytes a second")?;

@@ -1,5 +1,5 @@
 //! Hits of a served tier over vhost-user beside `qemu-storage-daemon`, both in memory (`/dev/shm`), with one and
-//! the same client: the machine of the front end's tests. A server's own processor time is counted, not the client's.
+//! the same client: the VM of the front end's tests. A server's own processor time is counted, not the client's.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

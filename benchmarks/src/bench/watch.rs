@@ -23,7 +23,7 @@ use super::record::{Load, Recording, Unread, WINDOWS, fill, switch};
 use super::switched::{self, Counter};
 use super::{Figure, process, tilemark};
 
-/// How long its own cost is counted: three slices.
+/// Time over which the watcher's own cost is counted: three slices.
 const WHOLE: Duration = Duration::from_secs(30);
 const VMS: usize = 100;
 /// Begin of the year: a multiple of every period.
@@ -31,7 +31,7 @@ const START_S: u64 = 2_592_000 * 660;
 /// Mean I/Os of a busy VM in a second, over the day.
 const RATE: f64 = 100.0;
 
-/// What watching takes from one load without a pause, and what the kernel's events take alone.
+/// Loss of one load without a pause by watching, and by the kernel's events alone.
 pub(crate) fn cost(name: &str) -> Result<Vec<Figure>> {
     let device = RamDevice::set_up()?;
     fill(&device.path)?;

@@ -8,13 +8,13 @@ use trace::store::{self, Columns};
 use trace::{IoRecord, Operation, Source};
 
 use super::RECORDED;
-use super::place::{Place, said};
+use super::place::{MountedStore, said};
 use crate::bench::binary;
 
 /// Thread of the kernel that writes inode tables of a new file system: no application's I/O.
 const FILE_SYSTEM_MAKER: &str = "ext4lazyinit";
 
-/// What reached the disk while it was recorded.
+/// I/O that reached the disk while it was recorded.
 #[derive(Debug, Default)]
 pub(super) struct Disk {
     reads: Sum,
@@ -80,7 +80,7 @@ impl Disk {
 }
 
 /// Records the disk for [`RECORDED`].
-pub(super) fn record(place: &Place, trace: &Path) -> Result<()> {
+pub(super) fn record(place: &MountedStore, trace: &Path) -> Result<()> {
     let seconds = RECORDED.as_secs().to_string() + "s";
     let mut command = Command::new(binary()?);
     command.args(["record", place.disk(), "--duration", &seconds, "--out"]).arg(trace);

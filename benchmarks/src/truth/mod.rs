@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bench::binary;
 use disk::Disk;
-use place::Place;
+use place::MountedStore;
 use stairs::Stairs;
 
 /// Share of the full size: 4 GiB of a shop, 4.4 GiB of mail. Each server may keep a ninth of its
@@ -41,21 +41,21 @@ const WARM_UP: Duration = Duration::from_secs(10);
 /// Time for which the disk is recorded on the fast stair.
 const RECORDED: Duration = Duration::from_secs(20);
 
-/// One tile's way over the stairs.
+/// Run of one tile over the stairs.
 struct Walk {
     /// Directory of the stored run.
     run: PathBuf,
-    seen: Seen,
+    seen: WalkFacts,
     stairs: Stairs,
     disk: Disk,
 }
 
-/// What its run does not tell, kept in `walk.json`.
+/// Facts that the run does not store, kept in `walk.json`.
 #[derive(Debug, Serialize, Deserialize)]
-struct Seen {
-    /// When the load began, in seconds from the mount.
+struct WalkFacts {
+    /// Start of the load, in seconds from the mount.
     began_s: f64,
-    /// Why the run ended early, if it did.
+    /// Reason for an early end of the run.
     ended: Option<String>,
 }
 
@@ -94,7 +94,7 @@ fn walk(directory: &Path, tile: &str, prepare_s: u64) -> Result<Walk> {
     if file.exists() {
         return walked(directory, stairs);
     }
-    let place = Place::set_up(directory, &stairs.schedule())?;
+    let place = MountedStore::set_up(directory, &stairs.schedule())?;
     // Enough for all stairs, whenever the load begins.
     let load = stairs.end().saturating_sub(WARM_UP);
     let seconds = |time: Duration| format!("{}s", time.as_secs());
@@ -124,7 +124,12 @@ fn walked(directory: &Path, stairs: Stairs) -> Result<Walk> {
 }
 
 /// Waits for the end of a run; returns what it showed.
-fn watch(mut child: Child, place: &Place, stairs: &Stairs, directory: &Path) -> Result<Seen> {
+fn watch(
+    mut child: Child,
+    place: &MountedStore,
+    stairs: &Stairs,
+    directory: &Path,
+) -> Result<WalkFacts> {
     let log = directory.join("run.log");
     let began = loop {
         if let Some(status) = child.try_wait()? {
@@ -160,7 +165,7 @@ fn watch(mut child: Child, place: &Place, stairs: &Stairs, directory: &Path) -> 
     let log = std::fs::read_to_string(&log)?;
     let ended = (!is_whole).then(|| log.lines().last().unwrap_or_default().to_owned());
     result?;
-    Ok(Seen { began_s: began.as_secs_f64(), ended })
+    Ok(WalkFacts { began_s: began.as_secs_f64(), ended })
 }
 
 /// Rest of the warm-up that the first line of progress tells.

@@ -13,14 +13,14 @@ use crate::bench::binary;
 const SIZE: u64 = 21 << 30;
 
 /// Mounted datastore. Dropping it unmounts all.
-pub(super) struct Place {
+pub(super) struct MountedStore {
     lab: Child,
     mounted: Instant,
     disk: String,
     directory: PathBuf,
 }
 
-impl Place {
+impl MountedStore {
     pub(super) fn set_up(directory: &Path, schedule: &str) -> Result<Self> {
         let (lab, datastore) = (directory.join("lab"), directory.join("datastore"));
         for new in [directory, &lab, &datastore] {
@@ -94,7 +94,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for MountedStore {
     fn drop(&mut self) {
         if let Err(error) = self.undo() {
             eprintln!("what was mounted in {} is left: {error:#}", self.directory.display());

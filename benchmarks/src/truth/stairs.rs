@@ -14,7 +14,7 @@ const DELAYS_MS: [u32; 7] = [10, 20, 30, 45, 65, 90, 130];
 /// Reads and writes a second; providers of storage do not count flushes.
 const RATES: [u32; 8] = [1200, 900, 680, 510, 380, 290, 220, 160];
 
-/// What a stair does to requests.
+/// Delay of requests on a stair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Fast,
@@ -22,7 +22,7 @@ pub(super) enum Kind {
     Rate(u32),
 }
 
-/// One stair, in time since the mount.
+/// A stair, in time since the mount.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stair {
     pub kind: Kind,

@@ -3,12 +3,12 @@
 //! permissive only; the method is one line.
 #![forbid(unsafe_code)]
 
-/// What `dirs-sys` 0.5 uses of the crate of this name.
+/// Part of the crate of this name that `dirs-sys` 0.5 uses.
 pub trait OptionExt {
-    /// What is in it.
+    /// Value inside.
     type Value;
 
-    /// Whether it holds this value.
+    /// True if this value is inside.
     fn contains<U: PartialEq<Self::Value>>(&self, value: &U) -> bool;
 }
 

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tolerance_widened_after_the_result_is_an_error_and_a_reason_added_is_none() {
+    fn tolerance_widened_after_its_result_is_an_error() {
         let first = || version("s1", 1, &claim("predicted", 1.0, ""));
         let wider = || version("s2", 5, &claim("predicted", 2.0, ""));
         let late = judge("data/studies/x.toml", &[first(), wider()], &page(3));

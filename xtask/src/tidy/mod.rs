@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_at_the_end_of_a_file_and_integration_tests_do_not_count() {
+    fn tests_do_not_count_as_lines_of_code() {
         let tests = format!("{}#[cfg(test)]\nmod tests {{\n{}}}\n", lines(400), lines(900));
         assert_eq!(with("crates/load/stats/src/long.rs", &tests), Findings::default());
         assert_eq!(with("crates/load/stats/tests/all.rs", &lines(900)), Findings::default());

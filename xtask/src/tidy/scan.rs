@@ -19,11 +19,11 @@ pub fn production(source: &str) -> &str {
 /// A function with a body.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Function {
-    /// Its name.
+    /// Name of the function.
     pub name: String,
-    /// The line of its `fn`, from 1.
+    /// Line of the function's `fn`, from 1.
     pub line: usize,
-    /// Lines from its `fn` to its closing brace.
+    /// Lines from the `fn` to the closing brace.
     pub lines: usize,
 }
 

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_true_offset_lies_within_the_uncertainty_however_lopsided_the_way() {
+    fn clock_offset_error_stays_within_uncertainty() {
         for (there, back) in [(0, 900), (900, 0), (450, 450), (1, 2)] {
             for ahead in [-5_000_i128, 0, 1 << 40] {
                 let before = Nanos(10_000);

@@ -16,7 +16,7 @@ use crate::MESSAGE_MAX;
 use crate::clock::{ClockOffset, monotonic};
 use crate::error::{ClusterError, RemoteError};
 use crate::identity::{Authority, Invitation};
-use crate::member::{CLOCK, FETCH, Part, Wanted};
+use crate::member::{CLOCK, FETCH, OfferPart, PartRequest};
 use crate::name::Name;
 use crate::session::{Keys, endpoint, open};
 use crate::tunnel::Tunnel;
@@ -285,7 +285,7 @@ impl Hub {
         let mut all: Vec<u8> = Vec::new();
         loop {
             let from = all.len() as u64;
-            let wanted = serde_json::to_vec(&Wanted { what: what.to_owned(), from })
+            let wanted = serde_json::to_vec(&PartRequest { what: what.to_owned(), from })
                 .expect("a text and a number are JSON");
             let mut tries = 1;
             let answer = loop {
@@ -295,7 +295,7 @@ impl Hub {
                 }
             };
             let part =
-                Part::read(&answer).ok_or_else(|| damaged("a part without a head".into()))?;
+                OfferPart::read(&answer).ok_or_else(|| damaged("a part without a head".into()))?;
             if part.size > size_max.get() {
                 let size = Bytes::new(part.size);
                 return Err(ClusterError::TooLarge { size, max: size_max });
@@ -446,7 +446,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_connection_that_was_gone_for_a_time_has_lost_nothing_that_had_arrived() {
+    fn missed_messages_are_counted_from_the_last_one_received() {
         let member: Name = "a".parse().expect("a name");
         let mut state = State::default();
         assert_eq!(state.missed(&member, (7, 0)), 0);

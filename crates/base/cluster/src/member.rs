@@ -220,7 +220,7 @@ impl Shared {
     }
 
     fn part(&self, question: &[u8]) -> Result<Vec<u8>, RemoteError> {
-        let wanted: Wanted = serde_json::from_slice(question)
+        let wanted: PartRequest = serde_json::from_slice(question)
             .map_err(|error| RemoteError::new(format!("what is wanted: {error}")))?;
         let offered = self.offered();
         let found = offered.get(&wanted.what).ok_or_else(|| {
@@ -233,7 +233,7 @@ impl Shared {
             .file
             .read_exact_at(&mut bytes, wanted.from)
             .map_err(|error| RemoteError::new(format!("reading what was offered: {error}")))?;
-        Ok(Part { size: found.size, sha256: found.sha256, bytes: &bytes }.write())
+        Ok(OfferPart { size: found.size, sha256: found.sha256, bytes: &bytes }.write())
     }
 }
 
@@ -286,19 +286,19 @@ fn reply(query: &Query, answer: Result<Vec<u8>, RemoteError>) {
 
 /// Request for a part.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct PartRequest {
     pub what: String,
     pub from: u64,
 }
 
 /// Part of an offer, with size and hash of the whole.
-pub(crate) struct Part<'a> {
+pub(crate) struct OfferPart<'a> {
     pub size: u64,
     pub sha256: [u8; 32],
     pub bytes: &'a [u8],
 }
 
-impl<'a> Part<'a> {
+impl<'a> OfferPart<'a> {
     fn write(&self) -> Vec<u8> {
         [&self.size.to_le_bytes()[..], &self.sha256, self.bytes].concat()
     }

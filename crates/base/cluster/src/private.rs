@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_holds_is_removed_and_what_somebody_holds_or_is_no_such_directory_stays() {
+    fn stale_private_directories_are_removed_and_held_ones_stay() {
         let parent = tempfile::tempdir().expect("a directory");
         let live = Private::make_in(parent.path()).expect("made");
         let path = |name: &str| parent.path().join(name);

@@ -37,9 +37,10 @@ const HANDSHAKE_MAX: Duration = Duration::from_secs(5);
 const AGAIN: Duration = Duration::from_millis(100);
 
 impl Tunnel {
-    /// One thread is enough, because it only copies.
+    /// Starts the tunnel's runtime and makes its private directory.
     fn new() -> Result<Self, ClusterError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
+            // One thread is enough, because it only copies.
             .worker_threads(1)
             .thread_name("tunnel")
             .enable_all()

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::http::host_and_port;
-use crate::{Identity, Method, Place, Question, RemoteError, Secret, Trust};
+use crate::{Identity, Method, Question, RemoteError, Secret, ServiceAddress, Trust};
 
 /// Authorities that a Debian system trusts; elsewhere `SSL_CERT_FILE` names them.
 const AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
@@ -129,7 +129,7 @@ impl Address {
             Some(named) => Identity::Token { before: "Bearer ", secret: Secret::read(named)? },
         };
         let (host, port) = (self.host.clone(), self.port);
-        let place = Place { host, port, tls, identity, patience: Some(patience) };
+        let place = ServiceAddress { host, port, tls, identity, patience: Some(patience) };
         let body = Some(("application/json", body));
         match place.ask(Question { method: Method::Post, path, body }) {
             Ok(answer) => Ok(answer.status),

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_with_a_line_break_or_a_blank_is_refused_and_shown_to_nobody() {
+    fn token_with_blank_or_line_break_is_refused_and_not_printed() {
         let own =
             |text: &str| Identity::Token { before: "Bearer ", secret: Secret(text.to_owned()) };
         assert_eq!(own("a.b-c").header().expect("a token"), "Authorization: Bearer a.b-c\r\n");

@@ -66,7 +66,7 @@ pub struct Answer {
 
 /// Service address with identity and trust.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct ServiceAddress {
     /// Name or address.
     pub host: String,
     /// Port number.
@@ -98,7 +98,7 @@ pub fn host_and_port(text: &str, usual: u16) -> Result<(String, u16), RemoteErro
     if host.is_empty() { Err(wrong()) } else { Ok((host.to_owned(), port)) }
 }
 
-impl Place {
+impl ServiceAddress {
     /// JSON document at a path.
     ///
     /// # Errors
@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_is_one_question_whatever_a_name_holds() {
-        let place = Place {
+        let place = ServiceAddress {
             host: "::1".to_owned(),
             port: 80,
             tls: None,

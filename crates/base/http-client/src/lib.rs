@@ -23,5 +23,5 @@ pub use address::{Address, AddressError, PostError};
 pub use credentials::{Identity, Secret};
 pub use error::RemoteError;
 pub use escape::escaped;
-pub use http::{Answer, Method, Place, Question, host_and_port};
+pub use http::{Answer, Method, Question, ServiceAddress, host_and_port};
 pub use tls::Trust;

@@ -13,12 +13,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-/// What the caller hears while threads work.
+/// Messages that the caller gets while threads work.
 #[derive(Debug)]
 pub enum Heard<'r, M, R> {
-    /// Said in the middle of an item.
+    /// Message from the middle of an item.
     Said(M),
-    /// The item at this position has ended with this.
+    /// Result of the item at this position.
     Ended(usize, &'r R),
 }
 
@@ -27,15 +27,15 @@ enum Sent<M, R> {
     Ended(usize, R),
 }
 
-/// What came of each item, in their order. At least one thread works.
+/// Results of all items, in the order of the items. At least one thread works.
 pub fn map<T: Sync, R: Send>(items: &[T], threads: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let results =
         run(items, threads, &|| true, |item, _: &dyn Fn(())| work(item), |_: Heard<'_, (), R>| ());
     results.into_iter().flatten().collect()
 }
 
-/// The same where items have something to say before they end, and none is begun any more once
-/// `goes_on` says no: those are nothing. `hear` is called on the calling thread.
+/// Runs like [`map`], with items that may send messages before they end. Once `goes_on` returns
+/// false no further item begins; such items have no result. `hear` is called on the calling thread.
 pub fn run<T: Sync, R: Send, M: Send>(
     items: &[T],
     threads: usize,
@@ -81,7 +81,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     #[test]
-    fn results_stand_in_the_order_of_the_items_however_many_threads_there_are() {
+    fn results_keep_item_order_for_any_thread_count() {
         let items: Vec<u64> = (0..100).collect();
         let squares: Vec<u64> = items.iter().map(|item| item * item).collect();
         for threads in [0, 1, 3, 200] {

@@ -65,13 +65,13 @@ macro_rules! gauges {
             }
 
             /// Place of the gauge on the page.
-            pub const fn place(self) -> Place {
-                match self { $(Self::$variant => Place::$place),+ }
+            pub const fn place(self) -> GaugePlace {
+                match self { $(Self::$variant => GaugePlace::$place),+ }
             }
 
             /// Direction in which values of the gauge are better.
-            pub const fn wanted(self) -> Wanted {
-                match self { $(Self::$variant => Wanted::$wanted),+ }
+            pub const fn wanted(self) -> GaugePreference {
+                match self { $(Self::$variant => GaugePreference::$wanted),+ }
             }
 
             /// Source of the values.
@@ -133,7 +133,7 @@ impl ScopeKind {
 
 /// Place of a gauge on the page. All gauges are stored, rolled up and exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum GaugePlace {
     /// Charts of the host.
     Drawn,
     /// A view of its own kind, or none.
@@ -142,7 +142,7 @@ pub enum Place {
 
 /// Direction in which values of a gauge are better, for the same load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum GaugePreference {
     /// A larger value is better.
     More,
     /// A smaller value is better.

@@ -28,7 +28,7 @@ pub struct InstanceShape {
     pub groups: u16,
 }
 
-/// One completed I/O.
+/// A completed I/O.
 #[derive(Debug, Clone, Copy)]
 pub struct IoDone {
     /// Position of the instance in the recorder's shapes.
@@ -49,7 +49,7 @@ pub struct IoDone {
     pub ok: bool,
 }
 
-/// One finished call.
+/// A finished call.
 #[derive(Debug, Clone, Copy)]
 pub struct CallDone {
     /// Position of the instance in the recorder's shapes.
@@ -64,7 +64,7 @@ pub struct CallDone {
     pub result: Result<u64, CallError>,
 }
 
-/// One action that finished or was given up.
+/// An action that finished or was given up.
 #[derive(Debug, Clone, Copy)]
 pub struct ActionSample {
     /// Position of the instance in the recorder's shapes.

@@ -11,7 +11,7 @@ use crate::{Purpose, Stream};
 /// the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestText {
-    parts: Vec<Part>,
+    parts: Vec<TemplatePart>,
     numbered: String,
 }
 
@@ -25,7 +25,7 @@ pub struct Draws {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum TemplatePart {
     Fixed(String),
     Drawn {
         /// Name of a value that all calls of an action share.
@@ -79,7 +79,7 @@ impl RequestText {
             } else if brace == "{" {
                 let (inner, behind) = rest.split_once('}').ok_or(RequestTextError::Brace)?;
                 if !fixed.is_empty() {
-                    parts.push(Part::Fixed(std::mem::take(&mut fixed)));
+                    parts.push(TemplatePart::Fixed(std::mem::take(&mut fixed)));
                 }
                 parts.push(drawn(inner)?);
                 rest = behind;
@@ -89,7 +89,7 @@ impl RequestText {
         }
         fixed.push_str(rest);
         if !fixed.is_empty() {
-            parts.push(Part::Fixed(fixed));
+            parts.push(TemplatePart::Fixed(fixed));
         }
         let numbered = numbered(&parts);
         Ok(Self { parts, numbered })
@@ -97,7 +97,7 @@ impl RequestText {
 
     /// True if values are drawn for each call.
     pub fn has_draws(&self) -> bool {
-        self.parts.iter().any(|part| !matches!(part, Part::Fixed(_)))
+        self.parts.iter().any(|part| !matches!(part, TemplatePart::Fixed(_)))
     }
 
     /// Text with `$1`, `$2` in place of the values: a statement that a service can prepare once.
@@ -113,14 +113,14 @@ impl RequestText {
 
     /// Text of a call, with its values.
     pub fn filled(&self, draws: Draws) -> Cow<'_, str> {
-        if let [Part::Fixed(text)] = &self.parts[..] {
+        if let [TemplatePart::Fixed(text)] = &self.parts[..] {
             return Cow::Borrowed(text);
         }
         let mut stream = Stream::derive(draws.call, &[], Purpose::Request);
         let mut text = String::new();
         for part in &self.parts {
             match part {
-                Part::Fixed(fixed) => text.push_str(fixed),
+                TemplatePart::Fixed(fixed) => text.push_str(fixed),
                 drawn => text.push_str(&drawn.draw(draws, &mut stream).unwrap_or_default()),
             }
         }
@@ -128,7 +128,7 @@ impl RequestText {
     }
 }
 
-impl Part {
+impl TemplatePart {
     fn draw(&self, draws: Draws, stream: &mut Stream) -> Option<Cow<'_, str>> {
         let Self::Drawn { name, from } = self else { return None };
         Some(match name {
@@ -181,13 +181,13 @@ impl Source {
     }
 }
 
-fn drawn(inner: &str) -> Result<Part, RequestTextError> {
+fn drawn(inner: &str) -> Result<TemplatePart, RequestTextError> {
     let (name, from) = match inner.split_once('=') {
         Some((name, _)) if !is_plain(name) => return Err(RequestTextError::Name),
         Some((name, from)) => (Some(name.to_owned()), from),
         None => (None, inner),
     };
-    Ok(Part::Drawn { name, from: Source::parse(from)? })
+    Ok(TemplatePart::Drawn { name, from: Source::parse(from)? })
 }
 
 fn is_plain(text: &str) -> bool {
@@ -195,10 +195,10 @@ fn is_plain(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(is_plain)
 }
 
-fn numbered(parts: &[Part]) -> String {
+fn numbered(parts: &[TemplatePart]) -> String {
     let (mut text, mut number) = (String::new(), 0);
     for part in parts {
-        if let Part::Fixed(fixed) = part {
+        if let TemplatePart::Fixed(fixed) = part {
             text.push_str(fixed);
         } else {
             number += 1;

@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_that_differ_show_it_although_many_samples_share_the_value() {
+    fn differing_blocks_widen_the_percentile_interval() {
         let calm = block(vec![100; 2000]);
         let stormy = block([vec![100; 1700], vec![900; 300]].concat());
         let blocks = [calm, stormy].into_iter().cycle().take(8).collect::<Vec<_>>();

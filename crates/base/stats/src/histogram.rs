@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_histogram_of_many_has_memory_between_the_shortest_and_the_longest() {
+    fn histogram_allocates_only_between_min_and_max() {
         let mut histogram = Histogram::new();
         let fill = |histogram: &mut Histogram| {
             (20..20_000).for_each(|micros| histogram.record(Nanos::from_micros(micros)));

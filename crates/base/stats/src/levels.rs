@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn one_run_each_is_as_sure_as_blocks_and_the_stated_difference_allow() {
+    fn single_runs_use_block_error_and_assumed_run_deviation() {
         let between = deviation_of_repeats(0.03);
         assert!((between - 0.010_82).abs() < 1e-5);
         let (a, b) = (run(&[0.0], Some(0.01)), run(&[0.2], Some(0.01)));

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_of_another_family_goes_flat_where_a_tile_adds_a_fiftieth() {
+    fn exponential_curve_is_flat_where_gain_drops_below_two_percent() {
         // 95 (1 - e^(-n/3)): one tile does 26.9, the twelfth adds 0.69, the thirteenth 0.49.
         let work = |n: f64| 95.0 * (1.0 - (-n / 3.0).exp());
         let counts = [1, 2, 4, 8, 10, 12, 14, 16, 32, 64];

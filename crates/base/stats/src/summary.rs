@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn the_geometric_mean_of_a_zero_is_zero_and_of_nothing_is_nothing() {
+    fn geometric_mean_handles_zero_empty_and_negative() {
         assert_eq!(geometric_mean(&[3.0, 0.0]), Some(0.0));
         assert_eq!(geometric_mean(&[]), None);
         assert_eq!(geometric_mean(&[1.0, -1.0]), None);

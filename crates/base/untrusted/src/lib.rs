@@ -100,14 +100,14 @@ pub fn create(path: &Path) -> Result<File> {
 /// A directory that was just made and is held open: names below it are looked up from it, whatever
 /// happens to its own name or to the directories above, and only its owner may make any.
 #[derive(Debug)]
-pub struct Held {
+pub struct HeldDirectory {
     /// Open for as long as names are looked up through it.
     _directory: File,
     at: PathBuf,
     path: PathBuf,
 }
 
-impl Held {
+impl HeldDirectory {
     /// Makes the directory; one that is there, or that somebody put there instead, is refused.
     pub fn make(path: &Path) -> Result<Self> {
         DirBuilder::new().mode(0o755).create(path)?;
@@ -122,12 +122,12 @@ impl Held {
         Ok(Self { _directory: directory, at, path: path.to_owned() })
     }
 
-    /// Where to write: a path that leads to it for as long as it is held.
+    /// Path that leads to the directory for as long as it is held.
     pub fn at(&self) -> &Path {
         &self.at
     }
 
-    /// The name it was made with.
+    /// Name with which the directory was made.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -142,7 +142,7 @@ fn owner_of_new_files(directory: &Path) -> Result<u32> {
     Ok(owner)
 }
 
-/// What a person calls a path below a held directory; any other is as it was.
+/// Converts a path below a held directory to the path that people know; other paths stay.
 pub fn named(path: &Path) -> PathBuf {
     let held = Path::new("/proc/self/fd");
     let Ok(below) = path.strip_prefix(held) else { return path.to_owned() };
@@ -230,13 +230,13 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    /// Who owns the directory above can rename ours and put a link in its place.
+    /// The owner of the directory above can rename ours and put a link in its place.
     #[test]
-    fn what_is_written_below_a_held_directory_stays_there_when_its_name_is_taken() {
+    fn held_directory_keeps_writes_after_its_name_is_replaced() {
         let dir = tempfile::tempdir().expect("temporary directory");
         let (ours, theirs) = (dir.path().join("run"), dir.path().join("theirs"));
         std::fs::create_dir(&theirs).expect("creates");
-        let held = Held::make(&ours).expect("makes");
+        let held = HeldDirectory::make(&ours).expect("makes");
         std::fs::rename(&ours, dir.path().join("away")).expect("renames");
         symlink(&theirs, &ours).expect("links");
         std::fs::write(held.at().join("file"), "text").expect("writes");
@@ -244,7 +244,7 @@ mod tests {
         let file = named(&held.at().join("file"));
         assert!(file.ends_with("away/file") && file.exists(), "{}", file.display());
         assert_eq!(named(Path::new("/srv/file")), Path::new("/srv/file"));
-        Held::make(&ours).expect_err("a link has the name");
+        HeldDirectory::make(&ours).expect_err("a link has the name");
     }
 
     #[test]

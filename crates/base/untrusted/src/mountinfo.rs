@@ -3,25 +3,25 @@
 /// A line of `mountinfo`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount<'a> {
-    /// Its number, by which the kernel names it.
+    /// Number by which the kernel names the mount.
     pub id: u64,
-    /// Major and minor number of the device; of btrfs and others one that no device has.
+    /// Major and minor number of the device; of btrfs and others a number that no device has.
     pub device: (u32, u32),
-    /// Which part of the file system is shown.
+    /// Directory of the file system that is shown at the mount point.
     pub root: String,
-    /// Where.
+    /// Mount point.
     pub point: String,
     /// Options of this mount alone, separated by commas.
     pub options: &'a str,
     /// Kind of the file system.
     pub kind: &'a str,
-    /// What it was mounted from: a path of a device, or whatever that kind takes.
+    /// Source of the mount: a path of a device, or another text that the kind takes.
     pub source: String,
     /// Options of the file system, separated by commas.
     pub super_options: &'a str,
 }
 
-/// The mounts that a text of `mountinfo` lists, in its order; lines of another form are passed over.
+/// Lists the mounts of a text of `mountinfo`, in its order; lines of another form are skipped.
 pub fn mounts(text: &str) -> impl Iterator<Item = Mount<'_>> {
     text.lines().filter_map(Mount::read)
 }
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_another_form_is_passed_over_and_missing_options_are_none() {
+    fn malformed_mount_line_is_skipped_and_options_may_be_missing() {
         let text = "nonsense\n1 0 8:1 / / rw - ext4 /dev/a\n1 0 8:x / / rw - ext4 /dev/a rw\n";
         let all: Vec<Mount<'_>> = mounts(text).collect();
         assert_eq!(all.len(), 1);

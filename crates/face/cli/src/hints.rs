@@ -19,9 +19,9 @@ const DISKS: &str = "how many disks an array has stands in its file, by pool: --
 const REMOVED_AT_ONCE: &str = "runs rm asks nothing and removes at once; what was kept goes after tilemark \
                                runs keep --off RUN";
 
-const EXPECTATIONS: &str = "in quotes, as > and < are the shell's, with or without spaces: 'tiles >= 8', \
-                            'score >= 7.5' or 'shop.order.p95 <= 300ms'; how many IOPS there are is \
-                            no aim here, tiles and score say what they are worth";
+const EXPECTATIONS: &str = "in quotes, because > and < are the shell's: 'tiles >= 8', 'score >= 7.5' or \
+                            'shop.order.p95 <= 300ms'. IOPS are no aim here: tiles and score say \
+                            what they are worth";
 
 /// Replacement for the message or hint of clap.
 #[derive(Debug, Default)]

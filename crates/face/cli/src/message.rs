@@ -24,7 +24,7 @@ use crate::exit::Exit;
 /// Longest wait for a command or a server: as long as mail and chat servers usually take at most.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// How a message is sent.
+/// Channel of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notify {
     /// A program gets the text as its argument and the message as JSON on standard input.

@@ -16,11 +16,11 @@ const PEER_MAX: usize = ALL_MAX / 2;
 #[derive(Debug, Default)]
 pub struct Crowd {
     clock: Arc<AtomicU64>,
-    places: Vec<Place>,
+    places: Vec<PeerSlot>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct PeerSlot {
     peer: IpAddr,
     activity: Activity,
     task: AbortHandle,
@@ -55,10 +55,10 @@ impl Crowd {
         let activity = Activity { clock: Arc::clone(&self.clock), last: Arc::default() };
         activity.note();
         let task = start(activity.clone());
-        self.places.push(Place { peer, activity, task });
+        self.places.push(PeerSlot { peer, activity, task });
     }
 
-    fn end_idlest(&mut self, concerns: impl Fn(&Place) -> bool) {
+    fn end_idlest(&mut self, concerns: impl Fn(&PeerSlot) -> bool) {
         let places = self.places.iter().enumerate().filter(|(_, place)| concerns(place));
         let idlest = places.min_by_key(|(_, place)| place.activity.last.load(Ordering::Relaxed));
         if let Some((number, _)) = idlest {
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_peer_has_all_places_and_who_is_sent_something_keeps_its_own() {
+    fn one_peer_cannot_take_all_slots_and_active_peers_keep_theirs() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         runtime.block_on(crowded());
     }

@@ -41,6 +41,6 @@ pub use listen::{Access, Door, Listen, ListenError, PORT};
 pub use live_run::{Feed, LiveRun, Recording, Second, ServedSecond, Serving, Subject, TraceFeed};
 pub use metrics_alone::{answer_families, answer_metrics};
 pub use problem::Problem;
-pub use provider::{Current, Held, Provider, ProviderError};
+pub use provider::{Current, Provider, ProviderError, StepFigures};
 pub use report::{ReportError, report};
 pub use server::{Left, Server};

@@ -15,7 +15,7 @@ const PERIOD: Duration = Duration::from_secs(1);
 
 /// State sent to watchers.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Told {
+pub enum LiveUpdate {
     /// No state yet.
     Nothing,
     /// State as JSON.
@@ -27,7 +27,7 @@ pub enum Told {
 /// Publisher of states, one task for each watched run.
 pub struct Hub {
     provider: Arc<dyn Provider>,
-    tellers: Mutex<HashMap<RunId, watch::Receiver<Told>>>,
+    tellers: Mutex<HashMap<RunId, watch::Receiver<LiveUpdate>>>,
     wake: watch::Sender<()>,
 }
 
@@ -38,13 +38,13 @@ impl Hub {
 
     /// Subscribes to the states of a run. A slow reader misses states but always gets the newest;
     /// none are queued for it.
-    pub fn subscribe(&self, run: &RunId) -> watch::Receiver<Told> {
+    pub fn subscribe(&self, run: &RunId) -> watch::Receiver<LiveUpdate> {
         let mut tellers = self.tellers.lock().unwrap_or_else(PoisonError::into_inner);
         tellers.retain(|_, told| told.has_changed().is_ok());
         if let Some(told) = tellers.get(run) {
             return told.clone();
         }
-        let (sender, told) = watch::channel(Told::Nothing);
+        let (sender, told) = watch::channel(LiveUpdate::Nothing);
         let teller = Teller {
             provider: Arc::clone(&self.provider),
             run: run.clone(),
@@ -65,7 +65,7 @@ impl Hub {
 struct Teller {
     provider: Arc<dyn Provider>,
     run: RunId,
-    sender: watch::Sender<Told>,
+    sender: watch::Sender<LiveUpdate>,
     wake: watch::Receiver<()>,
 }
 
@@ -82,7 +82,7 @@ impl Teller {
                     if is_over {
                         break;
                     }
-                    self.sender.send_replace(Told::State(text));
+                    self.sender.send_replace(LiveUpdate::State(text));
                 }
                 Ok(None) => break,
                 // The state may be readable a second later.
@@ -96,7 +96,7 @@ impl Teller {
                 woken = self.wake.changed() => if woken.is_err() { return },
             }
         }
-        self.sender.send_replace(Told::End(last));
+        self.sender.send_replace(LiveUpdate::End(last));
     }
 
     async fn look(&self) -> Result<Option<LiveState>, ProviderError> {

@@ -41,7 +41,7 @@ pub struct Current {
     /// Live state, while the run is running.
     pub live: Option<LiveState>,
     /// Figures of the step that the answer is based on, after the end.
-    pub held: Option<Held>,
+    pub held: Option<StepFigures>,
     /// Gauges sampled beside the I/O, as sums per second: the last ones, or those of the step held.
     pub gauges: Vec<Gauge>,
     /// Figures that users feel.
@@ -50,7 +50,7 @@ pub struct Current {
 
 /// Figures of a judged step.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Held {
+pub struct StepFigures {
     /// Tiles in the step.
     pub tiles: u32,
     /// I/Os per second.

@@ -59,8 +59,8 @@ pub fn refused(source: &Source, request: &Request) -> Option<String> {
     let lens = &request.lens;
     let is_by_host = !lens.hosts.is_empty() || lens.breakdown == Breakdown::Host;
     (is_by_host && source.hosts().is_moved()).then(|| {
-        "tiles of this run moved between hosts while they were measured, so nothing is shown by host; \
-         the column host of its series says which host drove them"
+        "tiles of this run moved between hosts while they were measured, so nothing is shown by host. \
+         The column host of its series says which host drove them"
             .to_owned()
     })
 }

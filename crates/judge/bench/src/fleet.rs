@@ -93,7 +93,7 @@ pub struct DiskNeed {
     pub on: On,
 }
 
-/// One workload instance, before it is driven.
+/// A workload instance, before it is driven.
 #[derive(Debug, Clone)]
 pub struct FleetInstance {
     /// Numbers that a recorder needs.

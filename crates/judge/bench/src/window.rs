@@ -29,7 +29,7 @@ pub struct DirectionTotals {
     pub response: Compact,
 }
 
-/// One workload instance over a window.
+/// Totals of a workload instance over a window.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct InstanceTotals {
     /// Actions, in the workload's order.

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_disks_of_the_check_are_about_as_large_as_that_of_the_loops() {
+    fn check_disks_are_about_as_large_as_the_loop_disk() {
         let bytes = disks(Bytes::GIB).expect("it is shipped");
         assert!(bytes >= Bytes::new(900 << 20) && bytes <= Bytes::GIB + Bytes::MIB, "{bytes}");
     }

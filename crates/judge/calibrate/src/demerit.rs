@@ -109,7 +109,7 @@ mod tests {
         close(demerit(&measured, &measured), 0.0);
     }
 
-    /// One of four is off by 40 and the mean is 10: sqrt(40^2 / 4) / 10.
+    /// A sample of four is off by 40 and the mean is 10: sqrt(40^2 / 4) / 10.
     #[test]
     fn a_tail_weighs_by_the_square_of_its_distance() {
         let measured = of(&[(10, 4)]);
@@ -118,13 +118,13 @@ mod tests {
 
     /// The 60 odd numbers below 120 against their mean of 60: their standard deviation, sqrt((60^2 - 1) / 3).
     #[test]
-    fn a_constant_in_place_of_a_distribution_is_off_by_its_deviation() {
+    fn demerit_of_a_constant_is_the_relative_deviation() {
         let even: Vec<(u64, u32)> = (0..60).map(|v| (v * 2 + 1, 1)).collect();
         close(demerit(&of(&even), &of(&[(60, 1)])), (3599.0_f64 / 3.0).sqrt() / 60.0);
     }
 
     #[test]
-    fn samples_of_one_distribution_in_different_numbers_are_the_same_curve() {
+    fn demerit_is_zero_for_different_sample_counts() {
         let mut few = Histogram::new();
         let mut many = Histogram::new();
         for value in 1..=1000_u64 {

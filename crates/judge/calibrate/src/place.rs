@@ -22,7 +22,7 @@ pub fn user_arrays() -> Result<PathBuf, BenchError> {
 }
 
 /// Name and path of the array.
-pub struct Place {
+pub struct ArrayLocation {
     pub name: String,
     pub path: PathBuf,
 }
@@ -30,7 +30,7 @@ pub struct Place {
 /// Start of the source in every file of calibration.
 const OURS: &str = "tilemark calibrate";
 
-impl Place {
+impl ArrayLocation {
     /// Refuses, before the measurement, a name or path that could not be saved or found afterwards.
     pub fn of(options: &CalibrateOptions, device: Option<&str>) -> Result<Self, CalibrateError> {
         let from_file = options.out.as_deref().and_then(Path::file_stem);

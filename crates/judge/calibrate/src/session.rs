@@ -17,7 +17,7 @@ use super::measure::{Measured, Pace};
 use super::model_disk;
 use super::noise::noise_warnings;
 use super::options::CalibrateOptions;
-use super::place::{Place, array};
+use super::place::{ArrayLocation, array};
 use super::sweep::{Contact, ROUNDS, Sweep, sweep};
 use bench::BenchError;
 use bench::progress::{Control, Request, about};
@@ -70,7 +70,7 @@ pub fn calibrate(
 /// Target and place of a calibration.
 struct Subject {
     started: Timestamp,
-    place: Place,
+    place: ArrayLocation,
     machine: Machine,
     target_summary: String,
     span: Span,
@@ -97,7 +97,7 @@ fn open(options: &CalibrateOptions) -> Result<(Datastore, Subject), CalibrateErr
     }
     let environment = run_store::env::capture(options.target.path(), options.tool.clone());
     let device = environment.storage.devices.first().map(|device| device.name.clone());
-    let place = Place::of(options, device.as_deref())?;
+    let place = ArrayLocation::of(options, device.as_deref())?;
     let store =
         Datastore::open(&options.target, needed, &store_options).map_err(BenchError::from)?;
     // The target's direct I/O is known for certain only after it is open.

@@ -142,7 +142,7 @@ mod tests {
     use crate::matrix::Mix;
 
     #[test]
-    fn entries_are_the_means_of_their_shares_and_keep_the_mean_of_all() {
+    fn table_entries_are_share_means_and_keep_the_total_mean() {
         let mut latencies = Histogram::new();
         for us in 1..=1000 {
             latencies.record(Nanos::from_micros(us));

@@ -117,7 +117,7 @@ fn a_device_that_stalls_is_fitted_better_with_its_stalls() {
 /// Two servers are unknown to a table, which still matches them where measured. Between its loops
 /// the knee at two users is a curve, not the interpolated line.
 #[test]
-fn a_table_answers_like_what_it_was_made_of_and_foresees_what_it_was_not() {
+fn table_model_matches_its_loops_and_predicts_others() {
     let points = matrix(false, true);
     let known = ServersParameters { servers: 2, ..known() };
     let points = measured(&DiskModel::Servers(known), &points, 1000.0);

@@ -1,7 +1,7 @@
 //! Extracts figures from runs: one value for each repeat.
 
 use indexmap::IndexMap;
-use run_store::gauge::Wanted;
+use run_store::gauge::GaugePreference;
 use run_store::run::{
     Answer, Edge, IoTotal, LimitResult, PerKilowatt, PowerCategory, Run, Score, Statistic, Step,
     TilesInterval, Verdict as StepVerdict,
@@ -275,9 +275,9 @@ fn of_step(
     }
     for gauge in step.levels() {
         let better = match gauge.name.wanted() {
-            Wanted::More => Better::Higher,
-            Wanted::Less => Better::Lower,
-            Wanted::Neither => continue,
+            GaugePreference::More => Better::Higher,
+            GaugePreference::Less => Better::Lower,
+            GaugePreference::Neither => continue,
         };
         let name = gauge_name(&gauge);
         let sample = sample(gauge.value, within(&name));
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_that_of_all_tiles_and_work_is_their_geometric_mean() {
+    fn limit_covers_all_tiles_and_work_is_their_geometric_mean() {
         let (values, _) = values_of(&subjects(&[run(1, vec![step(2, 1.0)])]));
         assert_eq!(named(&values, "2-tiles/limit/shop/order/p95"), [105_000_000.0]);
         let work = named(&values, "2-tiles/workload/shop");
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn gauges_that_are_wanted_either_way_are_figures_whatever_the_steps_length() {
+    fn gauges_become_rates_independent_of_step_length() {
         use run_store::gauge::{Gauge, GaugeName};
         let mut of = step(2, 1.0);
         let gauge = |name, scope: &str, value| Gauge { name, scope: scope.to_owned(), value };
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn scores_per_kilowatt_explain_and_are_none_beside_other_operations() {
+    fn scores_per_kilowatt_only_explain_and_need_equal_operations() {
         use run_store::run::{Figure, OperationsFacts, StepPower};
         let own = |category, score| PerKilowatt {
             category,
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_that_is_the_age_of_what_never_finished_is_a_lower_bound() {
+    fn percentile_within_unfinished_requests_is_a_lower_bound() {
         let mut hung = step(2, 1.0);
         let limit = |hung: &Step| is_lower_bound(&hung.limits[0].result);
         hung.limits[0].result.unfinished = 50;

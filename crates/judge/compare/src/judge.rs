@@ -347,7 +347,8 @@ fn repeats_needed(confidence: Ratio) -> usize {
     (1..20).find(|n| extreme(*n) <= tail * (1.0 + 1e-9)).unwrap_or(20)
 }
 
-/// One more than needed is advised, so that a single bad run does not spoil the comparison.
+/// Reason of a comparison with too few repeats. It advises one repeat more than needed, so that a
+/// single bad run does not spoil the comparison.
 fn too_few([a, b]: [usize; 2], confidence: Ratio) -> String {
     let needed = repeats_needed(confidence);
     format!("inconclusive by design: {a}+{b} repeats without series, use --repeats {}", needed + 1)
@@ -436,7 +437,7 @@ mod tests {
     /// The whole score was once compared with the application score of a run without operations:
     /// 0.8 x 1 + 0.2 x 0.5 against 1 was "10 % worse", although the tiles did the same.
     #[test]
-    fn beside_other_operations_only_what_applications_did_is_compared() {
+    fn runs_with_different_operations_compare_applications_only() {
         use run_store::run::{Figure, OperationsFacts};
         let operated = |mut of: Run, sha256: &str| {
             of.tile.operations = Some(OperationsFacts {
@@ -520,7 +521,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_about_the_limit_is_inconclusive_and_only_strictly_a_failure() {
+    fn change_near_the_limit_is_inconclusive() {
         let comparison = compared(1.0, 1.03, 5);
         assert_eq!(metric(&comparison, "4-tiles/iops").verdict, Verdict::Inconclusive);
         assert_eq!(comparison.verdict, Verdict::Inconclusive);
@@ -555,7 +556,7 @@ mod tests {
         assert!(beside.notes.iter().any(told), "{:?}", beside.notes);
     }
 
-    /// Of 13 undecided figures 9 had a reason, and 4 had none.
+    /// In a comparison of 13 undecided figures, 9 had a reason and 4 had none.
     #[test]
     fn open_figures_have_a_reason_each() {
         let about_the_limit = compared(1.0, 1.03, 5);
@@ -579,7 +580,7 @@ mod tests {
     }
 
     #[test]
-    fn one_run_each_without_series_proves_nothing_but_shows_the_difference() {
+    fn single_runs_without_series_are_inconclusive() {
         let comparison = compared(1.0, 0.5, 1);
         let iops = metric(&comparison, "4-tiles/iops");
         assert_eq!(iops.verdict, Verdict::Inconclusive);
@@ -639,7 +640,7 @@ mod tests {
     }
 
     #[test]
-    fn another_major_version_is_refused_and_another_minor_one_is_not() {
+    fn other_major_schema_is_refused_and_other_minor_accepted() {
         let first = run(1, vec![step(4, 1.0)]);
         let mut second = run(2, vec![step(4, 1.0)]);
         second.schema = "tilemark.run/1.7".to_owned();

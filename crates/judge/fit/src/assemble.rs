@@ -156,7 +156,7 @@ fn source(observed: &Observed, tool: &str) -> String {
     ))
 }
 
-/// One tile's worth is the observed rate.
+/// Metric whose worth of one tile is the observed rate.
 fn metric(observed: &Observed) -> Metric {
     let moves = observed.records.iter().filter(|record| record.operation.moves_data()).count();
     let rate = moves as f64 / observed.span().as_secs_f64();

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn three_seconds_in_a_hundred_are_found_with_their_rate_and_length() {
+    fn bursts_in_three_of_100_seconds_are_fitted() {
         let times = poisson((0..600).map(|at| if at % 100 < 3 { 800.0 } else { 10.0 }));
         let Some(Arrival::Open { rate, bursts, .. }) = fitted(&times, 600) else { panic!("none") };
         assert_eq!(bursts.len(), 1, "{bursts:?}");

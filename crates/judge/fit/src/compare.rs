@@ -78,7 +78,7 @@ impl Comparison {
     }
 }
 
-/// One side of a comparison.
+/// A side of a comparison.
 struct Side {
     shape: Shape,
     /// I/Os in each second.

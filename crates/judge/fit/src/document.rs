@@ -281,11 +281,8 @@ fn words(
                 .to_owned(),
         );
     }
-    words.push(
-        "where on the disk new data is: it is spread evenly; and how the storage's latency depends \
-         on the load: it is the storage's to say"
-            .to_owned(),
-    );
+    words.push("where on the disk new data is: it is spread evenly".to_owned());
+    words.push("how the storage's latency depends on the load".to_owned());
     let (seen, made) = comparison.peak;
     if made > 0.0 && !(0.5..=2.0).contains(&(made / seen)) {
         words.push(format!("the busiest second: {made:.0} I/Os instead of {seen:.0}"));

@@ -16,7 +16,7 @@ const SPAN_MOST: Nanos = Nanos::from_secs(2 * 366 * 86_400);
 
 /// Selection of I/O to fit.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Wanted {
+pub struct IoSelection {
     /// Name of the trace, as given.
     pub trace: String,
     /// Name of the VM; `None` if the trace has only one.
@@ -63,7 +63,7 @@ impl Observed {
 ///
 /// # Errors
 /// If the trace cannot be read, has no times, or has none or too little of the selected I/O.
-pub fn gather(source: &mut dyn Source, wanted: &Wanted) -> Result<Observed, FitError> {
+pub fn gather(source: &mut dyn Source, wanted: &IoSelection) -> Result<Observed, FitError> {
     let trace = || wanted.trace.clone();
     if source.info().clock == Clock::Order {
         return Err(FitError::NoTimes { trace: trace() });
@@ -107,7 +107,7 @@ pub fn gather(source: &mut dyn Source, wanted: &Wanted) -> Result<Observed, FitE
     Ok(observed)
 }
 
-fn is_within(record: &IoRecord, wanted: &Wanted) -> bool {
+fn is_within(record: &IoRecord, wanted: &IoSelection) -> bool {
     wanted.from.is_none_or(|from| record.issue >= from)
         && wanted.to.is_none_or(|to| record.issue < to)
 }
@@ -122,7 +122,11 @@ fn name(info: &TraceInfo, vm: u16) -> String {
     known.cloned().unwrap_or_else(|| format!("vm{vm}"))
 }
 
-fn choose(info: &TraceInfo, wanted: &Wanted, counts: &BTreeMap<u16, u64>) -> Result<(), FitError> {
+fn choose(
+    info: &TraceInfo,
+    wanted: &IoSelection,
+    counts: &BTreeMap<u16, u64>,
+) -> Result<(), FitError> {
     let trace = wanted.trace.clone();
     if let Some(vm) = wanted.vm.clone().filter(|vm| position(info, vm).is_none()) {
         return Err(FitError::UnknownVm { trace, vm, known: info.vms.clone() });

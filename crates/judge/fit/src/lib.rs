@@ -34,6 +34,6 @@ pub use document::{
 };
 pub use error::FitError;
 pub use fio::{FioError, FromFio, LeftOut, Note, workload_of};
-pub use gather::{Observed, Wanted, gather};
+pub use gather::{IoSelection, Observed, gather};
 pub use generate::{Storage, generate};
 pub use text::fit_text;

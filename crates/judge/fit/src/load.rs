@@ -111,8 +111,8 @@ impl Feedback {
             _ if is_full => (
                 ceiling as f64,
                 format!(
-                    "never more than {ceiling} in flight, with {ceiling} for {:.1} % of the time, \
-                     in which {:.0} more would have come if they did not wait for answers",
+                    "never more than {ceiling} in flight, and {ceiling} for {:.1} % of the time. In that \
+                     time {:.0} more would have come if they did not wait for answers",
                     full / time * 100.0,
                     full * rate
                 ),
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_of_ten_are_a_mixture_of_short_and_long_gaps_with_their_mean() {
+    fn bursts_of_ten_fit_short_and_long_gaps_with_the_same_mean() {
         let times: Vec<u64> =
             (0..5000).map(|at| at / 10 * 1_000_000_000 + at % 10 * 100_000).collect();
         let decided = decided(&at(&times));

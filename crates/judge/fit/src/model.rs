@@ -7,7 +7,7 @@ use super::arrival::Arrival;
 use super::gather::Observed;
 use super::load::{self, Decided};
 use super::phases::{self, Stretch};
-use super::place::{self, Habit, Way};
+use super::place::{self, Habit, Placement};
 use super::sizes::{self, Sizes};
 
 /// Smallest large block; large blocks have their own habits.
@@ -19,7 +19,7 @@ const PART_LEAST: usize = 50;
 const WAYS: [&str; 2] = ["read", "write"];
 
 /// I/O with the way to its place.
-type Seen<'a> = &'a (&'a IoRecord, Way);
+type Seen<'a> = &'a (&'a IoRecord, Placement);
 
 /// All fitted parameters.
 #[derive(Debug, Clone)]
@@ -98,7 +98,7 @@ impl Model {
                 let own: Vec<Stretch> =
                     stretches.iter().filter(|it| it.kind == kind).copied().collect();
                 let records = observed.records.iter().zip(&places.ways);
-                let inside: Vec<(&IoRecord, Way)> = records
+                let inside: Vec<(&IoRecord, Placement)> = records
                     .filter(|(record, _)| own.iter().any(|it| it.holds(record.issue)))
                     .map(|(record, way)| (record, *way))
                     .collect();
@@ -133,7 +133,7 @@ fn disks(observed: &Observed) -> Vec<Disk> {
 }
 
 impl Kind {
-    fn of(observed: &Observed, stretches: &[Stretch], inside: &[(&IoRecord, Way)]) -> Self {
+    fn of(observed: &Observed, stretches: &[Stretch], inside: &[(&IoRecord, Placement)]) -> Self {
         let mut accesses = Vec::new();
         for disk in 0..observed.devices.len() {
             for (way, operation) in [Operation::Read, Operation::Write].into_iter().enumerate() {
@@ -156,9 +156,9 @@ fn is_on(record: &IoRecord, disk: usize, operation: Operation) -> bool {
     usize::from(record.device.0) == disk && record.operation == operation
 }
 
-/// One action, or one each for small and large blocks.
+/// Fits one action, or one each for small and large blocks.
 fn of_way(
-    inside: &[(&IoRecord, Way)],
+    inside: &[(&IoRecord, Placement)],
     disk: (usize, usize),
     way: usize,
     operation: Operation,
@@ -185,7 +185,7 @@ fn of_way(
     };
     // A continued run belongs to its first I/O, whichever action is chosen meanwhile.
     let jumps = |part: &[Seen<'_>]| {
-        part.iter().filter(|(_, way)| !matches!(way, Way::Behind(_))).count().max(1)
+        part.iter().filter(|(_, way)| !matches!(way, Placement::Behind(_))).count().max(1)
     };
     let all_jumps = jumps(&own);
     let access = |(suffix, part): (&str, Vec<Seen<'_>>)| Access {
@@ -208,7 +208,7 @@ fn of_way(
 /// Splits I/Os into small and large ones. A run stays together, on the side of most of its bytes.
 fn by_runs<'a>(own: &[Seen<'a>]) -> (Vec<Seen<'a>>, Vec<Seen<'a>>) {
     let (mut small, mut large) = (Vec::new(), Vec::new());
-    for run in own.chunk_by(|_, (_, way)| matches!(way, Way::Behind(_))) {
+    for run in own.chunk_by(|_, (_, way)| matches!(way, Placement::Behind(_))) {
         let bytes = |of: &dyn Fn(u32) -> bool| -> u64 {
             let own = run.iter().map(|(record, _)| record.length).filter(|length| of(*length));
             own.map(u64::from).sum()
@@ -225,17 +225,17 @@ fn durable(part: &[Seen<'_>]) -> f64 {
     count as f64 / part.len().max(1) as f64
 }
 
-fn flushes(inside: &[(&IoRecord, Way)], disk: (usize, usize)) -> Option<Access> {
+fn flushes(inside: &[(&IoRecord, Placement)], disk: (usize, usize)) -> Option<Access> {
     let count = inside.iter().filter(|(it, _)| is_on(it, disk.0, Operation::Flush)).count();
     let name = format!("flush{}", of_disk(disk));
     (count > 0).then_some(Access { name, disk: disk.0, count, weight: count, block: None })
 }
 
-/// One loop of all operations, or arrivals for each operation.
+/// Fits one loop of all operations, or arrivals for each operation.
 fn streams(
     observed: &Observed,
     stretches: &[Stretch],
-    inside: &[(&IoRecord, Way)],
+    inside: &[(&IoRecord, Placement)],
     accesses: &[Access],
 ) -> Vec<Stream> {
     let mix = |is_wanted: &dyn Fn(&Access) -> bool| -> Vec<(String, usize)> {

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_time_between_quiet_ones_is_found_and_the_quiet_ones_are_alike() {
+    fn busy_phase_is_found_and_quiet_phases_are_alike() {
         let load: Vec<u64> =
             (0..120).map(|at| if (40..60).contains(&at) { 500 } else { 20 + at % 3 }).collect();
         assert_eq!(found(&load), [(0, 40, 0), (40, 60, 1), (60, 120, 0)]);

@@ -18,7 +18,7 @@ const RARE: f64 = 0.001;
 
 /// Way of an I/O to its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Placement {
     /// No data transferred.
     None,
     /// Start at the end of the previous I/O of its direction; with the depth in pages of its last
@@ -34,7 +34,7 @@ pub(crate) enum Way {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Places {
     pub(crate) page: u64,
-    pub(crate) ways: Vec<Way>,
+    pub(crate) ways: Vec<Placement>,
 }
 
 /// Finds the ways with the smallest page that keeps the number of accessed pages within the limit.
@@ -50,21 +50,21 @@ pub(crate) fn of(records: &[IoRecord], devices: usize) -> Places {
 }
 
 /// Ways, and the most pages of a device.
-fn with_page(records: &[IoRecord], devices: usize, page: u64) -> (Vec<Way>, usize) {
+fn with_page(records: &[IoRecord], devices: usize, page: u64) -> (Vec<Placement>, usize) {
     let mut stacks = vec![ReuseStack::new(); devices];
     let mut next: Vec<[Option<u64>; 2]> = vec![[None; 2]; devices];
     let ways = records.iter().map(|record| {
         let device = usize::from(record.device.0);
         let way = usize::from(record.operation == Operation::Write);
         if !record.operation.moves_data() || record.length == 0 {
-            return Way::None;
+            return Placement::None;
         }
         let is_behind = next[device][way].replace(record.end_offset()) == Some(record.offset);
         let depth = touch(&mut stacks[device], record, page);
         match depth {
-            (_, last) if is_behind => Way::Behind(last),
-            (Some(first), _) => Way::Again(first),
-            (None, _) => Way::Fresh,
+            (_, last) if is_behind => Placement::Behind(last),
+            (Some(first), _) => Placement::Again(first),
+            (None, _) => Placement::Fresh,
         }
     });
     let ways = ways.collect();
@@ -97,14 +97,14 @@ pub(crate) struct Habit {
 /// Counts the ways, and divides the depths into parts of equal weight. Sequential I/Os count with
 /// their own depth: long runs then have the weight in the starts of runs that they have in the
 /// miss-ratio curve, although the language starts short and long runs alike.
-pub(crate) fn habit(ways: impl Iterator<Item = Way>) -> Habit {
+pub(crate) fn habit(ways: impl Iterator<Item = Placement>) -> Habit {
     let (mut behind, mut fresh, mut depths) = (0_usize, 0_usize, Vec::new());
     for way in ways {
-        behind += usize::from(matches!(way, Way::Behind(_)));
+        behind += usize::from(matches!(way, Placement::Behind(_)));
         match way {
-            Way::None => {}
-            Way::Fresh | Way::Behind(None) => fresh += 1,
-            Way::Again(depth) | Way::Behind(Some(depth)) => depths.push(depth),
+            Placement::None => {}
+            Placement::Fresh | Placement::Behind(None) => fresh += 1,
+            Placement::Again(depth) | Placement::Behind(Some(depth)) => depths.push(depth),
         }
     }
     depths.sort_unstable();
@@ -126,10 +126,10 @@ pub(crate) fn habit(ways: impl Iterator<Item = Way>) -> Habit {
 
 /// Share of sequential I/Os of one direction, and the mean length of runs if at least half more
 /// than by chance.
-pub(crate) fn runs(ways: impl Iterator<Item = Way>) -> Option<(f64, f64)> {
+pub(crate) fn runs(ways: impl Iterator<Item = Placement>) -> Option<(f64, f64)> {
     let (mut all, mut behind, mut runs, mut was_behind) = (0.0, 0.0, 0.0, false);
-    for way in ways.filter(|way| *way != Way::None) {
-        let is_behind = matches!(way, Way::Behind(_));
+    for way in ways.filter(|way| *way != Placement::None) {
+        let is_behind = matches!(way, Placement::Behind(_));
         all += 1.0;
         behind += if is_behind { 1.0 } else { 0.0 };
         runs += if is_behind && !was_behind { 1.0 } else { 0.0 };
@@ -142,10 +142,10 @@ pub(crate) fn runs(ways: impl Iterator<Item = Way>) -> Option<(f64, f64)> {
 }
 
 /// Shares of places that are not sequential, by bytes after a multiple of 4 KiB, from a thousandth.
-pub(crate) fn misaligned(places: impl Iterator<Item = (u64, Way)>) -> Vec<(f64, u32)> {
+pub(crate) fn misaligned(places: impl Iterator<Item = (u64, Placement)>) -> Vec<(f64, u32)> {
     let (mut counts, mut all) = ([0.0_f64; 8], 0.0);
     for (offset, way) in places {
-        if matches!(way, Way::Again(_) | Way::Fresh) {
+        if matches!(way, Placement::Again(_) | Placement::Fresh) {
             counts[usize::try_from(offset % 4096 / 512).unwrap_or(0)] += 1.0;
             all += 1.0;
         }
@@ -174,7 +174,14 @@ mod tests {
         assert_eq!(
             places.ways,
             // Two own pages, and two pairs after it.
-            [Way::Fresh, Way::Behind(None), Way::Fresh, Way::Again(6), Way::None, Way::Fresh]
+            [
+                Placement::Fresh,
+                Placement::Behind(None),
+                Placement::Fresh,
+                Placement::Again(6),
+                Placement::None,
+                Placement::Fresh
+            ]
         );
     }
 
@@ -185,16 +192,16 @@ mod tests {
         let io =
             |block: u64| IoRecord::new(Nanos(0), Operation::Write, block * 4096 + 63 * 512, 4096);
         let places = of(&[io(5), io(8), io(6), io(4), io(6), io(5)], 1);
-        let fresh = [Way::Fresh; 4];
+        let fresh = [Placement::Fresh; 4];
         assert_eq!(places.ways[..4], fresh);
-        assert_eq!(places.ways[4..], [Way::Again(2), Way::Again(4)]);
+        assert_eq!(places.ways[4..], [Placement::Again(2), Placement::Again(4)]);
     }
 
     #[test]
     fn depths_are_divided_into_parts_of_equal_weight() {
-        let depths = (1..=1000).map(Way::Again);
-        let others = std::iter::repeat_n(Way::Behind(None), 1000);
-        let habit = habit(depths.chain(others).chain(std::iter::repeat_n(Way::Fresh, 1000)));
+        let depths = (1..=1000).map(Placement::Again);
+        let others = std::iter::repeat_n(Placement::Behind(None), 1000);
+        let habit = habit(depths.chain(others).chain(std::iter::repeat_n(Placement::Fresh, 1000)));
         assert!((habit.sequential - 1.0 / 3.0).abs() < 1e-9);
         assert_eq!(habit.again.len(), ENTRIES);
         assert_eq!(habit.again[0].1, 100);

@@ -22,7 +22,7 @@ use run_store::gauge::{Gauge, GaugeSource, Readings};
 use run_store::run::{Step, Verdict};
 use run_store::slice::Slice;
 use tilemark_many_hosts::wire::Sent;
-use tilemark_many_hosts::{Merge, Part, VmsOf};
+use tilemark_many_hosts::{LoadPart, Merge, VmsOf};
 use units::{Bytes, Nanos};
 
 const HOSTS: usize = 1000;
@@ -67,7 +67,7 @@ fn sent() -> Vec<Vec<u8>> {
     all
 }
 
-/// The same messages for a thousand hosts, each second available at once.
+/// Messages of a thousand hosts, each second's available at once.
 struct Paper {
     sent: Vec<Vec<u8>>,
 }
@@ -104,7 +104,7 @@ impl Rig for Paper {
         let each = order.members.len() / names.len();
         let part = |(host, name): (usize, &String)| {
             let positions: Vec<usize> = (host * each..(host + 1) * each).collect();
-            Part::new((host, name), &positions, &vms)
+            LoadPart::new((host, name), &positions, &vms)
         };
         let parts = names.iter().enumerate().map(part).collect();
         Ok(PaperLoad {

@@ -9,7 +9,7 @@ use bench::fleet::{DiskNeed, Driven, StepOrder, driven, fleet};
 use bench::plan::{Layer, Origin, ResolvedPlan, Surroundings, resolve};
 use bench::progress::{Control, Request};
 use bench::rig::{Load, Passwords, PrefillSoFar, RealRig, Rig, reach};
-use bench::run::{KeptRun, RunPart, caches, summary, target_facts, warnings};
+use bench::run::{ReusableRun, RunPart, caches, summary, target_facts, warnings};
 use cluster::{Asked, ClusterError, Invitation, Member};
 use datastore::{Datastore, Preflight, Removed};
 use run_store::run::ToolFacts;
@@ -332,7 +332,7 @@ impl Agent {
     }
 
     /// Runs whose disks fit this host's part.
-    fn kept(&self, asked: &Reusable) -> Result<Vec<KeptRun>, AgentError> {
+    fn kept(&self, asked: &Reusable) -> Result<Vec<ReusableRun>, AgentError> {
         let plan = resolved(&asked.open)?;
         self.allowed(&plan, &asked.open)?;
         let Ok(reuse) = asked.reuse.parse();

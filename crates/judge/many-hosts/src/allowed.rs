@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_allowed_with_what_is_below_and_nothing_beside_it() {
+    fn allowed_directory_covers_subdirectories_only() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = |name: &str| dir.path().join(name);
         for name in ["in", "in/deep", "into", "out"] {

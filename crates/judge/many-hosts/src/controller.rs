@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use bench::BenchError;
 use bench::plan::ResolvedPlan;
 use bench::progress::{Control, Request};
-use bench::run::{KeptRun, Outline, Reuse, RunOptions, TileLoad, nothing_to_reuse};
+use bench::run::{Outline, ReusableRun, Reuse, RunOptions, TileLoad, nothing_to_reuse};
 use cluster::{ClockOffset, Invitation};
 use run_store::run::ToolFacts;
 use run_store::rundir::RunId;
@@ -271,12 +271,12 @@ impl Controller {
         let placed = placed.map_err(bench::plan::PlanError::from)?;
         let ask = |(at, open)| (at, Reusable { open, reuse: reuse.to_string() });
         let all = questions(plan, options, id, names, &placed)?.into_iter().map(ask);
-        let found: Vec<Vec<KeptRun>> =
+        let found: Vec<Vec<ReusableRun>> =
             self.link.ask_all(topic::KEPT, &all.collect::<Vec<_>>(), EXAMINE_WITHIN)?;
-        let of = |all: &[KeptRun], run_id: &str| {
+        let of = |all: &[ReusableRun], run_id: &str| {
             all.iter().find(|kept| kept.run_id == run_id).map(|kept| kept.held)
         };
-        let mut whole: Vec<&KeptRun> = found.first().into_iter().flatten().collect();
+        let mut whole: Vec<&ReusableRun> = found.first().into_iter().flatten().collect();
         whole.retain(|kept| found.iter().all(|all| of(all, &kept.run_id).is_some()));
         let run_id = match (reuse.chosen(whole)?, reuse) {
             (Some(run_id), _) => run_id,

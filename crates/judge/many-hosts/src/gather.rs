@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slice_of_the_whole_is_there_when_everyones_is_and_never_twice() {
+    fn slice_is_complete_once_every_host_sent_it() {
         let (mut gather, now) = (Gather::new(2), Instant::now());
         assert!(gather.put(0, 0, part(0, 10), now));
         assert!(gather.put(0, 1, part(1, 11), now));
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_is_asked_for_and_what_is_only_not_there_yet_is_not() {
+    fn lost_slices_are_requested_and_late_ones_are_not() {
         let (mut gather, now) = (Gather::new(2), Instant::now());
         let patience = Duration::from_secs(1);
         gather.put(0, 0, part(0, 0), now);
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn two_that_are_held_up_at_different_times_make_one_as_wide_as_both() {
+    fn overlapping_wide_slices_merge_into_one() {
         let (mut gather, now) = (Gather::new(2), Instant::now());
         gather.put(0, 0, part(0, 1), now);
         gather.put(0, 1, wide(1, 2, 2), now);

@@ -42,14 +42,14 @@ pub(crate) struct Script {
 #[derive(Debug)]
 pub(crate) struct Happening {
     notes: Sender<Note>,
-    told: Arc<Mutex<Told>>,
+    told: Arc<Mutex<EventResults>>,
     thread: Option<JoinHandle<()>>,
     has_restart: bool,
 }
 
 /// Results of the events so far.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct EventResults {
     pub events: Vec<HostEvent>,
     /// Moves in their order: time, tile and new host.
     pub moved: Vec<(Nanos, u32, usize)>,
@@ -107,7 +107,7 @@ impl Happening {
     }
 
     /// Access to the results so far.
-    pub fn told<T>(&self, get: impl FnOnce(&mut Told) -> T) -> T {
+    pub fn told<T>(&self, get: impl FnOnce(&mut EventResults) -> T) -> T {
         get(&mut held(&self.told))
     }
 
@@ -144,7 +144,7 @@ struct Course {
     /// Start of the measured time, since the start.
     measured: Option<Nanos>,
     restarts: VecDeque<Again>,
-    told: Arc<Mutex<Told>>,
+    told: Arc<Mutex<EventResults>>,
 }
 
 impl Course {

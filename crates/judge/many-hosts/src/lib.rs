@@ -56,12 +56,12 @@ pub use allowed::{AGENT_FILE, AgentFile, Allowed, AllowedError, Recordings, Watc
 pub use cluster::{Invitation, Name, remove_stale};
 pub use controller::{Controller, Present};
 pub use launch::{By, Launch, LaunchError};
-pub use merge::{Merge, Part, VmsOf};
+pub use merge::{LoadPart, Merge, VmsOf};
 pub use options::{LEASE, Options, Sharing};
 pub use refusal::AgentError;
 pub use rig::{Cleared, HostsRig};
 pub use run::{HostsRun, prepare, run};
-pub use seeing::{Collected, FoldOrder, Going, RecordOrder, SenderBy, Told};
+pub use seeing::{Collected, FoldOrder, Going, RecordOrder, RecordingState, SenderBy};
 pub use steps::Steps;
 pub use watching::WatchingHosts;
 pub use workers::Workers;

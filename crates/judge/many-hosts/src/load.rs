@@ -9,9 +9,9 @@ use run_store::gauge::{GaugeSource, Readings};
 use run_store::slice::Topology;
 use units::{Bytes, Nanos};
 
-use crate::happening::{Happening, Told};
+use crate::happening::{EventResults, Happening};
 use crate::link::{Link, host_error, host_error_of};
-use crate::merge::{Merge, Part};
+use crate::merge::{LoadPart, Merge};
 use crate::under_way::held;
 use crate::wire::{Finished, Lost, topic};
 
@@ -60,7 +60,7 @@ impl HostsLoad {
         link: Arc<Link>,
         epoch: u64,
         topology: Topology,
-        parts: Vec<Part>,
+        parts: Vec<LoadPart>,
         unit: Bytes,
         (began, by_tile): (Nanos, Vec<usize>),
     ) -> Self {
@@ -92,7 +92,7 @@ impl HostsLoad {
         self.merge.parts().iter().position(|part| part.name == name)
     }
 
-    fn part(&self, part: usize) -> &Part {
+    fn part(&self, part: usize) -> &LoadPart {
         &self.merge.parts()[part]
     }
 
@@ -272,7 +272,7 @@ impl Load for HostsLoad {
     }
 
     fn events(&mut self) -> Vec<HostEvent> {
-        let told = |told: &mut Told| told.events.clone();
+        let told = |told: &mut EventResults| told.events.clone();
         self.happening.as_ref().map_or_else(Vec::new, |happening| happening.told(told))
     }
 

@@ -16,7 +16,7 @@ use crate::wire::Sent;
 
 /// Part of a load on one host.
 #[derive(Debug)]
-pub struct Part {
+pub struct LoadPart {
     /// Position among the hosts of the run.
     pub host: usize,
     /// Name of the host.
@@ -31,7 +31,7 @@ pub struct Part {
     pub clock_uncertainty: Nanos,
 }
 
-impl Part {
+impl LoadPart {
     /// Makes a host's part: these positions of a load's instances, in this order.
     pub fn new((host, name): (usize, &str), positions: &[usize], whole: &VmsOf) -> Self {
         let id = |at: &usize| InstanceId(u32::try_from(*at).unwrap_or(u32::MAX));
@@ -72,7 +72,7 @@ impl VmsOf {
 pub struct Merge {
     epoch: u64,
     topology: Topology,
-    parts: Vec<Part>,
+    parts: Vec<LoadPart>,
     pub(crate) gather: Gather,
     gauges: Vec<Gauge>,
     /// By host of the run, including those without a part.
@@ -81,7 +81,7 @@ pub struct Merge {
 
 impl Merge {
     /// Makes an empty merge of these parts, whose hosts are among `hosts`.
-    pub fn new(epoch: u64, topology: Topology, parts: Vec<Part>, hosts: usize) -> Self {
+    pub fn new(epoch: u64, topology: Topology, parts: Vec<LoadPart>, hosts: usize) -> Self {
         let gather = Gather::new(parts.len());
         let (gauges, hosts) = (Vec::new(), vec![HostLoad::default(); hosts]);
         let mut merge = Self { epoch, topology, parts, gather, gauges, hosts };
@@ -90,7 +90,7 @@ impl Merge {
     }
 
     /// Parts in order.
-    pub fn parts(&self) -> &[Part] {
+    pub fn parts(&self) -> &[LoadPart] {
         &self.parts
     }
 

@@ -18,7 +18,7 @@ use crate::controller::Controller;
 use crate::happening::{Happening, Script};
 use crate::link::{Link, host_error_of};
 use crate::load::HostsLoad;
-use crate::merge::{Part, VmsOf};
+use crate::merge::{LoadPart, VmsOf};
 use crate::moves::Tiles;
 use crate::opening::{TILES_MAX, questions};
 use crate::options::Sharing;
@@ -414,7 +414,7 @@ impl Rig for HostsRig {
             let members = positions.iter().map(|at| order.members[*at]).collect();
             let order = StepOrder { members, ..order.clone() };
             questions.push((host, Ready { epoch: self.epoch, order, guests }));
-            parts.push(Part::new((host, &self.link.names()[host]), &positions, &vms));
+            parts.push(LoadPart::new((host, &self.link.names()[host]), &positions, &vms));
         }
         self.link.wait_for_away()?;
         self.link.ask_all::<_, ()>(topic::READY, &questions, READY_WITHIN)?;
@@ -426,7 +426,7 @@ impl Rig for HostsRig {
         }
         let slowest = clocks.iter().map(|clock| clock.round_trip.0).max().unwrap_or(0);
         let at = monotonic() + Nanos(slowest.saturating_mul(10)).max(LEAD_MIN);
-        let begin = |(part, clock): (&Part, &ClockOffset)| {
+        let begin = |(part, clock): (&LoadPart, &ClockOffset)| {
             (part.host, Begin { epoch: self.epoch, at_ns: clock.theirs(at).0 })
         };
         let questions: Vec<(usize, Begin)> = parts.iter().zip(&clocks).map(begin).collect();

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use bench::rig::{Carried, Load, LoadOutcome, MoveError, Orders, RealLoad, Received};
 use bystanders::HostWatch;
-use bystanders::disturbance::Seen;
+use bystanders::disturbance::WindowSums;
 use run_store::gauge::GaugeSource;
 use run_store::run::Disturbance;
 use units::Nanos;
@@ -218,7 +218,7 @@ impl Eyes {
     /// Other work that disturbed the load since the mark, and continues now without load.
     fn disturbances(&mut self, own_bytes: f64) -> Vec<Disturbance> {
         let Some(watch) = &mut self.watch else { return Vec::new() };
-        let load = Seen::of(watch.seconds(), watch.device());
+        let load = WindowSums::of(watch.seconds(), watch.device());
         let found = load.disturbances(own_bytes);
         watch.restart();
         if found.is_empty() || watch.look().is_err() {
@@ -227,7 +227,7 @@ impl Eyes {
         watch.restart();
         std::thread::sleep(QUIET);
         match watch.look() {
-            Ok(()) => Seen::of(watch.seconds(), watch.device()).confirms(found, &load),
+            Ok(()) => WindowSums::of(watch.seconds(), watch.device()).confirms(found, &load),
             Err(_) => bystanders::disturbance::seen(found),
         }
     }

@@ -25,7 +25,7 @@ pub mod topic {
     /// Run a command of the program: [`super::Order`], answered with [`super::Said`].
     pub const COMMAND: &str = "command";
     /// List runs whose disks fit: [`super::Reusable`], answered with a list of
-    /// [`bench::run::KeptRun`].
+    /// [`bench::run::ReusableRun`].
     pub const KEPT: &str = "kept";
     /// Open a target for a run: [`super::Open`], answered with [`super::Opened`].
     pub const OPEN: &str = "open";
@@ -549,7 +549,7 @@ mod tests {
 
     /// A point is simulated from the received message: a changed number would change the result.
     #[test]
-    fn every_configuration_of_a_shipped_study_is_the_same_after_a_message() {
+    fn shipped_study_configurations_survive_a_message_unchanged() {
         let mut seen = 0;
         for name in spec::shipped::study_names() {
             let study = spec::study::resolve_study(name).expect(name);

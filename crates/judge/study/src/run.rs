@@ -84,10 +84,10 @@ pub fn run(
     let measured = measured.map(|storage| Measured::new(reals, modelled, storage, real));
     let (runs, threads) = (work.points.len(), threads(options, simulated.len()));
     observe(&Progress::Begins { runs, threads });
-    let mut told = |told: &Told<'_>| observe(&told.of(0, runs));
+    let mut told = |told: &EndedRun<'_>| observe(&told.of(0, runs));
     let mut results = all(simulated, simulate, threads, control, &mut told);
     if let Some(measured) = &measured {
-        let mut told = |told: &Told<'_>| observe(&told.of(split, runs));
+        let mut told = |told: &EndedRun<'_>| observe(&told.of(split, runs));
         results.extend(all(real, measured, 1, control, &mut told));
     }
     let mut result = work.result(options, simulate, results);
@@ -192,14 +192,14 @@ pub(super) fn threads(options: &Options, runs: usize) -> usize {
 }
 
 /// Ended run.
-pub(super) struct Told<'a> {
+pub(super) struct EndedRun<'a> {
     /// Number of ended runs, including it.
     done: usize,
     point: &'a Point<'a>,
     result: &'a Result<Step, PointError>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> EndedRun<'a> {
     /// Progress as one of so many runs, some of which were done before.
     pub fn of(&self, before: usize, runs: usize) -> Progress<'a> {
         let &Self { done, point, result } = self;
@@ -221,7 +221,7 @@ pub(super) fn all(
     simulate: &dyn Simulate,
     threads: usize,
     control: &Control,
-    observe: &mut dyn FnMut(&Told<'_>),
+    observe: &mut dyn FnMut(&EndedRun<'_>),
 ) -> Vec<Result<Step, PointError>> {
     let order = begun_first(points);
     let goes_on = || control.request() == Request::GoOn;
@@ -230,7 +230,7 @@ pub(super) fn all(
     let found = parallel::run(&order, threads, &goes_on, work, |heard: Heard<'_, (), _>| {
         if let Heard::Ended(place, result) = heard {
             done += 1;
-            observe(&Told { done, point: &points[order[place]], result });
+            observe(&EndedRun { done, point: &points[order[place]], result });
         }
     });
     let mut results: Vec<Result<Step, PointError>> =

@@ -232,7 +232,7 @@ fn a_claim_about_a_step_that_broke_a_limit_is_not_comparable() {
 }
 
 #[test]
-fn a_step_that_several_claims_need_runs_once_and_others_do_not_run() {
+fn step_shared_by_claims_runs_once_and_unneeded_steps_not() {
     let claims = claim("X", "predicted", "at-least = 0", "score(\"disks\", 1)")
         + &claim("Y", "predicted", "at-least = 0", "iops(\"disks\", 1) + score(\"flash\", 2)");
     let study = study(&claims);
@@ -333,7 +333,7 @@ fn the_example_is_the_same_on_one_thread_and_on_several() {
 
 /// Disks of 2 GiB (16 at a footprint of 1/8), where 10 % get 95 % of the orders' I/O.
 #[test]
-fn the_working_set_is_that_of_the_hot_spot_and_grows_with_the_share() {
+fn working_set_matches_the_hot_spot_and_grows_with_the_share() {
     let study = resolve_study("example").expect("shipped");
     let simulated = Simulated::new(&study.configurations);
     let at = |share| simulated.working_set(&study.configurations[0], share, 1).expect("a curve");
@@ -403,7 +403,7 @@ proptest! {
 }
 
 #[test]
-fn a_configuration_on_real_storage_that_cannot_be_had_is_told_and_not_made_up() {
+fn unavailable_real_storage_is_reported_as_not_measured() {
     let real = "[[real]]\nname = \"here\"\ntitle = \"This machine\"\n";
     let claims = claim("R", "real", "absolute = 1", "iops(\"here\", 1)");
     let study = study(&format!("{real}{claims}"));

@@ -47,7 +47,7 @@ fn third(step: &Step) -> f64 {
 
 /// Three configurations that differ only in operations and their place have different results.
 #[test]
-fn operations_count_in_the_whole_score_and_go_to_the_second_place() {
+fn operations_count_in_the_score_and_use_the_second_place() {
     let copies = brief();
     let here = ResolvedConfiguration { second: None, ..copies.clone() };
     let mut alone = here.clone();

@@ -37,7 +37,7 @@ impl Climbed {
 }
 
 /// Input shared by all searches of a side.
-pub(super) struct Way<'a> {
+pub(super) struct SearchInput<'a> {
     pub stage: &'a Stage,
     /// Arrays that the seeds take in turns.
     pub arrays: Vec<&'a Array>,
@@ -45,7 +45,7 @@ pub(super) struct Way<'a> {
     pub control: &'a Control,
 }
 
-impl Way<'_> {
+impl SearchInput<'_> {
     /// Searches the edge with a seed: doubling and halving, or from a guess down to a count that
     /// holds and up to one that does not. Each step runs once; the seeds are its repeats.
     pub fn climb(

@@ -242,7 +242,7 @@ mod tests {
 
     /// Calibrated on the page cache: rates within 1 %, reads of 774 us modelled as 35 us.
     #[test]
-    fn a_model_that_is_right_in_rates_and_wrong_in_what_decides_cannot_answer() {
+    fn model_wrong_in_the_deciding_latency_cannot_answer() {
         let p95 = Statistic::Percentile(95.0);
         let off = |limits: &[_]| limit_off(&[step_of(Verdict::Passed, limits)]);
         assert_eq!(off(&[(p95, 100_000_000, 51_000_000)]), None);

@@ -6,7 +6,7 @@ use run_store::run::{Step, Verdict};
 use spec::array::Array;
 
 use super::answer::Answered;
-use super::climb::{Climbed, Way};
+use super::climb::{Climbed, SearchInput};
 use super::document::{ModelKind, WhatIf};
 use super::model_error;
 use super::options::Options;
@@ -56,7 +56,7 @@ enum Job {
 }
 
 /// Ended step, as a thread reports it.
-struct Told {
+struct EndedStep {
     side: usize,
     seed: usize,
     tiles: u32,
@@ -100,7 +100,7 @@ pub fn what_if(
     };
     let tiles_max = [most(arrays[0])?, most(arrays[1])?];
     let seeds = seeds(plan.seed, options.repeats);
-    let ways = [0, 1].map(|side| Way {
+    let ways = [0, 1].map(|side| SearchInput {
         stage: &stage,
         arrays: std::iter::once(arrays[side]).chain(others[side]).collect(),
         tiles_max: tiles_max[side],
@@ -207,7 +207,7 @@ fn seeds(own: u64, count: u32) -> Vec<u64> {
 
 /// Threads that share the jobs.
 struct Pool<'a> {
-    ways: &'a [Way<'a>; 2],
+    ways: &'a [SearchInput<'a>; 2],
     seeds: &'a [u64],
     threads: usize,
 }
@@ -222,10 +222,10 @@ impl Pool<'_> {
         (observe, far): (&mut dyn FnMut(&Progress), &mut Work),
     ) -> Result<Vec<Option<Done>>, BenchError> {
         let goes_on = || control.request() == Request::GoOn;
-        let work = |job: &Job, tell: &dyn Fn(Told)| self.one(*job, tell);
+        let work = |job: &Job, tell: &dyn Fn(EndedStep)| self.one(*job, tell);
         let results = parallel::run(jobs, self.threads, &goes_on, work, |heard| match heard {
             Heard::Ended(..) => far.job_is_done(),
-            Heard::Said(Told { side, seed, tiles, verdict }) => {
+            Heard::Said(EndedStep { side, seed, tiles, verdict }) => {
                 let (side, far) = (SIDES[side], far.step_is_done(tiles));
                 observe(&Progress::Step { side, seed: seed + 1, tiles, verdict, far });
             }
@@ -239,9 +239,9 @@ impl Pool<'_> {
         results.into_iter().map(in_time).collect()
     }
 
-    fn one(&self, job: Job, say: &dyn Fn(Told)) -> Result<Done, BenchError> {
+    fn one(&self, job: Job, say: &dyn Fn(EndedStep)) -> Result<Done, BenchError> {
         let tell = |side: usize, seed: usize, step: &Step| {
-            say(Told { side, seed, tiles: step.tiles, verdict: step.verdict });
+            say(EndedStep { side, seed, tiles: step.tiles, verdict: step.verdict });
         };
         match job {
             Job::Climb { side, seed, guess } => self.ways[side]

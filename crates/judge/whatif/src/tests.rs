@@ -17,7 +17,7 @@ fn refusal(array: &str, changes: &Changes) -> String {
 }
 
 #[test]
-fn a_cache_takes_the_place_of_the_tier_that_is_there_with_the_disks_it_needs() {
+fn added_cache_replaces_the_tier_and_counts_its_disks() {
     let changes = Changes { cache: Some(gib(92)), ..Changes::default() };
     let changed = changes.apply(&shipped("vnx5500")).expect("an array");
     let [tier] = changed.array.tiers.as_slice() else { panic!("{:?}", changed.array.tiers) };

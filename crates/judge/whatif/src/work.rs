@@ -135,8 +135,7 @@ mod tests {
         assert_eq!(Pace::default().time_left(&far, Nanos::from_secs(4)), Nanos::from_secs(4));
     }
 
-    /// One step of one tile took long because its caches were warmed, and 89 min were predicted for
-    /// 17.
+    /// A first step took long because its caches were warmed, and 89 min were predicted for 17.
     #[test]
     fn what_every_step_costs_is_not_taken_for_the_cost_of_a_tile() {
         let (mut work, mut pace) = (Work::new(Some(8), 5, &[]), Pace::default());
@@ -151,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn work_beyond_what_was_expected_never_ends_early_or_runs_backwards() {
+    fn progress_beyond_estimate_keeps_time_left_positive() {
         let mut work = Work::new(Some(1), 1, &[]);
         let far = work.step_is_done(50);
         let left = Pace::default().time_left(&far, Nanos::from_secs(100));

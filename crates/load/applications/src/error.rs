@@ -102,7 +102,7 @@ pub enum ApplicationError {
     },
     /// The host has no memory control groups.
     #[error(
-        "this host has no memory control groups: the page cache of the whole host would answer the \
+        "this host has no memory control groups. The page cache of the whole host would answer the \
          reads of the servers, and the storage would see none of them"
     )]
     NoMemoryGroups,

@@ -86,7 +86,7 @@ pub struct Fake {
 }
 
 impl Default for Fake {
-    /// One server with a service time of 100 us, a queue without end, no stall, no fault.
+    /// Storage with one server, a service time of 100 us, a queue without end, no stall, no fault.
     fn default() -> Self {
         Self {
             service: Nanos::from_micros(100),

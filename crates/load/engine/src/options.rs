@@ -47,9 +47,9 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// One worker, 256 outstanding, slices of a second, at most 128 MiB of buffers. Calls have 30
-    /// s, as in ab (`ab -s`), and 1024 connections: with eight workers, less than half of the ports
-    /// that a service can be called from (`ip_local_port_range`).
+    /// Options with one worker, 256 outstanding, slices of a second and at most 128 MiB of buffers.
+    /// Calls have 30 s, as in ab (`ab -s`), and 1024 connections: with eight workers, less than
+    /// half of the ports that a service can be called from (`ip_local_port_range`).
     fn default() -> Self {
         Self {
             workers: 1,

@@ -83,9 +83,9 @@ fn helper_warning(helpers: Helpers) -> Option<Warning> {
              out on a helper thread; latencies include the hand-over"
         }
         Helpers::PerSpareCpu(_) => {
-            "the target is memory and cannot start I/O without blocking, so requests are carried \
-             out by the kernel's helper threads, one per spare CPU, and by the worker itself; \
-             latencies include the hand-over"
+            "the target is memory and cannot start I/O without blocking. The kernel's helper threads, \
+             one per spare CPU, and the worker itself carry requests out; latencies include the \
+             hand-over"
         }
     };
     Some(Warning { id: "io-uring-helpers", text: text.to_owned() })

@@ -104,8 +104,8 @@ impl Protocol {
 
 const POSTED: &str =
     "of http with POST it is POST PATH BYTES, such as \"POST items 65536\", of 1 to 1048576 bytes";
-const MAIL: &str = "of smtp it is FROM TO[,TO...] BYTES, such as \"u1 u17,u204 3900\": names of letters, \
-                    digits, - and _, at most 100 recipients, and 2 to 1048576 bytes of text";
+const MAIL: &str = "of smtp it is FROM TO[,TO...] BYTES, such as \"u1 u17,u204 3900\". Names are of letters, \
+                    digits, - and _; at most 100 recipients, and 2 to 1048576 bytes of text";
 const SESSION: &str = "of imap it is USER STEP=COUNT..., such as \"u17 read=7 move=1 delete=3\": at most \
                        16 steps, of at most 1000 messages each";
 

@@ -11,9 +11,9 @@ pub enum LadderSpec {
         /// Most tiles; `None` for as many as fit the datastore.
         max: Option<u32>,
     },
-    /// One step with this many tiles, at least 1. Text: `4`.
+    /// Step with this many tiles, at least 1. Text: `4`.
     Fixed(u32),
-    /// Every number of tiles from the first to the last, both included. Text: `1..8`.
+    /// Steps from the first number of tiles to the last, both included. Text: `1..8`.
     Range(u32, u32),
 }
 

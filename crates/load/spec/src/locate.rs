@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 /// A place in a definition.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct DefinitionPath {
     segments: Vec<Segment>,
     /// True if the key itself is meant, not its value.
     key: bool,
@@ -20,7 +20,7 @@ enum Segment {
     Index(usize),
 }
 
-impl Place {
+impl DefinitionPath {
     /// Place of the value of `name` in this place.
     pub fn key(&self, name: &str) -> Self {
         self.with(Segment::Key(name.to_owned()), false)
@@ -70,13 +70,13 @@ impl Place {
 }
 
 /// Innermost place that contains a byte of the text.
-pub(crate) fn path_at(document: &Spanned<DeTable<'_>>, offset: usize) -> Place {
-    let mut place = Place::default();
+pub(crate) fn path_at(document: &Spanned<DeTable<'_>>, offset: usize) -> DefinitionPath {
+    let mut place = DefinitionPath::default();
     descend_table(document.get_ref(), offset, &mut place);
     place
 }
 
-fn descend_table(table: &DeTable<'_>, offset: usize, place: &mut Place) {
+fn descend_table(table: &DeTable<'_>, offset: usize, place: &mut DefinitionPath) {
     let found =
         table.iter().find(|(key, value)| key.span().contains(&offset) || holds(value, offset));
     if let Some((key, value)) = found {
@@ -85,7 +85,7 @@ fn descend_table(table: &DeTable<'_>, offset: usize, place: &mut Place) {
     }
 }
 
-fn descend(value: &Spanned<DeValue<'_>>, offset: usize, place: &mut Place) {
+fn descend(value: &Spanned<DeValue<'_>>, offset: usize, place: &mut DefinitionPath) {
     match value.get_ref() {
         DeValue::Table(table) => descend_table(table, offset, place),
         DeValue::Array(array) => {
@@ -118,7 +118,7 @@ fn entry<'t, 'i>(
     table.iter().find(|(key, _)| key.get_ref() == name).map(|(key, value)| (key.span(), value))
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for DefinitionPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (position, segment) in self.segments.iter().enumerate() {
             match segment {

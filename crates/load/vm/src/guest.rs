@@ -58,7 +58,7 @@ pub struct Beat {
 
 /// Results of a guest's check of all its memory and disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Seen {
+pub struct GuestCheck {
     /// Number of the check.
     pub id: u64,
     /// Digest of the pages that stay.
@@ -86,7 +86,7 @@ pub struct Seen {
 pub(crate) enum Line {
     Ready,
     Beat { number: u64, pages: u64, blocks: u64 },
-    Seen(Seen),
+    Seen(GuestCheck),
     Cannot(String),
 }
 
@@ -113,7 +113,7 @@ impl Line {
                 let number = number.parse().ok()?;
                 Self::Beat { number, pages: count("pages")?, blocks: count("blocks")? }
             }
-            "seen" => Self::Seen(Seen {
+            "seen" => Self::Seen(GuestCheck {
                 id: number.parse().ok()?,
                 still: digest("still")?,
                 dirty: digest("dirty")?,

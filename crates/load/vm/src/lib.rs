@@ -13,7 +13,7 @@
 //! that others may open; to end a process by its name.
 //!
 //! Invariants: an operation ends as a report or as a failure that names operation, phase and reason.
-//! A move that fails before its switch-over leaves its machine running where it was, or says that it
+//! A move that fails before its switch-over leaves its VM running where it was, or says that it
 //! was lost. What is started carries a mark that was written down first, so that [`home::sweep`] finds it
 //! after `kill -9`. Nothing of a disk is written outside of its range.
 #![forbid(unsafe_code)]

@@ -190,9 +190,9 @@ pub struct Failure {
 pub enum After {
     /// There was none, or everything that had been made of it is removed.
     Nothing,
-    /// It runs in its old place, and a check found it undamaged.
+    /// The VM runs in its old place, and a check found it undamaged.
     Whole,
-    /// It runs; its content was not checked.
+    /// The VM runs; its content was not checked.
     Runs,
     /// The operation did not touch it.
     Untouched,
@@ -201,7 +201,7 @@ pub enum After {
         /// Objects that stay, with reasons.
         what: String,
     },
-    /// It was given up, and another one will take its place.
+    /// The VM was given up, and another one will take its place.
     Lost {
         /// Result of the attempt to continue it.
         why: String,

@@ -93,7 +93,7 @@ pub struct KindInfo {
     pub name: String,
     /// Operation or endpoint.
     pub of: KindOf,
-    /// What its calls ask, if that is more than the endpoint's address says.
+    /// Request of the calls, if it is more than the endpoint's address says.
     pub ask: Option<RequestText>,
 }
 

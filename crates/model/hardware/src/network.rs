@@ -91,7 +91,7 @@ impl Network {
 }
 
 impl Network {
-    /// One of a message's two ports is through with it.
+    /// Notes that one of a message's two ports has passed it.
     fn port_done(&mut self, now: Nanos, place: u32, out: &mut Outbox) {
         let message = &mut self.messages[place];
         message.ports -= 1;

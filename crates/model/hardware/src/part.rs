@@ -26,7 +26,7 @@ pub struct Ticket(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId(pub u32);
 
-/// What an I/O is for, the most urgent first.
+/// Purpose of an I/O, the most urgent first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// Asked by a virtual machine, or waited for by such an I/O.
@@ -59,7 +59,7 @@ pub struct Job {
     pub length: u32,
     /// Virtual disk that the job belongs to.
     pub stream: StreamId,
-    /// What it is for.
+    /// Purpose of the I/O.
     pub class: Class,
 }
 

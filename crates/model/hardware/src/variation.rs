@@ -9,7 +9,7 @@ use crate::error::{Check, ParameterError};
 ///
 /// Two things that no queue explains, both common to all requests inside: a *pace* that
 /// changes now and then, and *stalls* in which nothing moves (a host that gives the processor
-/// to another machine). Tables hold quantiles at equal distances from the least to the most,
+/// to another VM). Tables hold quantiles at equal distances from the least to the most,
 /// and what is between is interpolated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variation {

@@ -25,7 +25,7 @@ struct Counts {
 
 /// Request as rules see it.
 #[derive(Debug, Clone, Copy)]
-pub struct Seen<'a> {
+pub struct JudgedRequest<'a> {
     /// Operation.
     pub op: Op,
     /// Path below the mount point.
@@ -99,7 +99,7 @@ impl Judge {
     }
 
     /// Decides on a request that arrives now.
-    pub fn verdict(&mut self, now: Nanos, seen: &Seen) -> Verdict {
+    pub fn verdict(&mut self, now: Nanos, seen: &JudgedRequest) -> Verdict {
         let mut verdict = Verdict::default();
         for (place, (rule, counts)) in self.rules.iter_mut().enumerate() {
             let is_hang = rule.kind == Kind::Hang;
@@ -151,7 +151,7 @@ impl Counts {
 }
 
 /// True if a fault can happen to a request at all.
-fn is_possible(rule: &Rule, seen: &Seen) -> bool {
+fn is_possible(rule: &Rule, seen: &JudgedRequest) -> bool {
     match rule.kind {
         Kind::Torn => seen.length > SECTOR,
         Kind::Short => seen.length > SECTOR && seen.length.is_multiple_of(SECTOR),
@@ -162,11 +162,11 @@ fn is_possible(rule: &Rule, seen: &Seen) -> bool {
 }
 
 /// Number of places in the file for the whole request.
-const fn places(seen: &Seen) -> u64 {
+const fn places(seen: &JudgedRequest) -> u64 {
     seen.size.saturating_sub(seen.offset % BLOCK) / seen.length.next_multiple_of(BLOCK)
 }
 
-fn change(kind: Kind, seen: &Seen, random: &mut Stream) -> Option<Change> {
+fn change(kind: Kind, seen: &JudgedRequest, random: &mut Stream) -> Option<Change> {
     let sectors = seen.length.div_ceil(SECTOR);
     Some(match kind {
         Kind::Delay | Kind::Hang => return None,
@@ -187,7 +187,7 @@ fn change(kind: Kind, seen: &Seen, random: &mut Stream) -> Option<Change> {
 
 /// Another place in the file for the whole request, without overlap with the intended one; a
 /// request overlaps two places at most.
-fn elsewhere(seen: &Seen, random: &mut Stream) -> Option<u64> {
+fn elsewhere(seen: &JudgedRequest, random: &mut Stream) -> Option<u64> {
     let step = seen.length.next_multiple_of(BLOCK);
     let count = places(seen);
     let first = random.below(count);
@@ -200,8 +200,8 @@ fn elsewhere(seen: &Seen, random: &mut Stream) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn seen(op: Op) -> Seen<'static> {
-        Seen { op, path: "a.disk", offset: 8192, length: 4096, size: 1 << 20 }
+    fn seen(op: Op) -> JudgedRequest<'static> {
+        JudgedRequest { op, path: "a.disk", offset: 8192, length: 4096, size: 1 << 20 }
     }
 
     fn judge(text: &str, seed: u64) -> Judge {
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_says_which_requests_are_struck_and_another_says_others() {
+    fn seed_decides_which_requests_get_a_fault() {
         let text = "[[fault]]\nkind = \"lost\"\nprobability = \"10%\"";
         let first = struck(&mut judge(text, 1), 1000);
         assert_eq!(first, struck(&mut judge(text, 1), 1000));
@@ -232,12 +232,13 @@ mod tests {
     fn a_rule_is_about_its_time_its_files_and_its_operations() {
         let text = "[[fault]]\nkind = \"eio\"\non = [\"write\"]\npath = \"*.disk\"\nfrom = \"1s\"\nfor = \"1s\"";
         let mut judge = judge(text, 1);
-        let mut strikes = |at: u64, seen: &Seen| judge.verdict(Nanos(at), seen).change.is_some();
+        let mut strikes =
+            |at: u64, seen: &JudgedRequest| judge.verdict(Nanos(at), seen).change.is_some();
         let second = Nanos::SECOND.0;
         assert!(!strikes(second - 1, &seen(Op::Write)));
         assert!(strikes(second, &seen(Op::Write)));
         assert!(!strikes(second, &seen(Op::Read)));
-        assert!(!strikes(second, &Seen { path: "a.state", ..seen(Op::Write) }));
+        assert!(!strikes(second, &JudgedRequest { path: "a.state", ..seen(Op::Write) }));
         assert!(strikes(2 * second - 1, &seen(Op::Write)));
         assert!(!strikes(2 * second, &seen(Op::Write)));
     }
@@ -277,7 +278,7 @@ mod tests {
         for (block, length) in (0..2000).zip(lengths) {
             let size = 64 << 10;
             let offset = block * 512 % (size - length);
-            let seen = Seen { offset, length, size, ..seen(Op::Write) };
+            let seen = JudgedRequest { offset, length, size, ..seen(Op::Write) };
             let change = judge.verdict(Nanos::ZERO, &seen).change;
             let Some((_, Change::Misdirected(to))) = change else { panic!("{seen:?}: {change:?}") };
             assert!(to + length <= size, "{seen:?} went to {to}, beyond the end");
@@ -288,10 +289,10 @@ mod tests {
     #[test]
     fn what_cannot_be_torn_or_sent_elsewhere_is_left_alone() {
         let mut torn = judge("[[fault]]\nkind = \"torn\"", 1);
-        let sector = Seen { length: 512, ..seen(Op::Write) };
+        let sector = JudgedRequest { length: 512, ..seen(Op::Write) };
         assert_eq!(torn.verdict(Nanos::ZERO, &sector).change, None);
         let mut misdirected = judge("[[fault]]\nkind = \"misdirected\"", 1);
-        let whole = Seen { offset: 0, length: 1 << 20, ..seen(Op::Write) };
+        let whole = JudgedRequest { offset: 0, length: 1 << 20, ..seen(Op::Write) };
         assert_eq!(misdirected.verdict(Nanos::ZERO, &whole).change, None);
     }
 }

@@ -72,7 +72,7 @@ pub mod truth;
 pub use desk::{Answer, Desk, Hold, Span};
 pub use error::LabError;
 pub use files::Backing;
-pub use judge::{Change, Judge, Seen, Verdict};
+pub use judge::{Change, Judge, JudgedRequest, Verdict};
 pub use mount::{Mounted, Options, default_size};
 pub use report::{Lateness, Report};
 pub use schedule::{Kind, Op, Rule, Schedule};

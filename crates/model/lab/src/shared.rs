@@ -15,7 +15,7 @@ use units::Nanos;
 
 use crate::content::{Bad, Content};
 use crate::files::Files;
-use crate::judge::{Change, Judge, Seen, Verdict};
+use crate::judge::{Change, Judge, JudgedRequest, Verdict};
 use crate::schedule::Op;
 use crate::sent::{About, Reserved, Sent};
 use crate::service::Service;
@@ -115,7 +115,7 @@ impl Lab {
         }
         let path = held(&self.tree).path(file.0);
         let now = self.service.now();
-        let seen = Seen { op, path: &path, offset, length, size };
+        let seen = JudgedRequest { op, path: &path, offset, length, size };
         let verdict = held(&self.judge).verdict(now, &seen);
         let about = About { op, path, offset, length };
         for rule in &verdict.delays {

@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_changes_nothing_and_what_is_cut_is_free_again() {
+    fn failed_allocation_changes_nothing_and_truncation_frees_space() {
         let mut space = space(64);
         let mut map = Map::default();
         assert_eq!(space.ensure(&mut map, 0, 65 * PIECE), Err(Full));

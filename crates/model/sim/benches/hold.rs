@@ -20,7 +20,7 @@ const ROUNDS: usize = 5;
 const DRAWN: usize = 1 << 16;
 
 /// The bare loop in the "hold" model: every event that comes due sets the next one, after a time
-/// drawn beforehand, so that neither the machine nor the random numbers are what is measured.
+/// drawn beforehand, so that neither the state machine nor the random numbers are what is measured.
 #[expect(clippy::print_stdout, reason = "figures are this program's result")]
 fn main() {
     let mut stream = Stream::derive(1, &[], Purpose::Arrivals);

@@ -1,4 +1,4 @@
-//! What a tier costs the simulator: requests a second of CPU with the served machine, and with a published tier of the same
+//! What a tier costs the simulator: requests a second of CPU with the served state machine, and with a published tier of the same
 //! size, in one run. Prints `figure` lines.
 
 use std::sync::OnceLock;

@@ -6,13 +6,13 @@ use units::Nanos;
 
 use crate::model::Model;
 
-/// When and how a request is answered.
+/// Time and result of a request's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
     /// Time of the answer, from the start of the run; earlier than the submission counts
     /// as the submission's time.
     pub at: Nanos,
-    /// Whether it succeeded.
+    /// Success, or the error that the request fails with.
     pub result: Result<(), IoError>,
 }
 

@@ -14,16 +14,16 @@ use crate::model::Model;
 use crate::queue::Queue;
 use crate::service::Services;
 
-/// A machine and what the recorder must know of it.
+/// A state machine, with the ids and counts that the recorder needs.
 #[derive(Debug)]
 pub struct SimInstance<M> {
-    /// The machine; new, it has seen no event.
+    /// State machine that has seen no event yet.
     pub machine: M,
-    /// Its ids and how many kinds, actions and groups it has.
+    /// Ids of the instance, and how many kinds, actions and groups it has.
     pub shape: InstanceShape,
 }
 
-/// How long to run and how finely to report.
+/// Length of the run and width of its slices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// End of the run; events at this time or later do not happen.
@@ -36,7 +36,7 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// One minute in slices of a second, a million events per instant.
+    /// Run of one minute, in slices of one second, with at most a million events per instant.
     fn default() -> Self {
         Self {
             until: Nanos::from_secs(60),
@@ -46,10 +46,10 @@ impl Default for Options {
     }
 }
 
-/// What a run came to.
+/// Counts of a finished run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Outcome {
-    /// Events handled by all machines.
+    /// Events handled by all state machines.
     pub events: u64,
     /// Alarms handled by the model; zero on a device that answers at submission.
     pub alarms: u64,
@@ -59,10 +59,10 @@ pub struct Outcome {
     pub completed: u64,
 }
 
-/// Why a run was given up.
+/// Reasons to give up a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SimError {
-    /// Time stands still: machines and device answer each other without letting it pass.
+    /// Time stands still: state machines and device answer each other without letting it pass.
     #[error(
         "instance {} let {events} events happen at {now} without time passing",
         instance.0
@@ -70,7 +70,7 @@ pub enum SimError {
     Runaway {
         /// The instance whose event broke the cap.
         instance: InstanceId,
-        /// When time stopped.
+        /// Time that no longer passes.
         now: Nanos,
         /// Events at that instant.
         events: u64,
@@ -80,7 +80,7 @@ pub enum SimError {
     NoSlice,
 }
 
-/// What is pending in the queue.
+/// Event that waits in the queue.
 #[derive(Debug, Clone, Copy)]
 enum Pending<A> {
     Timer(u32, Token),
@@ -91,13 +91,12 @@ enum Pending<A> {
     ServiceAlarm(Alarm),
 }
 
-/// Runs the machines on the device in virtual time and hands every slice to `sink`, in
-/// order and without gaps from 0 to `options.until`.
+/// Runs the state machines on the device in virtual time and hands every slice to `sink`, in order
+/// and without gaps from 0 to `options.until`.
 ///
 /// # Errors
 ///
-/// When more events than allowed happen at one instant; slices handed out before stay
-/// valid.
+/// When more events than allowed happen at one instant; slices handed out before stay valid.
 pub fn run<M: Machine, D: Device>(
     instances: &mut [SimInstance<M>],
     device: &mut D,
@@ -126,25 +125,25 @@ pub fn run_model<M: Machine, D: Model>(
     Ok(world.outcome)
 }
 
-/// A run that is driven slice by slice by whoever owns it: a ladder that decides between
-/// slices when a step is warm and when it has seen enough.
+/// A run that its caller drives slice by slice. A ladder, for example, decides between slices
+/// whether a step is warm and whether it has seen enough.
 pub struct Simulation<M, D: Model>(World<M, Vec<SimInstance<M>>, D>);
 
 impl<M: Machine, D: Model> Simulation<M, D> {
-    /// A run that has not begun; the first slice starts the machines at time 0.
+    /// A run that has not begun; the first slice starts the state machines at time 0.
     pub fn new(instances: Vec<SimInstance<M>>, model: D, options: Options) -> Self {
         Self(World::new(instances, model, options))
     }
 
-    /// The same, with modelled services behind the instances' endpoints.
+    /// Adds modelled services behind the instances' endpoints.
     #[must_use]
     pub fn with_services(mut self, services: Services) -> Self {
         self.0.services = services;
         self
     }
 
-    /// Lets time pass to the end of the next slice and returns it; nothing when
-    /// `options.until` is reached, or, after [`Self::stop`], when every request is answered.
+    /// Lets time pass to the end of the next slice and returns the slice. Returns nothing when
+    /// `options.until` is reached or, after [`Self::stop`], when every request is answered.
     ///
     /// # Errors
     ///
@@ -153,8 +152,8 @@ impl<M: Machine, D: Model> Simulation<M, D> {
         self.0.next_slice()
     }
 
-    /// From now on no machine hears of anything, so none begins anything: requests under way
-    /// are answered by the model and counted, and with the last of them the run ends.
+    /// Stops delivering events to state machines, so that none begins new work. The model answers
+    /// and counts requests under way; the run ends with the last of them.
     pub fn stop(&mut self) {
         self.0.is_stopped = true;
     }
@@ -174,7 +173,7 @@ impl<M: Machine, D: Model> Simulation<M, D> {
         &mut self.0.model
     }
 
-    /// The machines and the model, when the run is over.
+    /// The state machines and the model, when the run is over.
     pub fn into_parts(self) -> (Vec<SimInstance<M>>, D) {
         (self.0.instances, self.0.model)
     }
@@ -189,7 +188,7 @@ impl<M, D: Model> fmt::Debug for Simulation<M, D> {
     }
 }
 
-/// Machines `I`, a slice of them or a list, and the model they run on.
+/// State machines `I`, a slice of them or a list, and the model they run on.
 struct World<M, I, D: Model> {
     instances: I,
     model: D,
@@ -204,7 +203,7 @@ struct World<M, I, D: Model> {
     service_effects: ModelEffects<Alarm>,
     outcome: Outcome,
     cap: Cap,
-    /// The instance that had the last event.
+    /// Instance that had the last event.
     last: u32,
     /// End of the last slice.
     end: Nanos,
@@ -292,7 +291,7 @@ where
         }
     }
 
-    /// Whether a stopped run has nothing left to wait for.
+    /// Tells a stopped run that has nothing left to wait for.
     fn is_over(&mut self) -> bool {
         let is_idle = self.outcome.submitted == self.outcome.completed;
         self.is_stopped && (is_idle || self.queue.is_empty())

@@ -14,7 +14,7 @@ impl<T> Default for Tickets<T> {
 }
 
 impl<T> Tickets<T> {
-    /// Keeps a request of an instance and says its ticket.
+    /// Keeps a request of an instance and returns its ticket.
     #[inline]
     pub fn issue(&mut self, instance: u32, request: T) -> Ticket {
         if let Some(place) = self.free.pop() {
@@ -25,17 +25,18 @@ impl<T> Tickets<T> {
         Ticket(u32::try_from(self.places.len() - 1).expect("fewer than 2^32 are under way"))
     }
 
-    /// All that are under way, with their instance.
+    /// All requests or calls under way, with their instance.
     pub fn under_way(&self) -> impl Iterator<Item = (usize, &T)> {
         self.places
             .iter()
             .filter_map(|(instance, flight)| Some((*instance as usize, flight.as_ref()?)))
     }
 
-    /// Gives back a request and its instance. A ticket that is not outstanding is a fault of
-    /// the model, and panics: every request is answered exactly once.
+    /// Takes out a request and its instance.
     #[inline]
     pub fn redeem(&mut self, ticket: Ticket) -> (u32, T) {
+        // A ticket that is not outstanding is a fault of the model. It panics, since a request that
+        // is answered twice would count twice in every figure.
         let (instance, request) = &mut self.places[ticket.0 as usize];
         let request = request.take().expect("a request is answered exactly once");
         self.free.push(ticket.0);

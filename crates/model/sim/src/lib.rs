@@ -1,16 +1,16 @@
-//! The virtual-time driver: an event loop that runs the same machines as the engine, on a
-//! modelled device: one that answers at submission ([`Device`]), or one that lets time pass by
-//! alarms ([`Model`]), such as an array of queues and disks.
+//! The virtual-time driver: an event loop that runs the same state machines as the engine, on a
+//! modelled device.
 //!
-//! A [`plant`] is such a model made from an array's file.
+//! A device either answers at submission ([`Device`]) or lets time pass by alarms ([`Model`]), such
+//! as an array of queues and disks. A [`plant`] is such a model made from an array's file.
 //!
 //! What it does: one queue of packed keys, equal times in insertion order, an event cap per
 //! instant; reports the same [`run_store::slice::Slice`]s as the engine.
 //!
 //! What it refuses: real time, threads, files.
 //!
-//! Invariants: the same machines, seed and device give the same slices, bit for bit; an
-//! event at the very end of a slice belongs to the next one.
+//! Invariants: the same state machines, seed and device give the same slices, bit for bit; an event
+//! at the very end of a slice belongs to the next one.
 #![forbid(unsafe_code)]
 
 mod device;

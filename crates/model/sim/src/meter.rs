@@ -21,14 +21,15 @@ pub struct CallInFlight {
     pub made: Nanos,
 }
 
-/// Turns what happens into slices, with the generator's own counts.
+/// Records events as slices, with the generator's own counts.
 #[derive(Debug)]
 pub struct Meter {
     recorder: Recorder,
     start: Nanos,
     submitted: u64,
     completed: u64,
-    /// Timers handled, requests submitted and calls made in this slice: each was exactly on time.
+    /// Timers handled, requests submitted and calls made in this slice. All were exactly on time,
+    /// since virtual time waits for the driver.
     punctual: u32,
     in_flight: u64,
     /// Time integral of `in_flight` in this slice, in nanoseconds.
@@ -111,7 +112,8 @@ impl Meter {
         }
     }
 
-    /// Notes what a machine's users wait for at `now`; the first one forgets an earlier look.
+    /// Notes open work of a state machine's users at `now`. The call for instance 0 forgets what
+    /// earlier calls noted.
     pub fn waits(&mut self, now: Nanos, instance: usize, machine: &impl Machine) {
         if instance == 0 {
             self.recorder.look_anew();

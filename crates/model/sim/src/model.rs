@@ -2,10 +2,10 @@ use hardware::{Alarm, Array, ModelEffects, Site, SiteAlarm, Ticket};
 use state_machine::{CpuBurst, IoRequest};
 use units::Nanos;
 
-/// Modelled storage and hosts that let time pass by alarms: queues may change the order of
-/// what waits until the moment a server takes it.
+/// Modelled storage and hosts that let time pass by alarms. Queues may reorder waiting requests
+/// until a server takes one.
 pub trait Model {
-    /// What it wants to be reminded of.
+    /// Reminder that the model sets for a later time.
     type Alarm: Copy;
 
     /// Takes a request of the instance at this position (in the list the run was given). The
@@ -29,7 +29,7 @@ pub trait Model {
         fx.ran.push((now.saturating_add(burst.cost), instance, burst.token));
     }
 
-    /// An alarm has come due.
+    /// Handles an alarm that has come due.
     fn wake(&mut self, now: Nanos, alarm: Self::Alarm, fx: &mut ModelEffects<Self::Alarm>);
 }
 

@@ -8,13 +8,13 @@ use crate::wheel::{TIME_SHIFT, Wheel};
 
 /// Pending events in order of time, equal times in the order they were added.
 ///
-/// A key is time (64 bits), sequence (32) and the payload's place in a slab (32), so that
-/// the heap moves 16 bytes and the payload never moves. The top that was just taken stays
-/// in the heap until the next call: an event usually causes another one, which then takes
-/// its place with one sift instead of two.
+/// A key is time (64 bits), sequence (32) and the payload's place in a slab (32), so that the heap
+/// moves 16 bytes and the payload never moves. The top that was just taken stays in the heap until
+/// the next call: an event usually causes another one, which then takes its place with one sift
+/// instead of two.
 ///
-/// Only what comes due within about a millisecond is in the heap, so that it stays small and
-/// near the processor however many users are thinking; the rest waits in a [`Wheel`].
+/// Only events due within about a millisecond are in the heap. It stays small and near the
+/// processor however many users are thinking; the rest waits in a [`Wheel`].
 #[derive(Debug)]
 pub struct Queue<T> {
     heap: BinaryHeap<Reverse<u128>>,
@@ -22,7 +22,7 @@ pub struct Queue<T> {
     payloads: Vec<T>,
     free: Vec<u32>,
     sequence: u32,
-    /// Whether the heap's top was taken already.
+    /// True if the heap's top was taken already.
     hole: bool,
 }
 
@@ -85,7 +85,7 @@ impl<T: Copy> Queue<T> {
         Some((at, self.payloads[place as usize]))
     }
 
-    /// Whether nothing is pending.
+    /// True if nothing is pending.
     pub fn is_empty(&mut self) -> bool {
         self.close_hole();
         self.heap.is_empty() && self.wheel.is_empty()

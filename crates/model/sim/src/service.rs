@@ -1,18 +1,18 @@
-//! Services that calls go to, modelled.
+//! Modelled services that calls go to.
 //!
-//! A service is the textbook's M/M/c: so many equal servers behind one queue, first come first
-//! served, with exponential service times. It is a station of `device`, and whoever calls an
-//! endpoint of one name calls the same service. Connections, protocols and bytes take no time of
-//! their own: what they take is in the mean.
+//! A service is the textbook's M/M/c: a number of equal servers behind one queue, first come first
+//! served, with exponential service times. It is a station of `hardware`, and all callers of an
+//! endpoint of one name call the same service. Connections, protocols and bytes take no time of
+//! their own: their time is in the mean.
 
 use hardware::{Alarm, Array, ModelEffects, ParameterError, ServiceTime, Station, Ticket, Volume};
 use state_machine::{Call, DiskId, IoRequest, KindId, Operation, Pattern, Purpose, Stream, Token};
 use units::{Bytes, Nanos};
 
-/// One service.
+/// Parameters of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServiceParameters {
-    /// Calls that are served at the same time, at least 1.
+    /// Calls served at the same time, at least 1.
     pub servers: u32,
     /// Mean service time, above zero.
     pub mean: Nanos,
@@ -23,8 +23,8 @@ pub struct ServiceParameters {
 pub struct Services(Option<Array>);
 
 impl Services {
-    /// Idle services. For each instance `endpoints` says the position of the service behind each
-    /// of its endpoints; the seed is that of the service times.
+    /// Idle services. For each instance `endpoints` has the position of the service behind each of
+    /// its endpoints; `seed` is that of the service times.
     ///
     /// # Errors
     ///

@@ -6,9 +6,8 @@ use units::Nanos;
 /// Bits of a key below its time.
 pub const TIME_SHIFT: u32 = 64;
 
-/// Keys of events that are not due soon, unsorted, by the slot of time they come due in: a
-/// timing wheel (Varghese and Lauck, SOSP 1987, scheme 4) with a list for what lies beyond
-/// its turn.
+/// Keys of events that are not due soon, unsorted, by the slot of time they come due in: a timing
+/// wheel (Varghese and Lauck, SOSP 1987, scheme 4) with a list for keys beyond its turn.
 #[derive(Debug)]
 pub struct Wheel {
     /// Slots of one turn, by the slot's number modulo their count; made with the first key.
@@ -19,7 +18,7 @@ pub struct Wheel {
     beyond: Vec<Reverse<u128>>,
     /// Number of the first slot that was not handed out.
     first: u64,
-    /// Emptied slots, for their memory.
+    /// Emptied slots, kept for their memory.
     spare: Vec<Vec<Reverse<u128>>>,
 }
 
@@ -34,24 +33,24 @@ impl Wheel {
         Self { slots: Vec::new(), count: 0, beyond: Vec::new(), first: 1, spare: Vec::new() }
     }
 
-    /// All keys on the wheel are at this time or later; the end of time if there can be none.
+    /// Lower bound of the times of all keys on the wheel; the end of time if there can be none.
     #[inline]
     pub const fn horizon(&self) -> Nanos {
         Nanos(self.first.saturating_mul(1 << SLOT_SHIFT))
     }
 
-    /// Whether a key belongs on the wheel: whether its slot was not handed out.
+    /// True if a key belongs on the wheel, because its slot was not handed out.
     #[inline]
     pub const fn is_for(&self, key: u128) -> bool {
         slot(key) >= self.first
     }
 
-    /// Whether there are no keys.
+    /// True if there are no keys.
     pub fn is_empty(&self) -> bool {
         self.count == 0 && self.beyond.is_empty()
     }
 
-    /// Adds a key that [`Self::is_for`] says yes to.
+    /// Adds a key for which [`Self::is_for`] is true.
     #[inline]
     pub fn push(&mut self, key: u128) {
         let number = slot(key);
@@ -71,8 +70,8 @@ impl Wheel {
         self.count += 1;
     }
 
-    /// Moves the next slot that holds keys into an empty heap, and the horizon behind it;
-    /// whether there was one.
+    /// Moves the next slot that holds keys into an empty heap, and the horizon behind it; false if
+    /// there was none.
     pub fn turn(&mut self, heap: &mut BinaryHeap<Reverse<u128>>) -> bool {
         if self.count == 0 {
             let Some(next) = self.beyond.iter().map(|Reverse(key)| slot(*key)).min() else {
@@ -97,7 +96,7 @@ impl Wheel {
         }
     }
 
-    /// Puts what lay beyond the turn and does no more into slots.
+    /// Moves keys that no longer lie beyond the turn into slots.
     fn take_in(&mut self) {
         let beyond = std::mem::take(&mut self.beyond);
         beyond.into_iter().for_each(|Reverse(key)| self.push(key));

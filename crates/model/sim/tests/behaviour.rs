@@ -110,7 +110,8 @@ fn slices<D: Device>(
     (slices, outcome.expect("time passes"))
 }
 
-/// One server behind a queue, that answers by alarms; services depend on address and time.
+/// Device with one server behind a queue that answers by alarms; service times depend on address
+/// and time.
 struct Queue {
     free_at: Nanos,
 }
@@ -140,7 +141,7 @@ fn hash(text: &str) -> u64 {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_slices_and_another_seed_does_not() {
+fn seed_decides_the_slices() {
     let print = |seed| {
         let mut instances: Vec<_> = (0..3)
             .map(|number| {
@@ -267,7 +268,7 @@ fn failed_requests_are_counted_as_errors_and_reach_the_machine() {
 }
 
 #[test]
-fn a_loop_that_takes_no_time_is_given_up_naming_instance_and_time() {
+fn loop_without_passing_time_is_an_error_naming_the_instance() {
     let quiet = instance(4, Readers::new(1, 1, Nanos::from_secs(1)));
     let mut instances = [quiet, instance(5, Readers::new(1, 1, Nanos::ZERO))];
     let result = run(&mut instances, &mut Instant, &options(1000), &mut |_| {});

@@ -2,7 +2,7 @@
 
 use run_store::slice::SizeClass;
 
-use crate::classes::{ENOUGH, Part, SLOTS, ratio};
+use crate::classes::{ClassShare, ENOUGH, SLOTS, ratio};
 
 /// Least excess of a band's share of waiting over its share of I/Os. Our choice.
 const GAIN_MIN: f64 = 0.1;
@@ -96,7 +96,7 @@ impl Band {
 
 impl Waits {
     /// Waits of one sender, by slot.
-    pub fn of_one<'a>(name: &str, parts: impl IntoIterator<Item = Part<'a>>) -> Self {
+    pub fn of_one<'a>(name: &str, parts: impl IntoIterator<Item = ClassShare<'a>>) -> Self {
         let mut found = Self::default();
         let place = found.place(name);
         for (slot, part) in parts.into_iter().enumerate().take(SLOTS) {

@@ -46,7 +46,7 @@ pub fn ratio(part: u64, whole: u64) -> f64 {
 
 /// I/Os of one direction and class, or all flushes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Part<'a> {
+pub struct ClassShare<'a> {
     /// Number of I/Os.
     pub count: u64,
     /// Bytes of the I/Os.
@@ -55,7 +55,7 @@ pub struct Part<'a> {
     pub times: Option<&'a Histogram>,
 }
 
-impl Part<'_> {
+impl ClassShare<'_> {
     /// Percentile in nanoseconds; `share` is 0 to 1.
     pub fn percentile(&self, share: f64) -> Option<u64> {
         self.times?.percentile(Ratio::new(share)).map(|value| value.0)
@@ -86,7 +86,10 @@ impl Part<'_> {
 }
 
 /// Position of the first part whose 99th percentile is above the limit.
-pub fn first_over<'a>(parts: impl IntoIterator<Item = Part<'a>>, limit: Nanos) -> Option<usize> {
+pub fn first_over<'a>(
+    parts: impl IntoIterator<Item = ClassShare<'a>>,
+    limit: Nanos,
+) -> Option<usize> {
     parts.into_iter().position(|part| part.is_over(limit))
 }
 
@@ -121,7 +124,7 @@ pub struct Figures {
 
 impl Whole {
     /// Totals of these parts.
-    pub fn of<'a>(parts: impl IntoIterator<Item = Part<'a>>) -> Self {
+    pub fn of<'a>(parts: impl IntoIterator<Item = ClassShare<'a>>) -> Self {
         parts.into_iter().fold(Self::default(), |sum, part| Self {
             count: sum.count.saturating_add(part.count),
             bytes: sum.bytes.saturating_add(part.bytes),
@@ -135,7 +138,7 @@ impl Whole {
     }
 
     /// Figures of a part of this whole.
-    pub fn figures(&self, part: Part<'_>) -> Figures {
+    pub fn figures(&self, part: ClassShare<'_>) -> Figures {
         Figures {
             share_of_count: ratio(part.count, self.count),
             share_of_bytes: ratio(part.bytes, self.bytes),
@@ -162,8 +165,8 @@ mod tests {
     #[test]
     fn shares_of_reads_writes_and_flushes_add_up() {
         let (reads, flushes) = (times(1, 30), times(9, 10));
-        let read = Part { count: 30, bytes: 300, times: Some(&reads) };
-        let flush = Part { count: 10, bytes: 0, times: Some(&flushes) };
+        let read = ClassShare { count: 30, bytes: 300, times: Some(&reads) };
+        let flush = ClassShare { count: 10, bytes: 0, times: Some(&flushes) };
         let whole = Whole::of([read, flush]);
         let (read, flush) = (whole.figures(read), whole.figures(flush));
         assert!((read.share_of_count + flush.share_of_count - 1.0).abs() < 1e-12);
@@ -174,7 +177,7 @@ mod tests {
     #[test]
     fn fewer_than_thirty_break_no_limit() {
         let (few, many) = (times(50, 29), times(50, 30));
-        let part = |times| Part { count: 100, bytes: 0, times: Some(times) };
+        let part = |times| ClassShare { count: 100, bytes: 0, times: Some(times) };
         let found = first_over([part(&few), part(&many)], USUAL_LIMIT);
         assert_eq!(found, Some(1));
         assert_eq!(first_over([part(&few)], USUAL_LIMIT), None);
@@ -183,7 +186,7 @@ mod tests {
     #[test]
     fn what_is_longer_than_every_row_is_in_the_last() {
         let (short, long) = (times(0, 3), times(20_000, 4));
-        let part = |times| Part { count: 0, bytes: 0, times: Some(times) };
+        let part = |times| ClassShare { count: 0, bytes: 0, times: Some(times) };
         assert_eq!(part(&short).rows()[0], 3);
         assert_eq!(part(&long).rows()[ROWS_NS.len()], 4);
     }

@@ -361,9 +361,9 @@ pub struct BreakRow {
     pub direction: String,
     /// Size class; absent if none breaks the limit.
     pub class: Option<String>,
-    /// Its 99th percentile, nanoseconds.
+    /// 99th percentile of the class, nanoseconds.
     pub p99_ns: Option<u64>,
-    /// Number of its I/Os, 30 or more.
+    /// Number of the class's I/Os, 30 or more.
     pub count: u64,
     /// Fewest outstanding I/Os at which that class breaks the limit.
     pub outstanding_from: Option<u32>,

@@ -26,8 +26,8 @@ mod working_set;
 
 pub use cause::{Band, Cause, Waits, sizes};
 pub use classes::{
-    ENOUGH, Figures, Part, ROWS_NS, SLOTS, USUAL_LIMIT, USUAL_LIMIT_SOURCE, Whole, first_over,
-    ratio, slot,
+    ClassShare, ENOUGH, Figures, ROWS_NS, SLOTS, USUAL_LIMIT, USUAL_LIMIT_SOURCE, Whole,
+    first_over, ratio, slot,
 };
 pub use document::{
     AlignmentRow, Analysis, BesideRow, BreakRow, BurstRow, FilterFacts, Finding, FindingKind,

@@ -1,7 +1,7 @@
 //! Amount of storage in use, and the cache that would hold it.
 
 use cache::mrc::{CurvePoint, ExactStack, MissRatioCurve};
-use cache::tier::{Access, Config, HostId, Place, Step, VmId, VmSettings, Wait, WriteMode};
+use cache::tier::{Access, Config, HostId, Step, StepDevice, VmId, VmSettings, Wait, WriteMode};
 use cache::{PageId, Tier};
 use state_machine::Operation;
 
@@ -232,7 +232,8 @@ impl Subject {
             let offset = u64::from(*id) * PAGE + first * SMALL;
             let length = u32::try_from((last - first + 1) * SMALL).unwrap_or(u32::MAX);
             tier.access(&Access { vm: VmId(0), operation, offset, length }, &mut steps);
-            let waits = |step: &Step| step.place == Place::Backing && step.wait == Wait::Request;
+            let waits =
+                |step: &Step| step.place == StepDevice::Backing && step.wait == Wait::Request;
             let is_served = !steps.iter().any(waits);
             served.take(reference.is_write(), is_whole && reference.goes_on(), is_served);
             if tier.wants_cleaning(HOST) {

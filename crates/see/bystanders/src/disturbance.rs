@@ -38,7 +38,7 @@ const BYTES_A_SECOND_MIN: f64 = 1e6;
 
 /// Sums of a window's seconds.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Seen {
+pub struct WindowSums {
     seconds: f64,
     /// Available CPU seconds.
     cpu_seconds: f64,
@@ -55,7 +55,7 @@ pub struct Seen {
     device: Option<(String, f64)>,
 }
 
-impl Seen {
+impl WindowSums {
     /// Sum of these seconds; `device` is the name of the device under test.
     #[expect(clippy::cast_precision_loss, reason = "bytes of a window are far below 2^53")]
     pub fn of(seconds: &[HostSecond], device: &str) -> Self {
@@ -242,29 +242,32 @@ mod tests {
     #[test]
     fn a_compiler_beside_the_run_is_named_with_its_share() {
         let busy = vec![second(&[("cc1plus", 800), ("make", 20)], &[]); 4];
-        let found = Seen::of(&busy, "").disturbances(1e9);
+        let found = WindowSums::of(&busy, "").disturbances(1e9);
         let [one] = found.as_slice() else { panic!("one disturbance: {found:?}") };
         assert_eq!((one.gauge, one.by.as_str()), (GaugeName::CpuOthers, "cc1plus"));
         assert!((one.value - 0.41).abs() < 1e-9);
-        assert_eq!(Seen::of(&vec![second(&[("cron", 50)], &[]); 4], "").disturbances(1e9), []);
+        assert_eq!(
+            WindowSums::of(&vec![second(&[("cron", 50)], &[]); 4], "").disturbances(1e9),
+            []
+        );
     }
 
     #[test]
     fn a_writer_is_a_disturbance_by_its_share_of_the_bytes() {
-        let seen = Seen::of(&vec![second(&[], &[("dd", 100_000_000)]); 2], "");
+        let seen = WindowSums::of(&vec![second(&[], &[("dd", 100_000_000)]); 2], "");
         assert_eq!(seen.disturbances(1e8)[0].by, "dd");
         assert_eq!(seen.disturbances(1e11), [], "one part in five hundred is none");
-        let log = Seen::of(&vec![second(&[], &[("journald", 9000)]); 2], "");
+        let log = WindowSums::of(&vec![second(&[], &[("journald", 9000)]); 2], "");
         assert_eq!(log.disturbances(0.0), [], "a log file is none");
     }
 
     #[test]
-    fn a_server_of_the_storage_that_rests_with_the_load_is_not_blamed() {
+    fn storage_server_idle_without_load_is_not_blamed() {
         let load =
-            Seen::of(&vec![second(&[("ceph-osd", 900)], &[("ceph-osd", 90_000_000)]); 4], "");
+            WindowSums::of(&vec![second(&[("ceph-osd", 900)], &[("ceph-osd", 90_000_000)]); 4], "");
         let found = load.disturbances(9e7);
         assert_eq!(found.len(), 2);
-        let rest = |cpu| Seen::of(&[second(&[cpu], &[])], "");
+        let rest = |cpu| WindowSums::of(&[second(&[cpu], &[])], "");
         assert_eq!(rest(("ceph-osd", 10)).confirms(found.clone(), &load), []);
         assert_eq!(rest(("cc1", 900)).confirms(found, &load).len(), 1);
     }
@@ -276,12 +279,12 @@ mod tests {
     /// Bytes that a device transferred for others were once read and never compared (seen on
     /// 57cdf73).
     #[test]
-    fn a_device_that_moves_bytes_nobody_is_seen_to_ask_for_is_a_disturbance_if_it_goes_on() {
-        let load = Seen::of(&vec![moved(100_000_000); 4], "md0");
+    fn unexplained_device_bytes_are_a_disturbance_if_they_persist() {
+        let load = WindowSums::of(&vec![moved(100_000_000); 4], "md0");
         let found = load.disturbances(200e6);
         let [one] = found.as_slice() else { panic!("one disturbance: {found:?}") };
         assert_eq!((one.gauge, one.by.as_str(), one.value), (GaugeName::DeviceBytes, "md0", 0.5));
-        let rest = |bytes| Seen::of(&[moved(bytes)], "md0");
+        let rest = |bytes| WindowSums::of(&[moved(bytes)], "md0");
         assert_eq!(rest(50_000_000).confirms(found.clone(), &load), found);
         assert_eq!(rest(2_000_000).confirms(found, &load), [], "a journal that rests with us");
         assert_eq!(load.disturbances(399e6), [], "all of it is ours");
@@ -291,7 +294,7 @@ mod tests {
     /// this run's"; they were the inodes written by its own flushes.
     #[test]
     fn bytes_of_a_device_that_no_rest_confirmed_are_not_told() {
-        let load = Seen::of(&vec![moved(20_000_000); 4], "vda").disturbances(40e6);
+        let load = WindowSums::of(&vec![moved(20_000_000); 4], "vda").disturbances(40e6);
         assert_eq!(load.len(), 1);
         assert_eq!(seen(load), []);
     }
@@ -299,9 +302,10 @@ mod tests {
     /// The engine subtracts the time in which the storage blocked a worker; a pause within that
     /// time is seen by the thread that waits for slices.
     #[test]
-    fn a_program_that_stood_still_is_a_disturbance_whatever_its_workers_say() {
+    fn paused_program_is_a_disturbance_despite_its_workers() {
         let stood = |ms| HostSecond { paused: Nanos::from_millis(ms), ..second(&[], &[]) };
-        let of = |ms| Seen::of(&[stood(3), stood(ms), stood(1), stood(0)], "").disturbances(1e9);
+        let of =
+            |ms| WindowSums::of(&[stood(3), stood(ms), stood(1), stood(0)], "").disturbances(1e9);
         let found = of(2000);
         assert_eq!(found.first().map(|one| (one.gauge, one.value)), Some((GaugeName::Paused, 0.5)));
         assert_eq!(of(30), []);
@@ -331,7 +335,7 @@ mod tests {
     fn a_machine_short_of_memory_is_a_disturbance_while_it_lasts() {
         let short = |ms| {
             let pressure = Some([Nanos::from_millis(ms), Nanos::ZERO]);
-            Seen::of(&[HostSecond { pressure, ..second(&[], &[]) }], "")
+            WindowSums::of(&[HostSecond { pressure, ..second(&[], &[]) }], "")
         };
         let found = short(300).disturbances(1e9);
         assert_eq!(found.first().map(|one| one.gauge), Some(GaugeName::PressureMemory));

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn processors_that_differ_are_counted_and_what_is_not_there_is_left_out() {
+    fn cpu_policies_are_counted_per_value_and_absent_ones_omitted() {
         let root = tempfile::tempdir().expect("a directory");
         assert_eq!(below(root.path()), []);
         for (cpu, governor) in [(0, "performance"), (1, "powersave"), (10, "powersave")] {

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_may_have_brackets_in_its_name_and_kernel_threads_are_not_others() {
+    fn stat_parser_takes_brackets_in_names_and_skips_kthreads() {
         let stat = |name: &str, flags: u64| {
             format!("71 ({name}) S 1 2 3 4 5 {flags} 0 0 0 0 10 20 30 40 20 0 1 0 999 0 0")
         };

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_ended_takes_no_waiting_back_and_a_new_one_brings_its_own() {
+    fn ended_threads_subtract_no_wait_and_new_ones_add_theirs() {
         let found = between(&look(1, 100, &[(1, 40), (2, 500)]), &look(2, 700, &[(1, 70), (3, 5)]));
         assert_eq!(found.ready, Nanos::from_millis(35));
         assert_eq!(found.own, Nanos::from_millis(600));
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_parent_inherits_from_a_child_is_not_work_of_this_second() {
+    fn cpu_time_inherited_from_children_is_not_of_this_second() {
         let process = |name: &str, cpu_s: u64| crate::proc::Process {
             name: name.to_owned(),
             cpu: Nanos::from_secs(cpu_s),

@@ -66,7 +66,7 @@ fn own_groups() -> String {
     fs::read_to_string("/proc/self/cgroup").expect("proc")
 }
 
-/// One test in sequence, because a process has one throttle at a time.
+/// Checks all limits in sequence in a single test, because a process has one throttle at a time.
 #[test]
 fn limits_hold_while_they_are_there_and_leave_nothing() {
     let file = OnDisk::new("throttled");

@@ -13,7 +13,7 @@ use crate::decode::{Decoder, Event, Kind};
 use crate::devices::{Disk, Reach};
 use crate::error::CaptureError;
 use crate::join::{Counts, Joiner, Watched};
-use crate::owner::{By, Owners, Wanted};
+use crate::owner::{By, Owners, SenderFilter};
 use crate::page::{self, PageLayout};
 use crate::sieve::Sieve;
 use crate::tally::Gap;
@@ -37,7 +37,7 @@ pub struct Options {
     /// Property that tells senders of I/O apart.
     pub by: By,
     /// Senders whose I/O is recorded.
-    pub wanted: Wanted,
+    pub wanted: SenderFilter,
     /// Order of the records.
     pub order: Order,
 }

@@ -20,8 +20,8 @@ const SECTOR: u64 = 512;
 /// Longest wait for the end of an I/O; after it the I/O is abandoned, so that later ones can be
 /// returned. One minute is twice the time after which the kernel itself reports a hung request.
 const PATIENCE_NS: u64 = 60_000_000_000;
-/// The same where no other I/O waits for it: then one of minutes is worth seeing. Not longer, because
-/// an I/O whose end was lost counts as outstanding until then.
+/// Patience with an I/O for which no other I/O waits, long enough to see an I/O of minutes.
+// Not longer, because an I/O whose end was lost counts as outstanding until then.
 const PATIENCE_UNORDERED_NS: u64 = 300_000_000_000;
 /// Most I/Os held, including ended ones behind unended ones.
 const HELD_MAX: usize = 1 << 20;

@@ -32,7 +32,7 @@ pub use capture::{Capture, Options, Progress, Report, raise_priority};
 pub use devices::{Disk, Reach, disks_below, disks_of};
 pub use error::CaptureError;
 pub use join::Counts;
-pub use owner::{By, RunningVm, Wanted, find_running_vm, running_vms};
+pub use owner::{By, RunningVm, SenderFilter, find_running_vm, running_vms};
 pub use recorder::{RecordError, Recorder, Turn};
 pub use tally::{Gap, NotRecorded, Recorded, Row, Tally};
 pub use tracefs::remove_stale;

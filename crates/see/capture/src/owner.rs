@@ -34,7 +34,7 @@ pub enum By {
 
 /// Senders whose I/O is recorded; all if none is named.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Wanted {
+pub struct SenderFilter {
     /// Name or UUID of a virtual machine.
     pub vm: Option<String>,
     /// Process with its threads.
@@ -128,7 +128,7 @@ fn vm_name(process: &Process, vm: &Vm) -> String {
 #[derive(Debug)]
 pub(crate) struct Owners {
     by: By,
-    wanted: Wanted,
+    wanted: SenderFilter,
     threads: FxHashMap<(u32, Comm), Sender>,
     names: FxHashMap<String, VmIndex>,
     list: Vec<String>,
@@ -136,7 +136,7 @@ pub(crate) struct Owners {
 }
 
 impl Owners {
-    pub fn new(by: By, mut wanted: Wanted) -> Self {
+    pub fn new(by: By, mut wanted: SenderFilter) -> Self {
         let mounts = || fs::read_to_string("/proc/mounts").unwrap_or_default();
         wanted.cgroup = wanted.cgroup.map(|path| group_at(&path, &mounts()));
         Self {

@@ -99,7 +99,7 @@ impl Recorder {
         &mut self.tally
     }
 
-    /// What was read beside the I/O; it is stored with the trace when the capture ends.
+    /// Gauges that were read beside the I/O; they are stored with the trace when the capture ends.
     pub fn gauges(&mut self) -> &mut TraceGauges {
         &mut self.gauges
     }

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_writes_discards_and_flushes_count_and_partitions_do_not() {
+    fn diskstats_count_all_operations_and_no_partitions() {
         let text = "   8  0 sda 10 1 1 1 20 1 1 1 0 1 1 3 1 1 1 4 1\n\
                     8 1 sda1 10 1 1 1 20 1 1 1 0 1 1 3 1 1 1 4 1\n cut\n 7 0 old 5 1 1 1 6\n";
         assert_eq!(ended(text, &["sda".to_owned()]), 37);

@@ -264,7 +264,7 @@ mod tests {
     /// An open I/O delays all later ones, which then complete at once: their rate is that of the
     /// time in which they were issued.
     #[test]
-    fn what_became_known_at_once_is_told_over_the_time_in_which_it_was_issued() {
+    fn rate_window_spans_the_issue_times() {
         let issued = |second| IoRecord::new(Nanos::from_secs(second), Operation::Read, 0, 4096);
         let mut tally = Tally::default();
         assert_eq!(tally.window(), None);

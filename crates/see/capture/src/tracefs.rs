@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_file_system_mounted_for_us_is_seen_by_no_other_process() {
+    fn privately_mounted_tracefs_is_invisible_to_others() {
         let mounts = || fs::read_to_string("/proc/self/mountinfo").expect("mounts");
         let before = mounts();
         let Some(tracefs) = Tracefs::mounted_for_us() else {
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_instance_of_a_killed_capture_is_switched_off_and_removed_and_a_live_one_stays() {
+    fn stale_tracing_instance_is_removed_and_a_live_one_stays() {
         let Ok(tracefs) = Tracefs::find() else {
             eprintln!("skipped: there is no tracefs here, or not for this user");
             return;

@@ -32,7 +32,7 @@ pub struct Class {
     /// Reads and writes per second for each GiB used, if nothing was measured.
     #[serde(default)]
     pub per_gib: f64,
-    /// Reads and writes per second of a machine, if nothing was measured.
+    /// Reads and writes per second of a VM, if nothing was measured.
     #[serde(default)]
     pub per_vm: f64,
     /// Reads as a share of reads and writes.

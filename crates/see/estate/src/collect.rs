@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use units::Bytes;
 
-use crate::place::{BadRows, Findings, Place};
+use crate::place::{BadRows, Findings, RowLocation};
 use crate::row::{Facts, LeftOut, Record};
 use crate::vm::Vm;
 
@@ -61,12 +61,12 @@ pub(crate) fn join(
     let has_list = !entries.all.is_empty();
     for record in adding {
         match entries.find(&record) {
-            Found::One(at) => entries.add(at, record, &mut found),
-            Found::None if !has_list => entries.list(record, &mut found),
-            Found::None => {
+            NameMatch::One(at) => entries.add(at, record, &mut found),
+            NameMatch::None if !has_list => entries.list(record, &mut found),
+            NameMatch::None => {
                 found.bad.add(&record.at, format!("no machine \"{}\" is listed", record.name))
             }
-            Found::Several => found.bad.add(&record.at, several(&record.name)),
+            NameMatch::Several => found.bad.add(&record.at, several(&record.name)),
         }
     }
     entries.tell(files, &mut found);
@@ -94,7 +94,7 @@ struct Entries {
     other: Vec<(usize, usize, String)>,
 }
 
-enum Found {
+enum NameMatch {
     One(usize),
     None,
     Several,
@@ -105,14 +105,14 @@ fn key(name: &str) -> String {
 }
 
 impl Entries {
-    fn find(&self, record: &Record) -> Found {
+    fn find(&self, record: &Record) -> NameMatch {
         if let Some(at) = self.by_id.get(&record.id).filter(|_| !record.id.is_empty()) {
-            return Found::One(*at);
+            return NameMatch::One(*at);
         }
         let name = key(&record.name);
         let numbered = (record.number.clone(), name.clone());
         if let Some(at) = self.by_number.get(&numbered).filter(|_| !record.number.is_empty()) {
-            return Found::One(*at);
+            return NameMatch::One(*at);
         }
         // A row with an identity does not match another VM of the same name that has one.
         let named = match (record.id.is_empty(), record.number.is_empty()) {
@@ -123,12 +123,12 @@ impl Entries {
         let named = named.get(&name).map_or(&[][..], Vec::as_slice);
         let is_written_so = |at: &&usize| self.all[**at].name == record.name;
         match named {
-            [] => Found::None,
-            [at] => Found::One(*at),
+            [] => NameMatch::None,
+            [at] => NameMatch::One(*at),
             // Names that differ only in case are two VMs if one is written exactly like this.
             several => match several.iter().filter(is_written_so).collect::<Vec<_>>()[..] {
-                [at] => Found::One(*at),
-                _ => Found::Several,
+                [at] => NameMatch::One(*at),
+                _ => NameMatch::Several,
             },
         }
     }
@@ -136,12 +136,12 @@ impl Entries {
     /// Handles a row that lists a VM. In one file a VM has one row; another file may add facts.
     fn list(&mut self, record: Record, found: &mut Findings) {
         let at = match self.find(&record) {
-            Found::None => return self.begin(record),
-            Found::Several => match self.of_its_size(&record) {
+            NameMatch::None => return self.begin(record),
+            NameMatch::Several => match self.of_its_size(&record) {
                 Some(at) => at,
                 None => return found.bad.add(&record.at, several(&record.name)),
             },
-            Found::One(at) => at,
+            NameMatch::One(at) => at,
         };
         let entry = &self.all[at];
         let (first, second) = (entry.file, record.at.file);
@@ -178,7 +178,7 @@ impl Entries {
 
     fn begin(&mut self, record: Record) {
         let at = self.all.len();
-        let Record { name, id, number, facts, at: Place { file, .. }, .. } = record;
+        let Record { name, id, number, facts, at: RowLocation { file, .. }, .. } = record;
         let written = key(&name);
         match id.is_empty() {
             true => self.without_id.entry(written.clone()).or_default().push(at),

@@ -9,7 +9,7 @@ use units::{Bytes, Nanos};
 
 use crate::class::{Rates, Rule};
 use crate::collect::{Inventory, first_names};
-use crate::mix::{Estate, Member, Part};
+use crate::mix::{ClassVms, Estate, Member};
 use crate::place::BadRows;
 use crate::row::LeftOut;
 use crate::workload::workload;
@@ -177,7 +177,7 @@ pub fn sheet(
 }
 
 /// Totals of a class's written workload over all tiles.
-fn made(estate: &Estate, part: &Part) -> Totals {
+fn made(estate: &Estate, part: &ClassVms) -> Totals {
     let workload = workload(estate, part);
     let times = estate.tiles * f64::from(part.in_tile);
     let bytes = demand::footprint(&workload).as_f64() * times;
@@ -191,7 +191,7 @@ fn made(estate: &Estate, part: &Part) -> Totals {
     Totals::of(bytes, &rates.times(times))
 }
 
-fn class_row(part: &Part) -> ClassRow {
+fn class_row(part: &ClassVms) -> ClassRow {
     let mean = part.rates.io_per_s() / f64::from(part.vms);
     ClassRow {
         class: part.class().name.clone(),

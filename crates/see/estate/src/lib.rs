@@ -36,7 +36,7 @@ pub use document::{
 };
 pub use error::{EstateError, ReadError};
 pub use example::example;
-pub use mix::{Estate, Wanted, estate};
-pub use place::{BadRows, Place};
+pub use mix::{Estate, EstateOptions, estate};
+pub use place::{BadRows, RowLocation};
 pub use row::LeftOut;
 pub use vm::{Load, Vm};

@@ -11,7 +11,7 @@ use crate::vm::Vm;
 
 /// Options of an estate.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct EstateOptions {
     /// Name of the estate.
     pub name: String,
     /// Classes of single VMs and of patterns of names; the first pattern that fits wins.
@@ -41,7 +41,7 @@ impl Member {
 
 /// All VMs of one class, with their number in a tile.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Part {
+pub(crate) struct ClassVms {
     pub class: usize,
     pub vms: u32,
     pub measured: u32,
@@ -53,7 +53,7 @@ pub(crate) struct Part {
     pub in_tile: u32,
 }
 
-impl Part {
+impl ClassVms {
     pub fn class(&self) -> &'static Class {
         &CLASSES[self.class]
     }
@@ -64,7 +64,7 @@ impl Part {
 pub struct Estate {
     pub(crate) name: String,
     pub(crate) members: Vec<Member>,
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<ClassVms>,
     /// VMs without a known size.
     pub(crate) unsized_vms: u32,
     /// Number of tiles that equals the estate.
@@ -79,7 +79,7 @@ const TILE_VMS: std::ops::RangeInclusive<u32> = 8..=20;
 ///
 /// # Errors
 /// If no VM is left, none has a size, or a named class or VM does not exist.
-pub fn estate(inventory: &Inventory, wanted: &Wanted) -> Result<Estate, EstateError> {
+pub fn estate(inventory: &Inventory, wanted: &EstateOptions) -> Result<Estate, EstateError> {
     let vms = &inventory.vms;
     if vms.is_empty() {
         let (rows, why) = (inventory.listed(), inventory.left_out_text());
@@ -118,7 +118,7 @@ pub fn estate(inventory: &Inventory, wanted: &Wanted) -> Result<Estate, EstateEr
     })
 }
 
-fn classes(vms: &[Vm], wanted: &Wanted) -> Result<Vec<(usize, Rule)>, EstateError> {
+fn classes(vms: &[Vm], wanted: &EstateOptions) -> Result<Vec<(usize, Rule)>, EstateError> {
     let mut asked: IndexMap<&str, usize> = IndexMap::new();
     let mut patterns: Vec<(&ClassRule, usize)> = Vec::new();
     for rule in &wanted.classes {
@@ -191,7 +191,7 @@ fn hide(members: &mut [Member]) {
     }
 }
 
-fn parts(members: &[Member]) -> Vec<Part> {
+fn parts(members: &[Member]) -> Vec<ClassVms> {
     let one = |class: usize| {
         let own: Vec<&Member> = members.iter().filter(|member| member.class == class).collect();
         let mut rates = Rates::default();
@@ -202,7 +202,7 @@ fn parts(members: &[Member]) -> Vec<Part> {
         let vcpus: Vec<f64> = own.iter().filter_map(|it| it.vm.vcpus).map(f64::from).collect();
         #[expect(clippy::cast_precision_loss, reason = "a number of machines")]
         let vcpus = vcpus.iter().sum::<f64>() / (vcpus.len().max(1) as f64);
-        Part {
+        ClassVms {
             class,
             vms: count(&|_| true),
             measured: count(&|member| member.is_measured()),
@@ -277,7 +277,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_class_is_in_the_tile_and_no_share_is_off_by_more_than_a_machine(
+        fn tile_has_every_class_in_nearly_its_share(
             counts in prop::collection::vec(1_u32..500, 1..6),
         ) {
             let all: u32 = counts.iter().sum();

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Row of a table, or entry of a list, in a file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct RowLocation {
     /// Index of the file, in the order of the files.
     pub file: usize,
     /// File as given.
@@ -18,7 +18,7 @@ pub struct Place {
     pub row: u64,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for RowLocation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}", self.path)?;
         if !self.part.is_empty() {
@@ -42,7 +42,7 @@ impl BadRows {
     pub const TOLD_MAX: usize = 20;
 
     /// Adds an unusable row.
-    pub fn add(&mut self, at: &Place, what: impl fmt::Display) {
+    pub fn add(&mut self, at: &RowLocation, what: impl fmt::Display) {
         self.count += 1;
         if self.first.len() < Self::TOLD_MAX {
             self.first.push(format!("{at}: {what}"));

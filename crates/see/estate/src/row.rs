@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-use crate::place::Place;
+use crate::place::RowLocation;
 use crate::vm::{Load, Vm};
 
 /// Reason why a VM, or a disk, is not part of the load.
@@ -38,7 +38,7 @@ impl LeftOut {
 /// Facts of one row on one VM.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Record {
-    pub at: Place,
+    pub at: RowLocation,
     pub name: String,
     /// UUID or another globally unique id; empty if there is none.
     pub id: String,

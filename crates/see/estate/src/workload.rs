@@ -12,7 +12,7 @@ use units::{BlockSize, Nanos, Rate, Ratio};
 
 use crate::class::{Class, mean_size};
 use crate::error::EstateError;
-use crate::mix::{Estate, Part, bytes};
+use crate::mix::{ClassVms, Estate, bytes};
 
 /// Most I/Os of a VM at the same time. Our choice: the default queue depth of a virtual disk (64
 /// for VMware's paravirtual controller, less for others).
@@ -41,8 +41,10 @@ impl Estate {
 
     /// Tile of the estate.
     pub fn tile(&self) -> Tile {
-        let part =
-            |part: &Part| TileWorkload { workload: file_name(part.class()), count: part.in_tile };
+        let part = |part: &ClassVms| TileWorkload {
+            workload: file_name(part.class()),
+            count: part.in_tile,
+        };
         let vms = u32::try_from(self.members.len()).unwrap_or(u32::MAX);
         let measured = self.parts.iter().map(|part| part.measured).sum::<u32>();
         Tile {
@@ -87,7 +89,7 @@ fn file_name(class: &Class) -> String {
     format!("{}.toml", class.name)
 }
 
-fn part_text(estate: &Estate, part: &Part) -> Result<String, EstateError> {
+fn part_text(estate: &Estate, part: &ClassVms) -> Result<String, EstateError> {
     let workload = workload(estate, part);
     let class = part.class();
     if let Some(problem) = spec::check::workload(&workload).first() {
@@ -115,7 +117,7 @@ fn text(
 }
 
 /// Workload of a class: one VM with its share of the class's load.
-pub(crate) fn workload(estate: &Estate, part: &Part) -> Workload {
+pub(crate) fn workload(estate: &Estate, part: &ClassVms) -> Workload {
     let class = part.class();
     let each = estate.share() / f64::from(part.in_tile);
     let rates = part.rates.times(each);
@@ -246,7 +248,7 @@ fn limit(action: &str, class: &Class) -> Limit {
     }
 }
 
-fn source(part: &Part) -> String {
+fn source(part: &ClassVms) -> String {
     let class = part.class();
     let mut text = format!(
         "{} machines of an estate, {} of them with a measured load (95th percentile of each, added up as if all were \

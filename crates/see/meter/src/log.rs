@@ -199,7 +199,7 @@ mod tests {
     /// A program that repeated a line was once read as new samples some nanoseconds later, or as a
     /// jump back, because the time of day is converted by two clocks.
     #[test]
-    fn a_time_that_is_told_again_is_the_same_sample_whatever_moment_it_becomes() {
+    fn repeated_sample_time_is_a_fault_and_no_new_sample() {
         let mut log = Log::default();
         let take = |log: &mut Log, at: u64, told: i128| {
             log.take(Sample::watts(Nanos(at), 90.0).told(told), Nanos(at));

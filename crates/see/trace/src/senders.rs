@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn other_senders_are_different_on_every_host_and_no_name_is_twice() {
+    fn processes_of_different_hosts_get_different_sender_names() {
         let mut all = Senders::default();
         let vm = all.position("a", "b/kworker", Some(&machine("b/kworker", None)));
         let first = all.position("b", "kworker", None);

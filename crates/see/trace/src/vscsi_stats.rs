@@ -21,7 +21,7 @@ pub struct Histograms {
     pub bad: Vec<(u64, String)>,
 }
 
-/// One histogram of a virtual disk.
+/// A histogram of a virtual disk.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Histogram {
     /// Name of the counted values, with their unit, as in vscsiStats.

@@ -21,16 +21,16 @@ const OTHERS: &str = "others";
 /// out, because they move no data.
 #[derive(Debug, Default)]
 pub struct Fold {
-    places: FxHashMap<Place, u32>,
+    places: FxHashMap<CellKey, u32>,
     cells: Vec<Open>,
     /// Cell of the last record: neighbours are often of the same key.
-    last: Option<(Place, u32)>,
+    last: Option<(CellKey, u32)>,
     names: Names,
 }
 
 /// Sender, device, direction and class of an I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Place {
+struct CellKey {
     vm: u16,
     device: u16,
     direction: Direction,
@@ -40,7 +40,7 @@ struct Place {
 /// Sums of the open slice.
 #[derive(Debug)]
 struct Open {
-    place: Place,
+    place: CellKey,
     is_others: bool,
     count: u64,
     errors: u64,
@@ -56,7 +56,7 @@ struct Open {
 }
 
 impl Open {
-    fn new(place: Place, is_others: bool) -> Self {
+    fn new(place: CellKey, is_others: bool) -> Self {
         Self {
             place,
             is_others,
@@ -123,7 +123,7 @@ impl Fold {
             };
             let length = if record.operation.moves_data() { record.length } else { 0 };
             let class = SizeClass::of(length);
-            let place = Place { vm: record.vm.0, device: record.device.0, direction, class };
+            let place = CellKey { vm: record.vm.0, device: record.device.0, direction, class };
             let index = match self.last {
                 Some((known, index)) if known == place => index,
                 _ => self.index(place),
@@ -132,12 +132,12 @@ impl Fold {
         }
     }
 
-    fn index(&mut self, place: Place) -> u32 {
+    fn index(&mut self, place: CellKey) -> u32 {
         let index = match self.places.get(&place) {
             Some(index) => *index,
             None => {
                 let is_others = self.places.len() >= CELLS_MAX;
-                let place = Place { vm: if is_others { u16::MAX } else { place.vm }, ..place };
+                let place = CellKey { vm: if is_others { u16::MAX } else { place.vm }, ..place };
                 let (cells, next) = (&mut self.cells, u32::try_from(self.places.len()));
                 let next = next.expect("keys are limited");
                 *self.places.entry(place).or_insert_with(|| {

@@ -345,7 +345,7 @@ mod tests {
         }
 
         #[test]
-        fn rounded_histogram_has_all_ios_and_nearly_the_same_percentiles(
+        fn rounded_histogram_keeps_counts_and_nearly_the_percentiles(
             values in proptest::collection::vec((2_000_u64..5_000_000_000, 1_u32..100_000), 1..40),
             share in 0.01_f64..1.0,
         ) {

@@ -50,8 +50,8 @@ pub use evidence::{Evidence, Evidences};
 pub use fold::Fold;
 pub use hits::{CacheHits, NoHits, VmHits, cache_hits};
 pub use hosts::{
-    AnswerError, HostNote, HostSets, HostState, HostStore, HostStores, HostTrouble, Merged, Part,
-    answer,
+    AnswerError, HostNote, HostSets, HostState, HostStore, HostStores, HostTrouble, Merged,
+    StoragePart, answer,
 };
 pub use known::{Known, KnownDisk, KnownVm, Sightings};
 pub use latencies::Latencies;
@@ -61,7 +61,7 @@ pub use neighbours::{Neighbour, Neighbours, neighbours};
 pub use program::{Program, ProgramError};
 pub use rules::{
     Alarm, CONFIDENCE, Change, EmptyPattern, End, Ending, IOS_MIN, Judge, Limit, LimitError,
-    Pattern, Percentile, Quantity, Rule, Rules, Seen, SendTo, Severity, Subject, Sufferer,
+    Pattern, Percentile, Quantity, Rule, Rules, SendTo, Severity, Subject, Sufferer, WindowValues,
 };
 pub use send::{Problem, SendError, Senders, Timing, Trouble};
 pub use sets::{SetRow, SetSpan, Sets};

@@ -43,7 +43,7 @@ pub enum ProgramError {
     Status {
         /// Path of the program.
         path: PathBuf,
-        /// How it ended.
+        /// Exit status of the program.
         status: ExitStatus,
     },
     /// The program ran too long, and was killed.
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn program_that_fails_or_hangs_is_an_error_without_its_arguments() {
+    fn failing_or_hanging_program_is_an_error_without_arguments() {
         let failing = shell("exit 3 # secret").tell(b"{}", Duration::from_secs(60));
         let error = failing.expect_err("it failed").to_string();
         assert!(error.contains("exit status: 3") && !error.contains("secret"), "{error}");

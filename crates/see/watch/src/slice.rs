@@ -7,7 +7,7 @@ use units::Nanos;
 
 use crate::Latencies;
 
-/// Whose I/O it is, and of which kind.
+/// Sender and kind of an I/O.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
     /// Name of the VM, or of another sender.

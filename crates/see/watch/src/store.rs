@@ -197,7 +197,7 @@ impl Store {
         }
     }
 
-    /// What the sets of the last watcher knew, if it was kept.
+    /// State of the last watcher's sets, if it was kept.
     pub fn saved_sets(&self) -> Option<Vec<u8>> {
         sets::state::read(&self.directory)
     }

@@ -23,8 +23,8 @@ const OWN: [&str; 5] = ["localhost", "127.", "[::1]", "//localhost", "//127."];
 /// File system over a network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NetworkFiles {
-    /// What it is mounted from, the same text on every host that calls its server the same; `None` if
-    /// that is this host.
+    /// Source of the mount, the same text on every host that calls its server the same; `None` if
+    /// the server is this host.
     pub identity: Option<String>,
 }
 

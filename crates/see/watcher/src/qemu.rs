@@ -35,7 +35,7 @@ const FILES_EVERY: u32 = 60;
 
 /// I/O of VMs since the sample before.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct QemuSample {
     pub cells: Vec<(Key, Cell)>,
     /// Disks that the host's kernel never sees, with their identities.
     pub disks: Vec<(String, Option<String>)>,
@@ -45,7 +45,7 @@ pub(crate) struct Found {
 #[derive(Debug)]
 pub(crate) struct QemuDisks {
     ask: SyncSender<()>,
-    found: Receiver<Found>,
+    found: Receiver<QemuSample>,
 }
 
 impl QemuDisks {
@@ -67,10 +67,10 @@ impl QemuDisks {
 
     /// I/O since the call before. What is not known within some milliseconds comes with a later call.
     /// The last sample tells the disks.
-    pub fn take(&self) -> Option<Found> {
+    pub fn take(&self) -> Option<QemuSample> {
         // A sample that is still going on is not asked for again.
         let _ = self.ask.try_send(());
-        let mut all: Option<Found> = None;
+        let mut all: Option<QemuSample> = None;
         let until = Instant::now() + PATIENCE;
         while let Ok(found) =
             self.found.recv_timeout(until.saturating_duration_since(Instant::now()))
@@ -101,7 +101,7 @@ struct Vm {
 }
 
 impl Vms {
-    fn sample(&mut self) -> Found {
+    fn sample(&mut self) -> QemuSample {
         let running = running_vms();
         self.0.retain(|pid, _| running.iter().any(|own| own.pid == *pid));
         for own in running {
@@ -113,7 +113,7 @@ impl Vms {
                 self.0.insert(own.pid, Vm::new(own.pid, own.name.into(), monitor));
             }
         }
-        let mut found = Found::default();
+        let mut found = QemuSample::default();
         for vm in self.0.values_mut() {
             if vm.silent_until.is_some_and(|until| Instant::now() < until) {
                 continue;
@@ -135,7 +135,7 @@ impl Vm {
 
     /// Adds the I/O since the sample before. The monitor is free again afterwards: it takes one
     /// client at a time, and others need it, too.
-    fn sample(&mut self, found: &mut Found) -> Result<(), VmError> {
+    fn sample(&mut self, found: &mut QemuSample) -> Result<(), VmError> {
         let mut monitor = Qmp::attach(&self.monitor, &self.name, WITHIN)?;
         let all = monitor.ask("query-blockstats", &json!({}))?;
         let disks = || all.as_array().into_iter().flatten();

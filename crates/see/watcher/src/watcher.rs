@@ -2,7 +2,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use capture::{
-    By, Capture, CaptureError, Disk, Options, Order, Wanted, disks_below, disks_of, raise_priority,
+    By, Capture, CaptureError, Disk, Options, Order, SenderFilter, disks_below, disks_of,
+    raise_priority,
 };
 use trace::{IoRecord, TraceInfo};
 use units::{Bytes, Nanos};
@@ -114,7 +115,7 @@ impl Watcher {
         }
     }
 
-    /// What the working sets know, for the next watcher.
+    /// State of the working sets, for the next watcher.
     pub fn saved_sets(&self) -> Vec<u8> {
         self.sets.save()
     }
@@ -240,7 +241,7 @@ fn begin(options: &WatcherOptions, disks: &[Disk]) -> Result<Capture, CaptureErr
         disks: disks.to_vec(),
         buffer: options.buffer,
         by: options.by,
-        wanted: Wanted::default(),
+        wanted: SenderFilter::default(),
         order: Order::End,
     })
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use nbd::{Abilities, BlockSizes, Code, Export, ExportError, Operation};
 use state_machine::{IoId, Slab};
 
-pub use self::open::{Held, hold};
+pub use self::open::{ExclusiveFile, hold};
 use crate::order::{Order, Span};
 use crate::{Action, Buffer, Disk, Effects, Io, OpenError, Request, Service};
 
@@ -69,7 +69,7 @@ impl FileDisk {
     /// If the path does not exist, is not a disk, or is in use; if the size is not a multiple of
     /// the block size.
     pub fn open(name: &str, path: &Path, access: Access) -> Result<Self, OpenError> {
-        let Held { file, size, alignment } = hold(path, access)?;
+        let ExclusiveFile { file, size, alignment } = hold(path, access)?;
         let export = offer(name, size, alignment, access)
             .map_err(|source| OpenError::Export { path: path.to_owned(), source })?;
         Ok(Self {

@@ -29,14 +29,14 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 #[derive(Debug, Clone)]
 pub struct Listen {
     /// Address.
-    pub place: Place,
+    pub place: ListenAddress,
     /// Certificates; none for a listener without TLS.
     pub tls: Option<Arc<Tls>>,
 }
 
 /// Address by which clients reach disks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum ListenAddress {
     /// Unix socket, created for its owner alone (mode 0600) and removed when the server ends.
     Unix(PathBuf),
     /// Unix socket of the same kind, by which a VM gets this disk over vhost-user.
@@ -62,7 +62,7 @@ pub enum Place {
     Tcp(SocketAddr),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ListenAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unix(path) | Self::Vhost { path, .. } => write!(f, "{}", path.display()),
@@ -77,7 +77,7 @@ impl fmt::Display for Place {
 pub(crate) struct Listener {
     pub socket: Arc<OwnedFd>,
     /// Actual address, with the port that the kernel chose.
-    pub place: Place,
+    pub place: ListenAddress,
     pub tls: Option<Arc<Tls>>,
     /// Name of the disk that VMs or this host get here; none for NBD.
     pub disk: Option<String>,
@@ -98,14 +98,14 @@ impl Listener {
         let made =
             |socket, place, disk| Self { socket, place, tls, disk, device: None, remove: None };
         match &listen.place {
-            Place::Tcp(address) if listen.tls.is_none() && !address.ip().is_loopback() => {
+            ListenAddress::Tcp(address) if listen.tls.is_none() && !address.ip().is_loopback() => {
                 Err(StartError::Clear { address: *address })
             }
-            Place::Tcp(address) => {
+            ListenAddress::Tcp(address) => {
                 let (socket, address) = tcp(*address).map_err(failed(&place))?;
-                Ok(made(Arc::new(socket), Place::Tcp(address), None))
+                Ok(made(Arc::new(socket), ListenAddress::Tcp(address), None))
             }
-            Place::Ublk { number, disk, owner } => {
+            ListenAddress::Ublk { number, disk, owner } => {
                 let device = Device::open(*number, owner, named(disk)?);
                 let device = device.map_err(|refusal| StartError::Device {
                     disk: disk.clone(),
@@ -117,9 +117,9 @@ impl Listener {
                 made.device = Some(device);
                 Ok(made)
             }
-            Place::Unix(path) | Place::Vhost { path, .. } => {
+            ListenAddress::Unix(path) | ListenAddress::Vhost { path, .. } => {
                 let disk = match &place {
-                    Place::Vhost { disk, .. } => Some(named(disk)?.name().to_owned()),
+                    ListenAddress::Vhost { disk, .. } => Some(named(disk)?.name().to_owned()),
                     _ => None,
                 };
                 make_room(path)?;
@@ -143,7 +143,7 @@ impl Drop for Listener {
     }
 }
 
-fn failed(place: &Place) -> impl Fn(io::Error) -> StartError + use<> {
+fn failed(place: &ListenAddress) -> impl Fn(io::Error) -> StartError + use<> {
     let place = place.to_string();
     move |source| StartError::Listen { place: place.clone(), source }
 }
@@ -195,7 +195,7 @@ fn make_room(path: &Path) -> Result<(), StartError> {
     if !there.file_type().is_socket() {
         return Err(StartError::NoSocket { path: path.to_owned() });
     }
-    let failed = failed(&Place::Unix(path.to_owned()));
+    let failed = failed(&ListenAddress::Unix(path.to_owned()));
     let until = Instant::now() + PATIENCE;
     while Instant::now() < until {
         match UnixStream::connect(path) {

@@ -12,7 +12,7 @@ use crate::counters::Counters;
 use crate::listen::Listener;
 use crate::shared::{Note, Shared};
 use crate::worker::{Change, Worker};
-use crate::{Counts, Disk, Limits, Listen, Offer, Place, StartError};
+use crate::{Counts, Disk, Limits, Listen, ListenAddress, Offer, StartError};
 
 /// Running server. Dropping it stops it.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub struct Running {
     shared: Arc<Shared>,
     changes: Sender<Change>,
     thread: Option<JoinHandle<io::Result<()>>>,
-    places: Vec<Place>,
+    places: Vec<ListenAddress>,
 }
 
 /// Starts a server that offers these disks, each under its export's name, at these addresses.
@@ -89,7 +89,7 @@ fn failed(what: &'static str) -> impl Fn(io::Error) -> StartError {
 impl Running {
     /// Addresses at which the server listens, in the order of `listen`.
     #[must_use]
-    pub fn places(&self) -> &[Place] {
+    pub fn places(&self) -> &[ListenAddress] {
         &self.places
     }
 

@@ -64,9 +64,9 @@ fn measure(policy: PolicyKind, accesses: u8, times: u8, pages: u64) -> (usize, f
     (empty, grown as f64 / pages as f64)
 }
 
-/// One test, since the allocator counts for all threads.
+/// Measures the memory of tiers in a single test, since the allocator counts for all threads.
 #[test]
-fn a_tier_takes_memory_for_pages_touched_and_not_for_its_capacity() {
+fn tier_memory_grows_with_touched_pages_not_capacity() {
     for policy in ["lru", "clock", "arc", "2q", "s3fifo", "sieve", "lirs"] {
         let kind: PolicyKind = policy.parse().expect("a policy");
         let (empty, _) = measure(kind, 3, 1, 1);

@@ -10,32 +10,34 @@ use rustix::io::Errno;
 
 use crate::device_number::DeviceNumber;
 use crate::kernel::{LoopStatus, loop_status};
-use crate::place::{FileId, Place, block_number};
+use crate::place::{DeviceOrFile, FileId, block_number};
 use crate::sysfs::Device;
 
 /// Name of an object that the kernel does not identify.
 pub(crate) struct Unidentified(pub String);
 
 /// Object below a loop device.
-pub(crate) fn below(device: &Device) -> Option<Result<Place, Unidentified>> {
+pub(crate) fn below(device: &Device) -> Option<Result<DeviceOrFile, Unidentified>> {
     let name = device.attribute("loop/backing_file")?;
     let asked =
         open(device, OFlags::empty()).and_then(|file| loop_status(&file)).ok().map(|status| {
             match status {
-                LoopStatus::Device(packed) => Place::Device(DeviceNumber::from_packed(packed)),
+                LoopStatus::Device(packed) => {
+                    DeviceOrFile::Device(DeviceNumber::from_packed(packed))
+                }
                 LoopStatus::File { device, inode } => {
-                    Place::File(FileId { device: DeviceNumber::from_packed(device), inode })
+                    DeviceOrFile::File(FileId { device: DeviceNumber::from_packed(device), inode })
                 }
             }
         });
-    Some(asked.or_else(|| Place::of(Path::new(&name))).ok_or(Unidentified(name)))
+    Some(asked.or_else(|| DeviceOrFile::of(Path::new(&name))).ok_or(Unidentified(name)))
 }
 
 /// The path of the file below a loop device, if it still leads to that file.
 pub(crate) fn verified_path(device: &Device) -> Option<String> {
     let name = device.attribute("loop/backing_file")?;
-    let place @ Place::File(_) = below(device)?.ok()? else { return None };
-    (Place::of(Path::new(&name)) == Some(place)).then_some(name)
+    let place @ DeviceOrFile::File(_) = below(device)?.ok()? else { return None };
+    (DeviceOrFile::of(Path::new(&name)) == Some(place)).then_some(name)
 }
 
 /// Opens a device for reading by the node the kernel gave it, if that node is this device.

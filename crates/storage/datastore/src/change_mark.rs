@@ -15,7 +15,7 @@ use rustix::fs::{FileType, fstat, fstatfs};
 use crate::backing;
 use crate::device_number::DeviceNumber;
 use crate::owner::boot_id;
-use crate::place::Place;
+use crate::place::DeviceOrFile;
 use crate::storage_identity::{BTRFS, EXT, ZFS};
 use crate::sysfs::Device;
 
@@ -103,10 +103,10 @@ fn of_stack(device: &Device, is_reserved: bool, depth: usize) -> Option<String> 
     let whole = device.whole();
     let mut marks = written(&whole)?;
     match backing::below(&whole) {
-        Some(Ok(Place::Device(number))) => {
+        Some(Ok(DeviceOrFile::Device(number))) => {
             marks += &format!("; {}", of_stack(&Device::find(number)?, false, depth)?);
         }
-        Some(Ok(Place::File(_))) => {
+        Some(Ok(DeviceOrFile::File(_))) => {
             let file = File::open(backing::verified_path(&whole)?).ok()?;
             marks += &format!("; {}", of_file(&file).ok()??.own);
         }

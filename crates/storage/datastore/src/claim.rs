@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use crate::Refusal;
 use crate::backing;
 use crate::graph::{Link, Relative, Role};
-use crate::place::Place;
+use crate::place::DeviceOrFile;
 use crate::sysfs::Device;
 
 /// Number of attempts at a check that may pass by itself: udev opens and locks a device for some
@@ -39,7 +39,7 @@ pub(crate) fn claim(
 ) -> Result<Vec<File>, Refusal> {
     let mut held: Vec<File> = lock(file, device, path)?.into_iter().collect();
     for relative in relatives {
-        let (Place::Device(number), Role::Lower(Link::Shared) | Role::Twin) =
+        let (DeviceOrFile::Device(number), Role::Lower(Link::Shared) | Role::Twin) =
             (relative.place, &relative.role)
         else {
             continue;

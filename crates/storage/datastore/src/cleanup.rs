@@ -4,7 +4,7 @@ use crate::{CleanupOptions, DatastoreError, Target};
 
 /// Something of ours that was not removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct KeptObject {
     /// Object that stays.
     pub owned: Owned,
     /// Reason why the object stays.
@@ -17,7 +17,7 @@ pub struct Cleaned {
     /// Objects that were removed.
     pub removed: Vec<Owned>,
     /// Objects of ours that stay.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<KeptObject>,
     /// Errors of removals that failed. Their objects are in `kept`.
     pub failed: Vec<DatastoreError>,
 }
@@ -47,7 +47,7 @@ pub fn cleanup(target: &Target, options: &CleanupOptions) -> Result<Cleaned, Dat
         cleaned.failed.extend(fate.failed);
         match fate.stays {
             None => cleaned.removed.push(owned),
-            Some(reason) => cleaned.kept.push(Kept { owned, reason }),
+            Some(reason) => cleaned.kept.push(KeptObject { owned, reason }),
         }
     }
     Ok(cleaned)

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_system_that_refuses_direct_io_is_used_through_the_cache_with_a_warning() {
+    fn refused_direct_io_falls_back_to_the_page_cache_and_warns() {
         let file = File::open("/proc/self/status").expect("proc");
         let (access, warning) = choose(&file, "here", false);
         assert!(!access.direct);

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_live_run_has_reserved_but_not_yet_written_is_not_given_twice() {
+    fn space_reserved_by_a_live_run_is_not_available() {
         let first = Leftovers { allocated: 0, reserved: 75 << 30 };
         assert_eq!(space_limit(Bytes::GIB * 100, first, None).0, Bytes::ZERO);
     }

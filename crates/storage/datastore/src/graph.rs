@@ -18,7 +18,7 @@ use std::path::Path;
 
 use crate::backing;
 use crate::device_number::DeviceNumber;
-use crate::place::{FileId, Place};
+use crate::place::{DeviceOrFile, FileId};
 use crate::sysfs::Device;
 
 /// Relation of an object to the one that it lies on.
@@ -34,11 +34,11 @@ pub(crate) enum Link {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Stacked {
     upper: DeviceNumber,
-    lower: Place,
+    lower: DeviceOrFile,
     link: Link,
 }
 
-/// Every block device of this machine, and what lies on what.
+/// All block devices of this host, with the devices and files below each.
 #[derive(Debug, Default)]
 pub(crate) struct Graph {
     devices: Vec<Device>,
@@ -66,7 +66,7 @@ pub(crate) enum Role {
 /// A device or file that shares blocks with the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Relative {
-    pub place: Place,
+    pub place: DeviceOrFile,
     pub name: String,
     pub role: Role,
 }
@@ -80,7 +80,7 @@ impl Relative {
 }
 
 impl Graph {
-    /// The graph of this machine.
+    /// Reads the graph of this host.
     pub fn read() -> Self {
         Self::of(Device::all_whole())
     }
@@ -101,17 +101,17 @@ impl Graph {
         graph
     }
 
-    fn stack(&mut self, upper: &Device, lower: Place, link: Link) {
+    fn stack(&mut self, upper: &Device, lower: DeviceOrFile, link: Link) {
         self.stacks.push(Stacked { upper: upper.number, lower, link });
     }
 
     fn note_claimed(&mut self, device: &Device) {
         for slave in device.slaves() {
-            self.stack(device, Place::Device(slave.number), Link::Claimed);
+            self.stack(device, DeviceOrFile::Device(slave.number), Link::Claimed);
         }
         // Documentation/admin-guide/blockdev/zram.rst: "none" without one.
         let written_back = device.attribute("backing_dev").filter(|path| path.starts_with('/'));
-        if let Some(place) = written_back.and_then(|path| Place::of(Path::new(&path))) {
+        if let Some(place) = written_back.and_then(|path| DeviceOrFile::of(Path::new(&path))) {
             self.stack(device, place, Link::Claimed);
         }
     }
@@ -129,15 +129,16 @@ impl Graph {
     /// Name of the unknown object that a loop device lies on, if it lies on one.
     pub fn lies_on_unknown(&self, relatives: &[Relative]) -> Option<&str> {
         let (_, name) = self.unknown.iter().find(|(number, _)| {
-            let place = Place::Device(*number);
+            let place = DeviceOrFile::Device(*number);
             relatives.iter().any(|relative| relative.place == place)
         })?;
         Some(name)
     }
 
     /// Everything that shares blocks with `start`, itself first, the near before the far.
-    pub fn relatives(&self, start: Place) -> Vec<Relative> {
-        let mut found = Found { graph: self, relatives: Vec::new(), waiting: VecDeque::new() };
+    pub fn relatives(&self, start: DeviceOrFile) -> Vec<Relative> {
+        let mut found =
+            RelativeSearch { graph: self, relatives: Vec::new(), waiting: VecDeque::new() };
         found.add(start, Role::Target);
         while let Some(at) = found.waiting.pop_front() {
             found.go_down(at);
@@ -149,12 +150,12 @@ impl Graph {
         found.relatives
     }
 
-    fn name(&self, place: Place) -> String {
+    fn name(&self, place: DeviceOrFile) -> String {
         match place {
-            Place::Device(number) => {
+            DeviceOrFile::Device(number) => {
                 self.device(number).map_or_else(|| number.to_string(), |it| it.name.clone())
             }
-            Place::File(FileId { device, inode }) => format!("file {device} inode {inode}"),
+            DeviceOrFile::File(FileId { device, inode }) => format!("file {device} inode {inode}"),
         }
     }
 
@@ -177,15 +178,15 @@ impl Graph {
 }
 
 /// A search in progress.
-struct Found<'a> {
+struct RelativeSearch<'a> {
     graph: &'a Graph,
     relatives: Vec<Relative>,
     /// Positions in `relatives` whose neighbours were not yet looked at.
     waiting: VecDeque<usize>,
 }
 
-impl Found<'_> {
-    fn add(&mut self, place: Place, role: Role) {
+impl RelativeSearch<'_> {
+    fn add(&mut self, place: DeviceOrFile, role: Role) {
         if self.relatives.iter().all(|known| known.place != place) {
             self.waiting.push_back(self.relatives.len());
             self.relatives.push(Relative { place, name: self.graph.name(place), role });
@@ -194,15 +195,15 @@ impl Found<'_> {
 
     fn go_down(&mut self, at: usize) {
         let (place, role) = (self.relatives[at].place, self.relatives[at].role.clone());
-        let Place::Device(number) = place else { return };
+        let DeviceOrFile::Device(number) = place else { return };
         let graph = self.graph;
         if let Some(device) = graph.device(number) {
             if device.partition().is_some() {
-                self.add(Place::Device(device.whole().number), Role::Whole);
+                self.add(DeviceOrFile::Device(device.whole().number), Role::Whole);
             }
             if role != Role::Whole {
                 for twin in graph.twins(device) {
-                    self.add(Place::Device(twin), Role::Twin);
+                    self.add(DeviceOrFile::Device(twin), Role::Twin);
                 }
             }
         }
@@ -217,15 +218,15 @@ impl Found<'_> {
         let divided = role == Role::Lower(Link::Claimed);
         for stacked in graph.stacks.iter().filter(|stacked| stacked.lower == place) {
             if !(divided && stacked.link == Link::Claimed) {
-                self.add(Place::Device(stacked.upper), Role::Upper(name.clone()));
+                self.add(DeviceOrFile::Device(stacked.upper), Role::Upper(name.clone()));
             }
         }
-        if let Place::Device(number) = place
+        if let DeviceOrFile::Device(number) = place
             && role != Role::Whole
         {
             let parts = graph.device(number).map(Device::partitions).unwrap_or_default();
             for part in parts {
-                self.add(Place::Device(part.number), Role::Part);
+                self.add(DeviceOrFile::Device(part.number), Role::Part);
             }
         }
     }
@@ -241,7 +242,7 @@ mod tests {
         let graph = graph(tree);
         let device = Device::at(&tree.path().join("block").join(name)).expect("device");
         let mut names: Vec<String> = graph
-            .relatives(Place::Device(device.number))
+            .relatives(DeviceOrFile::Device(device.number))
             .into_iter()
             .map(|relative| relative.name)
             .filter(|name| !name.starts_with("file"))
@@ -276,7 +277,7 @@ mod tests {
         let tree = with_loops();
         assert_eq!(related(&tree, "loop900"), ["loop900", "loop901"]);
         assert_eq!(related(&tree, "loop902"), ["loop902"]);
-        let file = Place::of(&tree.path().join("link")).expect("a file");
+        let file = DeviceOrFile::of(&tree.path().join("link")).expect("a file");
         assert_eq!(graph(&tree).relatives(file).len(), 3);
     }
 
@@ -303,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_path_to_the_same_unit_is_a_relative_with_what_is_built_on_it() {
+    fn second_path_to_a_unit_is_related_with_its_holders() {
         let tree = tree();
         put(&tree, "sdb", "8:16");
         for disk in ["sda", "sdb"] {

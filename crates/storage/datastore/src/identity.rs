@@ -1,7 +1,7 @@
 //! The names by which a device whose content may be lost is told: its own, and no other's.
 
 use crate::backing;
-use crate::place::Place;
+use crate::place::DeviceOrFile;
 use crate::sysfs::Device;
 
 impl Device {
@@ -25,7 +25,7 @@ impl Device {
     }
 
     /// A RAM disk has no serial; its disk sequence number is never given twice between two
-    /// starts of the machine (Documentation/ABI/stable/sysfs-block, `diskseq`).
+    /// starts of the host (Documentation/ABI/stable/sysfs-block, `diskseq`).
     fn memory_name(&self) -> Option<String> {
         let kind = ["zram", "ram"].into_iter().find(|kind| self.name.starts_with(kind))?;
         Some(format!("{kind}-seq{}-{}", self.number_of("diskseq")?, self.size()))
@@ -36,11 +36,11 @@ impl Device {
     fn loop_names(&self) -> Vec<String> {
         let below = backing::below(self).and_then(Result::ok);
         match below {
-            Some(Place::Device(number)) => {
+            Some(DeviceOrFile::Device(number)) => {
                 let lower = Self::find(number).map(|lower| lower.names()).unwrap_or_default();
                 lower.into_iter().map(|name| name + "-loop").collect()
             }
-            Some(Place::File(_)) => backing::verified_path(self).into_iter().collect(),
+            Some(DeviceOrFile::File(_)) => backing::verified_path(self).into_iter().collect(),
             None => Vec::new(),
         }
     }

@@ -7,7 +7,7 @@ use crate::claim::lasting;
 use crate::graph::{Graph, Relative, Role};
 use crate::mounts::{self, AllMounts};
 use crate::openers::{self, Openers};
-use crate::place::Place;
+use crate::place::DeviceOrFile;
 use crate::preflight::Examination;
 use crate::sysfs::Device;
 
@@ -15,7 +15,7 @@ use crate::sysfs::Device;
 /// any of them.
 pub(crate) fn check(device: &Device, path: &Path, examination: &mut Examination) -> Vec<Relative> {
     let graph = Graph::read();
-    let relatives = graph.relatives(Place::Device(device.number));
+    let relatives = graph.relatives(DeviceOrFile::Device(device.number));
     check_mounts(&relatives, path, examination);
     check_swap(&relatives, path, examination);
     check_holders(&graph, &relatives, path, examination);
@@ -26,7 +26,7 @@ pub(crate) fn check(device: &Device, path: &Path, examination: &mut Examination)
 }
 
 /// The first relative that is one of these places.
-pub(crate) fn member(relatives: &[Relative], place: Place) -> Option<&Relative> {
+pub(crate) fn member(relatives: &[Relative], place: DeviceOrFile) -> Option<&Relative> {
     relatives.iter().find(|relative| relative.place == place)
 }
 
@@ -69,7 +69,10 @@ pub(crate) fn mounted(relatives: &[Relative], all: &AllMounts) -> Option<(String
 /// The relative that is swapped to.
 pub(crate) fn swapped(relatives: &[Relative]) -> std::io::Result<Option<&Relative>> {
     let swaps = mounts::swaps()?;
-    Ok(swaps.iter().filter_map(|swap| Place::of(swap)).find_map(|used| member(relatives, used)))
+    Ok(swaps
+        .iter()
+        .filter_map(|swap| DeviceOrFile::of(swap))
+        .find_map(|used| member(relatives, used)))
 }
 
 fn check_swap(relatives: &[Relative], path: &Path, examination: &mut Examination) {
@@ -119,7 +122,7 @@ fn check_holders(
 
 /// Processes that have a relative open in a way that forbids writing to it.
 fn users(relatives: &[Relative]) -> Openers {
-    let places: Vec<Place> = relatives.iter().map(|relative| relative.place).collect();
+    let places: Vec<DeviceOrFile> = relatives.iter().map(|relative| relative.place).collect();
     let mut openers = openers::of(&places);
     openers.found.retain(|opener| {
         let watched = member(relatives, opener.place).is_some_and(Relative::is_watched_by_others);
@@ -192,7 +195,7 @@ mod tests {
     fn relatives(tree: &tempfile::TempDir, name: &str) -> Vec<Relative> {
         let device = Device::at(&tree.path().join("block").join(name)).expect("device");
         let graph = Graph::of(Device::listed(&tree.path().join("block")));
-        graph.relatives(Place::Device(device.number))
+        graph.relatives(DeviceOrFile::Device(device.number))
     }
 
     /// The stack of LVM, LUKS and multipath, which cannot be built everywhere for real: a
@@ -211,7 +214,7 @@ mod tests {
         }
     }
 
-    /// Partitions of real devices, too, but not where a test machine makes none.
+    /// Partitions of real devices, too, but not where a test host has none.
     #[test]
     fn a_disk_with_partitions_is_refused_and_a_partition_is_not() {
         let tree = tree();
@@ -225,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mounted_partition_makes_its_disk_and_what_is_built_on_it_mounted() {
+    fn mounted_partition_makes_its_disk_and_holders_mounted() {
         let tree = tree();
         let mount = Mount {
             id: 1,

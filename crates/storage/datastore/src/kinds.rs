@@ -97,8 +97,7 @@ impl TargetError {
             }
             Self::UnknownKind { kind, .. } if kind == "nfs" => {
                 "only run, plan, check, prepare, verify and cleanup reach an export themselves, as \
-                 nfs:SERVER:/EXPORT; for this, mount it first, then write dir:PATH of a directory \
-                 on it"
+                 nfs:SERVER:/EXPORT. Mount it first, then write dir:PATH of a directory on it"
                     .to_owned()
             }
             Self::UnknownKind { kind, .. } if NETWORKED.contains(&kind.as_str()) => {
@@ -210,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tilde_is_refused_instead_of_naming_a_directory_called_tilde() {
+    fn tilde_in_a_target_is_refused() {
         for text in ["~/x", "dir:~", "block:~/disk"] {
             let error = Target::parse_with(text, |_| false).expect_err("tilde");
             assert!(matches!(error, TargetError::Tilde { .. }), "{error}");

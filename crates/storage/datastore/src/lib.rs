@@ -70,7 +70,7 @@ pub use aligned::AlignedBuffer;
 pub use behind::{WholeDevice, device_behind};
 pub use block::BlockDevice;
 pub use change_mark::{ChangeMark, change_mark};
-pub use cleanup::{Cleaned, Kept, cleanup, find_owned};
+pub use cleanup::{Cleaned, KeptObject, cleanup, find_owned};
 pub use datastore::{Datastore, examine, preflight};
 pub use directory::Directory;
 pub use disk::{DiskRequest, Fill, VirtualDisk};
@@ -91,6 +91,8 @@ pub use refusal::{End, FsConcern, Refusal};
 pub use removed::Removed;
 pub use session::{Around, Session};
 pub use storage_identity::{StorageIdentity, storage_identity};
-pub use store::{Claim, Claimed, Facts, Fate, Found, Left, Lent, Located, Remembers, Step, Store};
+pub use store::{
+    Claim, Claimed, Facts, Fate, Left, Lent, Located, Remembers, RunLeftover, Step, Store,
+};
 pub use target::Target;
 pub use unused::check_unused;

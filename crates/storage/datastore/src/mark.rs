@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use crate::held::{self, HeldDir, name_path};
 use crate::made::OwnDir;
-use crate::owner::{Held, Marker, lock};
+use crate::owner::{LockedMarker, Marker, lock};
 use crate::{DatastoreError, Options, Refusal};
 
 /// The beginning of the name of every sub-directory of ours; the run id follows.
@@ -26,7 +26,7 @@ pub(crate) const MARKER_NEW: &CStr = c"owner.json.new";
 #[derive(Debug)]
 pub struct Mark {
     /// The locked marker, where it is a file of its own.
-    held: Option<Held>,
+    held: Option<LockedMarker>,
     /// Other files that stay open: devices below, and locks.
     _claims: Vec<File>,
 }
@@ -35,7 +35,7 @@ impl Mark {
     /// Locks a new file and writes the marker into it, durably. Whoever opens the file later
     /// tells by [`Owned::of`](crate::Owned::of) whether its owner lives.
     pub fn write(file: File, marker: &Marker) -> std::io::Result<Self> {
-        let mut held = Held(file);
+        let mut held = LockedMarker(file);
         lock(&held.0);
         held.0.write_all(&marker.to_bytes())?;
         held.0.sync_all()?;
@@ -70,7 +70,7 @@ impl Mark {
     }
 
     /// A marker that was written and locked already.
-    pub(crate) const fn of(held: Held) -> Self {
+    pub(crate) const fn of(held: LockedMarker) -> Self {
         Self { held: Some(held), _claims: Vec::new() }
     }
 
@@ -91,7 +91,7 @@ impl Mark {
     }
 
     /// The locked marker, to be closed before it is removed.
-    pub(crate) fn into_held(self) -> Option<Held> {
+    pub(crate) fn into_held(self) -> Option<LockedMarker> {
         self.held
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use untrusted::mountinfo::{mounts, unescape};
 
 use crate::device_number::DeviceNumber;
-use crate::place::{Place, block_number};
+use crate::place::{DeviceOrFile, block_number};
 
 /// Line of `mountinfo` (proc(5), `/proc/pid/mountinfo`).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,10 +94,11 @@ impl Mount {
 
 impl Mount {
     /// [`Self::devices`], and the file where an image is mounted without a loop device.
-    pub fn places(&self) -> Vec<Place> {
-        let mut places: Vec<Place> = self.devices().into_iter().map(Place::Device).collect();
+    pub fn places(&self) -> Vec<DeviceOrFile> {
+        let mut places: Vec<DeviceOrFile> =
+            self.devices().into_iter().map(DeviceOrFile::Device).collect();
         if self.source.starts_with('/') {
-            places.extend(Place::of(Path::new(&self.source)));
+            places.extend(DeviceOrFile::of(Path::new(&self.source)));
         }
         places
     }

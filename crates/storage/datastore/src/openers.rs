@@ -7,12 +7,12 @@
 use std::fs;
 use std::path::Path;
 
-use crate::place::Place;
+use crate::place::DeviceOrFile;
 
 /// A process that has one of the places open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Opener {
-    pub place: Place,
+    pub place: DeviceOrFile,
     /// Number and name: `4711 (qemu-kvm)`.
     pub process: String,
     /// True if the process may write.
@@ -28,7 +28,7 @@ pub(crate) struct Openers {
 }
 
 /// Looks through the open files of every process but this one.
-pub(crate) fn of(places: &[Place]) -> Openers {
+pub(crate) fn of(places: &[DeviceOrFile]) -> Openers {
     let own = std::process::id();
     let mut openers = Openers::default();
     for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -49,18 +49,18 @@ pub(crate) fn of(places: &[Place]) -> Openers {
 }
 
 /// Places that this process has open.
-pub(crate) fn of_this_process(places: &[Place]) -> Vec<Opener> {
+pub(crate) fn of_this_process(places: &[DeviceOrFile]) -> Vec<Opener> {
     let process = Path::new("/proc").join(std::process::id().to_string());
     of_process(&process, places).unwrap_or_default()
 }
 
-fn of_process(process: &Path, places: &[Place]) -> std::io::Result<Vec<Opener>> {
+fn of_process(process: &Path, places: &[DeviceOrFile]) -> std::io::Result<Vec<Opener>> {
     let files = fs::read_dir(process.join("fd"))?;
     Ok(files.flatten().filter_map(|file| opener(process, &file.path(), places)).collect())
 }
 
-fn opener(process: &Path, file: &Path, places: &[Place]) -> Option<Opener> {
-    let place = Place::of(file).filter(|place| places.contains(place))?;
+fn opener(process: &Path, file: &Path, places: &[DeviceOrFile]) -> Option<Opener> {
+    let place = DeviceOrFile::of(file).filter(|place| places.contains(place))?;
     let info = fs::read_to_string(process.join("fdinfo").join(file.file_name()?)).ok()?;
     let flags = info.lines().find_map(|line| line.strip_prefix("flags:"))?;
     let flags = i32::from_str_radix(flags.trim(), 8).ok()?;
@@ -79,9 +79,9 @@ mod tests {
     use std::process::{Command, Stdio};
 
     #[test]
-    fn who_writes_is_told_from_who_reads_and_this_process_is_left_out() {
+    fn openers_tell_writers_from_readers_and_omit_this_process() {
         let file = tempfile::NamedTempFile::new().expect("temporary file");
-        let place = Place::of(file.path()).expect("a file");
+        let place = DeviceOrFile::of(file.path()).expect("a file");
         assert_eq!(of(&[place]).found, []);
         for (writes, stdio) in [
             (false, fs::File::open(file.path()).expect("open")),

@@ -14,7 +14,7 @@ use crate::file_system::Leftovers;
 use crate::held::{self, HeldDir, entries, is_named, name_path};
 use crate::made::{Removal, lingers};
 use crate::mark::{MARKER_FILE, MARKER_NEW, PREFIX};
-use crate::owner::{Held, Marker, Owned, OwnerState};
+use crate::owner::{LockedMarker, Marker, Owned, OwnerState};
 use crate::preflight::Examination;
 use crate::removed::failures;
 use crate::store::Fate;
@@ -39,13 +39,13 @@ pub(crate) struct OwnedDir {
 impl OwnedDir {
     /// Keeps others from taking it over, where the file system has locks; `None` if another
     /// has just done that.
-    fn lock(&self) -> Option<Option<Held>> {
+    fn lock(&self) -> Option<Option<LockedMarker>> {
         let Some((file, marker)) = read_marker(&self.fd) else { return Some(None) };
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => None,
             Err(_) => Some(None),
             Ok(()) => {
-                let held = Held(file);
+                let held = LockedMarker(file);
                 let is_same = is_named(&self.fd, MARKER_FILE, &held.0)
                     && self.marker.as_ref() == Some(&marker);
                 is_same.then_some(Some(held))
@@ -186,13 +186,13 @@ impl OwnedDir {
     }
 
     /// As [`OwnedDir::lock`]: why it stays where another process has it at this moment.
-    pub fn locked(&self) -> Result<Option<Held>, Fate> {
+    pub fn locked(&self) -> Result<Option<LockedMarker>, Fate> {
         let stays = || Some("another process holds its marker".to_owned());
         self.lock().ok_or_else(|| Fate { stays: stays(), failed: Vec::new() })
     }
 
     /// Removes it from `parent` with everything that was made in it. It is shown as `path`.
-    pub fn remove(self, held: Option<Held>, parent: &HeldDir, path: &Path) -> Fate {
+    pub fn remove(self, held: Option<LockedMarker>, parent: &HeldDir, path: &Path) -> Fate {
         let removal = remove(parent, (&self.name, &self.fd), self.marker_name(), held);
         Fate { stays: stayed(&removal), failed: failures(path, removal.failed) }
     }
@@ -210,7 +210,7 @@ pub(crate) fn remove(
     parent: &HeldDir,
     (name, dir): (&CStr, &HeldDir),
     marker: &CStr,
-    held: Option<Held>,
+    held: Option<LockedMarker>,
 ) -> Removal {
     let mut removal = Removal::default();
     let nothing = Path::new("");

@@ -174,9 +174,9 @@ impl Marker {
 /// A locked marker. It is unlocked by name when dropped: closing alone leaves the lock to any
 /// child process that was forked, and has not yet executed its program, at that moment.
 #[derive(Debug)]
-pub(crate) struct Held(pub std::fs::File);
+pub(crate) struct LockedMarker(pub std::fs::File);
 
-impl Drop for Held {
+impl Drop for LockedMarker {
     fn drop(&mut self) {
         let _ = flock(&self.0, FlockOperation::Unlock);
     }
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn an_owner_from_before_a_restart_is_dead_and_one_on_another_host_unknown() {
+    fn owner_before_a_reboot_is_dead_and_on_another_host_unknown() {
         let mut marker = Marker::new("run-1", Bytes::MIB);
         marker.boot_id = "another".to_owned();
         assert_eq!(marker.state(null()), OwnerState::Dead);

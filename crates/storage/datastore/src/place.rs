@@ -17,12 +17,12 @@ pub(crate) struct FileId {
 
 /// Place of blocks: a block device or a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Place {
+pub(crate) enum DeviceOrFile {
     Device(DeviceNumber),
     File(FileId),
 }
 
-impl Place {
+impl DeviceOrFile {
     /// Finds the place that the path leads to: a block device by its number, anything else by its
     /// inode.
     pub fn of(path: &Path) -> Option<Self> {

@@ -6,7 +6,7 @@ use units::Bytes;
 
 use crate::AdoptProblem;
 
-/// A file system on which a run would fill memory or the machine's own root.
+/// A file system on which a run would fill memory or the host's own root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FsConcern {
     /// `tmpfs`, `ramfs` and the like: what is measured is memory, what is filled too.
@@ -438,7 +438,7 @@ impl Refusal {
             }
             Self::FileSystem { concern: FsConcern::Memory, .. } => {
                 "choose a directory on the storage to be measured: this one is memory, without a disk \
-                 or direct I/O below it; --allow-root-fs allows it to try the program"
+                 or direct I/O below it. To try the program, --allow-root-fs allows it"
             }
             Self::FileSystem { .. } => {
                 "choose a directory on the storage to be measured, or allow this one with --allow-root-fs"
@@ -483,8 +483,8 @@ impl Refusal {
             Self::Rule { hint, .. } => return hint.clone(),
             Self::ReadOnlyFs { mount_point, .. } => {
                 return Some(format!(
-                    "mount it for writing first: mount -o remount,rw {mount_point}; a file system that \
-                     the kernel made read-only after errors must be checked before (dmesg says so)"
+                    "mount it for writing first: mount -o remount,rw {mount_point}. If the kernel made \
+                     it read-only after errors (dmesg says so), check it before"
                 ));
             }
             Self::ReadOnlyDevice { .. } => {

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use units::Bytes;
 
-use crate::cleanup::{Kept, cleanup};
+use crate::cleanup::{KeptObject, cleanup};
 use crate::datastore::look;
 use crate::held::HeldDir;
 use crate::made::OwnDir;
@@ -24,7 +24,9 @@ use crate::owned::{self, OwnedDir};
 use crate::owner::{Marker, Owned};
 use crate::preflight::{Examination, Preflight, Warning};
 use crate::removed::Removed;
-use crate::store::{Claim, Claimed, Facts, Fate, Found, Left, Located, Remembers, Step, Store};
+use crate::store::{
+    Claim, Claimed, Facts, Fate, Left, Located, Remembers, RunLeftover, Step, Store,
+};
 use crate::{CleanupOptions, DatastoreError, DiskRequest, Options, Refusal, Target, VirtualDisk};
 
 /// A kind of session. Every method is required.
@@ -66,12 +68,12 @@ impl<S: Session> Store for Around<S> {
         Ok(Box::new(Planned { session, address, place: place? }))
     }
 
-    fn find(&self, address: &Path) -> Result<Vec<Box<dyn Found>>, DatastoreError> {
+    fn find(&self, address: &Path) -> Result<Vec<Box<dyn RunLeftover>>, DatastoreError> {
         let path = self.0.place(address);
         let io = |what, error| DatastoreError::io(what, &path, error);
         let place = open(&path).map_err(|error| io("open directory", error))?;
         let found = owned::scan(&place).map_err(|error| io("list", error.into()))?;
-        let found = found.into_iter().map(|item| -> Box<dyn Found> {
+        let found = found.into_iter().map(|item| -> Box<dyn RunLeftover> {
             let (owned, place) = (item.owned(&path), place.clone());
             Box::new(FoundSession {
                 session: self.0,
@@ -259,14 +261,14 @@ impl<S: Session> FoundSession<S> {
     }
 
     /// Objects of this run in the inner target.
-    fn inside(&self) -> Result<Option<Box<dyn Found>>, DatastoreError> {
+    fn inside(&self) -> Result<Option<Box<dyn RunLeftover>>, DatastoreError> {
         let Some(inner) = self.inner() else { return Ok(None) };
         let found = inner.store().find(inner.path())?;
         Ok(found.into_iter().find(|found| found.owned().run_id == self.owned.run_id))
     }
 }
 
-impl<S: Session> Found for FoundSession<S> {
+impl<S: Session> RunLeftover for FoundSession<S> {
     fn owned(&self) -> &Owned {
         &self.owned
     }
@@ -300,6 +302,6 @@ impl<S: Session> Found for FoundSession<S> {
     }
 }
 
-fn inside(kept: &Kept) -> String {
+fn inside(kept: &KeptObject) -> String {
     format!("{} inside stays: {}", kept.owned.path.display(), kept.reason)
 }

@@ -7,7 +7,7 @@ use crate::refusal::End;
 
 /// Recognised content and its offset.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct Signature {
     pub name: &'static str,
     /// First byte of the magic number, from the start of the device.
     pub offset: u64,
@@ -99,17 +99,17 @@ const FIRST: &[Magic] = &[
 
 /// Recognises the content of a device's two ends; `None` if every byte of both is zero. `size` is
 /// the device's; `last` ends at its last byte.
-pub(crate) fn recognise(first: &[u8], last: &[u8], size: u64) -> Option<Found> {
+pub(crate) fn recognise(first: &[u8], last: &[u8], size: u64) -> Option<Signature> {
     in_first(first)
-        .map(|(name, at)| Found { name, offset: at as u64, end: End::First })
+        .map(|(name, at)| Signature { name, offset: at as u64, end: End::First })
         .or_else(|| in_last(last, size))
         .or_else(|| unknown(first, 0, End::First))
         .or_else(|| unknown(last, size - last.len() as u64, End::Last))
 }
 
-fn unknown(bytes: &[u8], start: u64, end: End) -> Option<Found> {
+fn unknown(bytes: &[u8], start: u64, end: End) -> Option<Signature> {
     let at = bytes.iter().position(|byte| *byte != 0)?;
-    Some(Found { name: UNKNOWN, offset: start + at as u64, end })
+    Some(Signature { name: UNKNOWN, offset: start + at as u64, end })
 }
 
 fn has(bytes: &[u8], at: usize, magic: &[u8]) -> bool {
@@ -167,7 +167,7 @@ fn zfs(bytes: &[u8]) -> Option<usize> {
     })
 }
 
-fn in_last(last: &[u8], size: u64) -> Option<Found> {
+fn in_last(last: &[u8], size: u64) -> Option<Signature> {
     let start = size - last.len() as u64;
     // Where in `last` a byte of the device is.
     let at = |offset: Option<u64>| {
@@ -187,14 +187,14 @@ fn in_last(last: &[u8], size: u64) -> Option<Found> {
         ("a DRBD device", below(4096, 4096).map(|at| at + 60), b"\x83\x74\x02"),
     ];
     let hit = plain.into_iter().find_map(|(name, offset, magic)| {
-        has(last, at(offset)?, magic).then_some(Found { name, offset: offset?, end: End::Last })
+        has(last, at(offset)?, magic).then_some(Signature { name, offset: offset?, end: End::Last })
     });
     hit.or_else(|| {
         // The third and fourth label, in the last two full 256 KiB.
         [0x80000, 0x40000].into_iter().find_map(|back| {
             let label = below(0x40000, back)?;
             let inside = zfs(last.get(at(Some(label))?..)?)?;
-            Some(Found { name: ZFS, offset: label + inside as u64, end: End::Last })
+            Some(Signature { name: ZFS, offset: label + inside as u64, end: End::Last })
         })
     })
 }
@@ -207,7 +207,7 @@ mod tests {
     const LENGTH: usize = 8 << 20;
     const SIZE: u64 = (1 << 30) + 12 * 512;
 
-    fn first_with(at: usize, magic: &[u8]) -> Option<Found> {
+    fn first_with(at: usize, magic: &[u8]) -> Option<Signature> {
         let mut first = vec![0; LENGTH];
         first[at..at + magic.len()].copy_from_slice(magic);
         recognise(&first, &[0; 512], SIZE)

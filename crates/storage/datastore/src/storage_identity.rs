@@ -16,7 +16,7 @@ use crate::device_number::DeviceNumber;
 use crate::kernel::fs_uuid;
 use crate::mounts;
 use crate::owner::boot_id;
-use crate::place::Place;
+use crate::place::DeviceOrFile;
 use crate::sysfs::Device;
 
 /// Loop devices over files behind loop devices end here.
@@ -164,8 +164,8 @@ fn is_only_one(device: &Device) -> bool {
 fn below_loop(device: &Device, depth: usize) -> Option<StorageIdentity> {
     let below = backing::below(device).filter(|_| depth > 0)?.ok()?;
     let lower = match below {
-        Place::Device(number) => of_device(&Device::find(number)?, depth - 1),
-        Place::File(_) => {
+        DeviceOrFile::Device(number) => of_device(&Device::find(number)?, depth - 1),
+        DeviceOrFile::File(_) => {
             let file = File::open(backing::verified_path(device)?).ok()?;
             identity(&file, depth - 1).ok()?
         }

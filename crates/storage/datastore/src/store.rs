@@ -60,7 +60,7 @@ pub trait Store: Debug + Send + Sync {
     fn locate(&self, address: &Path, options: &Options) -> Result<Box<dyn Located>, Refusal>;
 
     /// Everything of ours at the address, live runs' too. Reads only.
-    fn find(&self, address: &Path) -> Result<Vec<Box<dyn Found>>, DatastoreError>;
+    fn find(&self, address: &Path) -> Result<Vec<Box<dyn RunLeftover>>, DatastoreError>;
 }
 
 /// Decision whether an examination goes on. If it breaks off, the refusal is recorded.
@@ -178,7 +178,7 @@ pub struct Lent {
 }
 
 /// Something of ours that a run left behind or is using, held as it was found.
-pub trait Found {
+pub trait RunLeftover {
     /// Owner, with the state of its run.
     fn owned(&self) -> &Owned;
 
@@ -203,14 +203,14 @@ pub enum Left {
         /// The disks, by name.
         disks: Vec<VirtualDisk>,
     },
-    /// One object. A list among the runs has the ranges of the disks.
+    /// A single object. A list among the runs has the ranges of the disks.
     Whole(File),
 }
 
 /// Result of removing an object.
 #[derive(Debug, Default)]
 pub struct Fate {
-    /// Why it stays, or a part of it; nothing: it is gone.
+    /// Reason why the object or a part of it stays; `None` if it is gone.
     pub stays: Option<String>,
     /// Errors of objects that could not be removed.
     pub failed: Vec<DatastoreError>,

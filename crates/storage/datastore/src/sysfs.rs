@@ -16,7 +16,7 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    /// The device of that number on this machine.
+    /// Finds the device of this number on this host.
     pub fn find(number: DeviceNumber) -> Option<Self> {
         Self::at(&Path::new("/sys/dev/block").join(number.to_string()))
     }
@@ -30,7 +30,7 @@ impl Device {
         Some(Self { number, name, dir })
     }
 
-    /// Every whole block device of this machine.
+    /// Lists all whole block devices of this host.
     pub fn all_whole() -> Vec<Self> {
         Self::listed(Path::new("/sys/block"))
     }

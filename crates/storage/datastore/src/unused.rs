@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::claim::lasting;
 use crate::graph::{Graph, Relative};
 use crate::openers::{self, Opener};
-use crate::place::Place;
+use crate::place::DeviceOrFile;
 use crate::{Refusal, in_use, mounts};
 
 /// Checks that nobody uses the blocks of `file` by another name: no mount, no swap space, no device on top of it or
@@ -19,7 +19,7 @@ use crate::{Refusal, in_use, mounts};
 pub fn check_unused(path: &Path, file: impl AsFd) -> Result<(), Refusal> {
     // The opened object, whatever its path leads to by now.
     let link = PathBuf::from(format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()));
-    let target = Place::of(&link)
+    let target = DeviceOrFile::of(&link)
         .ok_or_else(|| Refusal::unreadable("look at", path, std::io::ErrorKind::NotFound))?;
     let graph = Graph::read();
     let relatives = graph.relatives(target);
@@ -30,8 +30,8 @@ pub fn check_unused(path: &Path, file: impl AsFd) -> Result<(), Refusal> {
     }
     if let Some((used, holder)) = in_use::holder(&relatives) {
         return Err(match target {
-            Place::Device(_) => Refusal::Held { device: path.to_owned(), used, holder },
-            Place::File(_) => {
+            DeviceOrFile::Device(_) => Refusal::Held { device: path.to_owned(), used, holder },
+            DeviceOrFile::File(_) => {
                 Refusal::FileInUse { path: path.to_owned(), user: format!("block device {holder}") }
             }
         });
@@ -54,8 +54,8 @@ fn check_mounts(path: &Path, relatives: &[Relative]) -> Result<(), Refusal> {
 }
 
 /// Another server that has the same unit by another path, or the file below a loop device. It may be this process.
-fn check_writers(path: &Path, target: Place, relatives: &[Relative]) -> Result<(), Refusal> {
-    let places: Vec<Place> =
+fn check_writers(path: &Path, target: DeviceOrFile, relatives: &[Relative]) -> Result<(), Refusal> {
+    let places: Vec<DeviceOrFile> =
         relatives.iter().map(|relative| relative.place).filter(|place| *place != target).collect();
     // Most files have no relatives, and looking at what all processes have open takes time.
     if places.is_empty() {

@@ -39,5 +39,5 @@ pub use code::Code;
 pub use export::{BlockSizes, Export, ExportError};
 pub use operation::Operation;
 pub use progress::Progress;
-pub use uri::{Place, Uri, UriError};
+pub use uri::{NbdAddress, Uri, UriError};
 pub use violation::Violation;

@@ -10,7 +10,7 @@ use crate::limits::STRING_MAX;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Uri {
     /// Address of the server.
-    pub place: Place,
+    pub place: NbdAddress,
     /// The client demands TLS before it names the export.
     pub tls: bool,
     /// Name of the export; may be empty.
@@ -19,7 +19,7 @@ pub struct Uri {
 
 /// Address of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum NbdAddress {
     /// Unix socket of this host.
     Unix(PathBuf),
     /// Name or address of a host (IPv6 without brackets), and a port.
@@ -74,7 +74,7 @@ fn parse(text: &str) -> Result<Uri, &'static str> {
     Ok(Uri { place, tls, export })
 }
 
-fn unix(authority: &str, query: Option<&str>) -> Result<Place, &'static str> {
+fn unix(authority: &str, query: Option<&str>) -> Result<NbdAddress, &'static str> {
     if !authority.is_empty() {
         return Err("a socket of this machine has no host");
     }
@@ -88,12 +88,12 @@ fn unix(authority: &str, query: Option<&str>) -> Result<Place, &'static str> {
         }
     }
     match socket {
-        Some(path) if !path.is_empty() && !path.contains('\0') => Ok(Place::Unix(path.into())),
+        Some(path) if !path.is_empty() && !path.contains('\0') => Ok(NbdAddress::Unix(path.into())),
         _ => Err("socket=PATH is missing"),
     }
 }
 
-fn tcp(authority: &str, query: Option<&str>) -> Result<Place, &'static str> {
+fn tcp(authority: &str, query: Option<&str>) -> Result<NbdAddress, &'static str> {
     if query.is_some_and(|query| !query.is_empty()) {
         return Err("a host has no parameters");
     }
@@ -115,7 +115,7 @@ fn tcp(authority: &str, query: Option<&str>) -> Result<Place, &'static str> {
     if host.is_empty() {
         return Err("it has no host");
     }
-    Ok(Place::Tcp(host.to_owned(), port))
+    Ok(NbdAddress::Tcp(host.to_owned(), port))
 }
 
 /// Decodes percent-encoding.
@@ -144,12 +144,17 @@ mod tests {
     #[test]
     fn addresses_of_all_kinds_are_read() {
         let cases = [
-            ("nbd+unix:///vm1?socket=/run/t.sock", false, Place::Unix("/run/t.sock".into()), "vm1"),
-            ("nbd+unix://?socket=/run/a%20b", false, Place::Unix("/run/a b".into()), ""),
-            ("nbd://host", false, Place::Tcp("host".into(), 10809), ""),
-            ("nbds://host:99/a%2fb/c", true, Place::Tcp("host".into(), 99), "a/b/c"),
-            ("nbd://[::1]:7/x", false, Place::Tcp("::1".into(), 7), "x"),
-            ("nbd://[::1]/x", false, Place::Tcp("::1".into(), 10809), "x"),
+            (
+                "nbd+unix:///vm1?socket=/run/t.sock",
+                false,
+                NbdAddress::Unix("/run/t.sock".into()),
+                "vm1",
+            ),
+            ("nbd+unix://?socket=/run/a%20b", false, NbdAddress::Unix("/run/a b".into()), ""),
+            ("nbd://host", false, NbdAddress::Tcp("host".into(), 10809), ""),
+            ("nbds://host:99/a%2fb/c", true, NbdAddress::Tcp("host".into(), 99), "a/b/c"),
+            ("nbd://[::1]:7/x", false, NbdAddress::Tcp("::1".into(), 7), "x"),
+            ("nbd://[::1]/x", false, NbdAddress::Tcp("::1".into(), 10809), "x"),
         ];
         for (text, tls, place, export) in cases {
             let wanted = Uri { place, tls, export: export.to_owned() };

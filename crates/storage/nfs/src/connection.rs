@@ -249,7 +249,8 @@ mod tests {
     use super::*;
     use crate::client::nfs;
 
-    /// What a call gets, and why the connection is lost, from a server that does this.
+    /// Calls a server that does this; returns the call's result, and the reason why the connection
+    /// is lost.
     fn with_server(
         server: impl FnOnce(TcpStream) + Send + 'static,
     ) -> (Result<u32, Trouble>, Lost) {

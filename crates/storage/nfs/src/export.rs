@@ -25,7 +25,7 @@ pub struct Export {
 pub struct ExportError {
     /// The text as given.
     pub text: String,
-    /// What is wrong with it.
+    /// Fault of the text.
     pub why: &'static str,
 }
 

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_keeps_its_number_until_it_is_forgotten_as_often_as_it_was_told() {
+    fn file_keeps_its_number_until_every_lookup_is_forgotten() {
         let [root, a, b] = [b"r", b"a", b"b"].map(|name| Handle::from(&name[..]));
         let mut nodes = Nodes::new(root);
         assert_eq!((nodes.tell(&a, 7), nodes.tell(&a, 7)), (7, 7));

@@ -86,7 +86,7 @@ impl<'a> Reader<'a> {
         Ok(found)
     }
 
-    /// What may be absent.
+    /// Reads a value that may be absent.
     pub fn optional<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, Trouble>,

@@ -11,7 +11,7 @@
 use lz4_flex::block::{
     CompressTable, compress_into_with_table, decompress_into, get_maximum_output_size,
 };
-use tier::{BLOCK_CELLS, CELL_BYTES, IoId, Kept};
+use tier::{BLOCK_CELLS, CELL_BYTES, IoId, MemoryCells};
 
 const BLOCK: usize = 4096;
 const CELL: usize = CELL_BYTES as usize;
@@ -32,7 +32,7 @@ pub(crate) struct Arena {
     table: CompressTable,
     packed: Vec<u8>,
     /// Blocks stored since [`Arena::told`] was last called.
-    told: Vec<(IoId, Kept)>,
+    told: Vec<(IoId, MemoryCells)>,
 }
 
 impl std::fmt::Debug for Arena {
@@ -67,7 +67,7 @@ impl Arena {
         let length = LENGTH + packed.expect("there is room for a block that does not compress");
         let is_shorter = length <= BLOCK - CELL;
         let length = if is_shorter { length } else { BLOCK };
-        let kept = Kept { first: self.take(), cells: cells_of(length) };
+        let kept = MemoryCells { first: self.take(), cells: cells_of(length) };
         if is_shorter {
             let bytes = u16::try_from(length - LENGTH).expect("shorter than a block");
             self.packed[..LENGTH].copy_from_slice(&bytes.to_le_bytes());
@@ -89,12 +89,12 @@ impl Arena {
     }
 
     /// Takes the blocks stored since the last call, and the cells of each.
-    pub(crate) fn told(&mut self) -> Vec<(IoId, Kept)> {
+    pub(crate) fn told(&mut self) -> Vec<(IoId, MemoryCells)> {
         std::mem::take(&mut self.told)
     }
 
     /// Reads bytes of a stored block, from `skip` on.
-    pub(crate) fn recall(&mut self, kept: Kept, skip: usize, into: &mut [u8]) {
+    pub(crate) fn recall(&mut self, kept: MemoryCells, skip: usize, into: &mut [u8]) {
         if kept.cells == BLOCK_CELLS {
             return self.copy(kept, skip, into);
         }
@@ -114,7 +114,7 @@ impl Arena {
     }
 
     /// Copies stored bytes without decompressing them.
-    fn copy(&self, kept: Kept, skip: usize, into: &mut [u8]) {
+    fn copy(&self, kept: MemoryCells, skip: usize, into: &mut [u8]) {
         let (mut cell, mut at, mut done) = (kept.first, 0, 0);
         while done < into.len() {
             let bytes = &self.cells[cell as usize * CELL..][..CELL];
@@ -127,7 +127,7 @@ impl Arena {
     }
 
     /// Frees the cells of a block.
-    pub(crate) fn forget(&mut self, kept: Kept) {
+    pub(crate) fn forget(&mut self, kept: MemoryCells) {
         let mut last = kept.first;
         for _ in 1..kept.cells {
             last = self.next[last as usize];
@@ -173,7 +173,7 @@ mod tests {
         (0..BLOCK).map(|at| if at < random { byte() } else { 7 }).collect()
     }
 
-    fn keep(arena: &mut Arena, block: &[u8]) -> Kept {
+    fn keep(arena: &mut Arena, block: &[u8]) -> MemoryCells {
         arena.keep(IoId(1), block);
         let told = arena.told();
         assert_eq!((told.len(), told[0].0), (1, IoId(1)));
@@ -214,7 +214,7 @@ mod tests {
         for round in 0..50 {
             while blocks
                 .iter()
-                .map(|(kept, _): &(Kept, Vec<u8>)| usize::from(kept.cells))
+                .map(|(kept, _): &(MemoryCells, Vec<u8>)| usize::from(kept.cells))
                 .sum::<usize>()
                 <= 128 - 8
             {

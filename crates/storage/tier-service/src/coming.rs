@@ -18,7 +18,7 @@ use crate::disk::CachedDisk;
 use crate::error::Refusal;
 use crate::identity;
 use crate::inbox::{
-    Ask, Coming, Command, ElsewhereReport, Held, Joining, Move, Reply, Report, Room,
+    Ask, Coming, Command, ElsewhereReport, Joining, Move, Reply, Report, Room, ServedFiles,
 };
 use crate::media::{Files, Watched};
 use crate::opening::{Copies, Opening};
@@ -164,7 +164,7 @@ impl Control {
         }
         let command = Command::Detach { disk: name.to_owned() };
         self.tell(|tell| Ask::Command(command, tell), Some(patience))?;
-        if let Some(Held { sidecar, reserved: Some(reserved) }) = files {
+        if let Some(ServedFiles { sidecar, reserved: Some(reserved) }) = files {
             reserved.end(&sidecar);
         }
         Ok(None)

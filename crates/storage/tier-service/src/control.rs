@@ -12,7 +12,7 @@ use crate::coming::unknown;
 use crate::core::Core;
 use crate::error::Refusal;
 use crate::inbox::{
-    Ask, COMMON, Command, DiskReport, Held, Left, MemoryReport, PeerReport, Reply, Report,
+    Ask, COMMON, Command, DiskReport, Left, MemoryReport, PeerReport, Reply, Report, ServedFiles,
 };
 use crate::marks;
 
@@ -31,7 +31,7 @@ impl Core {
                 Ask::Files(index, tell) => {
                     let files = self.files.disks.get(usize::from(index)).cloned().flatten();
                     let reserved = self.reserved.get(&index).cloned();
-                    let held = files.map(|(_, sidecar)| Held { sidecar, reserved });
+                    let held = files.map(|(_, sidecar)| ServedFiles { sidecar, reserved });
                     let _ = tell.send(Ok(held));
                 }
                 Ask::Join(joining, tell) => self.join(*joining, tell, fx),
@@ -159,8 +159,8 @@ impl Core {
         let name = self.inbox.names.get(usize::from(index)).cloned().flatten().unwrap_or_default();
         Err(Refusal::with_hint(
             format!(
-                "a disk with a policy of its own has its share to itself: the {percent} % of {name} and the {others} % of \
-             other such disks are more than {PARTS_PERCENT_MAX} %"
+                "a disk with a policy of its own has its share to itself. The {percent} % of {name} and \
+                 the {others} % of other such disks are more than {PARTS_PERCENT_MAX} %"
             ),
             "a smaller share first, as --share 30",
         ))

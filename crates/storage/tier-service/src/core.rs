@@ -6,14 +6,14 @@ use block_server::{Action, Buffer, Effects, Io, IoId, Pool, RequestId};
 use nbd::Code;
 use tier::format::{Sidecar, Uuid};
 use tier::ownership::is_owner;
-use tier::{Event, IoError, Order, PeerEvent, Place, Prepared, ReadIo, Tier};
+use tier::{Event, IoError, IoTarget, Order, PeerEvent, Prepared, ReadIo, Tier};
 use units::Nanos;
 
 use crate::arena::Arena;
 use crate::inbox::Inbox;
 use crate::marks::{FIRST_IO, Marking};
 use crate::media::{Files, writes_durably};
-use crate::peers::{Peers, Told};
+use crate::peers::{PeerMessage, Peers};
 use crate::requests::Requests;
 use crate::reserved::Reserved;
 use crate::route::{Giving, Route, TellGiving};
@@ -37,24 +37,24 @@ pub(crate) enum Under {
         done: u32,
     },
     Write {
-        place: Place,
+        place: IoTarget,
         at: u64,
         done: u32,
         durable: bool,
     },
     /// Zeroing: tries `fallocate` first, and writes zeros if the file system refuses.
     Allocate {
-        place: Place,
+        place: IoTarget,
         at: u64,
         bytes: u32,
         unmap: bool,
     },
     Flush {
-        place: Place,
+        place: IoTarget,
     },
     /// Read of both copies of a sidecar, to check the owner of the disk.
     Confirm {
-        place: Place,
+        place: IoTarget,
         generation: u64,
         done: u32,
     },
@@ -185,26 +185,28 @@ impl Core {
         disks.into_iter().any(|status| status.is_refused)
     }
 
-    fn hear(&mut self, told: Told, fx: &mut Effects) {
+    fn hear(&mut self, told: PeerMessage, fx: &mut Effects) {
         match told {
             // The message is from a thread of a disk that had this index before.
-            Told::Up { line, .. } | Told::Lost { line, .. } | Told::Fenced { line, .. }
+            PeerMessage::Up { line, .. }
+            | PeerMessage::Lost { line, .. }
+            | PeerMessage::Fenced { line, .. }
                 if !self.peers.is_line(line) => {}
-            Told::Up { disk, peer, way, capacity, .. } => {
+            PeerMessage::Up { disk, peer, way, capacity, .. } => {
                 self.peers.known(disk, peer, way);
                 self.handle(Event::Peer(disk, peer, PeerEvent::Up { capacity }), fx);
             }
-            Told::Lost { disk, peer, .. } => {
+            PeerMessage::Lost { disk, peer, .. } => {
                 self.handle(Event::Peer(disk, peer, PeerEvent::Lost), fx);
             }
-            Told::Fenced { disk, peer, .. } => {
+            PeerMessage::Fenced { disk, peer, .. } => {
                 self.handle(Event::Peer(disk, peer, PeerEvent::Fenced), fx);
             }
-            Told::Checked { io, disk, result } => {
+            PeerMessage::Checked { io, disk, result } => {
                 self.checks -= 1;
                 self.checked(io, disk, result, fx);
             }
-            Told::Done { io, is_ok, data } => {
+            PeerMessage::Done { io, is_ok, data } => {
                 let result = if is_ok { Ok(Vec::new()) } else { Err(IoError::Io) };
                 self.ended(io, result, data, fx);
             }
@@ -290,7 +292,14 @@ impl Core {
 
     /// Ends a write after its last part. A durable write ends only after a flush, where the device
     /// needs one.
-    fn written(&mut self, id: IoId, place: Place, durable: bool, data: Buffer, fx: &mut Effects) {
+    fn written(
+        &mut self,
+        id: IoId,
+        place: IoTarget,
+        durable: bool,
+        data: Buffer,
+        fx: &mut Effects,
+    ) {
         if !durable || self.writes_durably {
             return self.ended(id, Ok(Vec::new()), data, fx);
         }
@@ -370,14 +379,14 @@ impl Core {
     fn flushed(
         &mut self,
         id: IoId,
-        place: Place,
+        place: IoTarget,
         result: Result<u32, i32>,
         data: Buffer,
         fx: &mut Effects,
     ) {
         match (result, place) {
             (Err(_), _) => self.refused(id, place, result, data, fx),
-            (Ok(_), Place::Sidecar(index)) if self.reserved.contains_key(&index) => {
+            (Ok(_), IoTarget::Sidecar(index)) if self.reserved.contains_key(&index) => {
                 let reserved = Arc::clone(&self.reserved[&index]);
                 if self.is_closing {
                     return self.checked(id, index, reserved.check(), fx);
@@ -402,18 +411,18 @@ impl Core {
     fn refused(
         &mut self,
         id: IoId,
-        place: Place,
+        place: IoTarget,
         result: Result<u32, i32>,
         data: Buffer,
         fx: &mut Effects,
     ) {
         match place {
-            Place::Sidecar(index) => drop(self.sidecars_refused.insert(index)),
-            Place::Backing(index) => drop(self.sidecars_refused.remove(&index)),
+            IoTarget::Sidecar(index) => drop(self.sidecars_refused.insert(index)),
+            IoTarget::Backing(index) => drop(self.sidecars_refused.remove(&index)),
             _ => {}
         }
         let error = match (result, place) {
-            (Err(libc::EBADE), Place::Backing(index)) => {
+            (Err(libc::EBADE), IoTarget::Backing(index)) => {
                 self.refused.insert(index);
                 IoError::Fenced
             }

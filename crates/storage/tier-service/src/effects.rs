@@ -2,7 +2,7 @@ use std::ops::Range;
 
 use block_server::{Buffer, Effects};
 use tier::format::SIDECAR_BYTES;
-use tier::{Buf, Effect, Kept, Piece, Place, ReadIo};
+use tier::{Buf, Effect, IoTarget, MemoryCells, Piece, ReadIo};
 
 use crate::core::{Core, Under};
 use crate::peers::What;
@@ -13,20 +13,20 @@ impl Core {
             Effect::Read(io) => self.read(io, fx),
             Effect::Write { io, place, at, from, durable } => {
                 let data = self.gather(&from);
-                if let Place::Copy(disk, peer) = place {
+                if let IoTarget::Copy(disk, peer) = place {
                     return self.peers.ask(disk, peer, io, What::Write { at, data });
                 }
                 self.start(io, Under::Write { place, at, done: 0, durable }, data, fx);
             }
-            Effect::Zero { io, place: Place::Copy(disk, peer), at, bytes, .. } => {
+            Effect::Zero { io, place: IoTarget::Copy(disk, peer), at, bytes, .. } => {
                 self.peers.ask(disk, peer, io, What::Trim { at, bytes });
             }
-            Effect::Flush { io, place: Place::Copy(disk, peer) } => {
+            Effect::Flush { io, place: IoTarget::Copy(disk, peer) } => {
                 self.peers.ask(disk, peer, io, What::Flush);
             }
             Effect::Confirm { io, disk, generation } => {
                 let data = self.memory.take(SIDECAR_BYTES);
-                let place = Place::Sidecar(disk);
+                let place = IoTarget::Sidecar(disk);
                 self.start(io, Under::Confirm { place, generation, done: 0 }, data, fx);
             }
             Effect::Cut { disk, peer } => self.peers.cut(disk, peer),
@@ -77,7 +77,7 @@ impl Core {
     }
 
     /// Copies bytes of a block in memory into a buffer.
-    fn recall(&mut self, kept: Kept, skip: usize, buf: Buf, to: Range<usize>) {
+    fn recall(&mut self, kept: MemoryCells, skip: usize, buf: Buf, to: Range<usize>) {
         let into = self.requests.bufs.get_mut(&buf.0).expect("memory that is named is there");
         self.arena.recall(kept, skip, &mut into[to]);
     }

@@ -185,7 +185,7 @@ impl SetError {
             Self::Sidecar { .. } => "move it away, or name another place with --sidecar".into(),
             Self::Fence { .. } => "put the newest one back; without it a host that was fenced could use its copy again".into(),
             Self::NoHost => "`systemd-machine-id-setup` makes /etc/machine-id".into(),
-            Self::Reserve { .. } => "a whole device that does persistent reservations of SCSI-3 or NVMe is needed, and root; without one, serve it without --reserve and take it over by --fence-proof agent:COMMAND".into(),
+            Self::Reserve { .. } => "it needs root and a whole device with persistent reservations of SCSI-3 or NVMe. Else serve the disk without --reserve, and take it over by --fence-proof agent:COMMAND".into(),
             Self::ReservedElsewhere { path } => format!("have it let go there (`tilemark tier detach`), or take the disk over: `tilemark tier takeover NAME={} --fence-proof pr`", path.display()).into(),
             Self::ReservedByOther { .. } => "see who it is with `sg_persist --in -k` or `nvme resv-report`, and have it let go there".into(),
             Self::OtherKey { .. } => "end what uses reservations of it here, as a cluster's fencing does, and take its key away".into(),
@@ -246,7 +246,7 @@ pub(crate) use refusal_from;
 
 refusal_from!(SetError, StartError, ExportError, AttachError, OpenError, UriError);
 
-/// Of a connection, with the hint of its client if that one refused.
+/// Refusal by a connection's error, with the hint of its client if the client refused.
 impl From<io::Error> for Refusal {
     fn from(error: io::Error) -> Self {
         let client = error.get_ref().and_then(|inner| inner.downcast_ref::<ClientError>());

@@ -28,7 +28,7 @@ use crate::inbox::{Ask, Elsewhere, Move, Room};
 use crate::opening::Opening;
 use crate::route::{Line, Other, Shape, Want};
 use crate::set::{abilities, places};
-use crate::way::Way;
+use crate::way::ExportConnection;
 
 /// Size of a pull message, in bytes.
 pub(crate) const PULL_BYTES: u32 = 4096;
@@ -74,7 +74,7 @@ pub(crate) struct Far {
     opening: Opening,
     other: Other,
     wants: Receiver<Want>,
-    way: Option<Way>,
+    way: Option<ExportConnection>,
     shape: Shape,
 }
 
@@ -90,7 +90,7 @@ impl Control {
         message(&other)?;
         places(&room.superblock, std::slice::from_ref(&opening))?;
         let name = &opening.name;
-        let way = Way::open(&other.uri, &format!("owner/{name}"), self.tls.as_ref());
+        let way = ExportConnection::open(&other.uri, &format!("owner/{name}"), self.tls.as_ref());
         let way = way.map_err(|error| {
             Refusal::with_hint(
                 format!("{} does not give {name} as its owner: {error}", other.address),
@@ -207,7 +207,7 @@ impl Far {
         let left = until.saturating_duration_since(Instant::now());
         let way = match &mut self.way {
             Some(way) => way,
-            none => none.insert(Way::open(
+            none => none.insert(ExportConnection::open(
                 &self.other.uri,
                 &format!("owner/{}", self.opening.name),
                 self.control.tls.as_ref(),
@@ -296,7 +296,7 @@ impl Far {
 
     fn have_it_let_go(&self, until: Instant) -> io::Result<()> {
         let export = format!("pull/{}", self.opening.name);
-        let mut way = Way::open(&self.other.uri, &export, self.control.tls.as_ref())?;
+        let mut way = ExportConnection::open(&self.other.uri, &export, self.control.tls.as_ref())?;
         way.wait_at_most(until.saturating_duration_since(Instant::now()))?;
         let message = message(&self.other).map_err(io::Error::other)?;
         way.ask(Operation::Write { fua: false }, 0, PULL_BYTES, &message)?;

@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use block_server::{Access, Held};
+use block_server::{Access, ExclusiveFile};
 use rustix::fs::{CWD, FlockOperation, RenameFlags, fcntl_lock, flock, renameat_with};
 use rustix::io::Errno;
 use tier::format::{Identity, SIDECAR_BYTES, SIDECAR_MAGIC, Sidecar};
@@ -36,7 +36,7 @@ pub(crate) fn failed(what: &'static str, path: &Path) -> impl Fn(io::Error) -> S
 
 /// Opens a file or device exclusively, and checks that its blocks are not in use under another
 /// name.
-pub(crate) fn hold(path: &Path) -> Result<Held, SetError> {
+pub(crate) fn hold(path: &Path) -> Result<ExclusiveFile, SetError> {
     let held = hold_to_look(path)?;
     check_unused(path, &held.file)?;
     Ok(held)
@@ -53,7 +53,7 @@ pub(crate) fn check_unused(path: &Path, file: impl AsFd) -> Result<(), SetError>
 }
 
 /// Opens a file or device exclusively for reading.
-pub(crate) fn hold_to_look(path: &Path) -> Result<Held, SetError> {
+pub(crate) fn hold_to_look(path: &Path) -> Result<ExclusiveFile, SetError> {
     Ok(block_server::hold(path, Access::default())?)
 }
 

@@ -18,9 +18,9 @@ use tier::REQUEST_BYTES_MAX;
 use crate::asking::Control;
 use crate::error::Refusal;
 use crate::far::{Far, PULL_BYTES, puller};
-use crate::inbox::{self, Ask, Held, Move};
+use crate::inbox::{self, Ask, Move, ServedFiles};
 use crate::route::Other;
-use crate::way::Way;
+use crate::way::ExportConnection;
 
 /// Most pulls at once. One more is refused, and its sender tries again. Our choice: a host moves
 /// few disks at a time.
@@ -139,7 +139,9 @@ impl Control {
     /// Gives up a disk for another server. `None` if the disk was already given up.
     fn give(&self, name: &str, to: Other) -> Result<Option<Far>, Refusal> {
         // If the other server does not pull this disk, the disk would end up without an owner.
-        if let Err(error) = Way::open(&to.uri, &format!("heir/{name}"), self.tls.as_ref()) {
+        if let Err(error) =
+            ExportConnection::open(&to.uri, &format!("heir/{name}"), self.tls.as_ref())
+        {
             let why =
                 format!("{name} is not let go of: {} is to have it, and there {error}", to.address);
             self.send(Ask::Move(Move::Said(why.clone())))?;
@@ -150,7 +152,7 @@ impl Control {
         let Some(giving) = self.wait(name, &told)? else { return Ok(None) };
         let files = self.tell(|tell| Ask::Files(giving.index, tell), None)?;
         self.leave(name)?;
-        if let Some(Held { sidecar, reserved: Some(reserved) }) = files {
+        if let Some(ServedFiles { sidecar, reserved: Some(reserved) }) = files {
             reserved.end(&sidecar);
         }
         let (line, far) = Far::new(self.clone(), giving.opening, to, giving.shape);

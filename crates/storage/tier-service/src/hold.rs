@@ -43,14 +43,14 @@ fn writing() -> OpenOptions {
 #[derive(Debug)]
 pub struct Hold {
     directory: PathBuf,
-    logs: BTreeMap<String, Arc<Mutex<Held>>>,
+    logs: BTreeMap<String, Arc<Mutex<DiskCopies>>>,
     /// Lock on the marker, held as long as the directory is in use.
     _lock: File,
 }
 
 /// State of one disk's copies.
 #[derive(Debug)]
-struct Held {
+struct DiskCopies {
     directory: PathBuf,
     disk: String,
     fence: u64,
@@ -65,7 +65,7 @@ struct Held {
 /// Connection of a client to a copy.
 struct Session {
     inner: FileDisk,
-    held: Arc<Mutex<Held>>,
+    held: Arc<Mutex<DiskCopies>>,
     generation: u64,
     /// Number of the opening; `None` for a read-only session.
     number: Option<u64>,
@@ -90,11 +90,11 @@ impl Hold {
         Ok(Self { directory: directory.to_owned(), logs: BTreeMap::new(), _lock: lock })
     }
 
-    fn held(&mut self, disk: &str) -> Result<Arc<Mutex<Held>>, SetError> {
+    fn held(&mut self, disk: &str) -> Result<Arc<Mutex<DiskCopies>>, SetError> {
         if let Some(known) = self.logs.get(disk) {
             return Ok(Arc::clone(known));
         }
-        let held = Arc::new(Mutex::new(Held::open(&self.directory, disk)?));
+        let held = Arc::new(Mutex::new(DiskCopies::open(&self.directory, disk)?));
         self.logs.insert(disk.to_owned(), Arc::clone(&held));
         Ok(held)
     }
@@ -113,11 +113,11 @@ impl Catalog for Hold {
     }
 }
 
-fn lock(held: &Mutex<Held>) -> MutexGuard<'_, Held> {
+fn lock(held: &Mutex<DiskCopies>) -> MutexGuard<'_, DiskCopies> {
     held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Held {
+impl DiskCopies {
     fn open(directory: &Path, disk: &str) -> Result<Self, SetError> {
         let path = directory.join(format!("{disk}.fence"));
         let fence = match std::fs::read_to_string(&path) {

@@ -259,7 +259,7 @@ pub struct Left {
 
 /// Open files of a served disk.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct ServedFiles {
     pub(crate) sidecar: File,
     pub(crate) reserved: Option<Arc<Reserved>>,
 }
@@ -324,7 +324,7 @@ pub(crate) enum Ask {
     /// Asks for the state that attaching a disk needs.
     Room(SyncSender<Result<Room, Refusal>>),
     /// Asks for the open files of the disk with this index.
-    Files(u16, SyncSender<Result<Option<Held>, Refusal>>),
+    Files(u16, SyncSender<Result<Option<ServedFiles>, Refusal>>),
     /// Adds an opened disk; answered when the set has attached it.
     Join(Box<Joining>, SyncSender<Reply>),
     /// Lets clients use an attached disk. The number of its route is sent back.

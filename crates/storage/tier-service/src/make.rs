@@ -5,7 +5,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use tier::{Geometry, IoError, Media, Place, Plan};
+use tier::{Geometry, IoError, IoTarget, Media, Plan};
 
 use crate::files::{failed, hold, keep_name};
 use crate::media::Files;
@@ -89,7 +89,7 @@ fn write_logs(files: &mut Files, geometry: Geometry) -> Result<(), IoError> {
     for (from, to) in [(0, geometry.first_chunk), (pages, end)] {
         for at in (from..to).step_by(ZEROS) {
             let bytes = usize::try_from(to - at).unwrap_or(ZEROS).min(ZEROS);
-            files.write(Place::Cache, at, &zeros[..bytes])?;
+            files.write(IoTarget::Cache, at, &zeros[..bytes])?;
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use block_server::Buffer;
 use rustix::fs::{FileType, fstat, major, minor};
 use rustix::io::{Errno, pread, pwrite};
-use tier::{IoError, Media, OpenError, Place};
+use tier::{IoError, IoTarget, Media, OpenError};
 
 use crate::SetError;
 use crate::files::failed;
@@ -20,15 +20,15 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    pub(crate) fn of(&self, place: Place) -> &Arc<OwnedFd> {
+    pub(crate) fn of(&self, place: IoTarget) -> &Arc<OwnedFd> {
         let disk = |index: u16| {
             self.disks[usize::from(index)].as_ref().expect("a disk that is served has files")
         };
         match place {
-            Place::Cache => &self.cache,
-            Place::Backing(index) => &disk(index).0,
-            Place::Sidecar(index) => &disk(index).1,
-            Place::Copy(..) => unreachable!("a copy is another host's"),
+            IoTarget::Cache => &self.cache,
+            IoTarget::Backing(index) => &disk(index).0,
+            IoTarget::Sidecar(index) => &disk(index).1,
+            IoTarget::Copy(..) => unreachable!("a copy is another host's"),
         }
     }
 }
@@ -52,7 +52,7 @@ pub(crate) fn writes_durably(file: &OwnedFd) -> bool {
 }
 
 impl Files {
-    fn try_read(&self, place: Place, at: u64, into: &mut [u8]) -> Result<(), Errno> {
+    fn try_read(&self, place: IoTarget, at: u64, into: &mut [u8]) -> Result<(), Errno> {
         let file = self.of(place);
         let mut buffer = Buffer::zeroed(into.len());
         let mut done = 0;
@@ -68,7 +68,7 @@ impl Files {
         Ok(())
     }
 
-    fn try_write(&self, place: Place, at: u64, data: &[u8]) -> Result<(), Errno> {
+    fn try_write(&self, place: IoTarget, at: u64, data: &[u8]) -> Result<(), Errno> {
         let file = self.of(place);
         let mut buffer = Buffer::zeroed(data.len());
         buffer.copy_from_slice(data);
@@ -84,29 +84,29 @@ impl Files {
         Ok(())
     }
 
-    fn try_flush(&self, place: Place) -> Result<(), Errno> {
+    fn try_flush(&self, place: IoTarget) -> Result<(), Errno> {
         rustix::fs::fdatasync(self.of(place))
     }
 }
 
-fn error(place: Place, errno: Errno) -> IoError {
+fn error(place: IoTarget, errno: Errno) -> IoError {
     match (errno, place) {
         // The device is reserved for another host (reservation conflict).
-        (Errno::BADE, Place::Backing(_)) => IoError::Fenced,
+        (Errno::BADE, IoTarget::Backing(_)) => IoError::Fenced,
         _ => IoError::Io,
     }
 }
 
 impl Media for Files {
-    fn read(&mut self, place: Place, at: u64, into: &mut [u8]) -> Result<(), IoError> {
+    fn read(&mut self, place: IoTarget, at: u64, into: &mut [u8]) -> Result<(), IoError> {
         self.try_read(place, at, into).map_err(|_| IoError::Io)
     }
 
-    fn write(&mut self, place: Place, at: u64, data: &[u8]) -> Result<(), IoError> {
+    fn write(&mut self, place: IoTarget, at: u64, data: &[u8]) -> Result<(), IoError> {
         self.try_write(place, at, data).map_err(|errno| error(place, errno))
     }
 
-    fn flush(&mut self, place: Place) -> Result<(), IoError> {
+    fn flush(&mut self, place: IoTarget) -> Result<(), IoError> {
         self.try_flush(place).map_err(|_| IoError::Io)
     }
 }
@@ -115,7 +115,7 @@ impl Media for Files {
 /// machine does not name it.
 pub(crate) struct Watched<'a> {
     files: &'a Files,
-    failed: Option<(&'static str, Place, Errno)>,
+    failed: Option<(&'static str, IoTarget, Errno)>,
 }
 
 impl<'a> Watched<'a> {
@@ -134,9 +134,9 @@ impl<'a> Watched<'a> {
         let (what, place, errno) = self.failed.filter(|_| matches!(error, OpenError::Io(_)))?;
         let of = |index| disks.into_iter().find(|(at, _)| *at == index).map(|(_, disk)| disk);
         let path = match place {
-            Place::Backing(index) => of(index)?.backing.clone(),
-            Place::Sidecar(index) => of(index)?.sidecar_path().ok()?,
-            Place::Cache | Place::Copy(..) => cache.to_owned(),
+            IoTarget::Backing(index) => of(index)?.backing.clone(),
+            IoTarget::Sidecar(index) => of(index)?.sidecar_path().ok()?,
+            IoTarget::Cache | IoTarget::Copy(..) => cache.to_owned(),
         };
         Some(failed(what, &path)(errno.into()))
     }
@@ -144,7 +144,7 @@ impl<'a> Watched<'a> {
     fn note(
         &mut self,
         what: &'static str,
-        place: Place,
+        place: IoTarget,
         result: Result<(), Errno>,
     ) -> Result<(), IoError> {
         result.map_err(|errno| {
@@ -155,17 +155,17 @@ impl<'a> Watched<'a> {
 }
 
 impl Media for Watched<'_> {
-    fn read(&mut self, place: Place, at: u64, into: &mut [u8]) -> Result<(), IoError> {
+    fn read(&mut self, place: IoTarget, at: u64, into: &mut [u8]) -> Result<(), IoError> {
         let read = self.files.try_read(place, at, into);
         self.note("read", place, read)
     }
 
-    fn write(&mut self, place: Place, at: u64, data: &[u8]) -> Result<(), IoError> {
+    fn write(&mut self, place: IoTarget, at: u64, data: &[u8]) -> Result<(), IoError> {
         let written = self.files.try_write(place, at, data);
         self.note("write to", place, written)
     }
 
-    fn flush(&mut self, place: Place) -> Result<(), IoError> {
+    fn flush(&mut self, place: IoTarget) -> Result<(), IoError> {
         let flushed = self.files.try_flush(place);
         self.note("flush", place, flushed)
     }

@@ -19,7 +19,7 @@ use tier::{IoError, IoId};
 use crate::error::Refusal;
 use crate::identity::is_name;
 use crate::reserved::Reserved;
-use crate::way::Way;
+use crate::way::ExportConnection;
 
 /// Pause before a peer that does not answer is tried again.
 const AGAIN: Duration = Duration::from_millis(500);
@@ -88,7 +88,7 @@ enum Ask {
 
 /// Message of a peer's thread.
 #[derive(Debug)]
-pub(crate) enum Told {
+pub(crate) enum PeerMessage {
     Up {
         line: u64,
         disk: u16,
@@ -134,8 +134,8 @@ pub(crate) struct Peers {
     peers: BTreeMap<(u16, u8), Peer>,
     /// Number of threads so far, from which each gets a unique number.
     lines: u64,
-    pub(crate) told: Receiver<Told>,
-    tell: Sender<Told>,
+    pub(crate) told: Receiver<PeerMessage>,
+    tell: Sender<PeerMessage>,
     waker: Arc<OnceLock<Waker>>,
 }
 
@@ -194,7 +194,7 @@ impl Peers {
         let (tell, waker) = (self.tell.clone(), Arc::clone(&self.waker));
         let say = move |result| {
             // The receiver may have ended.
-            let _ = tell.send(Told::Checked { io, disk, result });
+            let _ = tell.send(PeerMessage::Checked { io, disk, result });
             if let Some(waker) = waker.get() {
                 waker.wake();
             }
@@ -258,7 +258,7 @@ struct Line {
     tls: Option<ClientTls>,
     asked: Receiver<Ask>,
     event: Arc<OwnedFd>,
-    tell: Sender<Told>,
+    tell: Sender<PeerMessage>,
     waker: Arc<OnceLock<Waker>>,
     way: u64,
 }
@@ -282,18 +282,19 @@ impl Line {
     fn run(mut self) {
         loop {
             let (line, disk, peer) = (self.line, self.disk, self.peer);
-            if let Ok(mut way) = Way::open(&self.uri, &self.export, self.tls.as_ref()) {
+            if let Ok(mut way) = ExportConnection::open(&self.uri, &self.export, self.tls.as_ref())
+            {
                 self.way += 1;
                 let mut under = BTreeMap::new();
                 let over = self.converse(&mut way, &mut under).unwrap_or(Over::Lost);
                 drop(way);
                 match over {
-                    Over::Lost => self.say(Told::Lost { line, disk, peer }),
-                    Over::Fenced => self.say(Told::Fenced { line, disk, peer }),
+                    Over::Lost => self.say(PeerMessage::Lost { line, disk, peer }),
+                    Over::Fenced => self.say(PeerMessage::Fenced { line, disk, peer }),
                     Over::Ended => return,
                 }
                 for (io, under) in under {
-                    self.say(Told::Done { io, is_ok: false, data: under.data });
+                    self.say(PeerMessage::Done { io, is_ok: false, data: under.data });
                 }
             }
             if self.wait_a_while() {
@@ -302,7 +303,7 @@ impl Line {
         }
     }
 
-    fn say(&self, told: Told) {
+    fn say(&self, told: PeerMessage) {
         // The receiver may have ended.
         let _ = self.tell.send(told);
         if let Some(waker) = self.waker.get() {
@@ -312,7 +313,7 @@ impl Line {
 
     fn refuse(&self, io: IoId, what: What) {
         let data = if let What::Write { data, .. } = what { data } else { Buffer::none() };
-        self.say(Told::Done { io, is_ok: false, data });
+        self.say(PeerMessage::Done { io, is_ok: false, data });
     }
 
     /// Refuses operations until the next attempt to connect. Returns true if the set dropped the
@@ -337,7 +338,7 @@ impl Line {
     }
 
     /// Waits for an operation, or for the connection.
-    fn wait(&self, way: Option<(&Way, bool)>, time: Duration) {
+    fn wait(&self, way: Option<(&ExportConnection, bool)>, time: Duration) {
         let mut fds = vec![PollFd::new(&self.event, PollFlags::IN)];
         if let Some((way, is_sending)) = way {
             let out = if is_sending { PollFlags::OUT } else { PollFlags::empty() };
@@ -349,7 +350,11 @@ impl Line {
         let _ = rustix::io::read(&self.event, &mut [0; 8]);
     }
 
-    fn converse(&mut self, way: &mut Way, under: &mut BTreeMap<IoId, Under>) -> io::Result<Over> {
+    fn converse(
+        &mut self,
+        way: &mut ExportConnection,
+        under: &mut BTreeMap<IoId, Under>,
+    ) -> io::Result<Over> {
         let agreed = way.requests.agreed();
         if agreed.abilities.has(Abilities::READ_ONLY) {
             return Ok(Over::Fenced);
@@ -357,7 +362,7 @@ impl Line {
         let (capacity, most) = (agreed.size, agreed.blocks.maximum().min(TRIM_MAX));
         way.do_not_wait()?;
         let (line, disk, peer) = (self.line, self.disk, self.peer);
-        self.say(Told::Up { line, disk, peer, way: self.way, capacity });
+        self.say(PeerMessage::Up { line, disk, peer, way: self.way, capacity });
         let mut parts: BTreeMap<u64, IoId> = BTreeMap::new();
         loop {
             loop {
@@ -384,7 +389,7 @@ impl Line {
                 }
                 if part.left == 0 {
                     let Under { is_ok, data, .. } = under.remove(&io).expect("it was there");
-                    self.say(Told::Done { io, is_ok, data });
+                    self.say(PeerMessage::Done { io, is_ok, data });
                 }
             }
             self.wait(Some((way, is_sending)), Duration::from_secs(3600));
@@ -398,7 +403,7 @@ impl Line {
 
 /// Sends the requests of an I/O, as many as it needs.
 fn begin(
-    way: &mut Way,
+    way: &mut ExportConnection,
     io: IoId,
     what: What,
     most: u32,

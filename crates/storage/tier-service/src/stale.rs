@@ -3,7 +3,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tier::{IoError, Place, StaleError, StaleLog};
+use tier::{IoError, IoTarget, StaleError, StaleLog};
 
 use crate::files::{check_unused, failed, hold_to_look, sidecar_of};
 use crate::media::Files;
@@ -65,7 +65,7 @@ impl Stale {
     /// # Errors
     /// The log is not stale, or cannot be read.
     pub fn look(&mut self) -> Result<StaleLog, StaleFailure> {
-        Ok(tier::stale(&mut self.files, self.disk, Place::Sidecar(0))?)
+        Ok(tier::stale(&mut self.files, self.disk, IoTarget::Sidecar(0))?)
     }
 
     /// Writes the blocks of the log, at their offsets of the disk, into a new sparse file.
@@ -78,7 +78,7 @@ impl Stale {
         let file = options.write(true).create_new(true).mode(0o600).open(to);
         let file = file.map_err(failed("make", to))?;
         let mut put = |at, bytes: &[u8]| file.write_all_at(bytes, at).map_err(|_| IoError::Io);
-        let log = tier::export_stale(&mut self.files, self.disk, Place::Sidecar(0), &mut put)?;
+        let log = tier::export_stale(&mut self.files, self.disk, IoTarget::Sidecar(0), &mut put)?;
         file.sync_all().map_err(failed("write", to))?;
         Ok(log)
     }
@@ -90,6 +90,6 @@ impl Stale {
     pub fn forget(&mut self) -> Result<StaleLog, StaleFailure> {
         // This is the first write, so uses of the cache under another name are checked here.
         check_unused(&self.cache, &self.files.cache)?;
-        Ok(tier::forget_stale(&mut self.files, self.disk, Place::Sidecar(0))?)
+        Ok(tier::forget_stale(&mut self.files, self.disk, IoTarget::Sidecar(0))?)
     }
 }

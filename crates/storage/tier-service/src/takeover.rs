@@ -8,7 +8,7 @@ use std::sync::Arc;
 use block_server::ClientTls;
 use nbd::{Abilities, Uri, UriError};
 use tier::format::{Holder, Identity, LABEL_BYTES, Sidecar, Uuid};
-use tier::{HeldCopy, IoError, Media, Place, Since, TakeOverError, Taken, Taking, ownership};
+use tier::{HeldCopy, IoError, IoTarget, Media, Since, TakeOverError, Taken, Taking, ownership};
 
 use crate::files::{
     disputed_sidecar, hold, identity_of, is_accepted, is_of_version_1, known_sidecar,
@@ -18,7 +18,7 @@ use crate::identity::copy_name;
 use crate::media::Files;
 use crate::peers::PeerAddress;
 use crate::reserved::{Reserve, Reserved};
-use crate::way::Way;
+use crate::way::ExportConnection;
 use crate::{Refusal, SetError, identity, marks};
 
 /// Most bytes of one read over a network.
@@ -304,7 +304,7 @@ impl TakeOver {
         for holder in &self.sidecar.holders {
             match self.reach(holder, instead, tls) {
                 Ok(way) => {
-                    let place = Place::Copy(0, u8::try_from(ways.len()).unwrap_or(u8::MAX));
+                    let place = IoTarget::Copy(0, u8::try_from(ways.len()).unwrap_or(u8::MAX));
                     let capacity = way.requests.agreed().size;
                     ways.push(way);
                     copies.push(HeldCopy { host: holder.host, place, capacity });
@@ -350,7 +350,7 @@ impl TakeOver {
         holder: &Holder,
         instead: &[PeerAddress],
         tls: Option<&ClientTls>,
-    ) -> Result<Way, Refusal> {
+    ) -> Result<ExportConnection, Refusal> {
         let own = instead.iter().find(|peer| identity::of_disk(&peer.name) == holder.host);
         let end = holder.address.iter().position(|byte| *byte == 0).unwrap_or(holder.address.len());
         let address = match own {
@@ -360,12 +360,13 @@ impl TakeOver {
         let failed = |error: Refusal| error.within(&address);
         let uri: Uri = address.parse().map_err(|error: UriError| failed(error.into()))?;
         let next = copy_name(&self.name, self.sidecar.generation + 1);
-        let fence = Way::open(&uri, &next, tls).map_err(|error| failed(error.into()))?;
+        let fence =
+            ExportConnection::open(&uri, &next, tls).map_err(|error| failed(error.into()))?;
         if fence.requests.agreed().abilities.has(Abilities::READ_ONLY) {
             return Err(failed("somebody else has taken the disk over already".into()));
         }
         let name = copy_name(&self.name, ownership::log_generation(&self.sidecar));
-        let way = Way::open(&uri, &name, tls).map_err(|error| failed(error.into()))?;
+        let way = ExportConnection::open(&uri, &name, tls).map_err(|error| failed(error.into()))?;
         let size = way.requests.agreed().size;
         match size > LABEL_BYTES && size.is_multiple_of(LABEL_BYTES) {
             true => Ok(way),
@@ -377,12 +378,12 @@ impl TakeOver {
 /// Access to the shared files and to the copies of the holders.
 struct Reach {
     files: Files,
-    ways: Vec<Way>,
+    ways: Vec<ExportConnection>,
 }
 
 impl Media for Reach {
-    fn read(&mut self, place: Place, at: u64, into: &mut [u8]) -> Result<(), IoError> {
-        let Place::Copy(_, copy) = place else { return self.files.read(place, at, into) };
+    fn read(&mut self, place: IoTarget, at: u64, into: &mut [u8]) -> Result<(), IoError> {
+        let IoTarget::Copy(_, copy) = place else { return self.files.read(place, at, into) };
         let way = &mut self.ways[usize::from(copy)];
         // A holder serves whole blocks of 4 KiB.
         let first = at / 4096 * 4096;
@@ -399,11 +400,11 @@ impl Media for Reach {
         Ok(())
     }
 
-    fn write(&mut self, place: Place, at: u64, data: &[u8]) -> Result<(), IoError> {
+    fn write(&mut self, place: IoTarget, at: u64, data: &[u8]) -> Result<(), IoError> {
         self.files.write(place, at, data)
     }
 
-    fn flush(&mut self, place: Place) -> Result<(), IoError> {
+    fn flush(&mut self, place: IoTarget) -> Result<(), IoError> {
         self.files.flush(place)
     }
 }

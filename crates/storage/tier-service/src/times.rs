@@ -3,7 +3,7 @@ use std::time::Instant;
 
 use run_store::slice::{Direction, SizeClass};
 use stats::Histogram;
-use tier::{IoId, Op, Place};
+use tier::{IoId, IoTarget, Op};
 use units::Nanos;
 
 use crate::requests::Open;
@@ -169,8 +169,8 @@ pub(crate) struct Watch(Vec<Option<(u16, bool, Instant)>>);
 
 impl Watch {
     /// Notes the start of an I/O; a continued I/O keeps its first start.
-    pub(crate) fn begun(&mut self, io: IoId, place: Place, is_write: bool) {
-        let Place::Backing(disk) = place else { return };
+    pub(crate) fn begun(&mut self, io: IoId, place: IoTarget, is_write: bool) {
+        let IoTarget::Backing(disk) = place else { return };
         let at = io.0 as usize;
         if self.0.len() <= at {
             self.0.resize(at + 1, None);

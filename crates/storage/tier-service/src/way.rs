@@ -8,8 +8,8 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use block_server::ClientTls;
-use nbd::client::{Failure, Handshake, Next, Received, Requests, Wish};
-use nbd::{Operation, Place, Uri};
+use nbd::client::{ClientDemands, Failure, Handshake, Next, Received, Requests};
+use nbd::{NbdAddress, Operation, Uri};
 use rustls::ClientConnection;
 
 /// Longest time for a handshake, and for an answer that a caller waits for.
@@ -21,10 +21,10 @@ pub(crate) enum Socket {
 }
 
 impl Socket {
-    fn connect(place: &Place, is_clear: bool) -> io::Result<Self> {
+    fn connect(place: &NbdAddress, is_clear: bool) -> io::Result<Self> {
         let socket = match place {
-            Place::Unix(path) => Self::Unix(UnixStream::connect(path)?),
-            Place::Tcp(host, port) => {
+            NbdAddress::Unix(path) => Self::Unix(UnixStream::connect(path)?),
+            NbdAddress::Tcp(host, port) => {
                 let stream = connect(host, *port)?;
                 if is_clear && !stream.peer_addr()?.ip().is_loopback() {
                     return Err(io::Error::new(
@@ -95,7 +95,7 @@ pub(crate) struct Ended {
 }
 
 /// A connection on which an export was chosen.
-pub(crate) struct Way {
+pub(crate) struct ExportConnection {
     pipe: Pipe,
     pub(crate) requests: Requests,
     held: Vec<u8>,
@@ -110,7 +110,7 @@ struct Pipe {
     sent: usize,
 }
 
-impl Way {
+impl ExportConnection {
     /// Connects, and chooses an export.
     ///
     /// # Errors
@@ -118,7 +118,7 @@ impl Way {
     pub(crate) fn open(uri: &Uri, export: &str, tls: Option<&ClientTls>) -> io::Result<Self> {
         let socket = Socket::connect(&uri.place, !uri.tls)?;
         let mut pipe = Pipe { socket, tls: None, out: Vec::new(), sent: 0 };
-        let wish = Wish { export: export.to_owned(), tls: uri.tls, structured: false };
+        let wish = ClientDemands { export: export.to_owned(), tls: uri.tls, structured: false };
         let (mut handshake, mut held) = (Handshake::new(wish), Vec::new());
         loop {
             let progress = handshake.feed(&held, &mut pipe.out).map_err(io::Error::other)?;
@@ -150,7 +150,7 @@ impl Way {
         }
     }
 
-    /// Queues a request; [`Way::send`] sends it.
+    /// Queues a request; [`ExportConnection::send`] sends it.
     pub(crate) fn ask(
         &mut self,
         operation: Operation,
@@ -220,7 +220,7 @@ impl Way {
     }
 }
 
-impl AsFd for Way {
+impl AsFd for ExportConnection {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match &self.pipe.socket {
             Socket::Unix(stream) => stream.as_fd(),
@@ -232,8 +232,8 @@ impl AsFd for Way {
 fn session(uri: &Uri, tls: Option<&ClientTls>) -> io::Result<ClientConnection> {
     let tls = tls.ok_or_else(|| io::Error::other("TLS needs certificates"))?;
     let host = match &uri.place {
-        Place::Tcp(host, _) => host.as_str(),
-        Place::Unix(_) => "localhost",
+        NbdAddress::Tcp(host, _) => host.as_str(),
+        NbdAddress::Unix(_) => "localhost",
     };
     let mut session = tls.session(host).map_err(io::Error::other)?;
     session.set_buffer_limit(None);

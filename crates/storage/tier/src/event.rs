@@ -12,7 +12,7 @@ pub struct Buf(pub u32);
 
 /// Target of an I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Place {
+pub enum IoTarget {
     /// The cache device.
     Cache,
     /// Backing store of the disk with this index.
@@ -169,7 +169,7 @@ impl Mode {
 
 /// Place of a block in the driver's memory tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Kept {
+pub struct MemoryCells {
     /// Number of the first cell, as the driver counts.
     pub first: u32,
     /// Number of cells of [`crate::CELL_BYTES`], from 1 to [`crate::BLOCK_CELLS`].
@@ -189,7 +189,7 @@ pub enum Event {
     /// Order of an operator.
     Order(Order),
     /// Completion of an [`Effect::Keep`], with the block's place. It comes before any other event.
-    Kept(IoId, Kept),
+    Kept(IoId, MemoryCells),
     /// Change of the connection to a peer of a disk.
     Peer(u16, u8, PeerEvent),
     /// End of a turn: the driver has no more events for now, so work that waited for more of its
@@ -243,7 +243,7 @@ pub struct ReadIo {
     /// Number of the I/O.
     pub io: IoId,
     /// Place to read from.
-    pub place: Place,
+    pub place: IoTarget,
     /// Address of the first byte there.
     pub at: u64,
     /// Number of bytes to read.
@@ -301,7 +301,7 @@ pub enum Effect {
         /// Number of the I/O.
         io: IoId,
         /// Place to write to.
-        place: Place,
+        place: IoTarget,
         /// Address of the first byte there.
         at: u64,
         /// Pieces to write.
@@ -314,7 +314,7 @@ pub enum Effect {
         /// Number of the I/O.
         io: IoId,
         /// Place to write to.
-        place: Place,
+        place: IoTarget,
         /// Address of the first byte there.
         at: u64,
         /// Number of bytes.
@@ -329,7 +329,7 @@ pub enum Effect {
         /// Number of the I/O.
         io: IoId,
         /// Place to flush.
-        place: Place,
+        place: IoTarget,
     },
     /// Reads the disk's sidecar. Succeeds if this set still owns the disk with this generation;
     /// else the error is [`IoError::Fenced`].
@@ -384,7 +384,7 @@ pub enum Effect {
     /// Copies bytes of a block in the memory tier into memory at once.
     Recall {
         /// Place of the block.
-        kept: Kept,
+        kept: MemoryCells,
         /// Offset of the first byte in the block.
         skip: u32,
         /// Target memory.
@@ -395,7 +395,7 @@ pub enum Effect {
         bytes: u32,
     },
     /// Frees a block of the memory tier at once.
-    Forget(Kept),
+    Forget(MemoryCells),
     /// Takes memory of this size, under this number.
     Take(Buf, u32),
     /// Releases memory. A request's memory may still be read for its answer.
@@ -410,7 +410,7 @@ pub enum Effect {
 
 impl Effect {
     /// Creates a write that a later flush makes durable, if one is wanted.
-    pub(crate) fn write(io: IoId, place: Place, at: u64, from: Vec<Piece>) -> Self {
+    pub(crate) fn write(io: IoId, place: IoTarget, at: u64, from: Vec<Piece>) -> Self {
         Self::Write { io, place, at, from, durable: false }
     }
 }

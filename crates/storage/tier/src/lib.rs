@@ -44,8 +44,8 @@ mod open;
 pub mod ownership;
 
 pub use event::{
-    Buf, Check, Effect, Event, IoError, Kept, Mode, Note, Op, Order, PeerEvent, Piece, Place,
-    ReadIo, Request, Sums,
+    Buf, Check, Effect, Event, IoError, IoTarget, MemoryCells, Mode, Note, Op, Order, PeerEvent,
+    Piece, ReadIo, Request, Sums,
 };
 pub use geometry::{Geometry, GeometryError, Plan};
 pub use machine::{

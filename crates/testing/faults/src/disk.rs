@@ -5,18 +5,18 @@ use state_machine::Stream;
 
 use crate::image::{BLOCK, Image, SECTOR};
 
-/// What an I/O fails with.
+/// Error of an I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum StorageError {
-    /// The storage could not do it (EIO).
+    /// Failed I/O of the storage (EIO).
     #[error("input/output error")]
     Io,
-    /// Beyond the end.
+    /// Access beyond the end of the disk.
     #[error("beyond the end of the disk")]
     Range,
 }
 
-/// Which I/Os fail.
+/// I/Os that a fault strikes, and its effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FaultKind {
     /// Reads that touch these bytes.
@@ -25,11 +25,11 @@ pub enum FaultKind {
     Write(Range<u64>),
     /// Flushes.
     Flush,
-    /// The next write of these bytes lands that far behind its place, and reports success.
+    /// The next write of these bytes lands `by` bytes behind its place, and reports success.
     Misdirect {
         /// Writes that touch these bytes.
         range: Range<u64>,
-        /// How many bytes behind.
+        /// Distance to the place where the write lands, in bytes.
         by: u64,
     },
     /// Writes of these bytes land nowhere, and report success.
@@ -47,18 +47,18 @@ struct Write {
 #[derive(Debug, Clone)]
 struct Fault {
     kind: FaultKind,
-    /// How often it still strikes; `None` for good.
+    /// Strikes left; `None` for a fault that stays.
     left: Option<u32>,
 }
 
 /// A disk by the model of this crate.
 #[derive(Debug, Clone)]
 pub struct Disk {
-    /// What reads see.
+    /// Bytes that reads return.
     live: Image,
-    /// What a power cut leaves in any case.
+    /// Bytes that survive every power cut.
     durable: Image,
-    /// Finished and not durable, oldest first, each with a number that rises.
+    /// Finished writes that are not durable, oldest first, each with an ascending number.
     cached: VecDeque<(u64, Write)>,
     in_flight: Vec<(u64, Write)>,
     /// Flushes under way, with the number of the last write each covers.
@@ -69,7 +69,7 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// A disk of so many zero bytes, all durable, rounded up to whole blocks.
+    /// A disk of this many zero bytes, all durable, rounded up to whole blocks.
     pub fn new(bytes: usize) -> Self {
         let image = Image::new(bytes);
         Self {
@@ -84,42 +84,42 @@ impl Disk {
         }
     }
 
-    /// How many bytes it has.
+    /// Size of the disk in bytes.
     pub fn bytes(&self) -> u64 {
         self.live.len() as u64
     }
 
-    /// What reads see.
+    /// Bytes that reads return.
     pub fn image(&self) -> &Image {
         &self.live
     }
 
-    /// What is durable in any case.
+    /// Bytes that survive every power cut.
     pub fn durable_image(&self) -> &Image {
         &self.durable
     }
 
-    /// From now on such I/Os fail, `times` times, or for good.
+    /// Lets I/Os of this kind fail from now on, `times` times or always.
     pub fn fail(&mut self, kind: FaultKind, times: Option<u32>) {
         self.faults.push(Fault { kind, left: times });
     }
 
-    /// All faults end.
+    /// Ends all faults.
     pub fn heal(&mut self) {
         self.faults.clear();
     }
 
-    /// Whether a fault strikes now; it strikes once less then.
+    /// Finds a fault that strikes this I/O, and counts the strike.
     fn strikes(&mut self, is_it: impl Fn(&FaultKind) -> bool) -> Option<FaultKind> {
         let found = self.faults.iter_mut().find(|f| f.left != Some(0) && is_it(&f.kind))?;
         found.left = found.left.map(|left| left - 1);
         Some(found.kind.clone())
     }
 
-    /// Fills `into` with what was finished.
+    /// Fills `into` with the bytes of finished writes.
     ///
     /// # Errors
-    /// Beyond the end, and where a fault says so.
+    /// Beyond the end, and for a fault.
     pub fn read(&mut self, at: u64, into: &mut [u8]) -> Result<(), StorageError> {
         let start = self.check(at, into.len())?;
         let range = range_of(at, into.len());
@@ -130,7 +130,7 @@ impl Disk {
         Ok(())
     }
 
-    /// A write begins. `id` is whatever the caller finishes it by.
+    /// Begins a write. The caller finishes it by `id`.
     ///
     /// # Errors
     /// Beyond the end.
@@ -152,15 +152,15 @@ impl Disk {
         Ok(())
     }
 
-    /// Writes that were started so far.
+    /// Number of writes started so far.
     pub fn writes(&self) -> u64 {
         self.started
     }
 
-    /// The write `id` is done, and durable if it says so.
+    /// Finishes the write `id`, durable if `is_durable`.
     ///
     /// # Errors
-    /// Where a fault says so: then some of its sectors may have changed.
+    /// For a fault: then some of its sectors may have changed.
     ///
     /// # Panics
     /// If no such write is in flight.
@@ -199,7 +199,7 @@ impl Disk {
     /// Ends a write that the device refused: nothing of it lands.
     ///
     /// # Panics
-    /// If it is not in flight.
+    /// If the write is not in flight.
     pub fn refuse_write(&mut self, id: u64) {
         let position = self.in_flight.iter().position(|(other, _)| *other == id);
         self.in_flight.swap_remove(position.expect("the write is in flight"));
@@ -211,7 +211,7 @@ impl Disk {
             self.durable.write(write.at, &write.data);
             return;
         }
-        // What is durable stays so when an older write of the same sectors is lost or kept.
+        // A durable write stays, whether older writes of the same sectors are lost or kept.
         if is_durable {
             for (_, older) in &mut self.cached {
                 cover(older, &write);
@@ -223,16 +223,16 @@ impl Disk {
         self.cached.push_back((self.finished, write));
     }
 
-    /// A flush begins.
+    /// Begins a flush.
     pub fn start_flush(&mut self, id: u64) {
         self.flushes.push((id, self.finished));
     }
 
-    /// The flush `id` is done.
+    /// Finishes the flush `id`.
     ///
     /// # Errors
-    /// Where a fault says so: nothing is durable by it, and what it should have made durable is lost
-    /// in the next power cut even if a later flush succeeds.
+    /// For a fault: the flush makes nothing durable, and its writes are lost in the next power cut
+    /// even if a later flush succeeds.
     ///
     /// # Panics
     /// If no such flush is under way.
@@ -273,7 +273,7 @@ impl Disk {
         }
     }
 
-    /// The program ends in this moment. What it had in flight ends somehow.
+    /// Ends the program at this moment. Each write in flight lands whole, in part or not at all.
     pub fn kill(&mut self, chance: &mut Stream) {
         self.flushes.clear();
         for (_, write) in std::mem::take(&mut self.in_flight) {
@@ -281,7 +281,7 @@ impl Disk {
         }
     }
 
-    /// The machine ends in this moment. What was not durable is there or not.
+    /// Cuts the host's power at this moment. Each write that was not durable survives or is lost.
     pub fn power_cut(&mut self, chance: &mut Stream) {
         self.kill(chance);
         let mut image = self.durable.clone();
@@ -294,7 +294,7 @@ impl Disk {
         self.durable = image;
     }
 
-    /// Some of a write that was caught in flight lands, volatile.
+    /// Lets a part of a write in flight land, volatile.
     fn keep_some(&mut self, write: &Write, chance: &mut Stream) {
         for part in survivors(write, chance) {
             self.land(part, false);
@@ -309,7 +309,7 @@ impl Disk {
     }
 }
 
-/// What is left of a write: all, nothing, a prefix, or any of its sectors or blocks.
+/// Surviving parts of a write: all, nothing, a prefix, or any of its sectors or blocks.
 fn survivors(write: &Write, chance: &mut Stream) -> Vec<Write> {
     let whole = write.data.len();
     match chance.below(6) {
@@ -336,7 +336,7 @@ fn survivors(write: &Write, chance: &mut Stream) -> Vec<Write> {
     }
 }
 
-/// An older write that is still volatile has, where a durable one covers it, the durable bytes.
+/// Puts the bytes of a durable write over those of an older volatile write.
 fn cover(older: &mut Write, newer: &Write) {
     let from = older.at.max(newer.at);
     let to = (older.at + older.data.len()).min(newer.at + newer.data.len());
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_flushed_survives_a_power_cut_and_what_finished_later_may_not() {
+    fn flushed_writes_survive_a_power_cut_and_later_ones_may_not() {
         let mut seen = BTreeSet::new();
         for seed in 0..64 {
             let mut disk = Disk::new(8192);
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_write_may_survive_an_earlier_one_and_each_sector_has_any_of_its_versions() {
+    fn power_cut_may_keep_any_version_of_each_sector() {
         let mut seen = BTreeSet::new();
         for seed in 0..4096 {
             let mut disk = Disk::new(8192);
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn a_durable_write_stays_though_older_volatile_ones_are_lost_or_kept() {
+    fn fua_write_survives_whether_older_writes_do_or_not() {
         for seed in 0..128 {
             let mut disk = Disk::new(8192);
             write(&mut disk, 0, 1, 1024);

@@ -1,33 +1,33 @@
 use std::sync::Arc;
 
-/// Bytes that are never torn.
+/// Size of a sector in bytes; a sector is never torn.
 pub const SECTOR: usize = 512;
-/// Bytes of a page of memory, the other size in which writes are torn.
+/// Size of a memory page in bytes, the other unit in which writes are torn.
 pub const BLOCK: usize = 4096;
 
-/// Bytes in shared blocks; what was never written is zero.
+/// Bytes in shared blocks; bytes that were never written are zero.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image(Vec<Arc<[u8; BLOCK]>>);
 
 impl Image {
-    /// So many zero bytes, rounded up to whole blocks.
+    /// This many zero bytes, rounded up to whole blocks.
     pub fn new(bytes: usize) -> Self {
         // One block for all: it is shared until it is written.
         let zeros = Arc::new([0; BLOCK]);
         Self((0..bytes.div_ceil(BLOCK)).map(|_| Arc::clone(&zeros)).collect())
     }
 
-    /// How many bytes there are.
+    /// Number of bytes.
     pub fn len(&self) -> usize {
         self.0.len() * BLOCK
     }
 
-    /// Whether there are none.
+    /// True for an image of no bytes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Fills `into` with what lies from `at` on; panics beyond the end.
+    /// Fills `into` with the bytes from `at` on; panics beyond the end.
     pub fn read(&self, at: usize, into: &mut [u8]) {
         pieces(at, into.len(), |block, from, range| {
             let length = range.len();
@@ -35,7 +35,7 @@ impl Image {
         });
     }
 
-    /// Puts `data` at `at`; panics beyond the end.
+    /// Writes `data` at `at`; panics beyond the end.
     pub fn write(&mut self, at: usize, data: &[u8]) {
         pieces(at, data.len(), |block, from, range| {
             let length = range.len();
@@ -44,7 +44,7 @@ impl Image {
     }
 }
 
-/// Calls with each block, where it begins there, and which of the bytes it holds.
+/// Calls `each` with a block, the offset in that block and the range of bytes that lies there.
 fn pieces(at: usize, bytes: usize, mut each: impl FnMut(usize, usize, std::ops::Range<usize>)) {
     let mut done = 0;
     while done < bytes {

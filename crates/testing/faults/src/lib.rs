@@ -22,7 +22,7 @@
 //!    when it finishes, and nothing else.
 //! 4. *Torn*: a write that a crash catches is whole, absent, a prefix, or any subset of its sectors
 //!    of 512 bytes or its blocks of 4,096, each with its own chance. A sector itself is never torn.
-//! 5. *Kill* ends the program, not the machine: finished writes stay and are still volatile, those
+//! 5. *Kill* ends the program, not the host: finished writes stay and are still volatile, those
 //!    in flight end in one of the ways of 4.
 //! 6. *Rot* changes one bit of what is stored, durably and silently.
 //! 7. *Misdirected*: a write lands elsewhere, and its own place keeps what it had. *Lost*: it lands

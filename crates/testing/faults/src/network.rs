@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// A host, by the test's number.
+/// Number of a host, chosen by the test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostId(pub u32);
 
@@ -8,17 +8,17 @@ pub struct HostId(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkId(u64);
 
-/// One end of a connection.
+/// End of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum End {
-    /// That of whoever asked for it.
+    /// End that asked for the connection.
     Caller,
-    /// The other.
+    /// End that was asked.
     Called,
 }
 
 impl End {
-    /// The end across.
+    /// The opposite end.
     pub const fn other(self) -> Self {
         match self {
             Self::Caller => Self::Called,
@@ -27,21 +27,21 @@ impl End {
     }
 }
 
-/// What arrives at an end.
+/// Event that arrives at an end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Arrival<M> {
-    /// What the other end sent.
+    /// Message of the other end.
     Message(M),
-    /// The other end has closed, and nothing more comes.
+    /// The other end has closed, and nothing more arrives.
     Closed,
 }
 
 #[derive(Debug, Clone)]
 struct Side<M> {
     host: HostId,
-    /// Whether this end can send and receive.
+    /// True while this end can send and receive.
     is_open: bool,
-    /// On its way to this end, first out first.
+    /// Events on their way to this end, in order.
     coming: VecDeque<Arrival<M>>,
 }
 
@@ -70,7 +70,7 @@ fn pair(a: HostId, b: HostId) -> (HostId, HostId) {
 }
 
 impl<M> Network<M> {
-    /// A connection from one host to another; `None` where none can be had now.
+    /// Connects two hosts; `None` if the one cannot reach the other now.
     pub fn connect(&mut self, from: HostId, to: HostId) -> Option<LinkId> {
         if !self.can_reach(from, to) {
             return None;
@@ -86,12 +86,12 @@ impl<M> Network<M> {
         !is_stopped && !self.partitions.contains(&pair(a, b))
     }
 
-    /// Sends; whether it arrives is not known.
+    /// Sends a message; the sender does not learn whether it arrives.
     pub fn send(&mut self, link: LinkId, from: End, message: M) {
         self.put(link, from, Arrival::Message(message));
     }
 
-    /// An end closes its connection.
+    /// Closes a connection at one end; the other end is told.
     pub fn close(&mut self, link: LinkId, end: End) {
         self.put(link, end, Arrival::Closed);
         self.break_off(link, end);
@@ -106,7 +106,7 @@ impl<M> Network<M> {
         }
     }
 
-    /// The connection is gone for this end, which knows it; the other end does not.
+    /// Breaks a connection for one end, which knows it; the other end does not.
     pub fn break_off(&mut self, link: LinkId, end: End) {
         let Some(sides) = self.links.get_mut(&link) else { return };
         let side = &mut sides[end as usize];
@@ -133,7 +133,8 @@ impl<M> Network<M> {
         found
     }
 
-    /// What arrives there first; `None` if nothing can. An end at which `Closed` arrived is closed, too.
+    /// Delivers the first event on its way to an end; `None` if nothing can arrive. `Closed` closes
+    /// that end, too.
     pub fn deliver(&mut self, link: LinkId, end: End) -> Option<Arrival<M>> {
         let [caller, called] = self.links.get(&link)?;
         if !self.can_reach(caller.host, called.host) {
@@ -146,7 +147,7 @@ impl<M> Network<M> {
         arrival
     }
 
-    /// Whether an end can still send, as far as it knows.
+    /// True while an end can still send, as far as that end knows.
     pub fn is_open(&self, link: LinkId, end: End) -> bool {
         self.links.get(&link).is_some_and(|sides| sides[end as usize].is_open)
     }
@@ -159,17 +160,17 @@ impl<M> Network<M> {
         self.links[&link][End::Called as usize].host
     }
 
-    /// Nothing passes between the two from now on, and nobody is told.
+    /// Partitions two hosts: nothing passes between them from now on, and neither is told.
     pub fn partition(&mut self, a: HostId, b: HostId) {
         self.partitions.insert(pair(a, b));
     }
 
-    /// Whatever was held back between the two can arrive.
+    /// Heals a partition; delayed events can arrive.
     pub fn heal(&mut self, a: HostId, b: HostId) {
         self.partitions.remove(&pair(a, b));
     }
 
-    /// The host takes part in nothing any more, and nobody is told.
+    /// Stops a host: it takes part in nothing any more, and no other host is told.
     pub fn stop(&mut self, host: HostId) {
         self.stopped.insert(host);
         for (link, end) in self.ends_of(host) {
@@ -177,12 +178,12 @@ impl<M> Network<M> {
         }
     }
 
-    /// It is there again, without connections.
+    /// Starts a stopped host, without connections.
     pub fn start(&mut self, host: HostId) {
         self.stopped.remove(&host);
     }
 
-    /// The host's program ends; its kernel closes what it had open.
+    /// Ends the host's program; its kernel closes all its connections.
     pub fn kill(&mut self, host: HostId) {
         for (link, end) in self.ends_of(host) {
             self.close(link, end);
@@ -242,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_holds_back_and_what_it_held_arrives_when_it_heals() {
+    fn partition_delays_messages_until_it_heals() {
         let (mut network, link) = linked();
         network.send(link, End::Caller, 1);
         network.partition(B, A);

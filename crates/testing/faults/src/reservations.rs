@@ -5,19 +5,20 @@ use std::collections::BTreeMap;
 #[error("reservation conflict")]
 pub struct Conflict;
 
-/// Who may write to a device that several hosts see, by the model in the crate's description.
+/// Write permissions on a device that several hosts see, by the model in the crate's description.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Reservations {
-    /// Keys of those who are registered, by host.
+    /// Keys of the registered hosts.
     keys: BTreeMap<u8, u64>,
     holder: Option<u8>,
 }
 
 impl Reservations {
-    /// A host registers `new`, or is registered no more where that is 0. `old` is the key that it has.
+    /// Registers the key `new` of a host, or ends its registration if `new` is 0. `old` is its key
+    /// so far.
     ///
     /// # Errors
-    /// It has another one.
+    /// The host has another key than `old`.
     pub fn register(&mut self, host: u8, old: u64, new: u64) -> Result<(), Conflict> {
         if self.key(host) != old {
             return Err(Conflict);
@@ -32,10 +33,10 @@ impl Reservations {
         Ok(())
     }
 
-    /// A host holds the reservation from now on, or still.
+    /// Takes the reservation for a host, or keeps it.
     ///
     /// # Errors
-    /// It is not registered by this key, or another one holds it.
+    /// The host is not registered by this key, or another host holds the reservation.
     pub fn reserve(&mut self, host: u8, key: u64) -> Result<(), Conflict> {
         if key == 0 || self.key(host) != key || self.holder.is_some_and(|holder| holder != host) {
             return Err(Conflict);
@@ -44,10 +45,11 @@ impl Reservations {
         Ok(())
     }
 
-    /// Whoever is registered by a key is so no more, and a reservation that one of them held is this host's.
+    /// Ends the registration of all hosts with the key `theirs`. If one of them held the
+    /// reservation, `host` holds it now.
     ///
     /// # Errors
-    /// The host is not registered by `own`, or nobody by `theirs`.
+    /// `host` is not registered by `own`, or no host by `theirs`.
     pub fn preempt(&mut self, host: u8, own: u64, theirs: u64) -> Result<(), Conflict> {
         let is_known = self.keys.values().any(|key| *key == theirs);
         if own == 0 || self.key(host) != own || !is_known {
@@ -61,7 +63,7 @@ impl Reservations {
         Ok(())
     }
 
-    /// Whether a write of this host lands.
+    /// True if a write of this host lands.
     #[must_use]
     pub fn may_write(&self, host: u8) -> bool {
         self.holder.is_none() || self.keys.contains_key(&host)
@@ -73,7 +75,7 @@ impl Reservations {
         self.holder
     }
 
-    /// The key by which a host is registered; 0 for none.
+    /// Key by which a host is registered; 0 for none.
     #[must_use]
     pub fn key(&self, host: u8) -> u64 {
         self.keys.get(&host).copied().unwrap_or(0)
@@ -85,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_who_is_registered_writes_while_somebody_holds_it_and_one_holds_it_at_a_time() {
+    fn reservation_allows_writes_by_registrants_and_one_holder() {
         let mut device = Reservations::default();
         assert!(device.may_write(0) && device.may_write(1), "nobody holds it");
         assert_eq!(device.reserve(0, 10), Err(Conflict), "it is not registered");
@@ -102,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_preempted_writes_no_more_and_the_one_who_did_it_holds_it() {
+    fn preempted_host_cannot_write_and_preemptor_holds() {
         let mut device = Reservations::default();
         device.register(0, 0, 10).expect("it has no key");
         device.reserve(0, 10).expect("nobody holds it");

@@ -36,7 +36,7 @@ fn members_come_and_go_and_are_told() {
 
 /// As at a power cut: its connection stays open without messages.
 #[test]
-fn a_member_that_falls_silent_is_missed_after_the_lease_and_may_come_back() {
+fn silent_member_leaves_after_its_lease_and_can_rejoin() {
     let lease = Duration::from_secs(2);
     let (hub, events) = Hub::open(&HubOptions { lease, ..options(&["a"]) }).expect("a hub");
     let silent = joined(&hub, "a");
@@ -82,7 +82,7 @@ fn an_invitation_of_another_cluster_lets_nobody_in() {
 
 /// The expiry date in an invitation is only text; its certificates expire by themselves.
 #[test]
-fn certificates_that_have_expired_let_nobody_in_whatever_the_invitation_says() {
+fn expired_certificate_is_refused_despite_invitation_date() {
     let short = HubOptions { valid_for: Duration::from_secs(1), ..options(&["a"]) };
     let (hub, _events) = Hub::open(&short).expect("a hub");
     let mut parts = parts(&hub.invitation(&name("a")).expect("a member"));
@@ -179,7 +179,7 @@ fn names_are_known_and_there_once() {
 
 /// Message of 100 MB, from a member that ignores the limits.
 #[test]
-fn what_is_too_large_is_dropped_and_what_comes_after_it_is_heard() {
+fn oversized_message_is_dropped_and_next_one_arrives() {
     let (hub, events) = hub(&["a"]);
     let parts = parts(&hub.invitation(&name("a")).expect("a member"));
     let (session, _way) = raw(&parts);

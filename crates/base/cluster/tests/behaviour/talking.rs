@@ -115,7 +115,7 @@ fn what_is_fetched_is_whole_or_an_error() {
 }
 
 #[test]
-fn the_clock_of_a_member_in_this_very_process_is_ours_within_the_uncertainty() {
+fn clock_of_member_in_same_process_has_no_offset() {
     let (hub, _events) = hub(&["a"]);
     let _a = joined(&hub, "a");
     let found = hub.clock(&name("a"), 20).expect("answers");

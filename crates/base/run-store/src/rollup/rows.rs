@@ -131,7 +131,7 @@ pub struct CallRow {
     pub service: Compact,
 }
 
-/// One bucket of the wide level: its slices, and the load generator.
+/// A bucket of the wide level: its slices, and the load generator.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SliceRow {
     /// Position of the span in [`Rollup::spans`](super::Rollup::spans).

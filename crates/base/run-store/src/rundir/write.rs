@@ -17,7 +17,7 @@ use crate::series::{SeriesError, Writer};
 pub struct RunDir {
     base: PathBuf,
     /// Open directory: root may write below a directory that another user can rename.
-    held: untrusted::Held,
+    held: untrusted::HeldDirectory,
     id: RunId,
     /// Lock for as long as this process lives; the kernel releases it after a kill -9.
     _lock: File,
@@ -29,7 +29,8 @@ impl RunDir {
     pub fn create(base: &Path, id: &RunId) -> Result<Self, RunDirError> {
         fs::create_dir_all(base).map_err(RunDirError::io("creating", base))?;
         let path = base.join(format!("{id}{}", files::PARTIAL));
-        let held = untrusted::Held::make(&path).map_err(RunDirError::io("creating", &path))?;
+        let held =
+            untrusted::HeldDirectory::make(&path).map_err(RunDirError::io("creating", &path))?;
         let lock_path = held.at().join(files::LOCK);
         let lock = File::create_new(&lock_path).map_err(RunDirError::io("creating", &lock_path))?;
         lock.lock().map_err(RunDirError::io("locking", &lock_path))?;

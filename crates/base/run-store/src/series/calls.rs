@@ -7,7 +7,7 @@ use units::{Bytes, Nanos};
 use untrusted::Malformed;
 
 use super::SeriesError;
-use super::column::{Columns, Found};
+use super::column::{BatchColumns, Columns};
 use super::record::{Common, Record, StepKey};
 use super::source::{common, instances, lookup};
 use crate::files;
@@ -75,7 +75,7 @@ impl Record for CallRecord {
     const FILE: &'static str = files::CALLS;
 
     fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, Malformed> {
-        let found = Found(batch);
+        let found = BatchColumns(batch);
         let common = Common::of(&found)?;
         let (tile, copy) = (found.maybe_u32("tile")?, found.u32("copy")?);
         let (workload, kind) = (found.text("workload")?, found.text("kind")?);

@@ -103,9 +103,9 @@ impl Columns {
 
 /// Columns of a batch that was read. They are found by name, so that later minor versions may add
 /// some.
-pub(super) struct Found<'a>(pub(super) &'a RecordBatch);
+pub(super) struct BatchColumns<'a>(pub(super) &'a RecordBatch);
 
-impl Found<'_> {
+impl BatchColumns<'_> {
     pub(super) fn has(&self, name: &str) -> bool {
         self.0.column_by_name(name).is_some()
     }

@@ -3,7 +3,7 @@ use stats::Compact;
 use units::{Bytes, Nanos};
 use untrusted::Malformed;
 
-use super::column::Found;
+use super::column::BatchColumns;
 use crate::files;
 use crate::gauge::{Gauge, GaugeName};
 use crate::run::Phase;
@@ -164,7 +164,7 @@ pub(super) struct Common<'a> {
 }
 
 impl<'a> Common<'a> {
-    pub(super) fn of(found: &'a Found<'a>) -> Result<Self, Malformed> {
+    pub(super) fn of(found: &'a BatchColumns<'a>) -> Result<Self, Malformed> {
         let (step, tiles) = (found.u32("step")?, found.u32("tiles")?);
         let (repeat, phase) = (found.u32("repeat")?, found.text("phase")?);
         let keys = (0..step.len())
@@ -197,7 +197,7 @@ impl Record for IoRecord {
     const FILE: &'static str = files::SERIES;
 
     fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, Malformed> {
-        let found = Found(batch);
+        let found = BatchColumns(batch);
         let common = Common::of(&found)?;
         let (tile, copy) = (found.maybe_u32("tile")?, found.u32("copy")?);
         let (workload, vm) = (found.text("workload")?, found.text("vm")?);
@@ -243,7 +243,7 @@ impl Record for ActionRecord {
     const FILE: &'static str = files::ACTIONS;
 
     fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, Malformed> {
-        let found = Found(batch);
+        let found = BatchColumns(batch);
         let common = Common::of(&found)?;
         let (tile, copy) = (found.maybe_u32("tile")?, found.u32("copy")?);
         let workload = found.text("workload")?;
@@ -278,7 +278,7 @@ impl Record for OpenRecord {
     const FILE: &'static str = files::OPEN;
 
     fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, Malformed> {
-        let found = Found(batch);
+        let found = BatchColumns(batch);
         let common = Common::of(&found)?;
         let (tile, copy) = (found.maybe_u32("tile")?, found.u32("copy")?);
         let (workload, name) = (found.text("workload")?, found.text("name")?);
@@ -311,7 +311,7 @@ impl Record for GaugeRecord {
     const FILE: &'static str = files::GAUGES;
 
     fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, Malformed> {
-        let found = Found(batch);
+        let found = BatchColumns(batch);
         let common = Common::of(&found)?;
         let (name, scope) = (found.text("name")?, found.text("scope")?);
         let value = found.f64("value")?;
@@ -333,7 +333,7 @@ impl Record for GeneratorRecord {
     const FILE: &'static str = files::GENERATOR;
 
     fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, Malformed> {
-        let found = Found(batch);
+        let found = BatchColumns(batch);
         let common = Common::of(&found)?;
         let (submitted, completed) = (found.u64("submitted")?, found.u64("completed")?);
         let (in_flight, queued) = (found.u64("in_flight")?, found.u64("queued")?);

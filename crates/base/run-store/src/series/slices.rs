@@ -10,7 +10,7 @@ use super::{
 use crate::gauge::Gauge;
 use crate::slice::GeneratorRow;
 
-/// One slice of a stored run, with its rows of all series.
+/// A slice of a stored run, with its rows of all series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredSlice {
     /// Step, repeat and phase of the slice.

@@ -23,7 +23,7 @@ use crate::sample;
 
 /// A phase of a step: its key, and its slices with their I/O.
 #[derive(Debug, Clone)]
-struct Part {
+struct StepPhase {
     key: StepKey,
     slices: Vec<Slice>,
 }
@@ -83,7 +83,7 @@ fn call_row() -> impl Strategy<Value = CallRow> {
 }
 
 /// Random steps of up to `most` slices per phase. Most slices are idle, so that buckets differ.
-fn run(most: usize) -> impl Strategy<Value = Vec<Part>> {
+fn run(most: usize) -> impl Strategy<Value = Vec<StepPhase>> {
     let slice = prop_oneof![
         3 => Just((Vec::new(), Vec::new(), Vec::new())),
         2 => (
@@ -111,14 +111,14 @@ fn run(most: usize) -> impl Strategy<Value = Vec<Part>> {
                     start += Nanos::SECOND;
                     slice
                 });
-                parts.push(Part { key, slices: slices.collect() });
+                parts.push(StepPhase { key, slices: slices.collect() });
             }
         }
         parts
     })
 }
 
-fn folded(parts: &[Part]) -> Rollup {
+fn folded(parts: &[StepPhase]) -> Rollup {
     let mut rollup = Rollup::new();
     for part in parts {
         for slice in &part.slices {
@@ -132,7 +132,7 @@ type Cell = (u64, u64, Histogram);
 
 /// Cells of a level by the model: by span, bucket, name, direction and class.
 fn model(
-    parts: &[Part],
+    parts: &[StepPhase],
     width: Nanos,
     who: fn(u32) -> String,
 ) -> BTreeMap<(usize, u64, String, Direction, SizeClass), Cell> {
@@ -154,7 +154,7 @@ fn model(
     cells
 }
 
-fn assert_level(level: &Level, parts: &[Part], who: fn(u32) -> String) {
+fn assert_level(level: &Level, parts: &[StepPhase], who: fn(u32) -> String) {
     let model = model(parts, level.width, who);
     assert_eq!(level.rows.len(), model.len());
     let places: Vec<_> = level

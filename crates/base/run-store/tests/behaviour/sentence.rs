@@ -12,7 +12,7 @@ fn old() -> Run {
     parse(GOLDEN).expect("a run of an earlier version")
 }
 
-/// The same run as this version stores it: 1 tile held, 2 failed.
+/// The run of [`old`] as this version stores it: 1 tile held, 2 failed.
 fn run() -> Run {
     let mut run = old();
     run.scale.footprint = 1.0;

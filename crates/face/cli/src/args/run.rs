@@ -44,7 +44,7 @@ pub struct RunArgs {
     #[command(flatten)]
     pub load: LoadArgs,
 
-    /// Reach the disks through a tier on this machine:
+    /// Reach the disks through a tier on this host:
     /// DIRECTORY,size=SIZE[,mode=back][,policy=lru][,admission=1][,page=64KiB][,log=10]
     ///
     /// Serves the disks as `tilemark tier` would serve them to a virtual machine, from a directory

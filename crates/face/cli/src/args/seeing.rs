@@ -62,7 +62,7 @@ pub struct ServeHostsArgs {
 }
 
 impl ServeHostsArgs {
-    /// The same options in the form of other commands.
+    /// Options in the form that other commands take.
     pub fn reach(&self) -> ReachArgs {
         ReachArgs { listen: self.hosts_listen.clone(), join: self.join.clone() }
     }

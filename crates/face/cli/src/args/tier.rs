@@ -537,7 +537,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_look_lasts_a_millisecond_at_most_and_has_a_unit_unless_it_is_none() {
+    fn poll_time_needs_a_unit_and_is_at_most_one_millisecond() {
         assert_eq!(poll("0"), Ok(units::Nanos::ZERO));
         assert_eq!(poll("1ms"), Ok(POLL_MAX));
         assert!(poll("1001us").is_err_and(|words| words.contains("at most 1ms")));

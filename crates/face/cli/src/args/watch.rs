@@ -109,7 +109,7 @@ pub struct WindowArgs {
     pub to: Option<u64>,
 }
 
-/// What is looked at, and how it is shown.
+/// Store, window and format of a look at watched I/O.
 #[derive(Debug, Args)]
 pub struct WatchLookArgs {
     #[command(flatten)]
@@ -158,7 +158,7 @@ pub struct WatchExportArgs {
 pub enum WatchExportFormat {
     /// A row for each slice, VM, disk, direction and size class, with percentiles.
     Csv,
-    /// The same with histograms, and gauges.
+    /// Rows of CSV with histograms and gauges, as Parquet.
     Parquet,
 }
 

@@ -2,7 +2,7 @@
 
 use datastore::{Cleaned, CleanupOptions, Owned, OwnerState, cleanup, find_owned};
 use vm::named::Limits;
-use vm::named::ledger::{self, Found};
+use vm::named::ledger::{self, LeftObjects};
 
 use crate::args::CleanupArgs;
 use crate::exit::Exit;
@@ -96,12 +96,12 @@ pub fn sweep(target: &str, dry_run: bool, destroy_data: Option<&str>) -> Result<
 }
 
 /// Leftovers on the user's own virtual machines, found by the ledgers on this host.
-fn on_platforms(is_real: bool) -> Vec<Found> {
+fn on_platforms(is_real: bool) -> Vec<LeftObjects> {
     let state = ledger::usual_state();
     state.map_or_else(|_| Vec::new(), |own| ledger::sweep(&own, is_real, Limits::default()))
 }
 
-fn left(found: &Found) -> String {
+fn left(found: &LeftObjects) -> String {
     let made = if found.made.is_empty() { "nothing".to_owned() } else { found.made.join(", ") };
     format!("{made} of {} ({}, {})", found.machine, found.run_id, found.path.display())
 }

@@ -41,7 +41,7 @@ const OPTIONS: [&str; 18] = [
 
 /// Runs the ladder and shows it in a browser.
 pub fn run(args: &DemoArgs, color: Choice) -> Result<Exit, Failure> {
-    let place = Place::of(args)?;
+    let place = DemoDirectory::of(args)?;
     let run_args = run_args(&place.path)?;
     let base = runs::base(args.out.as_deref())?;
     let options = bench::run::RunOptions { base: base.clone(), ..run::options(&run_args)? };
@@ -89,12 +89,12 @@ fn run_args(directory: &Path) -> Result<RunArgs, Failure> {
 }
 
 /// Directory for the files. A temporary one is removed if it is empty at the end.
-struct Place {
+struct DemoDirectory {
     path: PathBuf,
     is_own: bool,
 }
 
-impl Place {
+impl DemoDirectory {
     fn of(args: &DemoArgs) -> Result<Self, Failure> {
         if let Some(path) = &args.directory {
             return Ok(Self { path: path.clone(), is_own: false });
@@ -114,7 +114,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for DemoDirectory {
     fn drop(&mut self) {
         if self.is_own {
             // A directory that is not empty holds files of others, and stays.

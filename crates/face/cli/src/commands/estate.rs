@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use estate::read::{Reading, Source};
-use estate::{CLASSES, EstateSheet, Wanted};
+use estate::{CLASSES, EstateOptions, EstateSheet};
 
 use crate::args::{EstateAction, EstateArgs, EstateImportArgs, Format};
 use crate::exit::Exit;
@@ -36,7 +36,7 @@ fn import(args: &EstateImportArgs) -> Result<Exit, Failure> {
         Some(name) => name.clone(),
         None => name_of(&args.out),
     };
-    let wanted = Wanted {
+    let wanted = EstateOptions {
         name,
         classes: args.classes.clone(),
         tile_vms: args.tile_vms,

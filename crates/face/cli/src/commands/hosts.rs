@@ -57,7 +57,7 @@ mod with {
 
     /// Examines the target of a plan on every host, without writing.
     pub fn check(args: &RunArgs, plan: &ResolvedPlan) -> Result<Exit, Failure> {
-        let seen = Seen::of(args, plan)?;
+        let seen = ExaminedHosts::of(args, plan)?;
         match args.stored.format {
             Format::Text => output::show(&(seen.text() + seen.word() + "\n"))?,
             Format::Json => output::print_json(&json!({
@@ -71,7 +71,7 @@ mod with {
     /// Examines the target on every host, and prints what a run would write, where and for how
     /// long.
     pub fn plan(args: &RunArgs, plan: &ResolvedPlan) -> Result<Exit, Failure> {
-        let seen = Seen::of(args, plan)?;
+        let seen = ExaminedHosts::of(args, plan)?;
         let outline = seen.controller.outline(plan, &seen.found)?;
         let placement = &plan.placement;
         match args.stored.format {
@@ -93,12 +93,12 @@ mod with {
     }
 
     /// Hosts, with the findings of each.
-    struct Seen {
+    struct ExaminedHosts {
         controller: Controller,
         found: Vec<Examined>,
     }
 
-    impl Seen {
+    impl ExaminedHosts {
         fn of(args: &RunArgs, plan: &ResolvedPlan) -> Result<Self, Failure> {
             let (options, run_options) = (of_run(args, plan)?, run::options(args)?);
             let control = Control::default();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use capture::{
-    Capture, CaptureError, Options, Progress, RecordError, Recorded, Recorder, Turn, Wanted,
+    Capture, CaptureError, Options, Progress, RecordError, Recorded, Recorder, SenderFilter, Turn,
     disks_of, find_running_vm,
 };
 use run_store::gauge::{Gauge, ScopeKind};
@@ -80,7 +80,11 @@ fn options(args: &RecordArgs) -> Result<Options, Failure> {
             By::Process => capture::By::Process,
             By::Cgroup => capture::By::Cgroup,
         },
-        wanted: Wanted { vm: args.vm.clone(), process: args.pid, cgroup: args.cgroup.clone() },
+        wanted: SenderFilter {
+            vm: args.vm.clone(),
+            process: args.pid,
+            cgroup: args.cgroup.clone(),
+        },
         order: capture::Order::Issue,
     })
 }

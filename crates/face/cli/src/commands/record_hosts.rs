@@ -20,7 +20,7 @@ mod with {
 
     use bench::plan::Origin;
     use bench::progress::Control;
-    use many_hosts::{Controller, Going, Name, RecordOrder, SenderBy, Told};
+    use many_hosts::{Controller, Going, Name, RecordOrder, RecordingState, SenderBy};
     use units::Nanos;
 
     use super::{Exit, Failure, RecordArgs};
@@ -118,15 +118,15 @@ mod with {
         live: Live,
         child: &mut Option<Child>,
         is_stopped: impl Fn() -> bool,
-    ) -> Vec<Told> {
+    ) -> Vec<RecordingState> {
         let (mut last, mut is_ending) = (Instant::now(), false);
         loop {
             let told = controller.recordings();
-            let is_going = told.iter().any(|told| matches!(told, Told::Going(_)));
+            let is_going = told.iter().any(|told| matches!(told, RecordingState::Going(_)));
             if !is_going {
                 return told;
             }
-            let is_lost = told.iter().any(|told| matches!(told, Told::Lost(_)));
+            let is_lost = told.iter().any(|told| matches!(told, RecordingState::Lost(_)));
             if !is_ending && (is_stopped() || is_lost || record::has_ended(child)) {
                 is_ending = true;
                 controller.end_recordings();
@@ -140,11 +140,13 @@ mod with {
     }
 
     /// Prints the progress of each host.
-    fn line(controller: &Controller, told: &[Told]) {
+    fn line(controller: &Controller, told: &[RecordingState]) {
         let mut elapsed = Nanos::ZERO;
         let mut parts = Vec::new();
         for (host, told) in controller.present().iter().zip(told) {
-            let Told::Going(Going { elapsed: own, records, lost, .. }) = told else { continue };
+            let RecordingState::Going(Going { elapsed: own, records, lost, .. }) = told else {
+                continue;
+            };
             elapsed = elapsed.max(*own);
             parts.push(format!("{} {records} I/Os (lost events {lost})", host.name));
         }
@@ -154,16 +156,16 @@ mod with {
     fn ended(
         controller: &Controller,
         recording: String,
-        told: Vec<Told>,
+        told: Vec<RecordingState>,
         child: Option<Child>,
     ) -> HostsRecorded {
         let moved = controller.clocks_moved();
         let hosts = controller.present().iter().zip(told).zip(moved).map(
             |((host, told), clock_moved_ns)| {
                 let (recorded, lost) = match told {
-                    Told::Ended(recorded) => (Some(*recorded), None),
-                    Told::Lost(why) => (None, Some(why)),
-                    Told::Going(_) => (None, Some("it did not end".to_owned())),
+                    RecordingState::Ended(recorded) => (Some(*recorded), None),
+                    RecordingState::Lost(why) => (None, Some(why)),
+                    RecordingState::Going(_) => (None, Some("it did not end".to_owned())),
                 };
                 HostRecorded {
                     host: host.name.clone(),

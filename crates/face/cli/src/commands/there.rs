@@ -126,7 +126,7 @@ mod with {
         use super::*;
 
         #[test]
-        fn what_failed_on_one_host_is_not_hidden_by_what_stays_on_another() {
+        fn exit_code_is_the_worst_of_all_hosts() {
             let ended = |exits: &[u8]| {
                 let said = |exit: &u8| (String::new(), Said { exit: *exit, ..Said::default() });
                 worst(&exits.iter().map(said).collect::<Vec<_>>())

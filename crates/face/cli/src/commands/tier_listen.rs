@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use block_server::{Listen, Place, Tls};
+use block_server::{Listen, ListenAddress, Tls};
 
 use super::takeover::pems;
 use crate::args::TierServeArgs;
@@ -15,10 +15,10 @@ pub fn listens(
     args: &TierServeArgs,
     identities: &[(String, String)],
 ) -> Result<Vec<Listen>, Failure> {
-    let mut listens = vec![Listen { place: Place::Unix(args.socket.clone()), tls: None }];
+    let mut listens = vec![Listen { place: ListenAddress::Unix(args.socket.clone()), tls: None }];
     listens.extend(args.vhost.iter().map(|vhost| {
         let (path, disk) = (vhost.path.clone(), vhost.disk.clone());
-        Listen { place: Place::Vhost { path, disk }, tls: None }
+        Listen { place: ListenAddress::Vhost { path, disk }, tls: None }
     }));
     // The kernel keeps a device, with the file systems mounted on it, over a restart of the server.
     // Only the same disk, which no other server has served meanwhile, may continue on it.
@@ -26,10 +26,10 @@ pub fn listens(
         let known = identities.iter().find(|(name, _)| *name == ublk.disk);
         let owner = known.map_or_else(String::new, |(_, identity)| identity.clone());
         let (number, disk) = (ublk.number, ublk.disk.clone());
-        Listen { place: Place::Ublk { number, disk, owner }, tls: None }
+        Listen { place: ListenAddress::Ublk { number, disk, owner }, tls: None }
     }));
     if let Some(address) = args.listen {
-        listens.push(Listen { place: Place::Tcp(address), tls: tls(args)? });
+        listens.push(Listen { place: ListenAddress::Tcp(address), tls: tls(args)? });
     }
     Ok(listens)
 }
@@ -43,25 +43,27 @@ fn tls(args: &TierServeArgs) -> Result<Option<Arc<Tls>>, Failure> {
 }
 
 /// Prints how each disk can be reached.
-pub fn say(args: &TierServeArgs, places: &[Place]) {
+pub fn say(args: &TierServeArgs, places: &[ListenAddress]) {
     for place in places {
         match place {
-            Place::Vhost { path, disk } => {
+            ListenAddress::Vhost { path, disk } => {
                 crate::say!("serving {disk} to a machine at {}, over vhost-user", path.display());
             }
-            Place::Ublk { disk, .. } => crate::say!("serving {disk} to this host as {place}"),
-            Place::Unix(path) if args.disks.is_empty() && args.file.is_some() => {
+            ListenAddress::Ublk { disk, .. } => {
+                crate::say!("serving {disk} to this host as {place}")
+            }
+            ListenAddress::Unix(path) if args.disks.is_empty() && args.file.is_some() => {
                 crate::say!(
                     "serving at {}, and no disk until `tilemark tier attach`",
                     path.display()
                 );
             }
-            Place::Unix(path) => {
+            ListenAddress::Unix(path) => {
                 for disk in &args.disks {
                     crate::say!("serving nbd+unix:///{}?socket={}", disk.name, path.display());
                 }
             }
-            Place::Tcp(address) => {
+            ListenAddress::Tcp(address) => {
                 let scheme = if args.tls.is_some() { "nbds" } else { "nbd" };
                 for disk in &args.disks {
                     crate::say!("serving {scheme}://{address}/{}", disk.name);

@@ -206,7 +206,7 @@ fn sets(archive: &Archive, args: &WindowArgs) -> Result<SetRows, Failure> {
     Ok(sets)
 }
 
-/// What `export` writes.
+/// Rows that `export` writes.
 enum Rows {
     Slices(Window),
     Sets(SetRows),

@@ -9,10 +9,10 @@ use trace::generate::{Generator, Recipe};
 use trace::store::{self, Options};
 
 use crate::redact;
-use crate::rig::{ALLOW, MICRO, Place, err, out, simulate_words};
+use crate::rig::{ALLOW, MICRO, Workspace, err, out, simulate_words};
 
 /// 40 writes of 64 KiB that take 30 ms, as the MSR Cambridge traces have them.
-fn msr(place: &Place) {
+fn msr(place: &Workspace) {
     let line = |at: u64| {
         let time = 128_166_372_003_061_629 + at * 100_000;
         format!("{time},web,0,Write,{},65536,300000\n", at * 65_536)
@@ -30,7 +30,7 @@ fn generated(path: &Path) {
 
 #[test]
 fn a_trace_of_another_tool_is_told_in_words() {
-    let place = Place::new();
+    let place = Workspace::new();
     msr(&place);
     let told = place.output(&["analyze", "web.csv"]);
     assert!(told.status.success(), "{}", err(&told));
@@ -39,7 +39,7 @@ fn a_trace_of_another_tool_is_told_in_words() {
 
 #[test]
 fn a_store_says_the_same_on_any_number_of_threads() {
-    let place = Place::new();
+    let place = Workspace::new();
     generated(&place.path("made.tmt"));
     let json = |threads: &str| -> Value {
         let args =
@@ -56,8 +56,8 @@ fn a_store_says_the_same_on_any_number_of_threads() {
 }
 
 #[test]
-fn a_filter_leaves_the_rest_out_and_a_wrong_name_is_answered_with_the_nearest() {
-    let place = Place::new();
+fn filter_drops_other_vms_and_wrong_name_gets_a_suggestion() {
+    let place = Workspace::new();
     generated(&place.path("made.tmt"));
     let args =
         ["analyze", "made.tmt", "--vm", "database-00", "--direction", "read", "--format", "json"];
@@ -76,7 +76,7 @@ fn a_filter_leaves_the_rest_out_and_a_wrong_name_is_answered_with_the_nearest() 
 
 #[test]
 fn every_list_is_a_file_of_its_own() {
-    let place = Place::new();
+    let place = Workspace::new();
     msr(&place);
     for (format, end) in [("csv", "csv"), ("parquet", "parquet")] {
         let args = ["analyze", "web.csv", "--view", "all", "--format", format, "--out", format];
@@ -91,7 +91,7 @@ fn every_list_is_a_file_of_its_own() {
 
 #[test]
 fn histograms_are_printed_in_the_layout_of_vscsistats() {
-    let place = Place::new();
+    let place = Workspace::new();
     generated(&place.path("made.tmt"));
     let args = ["analyze", "made.tmt", "--view", "histograms", "--format", "vscsistats"];
     let told = place.output(&args);
@@ -104,7 +104,7 @@ fn histograms_are_printed_in_the_layout_of_vscsistats() {
 
 #[test]
 fn a_vm_of_a_trace_becomes_a_workload_that_a_tile_can_use() {
-    let place = Place::new();
+    let place = Workspace::new();
     generated(&place.path("made.tmt"));
     let fit = |more: &[&str]| {
         place.output(&[&["analyze", "made.tmt", "--to-workload", "database.toml"], more].concat())
@@ -146,7 +146,7 @@ fn a_vm_of_a_trace_becomes_a_workload_that_a_tile_can_use() {
 }
 
 /// Compares the `analyze` result of the place's only run with the last step in its `run.json`.
-fn agrees_with_its_run(place: &Place, run: &Run) -> Value {
+fn agrees_with_its_run(place: &Workspace, run: &Run) -> Value {
     let directory = place.runs()[0].display().to_string();
     let told = place.output(&["analyze", &directory, "--view", "all", "--format", "json"]);
     assert!(told.status.success(), "{}", err(&told));
@@ -209,7 +209,7 @@ fn parsed(output: &std::process::Output) -> Run {
 
 #[test]
 fn a_real_run_is_analysed_as_its_own_figures_say() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let words = [&["run", "ds", "--live", "off", "--format", "json"], &ALLOW[..], &MICRO].concat();
     let run = parsed(&place.output(&words));
     let json = agrees_with_its_run(&place, &run);
@@ -230,7 +230,7 @@ fn a_real_run_is_analysed_as_its_own_figures_say() {
 
 #[test]
 fn a_simulated_run_is_analysed_as_its_own_figures_say() {
-    let place = Place::new();
+    let place = Workspace::new();
     let tile = "name = \"two\"\ntitle = \"two\"\nsource = \"ours\"\n\n\
                 [[workload]]\nuse = \"mail\"\n\n[[workload]]\nuse = \"web\"\n";
     place.write("two.toml", tile);

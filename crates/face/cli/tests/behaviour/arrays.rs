@@ -1,16 +1,16 @@
 //! Output of the array commands.
 
 use crate::redact;
-use crate::rig::{Place, err, out};
+use crate::rig::{Workspace, err, out};
 
-fn said(place: &Place, args: &[&str]) -> String {
+fn said(place: &Workspace, args: &[&str]) -> String {
     let output = place.output(args);
     assert_eq!(output.status.code(), Some(0), "{args:?}: {}", err(&output));
     assert_eq!(err(&output), "", "{args:?}");
     redact::text(place, &out(&output))
 }
 
-fn refused(place: &Place, args: &[&str]) -> String {
+fn refused(place: &Workspace, args: &[&str]) -> String {
     let output = place.output(args);
     assert_eq!(output.status.code(), Some(2), "{args:?}");
     assert_eq!(out(&output), "", "{args:?} printed data");
@@ -19,7 +19,7 @@ fn refused(place: &Place, args: &[&str]) -> String {
 
 #[test]
 fn the_list_of_arrays() {
-    let place = Place::new();
+    let place = Workspace::new();
     let list = said(&place, &["array", "list"]);
     assert_eq!(said(&place, &["array"]), list, "without a verb it lists");
     insta::assert_snapshot!("arrays", list);
@@ -30,7 +30,7 @@ fn the_list_of_arrays() {
 
 #[test]
 fn show_prints_the_file_and_a_copy_of_it_is_an_array_again() {
-    let place = Place::new();
+    let place = Workspace::new();
     let text = said(&place, &["array", "show", "vnx5500"]);
     assert_eq!(text, include_str!("../../../../../data/arrays/vnx5500.toml"));
     place.write("mine.toml", &text.replace("10k\"\ncount = 8", "10k\"\ncount = 6"));
@@ -42,7 +42,7 @@ fn show_prints_the_file_and_a_copy_of_it_is_an_array_again() {
 
 #[test]
 fn show_with_changes_prints_the_array_that_comes_out() {
-    let place = Place::new();
+    let place = Workspace::new();
     let args = ["array", "show", "vnx5500", "--with", "tier.fast.remove=true"];
     let changes = ["--with", "pool.lun1.count=4", "--with", "controller.remove=true"];
     let text = said(&place, &[&args[..], &changes].concat());
@@ -53,7 +53,7 @@ fn show_with_changes_prints_the_array_that_comes_out() {
 
 #[test]
 fn mistakes_in_arrays_are_answered_with_their_place() {
-    let place = Place::new();
+    let place = Workspace::new();
     let text = include_str!("../../../../../data/arrays/hdd-raid10.toml");
     place.write("odd.toml", &text.replace("count = 24", "count = 23"));
     place.write("unknown.toml", &text.replace("hdd-10k\"", "hdd-10\""));

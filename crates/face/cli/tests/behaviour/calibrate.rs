@@ -2,7 +2,7 @@
 
 use rustix::process::Signal;
 
-use crate::rig::{Place, Running, err, out};
+use crate::rig::{Running, Workspace, err, out};
 
 /// Options for very short loops on a very small disk.
 const TINY: [&str; 11] = [
@@ -29,7 +29,7 @@ fn number(value: &serde_json::Value) -> f64 {
 
 #[test]
 fn a_directory_is_measured_fitted_saved_and_left_empty() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let args = words(&["--format", "json", "--out", "mine.toml", "dir:ds"]);
     let output = place.output(&args);
     // The error of so small a model depends on the computer.
@@ -60,8 +60,8 @@ fn a_directory_is_measured_fitted_saved_and_left_empty() {
 }
 
 #[test]
-fn what_may_not_be_measured_is_refused_before_anything_is_written() {
-    let place = Place::new();
+fn bad_calibration_target_is_refused_before_any_write() {
+    let place = Workspace::new();
     place.write("data", "not ours");
     for (code, target, more) in [
         (2, "nonsense:ds", &[][..]),
@@ -83,11 +83,11 @@ fn what_may_not_be_measured_is_refused_before_anything_is_written() {
 
 /// A model 3,509 % off was saved and recommended, because the target was memory.
 #[test]
-fn memory_is_not_calibrated_as_storage_unless_asked_and_then_it_says_so() {
+fn memory_target_needs_buffered_and_is_marked_as_such() {
     if !std::path::Path::new("/dev/shm").is_dir() {
         return;
     }
-    let place = Place::new();
+    let place = Workspace::new();
     let memory = tempfile::tempdir_in("/dev/shm").expect("a directory in memory");
     let target = format!("dir:{}", memory.path().display());
     let refused = place.output(&words(&["--out", "mine.toml", &target]));
@@ -107,7 +107,7 @@ fn memory_is_not_calibrated_as_storage_unless_asked_and_then_it_says_so() {
 
 #[test]
 fn ctrl_c_leaves_nothing_behind_and_saves_no_array() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let long = ["calibrate", "--quick", "--space", "8MiB", "--point", "2s", "--allow-root-fs"];
     let args = [&long[..], &["--out", "mine.toml", "dir:ds"]].concat();
     let mut running = Running::new(place.command(&args));

@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use run_store::run::{CallErrors, Cause, Run, Verdict};
 use rustix::process::Signal;
 
-use crate::rig::{Place, err, out};
+use crate::rig::{Workspace, err, out};
 
 const TILE: [&str; 2] = ["--tile", "micro/http-get"];
 
@@ -36,7 +36,7 @@ fn talk(mut stream: TcpStream, answer: Option<&str>) {
     }
 }
 
-fn called(place: &Place, endpoint: &str) -> (Option<i32>, Run) {
+fn called(place: &Workspace, endpoint: &str) -> (Option<i32>, Run) {
     let words = [&TILE[..], &["--tiles", "4", "--endpoint", endpoint, "--format", "json"]].concat();
     let output = place.run_command(&words).output().expect("the program starts");
     let run = run_store::run::parse(&out(&output)).expect("one run document and nothing else");
@@ -44,8 +44,8 @@ fn called(place: &Place, endpoint: &str) -> (Option<i32>, Run) {
 }
 
 #[test]
-fn a_run_calls_the_address_it_was_given_and_stores_what_came_back() {
-    let Some(place) = Place::usable() else { return };
+fn run_calls_the_given_endpoint_and_stores_its_answers() {
+    let Some(place) = Workspace::usable() else { return };
     let endpoint = serve(Some("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"));
     let (code, run) = called(&place, &endpoint);
     let step = &run.steps[0];
@@ -70,8 +70,8 @@ fn a_run_calls_the_address_it_was_given_and_stores_what_came_back() {
 }
 
 #[test]
-fn a_service_that_fails_every_call_fails_the_step_and_not_the_run() {
-    let Some(place) = Place::usable() else { return };
+fn failing_service_fails_the_step_and_not_the_run() {
+    let Some(place) = Workspace::usable() else { return };
     let (code, run) =
         called(&place, &serve(Some("HTTP/1.1 503 Full\r\nContent-Length: 0\r\n\r\n")));
     let step = &run.steps[0];
@@ -86,7 +86,7 @@ fn a_service_that_fails_every_call_fails_the_step_and_not_the_run() {
 
 #[test]
 fn ctrl_c_while_calls_are_open_ends_the_run_and_leaves_nothing() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let endpoint = serve(None);
     let mut run = place.start(&[&TILE[..], &["--endpoint", &endpoint]].concat());
     run.wait_for("measuring");
@@ -100,7 +100,7 @@ fn ctrl_c_while_calls_are_open_ends_the_run_and_leaves_nothing() {
 
 #[test]
 fn what_cannot_be_called_is_refused_before_anything_is_written() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let nobody = {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         format!("page=http://{}/", listener.local_addr().expect("an address"))
@@ -125,7 +125,7 @@ fn what_cannot_be_called_is_refused_before_anything_is_written() {
 
 #[test]
 fn password_for_no_login_is_refused() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let endpoint = serve(None);
     let file = place.path("password");
     std::fs::write(&file, "geheim\n").expect("a file");

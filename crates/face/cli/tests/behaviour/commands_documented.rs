@@ -19,7 +19,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::documented::{BESIDE, documents, pages};
-use crate::rig::{Place, err, out};
+use crate::rig::{Workspace, err, out};
 
 /// Directories of the documentation that are the datastore of a test.
 const STAND_INS: [&str; 8] = [
@@ -63,7 +63,7 @@ pub(crate) const LENIENT: &str = r#"tilemark() {
 }
 "#;
 
-/// `ssh -T -o BatchMode=yes -- HOST COMMAND`, on this machine.
+/// `ssh -T -o BatchMode=yes -- HOST COMMAND`, on this host.
 const SSH: &str = r#"#!/bin/sh
 [ "$1" != -G ] || { echo "hostname 127.0.0.1"; exit; }
 while [ "$1" != -- ]; do shift; done
@@ -101,7 +101,7 @@ impl Block {
         all.filter(|line| typed(line)).map(|line| &line[2..]).collect()
     }
 
-    /// Its commands of this program, each on one line.
+    /// Commands of this program in the block, each on one line.
     fn commands(&self) -> Vec<String> {
         let joined = self.script().join("\n").replace("\\\n", " ");
         let ours = |line: &&str| {
@@ -175,7 +175,7 @@ fn every_command_that_is_marked_works() {
         blocks.iter().partition(|block| block.is_tried());
     let count =
         |blocks: &[&Block]| blocks.iter().map(|block| block.commands().len()).sum::<usize>();
-    if Place::usable().is_none() {
+    if Workspace::usable().is_none() {
         return;
     }
     // The blocks mostly wait, so four run at once.
@@ -190,7 +190,7 @@ fn every_command_that_is_marked_works() {
 
 /// Runs a block; returns its output if it failed.
 fn attempt(block: &Block) -> Option<String> {
-    let place = Place::new();
+    let place = Workspace::new();
     let datastore = place.path("ds").display().to_string();
     let mut script = block.script().join("\n");
     for directory in STAND_INS {
@@ -213,7 +213,7 @@ fn attempt(block: &Block) -> Option<String> {
 }
 
 /// Puts the program and the `ssh` of this test first in `PATH`.
-pub(crate) fn surroundings(place: &Place, command: &mut Command) {
+pub(crate) fn surroundings(place: &Workspace, command: &mut Command) {
     place.surroundings(command);
     let bin = place.path("bin");
     std::fs::create_dir_all(&bin).expect("a directory");
@@ -229,7 +229,7 @@ pub(crate) fn surroundings(place: &Place, command: &mut Command) {
 const FOUND: [&str; 4] = ["web.csv", "web1.tmt", "slow.tmt", "vm.tmt"];
 
 /// Makes the files that a script reads and does not make itself.
-fn find(place: &Place, script: &str) {
+fn find(place: &Workspace, script: &str) {
     let wanted = FOUND
         .into_iter()
         .filter(|name| script.contains(name) && !script.contains(&format!("--out {name}")));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::commands_documented::{BRIEF, LENIENT, surroundings};
-use crate::rig::{Place, err, out};
+use crate::rig::{Workspace, err, out};
 
 fn manifests() -> Vec<PathBuf> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../deploy/kubernetes");
@@ -73,7 +73,7 @@ fn scripts(workflow: &str) -> Vec<String> {
 
 #[test]
 fn the_scripts_of_the_shipped_workflow_run_as_github_runs_them() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../..");
     let workflow = std::fs::read_to_string(format!("{root}/deploy/ci/github-actions.yml"));
     let scripts = scripts(&workflow.expect("it is shipped"));

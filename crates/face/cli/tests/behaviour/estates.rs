@@ -1,21 +1,21 @@
 //! An estate becomes a tile, and the answer of a run is given in VMs of the estate.
 
-use crate::rig::{Place, err, out, simulate_words};
+use crate::rig::{Workspace, err, out, simulate_words};
 
-fn write(place: &Place, name: &str, text: &str) -> String {
+fn write(place: &Workspace, name: &str, text: &str) -> String {
     place.write(name, text);
     place.path(name).display().to_string()
 }
 
-fn import(place: &Place, more: &[&str]) -> (Option<i32>, String, String) {
+fn import(place: &Workspace, more: &[&str]) -> (Option<i32>, String, String) {
     let lab = place.path("lab").display().to_string();
     let output = place.output(&[&["estate", "import", "--out", &lab][..], more].concat());
     (output.status.code(), out(&output), err(&output))
 }
 
 #[test]
-fn a_list_of_machines_becomes_a_tile_and_answers_are_told_in_them() {
-    let place = Place::new();
+fn vm_list_becomes_a_tile_and_answer_counts_its_vms() {
+    let place = Workspace::new();
     let list = out(&place.output(&["estate", "example", "--vms", "150"]));
     let list = write(&place, "vms.csv", &list);
     let (code, text, said) = import(&place, &[&list]);
@@ -37,8 +37,8 @@ fn a_list_of_machines_becomes_a_tile_and_answers_are_told_in_them() {
 }
 
 #[test]
-fn nothing_that_is_there_is_overwritten_and_what_is_wrong_is_told_with_its_place() {
-    let place = Place::new();
+fn import_overwrites_nothing_and_names_bad_rows() {
+    let place = Workspace::new();
     let list = write(&place, "vms.csv", "VM,Used GiB\nweb,1\n,2\nweb,3\n");
     let (code, _, said) = import(&place, &[&list]);
     assert_eq!(code, Some(0), "{said}");
@@ -57,7 +57,7 @@ fn nothing_that_is_there_is_overwritten_and_what_is_wrong_is_told_with_its_place
 /// simulated, for as long as its search took.
 #[test]
 fn a_list_given_as_an_estate_is_refused_with_the_import() {
-    let place = Place::new();
+    let place = Workspace::new();
     for (name, text) in [("vms.csv", "VM,Used GiB\nweb,1\n"), ("cluster.json", "[]")] {
         let list = write(&place, name, text);
         let output = place.output(&["simulate", "--array", "hdd-raid10", "--estate", &list]);

@@ -5,11 +5,11 @@ use run_store::run::{Run, Step, StepEvent, StepEventKind, TileMove, Verdict};
 use rustix::process::{Signal, kill_process};
 
 use crate::hosts::{agent, hosts, stored};
-use crate::rig::{ALLOW, Place, Running, err, out};
+use crate::rig::{ALLOW, Running, Workspace, err, out};
 
 /// Writes `plan.toml`: tiles that are verified, for a few seconds, with these events. `engine.verify` means
 /// that a block that was lost, doubled or written by somebody else fails the run.
-fn write_plan(place: &Place, tiles: &str, duration: &str, events: &str) {
+fn write_plan(place: &Workspace, tiles: &str, duration: &str, events: &str) {
     let plan = format!(
         r#"
 datastore = "ds"
@@ -33,14 +33,14 @@ workers = 2
     place.write("plan.toml", &plan);
 }
 
-fn command(place: &Place, names: &[&str]) -> std::process::Command {
+fn command(place: &Workspace, names: &[&str]) -> std::process::Command {
     let hosts = hosts(place, names);
     let words: Vec<&str> = hosts.iter().map(String::as_str).collect();
     place.command(&[&["run", "plan.toml"][..], &ALLOW, &words].concat())
 }
 
 /// Runs the plan to the end.
-fn run(place: &Place, names: &[&str]) -> (Run, String) {
+fn run(place: &Workspace, names: &[&str]) -> (Run, String) {
     let output = command(place, names).output().expect("it starts");
     let code = output.status.code();
     assert!(matches!(code, Some(0 | 5)), "{code:?}: {}{}", out(&output), err(&output));
@@ -70,7 +70,7 @@ fn step(run: &Run, tiles: u32) -> &Step {
 }
 
 /// The hosts of each tile, in the order of their names, by the column of the series.
-fn hosts_by_tile(place: &Place) -> Option<String> {
+fn hosts_by_tile(place: &Workspace) -> Option<String> {
     let script = "import duckdb, sys; print(duckdb.sql(\"select string_agg(distinct (tile + 1) || host, ' ' \
                   order by (tile + 1) || host) from 'series.parquet'\").fetchone()[0])";
     let mut python = std::process::Command::new("python3");
@@ -83,8 +83,8 @@ fn hosts_by_tile(place: &Place) -> Option<String> {
 }
 
 #[test]
-fn tiles_move_between_hosts_with_all_they_are_and_nothing_is_lost_or_doubled() {
-    let Some(place) = Place::usable() else { return };
+fn moved_tiles_keep_their_state_and_lose_no_io() {
+    let Some(place) = Workspace::usable() else { return };
     let events = r#"
 events = [
     { at = "500ms", kind = "rebalance", tiles = [1, 9], to = "b" },
@@ -125,8 +125,8 @@ events = [
 }
 
 #[test]
-fn a_host_that_stands_still_is_felt_by_its_own_tiles_and_is_not_the_generators_fault() {
-    let Some(place) = Place::usable() else { return };
+fn stopped_host_delays_its_own_tiles_and_blames_no_generator() {
+    let Some(place) = Workspace::usable() else { return };
     let events = r#"events = [{ at = "1500ms", kind = "stop-host", host = "b", for = "1s" }]"#;
     write_plan(&place, "2", "4s", events);
     let (run, said) = run(&place, &["a", "b"]);
@@ -147,8 +147,8 @@ fn a_host_that_stands_still_is_felt_by_its_own_tiles_and_is_not_the_generators_f
 }
 
 #[test]
-fn a_host_that_loses_its_power_is_missed_its_tiles_begin_anew_and_it_is_back_for_the_next_step() {
-    let Some(place) = Place::usable() else { return };
+fn lost_host_restarts_tiles_elsewhere_and_rejoins_next_step() {
+    let Some(place) = Workspace::usable() else { return };
     let events = r#"
 events = [{ at = "1500ms", kind = "lose-host", host = "b" }]
 restart = { delay = "300ms" }
@@ -175,8 +175,8 @@ restart = { delay = "300ms" }
 }
 
 #[test]
-fn an_agent_that_is_really_killed_is_treated_like_one_that_a_plan_loses() {
-    let Some(place) = Place::usable() else { return };
+fn killed_agent_is_treated_like_a_planned_host_loss() {
+    let Some(place) = Workspace::usable() else { return };
     write_plan(&place, "2", "8s", "restart = { delay = \"200ms\" }");
     let mut command = command(&place, &["a", "b"]);
     command.args(["--live", "line"]);
@@ -199,8 +199,8 @@ fn an_agent_that_is_really_killed_is_treated_like_one_that_a_plan_loses() {
 }
 
 #[test]
-fn events_that_cannot_happen_are_refused_in_a_line_that_points_into_the_plan() {
-    let place = Place::new();
+fn impossible_events_are_refused_with_their_line_in_the_plan() {
+    let place = Workspace::new();
     let drain = r#"events = [{ at = "1s", kind = "drain", host = "b" }]"#;
     let refused = |events: &str, names: &[&str], more: &[&str], says: &str| {
         write_plan(&place, "1", "5s", events);

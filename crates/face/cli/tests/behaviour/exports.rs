@@ -11,7 +11,7 @@ use run_store::run::Verdict;
 use run_store::rundir::StoredRun;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::rig::{ALLOW, DEADLINE, MICRO, Place, Running, err, homes_of, names, out};
+use crate::rig::{ALLOW, DEADLINE, MICRO, Running, Workspace, err, homes_of, names, out};
 
 /// Address of the server in its own network.
 const ADDRESS: &str = "10.9.9.1";
@@ -25,13 +25,13 @@ const SCRIPT: &str = "ip link set lo up && ip addr add 10.9.9.1/32 dev lo && \
 
 /// A server that is not Tilemark's, with an export that may be written and one that may not.
 struct Foreign {
-    place: Place,
+    place: Workspace,
     server: Child,
 }
 
 impl Foreign {
     fn new() -> Option<Self> {
-        let place = Place::usable()?;
+        let place = Workspace::usable()?;
         if !rustix::process::geteuid().is_root() {
             eprintln!("skipped: a server of NFS is started by root only");
             return None;
@@ -52,7 +52,7 @@ impl Foreign {
         Some(foreign)
     }
 
-    fn start(place: &Place) -> Child {
+    fn start(place: &Workspace) -> Child {
         let at = place.path("server");
         for directory in ["server", "export", "export/theirs", "locked"] {
             fs::create_dir_all(place.path(directory)).expect("made");
@@ -223,7 +223,7 @@ fn check_reads_about_an_export_and_writes_nothing() {
 }
 
 #[test]
-fn disks_that_are_kept_on_an_export_are_verified_and_removed_there() {
+fn disks_kept_on_an_export_can_be_verified_and_removed() {
     let Some(foreign) = Foreign::new() else { return };
     let mut run = foreign.run_for("1s");
     let run = run.args(["--keep", "--verify"]).output().expect("it starts");
@@ -275,7 +275,7 @@ fn a_step_whose_export_loses_its_server_does_not_pass() {
 
 #[test]
 fn an_export_that_cannot_be_is_refused_with_the_reason() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let run = |words: &[&str]| {
         let output = place.output(&[&["run"], words, &MICRO[..]].concat());
         (output.status.code(), err(&output))

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::rig::{Place, err, out};
+use crate::rig::{Workspace, err, out};
 
 /// The table that vmstat prints every second.
 fn vmstat() -> String {
@@ -15,7 +15,7 @@ fn vmstat() -> String {
 
 #[test]
 fn files_that_are_no_trace_are_refused_by_every_command() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("vmstat.txt", &vmstat());
     place.write("job_clat_hist.1.log", &format!("1000, 0, 4096{}\n", ", 0".repeat(1856)));
     place.write("trace.csv.bz2", "BZh91AY&SY and more");
@@ -60,7 +60,7 @@ Histogram: latency of IOs in Microseconds (us) for virtual machine worldGroupID 
 
 #[test]
 fn histograms_of_vscsistats_are_analysed() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("vscsistats.txt", HISTOGRAMS);
     let told = place.output(&["analyze", "vscsistats.txt"]);
     assert!(told.status.success(), "{}", err(&told));
@@ -81,7 +81,7 @@ fn histograms_of_vscsistats_are_analysed() {
 
 #[test]
 fn words_of_other_tools_are_answered_with_what_does_the_same() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("plan.json", "{\"tile\": \"shop\"}\n");
     place.write("plan.toml", "{\"tile\": \"shop\"}\n");
     place.write("a.csv", "128166372003061629,hm,0,Write,7014912,4096,2600\n");
@@ -114,7 +114,7 @@ fn words_of_other_tools_are_answered_with_what_does_the_same() {
 
 #[test]
 fn fio_jobs_are_converted_one_by_one() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("job.fio", "[reads]\nrw=randread\niodepth=32\n[gaps]\nrw=write:4k\nsize=1g\n");
     let told = place.output(&["tiles", "from-fio", "job.fio", "--size", "2GiB"]);
     assert!(told.status.success(), "{}", err(&told));

@@ -1,10 +1,10 @@
 //! Help is an interface: the snapshots show each change in review.
 
 use crate::redact;
-use crate::rig::{Place, err, out};
+use crate::rig::{Workspace, err, out};
 
 fn help(args: &[&str]) -> String {
-    let place = Place::new();
+    let place = Workspace::new();
     let output = place.output(args);
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     assert_eq!(err(&output), "", "help that was asked for is on stdout only");
@@ -111,7 +111,7 @@ fn the_version_says_what_it_was_built_from_and_what_it_writes() {
 
 #[test]
 fn the_manual_is_one_page_per_verb_where_a_directory_is_named() {
-    let place = Place::new();
+    let place = Workspace::new();
     std::fs::create_dir(place.path("man")).expect("a directory");
     let output = place.output(&["man", "--to", "man"]);
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
@@ -127,7 +127,7 @@ fn the_manual_is_one_page_per_verb_where_a_directory_is_named() {
 }
 
 #[test]
-fn manual_completions_and_schemas_are_printed_for_every_shell_and_file() {
+fn man_page_completions_and_schemas_are_printed() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         assert!(help(&["completions", shell]).contains("tilemark"), "{shell}");
     }

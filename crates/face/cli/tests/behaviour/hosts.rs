@@ -7,11 +7,11 @@ use run_store::run::{Answer, Run, Step, Verdict};
 use run_store::rundir::StoredRun;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::rig::{DEADLINE, Place, Running, err, out, simulate_words};
+use crate::rig::{DEADLINE, Running, Workspace, err, out, simulate_words};
 
 /// Option for a host whose agent writes its process id to a file. `wrap` is a prefix of its
 /// command.
-fn host(place: &Place, name: &str, wrap: &str) -> String {
+fn host(place: &Workspace, name: &str, wrap: &str) -> String {
     let (bin, ds) = (env!("CARGO_BIN_EXE_tilemark"), place.path("ds"));
     let slot = place.path("ds").parent().map(|root| root.display().to_string());
     let slot = slot.unwrap_or_default().replace('/', "-");
@@ -22,7 +22,7 @@ fn host(place: &Place, name: &str, wrap: &str) -> String {
     )
 }
 
-pub fn hosts(place: &Place, names: &[&str]) -> Vec<String> {
+pub fn hosts(place: &Workspace, names: &[&str]) -> Vec<String> {
     names.iter().flat_map(|name| ["--host".to_owned(), host(place, name, "")]).collect()
 }
 
@@ -31,7 +31,7 @@ fn words<'a>(hosts: &'a [String], more: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// Process id of an agent.
-pub fn agent(place: &Place, name: &str) -> Pid {
+pub fn agent(place: &Workspace, name: &str) -> Pid {
     let text = std::fs::read_to_string(place.path(&format!("{name}.pid"))).expect("it began");
     Pid::from_raw(text.trim().parse().expect("a number")).expect("not 0")
 }
@@ -45,15 +45,15 @@ pub fn wait_until_gone(pid: Pid) {
 }
 
 /// Result of a run that ended; its directory may be a partial one.
-pub fn stored(place: &Place) -> Run {
+pub fn stored(place: &Workspace) -> Run {
     let all = place.runs();
     let stored = StoredRun::at(all.last().expect("a run directory")).expect("a run directory");
     stored.run().expect("its result").clone()
 }
 
 #[test]
-fn three_hosts_drive_one_ladder_and_the_result_says_which_did_what() {
-    let Some(place) = Place::usable() else { return };
+fn three_hosts_share_tiles_by_weight_and_report_each_share() {
+    let Some(place) = Workspace::usable() else { return };
     let hosts = hosts(&place, &["a", "b", "c"]);
     let more = ["--tiles", "4", "--verify", "--placement", "weight:b=2"];
     let output = place.run_command(&words(&hosts, &more)).output().expect("it starts");
@@ -89,8 +89,8 @@ fn three_hosts_drive_one_ladder_and_the_result_says_which_did_what() {
 }
 
 #[test]
-fn disks_that_hosts_prepared_are_used_again_by_the_same_hosts_until_they_are_removed() {
-    let Some(place) = Place::usable() else { return };
+fn prepared_disks_of_hosts_are_reused_until_removed() {
+    let Some(place) = Workspace::usable() else { return };
     let hosts = hosts(&place, &["a", "b"]);
     let run = |more: &[&str]| place.run_command(&words(&hosts, more)).output().expect("it starts");
     let nothing = run(&["--tiles", "2", "--reuse", "latest"]);
@@ -131,8 +131,8 @@ fn disks_that_hosts_prepared_are_used_again_by_the_same_hosts_until_they_are_rem
 }
 
 #[test]
-fn an_agent_that_is_killed_voids_the_step_by_its_name_and_the_others_clear_up() {
-    let Some(place) = Place::usable() else { return };
+fn killed_agent_voids_the_step_by_name_and_others_clean_up() {
+    let Some(place) = Workspace::usable() else { return };
     let hosts = hosts(&place, &["a", "b"]);
     let mut run = place.start(&words(&hosts, &["--tiles", "2"]));
     run.wait_for("measuring");
@@ -151,8 +151,8 @@ fn an_agent_that_is_killed_voids_the_step_by_its_name_and_the_others_clear_up() 
 }
 
 #[test]
-fn an_agent_that_stands_still_is_lost_and_removes_its_disks_when_it_wakes_up() {
-    let Some(place) = Place::usable() else { return };
+fn paused_agent_is_lost_and_removes_its_disks_on_resume() {
+    let Some(place) = Workspace::usable() else { return };
     let hosts = hosts(&place, &["a", "b"]);
     let mut run = place.start(&words(&hosts, &["--tiles", "2"]));
     run.wait_for("measuring");
@@ -166,8 +166,8 @@ fn an_agent_that_stands_still_is_lost_and_removes_its_disks_when_it_wakes_up() {
 }
 
 #[test]
-fn agents_of_a_controller_that_is_killed_end_and_remove_what_they_made() {
-    let Some(place) = Place::usable() else { return };
+fn agents_of_killed_controller_end_and_remove_their_disks() {
+    let Some(place) = Workspace::usable() else { return };
     let hosts = hosts(&place, &["a", "b"]);
     let mut run = place.start(&words(&hosts, &["--tiles", "2"]));
     run.wait_for("measuring");
@@ -179,8 +179,8 @@ fn agents_of_a_controller_that_is_killed_end_and_remove_what_they_made() {
 }
 
 #[test]
-fn an_interrupted_run_over_hosts_keeps_its_result_and_leaves_nothing() {
-    let Some(place) = Place::usable() else { return };
+fn interrupted_run_over_hosts_keeps_result_and_removes_disks() {
+    let Some(place) = Workspace::usable() else { return };
     let hosts = hosts(&place, &["a", "b"]);
     let mut run = place.start(&words(&hosts, &["--tiles", "2"]));
     run.wait_for("measuring");
@@ -200,7 +200,7 @@ fn study_on(hosts: &[String]) -> Vec<&str> {
 
 #[test]
 fn a_study_over_hosts_is_to_the_byte_that_of_one_machine() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let alone = place.output(&STUDY);
     assert_eq!(alone.status.code(), Some(0), "{}", err(&alone));
     let hosts = hosts(&place, &["a", "b"]);
@@ -213,8 +213,8 @@ fn a_study_over_hosts_is_to_the_byte_that_of_one_machine() {
 }
 
 #[test]
-fn the_share_of_a_host_that_is_killed_is_simulated_on_the_others() {
-    let Some(place) = Place::usable() else { return };
+fn points_of_killed_host_are_simulated_on_other_hosts() {
+    let Some(place) = Workspace::usable() else { return };
     let alone = place.output(&STUDY);
     let hosts = hosts(&place, &["a", "b"]);
     let mut study = Running::new(place.command(&study_on(&hosts)));
@@ -229,8 +229,8 @@ fn the_share_of_a_host_that_is_killed_is_simulated_on_the_others() {
 }
 
 #[test]
-fn a_study_whose_hosts_are_all_lost_says_of_each_point_that_none_is_left() {
-    let Some(place) = Place::usable() else { return };
+fn study_without_hosts_left_fails_each_point() {
+    let Some(place) = Workspace::usable() else { return };
     let hosts = hosts(&place, &["a"]);
     let many = ["--repeats", "50"].map(str::to_owned);
     let hosts: Vec<String> = hosts.into_iter().chain(many).collect();
@@ -264,14 +264,14 @@ const SIMULATION: [&str; 10] = [
 /// Answer, steps without the times of day, and the bytes of the series.
 type Simulated = (Answer, Vec<Step>, Vec<(String, Vec<u8>)>);
 
-fn simulated(place: &Place, more: &[&str]) -> Simulated {
+fn simulated(place: &Workspace, more: &[&str]) -> Simulated {
     let output = place.output(&simulate_words(&[&SIMULATION[..], more].concat()));
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     taken(place)
 }
 
 /// Stored run of the place, which is then removed.
-fn taken(place: &Place) -> Simulated {
+fn taken(place: &Workspace) -> Simulated {
     let [directory] = &place.runs()[..] else { panic!("one run is stored") };
     let stored = StoredRun::at(directory).expect("a run directory");
     let Run { answer, mut steps, .. } = stored.run().expect("run.json").clone();
@@ -292,8 +292,8 @@ fn taken(place: &Place) -> Simulated {
 }
 
 #[test]
-fn a_simulation_on_threads_or_hosts_is_to_the_bit_that_of_one_machine() {
-    let Some(place) = Place::usable() else { return };
+fn simulation_on_threads_or_hosts_is_bit_identical() {
+    let Some(place) = Workspace::usable() else { return };
     let alone = simulated(&place, &[]);
     assert!(alone.1.len() == 8 && alone.2.len() > 2);
     assert!(simulated(&place, &["--threads", "3"]) == alone, "threads changed it");
@@ -307,7 +307,7 @@ fn a_simulation_on_threads_or_hosts_is_to_the_bit_that_of_one_machine() {
 
 #[test]
 fn a_simulation_goes_on_here_when_its_hosts_are_lost() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let alone = simulated(&place, &[]);
     let hosts = hosts(&place, &["a"]);
     let words: Vec<&str> = SIMULATION.into_iter().chain(hosts.iter().map(String::as_str)).collect();
@@ -325,7 +325,7 @@ fn a_simulation_goes_on_here_when_its_hosts_are_lost() {
 
 #[test]
 fn hosts_are_examined_and_cleaned_up_where_they_are() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let all = hosts(&place, &["a", "b"]);
     let ask = |verb: &[&'static str]| place.output(&[verb, &words(&all, &[])].concat());
     let doctor = ask(&["doctor", "ds"]);
@@ -365,8 +365,8 @@ fn hosts_are_examined_and_cleaned_up_where_they_are() {
 
 /// A relative path given for hosts was once looked up in the agent's directory.
 #[test]
-fn a_relative_target_is_that_of_the_machine_that_controls_wherever_agents_work() {
-    let Some(place) = Place::usable() else { return };
+fn relative_target_is_resolved_on_the_controller() {
+    let Some(place) = Workspace::usable() else { return };
     let elsewhere = ["--host".to_owned(), host(&place, "a", "env -C /")];
     let check = ["check", "ds", "--allow-root-fs", "--footprint", "0.001"];
     for verb in [&["doctor", "ds"][..], &["cleanup", "ds"], &check] {
@@ -381,7 +381,7 @@ fn a_relative_target_is_that_of_the_machine_that_controls_wherever_agents_work()
 
 #[test]
 fn a_plan_over_hosts_says_what_it_would_do_and_touches_nothing() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let hosts = hosts(&place, &["a", "b"]);
     let plan = |more: &[&str]| {
         let run = place.run_command(&words(&hosts, more));
@@ -409,7 +409,7 @@ fn a_plan_over_hosts_says_what_it_would_do_and_touches_nothing() {
 
 #[test]
 fn what_a_hosts_owner_did_not_allow_is_refused_with_what_is() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     std::fs::create_dir(place.path("other")).expect("a directory");
     let hosts = hosts(&place, &["a"]);
     let output = {
@@ -427,8 +427,8 @@ fn what_a_hosts_owner_did_not_allow_is_refused_with_what_is() {
 }
 
 #[test]
-fn wrong_tokens_names_and_plans_that_run_commands_are_refused_in_a_line() {
-    let place = Place::new();
+fn bad_tokens_names_and_command_plans_are_refused() {
+    let place = Workspace::new();
     let refused = |args: &[&str], code: i32, says: &str| {
         let output = place.output(args);
         let text = err(&output);
@@ -466,7 +466,7 @@ fn wrong_tokens_names_and_plans_that_run_commands_are_refused_in_a_line() {
 /// Each refusal is one line, with the hint on the next, before any agent starts.
 #[test]
 fn what_is_not_done_over_hosts_says_so_and_what_is() {
-    let place = Place::new();
+    let place = Workspace::new();
     let caught = "a=exec:touch caught";
     let refused = |args: &[&str], code: i32, says: &str, hint: &str| {
         let output = place.output(&[args, &["--host", caught]].concat());
@@ -535,7 +535,7 @@ trace = "web.csv"
 /// The two names do not show that the host is one.
 #[test]
 fn one_host_under_two_names_is_told_to_be_held_by_this_very_run() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let first = host(&place, "a", "");
     // On the same computer the same lock stops a second agent.
     let second =
@@ -553,9 +553,9 @@ fn one_host_under_two_names_is_told_to_be_held_by_this_very_run() {
 }
 
 #[test]
-fn a_host_that_joins_by_itself_gets_its_token_in_a_file_that_nobody_else_reads() {
+fn joining_host_gets_its_token_in_a_private_file() {
     use std::os::unix::fs::PermissionsExt;
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let more = ["--host", "a=join", "--tokens", ".", "--live", "line"];
     let mut run = Running::new(place.run_command(&more));
     run.wait_for("waiting for a");
@@ -575,7 +575,7 @@ fn a_host_that_joins_by_itself_gets_its_token_in_a_file_that_nobody_else_reads()
 
 #[test]
 fn a_host_that_works_for_another_controller_says_for_whom() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let hosts = hosts(&place, &["a"]);
     let mut run = place.start(&words(&hosts, &["--tiles", "1"]));
     run.wait_for("measuring");
@@ -600,8 +600,8 @@ fn can_unshare() -> bool {
 }
 
 #[test]
-fn hosts_that_see_different_files_under_one_path_are_named_before_anything_is_filled() {
-    let Some(place) = Place::usable().filter(|_| can_unshare()) else { return };
+fn hosts_with_different_storage_are_refused_before_filling() {
+    let Some(place) = Workspace::usable().filter(|_| can_unshare()) else { return };
     // That host sees another directory at this path.
     let other = place.path("other");
     std::fs::create_dir(&other).expect("a directory");
@@ -622,8 +622,8 @@ fn hosts_that_see_different_files_under_one_path_are_named_before_anything_is_fi
 }
 
 #[test]
-fn a_host_whose_storage_is_full_is_named_and_the_others_remove_what_they_made() {
-    let Some(place) = Place::usable().filter(|_| can_unshare()) else { return };
+fn host_with_full_storage_is_named_and_others_clean_up() {
+    let Some(place) = Workspace::usable().filter(|_| can_unshare()) else { return };
     // That host has a separate file system there, with space for bytes but too few inodes.
     let ds = place.path("ds").display().to_string();
     let full = format!(
@@ -643,8 +643,8 @@ fn a_host_whose_storage_is_full_is_named_and_the_others_remove_what_they_made() 
 
 /// As on a thinly provisioned pool: there is space when the run begins and none while it measures.
 #[test]
-fn a_host_whose_storage_fills_up_under_load_voids_the_step_by_its_name() {
-    let Some(place) = Place::usable().filter(|_| can_unshare()) else { return };
+fn host_whose_storage_fills_under_load_voids_the_step() {
+    let Some(place) = Workspace::usable().filter(|_| can_unshare()) else { return };
     let other = place.path("other");
     std::fs::create_dir(&other).expect("a directory");
     // Filling takes some fifty writes of a MiB.
@@ -691,7 +691,7 @@ fn wait_until_past(unix_s: u64) {
 
 #[test]
 fn an_invitation_that_has_expired_lets_nobody_in_and_says_so() {
-    let place = Place::new();
+    let place = Workspace::new();
     let name = |text: &str| text.parse::<cluster::Name>().expect("a name");
     let (hub, _events) = cluster::Hub::open(&cluster::HubOptions {
         cluster: name("expired"),
@@ -715,7 +715,7 @@ fn an_invitation_that_has_expired_lets_nobody_in_and_says_so() {
 
 #[test]
 fn a_host_whose_clock_is_days_ahead_begins_at_the_same_moment() {
-    let Some(place) = Place::usable().filter(|_| can_unshare()) else { return };
+    let Some(place) = Workspace::usable().filter(|_| can_unshare()) else { return };
     let wrap = "unshare --time --monotonic 1000000 --boottime 1000000";
     let hosts =
         ["--host".to_owned(), host(&place, "a", ""), "--host".to_owned(), host(&place, "b", wrap)];
@@ -774,8 +774,8 @@ fn can_link() -> bool {
 }
 
 #[test]
-fn a_link_that_is_cut_for_a_time_loses_the_host_and_its_agent_ends() {
-    let Some(place) = Place::usable().filter(|_| can_link()) else { return };
+fn cut_link_loses_the_host_and_ends_its_agent() {
+    let Some(place) = Workspace::usable().filter(|_| can_link()) else { return };
     let link = Link::new(17);
     let wrap = format!("ip netns exec {}", link.name);
     let hosts = ["--host".to_owned(), host(&place, "b", &wrap)];
@@ -792,7 +792,7 @@ fn a_link_that_is_cut_for_a_time_loses_the_host_and_its_agent_ends() {
 
 #[test]
 fn a_slow_link_loses_no_slice() {
-    let Some(place) = Place::usable().filter(|_| can_link()) else { return };
+    let Some(place) = Workspace::usable().filter(|_| can_link()) else { return };
     let link = Link::new(18);
     let name = &link.name;
     link.sh(&format!(
@@ -822,7 +822,7 @@ struct Sshd {
 impl Sshd {
     /// Starts the server; `None`, with the reason printed, if there is no sshd or it may not be
     /// started.
-    fn start(place: &Place) -> Option<Self> {
+    fn start(place: &Workspace) -> Option<Self> {
         let sh = |script: &str| {
             let mut command = std::process::Command::new("sh");
             command.args(["-c", script]).current_dir(place.path(""));
@@ -871,7 +871,7 @@ impl Drop for Sshd {
 
 #[test]
 fn a_host_is_started_over_ssh_and_nothing_stays_there() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let Some(sshd) = Sshd::start(&place) else { return };
     let path = format!("{}:{}", sshd.path, std::env::var("PATH").unwrap_or_default());
     let more = ["--host", "pve", "--tiles", "1", "--host-program", env!("CARGO_BIN_EXE_tilemark")];

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
-use crate::rig::{Place, Running, err, out};
+use crate::rig::{Running, Workspace, err, out};
 
 /// Two hosts' disks, as MSR Cambridge traces have them, and one line that is torn.
 const MSR: &str = "\
@@ -18,7 +18,7 @@ const MSR: &str = "\
 
 #[test]
 fn a_trace_is_imported_told_and_never_overwritten() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("msr.csv", MSR);
     let output = place.output(&["import", "msr.csv", "--out", "a.tmt", "--format", "json"]);
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
@@ -51,7 +51,7 @@ fn a_trace_is_imported_told_and_never_overwritten() {
 
 #[test]
 fn what_is_no_trace_is_told_and_leaves_nothing() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("letter.txt", "Dear reader,\nthis is no trace.\n");
     place.write("msr.csv", MSR);
     let cases: [(&[&str], i32, &str); 4] = [
@@ -72,7 +72,7 @@ fn what_is_no_trace_is_told_and_leaves_nothing() {
 
 #[test]
 fn ctrl_c_removes_what_was_written() {
-    let place = Place::new();
+    let place = Workspace::new();
     let pipe = place.path("pipe");
     match Command::new("mkfifo").arg(&pipe).status() {
         Ok(status) if status.success() => {}

@@ -6,9 +6,9 @@ use run_store::run::{Status, Verdict};
 use run_store::rundir::StoredRun;
 use rustix::process::Signal;
 
-use crate::rig::{Place, Running, write_arrivals};
+use crate::rig::{Running, Workspace, write_arrivals};
 
-fn is_interrupted(place: &Place) {
+fn is_interrupted(place: &Workspace) {
     let runs = place.runs();
     assert_eq!(runs.len(), 1);
     let stored = StoredRun::at(&runs[0]).expect("a run directory");
@@ -19,8 +19,8 @@ fn is_interrupted(place: &Place) {
 }
 
 #[test]
-fn ctrl_c_while_measuring_stores_what_was_measured_and_removes_the_disks() {
-    let Some(place) = Place::usable() else { return };
+fn ctrl_c_while_measuring_stores_results_and_removes_disks() {
+    let Some(place) = Workspace::usable() else { return };
     let mut run = place.start(&[]);
     run.wait_for("measuring");
     run.signal(Signal::INT);
@@ -34,7 +34,7 @@ fn ctrl_c_while_measuring_stores_what_was_measured_and_removes_the_disks() {
 
 #[test]
 fn ctrl_c_while_filling_removes_the_disks() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let mut run = place.start(&["--footprint", "0.02"]);
     run.wait_for("prefill: 0 B of");
     run.signal(Signal::INT);
@@ -46,7 +46,7 @@ fn ctrl_c_while_filling_removes_the_disks() {
 
 #[test]
 fn sigterm_ends_as_ctrl_c_does_with_its_own_code() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let mut run = place.start(&["--format", "json"]);
     run.wait_for("measuring");
     run.signal(Signal::TERM);
@@ -59,7 +59,7 @@ fn sigterm_ends_as_ctrl_c_does_with_its_own_code() {
 
 #[test]
 fn ctrl_c_twice_aborts_and_what_is_left_is_found_by_cleanup() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let mut run = place.start(&[]);
     run.wait_for("measuring");
     run.signal(Signal::INT);
@@ -73,8 +73,8 @@ fn ctrl_c_twice_aborts_and_what_is_left_is_found_by_cleanup() {
 
 /// A run once blamed the storage for ten seconds of SIGSTOP (seen at 1fa88dc).
 #[test]
-fn a_program_that_was_stopped_while_it_measured_does_not_blame_the_storage() {
-    let Some(place) = Place::usable() else { return };
+fn program_stopped_while_measuring_does_not_blame_storage() {
+    let Some(place) = Workspace::usable() else { return };
     // Half of the reads are late when the limit is broken.
     write_arrivals(&place, 60, 95, "500ms");
     let options = ["--tile", "arrivals-tile.toml", "--duration", "6s", "--live", "line"];

@@ -4,10 +4,10 @@ use run_store::run::Status;
 use run_store::rundir::{State, StoredRun};
 use rustix::process::Signal;
 
-use crate::rig::{Place, err, out};
+use crate::rig::{Workspace, err, out};
 
 fn killed_at(moment: &str, more: &[&str]) {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     place.write("ds/mine", "not to be touched");
     std::fs::create_dir(place.path("ds/.tilemark-mine")).expect("a directory like ours");
     place.write("ds/.tilemark-mine/owner.json", "{}");
@@ -57,8 +57,8 @@ fn while_measuring() {
 /// The page of a running run reads the same file. It once said "Nothing held so far" after steps
 /// had held.
 #[test]
-fn steps_that_had_ended_are_there_while_it_runs_and_after_kill_9() {
-    let Some(place) = Place::usable() else { return };
+fn finished_steps_are_stored_before_kill_9() {
+    let Some(place) = Workspace::usable() else { return };
     let mut run = place.start(&["--tiles", "1..2"]);
     run.wait_for("step: 2 tiles");
     run.signal(Signal::KILL);
@@ -75,7 +75,7 @@ fn steps_that_had_ended_are_there_while_it_runs_and_after_kill_9() {
 
 #[test]
 fn what_was_acknowledged_on_a_file_is_verified_after_kill_9() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let mut run = place.start_on("file:ds/one", &["--verify"]);
     run.wait_for("measuring");
     run.signal(Signal::KILL);
@@ -94,7 +94,7 @@ fn what_was_acknowledged_on_a_file_is_verified_after_kill_9() {
 
 #[test]
 fn a_live_run_is_kept_by_cleanup() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let mut run = place.start(&[]);
     run.wait_for("measuring");
     let cleaned = place.output(&["cleanup", "ds"]);

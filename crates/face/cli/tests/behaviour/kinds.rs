@@ -6,7 +6,7 @@ use spec::meter::MeterKind;
 use spec::named::MachineKind;
 
 use crate::documented::documents;
-use crate::rig::{Place, out};
+use crate::rig::{Workspace, out};
 
 fn document(name: &str) -> String {
     std::fs::read_to_string(documents().join(name))
@@ -38,7 +38,7 @@ fn before_path(line: &str) -> BTreeSet<String> {
 fn lists_of_datastores_are_those_of_the_code() {
     let kinds = datastores();
     assert!(kinds.contains("dir") && kinds.len() >= 3, "{kinds:?}");
-    let place = Place::new();
+    let place = Workspace::new();
     let help = |verb: &str| (format!("help {verb}"), out(&place.output(&[verb, "-h"])));
     let texts = ["run", "check", "calibrate", "cleanup", "replay"].map(help);
     let pages = ["language.md", "safety.md", "schemas/plan.json"];

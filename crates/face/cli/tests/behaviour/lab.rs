@@ -12,7 +12,7 @@ use rustix::process::Signal;
 use units::Bytes;
 
 use crate::nbd_client::Client;
-use crate::rig::{Place, Running, err, out, simulate_words, write_arrivals};
+use crate::rig::{Running, Workspace, err, out, simulate_words, write_arrivals};
 
 /// Space for small disks beside the 5 GiB and the fifth that always stay free.
 const SIZE: Bytes = Bytes::new(7 << 30);
@@ -48,8 +48,8 @@ steps = [{ write = { disk = "data", size = "8k" } }]
 
 /// Lab mounted at the run's datastore; `None`, with the reason printed, if FUSE or memory for it is
 /// missing.
-fn lab(array: spec::array::Array, faults: &str) -> Option<(Mounted, Place)> {
-    let place = Place::new();
+fn lab(array: spec::array::Array, faults: &str) -> Option<(Mounted, Workspace)> {
+    let place = Workspace::new();
     let tile = "name = \"writes\"\ntitle = \"Writes\"\nsource = \"Made up.\"\n\
                 [[workload]]\nuse = \"writes.toml\"\n";
     place.write("writes.toml", WRITES);
@@ -76,7 +76,7 @@ fn fast() -> spec::array::Array {
 }
 
 #[test]
-fn a_run_on_a_lab_that_does_nothing_wrong_finds_nothing_wrong_and_leaves_nothing() {
+fn faultless_lab_passes_verification_and_is_left_empty() {
     let Some((lab, place)) = lab(fast(), "") else { return };
     let output = place.run(0, &["--verify"]);
     assert!(out(&output).contains("every block holds what was written"), "{}", out(&output));
@@ -98,7 +98,7 @@ fn named(text: &str) -> BTreeSet<(u64, String)> {
 }
 
 /// Blocks of disks that were read with wrong content.
-fn returned(place: &Place) -> BTreeSet<u64> {
+fn returned(place: &Workspace) -> BTreeSet<u64> {
     let lines = truth::read(&place.path("truth")).expect("the truth");
     let wrong = lines.iter().filter(|line| line.event == Event::Returned);
     let blocks = wrong.flat_map(|line| {
@@ -108,13 +108,13 @@ fn returned(place: &Place) -> BTreeSet<u64> {
     blocks.collect()
 }
 
-fn injected(place: &Place) -> usize {
+fn injected(place: &Workspace) -> usize {
     let lines = truth::read(&place.path("truth")).expect("the truth");
     lines.iter().filter(|line| line.event == Event::Injected).count()
 }
 
 #[test]
-fn verification_names_every_kind_of_damage_and_no_block_that_is_right() {
+fn verification_names_each_damage_kind_and_no_good_block() {
     // Possible names of a block, by the fault injected.
     for (fault, names) in [
         ("lost", &["stale", "lost"][..]),
@@ -157,7 +157,7 @@ fn damage_is_not_seen_and_not_invented_without_verification() {
 }
 
 #[test]
-fn errors_and_short_answers_end_a_run_with_the_operation_and_the_error() {
+fn io_errors_and_short_io_end_a_run_naming_the_operation() {
     for (fault, op, part) in [
         ("eio", "read", "Input/output error"),
         ("eio", "write", "Input/output error"),
@@ -184,7 +184,7 @@ fn errors_and_short_answers_end_a_run_with_the_operation_and_the_error() {
 
 /// A device dead from 2.2 s to the end of 5 s once passed, with 516 us at p95 (seen at 1fa88dc).
 #[test]
-fn storage_that_hangs_across_the_end_of_a_step_has_not_passed_it() {
+fn storage_hanging_across_the_step_end_does_not_pass() {
     let faults = "[[fault]]\nkind = \"hang\"\npath = \"*.disk\"\nfrom = \"5s\"\nfor = \"10s\"";
     let Some((lab, place)) = lab(fast(), faults) else { return };
     write_arrivals(&place, 60, 90, "500ms");
@@ -217,7 +217,7 @@ fn served_tier_ends_in_time_while_its_store_hangs() {
     let mut server = Running::new(place.command(&[&words[..], &mode].concat()));
     server.wait_for("serving nbd+unix:///vm1");
     let mut client =
-        Client::open(&block_server::Place::Unix(place.path("s")), "vm1").expect("served");
+        Client::open(&block_server::ListenAddress::Unix(place.path("s")), "vm1").expect("served");
     client.ask(Operation::Write { fua: false }, 0, 4096, &[7; 4096]).expect("it is asked");
     // A later read is answered, so the write has started.
     client.read(8 << 20, 4096).expect("reads do not hang");
@@ -228,7 +228,7 @@ fn served_tier_ends_in_time_while_its_store_hangs() {
 }
 
 #[test]
-fn open_files_that_stay_under_a_silly_name_do_not_hide_the_answer() {
+fn silly_renamed_open_files_do_not_hide_the_answer() {
     let Some((lab, place)) = lab(fast(), "[[fault]]\nkind = \"silly-rename\"") else { return };
     let output = place.run_command(&["--verify"]).output().expect("it starts");
     assert!(out(&output).contains("tiles"), "{}{}", out(&output), err(&output));
@@ -237,7 +237,7 @@ fn open_files_that_stay_under_a_silly_name_do_not_hide_the_answer() {
     assert_eq!(std::fs::read_dir(lab.point()).expect("a lab").count(), 0);
 }
 
-/// One disk of 7,200 rpm without cache: some 570 random I/Os a second in 100 MiB with a queue.
+/// A disk of 7,200 rpm without cache: some 570 random I/Os a second in 100 MiB with a queue.
 const ONE_DISK: &str = r#"
 name = "one-disk"
 title = "One disk of 7,200 rpm"
@@ -250,7 +250,7 @@ count = 1
 "#;
 
 #[test]
-fn the_edge_that_a_real_run_finds_is_that_of_the_same_array_simulated() {
+fn edge_of_a_real_run_equals_its_simulation() {
     let array = spec::load_array("one-disk.toml", ONE_DISK).expect("a valid array");
     let Some((lab, place)) = lab(array, "") else { return };
     place.write("one-disk.toml", ONE_DISK);
@@ -297,7 +297,7 @@ fn lab_words<'a>(more: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// Mounted lab, as a user has it; `None` where it cannot be mounted.
-fn mounted(place: &Place, more: &[&str]) -> Option<Running> {
+fn mounted(place: &Workspace, more: &[&str]) -> Option<Running> {
     lab(fast(), "")?;
     let mut running = Running::new(place.command(&lab_words(more)));
     running.wait_for("Ctrl-C unmounts");
@@ -305,9 +305,9 @@ fn mounted(place: &Place, more: &[&str]) -> Option<Running> {
 }
 
 #[test]
-fn the_command_says_what_it_is_and_unmounts_cleanly_after_each_signal() {
+fn lab_command_introduces_itself_and_unmounts_on_signals() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
-        let place = Place::new();
+        let place = Workspace::new();
         let Some(running) = mounted(&place, &[]) else { return };
         std::fs::write(place.path("ds").join("a"), [7; 9000]).expect("writes");
         assert_eq!(std::fs::read(place.path("ds").join("a")).expect("reads"), [7; 9000]);
@@ -323,7 +323,7 @@ fn the_command_says_what_it_is_and_unmounts_cleanly_after_each_signal() {
 
 #[test]
 fn the_command_unmounts_what_is_in_use_and_says_so() {
-    let place = Place::new();
+    let place = Workspace::new();
     let Some(running) = mounted(&place, &[]) else { return };
     let file = std::fs::File::create(place.path("ds").join("a")).expect("makes");
     running.signal(Signal::INT);
@@ -336,7 +336,7 @@ fn the_command_unmounts_what_is_in_use_and_says_so() {
 
 #[test]
 fn the_command_ends_when_somebody_else_unmounts_it() {
-    let place = Place::new();
+    let place = Workspace::new();
     let Some(running) = mounted(&place, &[]) else { return };
     let point: PathBuf = place.path("ds");
     let output = std::process::Command::new("umount").arg(&point).output().expect("it starts");
@@ -347,8 +347,8 @@ fn the_command_ends_when_somebody_else_unmounts_it() {
 }
 
 #[test]
-fn the_command_refuses_a_place_with_something_in_it_and_mistakes_in_its_files() {
-    let place = Place::new();
+fn lab_command_refuses_full_directory_and_bad_files() {
+    let place = Workspace::new();
     place.write("ds/precious", "text");
     let output = place.output(&lab_words(&[]));
     assert_eq!(output.status.code(), Some(3), "{}", err(&output));

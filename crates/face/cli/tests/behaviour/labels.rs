@@ -1,8 +1,8 @@
 //! Runs by name and tag: listed, protected, removed when old, compared.
 
-use crate::rig::{Place, err, out, simulate_words};
+use crate::rig::{Workspace, err, out, simulate_words};
 
-fn simulate(place: &Place, tag: &str, seed: &str) -> String {
+fn simulate(place: &Workspace, tag: &str, seed: &str) -> String {
     let words = ["--array", "hdd-raid10", "--tile", "tile.toml", "--tiles", "1", "--seed", seed];
     let before = place.runs();
     let labels = ["--name", "nightly", "--tag", tag, "--note", "made in a test"];
@@ -15,7 +15,7 @@ fn simulate(place: &Place, tag: &str, seed: &str) -> String {
 
 #[test]
 fn runs_are_found_by_name_and_tag_and_compared_by_tag() {
-    let place = Place::new();
+    let place = Workspace::new();
     let old = simulate(&place, "branch=main", "1");
     let new = simulate(&place, "branch=new", "1");
     let listed = |words: &[&str]| out(&place.output(&[&["runs"][..], words].concat()));
@@ -41,7 +41,7 @@ fn runs_are_found_by_name_and_tag_and_compared_by_tag() {
 
 #[test]
 fn trend_compares_each_run_with_the_first_and_tells_prices() {
-    let place = Place::new();
+    let place = Workspace::new();
     let trend = |words: &[&str]| out(&place.output(&[&["runs"][..], words].concat()));
     assert!(trend(&["trend"]).contains("no complete run fits"));
     let first = simulate(&place, "price=12000 EUR", "1");
@@ -66,7 +66,7 @@ fn trend_compares_each_run_with_the_first_and_tells_prices() {
 
 #[test]
 fn runs_are_found_by_name_place_and_part_of_an_id() {
-    let place = Place::new();
+    let place = Workspace::new();
     let before = simulate(&place, "a=b", "1");
     let table = out(&place.output(&["runs"]));
     assert!(table.contains(" name ") && table.contains(" nightly "), "{table}");
@@ -87,7 +87,7 @@ fn runs_are_found_by_name_place_and_part_of_an_id() {
 
 #[test]
 fn run_that_is_slower_than_a_stored_one_misses_the_gate() {
-    let place = Place::new();
+    let place = Workspace::new();
     let base = simulate(&place, "a=b", "1");
     let gated = |array: &str, expectation: &str| {
         let words = ["--array", array, "--tile", "tile.toml", "--tiles", "1", "--seed", "1"];
@@ -120,7 +120,7 @@ fn run_that_is_slower_than_a_stored_one_misses_the_gate() {
 
 #[test]
 fn result_ends_with_a_command_that_shows_all_of_it() {
-    let place = Place::new();
+    let place = Workspace::new();
     let words = ["--array", "hdd-raid10", "--tile", "tile.toml", "--tiles", "1", "--seed", "1"];
     let words = [&words[..], &["--out", "else where"]].concat();
     let text = out(&place.output(&simulate_words(&words)));
@@ -136,7 +136,7 @@ fn result_ends_with_a_command_that_shows_all_of_it() {
 
 #[test]
 fn record_refuses_a_vm_that_does_not_run() {
-    let place = Place::new();
+    let place = Workspace::new();
     let output = place.output(&["record", "--vm", "nosuch", "--duration", "1s"]);
     assert_eq!(output.status.code(), Some(2), "{}", err(&output));
     assert!(err(&output).contains("no virtual machine \"nosuch\" runs here"), "{}", err(&output));
@@ -144,7 +144,7 @@ fn record_refuses_a_vm_that_does_not_run() {
 
 #[test]
 fn what_is_kept_stays_and_what_is_old_goes() {
-    let place = Place::new();
+    let place = Workspace::new();
     let mut ids = ["1", "2", "3"].map(|seed| simulate(&place, "a=b", seed));
     ids.sort();
     let runs = |words: &[&str]| place.output(&[&["runs"][..], words].concat());

@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::rig::{Place, err};
+use crate::rig::{Workspace, err};
 
 /// Mounted file system on a loop device; removed at the end.
 pub struct Mounted {
@@ -15,7 +15,7 @@ pub struct Mounted {
 impl Mounted {
     /// Makes a mostly sparse one of so many bytes, in a directory of a place; `None`, with the
     /// reason printed, where that is impossible.
-    pub fn new(place: &Place, name: &str, kind: &str, bytes: u64) -> Option<Self> {
+    pub fn new(place: &Workspace, name: &str, kind: &str, bytes: u64) -> Option<Self> {
         let file = place.path(&format!("{name}.img"));
         let at = place.path(name);
         std::fs::create_dir_all(&at).expect("a directory");

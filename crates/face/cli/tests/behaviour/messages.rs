@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 
 use serde_json::Value;
 
-use crate::rig::{MICRO, Place, Running, err};
+use crate::rig::{MICRO, Running, Workspace, err};
 
 /// Server that answers every POST with a status; returns its address, and path, head and body of
 /// each request.
@@ -46,7 +46,7 @@ fn text<'a>(body: &'a Value, key: &str) -> &'a str {
 
 #[test]
 fn finished_run_is_told_to_program_web_hook_and_ntfy() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let program = place.path("tell");
     std::fs::write(&program, "#!/bin/sh\nprintf '%s\\n' \"$1\" > told\ncat >> told\n")
         .expect("written");
@@ -86,7 +86,7 @@ fn finished_run_is_told_to_program_web_hook_and_ntfy() {
 
 #[test]
 fn refused_run_needs_somebody_and_has_no_id() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let (hook, hooks) = server("200 OK");
     let gone = format!("dir:{}", place.path("gone").display());
     let way = format!("webhook:{hook}/");
@@ -100,7 +100,7 @@ fn refused_run_needs_somebody_and_has_no_id() {
 
 #[test]
 fn failed_run_needs_somebody_and_says_how_far_it_got() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let (hook, hooks) = server("200 OK");
     let way = format!("webhook:{hook}/");
     let words = ["--live", "line", "--tiles", "1..50", "--notify", &way];
@@ -118,7 +118,7 @@ fn failed_run_needs_somebody_and_says_how_far_it_got() {
 
 #[test]
 fn message_that_cannot_be_sent_changes_no_result() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let (hook, _hooks) = server("500 Broken");
     let closed = TcpListener::bind("127.0.0.1:0").and_then(|own| own.local_addr()).expect("a port");
     let ways = [
@@ -141,7 +141,7 @@ fn message_that_cannot_be_sent_changes_no_result() {
 
 #[test]
 fn unknown_way_is_refused_before_the_run() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     for way in ["mail:root", "webhook:http://me:secret@host/", "ntfy:https://ntfy.sh/"] {
         let output = place.run(2, &["--notify", way]);
         assert!(err(&output).contains("--notify"), "{}", err(&output));

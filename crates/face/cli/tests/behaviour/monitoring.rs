@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use fixtures::prometheus::{program, shipped};
 use rustix::process::Signal;
 
-use crate::rig::{DEADLINE, Place, Running, err, out, run_words};
+use crate::rig::{DEADLINE, Running, Workspace, err, out, run_words};
 use crate::serving::{get, port_of};
 
 const TOKEN: &str = "0123456789abcdef-of-a-test";
@@ -27,7 +27,7 @@ fn ask(port: u16, path: &str, token: &str) -> (u16, String) {
 
 #[test]
 fn a_run_listens_where_it_is_told_and_asks_for_its_token() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     place.write("token", &format!("{TOKEN}\n"));
     let words = ["--listen", "0.0.0.0:0", "--token-file", "token"];
     let mut run = place.start(&words);
@@ -45,7 +45,7 @@ fn a_run_listens_where_it_is_told_and_asks_for_its_token() {
 
 #[test]
 fn an_address_that_cannot_be_had_ends_a_run_before_it_writes() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("its address").port().to_string();
     let output = place.run(3, &["--page", &port]);
@@ -60,7 +60,7 @@ fn an_address_that_cannot_be_had_ends_a_run_before_it_writes() {
 
 #[test]
 fn what_users_feel_is_in_the_metrics_of_a_run_that_has_ended() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     crate::rig::write_arrivals(&place, 50, 95, "10s");
     place.run(0, &["--tile", "arrivals-tile.toml"]);
     let served = Served::start(&place);
@@ -83,7 +83,7 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    pub(crate) fn start(place: &Place) -> Self {
+    pub(crate) fn start(place: &Workspace) -> Self {
         use std::io::{BufRead, BufReader};
         let mut command = place.command(&["serve", "--listen", "0"]);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it");
@@ -104,7 +104,7 @@ impl Drop for Served {
 #[test]
 fn promtool_finds_nothing_wrong_with_the_metrics_and_the_rules() {
     let Some(promtool) = program("promtool") else { return };
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     crate::rig::write_arrivals(&place, 50, 95, "10s");
     place.run(0, &["--tile", "arrivals-tile.toml"]);
     let served = Served::start(&place);
@@ -128,7 +128,7 @@ fn promtool_finds_nothing_wrong_with_the_metrics_and_the_rules() {
 #[test]
 fn every_query_of_the_dashboard_returns_data_of_a_real_run() {
     let Some(prometheus) = program("prometheus") else { return };
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     crate::rig::write_arrivals(&place, 50, 95, "10s");
     place.run(0, &["--tile", "arrivals-tile.toml"]);
     let mut run = place.start(&["--page", "127.0.0.1:0", "--tile", "tile.toml"]);

@@ -1,17 +1,17 @@
 //! Expectations of a run: met, missed or undecided, in exit codes and in the outputs for pipelines.
 
-use crate::rig::{Place, err, out, simulate_words};
+use crate::rig::{Workspace, err, out, simulate_words};
 
 /// Simulates a step of one tile, with expectations.
-fn simulate(place: &Place, more: &[&str]) -> std::process::Output {
+fn simulate(place: &Workspace, more: &[&str]) -> std::process::Output {
     let words =
         [&["--array", "hdd-raid10", "--tile", "tile.toml", "--tiles", "1"][..], more].concat();
     place.output(&simulate_words(&words))
 }
 
 #[test]
-fn what_is_expected_decides_the_exit_code_and_is_told_everywhere() {
-    let place = Place::new();
+fn expectations_decide_the_exit_code_and_are_stored() {
+    let place = Workspace::new();
     let met = simulate(&place, &["--expect", "tiles >= 1", "--expect", "light.read.p95 <= 10s"]);
     assert_eq!(met.status.code(), Some(0), "{}{}", out(&met), err(&met));
     assert!(out(&met).contains("expected   tiles >= 1: met"), "{}", out(&met));
@@ -21,7 +21,7 @@ fn what_is_expected_decides_the_exit_code_and_is_told_everywhere() {
     assert!(out(&missed).contains("light.read.p95 <= 1us: missed"), "{}", out(&missed));
 
     // More tiles than were tried are undecided: neither a pass nor a failure.
-    let place = Place::new();
+    let place = Workspace::new();
     let open = simulate(&place, &["--expect", "tiles >= 9"]);
     assert_eq!(open.status.code(), Some(5), "{}{}", out(&open), err(&open));
     assert!(out(&open).contains("tiles >= 9: not decided"), "{}", out(&open));
@@ -35,15 +35,15 @@ fn what_is_expected_decides_the_exit_code_and_is_told_everywhere() {
 
 #[test]
 fn an_expectation_of_a_step_that_did_not_run_is_open() {
-    let place = Place::new();
+    let place = Workspace::new();
     let output = simulate(&place, &["--expect", "light.read.p95 <= 10s at 4 tiles"]);
     assert_eq!(output.status.code(), Some(5), "{}", err(&output));
     assert!(out(&output).contains("no step of 4 tiles ran"), "{}", out(&output));
 }
 
 #[test]
-fn an_expectation_of_what_is_not_there_names_the_nearest_and_runs_nothing() {
-    let place = Place::new();
+fn unknown_expectation_gets_a_suggestion_and_runs_nothing() {
+    let place = Workspace::new();
     for (text, hint) in [
         ("lights.read.p95 <= 1s", "did you mean \"light\"?"),
         ("light.reed.p95 <= 1s", "did you mean \"read\"?"),
@@ -59,7 +59,7 @@ fn an_expectation_of_what_is_not_there_names_the_nearest_and_runs_nothing() {
 
 #[test]
 fn a_plan_may_expect_and_a_flag_takes_its_place() {
-    let place = Place::new();
+    let place = Workspace::new();
     let plan = "datastore = \"array:hdd-raid10\"\ntile = \"tile.toml\"\nprofile = \"quick\"\nexpect = [\"tiles >= 9\"]\n";
     place.write("plan.toml", plan);
     let words = |more: &[&str]| {
@@ -82,7 +82,7 @@ fn a_plan_may_expect_and_a_flag_takes_its_place() {
 
 #[test]
 fn a_run_is_exported_as_pipelines_read_it() {
-    let place = Place::new();
+    let place = Workspace::new();
     let missed = simulate(&place, &["--expect", "light.read.p95 <= 1us", "--expect", "tiles >= 9"]);
     assert_eq!(missed.status.code(), Some(7), "{}", err(&missed));
     let export = |format: &str| {
@@ -108,8 +108,8 @@ fn a_run_is_exported_as_pipelines_read_it() {
 }
 
 #[test]
-fn the_shipped_gate_ends_with_the_answer_and_leaves_what_a_pipeline_reads() {
-    let Some(place) = Place::usable() else { return };
+fn shipped_ci_gate_returns_exit_code_and_leaves_junit_report() {
+    let Some(place) = Workspace::usable() else { return };
     let gate = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../deploy/ci/storage-gate.sh");
     let run = |expect: &str| {
         let mut command = std::process::Command::new("sh");

@@ -7,13 +7,13 @@ use rustix::process::Signal;
 
 use crate::loops::{Mounted, disk_file, held, wait_for_writes, wait_until};
 use crate::operations::USERS;
-use crate::rig::{Place, Running, err, out};
+use crate::rig::{Running, Workspace, err, out};
 
 /// Room for what a datastore keeps free: 5 GiB and a fifth.
 const SIZE: u64 = 10 << 30;
 
 /// Tile of one small VM, and one operation beside it.
-fn words(place: &Place, operation: &str) -> Vec<String> {
+fn words(place: &Workspace, operation: &str) -> Vec<String> {
     let tile = |name: &str, of: &str| {
         format!(
             "name = \"{name}\"\ntitle = \"A test\"\nsource = \"a test\"\n\n[[workload]]\nuse = \"{of}\"\n"
@@ -34,7 +34,7 @@ fn words(place: &Place, operation: &str) -> Vec<String> {
     ]
 }
 
-fn start(place: &Place, datastore: &str, operation: &str, more: &[&str]) -> Running {
+fn start(place: &Workspace, datastore: &str, operation: &str, more: &[&str]) -> Running {
     let words = words(place, operation);
     let words: Vec<&str> = words.iter().map(String::as_str).chain(more.iter().copied()).collect();
     place.start_on(datastore, &words)
@@ -71,7 +71,7 @@ source = "a test"
 
 /// Overwrites all of a disk outside the program, once, between a copy and its check.
 fn spoilt(which: &str) {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let mut run = start(&place, "ds", &deploy(""), &[]);
     run.wait_for("measuring");
     let clone = disk_file(&place.path("ds"), "clone");
@@ -101,18 +101,18 @@ fn spoilt(which: &str) {
 }
 
 #[test]
-fn a_copy_that_is_wrong_is_found_by_its_check_and_fails_the_run_by_its_stage() {
+fn wrong_copy_fails_the_run_naming_its_stage() {
     spoilt("clone");
 }
 
 #[test]
-fn a_template_that_changes_after_it_was_cloned_is_found_by_the_check() {
+fn template_changed_after_clone_fails_the_check() {
     spoilt("template");
 }
 
 #[test]
-fn a_destination_that_fills_up_in_the_middle_of_a_copy_is_named_with_operation_and_stage() {
-    let place = Place::new();
+fn full_destination_names_operation_and_stage() {
+    let place = Workspace::new();
     let Some(xfs) = Mounted::new(&place, "small", "xfs", SIZE) else { return };
     let given_back = r#"{ stage = { name = "destroying", steps = [{ destroy = { disk = "clone" } }, { wait = "5s" }] } },"#;
     let mut run = start(&place, "small", &deploy(given_back), &[]);
@@ -147,8 +147,8 @@ limit = [{{ action = "move", percentile = 95, limit = "10m", source = "a test" }
 
 /// Kills a run of moves when `wait` returns: every block of both datastores holds its written data,
 /// and `cleanup` finds all of them.
-fn killed(operation: &str, wait: impl Fn(&Place)) {
-    let Some(place) = Place::usable() else { return };
+fn killed(operation: &str, wait: impl Fn(&Workspace)) {
+    let Some(place) = Workspace::usable() else { return };
     std::fs::create_dir(place.path("other")).expect("a directory");
     let mut run = start(&place, "ds", operation, &["--second", "other", "--verify"]);
     run.wait_for("measuring");
@@ -158,7 +158,7 @@ fn killed(operation: &str, wait: impl Fn(&Place)) {
 
 /// Kills the run: every block of these datastores holds its written data, and `cleanup` finds all
 /// of them.
-fn kill(run: Running, place: &Place, datastores: &[&str]) {
+fn kill(run: Running, place: &Workspace, datastores: &[&str]) {
     run.signal(Signal::KILL);
     assert_eq!(run.end().code, None, "a signal ended it");
     for datastore in datastores {
@@ -174,12 +174,12 @@ fn kill(run: Running, place: &Place, datastores: &[&str]) {
 }
 
 #[test]
-fn killed_before_a_move_both_datastores_are_whole_and_cleaned_up() {
+fn kill_before_a_move_leaves_both_datastores_whole() {
     killed(&moves("1h", "64k"), |_| {});
 }
 
 #[test]
-fn killed_in_the_middle_of_a_copy_both_datastores_are_whole_and_cleaned_up() {
+fn kill_during_a_copy_leaves_both_datastores_whole() {
     killed(&moves("10ms", "4k"), |place| {
         wait_for_writes(&disk_file(&place.path("other"), "moved"));
     });
@@ -188,7 +188,7 @@ fn killed_in_the_middle_of_a_copy_both_datastores_are_whole_and_cleaned_up() {
 /// A disk of a few blocks is nearly always about to switch over, so after several moves any moment
 /// may hit a switch-over.
 #[test]
-fn killed_among_many_switch_overs_both_datastores_are_whole_and_cleaned_up() {
+fn kill_among_switch_overs_leaves_both_datastores_whole() {
     killed(&moves("1ms", "1MiB"), |place| {
         let moved = disk_file(&place.path("other"), "moved");
         (0..8).for_each(|_| wait_for_writes(&moved));
@@ -196,8 +196,8 @@ fn killed_among_many_switch_overs_both_datastores_are_whole_and_cleaned_up() {
 }
 
 #[test]
-fn ctrl_c_in_the_middle_of_a_move_removes_the_disks_of_both_datastores() {
-    let Some(place) = Place::usable() else { return };
+fn ctrl_c_during_a_move_removes_disks_of_both_datastores() {
+    let Some(place) = Workspace::usable() else { return };
     std::fs::create_dir(place.path("other")).expect("a directory");
     let mut run = start(&place, "ds", &moves("10ms", "4k"), &["--second", "other"]);
     run.wait_for("measuring");
@@ -209,8 +209,8 @@ fn ctrl_c_in_the_middle_of_a_move_removes_the_disks_of_both_datastores() {
 }
 
 #[test]
-fn killed_in_the_middle_of_a_deployment_its_template_is_whole_and_all_is_cleaned_up() {
-    let Some(place) = Place::usable() else { return };
+fn kill_during_a_deployment_leaves_its_template_whole() {
+    let Some(place) = Workspace::usable() else { return };
     let mut run = start(&place, "ds", &deploy(""), &["--verify"]);
     run.wait_for("measuring");
     wait_for_writes(&disk_file(&place.path("ds"), "clone"));
@@ -230,7 +230,7 @@ limit = [{ action = "snapshot/creating", percentile = 95, limit = "10m", source 
 "#;
 
 /// Run with snapshots, of which one exists now.
-fn keeping(place: &Place, xfs: &Mounted, more: &[&str]) -> Running {
+fn keeping(place: &Workspace, xfs: &Mounted, more: &[&str]) -> Running {
     let mut run = start(place, "small", SNAPSHOTS, more);
     run.wait_for("measuring");
     let snapshot = disk_file(&xfs.at, "snapshot");
@@ -241,8 +241,8 @@ fn keeping(place: &Place, xfs: &Mounted, more: &[&str]) -> Running {
 }
 
 #[test]
-fn killed_while_a_snapshot_is_kept_its_machine_s_disk_is_whole_and_all_is_cleaned_up() {
-    let place = Place::new();
+fn kill_while_a_snapshot_is_kept_leaves_the_vm_disk_whole() {
+    let place = Workspace::new();
     let Some(xfs) = Mounted::new(&place, "small", "xfs", SIZE) else { return };
     let run = keeping(&place, &xfs, &["--verify"]);
     kill(run, &place, &["small"]);
@@ -250,7 +250,7 @@ fn killed_while_a_snapshot_is_kept_its_machine_s_disk_is_whole_and_all_is_cleane
 
 #[test]
 fn ctrl_c_while_a_snapshot_is_kept_removes_it_with_its_disk() {
-    let place = Place::new();
+    let place = Workspace::new();
     let Some(xfs) = Mounted::new(&place, "small", "xfs", SIZE) else { return };
     let run = keeping(&place, &xfs, &[]);
     run.signal(Signal::INT);
@@ -260,8 +260,8 @@ fn ctrl_c_while_a_snapshot_is_kept_removes_it_with_its_disk() {
 }
 
 #[test]
-fn a_snapshot_that_cannot_be_deleted_is_named_with_its_stage_and_the_disks_that_stay() {
-    let place = Place::new();
+fn undeletable_snapshot_names_stage_and_remaining_disks() {
+    let place = Workspace::new();
     let Some(xfs) = Mounted::new(&place, "small", "xfs", SIZE) else { return };
     let run = keeping(&place, &xfs, &[]);
     let snapshot = disk_file(&xfs.at, "snapshot");

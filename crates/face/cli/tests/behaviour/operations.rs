@@ -3,7 +3,7 @@
 use run_store::run::{Run, Step, Verdict, WorkloadResult};
 use run_store::rundir::StoredRun;
 
-use crate::rig::{Place, err, out, simulate_words};
+use crate::rig::{Workspace, err, out, simulate_words};
 
 /// Workload of one small VM.
 pub const USERS: &str = r#"
@@ -58,7 +58,7 @@ limit = [{ action = "move/switch-over", percentile = 95, limit = "10m", source =
 "#;
 
 /// Tile of one small VM, and operations that take less than a second each.
-pub fn tile(place: &Place) -> Vec<String> {
+pub fn tile(place: &Workspace) -> Vec<String> {
     place.write("users.toml", USERS);
     place.write(
         "tile.toml",
@@ -68,7 +68,7 @@ pub fn tile(place: &Place) -> Vec<String> {
     ["--tile", &file, "--footprint", "0.0625"].map(str::to_owned).to_vec()
 }
 
-pub fn group(place: &Place) -> String {
+pub fn group(place: &Workspace) -> String {
     place.write("ours.toml", GROUP);
     place.write("copy.toml", COPY);
     place.write("move.toml", MOVE);
@@ -119,8 +119,8 @@ pub fn parse(text: &str) -> Run {
 }
 
 #[test]
-fn operations_beside_tiles_on_a_disk_are_judged_scored_and_judged_again() {
-    let Some(place) = Place::usable() else { return };
+fn operations_beside_tiles_are_judged_scored_and_verified() {
+    let Some(place) = Workspace::usable() else { return };
     let group = group(&place);
     let tile = tile(&place);
     let tile: Vec<&str> = tile.iter().map(String::as_str).collect();
@@ -144,7 +144,7 @@ fn operations_beside_tiles_on_a_disk_are_judged_scored_and_judged_again() {
 
 #[test]
 fn operations_in_virtual_time_are_the_same_for_the_same_seed() {
-    let place = Place::new();
+    let place = Workspace::new();
     let tile = tile(&place);
     let tile: Vec<&str> = tile.iter().map(String::as_str).collect();
     let group = group(&place);
@@ -164,8 +164,8 @@ fn operations_in_virtual_time_are_the_same_for_the_same_seed() {
 }
 
 #[test]
-fn an_operation_that_breaks_its_limit_fails_the_step_by_its_name() {
-    let place = Place::new();
+fn operation_over_its_limit_fails_the_step_by_name() {
+    let place = Workspace::new();
     let tile = tile(&place);
     let tile: Vec<&str> = tile.iter().map(String::as_str).collect();
     group(&place);
@@ -182,8 +182,8 @@ fn an_operation_that_breaks_its_limit_fails_the_step_by_its_name() {
 }
 
 #[test]
-fn without_operations_the_score_says_that_it_is_of_applications_only() {
-    let place = Place::new();
+fn score_without_operations_is_of_applications_only() {
+    let place = Workspace::new();
     let tile = tile(&place);
     let tile: Vec<&str> = tile.iter().map(String::as_str).collect();
     let array = ["--array", "nvme-local", "--tiles", "1"];
@@ -197,8 +197,8 @@ fn without_operations_the_score_says_that_it_is_of_applications_only() {
 }
 
 #[test]
-fn operations_that_do_not_go_with_a_tile_are_refused_before_anything_is_written() {
-    let place = Place::new();
+fn operations_unfit_for_the_tile_are_refused_before_any_write() {
+    let place = Workspace::new();
     let tile = tile(&place);
     let tile: Vec<&str> = tile.iter().map(String::as_str).collect();
     group(&place);

@@ -2,7 +2,7 @@
 
 use crate::loops::Mounted;
 use crate::operations::{counts, group, operation, parse, tile};
-use crate::rig::{Place, err, out, simulate_words};
+use crate::rig::{Workspace, err, out, simulate_words};
 
 /// Each action takes whole disks: a linked clone, its check, its first boot, its end.
 const LINKED: &str = r#"
@@ -44,7 +44,7 @@ action = [{ name = "snapshot", steps = [{ snapshot = { keep = "300ms" } }] }]
 limit = [{ action = "snapshot/creating", percentile = 95, limit = "10m", source = "a test" }]
 "#;
 
-fn shared(place: &Place) -> String {
+fn shared(place: &Workspace) -> String {
     place.write(
         "shared.toml",
         "name = \"shared\"\ntitle = \"Shared blocks\"\nsource = \"a test\"\n\n[[workload]]\nuse = \
@@ -81,8 +81,8 @@ fn check(run: &run_store::run::Run) {
 }
 
 #[test]
-fn linked_clones_snapshots_and_destroyed_disks_run_on_xfs_under_verification() {
-    let place = Place::new();
+fn linked_clones_and_snapshots_pass_verification_on_xfs() {
+    let place = Workspace::new();
     let Some(_xfs) = Mounted::new(&place, "small", "xfs", 10 << 30) else { return };
     let (tile, group) = (tile(&place), shared(&place));
     let more = ["--tiles", "1", "--duration", "5s", "--verify", &group, "--format", "json"];
@@ -99,7 +99,7 @@ fn linked_clones_snapshots_and_destroyed_disks_run_on_xfs_under_verification() {
 
 #[test]
 fn in_virtual_time_a_linked_clone_costs_a_block_of_metadata() {
-    let place = Place::new();
+    let place = Workspace::new();
     let (tile, group) = (tile(&place), shared(&place));
     let array = ["--array", "nvme-local", "--tiles", "1", "--duration", "20s"];
     let more = words(&tile, &[&array[..], &[&group, "--format", "json"]].concat());
@@ -113,8 +113,8 @@ fn in_virtual_time_a_linked_clone_costs_a_block_of_metadata() {
 }
 
 #[test]
-fn what_shares_blocks_is_refused_in_one_line_where_the_file_system_cannot() {
-    let place = Place::new();
+fn block_sharing_is_refused_where_the_file_system_lacks_it() {
+    let place = Workspace::new();
     let Some(_ext4) = Mounted::new(&place, "small", "ext4", 10 << 30) else { return };
     let (tile, group) = (tile(&place), shared(&place));
     let mut all = crate::rig::run_words(&words(&tile, &["--tiles", "1", &group])).to_vec();
@@ -131,8 +131,8 @@ fn what_shares_blocks_is_refused_in_one_line_where_the_file_system_cannot() {
 }
 
 #[test]
-fn disks_move_between_two_datastores_and_both_are_told_verified_and_emptied() {
-    let Some(place) = Place::usable() else { return };
+fn disks_move_between_two_datastores_and_both_are_cleaned() {
+    let Some(place) = Workspace::usable() else { return };
     std::fs::create_dir(place.path("other")).expect("a directory");
     let (tile, group) = (tile(&place), group(&place));
     let more = ["--tiles", "2", "--duration", "6s", "--verify", "--second", "other", &group];
@@ -167,7 +167,7 @@ fn disks_move_between_two_datastores_and_both_are_told_verified_and_emptied() {
 
 #[test]
 fn kept_disks_of_both_datastores_are_used_again() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     std::fs::create_dir(place.path("other")).expect("a directory");
     let (tile, group) = (tile(&place), group(&place));
     let more = ["--tiles", "1", "--second", "other", &group];
@@ -186,8 +186,8 @@ fn kept_disks_of_both_datastores_are_used_again() {
 }
 
 #[test]
-fn a_second_datastore_that_makes_no_sense_is_refused_before_anything_is_written() {
-    let place = Place::new();
+fn bad_second_datastore_is_refused_before_any_write() {
+    let place = Workspace::new();
     std::fs::create_dir(place.path("other")).expect("a directory");
     std::os::unix::fs::symlink(place.path("ds"), place.path("alias")).expect("a link");
     let (tile, group) = (tile(&place), group(&place));
@@ -206,7 +206,7 @@ fn a_second_datastore_that_makes_no_sense_is_refused_before_anything_is_written(
 
 #[test]
 fn in_virtual_time_disks_move_to_a_pool_of_the_array() {
-    let place = Place::new();
+    let place = Workspace::new();
     let (tile, group) = (tile(&place), group(&place));
     let array =
         ["--array", "vnx5500", "--tiles", "1", "--duration", "20s", &group, "--format", "json"];

@@ -10,7 +10,7 @@ use run_store::run::{Run, Verdict};
 use run_store::rundir::StoredRun;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::rig::{ALLOW, DEADLINE, MICRO, Place, Running, err, homes_of, out};
+use crate::rig::{ALLOW, DEADLINE, MICRO, Running, Workspace, err, homes_of, out};
 
 /// Word of a protocol, and its server.
 type Protocol = (&'static str, &'static str);
@@ -21,8 +21,8 @@ const NFS3: Protocol = ("nfs3", "ganesha.nfsd");
 
 /// Place for a run over a protocol; `None`, with the reason printed, if it cannot be had here.
 /// `check` looks for the programs as a run does.
-fn place_for((word, server): Protocol) -> Option<Place> {
-    let place = Place::usable()?;
+fn place_for((word, server): Protocol) -> Option<Workspace> {
+    let place = Workspace::usable()?;
     let checked = place.output(&[&["check", "ds"][..], &ALLOW, &MICRO, &["--over", word]].concat());
     if checked.status.success() {
         let told = out(&checked);
@@ -54,7 +54,7 @@ fn carriers(home: &Path) -> Vec<(i32, String)> {
 }
 
 /// Neither process, mount nor directory is left.
-fn assert_nothing_left(place: &Place, home: &Path) {
+fn assert_nothing_left(place: &Workspace, home: &Path) {
     let begun = Instant::now();
     // A process that was killed is gone a moment after its parent has been told.
     while !carriers(home).is_empty() {
@@ -68,7 +68,7 @@ fn assert_nothing_left(place: &Place, home: &Path) {
 }
 
 /// A run over a protocol that measures for so long, and its session's directory.
-fn measuring(place: &Place, (word, _): Protocol, duration: &str) -> (Running, PathBuf) {
+fn measuring(place: &Workspace, (word, _): Protocol, duration: &str) -> (Running, PathBuf) {
     let more = ["--over", word, "--duration", duration, "--live", "line", "--format", "json"];
     let mut run = Running::new(place.run_command(&more));
     run.wait_for("measuring");
@@ -169,7 +169,7 @@ fn a_killed_run_over_nfs3_is_cleaned_up() {
 
 #[test]
 fn check_and_plan_name_a_program_that_is_missing() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     for command in ["check", "plan"] {
         let words = [&[command, "ds"][..], &ALLOW, &MICRO, &["--over", "nbd"]].concat();
         let nowhere = place.path("runs");
@@ -245,7 +245,7 @@ fn a_study_measures_a_load_locally_and_over_a_protocol() {
 
 #[test]
 fn a_study_leaves_out_what_has_no_programs_here_and_says_so() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     place.write("both.toml", STUDY);
     let (result, _) = study(place.command(&RUN_STUDY).env("PATH", place.path("runs")));
     let [local, nbd] = &result.points[..] else { panic!("{:?}", result.points) };

@@ -49,7 +49,7 @@ fn killed_in_its_step(place: &Path) -> Output {
 }
 
 #[test]
-fn prepared_disks_are_reused_also_after_kill_9_and_removed_on_request() {
+fn prepared_disks_survive_kill_9_and_are_removed_on_request() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let place = place.path();
     std::fs::create_dir(place.join("ds")).expect("a directory");

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::rig::{Place, Running, err, out};
+use crate::rig::{Running, Workspace, err, out};
 use crate::serving::{get, open, port_of};
 
 pub const TRACING: &str = "/sys/kernel/tracing";
@@ -16,7 +16,7 @@ pub const TRACING: &str = "/sys/kernel/tracing";
 pub struct Disk(pub String);
 
 impl Disk {
-    pub fn new(place: &Place) -> Option<Self> {
+    pub fn new(place: &Workspace) -> Option<Self> {
         if !rustix::process::geteuid().is_root() || !Path::new(TRACING).exists() {
             eprintln!("skipped: recording needs root and a kernel with tracefs");
             return None;
@@ -39,7 +39,7 @@ impl Drop for Disk {
 }
 
 /// Runs the command where tracefs is mounted: here, or in a separate mount namespace.
-pub fn with_tracefs(place: &Place, command: Command) -> Command {
+pub fn with_tracefs(place: &Workspace, command: Command) -> Command {
     if Path::new(TRACING).join("instances").exists() {
         return command;
     }
@@ -47,7 +47,7 @@ pub fn with_tracefs(place: &Place, command: Command) -> Command {
 }
 
 /// Runs the command after a change to the mounts that other processes do not see.
-fn privately(place: &Place, change: &str, command: &Command) -> Command {
+fn privately(place: &Workspace, change: &str, command: &Command) -> Command {
     let mut outer = Command::new("unshare");
     outer.args(["--mount", "sh", "-c", &format!("{change} && exec \"$0\" \"$@\"")]);
     outer.arg(command.get_program()).args(command.get_args()).current_dir(place.path(""));
@@ -55,12 +55,12 @@ fn privately(place: &Place, change: &str, command: &Command) -> Command {
     outer
 }
 
-fn record(place: &Place, args: &[&str]) -> Command {
+fn record(place: &Workspace, args: &[&str]) -> Command {
     with_tracefs(place, place.command(&[&["record"], args].concat()))
 }
 
 /// Tracing instances of the process.
-fn instances(place: &Place, process: u32) -> Vec<String> {
+fn instances(place: &Workspace, process: u32) -> Vec<String> {
     let mut list = Command::new("ls");
     list.arg(format!("{TRACING}/instances"));
     let output = with_tracefs(place, list).output().expect("started");
@@ -70,7 +70,7 @@ fn instances(place: &Place, process: u32) -> Vec<String> {
 
 #[test]
 fn a_recorded_command_s_ios_are_in_the_trace_and_in_the_result() {
-    let place = Place::new();
+    let place = Workspace::new();
     let Some(disk) = Disk::new(&place) else { return };
     let from = format!("if={}", disk.0);
     let args = [&disk.0, "--format", "json", "--live", "off", "--out", "a.tmt", "--"];
@@ -118,7 +118,7 @@ const GUEST: [u8; 60] = [
 
 #[test]
 fn a_guest_s_ios_go_by_the_name_of_its_virtual_machine() {
-    let place = Place::new();
+    let place = Workspace::new();
     let Some(disk) = Disk::new(&place) else { return };
     if Command::new("qemu-system-x86_64").arg("--version").output().is_err() {
         eprintln!("skipped: qemu-system-x86_64 is not installed");
@@ -144,7 +144,7 @@ fn a_guest_s_ios_go_by_the_name_of_its_virtual_machine() {
 
 #[test]
 fn ctrl_c_is_how_a_recording_ends() {
-    let place = Place::new();
+    let place = Workspace::new();
     let Some(disk) = Disk::new(&place) else { return };
     let mut running = Running::new(record(&place, &[&disk.0, "--live", "line", "--out", "b.tmt"]));
     running.wait_for("Ctrl-C ends it");
@@ -177,8 +177,8 @@ impl Drop for Reads {
 }
 
 #[test]
-fn a_recording_s_page_shows_what_is_recorded_and_outlives_it_for_who_looks() {
-    let place = Place::new();
+fn recording_page_shows_live_io_and_outlives_the_recording() {
+    let place = Workspace::new();
     let Some(disk) = Disk::new(&place) else { return };
     let reads = Reads::of(&disk);
     let args = [&disk.0, "--live", "web", "--duration", "60s", "--out", "w.tmt"];
@@ -218,8 +218,8 @@ fn a_recording_s_page_shows_what_is_recorded_and_outlives_it_for_who_looks() {
 }
 
 #[test]
-fn the_tracing_instance_of_a_killed_recording_goes_with_the_next() {
-    let place = Place::new();
+fn tracing_instance_of_killed_recording_is_removed_by_the_next() {
+    let place = Workspace::new();
     let Some(disk) = Disk::new(&place) else { return };
     let mut running = Running::new(record(&place, &[&disk.0, "--live", "line", "--out", "c.tmt"]));
     running.wait_for("Ctrl-C ends it");
@@ -234,8 +234,8 @@ fn the_tracing_instance_of_a_killed_recording_goes_with_the_next() {
 }
 
 #[test]
-fn without_tracefs_the_recorder_mounts_one_that_nobody_else_sees() {
-    let place = Place::new();
+fn missing_tracefs_is_mounted_privately_by_the_recorder() {
+    let place = Workspace::new();
     let Some(disk) = Disk::new(&place) else { return };
     let words = ["record", &disk.0, "--out", "e.tmt", "--duration", "2s", "--live", "off"];
     let command = place.command(&words);
@@ -259,7 +259,7 @@ fn traced() -> Vec<String> {
 
 #[test]
 fn a_target_that_is_on_no_disk_is_a_usage_error() {
-    let place = Place::new();
+    let place = Workspace::new();
     let output = place.output(&["record", "/proc/self/stat"]);
     assert_eq!(output.status.code(), Some(2), "{}", err(&output));
     assert!(err(&output).contains("hint: name a block device"), "{}", err(&output));

@@ -4,10 +4,10 @@
 use std::os::unix::fs::PermissionsExt;
 
 use crate::redact;
-use crate::rig::{ALLOW, MICRO, Place, err, out};
+use crate::rig::{ALLOW, MICRO, Workspace, err, out};
 
 /// Error text for a mistake, with its exit code.
-fn answer(place: &Place, args: &[&str]) -> String {
+fn answer(place: &Workspace, args: &[&str]) -> String {
     let output = place.output(args);
     let stderr = err(&output);
     assert_eq!(out(&output), "", "{args:?} printed data");
@@ -20,13 +20,13 @@ fn answer(place: &Place, args: &[&str]) -> String {
     format!("$ tilemark {}\n{}exit {code}\n\n", args.join(" "), redact::text(place, &stderr))
 }
 
-fn answers(place: &Place, commands: &[&[&str]]) -> String {
+fn answers(place: &Workspace, commands: &[&[&str]]) -> String {
     commands.iter().map(|args| answer(place, args)).collect()
 }
 
 #[test]
 fn wrong_options() {
-    let place = Place::new();
+    let place = Workspace::new();
     let commands: &[&[&str]] = &[
         &["rnu"],
         &["run"],
@@ -60,7 +60,7 @@ fn wrong_options() {
 
 #[test]
 fn wrong_arrays() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("real.toml", "datastore = \"ds\"\ntile = \"datacenter\"\n");
     place.write("typo.toml", "datastore = \"array:vnx550\"\ntile = \"datacenter\"\n");
     place.write("own.toml", "name = \"own\"\ntitle = \"Own\"\nsource = \"ours\"\npols = 3\n");
@@ -99,7 +99,7 @@ const ENDLESS: &str = "name = \"endless\"\ntitle = \"Endless\"\nsource = \"ours\
 
 #[test]
 fn wrong_targets() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("exists", "not ours");
     let commands: &[&[&str]] = &[
         &["run", ""],
@@ -124,7 +124,7 @@ fn wrong_targets() {
 
 #[test]
 fn wrong_definitions() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("unknown.toml", "datastore = \"ds\"\ntile = \"datacenter\"\ntilles = 3\n");
     place.write("unit.toml", "datastore = \"ds\"\n\n[measure]\nduration = \"5 parsecs\"\n");
     place.write("bare.toml", "datastore = \"ds\"\n\n[measure]\nduration = 5\n");
@@ -150,7 +150,7 @@ fn wrong_definitions() {
 
 #[test]
 fn a_decimal_block_size_is_answered_with_both_readings() {
-    let place = Place::new();
+    let place = Workspace::new();
     let shipped = include_str!("../../../../../data/tiles/workloads/micro/read-4k-qd1.toml");
     assert!(shipped.contains("size = \"4k\""), "the block size to be spoilt");
     place.write("w.toml", &shipped.replace("size = \"4k\"", "size = \"4kB\""));
@@ -166,7 +166,7 @@ fn a_decimal_block_size_is_answered_with_both_readings() {
 
 #[test]
 fn wrong_runs() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("taken", "");
     let commands: &[&[&str]] = &[
         &["runs", "show", "nonsense"],
@@ -181,7 +181,7 @@ fn wrong_runs() {
 
 #[test]
 fn a_datastore_on_the_device_of_the_results_is_refused() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     // Small enough for any disk, so that the check for space does not refuse first.
     let text = answer(&place, &["run", "ds", "--footprint", "0.001", "--allow-root-fs"]);
     let is_told =
@@ -197,8 +197,8 @@ fn is_root() -> bool {
 }
 
 #[test]
-fn a_directory_nobody_may_write_to_is_refused_before_anything_is_made() {
-    let Some(place) = Place::usable() else { return };
+fn unwritable_directory_is_refused_before_any_write() {
+    let Some(place) = Workspace::usable() else { return };
     if is_root() {
         eprintln!("skipped: root may write to any directory");
         return;
@@ -216,7 +216,7 @@ fn a_directory_nobody_may_write_to_is_refused_before_anything_is_made() {
 
 #[test]
 fn results_that_cannot_be_stored_end_the_run_before_it_begins() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     place.write("exists", "a file, not a directory");
     let args = [&["run", "ds", "--out", "exists/runs"][..], &ALLOW, &MICRO].concat();
     let text = answer(&place, &args);
@@ -225,8 +225,8 @@ fn results_that_cannot_be_stored_end_the_run_before_it_begins() {
 }
 
 #[test]
-fn more_tiles_than_files_may_be_open_are_refused_with_the_numbers() {
-    let place = Place::new();
+fn open_file_limit_too_low_is_refused_with_the_numbers() {
+    let place = Workspace::new();
     let mut shell = std::process::Command::new("sh");
     let run = format!("ulimit -n 100; exec {} run ds --tiles 40", env!("CARGO_BIN_EXE_tilemark"));
     shell.args(["-c", &run]).current_dir(place.path(""));

@@ -6,7 +6,7 @@ use run_store::run::{ReplayFacts, Run, Status, Step};
 use run_store::rundir::StoredRun;
 use rustix::process::Signal;
 
-use crate::rig::{ALLOW, Place, Running, err, out};
+use crate::rig::{ALLOW, Running, Workspace, err, out};
 
 /// MSR Cambridge CSV of two disks of one host: an I/O every `gap` steps of 100 ns, each of
 /// 300 us, 4 KiB apart on the first 2 MiB, and every tenth beyond 16 MiB, off its page.
@@ -22,8 +22,8 @@ fn msr(ios: u64, gap: u64) -> String {
     text
 }
 
-fn place() -> Place {
-    let place = Place::new();
+fn place() -> Workspace {
+    let place = Workspace::new();
     place.write("web.csv", &msr(400, 25_000));
     place
 }
@@ -32,7 +32,7 @@ fn words<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&["replay", "web.csv", "--seed", "7", "--live", "off"], more].concat()
 }
 
-fn run(place: &Place, words: &[&str]) -> Run {
+fn run(place: &Workspace, words: &[&str]) -> Run {
     let output = place.output(&[words, &["--format", "json"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}{}", out(&output), err(&output));
     run_store::run::parse(&out(&output)).expect("one run document and nothing else")
@@ -52,8 +52,8 @@ fn steps(run: &Run) -> Vec<Step> {
 }
 
 #[test]
-fn every_io_of_a_trace_is_played_once_on_a_directory_and_the_stored_plan_plays_it_again() {
-    let Some(_) = Place::usable() else { return };
+fn replay_submits_each_io_once_and_its_plan_repeats_it() {
+    let Some(_) = Workspace::usable() else { return };
     let place = place();
     let first = run(&place, &words(&[&["--on", "ds"][..], &ALLOW].concat()));
     let played = facts(&first);
@@ -80,7 +80,7 @@ fn every_io_of_a_trace_is_played_once_on_a_directory_and_the_stored_plan_plays_i
 }
 
 #[test]
-fn a_trace_is_folded_into_smaller_disks_and_several_copies_run_on_a_model() {
+fn trace_folds_into_smaller_disks_and_copies_run_on_a_model() {
     let place = place();
     let model = ["--array", "hdd-raid10", "--size", "1MiB", "--closed", "--tiles", "1..2"];
     let first = run(&place, &words(&model));
@@ -104,7 +104,7 @@ fn a_trace_is_folded_into_smaller_disks_and_several_copies_run_on_a_model() {
 }
 
 #[test]
-fn without_pauses_a_trace_takes_as_long_as_its_answers_and_a_limit_may_break() {
+fn replay_at_max_speed_follows_answers_and_can_break_a_limit() {
     let place = place();
     let fast = run(&place, &words(&["--array", "hdd-raid10", "--speed", "max"]));
     assert_eq!((facts(&fast).ended, facts(&fast).traces[0].speed.as_str()), (1, "max"));
@@ -115,7 +115,7 @@ fn without_pauses_a_trace_takes_as_long_as_its_answers_and_a_limit_may_break() {
 }
 
 #[test]
-fn a_trace_that_cannot_be_played_is_refused_before_anything_is_written() {
+fn unplayable_trace_is_refused_before_any_write() {
     let place = place();
     place.write("noise", "what is this\nno trace at all\n");
     let cases: [(&[&str], &str); 6] = [
@@ -146,7 +146,7 @@ fn a_file_that_is_not_ours_is_not_written_to() {
 
 #[test]
 fn ctrl_c_keeps_what_was_played() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("web.csv", &msr(1000, 10_000_000_000));
     let more = ["--array", "hdd-raid10", "--duration", "400h", "--live", "line"];
     let mut running = Running::new(place.command(&[&["replay", "web.csv"], &more[..]].concat()));
@@ -161,7 +161,7 @@ fn ctrl_c_keeps_what_was_played() {
 }
 
 /// Tile of a replayed trace and two ordinary workloads beside it, with or without the trace.
-fn mixed_tile(place: &Place, has_replay: bool) {
+fn mixed_tile(place: &Workspace, has_replay: bool) {
     place.write("web.csv", &msr(400, 25_000));
     place.write(
         "played.toml",
@@ -219,7 +219,7 @@ const THREE: [&str; 14] = [
 
 /// I/Os by kind of a workload of the mixed tile: over the whole trace, or over the measured time
 /// for others.
-fn kinds(place: &Place, run: &Run, workload: &str) -> Vec<(String, u64)> {
+fn kinds(place: &Workspace, run: &Run, workload: &str) -> Vec<(String, u64)> {
     let directory = place.runs().into_iter().find(|it| it.ends_with(&run.id)).expect("its run");
     let stored = StoredRun::at(&directory).expect("a run directory");
     let mut kinds = std::collections::BTreeMap::<String, u64>::new();
@@ -240,7 +240,7 @@ fn kinds(place: &Place, run: &Run, workload: &str) -> Vec<(String, u64)> {
 
 /// Runs the mixed tile, with the trace and without, on the same storage. The kept rate may be off
 /// by one part in `exact`.
-fn replay_beside_others(place: &Place, storage: &[&str], (tiles, exact): (u64, u32)) {
+fn replay_beside_others(place: &Workspace, storage: &[&str], (tiles, exact): (u64, u32)) {
     let words = |more: &[&str]| [storage, &THREE, &["--live", "off"], more].concat().join(" ");
     let go = || {
         let words = words(&["--format", "json"]);
@@ -287,14 +287,14 @@ fn replay_beside_others(place: &Place, storage: &[&str], (tiles, exact): (u64, u
 
 #[test]
 fn a_tile_plays_a_trace_beside_ordinary_workloads_on_a_model() {
-    let place = Place::new();
+    let place = Workspace::new();
     let storage = ["simulate", "--array", "nvme-local", "--tiles", "2"];
     replay_beside_others(&place, &storage, (2, 20));
 }
 
 #[test]
 fn a_tile_plays_a_trace_beside_ordinary_workloads_on_files() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let storage = [&["run", "ds", "--tiles", "1"][..], &ALLOW].concat();
     // A busy computer starts late, and catches up after the end.
     replay_beside_others(&place, &storage, (1, 3));

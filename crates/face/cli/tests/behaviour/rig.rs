@@ -60,7 +60,7 @@ steps = [{ write = { disk = "data", size = "8k" } }]
 
 /// Writes `arrivals.toml` and `arrivals-tile.toml`: reads that start at random, independent of
 /// earlier ones, with a limit on `percentile` of them.
-pub fn write_arrivals(place: &Place, rate: u32, percentile: u32, limit: &str) {
+pub fn write_arrivals(place: &Workspace, rate: u32, percentile: u32, limit: &str) {
     let workload = format!(
         r#"
 name = "arrivals"
@@ -112,11 +112,11 @@ const BRIEF: [&str; 9] =
     ["--quick", "--duration", "5s", "--warm-up-min", "2s", "--warm-up-max", "4s", "--seed", "7"];
 
 /// Datastore and directory of results, both empty and removed at the end.
-pub struct Place {
+pub struct Workspace {
     root: tempfile::TempDir,
 }
 
-impl Place {
+impl Workspace {
     pub fn new() -> Self {
         let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
         for name in ["ds", "runs"] {

@@ -8,10 +8,10 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 
 use crate::recording::{Disk, Reads, TRACING};
-use crate::rig::{Place, Running, err, out};
+use crate::rig::{Running, Workspace, err, out};
 
 /// Option for a host with its owner's file.
-pub(crate) fn host(place: &Place, name: &str, owner: &str) -> String {
+pub(crate) fn host(place: &Workspace, name: &str, owner: &str) -> String {
     place.write(&format!("{name}.toml"), owner);
     let bin = env!("CARGO_BIN_EXE_tilemark");
     let slot = place.path("").display().to_string().replace('/', "-");
@@ -22,12 +22,12 @@ pub(crate) fn host(place: &Place, name: &str, owner: &str) -> String {
 }
 
 /// Owner's file that allows a directory for recordings.
-fn owner(place: &Place, name: &str) -> String {
+fn owner(place: &Workspace, name: &str) -> String {
     let directory = place.path(&format!("on-{name}"));
     format!("record = [{:?}]\n", directory.display().to_string())
 }
 
-fn both(place: &Place) -> [String; 4] {
+fn both(place: &Workspace) -> [String; 4] {
     let named = |name| host(place, name, &owner(place, name));
     ["--host".to_owned(), named("a"), "--host".to_owned(), named("b")]
 }
@@ -50,7 +50,7 @@ fn number(value: &Value) -> u64 {
 }
 
 /// Names of the two agents' tracing instances.
-fn instances(place: &Place) -> Vec<String> {
+fn instances(place: &Workspace) -> Vec<String> {
     let of_agents =
         ["a", "b"].map(|name| format!("tilemark-{}-", pid(place, name).as_raw_nonzero()));
     let mut list = Command::new("unshare");
@@ -61,13 +61,13 @@ fn instances(place: &Place) -> Vec<String> {
     listed.lines().filter(is_theirs).map(str::to_owned).collect()
 }
 
-fn pid(place: &Place, name: &str) -> Pid {
+fn pid(place: &Workspace, name: &str) -> Pid {
     let text = std::fs::read_to_string(place.path(&format!("{name}.pid"))).expect("it began");
     Pid::from_raw(text.trim().parse().expect("a number")).expect("not 0")
 }
 
 /// Process with the command line of a QEMU that reads one disk, and later another.
-fn machine(place: &Place, name: &str, disks: [&Disk; 2]) -> Option<Child> {
+fn machine(place: &Workspace, name: &str, disks: [&Disk; 2]) -> Option<Child> {
     let script = "import os, mmap, sys, time\n\
                   b = mmap.mmap(-1, 4096)\n\
                   for disk in sys.argv[1:3]:\n\
@@ -90,8 +90,8 @@ fn machine(place: &Place, name: &str, disks: [&Disk; 2]) -> Option<Child> {
 }
 
 #[test]
-fn what_two_hosts_recorded_is_analysed_as_one_and_host_by_host_and_no_trace_travels() {
-    let place = Place::new();
+fn traces_of_two_hosts_are_analysed_without_moving_them() {
+    let place = Workspace::new();
     let Some(disk) = Disk::new(&place) else { return };
     let hosts = both(&place);
     let from = format!("if={}", disk.0);
@@ -165,7 +165,7 @@ fn what_two_hosts_recorded_is_analysed_as_one_and_host_by_host_and_no_trace_trav
 
 #[test]
 fn a_machine_that_moves_from_one_host_to_another_is_one() {
-    let place = Place::new();
+    let place = Workspace::new();
     let (Some(first), Some(second)) = (Disk::new(&place), Disk::new(&place)) else { return };
     // Host b sees another disk under the same name.
     let plain = host(&place, "a", &owner(&place, "a"));
@@ -210,8 +210,8 @@ fn a_machine_that_moves_from_one_host_to_another_is_one() {
 }
 
 #[test]
-fn a_host_whose_owner_allows_no_recording_is_named_and_no_other_keeps_anything() {
-    let place = Place::new();
+fn host_forbidding_recording_is_named_and_others_keep_nothing() {
+    let place = Workspace::new();
     let Some(disk) = Disk::new(&place) else { return };
     let hosts = [
         "--host".to_owned(),
@@ -231,8 +231,8 @@ fn a_host_whose_owner_allows_no_recording_is_named_and_no_other_keeps_anything()
 }
 
 #[test]
-fn a_host_without_block_events_is_named_with_what_helps_and_no_other_keeps_anything() {
-    let place = Place::new();
+fn host_without_block_events_is_named_with_a_hint() {
+    let place = Workspace::new();
     let Some(disk) = Disk::new(&place) else { return };
     let drop = "setpriv --bounding-set=-all --inh-caps=-all";
     let can = Command::new("sh").args(["-c", &format!("unshare --mount {drop} true")]).output();
@@ -257,8 +257,8 @@ fn a_host_without_block_events_is_named_with_what_helps_and_no_other_keeps_anyth
 }
 
 #[test]
-fn a_host_that_is_killed_while_it_records_ends_the_others_and_what_is_there_stays() {
-    let place = Place::new();
+fn host_killed_while_recording_ends_others_and_traces_stay() {
+    let place = Workspace::new();
     let Some(disk) = Disk::new(&place) else { return };
     let reads = Reads::of(&disk);
     let hosts = both(&place);
@@ -286,8 +286,8 @@ fn a_host_that_is_killed_while_it_records_ends_the_others_and_what_is_there_stay
 }
 
 #[test]
-fn agents_whose_controller_is_killed_end_their_recordings_which_can_be_read() {
-    let place = Place::new();
+fn agents_of_killed_controller_end_with_readable_traces() {
+    let place = Workspace::new();
     let Some(disk) = Disk::new(&place) else { return };
     let reads = Reads::of(&disk);
     let hosts = both(&place);
@@ -311,7 +311,7 @@ fn agents_whose_controller_is_killed_end_their_recordings_which_can_be_read() {
 
 #[test]
 fn ctrl_c_ends_all_recordings_and_what_they_saw_is_told() {
-    let place = Place::new();
+    let place = Workspace::new();
     let Some(disk) = Disk::new(&place) else { return };
     let hosts = both(&place);
     let mut command = place.command(&words("record", &hosts, &[&disk.0, "--live", "line"]));
@@ -329,8 +329,8 @@ fn ctrl_c_ends_all_recordings_and_what_they_saw_is_told() {
 }
 
 #[test]
-fn a_trace_that_one_host_lacks_and_what_has_no_meaning_over_hosts_are_refused_in_a_line() {
-    let place = Place::new();
+fn missing_trace_and_single_host_options_are_refused() {
+    let place = Workspace::new();
     let hosts = both(&place);
     let refused = |words: &[&str], code: i32, says: &str| {
         let output = place.output(words);

@@ -7,19 +7,19 @@ use std::path::PathBuf;
 use run_store::run::Run;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::rig::{Place, err, homes_of, out};
+use crate::rig::{Workspace, err, homes_of, out};
 
 const SHOP: [&str; 4] = ["--tile", "shop-real", "--footprint", "0.0001"];
 const WEB: [&str; 4] = ["--tile", "web-real", "--footprint", "0.0001"];
 const MAIL: [&str; 4] = ["--tile", "mail-real", "--footprint", "0.00001"];
 
-fn place() -> Option<Place> {
+fn place() -> Option<Workspace> {
     place_for(SHOP)
 }
 
 /// Place that servers of another user can enter.
-fn place_for(tile: [&str; 4]) -> Option<Place> {
-    let place = Place::usable()?;
+fn place_for(tile: [&str; 4]) -> Option<Workspace> {
+    let place = Workspace::usable()?;
     let open = std::fs::Permissions::from_mode(0o711);
     std::fs::set_permissions(place.path("."), open).expect("a mode");
     let tried = place.run_command(&[&tile[..], &["--tiles", "1"]].concat()).output();
@@ -150,7 +150,7 @@ fn homes(run: u32) -> Vec<PathBuf> {
 }
 
 /// Waits for the end of a killed run's servers, cleans up, and looks for what is left.
-fn assert_cleaned_up(place: &Place, run: u32) {
+fn assert_cleaned_up(place: &Workspace, run: u32) {
     let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
     while in_groups(run) > 0 {
         assert!(std::time::Instant::now() < until, "a server outlived its run");
@@ -245,7 +245,7 @@ fn site_does_not_run_as_root() {
         eprintln!("skipped: this test needs root");
         return;
     }
-    let place = Place::new();
+    let place = Workspace::new();
     let words = ["app", "serve", "web", "--data", ".", "--database", ".", "--socket", "."];
     let output = place.output(&words);
     assert_eq!(output.status.code(), Some(3), "{}", err(&output));

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use crate::rig::{Place, Running, err};
+use crate::rig::{Running, Workspace, err};
 
 /// Sends a request as a browser on this computer does; returns the status and everything after the
 /// status line.
@@ -34,7 +34,7 @@ pub(crate) fn port_of(address: &str) -> u16 {
 struct Served(Child, String);
 
 impl Served {
-    fn start(place: &Place, args: &[&str]) -> Self {
+    fn start(place: &Workspace, args: &[&str]) -> Self {
         let mut command = place.command(&[&["serve"][..], args].concat());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it");
         let mut line = String::new();
@@ -52,8 +52,8 @@ impl Drop for Served {
 }
 
 #[test]
-fn a_run_s_page_answers_while_it_goes_on_and_outlives_it_for_who_looks() {
-    let Some(place) = Place::usable() else { return };
+fn run_page_answers_during_the_run_and_outlives_it() {
+    let Some(place) = Workspace::usable() else { return };
     let words = ["--live", "web", "--duration", "3s"];
     let mut run = Running::new(place.run_command(&words));
     run.wait_for("page       http://127.0.0.1:");
@@ -92,7 +92,7 @@ fn a_run_s_page_answers_while_it_goes_on_and_outlives_it_for_who_looks() {
 
 #[test]
 fn a_page_that_nobody_looked_at_closes_with_the_run() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let output = place.run(0, &["--live", "web"]);
     let said = err(&output);
     assert!(said.contains("page: closed, as nobody looks"), "{said}");
@@ -107,7 +107,7 @@ fn a_page_that_nobody_looked_at_closes_with_the_run() {
 
 #[test]
 fn nothing_listens_unless_it_was_asked_for() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     for live in ["auto", "full", "line"] {
         let said = err(&place.run(0, &["--live", live]));
         assert!(!said.contains("http://"), "{live}: {said}");
@@ -115,8 +115,8 @@ fn nothing_listens_unless_it_was_asked_for() {
 }
 
 #[test]
-fn stored_runs_are_served_and_a_killed_server_leaves_nothing_behind() {
-    let Some(place) = Place::usable() else { return };
+fn stored_runs_are_served_and_killed_server_frees_its_port() {
+    let Some(place) = Workspace::usable() else { return };
     place.run(0, &[]);
     let run = place.runs().pop().expect("a run");
     let id = run.file_name().and_then(|name| name.to_str()).expect("its id").to_owned();
@@ -142,7 +142,7 @@ fn stored_runs_are_served_and_a_killed_server_leaves_nothing_behind() {
 
 #[test]
 fn a_report_is_written_again_from_what_is_stored() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     place.run(0, &[]);
     let run = place.runs().pop().expect("a run");
     let first = std::fs::read_to_string(run.join("report.html")).expect("every run has one");
@@ -155,7 +155,7 @@ fn a_report_is_written_again_from_what_is_stored() {
 
 #[test]
 fn a_recorded_trace_is_served() {
-    let place = Place::new();
+    let place = Workspace::new();
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/../../see/capture/samples/mixed.tmt");
     let served = Served::start(&place, &[sample, "--listen", "0"]);
     let (port, id) = (port_of(&served.1), served.1.rsplit('/').next().expect("an id"));
@@ -167,7 +167,7 @@ fn a_recorded_trace_is_served() {
 
 #[test]
 fn what_cannot_be_served_says_why() {
-    let place = Place::new();
+    let place = Workspace::new();
     let output = place.output(&["serve", "nothing-of-that-name"]);
     assert_eq!(output.status.code(), Some(2), "{}", err(&output));
     let output = place.output(&["serve", "--listen", "no port:at all"]);

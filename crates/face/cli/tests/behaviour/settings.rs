@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::rig::{Place, err, out};
+use crate::rig::{Workspace, err, out};
 
 /// Value and origin of a key in `run --print-config`.
 fn of_plan(
-    place: &Place,
+    place: &Workspace,
     variables: &[(&str, &str)],
     more: &[&str],
     key: &str,
@@ -23,14 +23,14 @@ fn of_plan(
     (text, found["origin"].as_str().expect("an origin").to_owned())
 }
 
-fn config(place: &Place, text: &str) {
+fn config(place: &Workspace, text: &str) {
     std::fs::create_dir_all(place.path("config/tilemark")).expect("a directory");
     place.write("config/tilemark/config.toml", text);
 }
 
 #[test]
-fn the_command_line_wins_over_the_environment_and_that_over_the_file() {
-    let place = Place::new();
+fn command_line_beats_environment_and_environment_beats_file() {
+    let place = Workspace::new();
     config(&place, "version = 1\n[run]\ntiles = 2\nrepeats = 2\nquick = true\n");
     let of = |variables: &[(&str, &str)], more: &[&str], key| of_plan(&place, variables, more, key);
     let pair = |value: &str, origin: &str| (value.to_owned(), origin.to_owned());
@@ -46,8 +46,8 @@ fn the_command_line_wins_over_the_environment_and_that_over_the_file() {
 }
 
 #[test]
-fn a_plan_file_is_nearer_than_config_toml_and_further_than_the_environment() {
-    let place = Place::new();
+fn plan_file_beats_config_toml_and_loses_to_environment() {
+    let place = Workspace::new();
     config(&place, "version = 1\n[run]\nrepeats = 2\n");
     let datastore = place.path("ds").display().to_string();
     let plan =
@@ -67,7 +67,7 @@ fn a_plan_file_is_nearer_than_config_toml_and_further_than_the_environment() {
 
 #[test]
 fn what_is_set_is_shown_with_its_origin() {
-    let place = Place::new();
+    let place = Workspace::new();
     config(
         &place,
         "version = 1\n[serve]\nlisten = \"127.0.0.1:9\"\n[run]\nhost = [\"a\", \"b\"]\n",
@@ -90,7 +90,7 @@ fn what_is_set_is_shown_with_its_origin() {
 
 #[test]
 fn what_cannot_be_set_says_where_it_was_and_what_would_do() {
-    let place = Place::new();
+    let place = Workspace::new();
     for (text, said) in [
         ("[run]\ntiles = 2\n", "has no version"),
         ("version = 2\n", "is of version 2, and this program reads version 1"),
@@ -124,7 +124,7 @@ fn what_cannot_be_set_says_where_it_was_and_what_would_do() {
 const HERE_ONLY: [&str; 3] = ["destroy-data", "second-destroy-data", "overwrite-file"];
 
 /// Every option that can be set: subcommand, option and variable, as `config show` lists them.
-fn settable(place: &Place) -> Vec<(String, String, String)> {
+fn settable(place: &Workspace) -> Vec<(String, String, String)> {
     let rows = shown(place, &[], &["--all"]);
     let text = |row: &serde_json::Value, key: &str| row[key].as_str().expect(key).to_owned();
     rows.iter()
@@ -133,7 +133,7 @@ fn settable(place: &Place) -> Vec<(String, String, String)> {
         .collect()
 }
 
-fn shown(place: &Place, variables: &[(&str, &str)], more: &[&str]) -> Vec<serde_json::Value> {
+fn shown(place: &Workspace, variables: &[(&str, &str)], more: &[&str]) -> Vec<serde_json::Value> {
     let words = [&["config", "show", "--format", "json"], more].concat();
     let mut command = place.command(&words);
     // Every test sets this variable.
@@ -145,7 +145,7 @@ fn shown(place: &Place, variables: &[(&str, &str)], more: &[&str]) -> Vec<serde_
 }
 
 /// Long options that help lists.
-fn in_help(place: &Place, verb: &str) -> BTreeSet<String> {
+fn in_help(place: &Workspace, verb: &str) -> BTreeSet<String> {
     let help = out(&place.output(&[verb, "--help"]));
     let name = |line: &str| {
         let line = line.trim_start();
@@ -158,8 +158,8 @@ fn in_help(place: &Place, verb: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_option_of_run_record_and_serve_can_be_set_by_a_variable_and_by_the_file() {
-    let place = Place::new();
+fn run_record_serve_options_are_settable_by_variable_and_file() {
+    let place = Workspace::new();
     let all = settable(&place);
     for verb in ["run", "record", "serve"] {
         let own = all.iter().filter(|(of, ..)| of == verb).map(|(_, option, _)| option.clone());
@@ -198,7 +198,7 @@ fn every_option_of_run_record_and_serve_can_be_set_by_a_variable_and_by_the_file
 /// `run` read the key, but `config show` called it unknown.
 #[test]
 fn colour_in_the_file_is_read_and_shown() {
-    let place = Place::new();
+    let place = Workspace::new();
     config(&place, "version = 1\n[run]\ncolor = \"always\"\n");
     let rows = shown(&place, &[], &[]);
     assert!(
@@ -210,7 +210,7 @@ fn colour_in_the_file_is_read_and_shown() {
 
 #[test]
 fn no_permission_to_destroy_data_is_read_from_elsewhere() {
-    let place = Place::new();
+    let place = Workspace::new();
     for option in HERE_ONLY {
         let said = format!("only --{option} does");
         config(&place, &format!("version = 1\n[run]\n{option} = \"S1\"\n"));

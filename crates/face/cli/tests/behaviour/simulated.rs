@@ -4,7 +4,7 @@ use run_store::run::{Edge, Run, Status, Step};
 use run_store::rundir::StoredRun;
 use rustix::process::Signal;
 
-use crate::rig::{Place, Running, err, out, simulate_words};
+use crate::rig::{Running, Workspace, err, out, simulate_words};
 
 /// A tile of one virtual machine with one user.
 const TILE: [&str; 4] = ["--tile", "micro/read-4k-qd1", "--footprint", "0.01"];
@@ -13,7 +13,7 @@ fn words<'a>(more: &[&'a str]) -> Vec<&'a str> {
     simulate_words(&[&TILE[..], more].concat())
 }
 
-fn run(place: &Place, more: &[&str]) -> Run {
+fn run(place: &Workspace, more: &[&str]) -> Run {
     let output = place.output(&[&words(more)[..], &["--format", "json"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}{}", out(&output), err(&output));
     run_store::run::parse(&out(&output)).expect("one run document and nothing else")
@@ -29,8 +29,8 @@ fn steps(run: &Run) -> Vec<Step> {
 }
 
 #[test]
-fn a_range_is_simulated_to_its_end_and_the_result_says_what_it_is() {
-    let place = Place::new();
+fn range_is_simulated_to_its_end_and_marked_as_simulated() {
+    let place = Workspace::new();
     let run = run(&place, &["--array", "hdd-raid10", "--tiles", "1..3"]);
     assert_eq!(run.answer.status, Status::Complete);
     assert_eq!(run.steps.iter().map(|step| step.tiles).collect::<Vec<_>>(), [1, 2, 3]);
@@ -51,8 +51,8 @@ fn a_range_is_simulated_to_its_end_and_the_result_says_what_it_is() {
 }
 
 #[test]
-fn a_step_that_passed_beside_other_work_is_told_in_the_terminal_too() {
-    let place = Place::new();
+fn disturbed_passed_step_is_reported_in_the_terminal() {
+    let place = Workspace::new();
     let run = run(&place, &["--array", "hdd-raid10", "--tiles", "1..2"]);
     let quiet = out(&place.output(&["runs", "show", &run.id]));
     assert!(!quiet.contains("[disturbed]"), "{quiet}");
@@ -75,8 +75,8 @@ fn a_step_that_passed_beside_other_work_is_told_in_the_terminal_too() {
 }
 
 #[test]
-fn the_stored_plan_gives_the_same_figures_again_and_a_change_is_told() {
-    let place = Place::new();
+fn stored_plan_repeats_the_figures_and_names_its_changes() {
+    let place = Workspace::new();
     let change = ["--with", "pool.shelf.count=12"];
     let first = run(&place, &[&["--array", "hdd-raid10", "--tiles", "2"], &change[..]].concat());
     assert!(first.target.summary.ends_with(", with pool.shelf.count=12"), "{:?}", first.target);
@@ -96,7 +96,7 @@ fn the_stored_plan_gives_the_same_figures_again_and_a_change_is_told() {
 
 #[test]
 fn a_simulation_that_is_stopped_keeps_what_it_has() {
-    let place = Place::new();
+    let place = Workspace::new();
     let long = ["--array", "hdd-raid10", "--tiles", "1", "--duration", "20h", "--live", "line"];
     let words = simulate_words(&[&["--tile", "micro/mixed-8k"], &long[..]].concat());
     let mut running = Running::new(place.command(&words));
@@ -113,8 +113,8 @@ fn a_simulation_that_is_stopped_keeps_what_it_has() {
 
 /// A pool of 1.1 TiB without any disk in it, and one with space for three tiles.
 #[test]
-fn a_pool_that_is_full_ends_the_search_although_others_have_room() {
-    let place = Place::new();
+fn full_pool_ends_the_search_though_others_have_room() {
+    let place = Workspace::new();
     let array = r#"
         name = "two-pools"
         title = "A large pool and a small one"
@@ -150,7 +150,7 @@ fn a_pool_that_is_full_ends_the_search_although_others_have_room() {
 
 #[test]
 fn a_stored_run_is_judged_again_and_a_changed_one_is_found() {
-    let place = Place::new();
+    let place = Workspace::new();
     let run = run(&place, &["--array", "hdd-raid10", "--tiles", "1..2"]);
     let directory = &place.runs()[0];
     let report = std::fs::read_to_string(directory.join("report.html")).expect("a report");
@@ -181,7 +181,7 @@ fn a_stored_run_is_judged_again_and_a_changed_one_is_found() {
 const CALLS: [&str; 8] =
     ["--tile", "micro/http-get", "--array", "nvme-local", "--tiles", "8", "--repeats", "1"];
 
-fn called(place: &Place, more: &[&str]) -> Run {
+fn called(place: &Workspace, more: &[&str]) -> Run {
     let words = simulate_words(&[&CALLS[..], more, &["--format", "json"]].concat());
     let output = place.output(&words);
     assert!(matches!(output.status.code(), Some(0 | 4)), "{}{}", out(&output), err(&output));
@@ -190,7 +190,7 @@ fn called(place: &Place, more: &[&str]) -> Run {
 
 #[test]
 fn calls_alone_warm_up_are_judged_by_their_actions_and_scored() {
-    let place = Place::new();
+    let place = Workspace::new();
     let run = called(&place, &["--endpoint", "page=model:32x2ms"]);
     let step = &run.steps[0];
     assert_eq!(step.verdict, run_store::run::Verdict::Passed, "{}", step.reason);
@@ -228,8 +228,8 @@ fn calls_alone_warm_up_are_judged_by_their_actions_and_scored() {
 }
 
 #[test]
-fn a_service_that_cannot_keep_up_breaks_the_limit_and_its_calls_are_left_unfinished() {
-    let place = Place::new();
+fn overloaded_service_breaks_its_limit_with_calls_unfinished() {
+    let place = Workspace::new();
     let run = called(&place, &["--endpoint", "page=model:1x20ms"]);
     let step = &run.steps[0];
     assert_eq!(step.verdict, run_store::run::Verdict::Failed, "{}", step.reason);
@@ -238,7 +238,7 @@ fn a_service_that_cannot_keep_up_breaks_the_limit_and_its_calls_are_left_unfinis
 
 #[test]
 fn an_endpoint_without_a_model_or_with_an_address_is_refused() {
-    let place = Place::new();
+    let place = Workspace::new();
     let output = place.output(&simulate_words(&CALLS));
     let said = err(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
@@ -256,7 +256,7 @@ fn an_endpoint_without_a_model_or_with_an_address_is_refused() {
 
 #[test]
 fn time_that_ends_a_simulation_is_told_with_what_was_left_out() {
-    let place = Place::new();
+    let place = Workspace::new();
     let words = ["--array", "hdd-raid10", "--tile", "./tile.toml", "--tiles", "1..2"];
     let output = place.output(&[&simulate_words(&words)[..], &["--within", "1ns"]].concat());
     assert_eq!(output.status.code(), Some(5), "{}{}", out(&output), err(&output));

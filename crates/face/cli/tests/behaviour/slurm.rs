@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::rig::{Place, Running, err, out};
+use crate::rig::{Running, Workspace, err, out};
 
 /// Programs of Slurm for a cluster, and the one that authenticates its users.
 const PROGRAMS: [&str; 4] = ["munged", "slurmctld", "slurmd", "sbatch"];
@@ -39,7 +39,7 @@ impl Drop for Cluster {
 
 impl Cluster {
     /// Starts the cluster; `None`, with the reason printed, where there is no Slurm.
-    fn usable(place: &Place, nodes: &[&str]) -> Option<Self> {
+    fn usable(place: &Workspace, nodes: &[&str]) -> Option<Self> {
         if let Some(missing) = PROGRAMS.into_iter().find(|name| program(name).is_none()) {
             eprintln!("skipped: Slurm is not installed here: there is no {missing}");
             return None;
@@ -47,7 +47,7 @@ impl Cluster {
         Some(Self::start(place, nodes))
     }
 
-    fn start(place: &Place, nodes: &[&str]) -> Self {
+    fn start(place: &Workspace, nodes: &[&str]) -> Self {
         for directory in ["munge", "state", "spool"] {
             std::fs::create_dir(place.path(directory)).expect("a directory");
         }
@@ -75,7 +75,7 @@ impl Cluster {
         cluster
     }
 
-    fn serve(&mut self, place: &Place, name: &str, words: &[&str]) {
+    fn serve(&mut self, place: &Workspace, name: &str, words: &[&str]) {
         let file =
             OpenOptions::new().append(true).create(true).open(place.path(&format!("{name}.out")));
         let log = file.expect("a file");
@@ -96,7 +96,7 @@ fn write_key(path: &Path) {
 }
 
 /// Configuration of a cluster that listens on loopback and tracks only its own processes.
-fn configuration(place: &Place, nodes: &[&str]) -> String {
+fn configuration(place: &Workspace, nodes: &[&str]) -> String {
     let free = || TcpListener::bind("127.0.0.1:0").expect("a free port");
     let ports: Vec<TcpListener> =
         std::iter::once("controller").chain(nodes.iter().copied()).map(|_| free()).collect();
@@ -129,7 +129,7 @@ fn configuration(place: &Place, nodes: &[&str]) -> String {
 /// `sbatch --wait` ends when all tasks have, with the greatest of their exit codes.
 #[test]
 fn the_job_array_makes_parts_that_fit_together() {
-    let place = Place::new();
+    let place = Workspace::new();
     let Some(cluster) = Cluster::usable(&place, &["here"]) else { return };
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../deploy/slurm/study-array.sh");
     let words = ["example", "--only", "E2", "--repeats", "4"];
@@ -155,7 +155,7 @@ fn the_job_array_makes_parts_that_fit_together() {
     assert_eq!(out(&merged), out(&alone));
 }
 
-fn logs(place: &Place) -> String {
+fn logs(place: &Workspace) -> String {
     let log = |name: &str| std::fs::read_to_string(place.path(name)).unwrap_or_default();
     ["slurmctld.out", "slurmctld.log", "slurmd.out", "slurmd.log"].map(log).concat()
 }
@@ -164,7 +164,7 @@ fn logs(place: &Place) -> String {
 #[cfg(feature = "hosts")]
 #[test]
 fn agents_that_srun_starts_on_two_nodes_drive_one_run() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let Some(cluster) = Cluster::usable(&place, &["north", "south"]) else { return };
     let (bin, ds) = (env!("CARGO_BIN_EXE_tilemark"), place.path("ds").display().to_string());
     let host = |node: &str| {

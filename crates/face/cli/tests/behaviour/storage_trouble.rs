@@ -8,7 +8,7 @@ use std::process::Command;
 use run_store::rundir::StoredRun;
 use rustix::process::Signal;
 
-use crate::rig::{Place, Running, err, out};
+use crate::rig::{Running, Workspace, err, out};
 
 /// File system in memory, unmounted at the end.
 struct Mounted<'a>(&'a Path);
@@ -34,8 +34,8 @@ impl Drop for Mounted<'_> {
 }
 
 #[test]
-fn a_datastore_that_is_too_small_is_refused_with_what_is_needed_and_what_is_there() {
-    let place = Place::new();
+fn small_datastore_is_refused_with_needed_and_free_bytes() {
+    let place = Workspace::new();
     let ds = place.path("ds");
     let Some(_mounted) = Mounted::new(&ds, "64m") else { return };
     let output = place.run_command(&[]).output().expect("it starts");
@@ -50,8 +50,8 @@ fn a_datastore_that_is_too_small_is_refused_with_what_is_needed_and_what_is_ther
 }
 
 #[test]
-fn a_place_for_results_that_is_full_ends_the_run_and_leaves_the_datastore_empty() {
-    let Some(place) = Place::usable() else { return };
+fn full_results_directory_ends_the_run_and_removes_disks() {
+    let Some(place) = Workspace::usable() else { return };
     let runs = place.path("runs");
     let Some(_mounted) = Mounted::new(&runs, "12k") else { return };
     let output = place.run_command(&[]).output().expect("it starts");
@@ -63,8 +63,8 @@ fn a_place_for_results_that_is_full_ends_the_run_and_leaves_the_datastore_empty(
 }
 
 #[test]
-fn what_was_measured_is_shown_even_if_there_is_no_room_to_store_it() {
-    let Some(place) = Place::usable() else { return };
+fn unstorable_results_are_still_printed() {
+    let Some(place) = Workspace::usable() else { return };
     let runs = place.path("runs");
     let Some(_mounted) = Mounted::new(&runs, "100k") else { return };
     let output = place.run_command(&["--tiles", "1..30", "--live", "off"]).output();
@@ -77,8 +77,8 @@ fn what_was_measured_is_shown_even_if_there_is_no_room_to_store_it() {
 }
 
 #[test]
-fn a_datastore_removed_under_a_run_does_not_end_it_without_a_word() {
-    let Some(place) = Place::usable() else { return };
+fn datastore_removed_under_a_run_still_stores_results() {
+    let Some(place) = Workspace::usable() else { return };
     let mut run = place.start(&[]);
     run.wait_for("measuring");
     std::fs::remove_dir_all(place.path("ds")).expect("it is ours");
@@ -91,8 +91,8 @@ fn a_datastore_removed_under_a_run_does_not_end_it_without_a_word() {
 }
 
 #[test]
-fn a_step_that_cannot_be_made_ends_the_run_and_says_how_far_it_got() {
-    let Some(place) = Place::usable() else { return };
+fn failing_step_setup_ends_the_run_and_stores_earlier_steps() {
+    let Some(place) = Workspace::usable() else { return };
     let mut run = Running::new(place.run_command(&["--live", "line", "--tiles", "1..50"]));
     run.wait_for("measuring");
     std::fs::remove_dir_all(place.path("ds")).expect("it is ours");
@@ -121,8 +121,8 @@ fn lock(directory: &Path, is_locked: bool) -> bool {
 }
 
 #[test]
-fn what_cannot_be_removed_is_told_after_the_answer_and_has_a_code_of_its_own() {
-    let Some(place) = Place::usable() else { return };
+fn unremovable_disk_is_named_after_the_answer_with_exit_code_6() {
+    let Some(place) = Workspace::usable() else { return };
     let mut run = Running::new(place.run_command(&["--live", "line", "--duration", "3s"]));
     run.wait_for("measuring");
     let made = place.path("ds").join(&place.names("ds")[0]);

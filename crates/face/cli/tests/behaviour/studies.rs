@@ -2,14 +2,14 @@
 
 use rustix::process::Signal;
 
-use crate::rig::{Place, Running, err, out};
+use crate::rig::{Running, Workspace, err, out};
 
-/// One claim of the example that needs one step, once.
+/// Runs a single claim of the example, which needs one step, once.
 const BRIEF: [&str; 7] = ["study", "run", "example", "--only", "E2", "--repeats", "1"];
 
 #[test]
 fn a_study_is_listed_shown_and_run() {
-    let place = Place::new();
+    let place = Workspace::new();
     assert!(out(&place.output(&["study"])).contains("\nexample "), "the list");
     let shown = out(&place.output(&["study", "show", "example"]));
     assert!(shown.contains("E4     predicted") && shown.contains("at least 10"), "{shown}");
@@ -39,7 +39,7 @@ fn a_study_is_listed_shown_and_run() {
 const SEVERAL: [&str; 7] = ["study", "run", "example", "--only", "E1,E2,E4", "--repeats", "2"];
 
 /// Makes a part and returns its printed path.
-fn part(place: &Place, shard: &str, more: &[&str]) -> String {
+fn part(place: &Workspace, shard: &str, more: &[&str]) -> String {
     let output = place.output(&[&SEVERAL[..], &["--shard", shard], more].concat());
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     out(&output).trim_end().to_owned()
@@ -47,7 +47,7 @@ fn part(place: &Place, shard: &str, more: &[&str]) -> String {
 
 #[test]
 fn parts_from_several_machines_make_the_document_of_one() {
-    let place = Place::new();
+    let place = Workspace::new();
     let alone = place.output(&[&SEVERAL[..], &["--format", "json"]].concat());
     assert_eq!(alone.status.code(), Some(0), "{}", err(&alone));
     let parts = ["3/3", "1/3", "2/3"].map(|shard| part(&place, shard, &[]));
@@ -87,7 +87,7 @@ fn parts_from_several_machines_make_the_document_of_one() {
 
 #[test]
 fn a_share_that_makes_no_sense_is_refused_before_anything_runs() {
-    let place = Place::new();
+    let place = Workspace::new();
     for (more, told) in [
         (&["--shard", "0/3"][..], "a shard is N/COUNT, such as 3/16"),
         (&["--shard", "4/3"], "a shard is N/COUNT, such as 3/16"),
@@ -106,7 +106,7 @@ fn a_share_that_makes_no_sense_is_refused_before_anything_runs() {
 
 #[test]
 fn a_result_that_cannot_be_kept_is_told_all_the_same() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("taken", "");
     let output = place.output(&[&BRIEF[..], &["--out", "taken"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
@@ -116,7 +116,7 @@ fn a_result_that_cannot_be_kept_is_told_all_the_same() {
 
 #[test]
 fn a_file_of_one_s_own_runs_from_its_own_directory() {
-    let place = Place::new();
+    let place = Workspace::new();
     let shipped = out(&place.output(&["study", "show", "example", "--toml"]));
     place.write("mine.toml", &shipped.replace("tiles/example.toml", "micro/mixed-8k"));
     let output = place.output(&["study", "show", "mine.toml"]);
@@ -130,7 +130,7 @@ fn a_file_of_one_s_own_runs_from_its_own_directory() {
 
 #[test]
 fn a_claim_that_is_missed_fails_only_with_strict() {
-    let place = Place::new();
+    let place = Workspace::new();
     let shipped = out(&place.output(&["study", "show", "example", "--toml"]));
     let text = shipped
         .replace("kind = \"arithmetic\"\npublished = 1\n", "kind = \"predicted\"\npublished = 2\n");
@@ -148,7 +148,7 @@ fn a_claim_that_is_missed_fails_only_with_strict() {
 
 #[test]
 fn names_that_are_not_there_are_told_with_the_nearest() {
-    let place = Place::new();
+    let place = Workspace::new();
     for (words, told) in [
         (&["study", "run", "examples"][..], "did you mean \"example\"?"),
         (&["study", "run", "example", "--only", "E9"], "known claims: E1"),
@@ -162,7 +162,7 @@ fn names_that_are_not_there_are_told_with_the_nearest() {
 
 #[test]
 fn an_interrupted_study_says_what_it_has() {
-    let place = Place::new();
+    let place = Workspace::new();
     let mut running = Running::new(place.command(&["study", "run", "example", "--repeats", "50"]));
     running.wait_for("run 1:");
     running.signal(Signal::INT);

@@ -4,12 +4,12 @@ use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 
-use crate::rig::{DEADLINE, Place, err, out, run_words};
+use crate::rig::{DEADLINE, Workspace, err, out, run_words};
 use crate::serving::get;
 
 #[test]
 fn without_a_terminal_there_is_no_escape_sequence() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     for live in ["auto", "full"] {
         let output = place.run(0, &["--live", live]);
         assert!(!err(&output).contains('\u{1b}') && !out(&output).contains('\u{1b}'));
@@ -22,7 +22,7 @@ fn without_a_terminal_there_is_no_escape_sequence() {
 /// Runs a run under `script` and presses Ctrl-C once the screen shows `interrupt_at`. Returns the
 /// terminal's output; `None` where there is no such `script`.
 fn on_a_terminal(
-    place: &Place,
+    place: &Workspace,
     environment: &[(&str, &str)],
     more: &[&str],
     interrupt_at: Option<&str>,
@@ -34,7 +34,7 @@ fn on_a_terminal(
 /// Runs the program under `script`, which gives it a terminal, answers its request for the cursor,
 /// and presses Ctrl-C once `is_due` accepts the screen.
 fn typed(
-    place: &Place,
+    place: &Workspace,
     environment: &[(&str, &str)],
     words: &str,
     mut is_due: impl FnMut(&str) -> bool,
@@ -95,7 +95,7 @@ fn is_sane(screen: &str) {
 
 #[test]
 fn on_a_terminal_the_view_changes_in_place_and_goes_away() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let Some(screen) = on_a_terminal(&place, &[], &["--format", "json"], None) else { return };
     assert!(screen.contains("code 0"), "{screen}");
     assert!(screen.contains("\u{1b}[?25l") && screen.contains("IOPS"), "no view:\n{screen}");
@@ -106,7 +106,7 @@ fn on_a_terminal_the_view_changes_in_place_and_goes_away() {
 
 #[test]
 fn ctrl_c_on_a_terminal_leaves_it_sane() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let long = ["--duration", "60s"];
     let screen = on_a_terminal(&place, &[], &long, Some("measuring"));
     let Some(screen) = screen else { return };
@@ -117,7 +117,7 @@ fn ctrl_c_on_a_terminal_leaves_it_sane() {
 
 #[test]
 fn a_dumb_terminal_or_ci_gets_plain_lines() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     for environment in [[("TERM", "dumb")], [("CI", "1")]] {
         let Some(screen) = on_a_terminal(&place, &environment, &[], None) else { return };
         assert!(!screen.contains('\u{1b}'), "{environment:?}:\n{screen}");
@@ -127,7 +127,7 @@ fn a_dumb_terminal_or_ci_gets_plain_lines() {
 
 #[test]
 fn no_color_means_none() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let Some(screen) = on_a_terminal(&place, &[("NO_COLOR", "1")], &[], None) else { return };
     for color in ["\u{1b}[34m", "\u{1b}[36m", "\u{1b}[38;5;4m", "\u{1b}[38;5;6m"] {
         assert!(!screen.contains(color), "colour in:\n{screen}");
@@ -136,7 +136,7 @@ fn no_color_means_none() {
 
 #[test]
 fn the_demo_serves_its_page_until_ctrl_c() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let mut page = None;
     let screen = typed(&place, &[], "demo ds --out runs", |screen| {
         let Some((before, _)) = screen.split_once("; Ctrl-C ends it") else { return false };
@@ -162,7 +162,7 @@ fn plural(path: &str) -> String {
 
 /// Output of a program on a terminal of so many columns, line by line; `None` where there is no
 /// `script`.
-fn lines_on(place: &Place, columns: u32, words: &[&str]) -> Option<Vec<String>> {
+fn lines_on(place: &Workspace, columns: u32, words: &[&str]) -> Option<Vec<String>> {
     let program = env!("CARGO_BIN_EXE_tilemark");
     let line = format!("stty rows 40 cols {columns}; {program} {}", words.join(" "));
     let mut command = Command::new("script");
@@ -179,7 +179,7 @@ fn lines_on(place: &Place, columns: u32, words: &[&str]) -> Option<Vec<String>> 
 
 #[test]
 fn sixty_columns_hold_tables_and_answers() {
-    let place = Place::new();
+    let place = Workspace::new();
     let words = ["--array", "hdd-raid10", "--tile", "tile.toml", "--tiles", "1"];
     let run = place.output(&crate::rig::simulate_words(&words));
     assert_eq!(run.status.code(), Some(0), "{}", err(&run));
@@ -203,7 +203,7 @@ fn sixty_columns_hold_tables_and_answers() {
 
 #[test]
 fn simulate_is_quick_on_a_terminal_and_standard_in_a_pipe() {
-    let place = Place::new();
+    let place = Workspace::new();
     let words = ["simulate", "--array", "hdd-raid10", "--tile", "tile.toml", "--print-config"];
     let has_profile = |text: &str, profile: &str| {
         let row =
@@ -228,7 +228,7 @@ fn simulate_is_quick_on_a_terminal_and_standard_in_a_pipe() {
 
 #[test]
 fn changed_array_says_in_its_title_what_was_changed() {
-    let place = Place::new();
+    let place = Workspace::new();
     let words = ["--array", "hdd-raid10", "--tile", "tile.toml", "--tiles", "1", "--seed", "1"];
     let with = ["--with", "pool.shelf.count=12"];
     let text = out(&place.output(&crate::rig::simulate_words(&[&words[..], &with].concat())));

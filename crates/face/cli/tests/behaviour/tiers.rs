@@ -10,18 +10,18 @@ use rustix::process::Signal;
 
 use crate::machine::{IN, Machine, OUT};
 use crate::nbd_client::Client;
-use crate::rig::{Place, Running, err, out};
+use crate::rig::{Running, Workspace, err, out};
 use crate::serving::{get as page_of, port_of};
 
 const BYTES: u64 = 16 << 20;
 
 pub struct Tiered {
-    pub place: Place,
+    pub place: Workspace,
 }
 
 impl Tiered {
     pub fn new() -> Self {
-        let place = Place::new();
+        let place = Workspace::new();
         std::fs::write(place.path("vm1.raw"), vec![0; usize::try_from(BYTES).expect("small")])
             .expect("room");
         let tiered = Self { place };
@@ -58,7 +58,8 @@ impl Tiered {
     }
 
     pub fn client(&self) -> Client {
-        Client::open(&block_server::Place::Unix(self.place.path("s")), "vm1").expect("it is served")
+        Client::open(&block_server::ListenAddress::Unix(self.place.path("s")), "vm1")
+            .expect("it is served")
     }
 }
 
@@ -88,7 +89,7 @@ fn write_until_it_dies(
 }
 
 #[test]
-fn a_server_that_is_killed_again_and_again_loses_nothing_that_was_answered() {
+fn repeatedly_killed_server_loses_no_answered_write() {
     let tiered = Tiered::new();
     let mut known = vec![0; usize::try_from(BYTES / 4096).expect("small")];
     let mut count = 0;
@@ -177,7 +178,7 @@ impl Writer {
 }
 
 #[test]
-fn a_machine_whose_server_is_killed_again_and_again_has_every_request_answered_and_loses_nothing() {
+fn vm_of_repeatedly_killed_server_gets_every_request_answered() {
     let tiered = Tiered::new();
     let mut writer = Writer {
         machine: Machine::new(true),
@@ -258,7 +259,7 @@ fn a_tier_is_served_to_other_hosts_only_with_certificates() {
     server.wait_for("serving nbd://127.0.0.1:");
     let said = server.seen_last();
     let address = said.rsplit_once("nbd://").expect("an address").1.trim_end_matches("/vm1");
-    let place = block_server::Place::Tcp(
+    let place = block_server::ListenAddress::Tcp(
         address.trim().trim_end_matches("/vm1").parse().expect("an address"),
     );
     let mut client = Client::open(&place, "vm1").expect("it is served");
@@ -341,7 +342,7 @@ fn get(address: &str, path: &str) -> String {
 }
 
 #[test]
-fn prometheus_hears_what_a_tier_did_and_nobody_elsewhere_can_ask() {
+fn tier_metrics_are_served_on_loopback_only() {
     let tiered = Tiered::new();
     let words = ["tier", "serve", "fast", "--disk", "vm1=vm1.raw", "--socket", "s"];
     let elsewhere = tiered.place.output(&[&words[..], &["--metrics", "0.0.0.0:0"]].concat());
@@ -381,7 +382,7 @@ fn prometheus_hears_what_a_tier_did_and_nobody_elsewhere_can_ask() {
 }
 
 #[test]
-fn share_admission_policy_and_a_pause_are_told_to_a_tier_while_it_serves() {
+fn share_admission_policy_and_pause_change_while_serving() {
     let tiered = Tiered::new();
     let server = tiered.serve("through");
     let changes = [
@@ -434,7 +435,7 @@ fn share_admission_policy_and_a_pause_are_told_to_a_tier_while_it_serves() {
 /// `vm1` gets a policy of its own and returns to the common one; an impossible request is refused
 /// with the possible ones.
 #[test]
-fn a_disk_has_a_policy_of_its_own_while_it_is_served_and_gives_it_back() {
+fn disk_takes_own_policy_and_returns_to_common_one() {
     let tiered = Tiered::new();
     let server = tiered.serve("through");
     let mut client = tiered.client();
@@ -525,7 +526,7 @@ fn hours_of_suspension_begin_with_the_server_if_it_is_then() {
 }
 
 #[test]
-fn the_hook_of_libvirt_lets_no_domain_use_a_backing_file_whose_newest_writes_are_in_a_tier() {
+fn libvirt_hook_refuses_backing_file_with_writes_in_a_tier() {
     let tiered = Tiered::new();
     let hook = |tiered: &Tiered| {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../deploy/libvirt/qemu");
@@ -578,7 +579,7 @@ fn the_page_of_a_tier_and_its_status_tell_the_same_numbers() {
     server.wait_for("serving nbd+unix:///vm2");
     // Two disks of 16 MiB each do not fit: pages are evicted.
     for disk in ["vm1", "vm2"] {
-        let at = block_server::Place::Unix(tiered.place.path("s"));
+        let at = block_server::ListenAddress::Unix(tiered.place.path("s"));
         let mut client = Client::open(&at, disk).expect("it is served");
         client.write(0, &[5; 8192]).expect("bytes are taken");
         for round in [0, 0, 1] {
@@ -689,7 +690,7 @@ fn the_page_of_a_served_tier_shows_by_disk_what_it_did() {
 struct Loop(String);
 
 impl Loop {
-    fn new(place: &Place, name: &str, begin: &[u8]) -> Option<Self> {
+    fn new(place: &Workspace, name: &str, begin: &[u8]) -> Option<Self> {
         let file = place.path(name);
         std::fs::write(&file, begin).expect("room");
         std::fs::File::options()
@@ -719,7 +720,7 @@ impl Drop for Loop {
 }
 
 #[test]
-fn a_tier_is_made_on_an_empty_device_that_is_named_by_its_identity_and_outlives_kill_9_there() {
+fn tier_on_a_device_needs_its_identity_and_survives_kill_9() {
     let tiered = Tiered::new();
     let place = &tiered.place;
     let Some(device) = Loop::new(place, "disk.img", &[]) else { return };

@@ -6,17 +6,17 @@ use rustix::process::Signal;
 
 use crate::loops::wait_until;
 use crate::nbd_client::Client;
-use crate::rig::{Place, Running, err, out};
+use crate::rig::{Running, Workspace, err, out};
 
 const BYTES: usize = 16 << 20;
 
 struct Tier {
-    place: Place,
+    place: Workspace,
 }
 
 impl Tier {
     fn new() -> Self {
-        let tier = Self { place: Place::new() };
+        let tier = Self { place: Workspace::new() };
         for name in ["vm1.raw", "vm2.raw"] {
             std::fs::write(tier.place.path(name), vec![0; BYTES]).expect("room");
         }
@@ -59,7 +59,8 @@ impl Tier {
     }
 
     fn client(&self, disk: &str) -> Client {
-        Client::open(&block_server::Place::Unix(self.place.path("s")), disk).expect("it is served")
+        Client::open(&block_server::ListenAddress::Unix(self.place.path("s")), disk)
+            .expect("it is served")
     }
 
     fn content(&self) -> Vec<u8> {
@@ -72,7 +73,7 @@ impl Tier {
 }
 
 #[test]
-fn a_server_is_told_of_a_disk_and_told_to_let_it_go_while_others_are_worked_with() {
+fn disk_attaches_and_detaches_while_others_are_served() {
     let tier = Tier::new();
     let server = tier.serve("fast", "s", &["--disk", "vm1=vm1.raw"]);
     let mut first = tier.client("vm1");
@@ -129,7 +130,7 @@ fn other_peoples_programs_find_a_disk_that_came_later() {
 }
 
 #[test]
-fn a_server_that_is_killed_while_a_disk_leaves_has_it_leave_when_it_is_told_again() {
+fn detach_after_a_kill_during_detach_loses_nothing() {
     let tier = Tier::new();
     let mut expected = vec![0; BYTES];
     for round in 0..8_u8 {
@@ -186,7 +187,7 @@ fn whoever_asked_may_go_and_the_disk_leaves_all_the_same() {
 }
 
 #[test]
-fn a_disk_that_comes_within_hours_of_suspension_has_nothing_come_in_either() {
+fn disk_attached_in_suspended_hours_admits_nothing() {
     let tier = Tier::new();
     let words = ["tier", "serve", "fast", "--socket", "s"];
     let hours = ["--suspend", "00:00-12:00", "--suspend", "12:00-00:00"];
@@ -199,7 +200,7 @@ fn a_disk_that_comes_within_hours_of_suspension_has_nothing_come_in_either() {
 }
 
 #[test]
-fn who_is_not_the_server_s_user_is_told_nothing_and_changes_nothing() {
+fn other_users_can_neither_read_nor_change_the_server() {
     use std::os::unix::fs::PermissionsExt;
     use std::os::unix::process::CommandExt;
     if !rustix::process::geteuid().is_root() {

@@ -7,18 +7,18 @@ use nbd::Operation;
 use rustix::process::Signal;
 
 use crate::nbd_client::Client;
-use crate::rig::{Place, Running, err, out};
+use crate::rig::{Running, Workspace, err, out};
 
 const BYTES: usize = 16 << 20;
 
 /// A shared backing file, and caches and sockets by host.
 struct Hosts {
-    place: Place,
+    place: Workspace,
 }
 
 impl Hosts {
     fn new() -> Self {
-        let place = Place::new();
+        let place = Workspace::new();
         std::fs::write(place.path("vm1.raw"), vec![0; BYTES]).expect("room");
         let hosts = Self { place };
         for host in ["a", "b"] {
@@ -75,7 +75,7 @@ impl Hosts {
     }
 
     fn client(&self, host: &str) -> Client {
-        let place = block_server::Place::Unix(self.place.path(&format!("{host}.vm")));
+        let place = block_server::ListenAddress::Unix(self.place.path(&format!("{host}.vm")));
         Client::open(&place, "vm1").expect("it is served")
     }
 
@@ -119,7 +119,7 @@ fn check(content: &[u8], known: &[u64], unsure: Option<(usize, u64)>) {
 }
 
 #[test]
-fn an_owner_that_is_killed_for_good_loses_nothing_and_the_next_host_goes_on() {
+fn takeover_from_a_lost_owner_loses_no_answered_write() {
     let hosts = Hosts::new();
     let mut known = vec![0; BYTES / 4096];
     let (b, c) = (hosts.hold("b"), hosts.hold("c"));
@@ -168,7 +168,7 @@ fn an_owner_that_is_killed_for_good_loses_nothing_and_the_next_host_goes_on() {
 }
 
 #[test]
-fn a_holder_that_is_killed_costs_an_answer_nothing_and_comes_back_as_one() {
+fn killed_copy_holder_costs_no_answer_and_rejoins() {
     let hosts = Hosts::new();
     let holder = hosts.hold("b");
     let mut owner = hosts.own("a", &["b"]);
@@ -201,7 +201,7 @@ fn a_holder_that_is_killed_costs_an_answer_nothing_and_comes_back_as_one() {
 }
 
 #[test]
-fn an_owner_whose_disk_was_taken_is_told_so_by_whoever_holds_its_copy() {
+fn fenced_owner_is_refused_by_its_copy_holder() {
     let hosts = Hosts::new();
     let holder = hosts.hold("b");
     let mut owner = hosts.own("a", &["b"]);
@@ -209,7 +209,7 @@ fn an_owner_whose_disk_was_taken_is_told_so_by_whoever_holds_its_copy() {
     let mut client = hosts.client("a");
     client.write(0, &[1; 4096]).expect("a write is taken");
     // A take-over on another host begins like this, because this host's lock does not reach it.
-    let socket = block_server::Place::Unix(hosts.place.path("b.sock"));
+    let socket = block_server::ListenAddress::Unix(hosts.place.path("b.sock"));
     let fence = Client::open(&socket, "log/vm1/2").expect("it is opened");
     assert!(client.write(4096, &[2; 4096]).is_err(), "nothing is answered any more");
     owner.wait_for("another host owns it");
@@ -230,7 +230,7 @@ fn an_owner_whose_disk_was_taken_is_told_so_by_whoever_holds_its_copy() {
 }
 
 #[test]
-fn a_disk_without_a_copy_is_taken_with_its_loss_said_or_not_at_all() {
+fn takeover_without_a_copy_needs_accept_loss() {
     let hosts = Hosts::new();
     // Writes go to the backing file after a second, so the server is killed until one still waits
     // in its log.
@@ -282,7 +282,7 @@ fn a_disk_without_a_copy_is_taken_with_its_loss_said_or_not_at_all() {
 }
 
 #[test]
-fn an_owner_of_another_machine_is_not_believed_dead_without_proof() {
+fn owner_on_another_host_is_not_assumed_dead() {
     let hosts = Hosts::new();
     let holder = hosts.hold("b");
     let owner = hosts.own("a", &["b"]);

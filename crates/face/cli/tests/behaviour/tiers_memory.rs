@@ -24,7 +24,7 @@ fn half(block: u64) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_read_again_comes_out_of_memory_which_says_how_well_it_compresses() {
+fn repeated_reads_hit_memory_and_compression_is_reported() {
     let tiered = Tiered::new();
     let server = tiered.serve_with("back", &["--memory", "4MiB"]);
     let mut client = tiered.client();

@@ -9,18 +9,18 @@ use rustix::process::Signal;
 
 use crate::loops::wait_until;
 use crate::nbd_client::Client;
-use crate::rig::{Place, Running, err, out};
+use crate::rig::{Running, Workspace, err, out};
 
 const BYTES: usize = 16 << 20;
 const BLOCK: usize = 64 << 10;
 
 struct Servers {
-    place: Place,
+    place: Workspace,
 }
 
 impl Servers {
     fn new() -> Self {
-        let place = Place::new();
+        let place = Workspace::new();
         std::fs::write(place.path("vm1.raw"), vec![0; BYTES]).expect("room");
         let servers = Self { place };
         for server in ["a", "b"] {
@@ -65,7 +65,7 @@ impl Servers {
     }
 
     fn client(&self, server: &str) -> Client {
-        let place = block_server::Place::Unix(self.place.path(&format!("{server}.sock")));
+        let place = block_server::ListenAddress::Unix(self.place.path(&format!("{server}.sock")));
         Client::open(&place, "vm1").expect("it is served")
     }
 
@@ -156,7 +156,7 @@ fn write_or_end(mut client: Client, block: usize, byte: u8) -> bool {
     }
 }
 
-/// One round: `a` has the disk and a full log, a client of `b` writes, and one of both is killed
+/// Runs a round: `a` has the disk and a full log, a client of `b` writes, and one of both is killed
 /// during the move. True if the write was acknowledged.
 fn kill_while_it_moves(servers: &Servers, known: &mut Known, round: u64) -> bool {
     let (a, b) = (servers.serve("a", &[]), servers.serve("b", &[]));
@@ -195,7 +195,7 @@ fn kill_while_it_moves(servers: &Servers, known: &mut Known, round: u64) -> bool
 }
 
 #[test]
-fn whichever_server_is_killed_while_a_disk_moves_what_was_answered_is_there() {
+fn kill_of_either_server_during_a_move_loses_no_write() {
     let servers = Servers::new();
     let mut known = Known { content: vec![0; BYTES], unsure: None };
     let answered = (0..8).filter(|round| kill_while_it_moves(&servers, &mut known, *round));

@@ -7,7 +7,7 @@ use crate::tiers::Tiered;
 
 /// A guest tests the rest, by scripts/guest-ublk.
 #[test]
-fn a_host_without_ublk_is_told_what_it_lacks_and_a_disk_of_another_name_is_refused() {
+fn missing_ublk_and_unknown_disk_are_refused_with_hints() {
     let tiered = Tiered::new();
     let serve = |ublk: &str| {
         let words = ["serve", "fast", "--disk", "vm1=vm1.raw", "--socket", "s", "--ublk", ublk];

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use run_store::run::{Run, Step, Verdict};
 
-use crate::rig::{Place, err, out, simulate_words};
+use crate::rig::{Workspace, err, out, simulate_words};
 
 const GROUP: &str =
     "name = \"ours\"\ntitle = \"One\"\nsource = \"a test\"\n\n[[workload]]\nuse = \"one.toml\"\n";
@@ -43,7 +43,7 @@ users = [{ name = "users", vm = "vm", load = { closed = { users = 2, think = { e
 action = [{ name = "read", steps = [{ read = { disk = "data", size = "8k" } }] }]
 "#;
 
-fn words(place: &Place) -> Vec<String> {
+fn words(place: &Workspace) -> Vec<String> {
     place.write("ours.toml", GROUP);
     place.write("one.toml", UNIFIED);
     place.write("users.toml", USERS);
@@ -75,7 +75,7 @@ fn operation(step: &Step) -> Vec<(&str, u64, u64)> {
 
 #[test]
 fn machines_are_moved_beside_a_tile_checked_and_gone_at_the_end() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     if !has_qemu() {
         return;
     }
@@ -118,7 +118,7 @@ fn machines_of(child: &Child) -> Vec<u32> {
 }
 
 /// Run in the middle of a move, with its VM processes.
-fn moving(place: &Place, words: &[&str]) -> (Child, Vec<u32>) {
+fn moving(place: &Workspace, words: &[&str]) -> (Child, Vec<u32>) {
     let mut command: Command = place.run_command(words);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
     let until = Instant::now() + Duration::from_secs(120);
@@ -135,8 +135,8 @@ fn moving(place: &Place, words: &[&str]) -> (Child, Vec<u32>) {
 }
 
 #[test]
-fn ctrl_c_in_the_middle_of_a_move_ends_all_machines_and_removes_their_disks() {
-    let Some(place) = Place::usable() else { return };
+fn ctrl_c_during_a_migration_ends_vms_and_removes_disks() {
+    let Some(place) = Workspace::usable() else { return };
     if !has_qemu() {
         return;
     }
@@ -156,7 +156,7 @@ fn ctrl_c_in_the_middle_of_a_move_ends_all_machines_and_removes_their_disks() {
 
 #[test]
 fn machines_of_a_killed_run_are_found_and_ended_by_cleanup() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     if !has_qemu() {
         return;
     }
@@ -184,8 +184,8 @@ fn machines_of_a_killed_run_are_found_and_ended_by_cleanup() {
 }
 
 #[test]
-fn what_real_machines_cannot_do_is_refused_before_anything_is_written() {
-    let place = Place::new();
+fn operations_real_vms_cannot_do_are_refused_before_any_write() {
+    let place = Workspace::new();
     let words = words(&place);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let refused = |output: std::process::Output, says: &str| {
@@ -210,7 +210,7 @@ fn what_real_machines_cannot_do_is_refused_before_anything_is_written() {
 
 #[test]
 fn in_virtual_time_phases_are_modelled_services() {
-    let place = Place::new();
+    let place = Workspace::new();
     let words = words(&place);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let mut more = vec!["--array", "nvme-local", "--duration", "10s", "--format", "json"];
@@ -259,11 +259,11 @@ fn has_virsh() -> bool {
 }
 
 #[test]
-fn a_machine_that_is_named_is_saved_beside_a_tile_and_one_that_is_not_is_refused() {
+fn named_vm_is_saved_beside_a_tile_and_unknown_vm_refused() {
     if !has_virsh() {
         return;
     }
-    let place = Place::new();
+    let place = Workspace::new();
     let words = words(&place);
     place.write("one.toml", SAVED);
     let state = place.path("state");

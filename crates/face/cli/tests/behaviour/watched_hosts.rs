@@ -12,21 +12,21 @@ use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::hosts::agent;
-use crate::rig::{DEADLINE, Place, Running, err, out};
+use crate::rig::{DEADLINE, Running, Workspace, err, out};
 use crate::seeing::host;
 use crate::serving::{get, port_of};
 
 /// Owner's file that lets the host's store be read.
-fn owner(place: &Place, name: &str) -> String {
+fn owner(place: &Workspace, name: &str) -> String {
     format!("watch = {:?}\n", place.path(&format!("on-{name}")).display().to_string())
 }
 
-fn stores(place: &Place) {
+fn stores(place: &Workspace) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
     two_hosts([&place.path("on-a"), &place.path("on-b")], now.as_secs());
 }
 
-fn status(place: &Place, hosts: &[&str], more: &[&str]) -> Output {
+fn status(place: &Workspace, hosts: &[&str], more: &[&str]) -> Output {
     let hosts = hosts.iter().flat_map(|host| ["--host", host]);
     let words: Vec<&str> =
         ["watch", "status"].into_iter().chain(hosts).chain(more.iter().copied()).collect();
@@ -40,7 +40,7 @@ fn json(output: &Output) -> Value {
 
 #[test]
 fn status_of_two_hosts_is_one_with_the_host_of_each_vm() {
-    let place = Place::new();
+    let place = Workspace::new();
     stores(&place);
     let (a, b) = (host(&place, "a", &owner(&place, "a")), host(&place, "b", &owner(&place, "b")));
     let output = status(&place, &[&a, &b], &["--format", "json"]);
@@ -72,8 +72,8 @@ fn status_of_two_hosts_is_one_with_the_host_of_each_vm() {
 }
 
 #[test]
-fn host_whose_owner_does_not_allow_it_is_named_with_the_line_to_write() {
-    let place = Place::new();
+fn host_forbidding_watch_is_named_with_the_line_to_write() {
+    let place = Workspace::new();
     stores(&place);
     let a = host(&place, "a", &owner(&place, "a"));
     let b = host(&place, "b", "record = true\n");
@@ -93,7 +93,7 @@ fn host_whose_owner_does_not_allow_it_is_named_with_the_line_to_write() {
 
 /// Joins as a host, by the token in a file.
 fn join(
-    place: &Place,
+    place: &Workspace,
     name: &str,
     answer: impl Fn(&[u8]) -> Vec<u8> + Send + Sync + 'static,
 ) -> Member {
@@ -127,8 +127,8 @@ fn honest(store: &Path, question: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn host_that_lies_and_one_that_is_silent_are_named_and_the_others_shown() {
-    let place = Place::new();
+fn lying_and_silent_hosts_are_named_and_others_shown() {
+    let place = Workspace::new();
     stores(&place);
     let a = host(&place, "a", &owner(&place, "a"));
     let words = ["watch", "status", "--host", &a, "--host", "b=join", "--host", "c=join"];
@@ -160,7 +160,7 @@ fn host_that_lies_and_one_that_is_silent_are_named_and_the_others_shown() {
 
 #[test]
 fn page_goes_on_without_a_lost_host_and_takes_it_up_again() {
-    let place = Place::new();
+    let place = Workspace::new();
     stores(&place);
     let (a, b) = (host(&place, "a", &owner(&place, "a")), host(&place, "b", &owner(&place, "b")));
     // Agents that are started again wait for this file.
@@ -218,7 +218,7 @@ fn page_goes_on_without_a_lost_host_and_takes_it_up_again() {
 
 #[test]
 fn host_that_is_named_twice_or_runs_no_agent_is_told() {
-    let place = Place::new();
+    let place = Workspace::new();
     stores(&place);
     let a = host(&place, "a", &owner(&place, "a"));
     let twice = status(&place, &[&a, &a], &[]);

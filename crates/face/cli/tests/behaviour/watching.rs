@@ -8,26 +8,26 @@ use serde_json::Value;
 
 use crate::messages::server;
 use crate::recording::{Disk, Reads, with_tracefs};
-use crate::rig::{DEADLINE, Place, Running, err, out};
+use crate::rig::{DEADLINE, Running, Workspace, err, out};
 
-fn watch(place: &Place, args: &[&str]) -> Command {
+fn watch(place: &Workspace, args: &[&str]) -> Command {
     with_tracefs(place, place.command(&[&["watch", "--store", "w"], args].concat()))
 }
 
-fn started(place: &Place, args: &[&str]) -> Running {
+fn started(place: &Workspace, args: &[&str]) -> Running {
     let mut running = Running::new(watch(place, args));
     running.wait_for("Ctrl-C ends it");
     running
 }
 
 /// Output of a subcommand on the store.
-fn ask(place: &Place, code: i32, args: &[&str]) -> Output {
+fn ask(place: &Workspace, code: i32, args: &[&str]) -> Output {
     let output = place.output(&[&["watch"], args].concat());
     assert_eq!(output.status.code(), Some(code), "{}{}", out(&output), err(&output));
     output
 }
 
-fn status(place: &Place) -> Value {
+fn status(place: &Workspace) -> Value {
     let output = ask(place, 0, &["status", "--store", "w", "--format", "json"]);
     serde_json::from_slice(&output.stdout).expect("one JSON document")
 }
@@ -39,7 +39,7 @@ fn vms(status: &Value) -> Vec<&str> {
 
 #[test]
 fn watched_io_is_in_status_and_export_until_forgotten() {
-    let place = Place::new();
+    let place = Workspace::new();
     let Some(disk) = Disk::new(&place) else { return };
     let running = started(&place, &[&disk.0]);
     let before = read_ios(&disk);
@@ -121,7 +121,7 @@ fn wait_for(what: &str, is_so: impl Fn() -> bool) {
 
 #[test]
 fn every_io_before_the_end_is_stored() {
-    let place = Place::new();
+    let place = Workspace::new();
     let Some(disk) = Disk::new(&place) else { return };
     let running = started(&place, &[&disk.0]);
     let mut read = Command::new("dd");
@@ -137,7 +137,7 @@ fn every_io_before_the_end_is_stored() {
 
 #[test]
 fn killed_watcher_loses_at_most_its_open_slice() {
-    let place = Place::new();
+    let place = Workspace::new();
     let Some(disk) = Disk::new(&place) else { return };
     let reads = Reads::of(&disk);
     let running = started(&place, &[&disk.0]);
@@ -165,7 +165,7 @@ fn killed_watcher_loses_at_most_its_open_slice() {
 
 #[test]
 fn directory_that_is_no_store_is_refused() {
-    let place = Place::new();
+    let place = Workspace::new();
     for subcommand in [&["status"][..], &["export"], &["forget", "--vm", "a"]] {
         let output = ask(&place, 2, &[subcommand, &["--store", "runs"]].concat());
         let text = err(&output);
@@ -192,7 +192,7 @@ limit = "write p95 <= 20ms"
 
 #[test]
 fn rules_are_shown_as_they_are_understood() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("rules.toml", RULES);
     let text = out(&ask(&place, 0, &["check-rules", "rules.toml"]));
     for part in [
@@ -214,7 +214,7 @@ fn rules_are_shown_as_they_are_understood() {
 
 #[test]
 fn wrong_rule_is_refused_before_anything_is_made() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("rules.toml", &RULES.replace("write p95", "write p96").replace("https:", "htps:"));
     for args in [&["check-rules", "rules.toml"][..], &["--store", "w", "--rules", "rules.toml"]] {
         let text = err(&ask(&place, 2, args));
@@ -231,8 +231,8 @@ fn wrong_rule_is_refused_before_anything_is_made() {
 }
 
 #[test]
-fn broken_limit_reaches_a_web_hook_once_and_not_again_after_a_restart() {
-    let place = Place::new();
+fn broken_limit_reaches_a_web_hook_once_across_restarts() {
+    let place = Workspace::new();
     let Some(disk) = Disk::new(&place) else { return };
     let (hook, hooks) = server("200 OK");
     let rules = format!(

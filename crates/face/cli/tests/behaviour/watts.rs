@@ -4,21 +4,21 @@ use run_store::gauge::GaugeName;
 use run_store::run::{EnergyBy, MeterScope, PowerCategory, Run};
 use run_store::rundir::StoredRun;
 
-use crate::rig::{Place, err, out};
+use crate::rig::{Workspace, err, out};
 
 /// Program that prints so many watts ten times a second, until ended.
 fn program(watts: &str, more: &str) -> String {
     format!("command:while :; do echo $(date +%s.%N) {watts}; sleep 0.1; done,every=300ms{more}")
 }
 
-fn run_of(place: &Place) -> Run {
+fn run_of(place: &Workspace) -> Run {
     let stored = StoredRun::at(&place.runs()[0]).expect("a run directory");
     stored.run().expect("run.json").clone()
 }
 
 #[test]
-fn servers_have_a_score_per_kilowatt_and_servers_and_storage_are_refused_one() {
-    let Some(place) = Place::usable() else { return };
+fn server_meter_gives_score_per_kilowatt_of_servers_only() {
+    let Some(place) = Workspace::usable() else { return };
     let output = place.run(0, &["--meter", &program("250", ""), "--governor"]);
     let run = run_of(&place);
     assert_eq!((run.meters[0].name.as_str(), run.meters[0].scope), ("command", MeterScope::Host));
@@ -54,7 +54,7 @@ fn servers_have_a_score_per_kilowatt_and_servers_and_storage_are_refused_one() {
 
 #[test]
 fn a_meter_that_talks_nonsense_is_named_and_the_run_goes_on() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let good = program("100", ",scope=rack,name=strip");
     let wrong = "command:echo $(date +%s.%N) 90; while :; do sleep 0.1; echo $(date +%s.%N) lots; \
                  done,every=300ms,name=broken,scope=storage";
@@ -75,8 +75,8 @@ fn a_meter_that_talks_nonsense_is_named_and_the_run_goes_on() {
 /// Each meter is right once, so that it is accepted, and then wrong in its own way: its energy is
 /// void, the reason is given, and the tiles are judged all the same.
 #[test]
-fn meters_that_stop_end_jump_back_or_repeat_are_named_and_the_run_goes_on() {
-    let Some(place) = Place::usable() else { return };
+fn faulty_meters_are_named_and_the_run_goes_on() {
+    let Some(place) = Workspace::usable() else { return };
     let good = |then: &str| format!("command:echo $(date +%s.%N) 90; {then},every=300ms");
     let loops = |each: &str| good(&format!("while :; do sleep 0.1; {each}; done"));
     let wrong = [
@@ -118,8 +118,8 @@ fn meters_that_stop_end_jump_back_or_repeat_are_named_and_the_run_goes_on() {
 }
 
 #[test]
-fn a_meter_that_is_not_there_is_refused_before_anything_is_written() {
-    let place = Place::new();
+fn missing_meter_is_refused_before_any_write() {
+    let place = Workspace::new();
     let output = place.run_command(&["--meter", "shelly:127.0.0.1:1"]).output().expect("starts");
     assert_eq!(output.status.code(), Some(3), "{}", err(&output));
     assert!(err(&output).contains("hint: tilemark meter test"), "{}", err(&output));
@@ -136,7 +136,7 @@ fn a_meter_that_is_not_there_is_refused_before_anything_is_written() {
 
 #[test]
 fn somebodys_plan_runs_no_program_and_reads_no_secret() {
-    let place = Place::new();
+    let place = Workspace::new();
     let plan = "datastore = \"dir:ds\"\ntile = \"tile.toml\"\n\n[[meters]]\n";
     let meters = [
         ("kind = \"command\"\nat = \"touch ran; echo 1 1\"", "commands to run"),
@@ -153,7 +153,7 @@ fn somebodys_plan_runs_no_program_and_reads_no_secret() {
 
 #[test]
 fn a_meter_is_tested_without_a_run() {
-    let place = Place::new();
+    let place = Workspace::new();
     let output = place.output(&["meter", "test", &program("42", ",scope=processor")]);
     let text = out(&output);
     assert_eq!(output.status.code(), Some(0), "{text}{}", err(&output));

@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::redact;
-use crate::rig::{Place, Running, err, out, simulate_words};
+use crate::rig::{Running, Workspace, err, out, simulate_words};
 
 /// Four users who read twice and pause for 50 ms.
 const SHOP: &str = r#"
@@ -53,14 +53,14 @@ count = 2
 "#;
 
 /// Simulates up to so many of the small tiles on two disks.
-fn simulate(place: &Place, tiles_max: &str) -> Output {
+fn simulate(place: &Workspace, tiles_max: &str) -> Output {
     let what = ["--tile", "./tile.toml", "--array", "./disks.toml", "--tiles-max", tiles_max];
     place.output(&simulate_words(&what))
 }
 
 /// A simulated run of the small tile on two disks.
-fn simulated() -> Place {
-    let place = Place::new();
+fn simulated() -> Workspace {
+    let place = Workspace::new();
     place.write("shop.toml", SHOP);
     place.write("tile.toml", TILE);
     place.write("disks.toml", DISKS);
@@ -69,14 +69,14 @@ fn simulated() -> Place {
     place
 }
 
-fn ask(place: &Place, more: &[&str]) -> Value {
+fn ask(place: &Workspace, more: &[&str]) -> Value {
     let output = place.output(&[&["what-if", "20", "--format", "json"], more].concat());
     assert_eq!(output.status.code(), Some(0), "{}{}", out(&output), err(&output));
     serde_json::from_str(&out(&output)).expect("one JSON document and nothing else")
 }
 
 #[test]
-fn twice_the_disks_never_hold_fewer_tiles_and_threads_do_not_change_the_answer() {
+fn doubled_disks_hold_no_fewer_tiles_on_any_thread_count() {
     let place = simulated();
     let doubled = ["--disks", "4", "--tiles-max", "10"];
     let answer = ask(&place, &[&doubled[..], &["--threads", "2"]].concat());
@@ -122,8 +122,8 @@ fn what_cannot_be_asked_says_what_can() {
 }
 
 #[test]
-fn a_measured_run_is_asked_by_way_of_a_model_whose_error_is_told() {
-    let Some(place) = Place::usable() else { return };
+fn measured_run_is_answered_by_a_fitted_model_with_its_error() {
+    let Some(place) = Workspace::usable() else { return };
     place.run(0, &["--tile", "micro/read-4k-qd1", "--seed", "7"]);
     let answer = ask(&place, &["--disks", "2", "--tiles-max", "2"]);
     assert_eq!(answer["model"], "fitted");
@@ -140,7 +140,7 @@ fn a_measured_run_is_asked_by_way_of_a_model_whose_error_is_told() {
 
 #[test]
 fn an_array_can_be_named_to_stand_for_measured_storage() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     place.run(0, &["--tile", "micro/read-4k-qd1", "--seed", "7"]);
     place.write("disks.toml", DISKS);
     let answer = ask(&place, &["--array", "./disks.toml", "--disks", "4", "--tiles-max", "1"]);
@@ -183,7 +183,7 @@ fn ctrl_c_ends_the_search_without_an_answer() {
 /// step can decide the limit.
 #[test]
 fn too_few_samples_for_an_answer_have_an_exit_code_of_their_own() {
-    let place = Place::new();
+    let place = Workspace::new();
     let rare = "users = 20, think = { exponential = \"100s\" }";
     place.write("shop.toml", &SHOP.replace("users = 4, think = { exponential = \"50ms\" }", rare));
     place.write("tile.toml", TILE);

@@ -7,7 +7,7 @@ use serde_json::Value;
 use units::{Bytes, Nanos};
 use watch::{Cell, Key, Options, SetRow, SetSpan, Slice, Store};
 
-use crate::rig::{Place, err, out};
+use crate::rig::{Workspace, err, out};
 
 const HOUR: u64 = 3600;
 /// Begin of a day.
@@ -66,7 +66,7 @@ fn slice(start_s: u64) -> Slice {
 
 #[test]
 fn hits_of_a_cache_are_predicted_from_working_sets() {
-    let place = Place::new();
+    let place = Workspace::new();
     store(&place.path("w"));
     let ask = |args: &[&str]| place.output(&[&["what-if", "--watch"], args].concat());
     // 7,200 MiB are used in an hour. A cache of 2 GiB has the set of a day, in which 1 GiB came in
@@ -96,7 +96,7 @@ fn hits_of_a_cache_are_predicted_from_working_sets() {
 
 #[test]
 fn what_cannot_be_told_is_refused() {
-    let place = Place::new();
+    let place = Workspace::new();
     store(&place.path("w"));
     for (code, args, part) in [
         (2, &["--watch", "nobody", "--cache", "1GiB", "w"][..], "nothing was seen of a VM nobody"),

@@ -5,7 +5,7 @@ use std::path::Path;
 use run_store::run::{Run, Status};
 use run_store::rundir::StoredRun;
 
-use crate::rig::{ALLOW, MICRO, Place, Running, err, names, out};
+use crate::rig::{ALLOW, MICRO, Running, Workspace, err, names, out};
 
 fn document(text: &str) -> Run {
     let run = run_store::run::parse(text).expect("one run document and nothing else");
@@ -20,8 +20,8 @@ fn stored(path: &Path) -> StoredRun {
 }
 
 #[test]
-fn json_on_stdout_is_one_document_and_nothing_is_left_in_the_datastore() {
-    let Some(place) = Place::usable() else { return };
+fn json_on_stdout_is_one_document_and_disks_are_removed() {
+    let Some(place) = Workspace::usable() else { return };
     let output = place.run(0, &["--format", "json", "--seed", "7"]);
     let run = document(&out(&output));
     assert_eq!(run.schema, run_store::run::SCHEMA);
@@ -41,7 +41,7 @@ fn json_on_stdout_is_one_document_and_nothing_is_left_in_the_datastore() {
 
 #[test]
 fn text_ends_with_the_answer_and_says_each_thing_once() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let output = place.run(0, &["--live", "line"]);
     let text = out(&output);
     let run = stored(&place.runs()[0]);
@@ -57,8 +57,8 @@ fn text_ends_with_the_answer_and_says_each_thing_once() {
 }
 
 #[test]
-fn a_datacenter_tile_ends_with_a_verdict_and_an_honest_exit_code() {
-    let Some(place) = Place::usable() else { return };
+fn datacenter_tile_exit_code_follows_the_verdict() {
+    let Some(place) = Workspace::usable() else { return };
     let small = ["--tile", "datacenter", "--footprint", "0.0005", "--time-scale", "0.01"];
     let output = place.run_command(&[&small[..], &["--format", "json"]].concat()).output();
     let output = output.expect("the program starts");
@@ -79,7 +79,7 @@ fn a_datacenter_tile_ends_with_a_verdict_and_an_honest_exit_code() {
 
 #[test]
 fn a_stored_run_is_listed_shown_exported_compared_and_removed() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let first = document(&out(&place.run(0, &["--format", "json", "--seed", "7"])));
     let second = document(&out(&place.run(0, &["--format", "json", "--seed", "7"])));
     assert_eq!(first.plan_sha256, second.plan_sha256, "the same seed and options, the same plan");
@@ -153,7 +153,7 @@ fn a_stored_run_is_listed_shown_exported_compared_and_removed() {
 
 #[test]
 fn the_plan_of_a_finished_run_runs_again_from_anywhere() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let first = document(&out(&place.run(0, &["--format", "json"])));
     let plan = place.runs()[0].join("plan.toml");
     let plan = plan.to_str().expect("a path in UTF-8");
@@ -166,8 +166,8 @@ fn the_plan_of_a_finished_run_runs_again_from_anywhere() {
 }
 
 #[test]
-fn what_a_verified_run_wrote_can_be_read_back_and_damage_is_named() {
-    let Some(place) = Place::usable() else { return };
+fn kept_disks_verify_and_damage_is_named() {
+    let Some(place) = Workspace::usable() else { return };
     place.run(0, &["--verify", "--keep"]);
     let verified = place.output(&["verify", "ds"]);
     assert_eq!(verified.status.code(), Some(0), "{}{}", out(&verified), err(&verified));
@@ -190,7 +190,7 @@ fn what_a_verified_run_wrote_can_be_read_back_and_damage_is_named() {
 
 #[test]
 fn plan_and_check_touch_nothing_and_say_so() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     for verb in ["plan", "check"] {
         for format in ["text", "json"] {
             let args = [&[verb, "ds", "--format", format][..], &ALLOW, &MICRO].concat();
@@ -212,7 +212,7 @@ fn plan_and_check_touch_nothing_and_say_so() {
 
 #[test]
 fn a_run_goes_on_when_nobody_reads_its_story() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let mut run = Running::new(place.run_command(&["--live", "line", "--format", "json"]));
     run.wait_for("run  ");
     run.close_stderr();
@@ -224,7 +224,7 @@ fn a_run_goes_on_when_nobody_reads_its_story() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let mut run = Running::new(place.run_command(&["--live", "line"]));
     run.close_stdout();
     let ended = run.end();

@@ -8,7 +8,7 @@
 use std::process::{Command, Output};
 
 use crate::monitoring::Served;
-use crate::rig::{Place, err, out, run_words};
+use crate::rig::{Workspace, err, out, run_words};
 use crate::serving::get;
 use crate::tiers::Tiered;
 
@@ -17,7 +17,7 @@ const NO_FILTER: i32 = 77;
 
 /// Runs the program under a filter that refuses io_uring; `None`, with the reason printed, where
 /// such a filter cannot be set.
-fn filtered(place: &Place, args: &[&str]) -> Option<Output> {
+fn filtered(place: &Workspace, args: &[&str]) -> Option<Output> {
     let helper = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/behaviour/helpers/refuse_io_uring.py");
     let mut command = Command::new("python3");
     command.arg(helper).arg(env!("CARGO_BIN_EXE_tilemark")).args(args);
@@ -38,7 +38,7 @@ fn filtered(place: &Place, args: &[&str]) -> Option<Output> {
 
 #[test]
 fn doctor_tries_io_uring_and_does_not_believe_the_system() {
-    let place = Place::new();
+    let place = Workspace::new();
     let Some(output) = filtered(&place, &["doctor", "--format", "json"]) else { return };
     let findings: serde_json::Value = serde_json::from_str(&out(&output)).expect("JSON");
     let findings = findings.as_array().expect("a list");
@@ -50,7 +50,7 @@ fn doctor_tries_io_uring_and_does_not_believe_the_system() {
 
 #[test]
 fn a_run_with_threads_instead_says_so_in_result_json_and_page() {
-    let Some(place) = Place::usable() else { return };
+    let Some(place) = Workspace::usable() else { return };
     let Some(output) = filtered(&place, &run_words(&[])) else { return };
     // A second of a light load may decide nothing, which has an exit code of its own.
     let code = output.status.code();

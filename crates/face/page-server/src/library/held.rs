@@ -3,7 +3,7 @@ use run_store::slice::Direction;
 
 use view::document::HostRate;
 
-use crate::provider::Held;
+use crate::provider::StepFigures;
 
 /// Step that the answer is based on: the last with the held tiles, otherwise the last of all.
 pub fn step(run: &Run) -> Option<&Step> {
@@ -12,13 +12,13 @@ pub fn step(run: &Run) -> Option<&Step> {
 }
 
 /// Figures of the step.
-pub fn of(run: &Run, step: &Step) -> Held {
+pub fn of(run: &Run, step: &Step) -> StepFigures {
     // Older runs did not store the tile's endpoints, so ended calls decide.
     let is_calling = !run.tile.endpoints.is_empty() || !step.calls.is_empty();
     let p99 = |direction: Direction| {
         step.io.iter().find(|total| total.direction == direction).and_then(|t| t.service.p99_ns)
     };
-    Held {
+    StepFigures {
         tiles: step.tiles,
         operations_per_s: step.throughput.operations_per_s,
         calls_per_s: is_calling.then(|| step.calls.iter().map(|calls| calls.calls_per_s).sum()),

@@ -33,7 +33,7 @@ pub struct Recording {
 }
 
 /// Queued records.
-struct Seen {
+struct RecordedBatch {
     info: Option<TraceInfo>,
     records: Arc<Vec<IoRecord>>,
     gauges: Vec<(Nanos, Nanos, Gauge)>,
@@ -43,7 +43,7 @@ struct Seen {
 /// Sender of a recording's events; never waits.
 pub struct TraceFeed {
     run: Arc<LiveRun>,
-    sender: SyncSender<Seen>,
+    sender: SyncSender<RecordedBatch>,
     news: Option<TraceInfo>,
     /// Gauges that were not sent yet.
     gauges: Vec<(Nanos, Nanos, Gauge)>,
@@ -69,7 +69,7 @@ impl LiveRun {
 
     fn fold_records(
         &self,
-        receiver: &Receiver<Seen>,
+        receiver: &Receiver<RecordedBatch>,
         mut info: TraceInfo,
         duration: Option<Nanos>,
     ) {
@@ -129,7 +129,7 @@ impl TraceFeed {
     pub fn seen(&mut self, info: Option<TraceInfo>, records: &Arc<Vec<IoRecord>>, elapsed: Nanos) {
         let info = info.or_else(|| self.news.take());
         let gauges = std::mem::take(&mut self.gauges);
-        let seen = Seen { info, records: Arc::clone(records), gauges, elapsed };
+        let seen = RecordedBatch { info, records: Arc::clone(records), gauges, elapsed };
         if let Err(TrySendError::Full(seen) | TrySendError::Disconnected(seen)) =
             self.sender.try_send(seen)
         {

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn of_days_the_last_hours_are_kept_with_all_that_was_seen_in_them() {
+    fn long_live_run_keeps_its_last_hours_complete() {
         let facts =
             TraceFacts { id: RunId::following("tier", 0).to_string(), ..TraceFacts::default() };
         let (run, mut serving) = LiveRun::serve(facts).expect("its id is one");

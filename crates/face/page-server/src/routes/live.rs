@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 use super::api::run_id;
 use crate::app::{App, Watching};
-use crate::live::Told;
+use crate::live::LiveUpdate;
 use crate::problem::Problem;
 
 /// Interval of comments while there is no event, so that no proxy closes the connection.
@@ -42,7 +42,7 @@ pub async fn live(
 enum Watcher {
     /// Present state, and whether it was sent.
     Told {
-        told: watch::Receiver<Told>,
+        told: watch::Receiver<LiveUpdate>,
         is_seen: bool,
         watching: Watching,
     },
@@ -66,12 +66,12 @@ impl Watcher {
             is_seen = true;
             let now = told.borrow_and_update().clone();
             match now {
-                Told::State(state) => {
+                LiveUpdate::State(state) => {
                     let event = Event::default().event("state").data(state.as_ref());
                     return Some((Ok(event), Self::Told { told, is_seen, watching }));
                 }
-                Told::End(last) => return end(last.as_deref().unwrap_or("null")),
-                Told::Nothing => {}
+                LiveUpdate::End(last) => return end(last.as_deref().unwrap_or("null")),
+                LiveUpdate::Nothing => {}
             }
         }
     }

@@ -31,7 +31,7 @@ fn id_of(row: &RunRow) -> RunId {
 }
 
 #[test]
-fn traces_that_lie_in_the_directory_are_listed_without_reading_their_ios() {
+fn traces_are_listed_without_reading_their_ios() {
     let base = tempfile::tempdir().expect("a directory");
     let library = Library::new(Shelf::All(base.path().to_owned()));
     assert!(listed(&library).is_empty());
@@ -55,7 +55,7 @@ fn traces_that_lie_in_the_directory_are_listed_without_reading_their_ios() {
 }
 
 #[test]
-fn a_trace_beside_the_runs_opens_also_by_an_address_that_was_kept() {
+fn trace_opens_by_a_kept_address_before_any_listing() {
     let base = tempfile::tempdir().expect("a directory");
     lay(base.path(), "day.tmt");
     let before = Library::new(Shelf::All(base.path().to_owned()));
@@ -73,7 +73,7 @@ fn a_trace_beside_the_runs_opens_also_by_an_address_that_was_kept() {
 }
 
 #[test]
-fn what_comes_goes_or_changes_is_seen_and_what_was_not_opened_for_long_is_read_again() {
+fn library_sees_changes_and_rereads_traces_not_opened_lately() {
     let base = tempfile::tempdir().expect("a directory");
     let library = Library::new(Shelf::All(base.path().to_owned()));
     let first = lay(base.path(), "first.tmt");

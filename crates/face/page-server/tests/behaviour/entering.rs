@@ -43,7 +43,7 @@ fn nothing_can_be_started_changed_or_deleted() {
 }
 
 #[test]
-fn other_pages_may_not_read_answers_and_the_page_may_not_run_what_is_not_its_own() {
+fn responses_forbid_other_origins_and_foreign_scripts() {
     let fake = Arc::new(Fake::default());
     let (_server, port) = fake.serve();
     let origin = [("Host", "localhost"), ("Origin", "http://evil.example")];

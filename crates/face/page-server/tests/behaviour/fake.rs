@@ -5,7 +5,7 @@ use run_store::gauge::{Gauge, GaugeName, HOST};
 use run_store::rundir::RunId;
 use serde_json::json;
 use server::{
-    Current, Felt, FeltAction, FeltLimit, FeltStep, Held, Provider, ProviderError, Server,
+    Current, Felt, FeltAction, FeltLimit, FeltStep, Provider, ProviderError, Server, StepFigures,
 };
 use view::Request;
 use view::document::{
@@ -142,7 +142,7 @@ impl Provider for Fake {
             let bytes_per_s = 2.0 * operations_per_s;
             HostRate { host: host.to_owned(), operations_per_s, bytes_per_s }
         };
-        let held = Held {
+        let held = StepFigures {
             tiles: 3,
             operations_per_s: 10.0,
             calls_per_s: None,

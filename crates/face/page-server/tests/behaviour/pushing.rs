@@ -128,7 +128,7 @@ fn what_a_run_ended_with_is_pushed_before_the_program_ends() {
 }
 
 #[test]
-fn a_collector_that_does_not_answer_does_not_hold_up_the_end_as_long_as_a_push_may_take() {
+fn hanging_collector_does_not_delay_the_end() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let provider: Arc<dyn Provider> = Arc::new(Fake::default());
     let settings = Settings { timeout: Duration::from_secs(3600), ..once(&listener) };

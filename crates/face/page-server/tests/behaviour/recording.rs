@@ -57,7 +57,7 @@ fn wait_until(is_so: impl Fn() -> bool) {
 }
 
 #[test]
-fn what_is_recorded_is_shown_while_it_goes_on_and_the_same_afterwards() {
+fn recording_shows_the_same_figures_live_and_afterwards() {
     let (info, records) = records();
     let (library, id, mut feed) = begin(&info);
     let last = records.last().expect("it is not empty").issue;
@@ -103,7 +103,7 @@ fn what_is_recorded_is_shown_while_it_goes_on_and_the_same_afterwards() {
 }
 
 #[test]
-fn a_page_that_is_behind_loses_batches_and_counts_them_and_the_recorder_goes_on() {
+fn slow_page_drops_and_counts_batches_without_blocking() {
     let (info, records) = records();
     let (library, id, mut feed) = begin(&info);
     // Folding this takes far longer than queueing all later batches.

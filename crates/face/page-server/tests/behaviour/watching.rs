@@ -46,7 +46,7 @@ fn a_watcher_sees_states_and_then_the_end() {
 }
 
 #[test]
-fn a_run_that_has_ended_says_so_at_once_and_an_unknown_one_is_unknown() {
+fn ended_run_sends_end_at_once_and_unknown_run_is_404() {
     let fake = Arc::new(Fake::default());
     fake.has_ended.store(true, Ordering::Relaxed);
     let (_server, port) = fake.serve();

@@ -1,4 +1,4 @@
-use analyze::Part;
+use analyze::ClassShare;
 use run_store::rollup::{ActionRow, CallRow, IoRow};
 use stats::{Compact, Histogram};
 use units::Nanos;
@@ -87,7 +87,7 @@ impl Sum {
     }
 
     /// Input of the analysis.
-    pub fn part(&self) -> Part<'_> {
-        Part { count: self.count(), bytes: self.bytes, times: self.times() }
+    pub fn part(&self) -> ClassShare<'_> {
+        ClassShare { count: self.count(), bytes: self.bytes, times: self.times() }
     }
 }

@@ -27,7 +27,7 @@ pub(crate) type Asked = ((Nanos, Nanos), u32, Vec<String>);
 /// Number of answers that are kept, because a page and its charts ask for the same.
 const KEPT: usize = 6;
 
-/// Where the slices are.
+/// Store of the slices.
 #[derive(Debug)]
 enum Stored {
     /// A store on this computer.

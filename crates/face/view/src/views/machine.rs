@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use run_store::gauge::{Folded, GaugeName, GaugeUnit, Place, ScopeKind};
+use run_store::gauge::{Folded, GaugeName, GaugePlace, GaugeUnit, ScopeKind};
 use run_store::rollup::{GaugeOf, Span};
 use units::print::{bytes_per_second, count, number, percent};
 
@@ -36,7 +36,7 @@ pub(crate) fn machine(source: &Source, lens: &Lens) -> MachinePage {
         lines[row.gauge as usize].add(points.of[bucket], row.folded);
     }
     // The generator's own use is reported with each step, and a tier has a view of its own.
-    let is_drawn = |line: &Line| line.name.place() == Place::Drawn;
+    let is_drawn = |line: &Line| line.name.place() == GaugePlace::Drawn;
     lines.retain(|line| is_drawn(line) && line.by_point.iter().any(Option::is_some));
     lines.sort_by_key(|line| line.name);
     keep_busiest_vms(&mut lines);

@@ -90,7 +90,7 @@ proptest! {
     }
 }
 
-/// One step of two tiles with different I/O.
+/// A step of two tiles with different I/O.
 fn two_tiles() -> model::Plain {
     let rows = [(0, 0), (1, 1)].map(|(tile, workload)| model::Row {
         step: 1,

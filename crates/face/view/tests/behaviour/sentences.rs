@@ -263,7 +263,7 @@ fn a_tier_says_what_came_from_it() {
     assert!(page.is_present);
 }
 
-/// What misses and is destaged meets the memory behind the tier: added up it would count twice.
+/// Misses and destages of the tier reach the memory behind it: a sum would count them twice.
 #[test]
 fn stacked_tiers_are_not_added_up() {
     let mut run = SMALL.run();

@@ -109,8 +109,8 @@ pub enum BenchError {
     Service(#[source] sim::ParameterError),
     /// Virtual time stands still in a simulation.
     #[error(
-        "the {workload} of tile {tile} lets no time pass: {events} events at {at}, because its \
-         users do not pause and the array \"{array}\" answers them at once"
+        "the {workload} of tile {tile} lets no time pass: {events} events at {at}. Its users do not \
+         pause, and the array \"{array}\" answers them at once"
     )]
     Runaway {
         /// Name of the array.

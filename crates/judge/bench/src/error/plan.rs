@@ -15,8 +15,8 @@ pub enum PlanError {
     },
     /// The plan has a second datastore, but no disk is placed on it.
     #[error(
-        "a second datastore was given, and nothing of this run lies there: only operations move \
-         disks to it, or have disks that are on = \"second\" (--operations)"
+        "a second datastore was given, and nothing of this run lies there. Only operations \
+         (--operations) move disks to it, or have disks that are on = \"second\""
     )]
     SecondUnused,
     /// The plan has no tile.

@@ -157,7 +157,7 @@ fn most_runs_of_a_count_decide_and_the_others_are_told() {
     assert_eq!(ladder.failed_below(), [0; 0]);
 }
 
-/// One vote for each result is a tie.
+/// A vote for each result is a tie.
 #[test]
 fn a_count_that_passed_and_failed_once_says_nothing() {
     let run = |judgement| StepResult::plain(judgement, Some(8.0), Nanos::SECOND);

@@ -9,7 +9,7 @@ use crate::BenchError;
 use crate::progress::Control;
 use fixtures::{tile_of, workload};
 
-/// One reader that computes for 20 ms after every 20 reads: 50 reads per second of CPU time.
+/// Reader that computes for 20 ms after every 20 reads: 50 reads per second of CPU time.
 const JOB: &str = r#"
 name = "job"
 title = "Job"
@@ -49,9 +49,9 @@ fn settings(limits: Limits) -> RealSettings {
     }
 }
 
-struct Place(tempfile::TempDir);
+struct ScratchDirectory(tempfile::TempDir);
 
-impl Place {
+impl ScratchDirectory {
     fn new() -> Self {
         // Not in `/tmp`, which may be in memory.
         let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../target/tmp");
@@ -80,7 +80,7 @@ fn skipped(error: &RealError) -> bool {
 
 #[test]
 fn a_slowed_step_does_less_uses_less_cpu_and_leaves_nothing() {
-    let place = Place::new();
+    let place = ScratchDirectory::new();
     let fast = match place.measure(Limits::default()) {
         Ok(step) => step,
         Err(error) if skipped(&error) => return,

@@ -161,8 +161,8 @@ fn definitions(
     let sum = tile_sha256(&resolved.traces.identify(&resolved.tile_set));
     if sum != run.tile.sha256 && tile.is_none() {
         return Err(format!(
-            "tile \"{name}\" is not the one that was run (SHA-256 {sum}, and the run's is {}); the \
-             version of tilemark that made the run has it, or name its file",
+            "tile \"{name}\" is not the one that was run (SHA-256 {sum}, and the run's is {}). \
+             The version of tilemark that made the run has it; else name its file",
             run.tile.sha256
         )
         .into());

@@ -21,7 +21,7 @@ pub struct Foreseen {
     pub outcome: LoadOutcome,
 }
 
-/// One slice of the load.
+/// A slice of the load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ForeseenSlice {
     /// The slice itself.

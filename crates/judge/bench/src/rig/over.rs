@@ -57,13 +57,13 @@ impl Over {
             disks.iter().map(|disk| served(disk)).collect::<Result<_, _>>()?;
         let session = Session::set_up(self.protocol, &self.checked, &self.run_id, &files)?;
         let way = match session.reached() {
-            Reached::Nbd { server, exports } => Way::Connection(Served {
+            Reached::Nbd { server, exports } => DiskAccess::Connection(Served {
                 server: ServerAddress::Tcp(*server),
                 exports: exports.clone(),
             }),
             Reached::Files(paths) => {
                 let opened = disks.iter().zip(paths).map(|(disk, path)| reached(disk, path));
-                Way::Files(opened.collect::<Result<_, _>>()?)
+                DiskAccess::Files(opened.collect::<Result<_, _>>()?)
             }
         };
         let silence_max = Duration::from_nanos(slice.0.saturating_mul(4));
@@ -96,7 +96,7 @@ fn reached(disk: &VirtualDisk, path: &PathBuf) -> Result<(String, VirtualDisk), 
 
 /// Way of a load to its disks.
 #[derive(Debug)]
-enum Way {
+enum DiskAccess {
     Connection(Served),
     /// Disks by name, opened at the initiator.
     Files(BTreeMap<String, VirtualDisk>),
@@ -106,7 +106,7 @@ enum Way {
 #[derive(Debug)]
 pub struct OverLoad {
     session: Session,
-    way: Way,
+    way: DiskAccess,
     /// Several slices: the load says nothing before the end of a slice.
     silence_max: Duration,
     /// Processor time of server and initiator at the last reading.
@@ -119,14 +119,14 @@ impl OverLoad {
     /// Connection of the engine to the disks, if it connects itself.
     pub fn connection(&self) -> Option<Served> {
         match &self.way {
-            Way::Connection(served) => Some(served.clone()),
-            Way::Files(_) => None,
+            DiskAccess::Connection(served) => Some(served.clone()),
+            DiskAccess::Files(_) => None,
         }
     }
 
     /// Replaces a disk by the same disk at the initiator.
     pub fn replace(&self, disk: &mut VirtualDisk) {
-        if let Way::Files(files) = &self.way
+        if let DiskAccess::Files(files) = &self.way
             && let Some(reached) = files.get(&disk.name)
         {
             *disk = reached.clone();

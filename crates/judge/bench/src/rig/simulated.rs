@@ -275,7 +275,7 @@ impl Rig for SimRig<'_> {
         if let Some(told) = self.foresight.and_then(|own| own.of(order.tiles, order.round)) {
             let Foreseen { slices, model, energy, outcome } = told;
             let (slices, readings) = (slices.into_iter(), Readings::default());
-            let told = Told { slices, readings, model, energy, outcome, begun, now };
+            let told = RecordedMessages { slices, readings, model, energy, outcome, begun, now };
             return Ok(SimLoad::Told(Box::new(told)));
         }
         let instances = driven(plan, order)?;
@@ -328,12 +328,12 @@ pub enum SimLoad {
     /// A driven load: time passes while the next slice is waited for.
     Driven(Box<Driving>),
     /// A load that was driven before, and repeats its messages.
-    Told(Box<Told>),
+    Told(Box<RecordedMessages>),
 }
 
 /// Recorded messages of a load.
 #[derive(Debug)]
-pub struct Told {
+pub struct RecordedMessages {
     slices: vec::IntoIter<ForeseenSlice>,
     /// Readings beside the slice that was handed out last.
     readings: Readings,
@@ -344,7 +344,7 @@ pub struct Told {
     now: Rc<Cell<Nanos>>,
 }
 
-impl Told {
+impl RecordedMessages {
     fn next(&mut self) -> Received {
         let Some(ForeseenSlice { slice, readings, at }) = self.slices.next() else {
             return Received::Ended;

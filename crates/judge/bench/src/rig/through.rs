@@ -20,7 +20,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use block_server::{Limits, Listen, Place};
+use block_server::{Limits, Listen, ListenAddress};
 use cache::PolicyKind;
 use cache::tier::Admission;
 use datastore::{Datastore, DiskRequest, VirtualDisk};
@@ -223,7 +223,7 @@ impl Through {
         let directory =
             SocketDir::make().map_err(|error| kernel("make a place for a socket", error))?;
         let socket = directory.0.join("s");
-        let listen = Listen { place: Place::Unix(socket.clone()), tls: None };
+        let listen = Listen { place: ListenAddress::Unix(socket.clone()), tls: None };
         let (control, times) = (set.control, set.times);
         let running = block_server::start_with(set.offer, &[listen], Limits::default())
             .map_err(|error| BenchError::Tier(error.into()))?;

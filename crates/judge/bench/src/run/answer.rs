@@ -19,7 +19,7 @@ pub fn answer(
     end: &End,
     steps: &[Step],
 ) -> Answer {
-    let found = Found { plan, facts, ladder, end, steps };
+    let found = AnswerInput { plan, facts, ladder, end, steps };
     let edge = ladder.edge();
     let held = held_of(&edge);
     let (score, score_interval) = score(plan, edge.held, steps);
@@ -106,7 +106,7 @@ fn weighted(applications: Interval, runs: &[&Step]) -> Option<Interval> {
     Interval::new(low?, high?, confidence, method)
 }
 
-struct Found<'a> {
+struct AnswerInput<'a> {
     plan: &'a ResolvedPlan,
     facts: &'a RunFacts<'a>,
     ladder: &'a Ladder,
@@ -114,7 +114,7 @@ struct Found<'a> {
     steps: &'a [Step],
 }
 
-impl Found<'_> {
+impl AnswerInput<'_> {
     fn status(&self) -> Status {
         let edge = self.ladder.edge();
         if !matches!(self.end, End::Complete) {

@@ -13,7 +13,7 @@ use crate::progress::{Control, Observer, Progress, Request};
 use crate::rig::{Prefilled, Rig};
 use crate::run::answer::work_of;
 use crate::run::document::RunFacts;
-use crate::run::kept::Kept;
+use crate::run::kept::StoredSlices;
 use crate::run::larger::{Larger, Reason};
 use crate::run::power::{self, RunPower};
 use crate::run::{End, TileLoad, answer};
@@ -30,7 +30,7 @@ pub struct Climber<'a, R> {
     directory: &'a RunDir,
     control: &'a Control,
     observer: &'a mut dyn Observer,
-    kept: Kept,
+    kept: StoredSlices,
     events: EventLog,
     begun_ns: i128,
     steps: Vec<Step>,
@@ -93,7 +93,7 @@ impl<'a, R: Rig> Climber<'a, R> {
             directory,
             control,
             observer,
-            kept: Kept::new(directory.series()?),
+            kept: StoredSlices::new(directory.series()?),
             events: directory.events()?,
             begun_ns,
             steps: Vec::new(),

@@ -41,7 +41,7 @@ pub fn obstacle(plan: &ResolvedPlan, options: &RunOptions) -> Option<Reason> {
 
 /// Observations so far, by which the size is chosen.
 #[derive(Debug, Clone, Copy)]
-pub struct Seen {
+pub struct SizeEvidence {
     /// Least tiles that did not hold.
     pub failed: u32,
     /// Time until the run must end.
@@ -60,7 +60,7 @@ pub struct Seen {
 /// A tile cannot be built at such a scale.
 pub fn larger(
     plan: &ResolvedPlan,
-    seen: Seen,
+    seen: SizeEvidence,
     fits: impl Fn(&TileLoad) -> u32,
 ) -> Result<Result<Larger, Reason>, BenchError> {
     let for_fill = Nanos(seen.left.0 / FILL_SHARE);
@@ -119,7 +119,7 @@ pub fn climb<'a, R: Rig>(
     };
     let left = climber.time_left(plan.method.budget.unwrap_or(Nanos(u64::MAX)));
     let step = ladder.mean_step().unwrap_or_default();
-    let seen = Seen { failed, left, step, fill_bytes_per_s: climber.fill_bytes_per_s() };
+    let seen = SizeEvidence { failed, left, step, fill_bytes_per_s: climber.fill_bytes_per_s() };
     let larger = match larger(plan, seen, |load| climber.tiles_that_fit(load))? {
         Ok(larger) => larger,
         Err(reason) => {

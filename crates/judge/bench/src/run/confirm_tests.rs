@@ -5,7 +5,7 @@ use units::{Bytes, Nanos};
 use crate::plan::ResolvedPlan;
 use crate::progress::Control;
 use crate::rig::fake::FakeRig;
-use crate::run::confirm::{Seen, larger};
+use crate::run::confirm::{SizeEvidence, larger};
 use crate::run::larger::Reason;
 use crate::run::tests::{half_a_millisecond, plan, rig, run_fake};
 use crate::tile_load::TileLoad;
@@ -123,12 +123,12 @@ fn answer_is_that_of_the_search_while_larger_disks_say_nothing() {
     assert!(run.answer.sentence.starts_with("Ended by an error"), "{}", run.answer.sentence);
 }
 
-fn seen(left: Nanos, fill_bytes_per_s: f64) -> Seen {
-    Seen { failed: 4, left, step: Nanos::from_secs(10), fill_bytes_per_s }
+fn seen(left: Nanos, fill_bytes_per_s: f64) -> SizeEvidence {
+    SizeEvidence { failed: 4, left, step: Nanos::from_secs(10), fill_bytes_per_s }
 }
 
 /// Chosen share of full size.
-fn chosen(seen: Seen, fits: u32) -> Result<f64, Reason> {
+fn chosen(seen: SizeEvidence, fits: u32) -> Result<f64, Reason> {
     let larger = larger(&search(), seen, |_: &TileLoad| fits).expect("it can be built");
     larger.map(|larger| larger.plan.footprint)
 }

@@ -10,12 +10,12 @@ use crate::step::sink::Sink;
 
 /// Slices of a run as they are stored: all in the series, and merged in the rollup.
 #[derive(Debug)]
-pub struct Kept {
+pub struct StoredSlices {
     series: Writer,
     rollup: Rollup,
 }
 
-impl Kept {
+impl StoredSlices {
     /// Makes an empty store.
     pub fn new(series: Writer) -> Self {
         Self { series, rollup: Rollup::new() }
@@ -28,7 +28,7 @@ impl Kept {
     }
 }
 
-impl Sink for Kept {
+impl Sink for StoredSlices {
     fn append(
         &mut self,
         key: StepKey,

@@ -34,7 +34,7 @@ pub use power::meters;
 pub use prepare::{Prepared, prepare};
 pub use preview::{Outline, Preview, outline, plan_preview};
 pub use report::Reporter;
-pub use reuse::{Kept as KeptRun, Part as RunPart, Reuse, kept, nothing as nothing_to_reuse};
+pub use reuse::{ReusableRun, Reuse, RunPart, kept, nothing as nothing_to_reuse};
 pub use sample::sample;
 pub use simulate::{SimulateOptions, simulate, simulate_ahead};
 
@@ -89,7 +89,7 @@ pub struct RunOptions {
     pub keep: bool,
     /// The disks that an earlier run left in the directory are used instead of new ones.
     pub reuse: Option<Reuse>,
-    /// The disks are reached through a tier on this machine.
+    /// The disks are reached through a tier on this host.
     pub through: Option<TierSpec>,
     /// The datastore is a directory of this export of another server.
     pub export: Option<Arc<::over::MountedExport>>,

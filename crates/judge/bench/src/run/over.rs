@@ -86,12 +86,12 @@ impl CheckedOver {
         }
     }
 
-    /// What numbers measured over the protocol do not say.
+    /// Warnings on what numbers measured over the protocol cannot tell.
     pub fn warnings(&self) -> Vec<Warning> {
         let facts = self.protocol.facts();
         let hop = format!(
             "the disks are reached by {} on this computer ({}): server, initiator and load \
-             share its processors, and a kernel initiator or a real network differs",
+             share its processors. A kernel initiator or a real network differs",
             facts.word, facts.hop
         );
         let mut warnings = vec![note("over-hop", hop)];

@@ -41,7 +41,7 @@ impl fmt::Display for Reuse {
 
 /// A run that left disks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct ReusableRun {
     /// Identifier by which it is asked for: with several hosts, without the host.
     pub run_id: String,
     /// Time at which it was made.
@@ -52,7 +52,7 @@ pub struct Kept {
 
 /// Part of a run in one place: the whole run, or the part of one host.
 #[derive(Debug, Clone, Copy)]
-pub struct Part<'a> {
+pub struct RunPart<'a> {
     /// Suffix of run identifiers in this place.
     pub suffix: &'a str,
     /// Tiles (from 0) of this place among those that are certain to be visited; `None` for all.
@@ -65,7 +65,7 @@ impl Reuse {
     /// # Errors
     ///
     /// Several identifiers contain the given text.
-    pub fn chosen(&self, mut left: Vec<&Kept>) -> Result<Option<String>, BenchError> {
+    pub fn chosen(&self, mut left: Vec<&ReusableRun>) -> Result<Option<String>, BenchError> {
         let found = match self {
             Self::Back(back) => {
                 left.sort_by_key(|kept| kept.created);
@@ -96,7 +96,11 @@ impl Reuse {
 /// # Errors
 ///
 /// The target cannot be read, or the selected run has disks of other sizes.
-pub fn kept(plan: &ResolvedPlan, reuse: &Reuse, part: Part<'_>) -> Result<Vec<Kept>, BenchError> {
+pub fn kept(
+    plan: &ResolvedPlan,
+    reuse: &Reuse,
+    part: RunPart<'_>,
+) -> Result<Vec<ReusableRun>, BenchError> {
     let target: Target = plan.datastore.parse().map_err(BenchError::Target)?;
     let wanted = wanted(plan, part)?;
     let all = datastore::find_kept(&target)?;
@@ -104,9 +108,9 @@ pub fn kept(plan: &ResolvedPlan, reuse: &Reuse, part: Part<'_>) -> Result<Vec<Ke
         let run_id = kept.owned.run_id.strip_suffix(part.suffix)?;
         let created = kept.owned.created.parse().ok()?;
         let held = kept.owned.bytes.get();
-        Some((kept, Kept { run_id: run_id.to_owned(), created, held }))
+        Some((kept, ReusableRun { run_id: run_id.to_owned(), created, held }))
     });
-    let mut found: Vec<(&KeptRun, Kept)> = of_run.collect();
+    let mut found: Vec<(&KeptRun, ReusableRun)> = of_run.collect();
     match reuse {
         Reuse::Back(_) => found.retain(|(kept, _)| {
             other_size(kept, &wanted).is_none() && has_ended(kept) && wanted.begins_with(kept)
@@ -138,7 +142,7 @@ pub(super) fn resolved(
     let Some(reuse) = options.reuse.as_ref().filter(|_| target.facts().remembers_disks) else {
         return Ok(options.clone());
     };
-    let all = kept(plan, reuse, Part { suffix: "", tiles: None })?;
+    let all = kept(plan, reuse, RunPart { suffix: "", tiles: None })?;
     let run_id = match (reuse.chosen(all.iter().collect())?, reuse) {
         (Some(run_id), _) => run_id,
         (None, Reuse::Run(named)) => named.clone(),
@@ -157,18 +161,18 @@ pub fn nothing(plan: &ResolvedPlan, reuse: &Reuse, looked_at: usize) -> BenchErr
 }
 
 /// Disks of the first tile, and of all tiles that are certain to be visited.
-struct Wanted {
+struct RequestedDisks {
     first_tile: Vec<DiskRequest>,
     all: Vec<DiskRequest>,
 }
 
-impl Wanted {
+impl RequestedDisks {
     fn begins_with(&self, kept: &KeptRun) -> bool {
         self.first_tile.iter().all(|disk| kept.disks.contains(disk))
     }
 }
 
-fn wanted(plan: &ResolvedPlan, part: Part<'_>) -> Result<Wanted, BenchError> {
+fn wanted(plan: &ResolvedPlan, part: RunPart<'_>) -> Result<RequestedDisks, BenchError> {
     let tiles = plan.climb.range().map_or_else(|| first_step(plan), |(_, last)| last);
     let is_own = |tile: Option<u32>| match (part.tiles, tile) {
         (Some(own), Some(tile)) => own.contains(&tile),
@@ -182,7 +186,7 @@ fn wanted(plan: &ResolvedPlan, part: Part<'_>) -> Result<Wanted, BenchError> {
         Ok(own.map(|disk| DiskRequest { name: disk.name.clone(), size: disk.size }).collect())
     };
     let first = part.tiles.map_or(1, |own| own.iter().min().map_or(0, |tile| tile + 1));
-    Ok(Wanted { first_tile: disks(first)?, all: disks(tiles)? })
+    Ok(RequestedDisks { first_tile: disks(first)?, all: disks(tiles)? })
 }
 
 fn has_ended(kept: &KeptRun) -> bool {
@@ -190,7 +194,7 @@ fn has_ended(kept: &KeptRun) -> bool {
     matches!(kept.owned.state, OwnerState::Dead | OwnerState::This)
 }
 
-fn other_size(kept: &KeptRun, wanted: &Wanted) -> Option<BenchError> {
+fn other_size(kept: &KeptRun, wanted: &RequestedDisks) -> Option<BenchError> {
     wanted.all.iter().find_map(|asked| {
         let found = kept.disks.iter().find(|found| found.name == asked.name)?;
         (found.size != asked.size).then(|| BenchError::ReuseSize {
@@ -208,7 +212,7 @@ mod tests {
 
     fn chosen(text: &str) -> Result<Option<String>, BenchError> {
         let Ok(reuse) = text.parse::<Reuse>();
-        let left = |run_id: &str, second: i64| Kept {
+        let left = |run_id: &str, second: i64| ReusableRun {
             run_id: run_id.to_owned(),
             created: Timestamp::UNIX_EPOCH + jiff::SignedDuration::from_secs(second),
             held: 1,

@@ -158,7 +158,7 @@ users = [{ name = "users", vm = "db", load = { closed = { users = 1, think = "1s
 action = [{ name = "order", steps = [{ read = { disk = "db", size = "8k" } }] }]
 "#;
 
-    /// One user who thinks for a second after every order, on storage that answers at once.
+    /// A single user who thinks for a second after every order, on storage that answers at once.
     #[test]
     fn reference_counts_work_of_the_second_half_of_the_time() {
         let values = Plan {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bystanders::HostWatch;
-use bystanders::disturbance::{Seen, seen};
+use bystanders::disturbance::{WindowSums, seen};
 use run_store::gauge::{Gauge, GaugeSource, Gauges, Readings};
 use run_store::run::{Disturbance, HostStep, Phase, Steady, StepEvent, Verdict, WarmUp};
 use run_store::slice::{Slice, Topology};
@@ -267,7 +267,7 @@ impl<'a> Course<'a> {
         let own = bytes as f64;
         let watch = self.watch.as_ref();
         watch.map_or_else(Vec::new, |watch| {
-            Seen::of(watch.seconds(), watch.device()).disturbances(own)
+            WindowSums::of(watch.seconds(), watch.device()).disturbances(own)
         })
     }
 }

@@ -27,7 +27,7 @@ pub struct Felt {
     slices: Vec<Moment>,
 }
 
-/// One slice of the measured time, or several merged ones.
+/// A slice of the measured time, or several merged slices.
 #[derive(Debug, Clone)]
 struct Moment {
     start: Nanos,

@@ -27,7 +27,7 @@ pub struct HostParts<'a> {
 }
 
 impl HostParts<'_> {
-    /// One entry per host; none if only this host drove.
+    /// Shares of the hosts, an entry each; none if only this host drove.
     pub fn steps(&self) -> Vec<HostStep> {
         self.placed.names().iter().enumerate().map(|(at, name)| self.step(at, name)).collect()
     }

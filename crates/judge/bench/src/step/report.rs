@@ -22,8 +22,8 @@ use crate::window::{ActionTotals, InstanceTotals, Window};
 const NO_INFRASTRUCTURE: &str = "no infrastructure operations were run";
 
 const DEFINITION: &str = "applications: sum over tiles of the geometric mean of each scored \
-                          workload's metric divided by its reference; infrastructure: geometric \
-                          mean of each operation's rate divided by its reference; total: 0.8 x \
+                          workload's metric divided by its reference. Infrastructure: geometric \
+                          mean of each operation's rate divided by its reference. Total: 0.8 x \
                           applications + 0.2 x infrastructure, absent where no operations ran";
 
 /// All data of a step's entry in `run.json`.

@@ -7,7 +7,7 @@ use crate::step::checks::services;
 
 /// Numbers of one slice for steadiness.
 #[derive(Debug, Clone, Copy, Default)]
-struct Seen {
+struct SliceNumbers {
     width: f64,
     operations: f64,
     service_seconds: f64,
@@ -23,7 +23,7 @@ struct Seen {
 pub struct Rounds {
     /// Number of slices in a burst period; 1 without bursts.
     slices_per_period: usize,
-    seen: Vec<Seen>,
+    seen: Vec<SliceNumbers>,
 }
 
 const ROUNDS: usize = SteadyRule::SNIA.window;
@@ -40,7 +40,7 @@ impl Rounds {
             (count + service.count(), sum + service.sum_ns)
         });
         #[expect(clippy::cast_precision_loss, reason = "only compared within per cents")]
-        self.seen.push(Seen {
+        self.seen.push(SliceNumbers {
             width: slice.width.as_secs_f64(),
             operations: count as f64,
             service_seconds: sum as f64 / 1e9,
@@ -92,8 +92,8 @@ fn detail([rate, time]: &[WindowCheck; 2]) -> String {
 }
 
 /// Operations per second and mean service time in seconds.
-fn average(seen: &[Seen]) -> (f64, f64) {
-    let sum = |part: fn(&Seen) -> f64| seen.iter().map(part).sum::<f64>();
+fn average(seen: &[SliceNumbers]) -> (f64, f64) {
+    let sum = |part: fn(&SliceNumbers) -> f64| seen.iter().map(part).sum::<f64>();
     let (width, operations) = (sum(|seen| seen.width), sum(|seen| seen.operations));
     let per = |part: f64, of: f64| if of > 0.0 { part / of } else { 0.0 };
     (per(operations, width), per(sum(|seen| seen.service_seconds), operations))

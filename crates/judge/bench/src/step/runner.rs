@@ -28,7 +28,7 @@ use crate::step::sink::Sink;
 use crate::step::tick::tick;
 use crate::step::{bottleneck, power, waits};
 use crate::verdict::{Judged, StepJudge, fail_undelivered};
-use bystanders::disturbance::{Seen, seen};
+use bystanders::disturbance::{WindowSums, seen};
 
 /// Idle sampling time, to see the work of others. `/proc` counts in ticks of 10 ms; in a second,
 /// that resolves a twentieth.
@@ -313,7 +313,7 @@ impl<R: Rig> StepBench<'_, R> {
 impl<R: Rig> StepBench<'_, R> {
     fn confirmed(&self, course: &mut Course<'_>, found: Vec<Disturbance>) -> Vec<Disturbance> {
         let Some(watch) = &mut course.watch else { return found };
-        let load = Seen::of(watch.seconds(), watch.device());
+        let load = WindowSums::of(watch.seconds(), watch.device());
         watch.restart();
         if watch.look().is_err() {
             return seen(found);
@@ -321,7 +321,7 @@ impl<R: Rig> StepBench<'_, R> {
         watch.restart();
         self.rig.rest(QUIET, self.control);
         match watch.look() {
-            Ok(()) => Seen::of(watch.seconds(), watch.device()).confirms(found, &load),
+            Ok(()) => WindowSums::of(watch.seconds(), watch.device()).confirms(found, &load),
             Err(_) => seen(found),
         }
     }
@@ -413,10 +413,9 @@ fn tiles_moved(events: &[StepEvent]) -> Option<Warning> {
     let count = all.filter(|tile| tile.to.as_ref() != Some(&tile.from)).count();
     (count > 0).then(|| Warning {
         id: "tiles-moved".to_owned(),
-        text:
-            "tiles moved between hosts while they were measured: nothing is shown by host, and a \
+        text: "tiles moved between hosts while they were measured, so nothing is shown by host. A \
              slice counts for the host that drove it at its end"
-                .to_owned(),
+            .to_owned(),
         value: Some(format!("{count} times")),
         limit: None,
         hint: Some("the column host of the series says which host drove what".to_owned()),

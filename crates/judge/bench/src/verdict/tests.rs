@@ -26,7 +26,7 @@ fn samples(values: &[(u64, u32)]) -> Compact {
     histogram.compact()
 }
 
-/// The same samples in each of eight blocks of time.
+/// Equal samples in each of eight blocks of time.
 fn blocks(values: &[(u64, u32)]) -> Samples {
     Samples::of(vec![samples(values); 8])
 }
@@ -332,7 +332,7 @@ fn unfinished_work_counts_with_its_age_when_the_window_ends() {
     assert_eq!((judged.verdict, judged.pooled[0].result.unfinished), (Verdict::Passed, 0));
 }
 
-/// One order that was open for 700 ms, and 70 that its user would have made meanwhile: the mean is
+/// An order was open for 700 ms, and its user would have made 70 more meanwhile: the mean is
 /// broken, whatever all others were.
 #[test]
 fn what_has_not_finished_may_break_a_mean_alone() {

@@ -1,7 +1,7 @@
 use run_store::slice::{ActionRow, CallRow, IoRow};
 use stats::Compact;
 
-/// One action of one instance over a window.
+/// Totals of an action of an instance over a window.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ActionTotals {
     /// Number of actions with a failed I/O.
@@ -37,7 +37,7 @@ impl ActionTotals {
     }
 }
 
-/// One kind of I/O or call of one instance over a window.
+/// Totals of a kind of I/O or call of an instance over a window.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KindTotals {
     /// Bytes moved by successful I/Os and calls.

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use datastore::{
-    Claim, Claimed, CleanupOptions, DatastoreError, DiskRequest, Examination, Facts, Fate, Found,
-    Left, Located, Mark, Marker, Options, Owned, Preflight, Refusal, Remembers, Removed, Step,
-    Store, VirtualDisk, Warning,
+    Claim, Claimed, CleanupOptions, DatastoreError, DiskRequest, Examination, Facts, Fate, Left,
+    Located, Mark, Marker, Options, Owned, Preflight, Refusal, Remembers, Removed, RunLeftover,
+    Step, Store, VirtualDisk, Warning,
 };
 use rustix::fs::{MemfdFlags, memfd_create};
 use units::Bytes;
@@ -23,16 +23,16 @@ const GO_ON: Step = ControlFlow::Continue(());
 pub struct Memory;
 
 /// Disks of a run in memory.
-struct Held {
+struct MemoryDisks {
     name: PathBuf,
     run_id: String,
     marker: File,
     data: Arc<File>,
 }
 
-static HELD: Mutex<Vec<Held>> = Mutex::new(Vec::new());
+static HELD: Mutex<Vec<MemoryDisks>> = Mutex::new(Vec::new());
 
-fn held() -> MutexGuard<'static, Vec<Held>> {
+fn held() -> MutexGuard<'static, Vec<MemoryDisks>> {
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -55,14 +55,14 @@ impl Store for Memory {
 
     fn locate(&self, address: &Path, _: &Options) -> Result<Box<dyn Located>, Refusal> {
         if address.components().count() == 1 && !address.has_root() {
-            return Ok(Box::new(Place(address.to_owned())));
+            return Ok(Box::new(MemoryPath(address.to_owned())));
         }
         let text = format!("{} is no name for memory", address.display());
         Err(Refusal::Rule { id: "memory-name", text, hint: Some("leave / out".to_owned()) })
     }
 
-    fn find(&self, address: &Path) -> Result<Vec<Box<dyn Found>>, DatastoreError> {
-        let mut found: Vec<Box<dyn Found>> = Vec::new();
+    fn find(&self, address: &Path) -> Result<Vec<Box<dyn RunLeftover>>, DatastoreError> {
+        let mut found: Vec<Box<dyn RunLeftover>> = Vec::new();
         for held in held().iter().filter(|held| held.name == address) {
             let size = |file: &File| file.metadata().map_or(0, |found| found.len());
             let mut bytes = vec![0; usize::try_from(size(&held.marker)).unwrap_or(0)];
@@ -77,9 +77,9 @@ impl Store for Memory {
     }
 }
 
-struct Place(PathBuf);
+struct MemoryPath(PathBuf);
 
-impl Located for Place {
+impl Located for MemoryPath {
     fn what(&self) -> &'static str {
         "name"
     }
@@ -131,7 +131,7 @@ impl Located for Place {
         let mark = Mark::write(marker, &Marker::new(&options.run_id, needed)).map_err(failed)?;
         let (name, run_id) = (self.0.clone(), options.run_id.clone());
         let store = Disks { name: name.clone(), run_id: run_id.clone(), data, next: 0 };
-        held().push(Held { name, run_id, marker: kept, data: Arc::clone(&store.data) });
+        held().push(MemoryDisks { name, run_id, marker: kept, data: Arc::clone(&store.data) });
         Ok(Claim { mark, claimed: Box::new(store), warnings: Vec::new() })
     }
 }
@@ -193,7 +193,7 @@ struct Rest {
     data: Arc<File>,
 }
 
-impl Found for Rest {
+impl RunLeftover for Rest {
     fn owned(&self) -> &Owned {
         &self.owned
     }

@@ -32,7 +32,7 @@ impl JobFile {
     /// Parses a job file.
     pub fn parse(text: &str) -> Result<Self, FioError> {
         let mut file = Self::default();
-        let (mut globals, mut place) = (0, Place::Nowhere);
+        let (mut globals, mut place) = (0, FioSection::Nowhere);
         let mut names = std::collections::HashSet::new();
         for (at, line) in text.lines().enumerate() {
             let wrong = |why: &str| FioError::Line { line: at + 1, why: why.to_owned() };
@@ -48,7 +48,7 @@ impl JobFile {
                 }
                 if name == "global" {
                     globals += 1;
-                    place = Place::Global;
+                    place = FioSection::Global;
                     continue;
                 }
                 if !names.insert(name.to_owned()) {
@@ -60,14 +60,16 @@ impl JobFile {
                 }
                 let name = name.to_owned();
                 file.jobs.push(JobSection { name, own: Options::new(), globals });
-                place = Place::Job;
+                place = FioSection::Job;
                 continue;
             }
             let (key, value) = line.split_once('=').unwrap_or((line, "1"));
             let (key, value) = (key.trim().to_lowercase(), value.trim().to_owned());
             match (place, file.jobs.last_mut()) {
-                (Place::Global, _) => file.global.entry(key).or_default().push((globals, value)),
-                (Place::Job, Some(job)) => {
+                (FioSection::Global, _) => {
+                    file.global.entry(key).or_default().push((globals, value))
+                }
+                (FioSection::Job, Some(job)) => {
                     job.own.insert(key, value);
                 }
                 _ => return Err(wrong("an option stands before the first section")),
@@ -103,7 +105,7 @@ impl JobFile {
 
 /// Section of a line.
 #[derive(Clone, Copy)]
-enum Place {
+enum FioSection {
     Nowhere,
     Global,
     Job,

@@ -170,7 +170,7 @@ unheard_of=7
 ";
 
     #[test]
-    fn what_means_the_same_carries_over_and_everything_else_is_named() {
+    fn fio_options_with_a_counterpart_convert_and_others_are_named() {
         let made = workload_of(JOB, "from-fio", None).expect("a workload");
         let workload = spec::load_workload("from-fio.toml", &made.toml).expect(&made.toml);
         assert_eq!(spec::check::workload(&workload), [], "{}", made.toml);

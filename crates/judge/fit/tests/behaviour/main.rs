@@ -7,7 +7,8 @@ mod shared;
 use proptest::prelude::*;
 use spec::workload::{Address, Load, RandomTime, Size, Step, Time, Workload};
 use tilemark_fit::{
-    FitError, Fitted, Observed, Storage, Wanted, fit, fit_json_schema, fit_text, gather, generate,
+    FitError, Fitted, IoSelection, Observed, Storage, fit, fit_json_schema, fit_text, gather,
+    generate,
 };
 use trace::{
     Clock, Device, DeviceIndex, Flags, IoRecord, Losses, Memory, OpenOptions, Operation, TraceInfo,
@@ -29,8 +30,8 @@ fn info(has_latency: bool) -> TraceInfo {
     }
 }
 
-fn wanted() -> Wanted {
-    Wanted { trace: "made.tmt".to_owned(), ..Wanted::default() }
+fn wanted() -> IoSelection {
+    IoSelection { trace: "made.tmt".to_owned(), ..IoSelection::default() }
 }
 
 fn observed(info: TraceInfo, records: Vec<IoRecord>) -> Result<Observed, FitError> {
@@ -131,7 +132,7 @@ fn a_full_queue_comes_back_as_users_without_thinking() {
 /// A source with latencies in some records, but declared without them, was once fitted by a loop
 /// without think time, which lets no time pass on ideal storage. Found by the property test below.
 #[test]
-fn latencies_of_a_trace_that_says_it_has_none_do_not_make_a_loop() {
+fn latencies_of_a_trace_without_latencies_are_ignored() {
     let observed = observed(info(false), made(QUEUE, READ_8K, 2)).expect("enough");
     let fitted = fit(&observed, "tilemark test", 1).expect("it runs");
     let load = &fitted.workload.groups[0].load;
@@ -271,7 +272,7 @@ load = { open = { rate = "400/s" } }"#;
 /// On the real disk 85 of 100 large blocks were sequential, but only 12 of the small ones. A fit
 /// with one share for both scatters the large ones, and changes the miss ratio of a cache.
 #[test]
-fn large_blocks_in_runs_beside_small_ones_that_jump_come_back_as_such() {
+fn fit_keeps_sequential_large_and_random_small_blocks_apart() {
     let read = |size: &str, habit: &str| {
         format!(
             r#"{{ read = {{ disk = "data", size = "{size}", address = {{ reuse = {{ page = "4k", same-size = true, again = [{{ io = "60%", within = "2%" }}]{habit} }} }} }} }}"#
@@ -339,9 +340,9 @@ fn what_cannot_be_fitted_is_refused() {
         mixed.to_string(),
         "made.tmt has I/O of 2 VMs, and a workload is fitted to one: web 1 (2000), db (1000)"
     );
-    let one = Wanted { vm: Some("db".to_owned()), ..wanted() };
+    let one = IoSelection { vm: Some("db".to_owned()), ..wanted() };
     assert!(gather(&mut Memory::new(info(false), several.clone()), &one).is_ok());
-    let other = Wanted { vm: Some("dbs".to_owned()), ..wanted() };
+    let other = IoSelection { vm: Some("dbs".to_owned()), ..wanted() };
     let unknown = gather(&mut Memory::new(info(false), several), &other).expect_err("no such VM");
     assert!(unknown.hint().is_some_and(|hint| hint.contains("db")), "{:?}", unknown.hint());
     let order = TraceInfo { clock: Clock::Order, ..info(false) };
@@ -419,7 +420,8 @@ proptest! {
 fn a_production_disk_comes_back_within_the_recorded_distances() {
     let Some(path) = file("cloudphysics.vscsi.zst", "fit") else { return };
     let mut source = trace::open(&path, &OpenOptions::default()).expect("it opens");
-    let wanted = Wanted { trace: "cloudphysics.vscsi.zst".to_owned(), ..Wanted::default() };
+    let wanted =
+        IoSelection { trace: "cloudphysics.vscsi.zst".to_owned(), ..IoSelection::default() };
     let observed = gather(&mut *source, &wanted).expect("enough");
     let fitted = fit(&observed, "tilemark test", 1).expect("it runs");
     spec::load_workload("fitted.toml", &fitted.toml).expect("it loads");
@@ -453,7 +455,7 @@ fn a_production_disk_comes_back_within_the_recorded_distances() {
 }
 
 #[test]
-fn a_load_with_busy_seconds_has_them_in_the_workload_and_keeps_its_rate() {
+fn fitted_workload_keeps_bursts_and_mean_rate() {
     let users = r#"[[users]]
 name = "users"
 vm = "known"

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use analyze::{Filter, Fold, HostPart, Limit, Options, Remark, Settings, Subject, View, analyse};
-use capture::{By, Capture, Recorder, Wanted, disks_of};
+use capture::{By, Capture, Recorder, SenderFilter, disks_of};
 use cluster::Name;
 use run_store::run::ToolFacts;
 use trace::TraceInfo;
@@ -254,7 +254,7 @@ fn options(order: &RecordOrder) -> Result<capture::Options, AgentError> {
             SenderBy::Process => By::Process,
             SenderBy::Cgroup => By::Cgroup,
         },
-        wanted: Wanted { vm: order.vm.clone(), process: None, cgroup: order.cgroup.clone() },
+        wanted: SenderFilter { vm: order.vm.clone(), process: None, cgroup: order.cgroup.clone() },
         order: capture::Order::Issue,
     })
 }

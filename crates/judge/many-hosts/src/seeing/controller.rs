@@ -24,7 +24,7 @@ const FILE_MAX: Bytes = Bytes::new(1 << 30);
 
 /// State of a host's recording.
 #[derive(Debug)]
-pub enum Told {
+pub enum RecordingState {
     /// In progress.
     Going(Going),
     /// Ended, with its summary.
@@ -91,17 +91,17 @@ impl Controller {
     }
 
     /// State of each host's recording.
-    pub fn recordings(&self) -> Vec<Told> {
+    pub fn recordings(&self) -> Vec<RecordingState> {
         let states = self.each::<_, State>(topic::STATE, &vec![(); self.link.members.len()]);
         let told = |state| match state {
             Ok(State::Going(SoFar { elapsed_ns, records, bytes, lost })) => {
-                Told::Going(Going { elapsed: Nanos(elapsed_ns), records, bytes, lost })
+                RecordingState::Going(Going { elapsed: Nanos(elapsed_ns), records, bytes, lost })
             }
-            Ok(State::Recorded(recorded)) => Told::Ended(recorded),
-            Ok(State::Failed(error)) => Told::Lost(error.text),
-            Ok(other) => Told::Lost(format!("it says {other:?}")),
-            Err(BenchError::Host { what, .. }) => Told::Lost(what),
-            Err(error) => Told::Lost(error.to_string()),
+            Ok(State::Recorded(recorded)) => RecordingState::Ended(recorded),
+            Ok(State::Failed(error)) => RecordingState::Lost(error.text),
+            Ok(other) => RecordingState::Lost(format!("it says {other:?}")),
+            Err(BenchError::Host { what, .. }) => RecordingState::Lost(what),
+            Err(error) => RecordingState::Lost(error.to_string()),
         };
         states.into_iter().map(told).collect()
     }

@@ -5,5 +5,5 @@ mod controller;
 mod wire;
 
 pub(crate) use agent::{Seeing, Sight, in_memory};
-pub use controller::{Collected, Going, Told};
+pub use controller::{Collected, Going, RecordingState};
 pub use wire::{FoldOrder, RecordOrder, SenderBy};

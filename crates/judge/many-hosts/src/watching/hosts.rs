@@ -54,13 +54,13 @@ struct Shared {
 /// State of a host.
 #[derive(Debug, Clone)]
 enum State {
-    /// Its agent was started and has not joined yet.
+    /// The agent was started and has not joined yet.
     Joining,
-    /// It answers.
+    /// The agent answers.
     Present,
-    /// It did not answer in time, and is asked again after this.
+    /// The agent did not answer in time, and is asked again after this time.
     Slow(Instant),
-    /// It is not there, or not usable.
+    /// The agent is absent or unusable.
     Lost(HostTrouble),
 }
 

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fit_answers_loads_it_did_not_see_as_the_model_that_made_them() {
+    fn fitted_servers_predict_unseen_loads() {
         let models = [
             Servers { count: 1, service: 0.004, outside: 0.0 },
             Servers { count: 8, service: 0.006, outside: 0.001 },

@@ -92,7 +92,7 @@ pub trait Client: Debug + Send {
     }
 }
 
-/// Who calls a service.
+/// Caller of a service.
 #[derive(Debug, Clone, Default)]
 pub struct Login {
     /// Password of the caller; `None` if the service asks for none.

@@ -3,7 +3,7 @@ use std::io::{self, Read, Write};
 use std::time::Duration;
 
 use nbd::Operation as Asked;
-use nbd::client::{Handshake, Next, Received, Requests, Wish};
+use nbd::client::{ClientDemands, Handshake, Next, Received, Requests};
 use state_machine::Operation;
 
 use crate::backend::Submission;
@@ -40,7 +40,7 @@ impl Link {
     /// Connects and shakes hands.
     pub(super) fn connect(server: &ServerAddress, export: &str) -> io::Result<Self> {
         let mut stream = Stream::connect(server, PATIENCE)?;
-        let wish = Wish { export: export.to_owned(), tls: false, structured: true };
+        let wish = ClientDemands { export: export.to_owned(), tls: false, structured: true };
         let mut handshake = Handshake::new(wish);
         let (mut input, mut out) = (Vec::new(), Vec::new());
         let requests = loop {

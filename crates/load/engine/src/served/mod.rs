@@ -87,7 +87,7 @@ impl Links {
     }
 
     /// Takes what has come. Only links that have something are read: with a disk for each of many
-    /// machines, reading all of them would be most of the work.
+    /// VMs, reading all of them would be most of the work.
     fn receive(&mut self, done: &mut VecDeque<(u32, i32)>) {
         let Self { by_file, ready, events, room } = self;
         events.clear();

@@ -49,7 +49,7 @@ pub struct Expected {
 
 /// Content of the header of a block's first wrong sector.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundHeader {
     /// Disk that it was written to; `None` if no disk of this verification has that identity.
     pub disk: Option<String>,
     /// Offset that it was written to, in bytes.
@@ -75,7 +75,7 @@ pub struct Mismatch {
     pub expected: Expected,
     /// Header that it holds; `None` if it has none. In a corrupt block any of these fields may be
     /// the damaged one.
-    pub found: Option<Found>,
+    pub found: Option<FoundHeader>,
     /// Number of further wrong 4 KiB blocks in the same read.
     pub more_blocks: u32,
 }
@@ -91,7 +91,7 @@ impl fmt::Display for Mismatch {
         }
         match found {
             None => f.write_str(" and no header")?,
-            Some(Found { disk: from, offset: at, version, written_unix_ns }) => {
+            Some(FoundHeader { disk: from, offset: at, version, written_unix_ns }) => {
                 write!(f, " but write {version} of ")?;
                 match from {
                     Some(from) if from == disk => f.write_str("this disk")?,

@@ -28,6 +28,6 @@ pub use check::{CheckError, DiskReport, Report, Unreadable, check_all};
 pub use error::StateError;
 pub use kept::{forget, kept_seed};
 pub use layout::{HeaderError, Owner};
-pub use mismatch::{Expected, Found, Kind, Mismatch};
+pub use mismatch::{Expected, FoundHeader, Kind, Mismatch};
 pub use sector::HEADER as SECTOR_HEADER_BYTES;
 pub use tracker::{Elsewhere, ReadTicket, Seal, Setup, Tracker, WriteTicket, Written};

@@ -7,7 +7,7 @@ use units::Nanos;
 use super::error::StateError;
 use super::judge::{Context, Fault, blocks, judge};
 use super::layout::{Owner, disk_name};
-use super::mismatch::{Expected, Found, Mismatch};
+use super::mismatch::{Expected, FoundHeader, Mismatch};
 use super::sector::{Header, Identity, SECTOR};
 use super::state::State;
 use super::window::{Window, low, widen};
@@ -285,7 +285,7 @@ fn describe(state: &State, fault: Fault, more_blocks: u32) -> Mismatch {
         length: u64::from(fault.sectors) * SECTOR as u64,
         kind: fault.kind,
         expected: Expected { oldest: widen(fault.window.acknowledged, newest), newest },
-        found: fault.header.map(|header| Found {
+        found: fault.header.map(|header| FoundHeader {
             disk: name_of(state, header.identity),
             offset: header.sector.saturating_mul(SECTOR as u64),
             version: header.version,

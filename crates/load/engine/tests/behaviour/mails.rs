@@ -64,7 +64,7 @@ fn called(service: &Arc<Service>, options: Options, ask: &str, calls: u64) -> Ca
 }
 
 /// Takes mails, and counts sessions and bytes of text.
-fn take_mails(wire: &mut Wire, seen: &Seen) -> Option<()> {
+fn take_mails(wire: &mut Wire, seen: &MailCounts) -> Option<()> {
     wire.say("220 mail ready\r\n")?;
     assert_eq!(wire.line()?, "EHLO client.tile.test");
     wire.say("250-mail\r\n250 PIPELINING\r\n")?;
@@ -92,7 +92,7 @@ fn take_mails(wire: &mut Wire, seen: &Seen) -> Option<()> {
 }
 
 #[derive(Default)]
-struct Seen {
+struct MailCounts {
     sessions: AtomicUsize,
     /// Bytes of the text of each mail.
     texts: Mutex<Vec<usize>>,
@@ -101,7 +101,7 @@ struct Seen {
 #[test]
 fn mails_are_sent_in_one_session_for_each_user() {
     for backend in [BackendChoice::Auto, BackendChoice::Threads] {
-        let seen = Arc::new(Seen::default());
+        let seen = Arc::new(MailCounts::default());
         let of_service = Arc::clone(&seen);
         let service = serve("smtp", move |wire| take_mails(wire, &of_service));
         let options = Options { backend, ..options() };

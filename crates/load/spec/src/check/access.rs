@@ -6,7 +6,7 @@ use units::{BlockSize, Bytes, Nanos, Ratio};
 
 use super::finding::Findings;
 use crate::endpoint::Protocol;
-use crate::locate::Place;
+use crate::locate::DefinitionPath;
 use crate::workload::{
     Access, Address, Append, Call, Compare, Copy, Disk, Endpoint, Flush, Link, MOVE_STAGES,
     RandomTime, Reuse, SNAPSHOT_STAGES, Size, Stage, Step, Time, Workload,
@@ -70,7 +70,7 @@ impl<'a> Steps<'a> {
         let (is_inside, stages) = (false, HashSet::new());
         let mut walk = Self { disks, endpoints, kinds: IndexMap::new(), is_inside, stages };
         for (i, action) in workload.actions.iter().enumerate() {
-            let place = Place::default().key("action").index(i).key("steps");
+            let place = DefinitionPath::default().key("action").index(i).key("steps");
             found.not_empty(place.clone(), "the list of steps", &action.steps);
             walk.stages.clear();
             walk.steps(&action.steps, &place, found);
@@ -79,19 +79,19 @@ impl<'a> Steps<'a> {
     }
 
     /// Checks steps inside another step.
-    fn inner(&mut self, steps: &'a [Step], place: &Place, found: &mut Findings) {
+    fn inner(&mut self, steps: &'a [Step], place: &DefinitionPath, found: &mut Findings) {
         let outer = std::mem::replace(&mut self.is_inside, true);
         self.steps(steps, place, found);
         self.is_inside = outer;
     }
 
-    fn steps(&mut self, steps: &'a [Step], place: &Place, found: &mut Findings) {
+    fn steps(&mut self, steps: &'a [Step], place: &DefinitionPath, found: &mut Findings) {
         for (i, step) in steps.iter().enumerate() {
             self.step(step, &place.index(i), found);
         }
     }
 
-    fn step(&mut self, step: &'a Step, place: &Place, found: &mut Findings) {
+    fn step(&mut self, step: &'a Step, place: &DefinitionPath, found: &mut Findings) {
         match step {
             Step::Read(access) => {
                 let place = place.key("read");
@@ -149,7 +149,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    fn stage(&mut self, stage: &'a Stage, place: &Place, found: &mut Findings) {
+    fn stage(&mut self, stage: &'a Stage, place: &DefinitionPath, found: &mut Findings) {
         found.says_something(place.key("name"), "the stage's name", &stage.name);
         self.times_of_its_own(place, &[&stage.name], found);
         found.not_empty(place.key("steps"), "the list of the stage's steps", &stage.steps);
@@ -157,7 +157,12 @@ impl<'a> Steps<'a> {
     }
 
     /// Checks stages: they follow one another, each with a name of its own.
-    fn times_of_its_own(&mut self, place: &Place, names: &[&'a str], found: &mut Findings) {
+    fn times_of_its_own(
+        &mut self,
+        place: &DefinitionPath,
+        names: &[&'a str],
+        found: &mut Findings,
+    ) {
         if self.is_inside {
             found.add(place.clone(), "a stage is a step of the action itself, not inside another");
         }
@@ -168,14 +173,14 @@ impl<'a> Steps<'a> {
         }
     }
 
-    fn copy(&mut self, copy: &Copy, place: &Place, found: &mut Findings) {
+    fn copy(&mut self, copy: &Copy, place: &DefinitionPath, found: &mut Findings) {
         many(copy.size, copy.outstanding, place, found);
         self.kind(None, "copy-read", &copy.from, place, found);
         self.kind(None, "copy-write", &copy.to, place, found);
         self.pair([&copy.from, &copy.to], "copied onto", place, found);
     }
 
-    fn compare(&mut self, compare: &Compare, place: &Place, found: &mut Findings) {
+    fn compare(&mut self, compare: &Compare, place: &DefinitionPath, found: &mut Findings) {
         block_size(compare.size, place, found);
         found.at_least_one(place.key("blocks"), "the number of blocks", compare.blocks);
         for disk in [&compare.from, &compare.to] {
@@ -185,7 +190,13 @@ impl<'a> Steps<'a> {
     }
 
     /// Checks that two disks have one size.
-    fn pair(&self, [from, to]: [&str; 2], done: &str, place: &Place, found: &mut Findings) {
+    fn pair(
+        &self,
+        [from, to]: [&str; 2],
+        done: &str,
+        place: &DefinitionPath,
+        found: &mut Findings,
+    ) {
         let known: Vec<&str> = self.disks.iter().map(|disk| disk.name.as_str()).collect();
         let size_of = |name| self.disks.iter().find(|disk| disk.name == name).map(|disk| disk.size);
         found.known(place.key("from"), "disk", from, &known);
@@ -201,7 +212,7 @@ impl<'a> Steps<'a> {
     }
 
     /// Checks that two disks are on one file system, because blocks can only be shared within one.
-    fn one_file_system(&self, link: &Link, place: &Place, found: &mut Findings) {
+    fn one_file_system(&self, link: &Link, place: &DefinitionPath, found: &mut Findings) {
         let on = |name: &str| self.disks.iter().find(|disk| disk.name == name).map(|disk| disk.on);
         if on(&link.from) != on(&link.to) {
             let message = format!("{} and {} lie on two datastores", link.from, link.to);
@@ -209,7 +220,13 @@ impl<'a> Steps<'a> {
         }
     }
 
-    fn access(&mut self, access: &Access, verb: &'static str, place: &Place, found: &mut Findings) {
+    fn access(
+        &mut self,
+        access: &Access,
+        verb: &'static str,
+        place: &DefinitionPath,
+        found: &mut Findings,
+    ) {
         found.at_least_one(place.key("count"), "the count", access.count);
         self.kind(access.kind.as_deref(), verb, &access.disk, place, found);
         let largest = size(&access.size, &place.key("size"), found);
@@ -219,7 +236,7 @@ impl<'a> Steps<'a> {
         room(disk, share, largest, place, found);
     }
 
-    fn append(&mut self, append: &Append, place: &Place, found: &mut Findings) {
+    fn append(&mut self, append: &Append, place: &DefinitionPath, found: &mut Findings) {
         found.at_least_one(place.key("count"), "the count", append.count);
         self.kind(append.kind.as_deref(), "append", &append.disk, place, found);
         let largest = size(&append.size, &place.key("size"), found);
@@ -227,12 +244,12 @@ impl<'a> Steps<'a> {
         room(disk, 1.0, largest, place, found);
     }
 
-    fn flush(&mut self, flush: &Flush, place: &Place, found: &mut Findings) {
+    fn flush(&mut self, flush: &Flush, place: &DefinitionPath, found: &mut Findings) {
         self.kind(flush.kind.as_deref(), "flush", &flush.disk, place, found);
         self.disk(&flush.disk, place, found);
     }
 
-    fn call(&mut self, call: &Call, place: &Place, found: &mut Findings) {
+    fn call(&mut self, call: &Call, place: &DefinitionPath, found: &mut Findings) {
         found.at_least_one(place.key("count"), "the count", call.count);
         if call.size == Bytes::ZERO || call.size > ANSWER_MAX {
             let message = format!("the size {} is not from 1 B to {ANSWER_MAX}", call.size);
@@ -256,7 +273,7 @@ impl<'a> Steps<'a> {
         self.kind(call.kind.as_deref(), CALL, &call.endpoint, place, found);
     }
 
-    fn disk(&self, name: &str, place: &Place, found: &mut Findings) -> Option<&'a Disk> {
+    fn disk(&self, name: &str, place: &DefinitionPath, found: &mut Findings) -> Option<&'a Disk> {
         let known: Vec<&str> = self.disks.iter().map(|disk| disk.name.as_str()).collect();
         found.known(place.key("disk"), "disk", name, &known);
         self.disks.iter().find(|disk| disk.name == name).copied()
@@ -267,7 +284,7 @@ impl<'a> Steps<'a> {
         name: Option<&str>,
         verb: &'static str,
         of: &str,
-        place: &Place,
+        place: &DefinitionPath,
         found: &mut Findings,
     ) {
         let name = name.map_or_else(|| format!("{of}-{verb}"), str::to_owned);
@@ -287,14 +304,14 @@ impl<'a> Steps<'a> {
 const COPY_MAX: BlockSize = BlockSize::MIB;
 
 /// Checks the size of a copy's I/Os, and their number at once.
-fn many(size: BlockSize, outstanding: u32, place: &Place, found: &mut Findings) {
+fn many(size: BlockSize, outstanding: u32, place: &DefinitionPath, found: &mut Findings) {
     block_size(size, place, found);
     if !(1..=64).contains(&outstanding) {
         found.add(place.key("outstanding"), format!("{outstanding} is not from 1 to 64"));
     }
 }
 
-fn block_size(size: BlockSize, place: &Place, found: &mut Findings) {
+fn block_size(size: BlockSize, place: &DefinitionPath, found: &mut Findings) {
     if size.get() < PAGE || size > COPY_MAX || !size.get().is_power_of_two() {
         let message = format!("the size {size} is not a power of two from 4 KiB to {COPY_MAX}");
         found.add(place.key("size"), message);
@@ -302,7 +319,7 @@ fn block_size(size: BlockSize, place: &Place, found: &mut Findings) {
 }
 
 /// Checks that the bounds of a random time are in order.
-pub(super) fn time(time: &Time, place: &Place, found: &mut Findings) {
+pub(super) fn time(time: &Time, place: &DefinitionPath, found: &mut Findings) {
     if let Time::Random(RandomTime::Uniform(low, high)) = time
         && low > high
     {
@@ -312,7 +329,7 @@ pub(super) fn time(time: &Time, place: &Place, found: &mut Findings) {
 }
 
 /// Checks block sizes; returns the largest one that is valid.
-fn size(size: &Size, place: &Place, found: &mut Findings) -> Option<BlockSize> {
+fn size(size: &Size, place: &DefinitionPath, found: &mut Findings) -> Option<BlockSize> {
     let Size::Mix(mix) = size else { return largest(size) };
     if mix.is_empty() {
         found.add(place.clone(), "the mix of block sizes is empty");
@@ -348,7 +365,7 @@ fn largest(size: &Size) -> Option<BlockSize> {
     size_mix(size).into_iter().map(|(block, _)| block).max()
 }
 
-fn address(address: &Address, place: &Place, found: &mut Findings) {
+fn address(address: &Address, place: &DefinitionPath, found: &mut Findings) {
     match address {
         Address::Uniform | Address::Mixed(_) | Address::ReuseWalk(_) => {}
         Address::Zipf(zipf) => {
@@ -394,7 +411,7 @@ fn address(address: &Address, place: &Place, found: &mut Findings) {
     }
 }
 
-fn hot(spots: &[crate::workload::HotSpot], place: &Place, found: &mut Findings) {
+fn hot(spots: &[crate::workload::HotSpot], place: &DefinitionPath, found: &mut Findings) {
     found.not_empty(place.clone(), "the list of hot spots", spots);
     let io: f64 = spots.iter().map(|spot| spot.io.get()).sum();
     let space: f64 = spots.iter().map(|spot| spot.space.get()).sum();
@@ -417,7 +434,7 @@ fn hot(spots: &[crate::workload::HotSpot], place: &Place, found: &mut Findings) 
     }
 }
 
-fn reuse(reuse: &Reuse, place: &Place, found: &mut Findings) {
+fn reuse(reuse: &Reuse, place: &DefinitionPath, found: &mut Findings) {
     let page = reuse.page.get();
     if !page.is_power_of_two() || !(4096..=1 << 20).contains(&page) {
         found.add(
@@ -474,7 +491,7 @@ fn room(
     disk: Option<&Disk>,
     share: f64,
     largest: Option<BlockSize>,
-    place: &Place,
+    place: &DefinitionPath,
     found: &mut Findings,
 ) {
     let (Some(disk), Some(block)) = (disk, largest) else { return };

@@ -6,14 +6,14 @@ use toml::de::DeTable;
 use units::Nanos;
 
 use crate::error::Problem;
-use crate::locate::Place;
+use crate::locate::DefinitionPath;
 use crate::nearest::{did_you_mean, plural};
 use crate::study::formula::FormulaError;
 
 /// A mistake and its place in the definition.
 #[derive(Debug, Clone)]
 pub(crate) struct Finding {
-    pub place: Place,
+    pub place: DefinitionPath,
     message: String,
     help: Option<String>,
     /// Text at the place, and the byte range in it that the mistake is about.
@@ -47,12 +47,17 @@ impl Findings {
     }
 
     /// Adds a mistake without help.
-    pub fn add(&mut self, place: Place, message: impl Into<String>) {
+    pub fn add(&mut self, place: DefinitionPath, message: impl Into<String>) {
         self.0.push(Finding { place, message: message.into(), help: None, part: None });
     }
 
     /// Adds a mistake with a help text.
-    pub fn add_help(&mut self, place: Place, message: impl Into<String>, help: impl Into<String>) {
+    pub fn add_help(
+        &mut self,
+        place: DefinitionPath,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
         self.0.push(Finding {
             place,
             message: message.into(),
@@ -62,13 +67,13 @@ impl Findings {
     }
 
     /// Adds a mistake in a formula.
-    pub fn formula(&mut self, place: Place, text: &str, error: FormulaError) {
+    pub fn formula(&mut self, place: DefinitionPath, text: &str, error: FormulaError) {
         let part = Some((text.to_owned(), error.at));
         self.0.push(Finding { place, message: error.message, help: error.help, part });
     }
 
     /// Checks that `name` is one of `known`.
-    pub fn known(&mut self, place: Place, what: &str, name: &str, known: &[&str]) {
+    pub fn known(&mut self, place: DefinitionPath, what: &str, name: &str, known: &[&str]) {
         if !known.contains(&name) {
             let help = did_you_mean(name, known, &plural(what));
             self.add_help(place, format!("there is no {what} \"{name}\""), help);
@@ -76,28 +81,28 @@ impl Findings {
     }
 
     /// Checks that `list` is not empty.
-    pub fn not_empty<T>(&mut self, place: Place, what: &str, list: &[T]) {
+    pub fn not_empty<T>(&mut self, place: DefinitionPath, what: &str, list: &[T]) {
         if list.is_empty() {
             self.add(place, format!("{what} is empty"));
         }
     }
 
     /// Checks that `number` is 1 or more.
-    pub fn at_least_one(&mut self, place: Place, what: &str, number: u32) {
+    pub fn at_least_one(&mut self, place: DefinitionPath, what: &str, number: u32) {
         if number == 0 {
             self.add(place, format!("{what} is 0 and must be at least 1"));
         }
     }
 
     /// Checks that `time` is above zero.
-    pub fn some_time(&mut self, place: Place, what: &str, time: Nanos) {
+    pub fn some_time(&mut self, place: DefinitionPath, what: &str, time: Nanos) {
         if time == Nanos::ZERO {
             self.add(place, format!("{what} is 0 and must be above 0"));
         }
     }
 
     /// Checks that `number` is finite and above zero.
-    pub fn above_zero(&mut self, place: Place, what: &str, number: f64) {
+    pub fn above_zero(&mut self, place: DefinitionPath, what: &str, number: f64) {
         if !(number.is_finite() && number > 0.0) {
             self.add(place, format!("{what} is {number} and must be above 0"));
         }
@@ -105,7 +110,10 @@ impl Findings {
 
     /// Checks that weights are finite and not negative. Returns their sum; `None` if one is
     /// invalid.
-    pub fn each_weight(&mut self, weights: impl IntoIterator<Item = (Place, f64)>) -> Option<f64> {
+    pub fn each_weight(
+        &mut self,
+        weights: impl IntoIterator<Item = (DefinitionPath, f64)>,
+    ) -> Option<f64> {
         let mut total = Some(0.0);
         for (place, weight) in weights {
             if weight.is_finite() && weight >= 0.0 {
@@ -120,7 +128,11 @@ impl Findings {
 
     /// Checks that weights are valid, and that one of them is above zero. The places are those of
     /// the weights; `around` is that of all together.
-    pub fn weights(&mut self, around: Place, weights: impl IntoIterator<Item = (Place, f64)>) {
+    pub fn weights(
+        &mut self,
+        around: DefinitionPath,
+        weights: impl IntoIterator<Item = (DefinitionPath, f64)>,
+    ) {
         if self.each_weight(weights) == Some(0.0) {
             self.add_help(
                 around,
@@ -131,7 +143,11 @@ impl Findings {
     }
 
     /// Checks that each name is usable and unique.
-    pub fn names<'a>(&mut self, what: &str, names: impl IntoIterator<Item = (Place, &'a str)>) {
+    pub fn names<'a>(
+        &mut self,
+        what: &str,
+        names: impl IntoIterator<Item = (DefinitionPath, &'a str)>,
+    ) {
         let mut seen = HashSet::new();
         for (place, name) in names {
             let fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
@@ -148,7 +164,7 @@ impl Findings {
     }
 
     /// Checks that a text is not blank.
-    pub fn says_something(&mut self, place: Place, what: &str, text: &str) {
+    pub fn says_something(&mut self, place: DefinitionPath, what: &str, text: &str) {
         if text.trim().is_empty() {
             self.add(place, format!("{what} is empty"));
         }

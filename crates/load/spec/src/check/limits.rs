@@ -2,13 +2,13 @@ use indexmap::IndexMap;
 
 use super::access::Kind;
 use super::finding::Findings;
-use crate::locate::Place;
+use crate::locate::DefinitionPath;
 use crate::workload::{Action, Counted, Limit, Workload};
 
 /// Checks that the metric counts something that exists.
 pub(super) fn metric(workload: &Workload, kinds: &IndexMap<String, Kind>, found: &mut Findings) {
     let metric = &workload.metric;
-    let place = Place::default().key("metric");
+    let place = DefinitionPath::default().key("metric");
     found.some_time(place.key("per"), "the time that is counted over", metric.per);
     found.above_zero(place.key("divide-by"), "divide-by", metric.divide_by);
     if let Some(reference) = metric.reference {
@@ -46,7 +46,7 @@ pub(super) fn metric(workload: &Workload, kinds: &IndexMap<String, Kind>, found:
 /// Checks that each limit has one statistic of one existing object, and one time.
 pub(super) fn limits(workload: &Workload, kinds: &IndexMap<String, Kind>, found: &mut Findings) {
     for (i, limit) in workload.limits.iter().enumerate() {
-        let place = Place::default().key("limit").index(i);
+        let place = DefinitionPath::default().key("limit").index(i);
         match (&limit.action, &limit.io, &limit.call) {
             (Some(action), None, None) => {
                 let known = actions(workload);
@@ -86,7 +86,7 @@ fn kinds_of(kinds: &IndexMap<String, Kind>, calls: bool) -> Vec<&str> {
     own.map(|(name, _)| name.as_str()).collect()
 }
 
-fn statistic(limit: &Limit, place: &Place, found: &mut Findings) {
+fn statistic(limit: &Limit, place: &DefinitionPath, found: &mut Findings) {
     let by_percentile = limit.percentile.is_some() || limit.limit.is_some();
     let given = [by_percentile, limit.mean.is_some(), limit.max.is_some()];
     match given.iter().filter(|is| **is).count() {

@@ -1,7 +1,7 @@
 use super::finding::{Finding, Findings};
 use crate::events::{EventContext, EventProblem, event_problems};
 use crate::ladder::LadderSpec;
-use crate::locate::Place;
+use crate::locate::DefinitionPath;
 use crate::meter::Meter;
 use crate::named::NamedMachine;
 use crate::placement::Placement;
@@ -16,7 +16,7 @@ const POOL: &str = "pool";
 /// Finds all mistakes of meaning in a plan.
 pub(crate) fn plan_findings(plan: &Plan) -> Vec<Finding> {
     let mut found = Findings::default();
-    let root = Place::default();
+    let root = DefinitionPath::default();
     let first = plan.datastore.as_deref().unwrap_or_default();
     target(first, root.key("datastore"), &mut found);
     if let Some(second) = &plan.second {
@@ -44,7 +44,7 @@ pub(crate) fn plan_findings(plan: &Plan) -> Vec<Finding> {
 
 /// Checks the events of hosts that the plan names; hosts of the command line are checked when both
 /// are known.
-fn events(plan: &Plan, place: &Place, found: &mut Findings) {
+fn events(plan: &Plan, place: &DefinitionPath, found: &mut Findings) {
     let name =
         |text: &String| text.split_once('=').map_or(text.as_str(), |(name, _)| name).to_owned();
     let hosts: Vec<String> = plan.hosts.members.iter().map(name).collect();
@@ -56,7 +56,7 @@ fn events(plan: &Plan, place: &Place, found: &mut Findings) {
     }
 }
 
-fn meters(meters: &[Meter], place: &Place, found: &mut Findings) {
+fn meters(meters: &[Meter], place: &DefinitionPath, found: &mut Findings) {
     for (at, meter) in meters.iter().enumerate() {
         if let Some((key, why)) = meter.wrong() {
             found.add(place.index(at).key(key), why);
@@ -69,7 +69,7 @@ fn meters(meters: &[Meter], place: &Place, found: &mut Findings) {
     found.names("meter", named.collect::<Vec<_>>());
 }
 
-fn machines(machines: &[NamedMachine], place: &Place, found: &mut Findings) {
+fn machines(machines: &[NamedMachine], place: &DefinitionPath, found: &mut Findings) {
     for (at, machine) in machines.iter().enumerate() {
         if let Some((key, why)) = machine.wrong() {
             found.add(place.index(at).key(key), why);
@@ -79,7 +79,7 @@ fn machines(machines: &[NamedMachine], place: &Place, found: &mut Findings) {
 
 /// Checks that a second datastore is of the kind of the first: storage beside storage, or a pool of
 /// a modelled array.
-fn second(text: &str, first: &str, place: Place, found: &mut Findings) {
+fn second(text: &str, first: &str, place: DefinitionPath, found: &mut Findings) {
     let word = |text: &str| text.split_once(':').map_or(String::new(), |(word, _)| word.to_owned());
     match (word(first) == ARRAY, word(text).as_str()) {
         (true, _) => second_pool(text, place, found),
@@ -93,7 +93,7 @@ fn second(text: &str, first: &str, place: Place, found: &mut Findings) {
 }
 
 /// Checks a pool of a modelled array as the second datastore.
-pub(super) fn second_pool(text: &str, place: Place, found: &mut Findings) {
+pub(super) fn second_pool(text: &str, place: DefinitionPath, found: &mut Findings) {
     match text.split_once(':') {
         Some((POOL, "")) => {
             found.add(place, "\"pool:\" is not followed by the name of a pool");
@@ -110,7 +110,7 @@ pub(super) fn second_pool(text: &str, place: Place, found: &mut Findings) {
 /// Checks the text of a datastore. Kinds of real storage are not checked: only `datastore` knows
 /// all of them, and it refuses an unknown one before anything is changed. A list here once refused
 /// `pve:NAME`, which the command line took.
-fn target(text: &str, place: Place, found: &mut Findings) {
+fn target(text: &str, place: DefinitionPath, found: &mut Findings) {
     if text.trim().is_empty() {
         found.add(place, "the datastore is empty");
         return;
@@ -127,7 +127,7 @@ fn target(text: &str, place: Place, found: &mut Findings) {
     }
 }
 
-fn ladder(ladder: &Ladder, place: &Place, found: &mut Findings) {
+fn ladder(ladder: &Ladder, place: &DefinitionPath, found: &mut Findings) {
     if let Some(text) = &ladder.tiles {
         match text.parse::<LadderSpec>() {
             Err(error) => found.add(place.key("tiles"), error.to_string()),
@@ -143,7 +143,7 @@ fn ladder(ladder: &Ladder, place: &Place, found: &mut Findings) {
 }
 
 /// Reports values outside their range, below the table that has them.
-pub(super) fn ranges(wrong: Vec<OutOfRange>, place: &Place, found: &mut Findings) {
+pub(super) fn ranges(wrong: Vec<OutOfRange>, place: &DefinitionPath, found: &mut Findings) {
     for own in wrong {
         let place = own.key.split('.').fold(place.clone(), |place, key| place.key(key));
         found.add(place, own.to_string());

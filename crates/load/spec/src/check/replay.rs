@@ -2,7 +2,7 @@ use indexmap::IndexMap;
 
 use super::access::Kind;
 use super::finding::Findings;
-use crate::locate::Place;
+use crate::locate::DefinitionPath;
 use crate::replay::{KINDS, Replay};
 use crate::workload::Workload;
 
@@ -12,7 +12,7 @@ pub(super) fn replay_kinds(
     replay: &Replay,
     found: &mut Findings,
 ) -> IndexMap<String, Kind> {
-    let root = Place::default();
+    let root = DefinitionPath::default();
     let place = root.key("replay");
     found.says_something(place.key("trace"), "the trace", &replay.trace);
     let disks: usize = workload.vms.iter().map(|vm| vm.disks.len()).sum();

@@ -2,7 +2,7 @@ use indexmap::IndexSet;
 
 use super::finding::{Finding, Findings};
 use super::plan;
-use crate::locate::Place;
+use crate::locate::DefinitionPath;
 use crate::study::formula::{FormulaError, Scope, parse};
 use crate::study::{
     Claim, Configuration, Kind, Limits, Published, RealConfiguration, Study, Table, Tolerance,
@@ -11,7 +11,7 @@ use crate::study::{
 /// Finds all mistakes of meaning in a study.
 pub(crate) fn study_findings(study: &Study) -> Vec<Finding> {
     let mut found = Findings::default();
-    let root = Place::default();
+    let root = DefinitionPath::default();
     found.names("study", [(root.key("name"), study.name.as_str())]);
     found.says_something(root.key("title"), "the title", &study.title);
     found.says_something(root.key("source"), "the source", &study.source);
@@ -36,7 +36,7 @@ pub(crate) fn study_findings(study: &Study) -> Vec<Finding> {
     found.into_vec()
 }
 
-fn configurations(study: &Study, place: &Place, found: &mut Findings) {
+fn configurations(study: &Study, place: &DefinitionPath, found: &mut Findings) {
     let all = &study.configurations;
     if study.reals.is_empty() {
         found.not_empty(place.clone(), "the list of configurations", all);
@@ -44,7 +44,7 @@ fn configurations(study: &Study, place: &Place, found: &mut Findings) {
     let names = all.iter().enumerate();
     let names = names.map(|(i, each)| (place.index(i).key("name"), each.name.as_str()));
     let reals = study.reals.iter().enumerate();
-    let real = Place::default().key("real");
+    let real = DefinitionPath::default().key("real");
     let reals = reals.map(|(i, each)| (real.index(i).key("name"), each.name.as_str()));
     found.names("configuration", names.chain(reals));
     for (i, each) in all.iter().enumerate() {
@@ -56,7 +56,7 @@ fn configuration(
     each: &Configuration,
     study: &Study,
     before: &[Configuration],
-    place: &Place,
+    place: &DefinitionPath,
     found: &mut Findings,
 ) {
     found.says_something(place.key("title"), "the title", &each.title);
@@ -91,7 +91,7 @@ fn configuration(
     }
 }
 
-fn real(each: &RealConfiguration, study: &Study, place: &Place, found: &mut Findings) {
+fn real(each: &RealConfiguration, study: &Study, place: &DefinitionPath, found: &mut Findings) {
     found.says_something(place.key("title"), "the title", &each.title);
     plan::ranges(each.measure.out_of_range(), place, found);
     plan::ranges(each.scale.out_of_range(), place, found);
@@ -115,7 +115,7 @@ fn real(each: &RealConfiguration, study: &Study, place: &Place, found: &mut Find
     }
 }
 
-fn table(table: &Table, names: &[&str], place: &Place, found: &mut Findings) {
+fn table(table: &Table, names: &[&str], place: &DefinitionPath, found: &mut Findings) {
     found.says_something(place.key("title"), "the title", &table.title);
     for (i, name) in table.configurations.iter().flatten().enumerate() {
         found.known(place.key("configurations").index(i), "configuration", name, names);
@@ -123,7 +123,7 @@ fn table(table: &Table, names: &[&str], place: &Place, found: &mut Findings) {
     formula(&table.measure, Scope::Table, names, &place.key("measure"), found);
 }
 
-fn claims(study: &Study, names: &[&str], place: &Place, found: &mut Findings) {
+fn claims(study: &Study, names: &[&str], place: &DefinitionPath, found: &mut Findings) {
     let mut seen = IndexSet::new();
     for (i, each) in study.claims.iter().enumerate() {
         let place = place.index(i);
@@ -138,7 +138,7 @@ fn claims(study: &Study, names: &[&str], place: &Place, found: &mut Findings) {
     }
 }
 
-fn claim(claim: &Claim, names: &[&str], place: &Place, found: &mut Findings) {
+fn claim(claim: &Claim, names: &[&str], place: &DefinitionPath, found: &mut Findings) {
     found.says_something(place.key("text"), "the text", &claim.text);
     found.says_something(place.key("source"), "the source", &claim.source);
     published(&claim.published, &place.key("published"), found);
@@ -154,7 +154,7 @@ fn claim(claim: &Claim, names: &[&str], place: &Place, found: &mut Findings) {
     }
 }
 
-fn published(published: &Published, place: &Place, found: &mut Findings) {
+fn published(published: &Published, place: &DefinitionPath, found: &mut Findings) {
     match published.bounds() {
         Some((low, high)) if !(low.is_finite() && high.is_finite()) => {
             found.add(place.clone(), "what is published is no finite number");
@@ -167,7 +167,7 @@ fn published(published: &Published, place: &Place, found: &mut Findings) {
     }
 }
 
-fn tolerance(claim: &Claim, place: &Place, found: &mut Findings) {
+fn tolerance(claim: &Claim, place: &DefinitionPath, found: &mut Findings) {
     match claim.tolerance {
         Tolerance::Absolute(far) if !(far >= 0.0 && far.is_finite()) => {
             found.add(place.key("absolute"), format!("the distance {far} must be 0 or more"));
@@ -192,7 +192,7 @@ fn tolerance(claim: &Claim, place: &Place, found: &mut Findings) {
     }
 }
 
-fn formula(text: &str, scope: Scope, names: &[&str], place: &Place, found: &mut Findings) {
+fn formula(text: &str, scope: Scope, names: &[&str], place: &DefinitionPath, found: &mut Findings) {
     let formula = match parse(text, scope) {
         Ok(formula) => formula,
         Err(error) => return found.formula(place.clone(), text, error),

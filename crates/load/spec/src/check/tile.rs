@@ -1,12 +1,12 @@
 use super::finding::{Finding, Findings};
-use crate::locate::Place;
+use crate::locate::DefinitionPath;
 use crate::shipped;
 use crate::tile::Tile;
 
 /// Finds all mistakes of meaning in a tile.
 pub(crate) fn tile_findings(tile: &Tile) -> Vec<Finding> {
     let mut found = Findings::default();
-    let root = Place::default();
+    let root = DefinitionPath::default();
     found.says_something(root.key("name"), "the name", &tile.name);
     found.says_something(root.key("title"), "the title", &tile.title);
     found.says_something(root.key("source"), "the source", &tile.source);

@@ -4,7 +4,7 @@ use super::access::{ROUNDING, Steps, percent, time};
 use super::finding::{Finding, Findings};
 use super::limits;
 use super::replay::replay_kinds;
-use crate::locate::Place;
+use crate::locate::DefinitionPath;
 use crate::workload::{
     Action, Burst, Counted, Load, RandomTime, Schedule, Step, Time, UserGroup, Workload,
 };
@@ -15,7 +15,7 @@ const BURST_MIN: Nanos = Nanos::from_millis(10);
 /// Finds all mistakes of meaning in a workload.
 pub(crate) fn workload_findings(workload: &Workload) -> Vec<Finding> {
     let mut found = Findings::default();
-    let root = Place::default();
+    let root = DefinitionPath::default();
     found.names("workload", [(root.key("name"), workload.name.as_str())]);
     found.says_something(root.key("title"), "the title", &workload.title);
     found.says_something(root.key("source"), "the source", &workload.source);
@@ -48,7 +48,7 @@ pub(crate) fn workload_findings(workload: &Workload) -> Vec<Finding> {
 
 fn application(workload: &Workload, found: &mut Findings) {
     let Some(application) = workload.application else { return };
-    let place = Place::default().key("application");
+    let place = DefinitionPath::default().key("application");
     if application.size == Bytes::ZERO {
         found.add(place.key("size"), "the size is 0 and must be above 0");
     }
@@ -87,7 +87,7 @@ pub(crate) fn timed(workload: &Workload) -> Vec<(Timed, String)> {
 }
 
 fn machines(workload: &Workload, found: &mut Findings) {
-    let vm = Place::default().key("vm");
+    let vm = DefinitionPath::default().key("vm");
     found.not_empty(vm.clone(), "the list of virtual machines", &workload.vms);
     let vms = workload.vms.iter().enumerate();
     found.names(
@@ -111,7 +111,7 @@ fn machines(workload: &Workload, found: &mut Findings) {
 }
 
 fn groups(workload: &Workload, found: &mut Findings) {
-    let users = Place::default().key("users");
+    let users = DefinitionPath::default().key("users");
     found.names(
         "group of users",
         workload
@@ -141,7 +141,7 @@ fn groups(workload: &Workload, found: &mut Findings) {
 }
 
 fn action_weights(workload: &Workload, found: &mut Findings) {
-    let action = Place::default().key("action");
+    let action = DefinitionPath::default().key("action");
     let weights = workload
         .actions
         .iter()
@@ -151,7 +151,10 @@ fn action_weights(workload: &Workload, found: &mut Findings) {
         // No random choice uses these weights, so they need no positive sum.
         found.each_weight(weights);
     } else if workload.actions.is_empty() {
-        found.add(Place::default().key("users"), "there are users, but no action they could do");
+        found.add(
+            DefinitionPath::default().key("users"),
+            "there are users, but no action they could do",
+        );
     } else {
         found.weights(action.clone(), weights);
     }
@@ -160,7 +163,7 @@ fn action_weights(workload: &Workload, found: &mut Findings) {
 fn mix(
     weights: &indexmap::IndexMap<String, f64>,
     workload: &Workload,
-    place: &Place,
+    place: &DefinitionPath,
     found: &mut Findings,
 ) {
     let actions: Vec<&str> = workload.actions.iter().map(|action| action.name.as_str()).collect();
@@ -174,8 +177,8 @@ fn mix(
     found.weights(place.clone(), weights.iter().map(|(name, weight)| (place.key(name), *weight)));
 }
 
-fn load(load: &Load, place: &Place, found: &mut Findings) {
-    let positive = |rate: Rate, place: Place, found: &mut Findings| {
+fn load(load: &Load, place: &DefinitionPath, found: &mut Findings) {
+    let positive = |rate: Rate, place: DefinitionPath, found: &mut Findings| {
         if rate.get() <= 0.0 {
             found.add(place, "the rate is 0 and must be above 0");
         }
@@ -201,7 +204,7 @@ fn load(load: &Load, place: &Place, found: &mut Findings) {
     }
 }
 
-fn bursts(bursts: &[Burst], place: &Place, found: &mut Findings) {
+fn bursts(bursts: &[Burst], place: &DefinitionPath, found: &mut Findings) {
     for (i, burst) in bursts.iter().enumerate() {
         let place = place.index(i);
         for (key, share) in [("io", burst.io), ("time", burst.time)] {
@@ -226,7 +229,7 @@ fn bursts(bursts: &[Burst], place: &Place, found: &mut Findings) {
     }
 }
 
-fn gaps(gaps: &indexmap::IndexMap<String, f64>, place: &Place, found: &mut Findings) {
+fn gaps(gaps: &indexmap::IndexMap<String, f64>, place: &DefinitionPath, found: &mut Findings) {
     for key in gaps.keys() {
         match key.parse::<Nanos>() {
             Err(error) => found.add(place.at_key(key), error.to_string()),
@@ -241,7 +244,7 @@ fn gaps(gaps: &indexmap::IndexMap<String, f64>, place: &Place, found: &mut Findi
     }
 }
 
-fn schedule(schedule: &Schedule, place: &Place, found: &mut Findings) {
+fn schedule(schedule: &Schedule, place: &DefinitionPath, found: &mut Findings) {
     if let Some(active) = schedule.active {
         found.some_time(place.key("active"), "the active time", active);
     }
@@ -275,7 +278,7 @@ fn ideal_speed(workload: &Workload, found: &mut Findings) {
         for action in workload.actions.iter().filter(|action| may_do(group, action)) {
             if !action.steps.iter().any(has_io) && !action.steps.iter().any(step_takes_time) {
                 found.add_help(
-                    Place::default().key("users").index(i).key("load"),
+                    DefinitionPath::default().key("users").index(i).key("load"),
                     format!("action \"{}\" takes no time, so its users would spin", action.name),
                     "add a think time, an I/O step or a wait",
                 );
@@ -285,7 +288,7 @@ fn ideal_speed(workload: &Workload, found: &mut Findings) {
     }
     if endless && workload.metric.reference.is_none() && workload.metric.count != Counted::None {
         found.add_help(
-            Place::default().key("metric"),
+            DefinitionPath::default().key("metric"),
             "a closed loop without think time has no speed of its own, so the metric needs a reference",
             "add metric.reference: the value that counts as one tile's worth",
         );

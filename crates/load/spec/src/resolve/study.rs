@@ -12,7 +12,7 @@ use crate::array::Array;
 use crate::check::{Finding, Findings};
 use crate::error::SpecError;
 use crate::load::{load_study, load_tile, load_workload, refuse};
-use crate::locate::Place;
+use crate::locate::DefinitionPath;
 use crate::nearest::did_you_mean;
 use crate::over::OverProtocol;
 use crate::plan::{Measure, Scale};
@@ -396,7 +396,7 @@ impl ResolvedStudy {
     /// Finds names of workloads and actions in formulas that the tile does not have.
     fn unknown_names(&self) -> Vec<Finding> {
         let mut found = Findings::default();
-        let root = Place::default();
+        let root = DefinitionPath::default();
         let names = |each: &crate::study::Table| each.configurations.clone();
         for (i, (formula, table)) in self.tables.iter().zip(&self.study.tables).enumerate() {
             let place = root.key("table").index(i).key("measure");
@@ -411,7 +411,13 @@ impl ResolvedStudy {
         found.into_vec()
     }
 
-    fn unknown_in(&self, formula: &Formula, columns: &[String], place: &Place, out: &mut Findings) {
+    fn unknown_in(
+        &self,
+        formula: &Formula,
+        columns: &[String],
+        place: &DefinitionPath,
+        out: &mut Findings,
+    ) {
         formula.root.walk(&mut |node| {
             let named = node.configuration().map(|(name, _)| vec![name.to_owned()]);
             let of = named.unwrap_or_else(|| columns.to_vec());

@@ -272,7 +272,7 @@ proptest! {
 }
 
 #[test]
-fn a_study_may_have_nothing_but_real_storage_and_reach_it_by_a_protocol() {
+fn study_may_use_only_real_storage_over_a_protocol() {
     let head = "name = \"r\"\ntitle = \"R\"\nsource = \"made for this test\"\n\
                 tile = \"tiles/one-vm-8k.toml\"\n";
     let resolved = |more: &str| {

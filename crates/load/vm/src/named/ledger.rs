@@ -2,7 +2,7 @@
 //!
 //! It is a directory `<16 hex digits>` below `$XDG_STATE_HOME/tilemark/machines` (or `~/.local/state/...`), open to nobody
 //! else, which outlives a restart of the host as snapshots on a platform do. In it: the marker of its owner, the
-//! machine as it was named (where its credentials are, never what they are), and a line for each thing, written
+//! VM as it was named (where its credentials are, never what they are), and a line for each thing, written
 //! before the thing is asked for. Without lines it goes with its owner.
 
 use std::fmt;
@@ -213,7 +213,7 @@ fn remove(path: &Path) -> io::Result<()> {
 
 /// Objects on a platform that a run left when it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct LeftObjects {
     /// Path of the ledger.
     pub path: PathBuf,
     /// Identifier of the run.
@@ -228,16 +228,16 @@ pub struct Found {
 }
 
 /// Removes objects that ended runs left; with `is_real` false it only lists them.
-pub fn sweep(state: &Path, is_real: bool, limits: Limits) -> Vec<Found> {
+pub fn sweep(state: &Path, is_real: bool, limits: Limits) -> Vec<LeftObjects> {
     let Ok(all) = fs::read_dir(state) else { return Vec::new() };
     let paths = all.filter_map(|entry| Some(entry.ok()?.path()));
-    let mut found: Vec<Found> =
+    let mut found: Vec<LeftObjects> =
         paths.filter_map(|path| sweep_one(&path, is_real, limits)).collect();
     found.sort_by(|one, other| one.path.cmp(&other.path));
     found
 }
 
-fn sweep_one(path: &Path, is_real: bool, limits: Limits) -> Option<Found> {
+fn sweep_one(path: &Path, is_real: bool, limits: Limits) -> Option<LeftObjects> {
     let mut marker = untrusted::open(&path.join(MARKER)).ok()?;
     let mut bytes = Vec::new();
     (&mut marker).take(64 << 10).read_to_end(&mut bytes).ok()?;
@@ -248,7 +248,7 @@ fn sweep_one(path: &Path, is_real: bool, limits: Limits) -> Option<Found> {
     let text = |name: &str| untrusted::read_text(&path.join(name)).unwrap_or_default();
     let (machine, made) = (text(MACHINE), still_there(&text(MADE)));
     let words = made.iter().map(Made::to_string).collect();
-    let mut found = Found {
+    let mut found = LeftObjects {
         path: path.to_owned(),
         run_id: owned.run_id,
         machine,

@@ -47,7 +47,7 @@ enum After {
 
 /// A virtual machine in the cluster's list.
 #[derive(Debug, Clone)]
-struct Seen {
+struct ClusterVm {
     node: String,
     id: u64,
     status: String,
@@ -93,7 +93,7 @@ impl Proxmox {
     }
 
     /// All virtual machines of this exact name, or number.
-    fn all(&self, matches: impl Fn(&str, u64) -> bool) -> Result<Vec<Seen>, VmError> {
+    fn all(&self, matches: impl Fn(&str, u64) -> bool) -> Result<Vec<ClusterVm>, VmError> {
         let told = self.data(Method::Get, "/cluster/resources?type=vm", &Sent::Nothing)?;
         let seen = |own: &Value| {
             let text = |key: &str| own.get(key).and_then(Value::as_str);
@@ -102,12 +102,12 @@ impl Proxmox {
                 text("type") == Some("qemu") && matches(text("name").unwrap_or_default(), id);
             let (node, status) =
                 (text("node")?.to_owned(), text("status").unwrap_or("unknown").to_owned());
-            is_wanted.then_some(Seen { node, id, status })
+            is_wanted.then_some(ClusterVm { node, id, status })
         };
         Ok(told.as_array().into_iter().flatten().filter_map(seen).collect())
     }
 
-    fn find(&self) -> Result<Seen, VmError> {
+    fn find(&self) -> Result<ClusterVm, VmError> {
         let name = &self.api.machine;
         let mut found = self.all(|own, _| own == name)?;
         match (found.pop(), found.len()) {
@@ -122,7 +122,7 @@ impl Proxmox {
         }
     }
 
-    fn path(of: &Seen, rest: &str) -> String {
+    fn path(of: &ClusterVm, rest: &str) -> String {
         format!("/nodes/{}/qemu/{}{rest}", escaped(&of.node), of.id)
     }
 
@@ -172,7 +172,7 @@ impl Proxmox {
     }
 
     /// Disk that is moved, and its storage.
-    fn disk(&self, seen: &Seen) -> Result<(String, String), VmError> {
+    fn disk(&self, seen: &ClusterVm) -> Result<(String, String), VmError> {
         let config = self.data(Method::Get, &Self::path(seen, "/config"), &Sent::Nothing)?;
         let disks = config.as_object().into_iter().flatten().filter_map(|(key, value)| {
             let value = value.as_str()?;
@@ -260,14 +260,14 @@ impl Proxmox {
 
     /// Clone of this name in the ledger; `None` if it does not exist. The number alone proves
     /// nothing, because it may be reused.
-    fn clone_of(&self, name: &str) -> Result<Option<Seen>, VmError> {
+    fn clone_of(&self, name: &str) -> Result<Option<ClusterVm>, VmError> {
         if !name.starts_with(PREFIX) {
             return Err(VmError::NotOurs { what: name.to_owned() });
         }
         Ok(self.all(|own, _| own == name)?.pop())
     }
 
-    fn destroy(&mut self, seen: &Seen, after: After) -> Result<Job, VmError> {
+    fn destroy(&mut self, seen: &ClusterVm, after: After) -> Result<Job, VmError> {
         if seen.status != "stopped" {
             let path = Self::path(seen, "/status/stop");
             let stopping = self.task(Method::Post, &path, &Sent::Nothing, After::Nothing)?;
@@ -276,7 +276,7 @@ impl Proxmox {
         self.task(Method::Delete, &Self::path(seen, "?purge=1"), &Sent::Nothing, after)
     }
 
-    fn is_snapshot(&self, seen: &Seen, name: &str) -> Result<bool, VmError> {
+    fn is_snapshot(&self, seen: &ClusterVm, name: &str) -> Result<bool, VmError> {
         let all = self.data(Method::Get, &Self::path(seen, "/snapshot"), &Sent::Nothing)?;
         let mut names =
             all.as_array().into_iter().flatten().filter_map(|own| own.get("name")?.as_str());

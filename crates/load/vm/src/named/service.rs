@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http_client::{
-    Answer, Identity, Method, Place, Question, RemoteError, Secret, Trust, host_and_port,
+    Answer, Identity, Method, Question, RemoteError, Secret, ServiceAddress, Trust, host_and_port,
 };
 use serde_json::Value;
 use spec::named::NamedMachine;
@@ -13,7 +13,7 @@ use crate::VmError;
 
 /// Connection for requests about one virtual machine.
 pub(super) struct Api {
-    place: Place,
+    place: ServiceAddress,
     pub at: String,
     pub machine: String,
     /// Extracts the platform's error text from an unsuccessful answer.
@@ -61,7 +61,7 @@ impl Api {
         };
         let tls = Some(Arc::new(trust.map_err(failed("certificates"))?));
         let identity = Identity::Token { before: manner.before, secret };
-        let place = Place { host, port, tls, identity, patience: Some(limits.answer) };
+        let place = ServiceAddress { host, port, tls, identity, patience: Some(limits.answer) };
         Ok(Self { place, at, machine: machine.name.clone(), wrong: manner.wrong })
     }
 

@@ -9,7 +9,7 @@ use datastore::VirtualDisk;
 use super::machine::{Base, Begin};
 use super::{Accelerator, Limits, Vm};
 use crate::VmError;
-use crate::guest::{self, Digest, PAGE, Seen, Work};
+use crate::guest::{self, Digest, GuestCheck, PAGE, Work};
 
 /// Path of KVM's device.
 pub(super) const KVM: &str = "/dev/kvm";
@@ -118,7 +118,7 @@ impl Vm {
         Ok(what)
     }
 
-    fn compare(&self, seen: &Seen) -> Result<String, VmError> {
+    fn compare(&self, seen: &GuestCheck) -> Result<String, VmError> {
         let damage = |what: String| VmError::Damaged { machine: self.machine.name.clone(), what };
         let work = &self.work;
         if seen.lost_pages + seen.lost_blocks + seen.errors > 0 {
@@ -152,7 +152,7 @@ impl Vm {
     }
 
     /// Checks that the disk has the content that the guest saw.
-    fn compare_range(&self, seen: &Seen) -> Result<(), VmError> {
+    fn compare_range(&self, seen: &GuestCheck) -> Result<(), VmError> {
         let Work { seed, .. } = self.work;
         let size = self.disk.size.get();
         let (stamped_from, count) = guest::stamped(size);

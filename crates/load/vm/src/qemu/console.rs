@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::guest::{Beat, Line, Seen};
+use crate::guest::{Beat, GuestCheck, Line};
 
 /// Interval at which the guest is told that the host is alive.
 const HELLO_EVERY: Duration = Duration::from_secs(10);
@@ -17,7 +17,7 @@ const LINE_MAX: usize = 1024;
 #[derive(Debug, Default)]
 struct Said {
     beat: Option<Beat>,
-    seen: Option<Seen>,
+    seen: Option<GuestCheck>,
     cannot: Option<String>,
     /// True while the guest is paused after a check.
     is_held: bool,
@@ -78,7 +78,7 @@ impl Console {
     }
 
     /// Results of the guest's check, if they came.
-    pub fn seen(&self, id: u64) -> Option<Seen> {
+    pub fn seen(&self, id: u64) -> Option<GuestCheck> {
         self.wait(|said| said.seen.filter(|seen| seen.id == id))
     }
 

@@ -38,11 +38,11 @@ pub(super) struct Base {
 /// Way in which a process begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Begin {
-    /// It boots a guest.
+    /// The process boots a guest.
     Boot,
-    /// It waits for the state of another process.
+    /// The process waits for the state of another process.
     Incoming,
-    /// It has no processor and no guest: only its block layer is used.
+    /// The process has no processor and no guest: only its block layer is used.
     Blocks,
 }
 

@@ -76,11 +76,11 @@ pub struct EnergyMeter {
     awake: Vec<u64>,
     sleep_after: Option<Nanos>,
     together: bool,
-    /// When the last core began to idle, if all do.
+    /// Time at which the last core began to idle, if all do.
     rest: Nanos,
     wake: Nanos,
     cores: u32,
-    /// Since when each idle core idles, the last to begin last.
+    /// Begin of each idle core's idling, latest last.
     idle: Vec<Nanos>,
     spent: Femtojoules,
 }

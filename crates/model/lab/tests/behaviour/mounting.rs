@@ -82,7 +82,7 @@ fn nothing_is_left_in_the_backing_or_under_the_mount_point() {
 }
 
 #[test]
-fn a_lab_in_use_and_hanging_is_taken_away_and_who_waited_is_answered() {
+fn busy_hanging_lab_unmounts_and_answers_waiting_reads() {
     let hang = "[[fault]]\nkind = \"hang\"\non = [\"read\"]\nfor = \"10h\"";
     let Some(lab) = mount(&options(hang)) else { return };
     let file = direct(&lab.point().join("a"));

@@ -112,7 +112,7 @@ fn simulated(array: &str) -> Vec<(u32, Nanos)> {
 }
 
 #[test]
-fn every_shipped_array_answers_a_lab_when_it_answers_a_simulation() {
+fn shipped_arrays_answer_lab_and_simulation_at_equal_times() {
     for array in spec::shipped::array_names() {
         assert_eq!(played(array, |next| next), simulated(array), "{array}");
     }
@@ -156,7 +156,7 @@ fn taken(desk: &mut Desk<Millisecond, u32>, until: Nanos) -> Vec<(u32, Nanos, Op
 }
 
 #[test]
-fn a_request_of_several_parts_is_answered_with_the_last_and_one_of_none_at_once() {
+fn request_completes_with_its_last_part() {
     let mut desk = Desk::new(Millisecond);
     let part = (0, request(0, Operation::Read, 0));
     desk.submit(Nanos::ZERO, &[part, part], (Hold::default(), 1));

@@ -16,7 +16,7 @@ const REQUESTS: usize = 200;
 const READ: usize = 1 << 20;
 
 #[test]
-fn what_is_written_directly_is_read_back_and_the_array_was_asked() {
+fn direct_writes_are_read_back_through_the_array_model() {
     let Some(lab) = mount(&options("")) else { return };
     let file = direct(&lab.point().join("a.disk"));
     for block in 0..16_u8 {
@@ -38,7 +38,7 @@ fn what_is_written_directly_is_read_back_and_the_array_was_asked() {
 }
 
 #[test]
-fn requests_of_several_threads_and_sizes_beyond_one_request_arrive_whole() {
+fn large_writes_of_several_threads_arrive_whole() {
     let Some(lab) = mount(&options("")) else { return };
     let file = direct(&lab.point().join("a.disk"));
     fallocate(&file, FallocateFlags::empty(), 0, 32 << 20).expect("allocates");

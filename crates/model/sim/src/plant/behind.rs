@@ -3,10 +3,10 @@ use run_store::gauge::BehindTier;
 use state_machine::Operation;
 use stats::Histogram;
 
-/// How long the storage behind a tier took since it was last told.
+/// Latencies of the storage behind a tier since they were last reported.
 #[derive(Debug)]
 pub struct Behind {
-    /// The tier's parts: those of all hosts together.
+    /// Parts of the tier, on all hosts together.
     parts: Vec<PartId>,
     read: Histogram,
     write: Histogram,
@@ -17,7 +17,8 @@ impl Behind {
         Self { parts, read: Histogram::new(), write: Histogram::new() }
     }
 
-    /// Takes what was seen, so that it does not pile up.
+    /// Moves latencies from the array into the histograms. Called every second, so that the array's
+    /// list stays short.
     pub fn take(&mut self, array: &mut Array) {
         for part in &self.parts {
             for Watched { operation, took } in array.take_watched(*part) {
@@ -30,7 +31,7 @@ impl Behind {
         }
     }
 
-    /// What it is, and nothing from now on.
+    /// Latencies since the last call; the histograms start empty again.
     pub fn told(&mut self) -> BehindTier {
         let told = BehindTier { read: self.read.compact(), write: self.write.compact() };
         self.read.clear();

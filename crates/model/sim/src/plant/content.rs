@@ -1,34 +1,35 @@
-use cache::tier::{Access, Counters, Entry, Place, Step};
+use cache::tier::{Access, Counters, Entry, Step, StepDevice};
 
-/// What a tier holds, apart from time: filled by warming, and taken over by plants with the same tiers.
+/// Pages and logs of a tier, without timing. Warming fills them; plants with the same tiers take
+/// them over.
 pub trait Content {
-    /// What it did since measured time began.
+    /// Counters since measured time began.
     fn counters(&self) -> Counters;
 
-    /// Bytes that it has room for, logs included.
+    /// Bytes that fit, logs included.
     fn capacity_bytes(&self) -> u64;
 
-    /// Bytes of pages that are there.
+    /// Bytes of resident pages.
     fn resident_bytes(&self) -> u64;
 
-    /// Bytes that only the tier has.
+    /// Bytes that are dirty, so only in the tier.
     fn dirty_bytes(&self) -> u64;
 
-    /// Reads from memory what accesses at these offsets will need. Changes nothing.
+    /// Prefetches what accesses at these offsets will read from memory. Changes nothing.
     fn look_ahead(&self, _offsets: &[u64]) {}
 
-    /// Lets an access take its way as it would with time.
+    /// Lets an access change the tier as it would in a timed run.
     fn feed(&mut self, access: &Access, entry: Entry, fed: &mut Fed);
 
-    /// Measured time begins: counters are zero, and no more waits for the storage behind than under load.
+    /// Begins measured time: counters are zero, and the backlog is at most that of a loaded tier.
     fn settle(&mut self);
 }
 
-/// What an access led to; kept for its memory.
+/// Steps and backing accesses that one access causes. Reused, so that feeding allocates nothing.
 #[derive(Debug, Default)]
 pub struct Fed {
     steps: Vec<Step>,
-    /// What reached the storage behind the tier.
+    /// Accesses that reached the storage behind the tier.
     pub behind: Vec<Access>,
 }
 
@@ -58,11 +59,11 @@ impl Content for cache::Tier {
         steps.clear();
         self.access_while(access, entry, steps);
         if self.config().log_percent > 0 {
-            // What is dirty reaches the store at once, so that room for copies never ends.
+            // Dirty pages are destaged at once, so that room for copies never ends.
             let host = self.settings_of(access.vm).host;
             self.clean(host, usize::MAX, steps);
         }
-        let reaching = steps.iter().filter(|step| step.place == Place::Backing);
+        let reaching = steps.iter().filter(|step| step.place == StepDevice::Backing);
         behind.extend(reaching.map(|step| {
             let Step { operation, offset, length, .. } = *step;
             Access { vm: access.vm, operation, offset, length }

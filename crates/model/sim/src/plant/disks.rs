@@ -18,7 +18,7 @@ pub enum DiskModel {
 }
 
 impl DiskModel {
-    /// The disk with this name: one of the array's, or a shipped one.
+    /// Finds a disk by name: one of the array's, or a shipped one.
     pub fn find(array: &spec::array::Array, name: &str) -> Result<Self, PlantError> {
         match array.disks.get(name) {
             Some(disk) => Self::changed(array, name, disk),
@@ -60,7 +60,7 @@ impl DiskModel {
         }
     }
 
-    /// Its usable size.
+    /// Usable size of the disk.
     pub fn capacity(&self) -> Bytes {
         match self {
             Self::Hdd(hdd) => hdd.capacity,
@@ -70,7 +70,7 @@ impl DiskModel {
         }
     }
 
-    /// Adds one; `number` tells the random streams of disks apart.
+    /// Adds a disk; `number` tells the random streams of disks apart.
     pub fn add(
         &self,
         parts: &mut Array,
@@ -123,8 +123,10 @@ fn changed_ssd(mut ssd: SsdParameters, changes: &Disk) -> SsdParameters {
     ssd
 }
 
-/// A disk of servers; one that would answer 4 KiB in no time is refused.
+/// Parameters of a disk of servers.
 fn servers(name: &str, disk: &Disk) -> Result<ServersParameters, PlantError> {
+    // A disk that answers 4 KiB in no time is refused: a closed loop on it would never let time
+    // pass.
     let Disk::Servers {
         capacity,
         servers,

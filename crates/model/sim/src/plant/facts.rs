@@ -17,12 +17,12 @@ impl Group {
         Self { name, kind, parts }
     }
 
-    /// What went through each part up to `now`.
+    /// Work of each part up to `now`.
     pub fn usages(&self, parts: &Array, now: Nanos) -> Vec<Usage> {
         self.parts.iter().map(|part| parts.usage(*part, now)).collect()
     }
 
-    /// What went through since `before`, `elapsed` ago.
+    /// Work of all parts from `before`, which is `elapsed` ago, to `after`.
     pub fn facts(&self, before: &[Usage], after: &[Usage], elapsed: Nanos) -> PartFacts {
         let deltas = before.iter().zip(after).map(|(before, after)| delta(before, after));
         let deltas: Vec<Usage> = deltas.collect();
@@ -57,9 +57,9 @@ const fn delta(before: &Usage, after: &Usage) -> Usage {
     }
 }
 
-/// State of a tier, or of equal ones together, at the end.
+/// State of a tier, or of equal tiers together, at the end.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Held {
+pub struct TierFill {
     pub capacity_bytes: u64,
     pub resident_bytes: u64,
     pub dirty_bytes: u64,
@@ -68,8 +68,8 @@ pub struct Held {
     pub copies: CopyCounts,
 }
 
-impl Held {
-    /// Adds what another holds.
+impl TierFill {
+    /// Adds the state of another tier.
     pub fn add(&mut self, other: &Self) {
         self.capacity_bytes += other.capacity_bytes;
         self.resident_bytes += other.resident_bytes;
@@ -79,8 +79,8 @@ impl Held {
     }
 }
 
-/// What a tier did since `before`.
-pub fn tier_facts(name: &str, held: Held, before: &Counters, after: &Counters) -> TierFacts {
+/// Counts of a tier since `before`.
+pub fn tier_facts(name: &str, held: TierFill, before: &Counters, after: &Counters) -> TierFacts {
     let count = |of: fn(&Counters) -> u64| of(after) - of(before);
     let requests = count(|c| c.reads) + count(|c| c.writes);
     let alone = count(|c| c.read_hits) + count(|c| c.writes_absorbed);
@@ -166,7 +166,7 @@ mod tests {
     /// The list is written twice on purpose: what counts knows no documents, and what writes
     /// documents knows no caches. Whoever adds a counter to one of them says here where it stays.
     #[test]
-    fn what_a_tier_counts_and_what_is_kept_of_it_have_the_same_names() {
+    fn tier_counters_and_stored_counts_have_the_same_names() {
         let counted = names(&Counters::default(), &NOT_KEPT);
         let kept = names(&TierCounts::default(), &NOT_COUNTED);
         let apart: Vec<&String> = counted.symmetric_difference(&kept).collect();
@@ -199,7 +199,7 @@ mod tests {
             refused_bytes: 21,
             lost_bytes: 22,
         };
-        let facts = tier_facts("t", Held::default(), &Counters::default(), &tier);
+        let facts = tier_facts("t", TierFill::default(), &Counters::default(), &tier);
         let (counted, kept) = (fields(&tier), fields(&facts.counts));
         for name in names(&tier, &NOT_KEPT) {
             assert_eq!(kept.get(&name), counted.get(&name), "{name}");

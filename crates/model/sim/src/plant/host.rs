@@ -11,10 +11,11 @@ use units::Nanos;
 use super::links::{copies_of, link_parameters};
 use super::plan::{PlantError, PlantInstance};
 
-/// Host of each virtual machine, instance by instance: hosts in turn, each tile beginning one
-/// host further than the one before. Without that, tiles of as many machines as there are hosts
-/// (or a multiple) would put all of a kind on one host.
+/// Host of each virtual machine, instance by instance: hosts in turn, each tile beginning one host
+/// further than the tile before.
 pub fn assign(instances: &[PlantInstance], count: usize) -> Vec<Vec<usize>> {
+    // Without the shift, tiles of as many VMs as there are hosts (or a multiple) would put all VMs
+    // of a kind on one host.
     let mut turn = 0;
     let mut tile = 0;
     let place = |instance: &PlantInstance| {
@@ -31,7 +32,8 @@ pub fn assign(instances: &[PlantInstance], count: usize) -> Vec<Vec<usize>> {
     instances.iter().map(place).collect()
 }
 
-/// The hosts with their virtual machines, where each instance runs, and what an I/O costs.
+/// Builds the hosts with their virtual machines, the place of each instance, and the CPU cost of an
+/// I/O.
 pub fn build(
     array: &Array,
     instances: &[PlantInstance],
@@ -87,22 +89,22 @@ pub fn build(
 pub struct HostSeconds {
     since: HostSample,
     at: Nanos,
-    /// When, and the totals.
+    /// Ends of seconds, with the totals then.
     seconds: Vec<(Nanos, HostSample)>,
 }
 
 impl HostSeconds {
-    /// Measured time begins.
+    /// Begins measured time.
     pub fn mark(&mut self, now: Nanos, host: &mut HostCpu) {
         *self = Self { since: host.total(now), at: now, seconds: Vec::new() };
     }
 
-    /// A second has ended.
+    /// Notes the totals at the end of a second.
     pub fn tick(&mut self, now: Nanos, host: &mut HostCpu) {
         self.seconds.push((now, host.total(now)));
     }
 
-    /// What the host did since measured time began.
+    /// Use of the host since measured time began.
     pub fn facts(&self, number: usize, now: Nanos, host: &mut HostCpu) -> HostFacts {
         let cores = f64::from(host.parameters().cores);
         let of_span = |from: (Nanos, HostSample), to: (Nanos, HostSample)| {
@@ -144,7 +146,7 @@ pub fn name(position: usize) -> String {
     format!("host-{}", position + 1)
 }
 
-/// Where the workloads run, copies of one in a tile together.
+/// Hosts of each workload of a tile. Copies of a workload in one tile count together.
 pub fn places(instances: &[PlantInstance], places: &[InstancePlace]) -> Vec<PlaceFacts> {
     let mut hosts: BTreeMap<(u32, &str), BTreeSet<usize>> = BTreeMap::new();
     for (instance, place) in instances.iter().zip(places) {
@@ -160,7 +162,7 @@ pub fn places(instances: &[PlantInstance], places: &[InstancePlace]) -> Vec<Plac
     facts.filter(|facts| !facts.hosts.is_empty()).collect()
 }
 
-/// A virtual machine with its name.
+/// A virtual machine with its name and host.
 #[derive(Debug, Clone)]
 pub struct NamedVm {
     pub name: String,
@@ -182,8 +184,7 @@ pub fn names(instances: &[PlantInstance], places: &[InstancePlace]) -> Vec<Named
     names
 }
 
-/// What virtual machines did in whole seconds from `since` to `now`; those of one name
-/// together.
+/// Use of the virtual machines in whole seconds from `since` to `now`. VMs of one name are merged.
 pub fn vm_facts(
     hosts: &mut [HostCpu],
     vms: &[NamedVm],
@@ -245,7 +246,7 @@ const fn span(seconds: usize) -> f64 {
     seconds as f64
 }
 
-/// A host of an array's file with its frequencies and watts.
+/// Builds a host of an array's file with its frequencies and watts.
 fn clocked(hosts: &Hosts, parameters: CpuParameters) -> Result<HostCpu, ParameterError> {
     let cpu = HostCpu::new(parameters)?;
     let cpu = match clocking(hosts) {

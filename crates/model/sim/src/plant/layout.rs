@@ -6,11 +6,11 @@ use super::local::{Groups, local};
 use super::plan::{PlantDisk, PlantError, PlantInstance};
 use super::pools::Sets;
 
-/// Virtual disks are laid out, and pools begin, at multiples of this: the largest page of a
-/// tier, so that no page belongs to two of them.
+/// Alignment of virtual disks and pools: the largest page of a tier, so that no page belongs to two
+/// of them.
 pub const ALIGNMENT: Bytes = Bytes::MIB;
 
-/// Where everything lies in the plant's address space.
+/// Addresses of pools and virtual disks in the plant's address space.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     /// In the order of their addresses.
@@ -22,13 +22,13 @@ pub struct Layout {
 /// A pool, or the pool of a tile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PoolSpan {
-    /// Its position in the array's list; that of the hosts' own disks is beyond it.
+    /// Position in the array's list of pools. The hosts' own disks have the position after the
+    /// last.
     pub pool: usize,
-    /// Its name.
     pub name: String,
-    /// Whether the tiers of the array work for it.
+    /// True if the tiers of the array serve the pool.
     pub tiered: bool,
-    /// Its tile, if every tile has one.
+    /// Tile of the pool, if every tile has a pool of its own.
     pub tile: Option<u32>,
     /// First byte.
     pub base: u64,
@@ -36,14 +36,14 @@ pub struct PoolSpan {
     pub used: u64,
 }
 
-/// Where a virtual disk lies.
+/// Place of a virtual disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
     /// Position in [`Layout::pools`].
     pub pool: usize,
     /// First byte.
     pub base: u64,
-    /// Its size as asked for.
+    /// Size as asked for, before alignment.
     pub size: Bytes,
 }
 
@@ -115,7 +115,7 @@ fn spans(array: &Array, instances: &[PlantInstance]) -> Vec<PoolSpan> {
     spans
 }
 
-/// The first rule that fits.
+/// Finds the first place rule that fits a disk.
 fn rule<'a>(array: &'a Array, tile: u32, disk: &PlantDisk) -> Option<&'a PlaceRule> {
     array.places.iter().find(|rule| {
         let is_tile = rule.tiles.is_none_or(|[rest, every]| {
@@ -136,7 +136,7 @@ fn named(array: &Array, name: &str) -> Result<usize, PlantError> {
     found.ok_or_else(|| unknown(array, "pool", name))
 }
 
-/// The pool of a virtual machine whose disk no rule names: all pools in turn.
+/// Chooses the pool of a virtual machine whose disk no rule names: all pools in turn.
 fn in_turn(
     array: &Array,
     disk: &PlantDisk,

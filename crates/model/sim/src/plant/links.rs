@@ -5,7 +5,7 @@ use units::{Bytes, Nanos};
 use super::disks::unknown;
 use super::plan::PlantError;
 
-/// The network between hosts: that of the link if it is one for hosts too, or 10 Gbit/s
+/// Parameters of the network between hosts: the array's link if it is a network, else 10 Gbit/s
 /// Ethernet (our choice; copies of FVP went over the network of live migration).
 pub fn between_hosts(array: &array::Array) -> Result<LinkParameters, PlantError> {
     let preset = |link: &array::Link| link.kind.as_deref().and_then(LinkPreset::named);
@@ -16,7 +16,7 @@ pub fn between_hosts(array: &array::Array) -> Result<LinkParameters, PlantError>
     }
 }
 
-/// Way of the data that deployments and migrations copy.
+/// Path of the data that deployments and migrations copy.
 pub fn copies_of(array: &array::Array) -> Copies {
     match &array.controller {
         Some(controller) if controller.full_copy => Copies::InArray,
@@ -24,7 +24,7 @@ pub fn copies_of(array: &array::Array) -> Copies {
     }
 }
 
-/// What a link is made of.
+/// Parameters of an array's link: its preset, with the file's own values over it.
 pub fn link_parameters(
     array: &array::Array,
     link: &array::Link,

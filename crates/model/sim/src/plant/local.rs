@@ -19,16 +19,16 @@ use super::pools::{Sets, classes_of, combine, in_classes};
 use super::tier_part::TierPart;
 use super::warm::Levels;
 
-/// Contiguous bytes on one host, one of its groups and one disk of it: objects lie whole where
-/// they lie. The stripe of [`ReplicatedParameters::new`].
+/// Contiguous bytes on one host, in one of its groups and on one of its disks: the stripe of
+/// [`ReplicatedParameters::new`]. An object lies whole on one disk.
 const STRIPE: Bytes = Bytes::GIB;
 
-/// The hosts' own disks, where these are the storage: without pools.
+/// The hosts' own disks, if the array has no pools and these disks are the storage.
 pub fn local(array: &array::Array) -> Option<&Local> {
     array.local.as_ref().filter(|_| array.pools.is_empty())
 }
 
-/// What each host brings: groups of a cache disk in front of capacity disks.
+/// Disk groups of each host, a cache disk in front of capacity disks.
 ///
 /// ```text
 /// copies on hosts -> groups in turn -> write buffer -> read cache -> disks in turn
@@ -45,11 +45,11 @@ pub struct Groups {
     parameters: ReplicatedParameters,
 }
 
-/// What groups are wired to.
+/// Surroundings that groups are wired to.
 #[derive(Debug)]
 pub struct LocalSite {
     pub hosts: usize,
-    /// Between the hosts; without it they are as near as the own.
+    /// Network between the hosts. Without one, remote disks are as near as own ones.
     pub network: Option<LinkParameters>,
     /// Host of each stream.
     pub homes: Vec<u32>,
@@ -57,19 +57,18 @@ pub struct LocalSite {
     pub seed: u64,
 }
 
-/// What warming must know of the hosts' disks. Lists are by host and then by group.
+/// Parts of the hosts' disks that warming needs. Lists are by host and then by group.
 #[derive(Debug)]
 pub struct LocalParts {
     replicated: PartId,
     groups: u64,
-    /// Nothing where no share of the cache disk is for reads.
+    /// Read caches; nothing where no share of the cache disk is for reads.
     pub caches: Option<Vec<PartId>>,
     buffers: Vec<PartId>,
     /// Position of the first read cache among the levels that are warmed.
     first_level: usize,
 }
 
-/// The parts of a group.
 struct Built {
     top: PartId,
     flash: PartId,
@@ -96,7 +95,7 @@ impl Groups {
         })
     }
 
-    /// What all hosts together hold.
+    /// Capacity of all hosts together.
     pub fn capacity(&self, array: &array::Array) -> Result<Bytes, PlantError> {
         let hosts = array.hosts.as_ref().map_or(1, |hosts| hosts.count.max(1));
         let of_host = Bytes::new(self.disks.capacity().get() * u64::from(self.groups));
@@ -105,7 +104,8 @@ impl Groups {
             .map_err(PlantError::parameter("the hosts' own disks"))
     }
 
-    /// Adds everything; returns the entry, and the groups of facts by stage, the last first.
+    /// Adds all groups. Returns the entry, the parts for warming, and the groups of facts by stage,
+    /// the last stage first.
     pub fn add(
         &self,
         parts: &mut Array,
@@ -168,7 +168,7 @@ impl Groups {
         let mut cache = None;
         if reads >= self.page && self.page > Bytes::ZERO {
             let tier = Tier::new(Config {
-                // What leaves the write buffer goes to the disks; pages that are here stay true.
+                // Writes from the write buffer go around to the disks; cached pages stay valid.
                 vms: VmSettings { write_mode: WriteMode::Around, ..VmSettings::default() },
                 ..Config::new(reads.get(), u32::try_from(self.page.get()).unwrap_or(u32::MAX))
             })
@@ -191,16 +191,16 @@ impl Groups {
 }
 
 impl LocalParts {
-    /// Says which parts are warmed as levels, the read caches one after another among them.
+    /// Finds the read caches among the parts that are warmed as levels; they stand there one after
+    /// another.
     pub fn among(self, levels: &[PartId]) -> Self {
         let first = self.caches.iter().flatten().next();
         let first_level = levels.iter().position(|level| Some(level) == first);
         Self { first_level: first_level.unwrap_or(0), ..self }
     }
 
-    /// Lets an access take its way over the hosts without timing: reads through the read caches,
-    /// in the order of the groups, and writes into the write buffers, which end as full as the
-    /// load has them.
+    /// Feeds an access without timing: reads through the read caches, in the order of the groups,
+    /// and writes into the write buffers. The buffers end as full as the load has them.
     pub fn feed(&self, parts: &mut Array, levels: &mut Levels, access: &Access) {
         match access.operation {
             Operation::Read if self.caches.is_some() => {
@@ -223,7 +223,7 @@ impl LocalParts {
         }
     }
 
-    /// Which bytes of an access reach each group: `f(group, offset, length)`.
+    /// Splits an access by group and calls `f(group, offset, length)` for each piece.
     fn each_group(&self, parts: &Array, access: &Access, mut f: impl FnMut(usize, u64, u32)) {
         let Some(replicated) = parts.part::<Replicated>(self.replicated) else { return };
         let span = (access.offset, access.length);
@@ -235,13 +235,13 @@ impl LocalParts {
         });
     }
 
-    /// What the write buffers hold, in the order of the groups.
+    /// Content of the write buffers, in the order of the groups.
     pub fn buffered(&self, parts: &Array) -> Vec<SsdBufferContent> {
         let buffers = self.buffers.iter().filter_map(|part| parts.part::<SsdBuffer>(*part));
         buffers.map(SsdBuffer::content).collect()
     }
 
-    /// Puts back what write buffers held.
+    /// Restores the content of the write buffers.
     pub fn restore(&self, parts: &mut Array, contents: &[SsdBufferContent]) {
         for (part, content) in self.buffers.iter().zip(contents) {
             if let Some(buffer) = parts.part_mut::<SsdBuffer>(*part) {

@@ -12,14 +12,14 @@
 //!
 //! A host tier whose writes are copied to other hosts is one tier spread over all of them, with a
 //! network between the hosts. Everything from the host tiers on works in one address space, the
-//! plant's: pools one after another, each as long as the virtual disks on it, in it the virtual
-//! disks in the order of their instances. What lies first lies on the outer edge of the disks, so
-//! a pool that is not full seeks less.
+//! plant's: pools one after another, each as long as its virtual disks, which lie in the order of
+//! their instances. The first addresses are on the outer edge of the disks, so a pool that is not
+//! full seeks less.
 //!
 //! What it refuses: files, clocks, threads; checks of a definition beyond what the parts
 //! themselves refuse (`spec` finds the line).
 //!
-//! Invariants: the same plan and machines give the same answers, bit for bit; every request
+//! Invariants: the same plan and state machines give the same answers, bit for bit; every request
 //! is answered once; the same virtual disks have the same addresses whatever the pools
 //! consist of, so that tiers warmed on one plant fit another ([`Plant::restore`]).
 //!

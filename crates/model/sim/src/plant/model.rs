@@ -8,7 +8,7 @@ use state_machine::{CpuBurst, IoRequest, Machine};
 use units::{Bytes, Nanos};
 
 use super::behind::Behind;
-use super::facts::{Group, Held, tier_facts};
+use super::facts::{Group, TierFill, tier_facts};
 use super::host::{self, HostSeconds, NamedVm};
 use super::layout::{ALIGNMENT, Layout};
 use super::local::{Groups, LocalParts, local};
@@ -34,10 +34,10 @@ pub struct Plant {
     write_memory: Option<PartId>,
     /// All tiers, then the read memory.
     levels: Vec<PartId>,
-    /// Positions in `levels` that an I/O meets, by host and whether its pool is tiered.
+    /// Positions in `levels` that an I/O passes, by host and by whether its pool is tiered.
     chains: Vec<[Vec<usize>; 2]>,
     /// By instance and disk.
-    disks: Vec<Vec<Way>>,
+    disks: Vec<Vec<DiskPath>>,
     local: Option<LocalParts>,
     /// Tile of each instance.
     instance_tiles: Vec<u32>,
@@ -50,9 +50,9 @@ pub struct Plant {
     touched_bytes: Vec<u64>,
     events: u64,
     marked: Marked,
-    /// What tiers had counted when [`Plant::tiers`] was last asked.
+    /// Counters of the tiers when [`Plant::tiers`] was last called.
     told: Vec<Counters>,
-    /// What parts had done when [`Plant::utilisations`] was last asked, and when.
+    /// Time and use of the parts when [`Plant::utilisations`] was last called.
     shown: (Nanos, Vec<Vec<Usage>>),
     /// Latency behind each tier.
     behind: Vec<Behind>,
@@ -60,28 +60,28 @@ pub struct Plant {
     supplies: Supplies,
 }
 
-/// What warming must know of a virtual disk.
+/// Path of a virtual disk's accesses while tiers are warmed.
 #[derive(Debug, Clone, Copy)]
-struct Way {
+struct DiskPath {
     base: u64,
     host: usize,
-    /// Whether its pool is tiered.
+    /// True if the disk's pool is tiered.
     tiered: bool,
     vm: VmId,
 }
 
-/// What was counted when measured time began.
+/// Counts at the beginning of measured time.
 #[derive(Debug, Default)]
 struct Marked {
     at: Nanos,
     usages: Vec<Vec<Usage>>,
     tiers: Vec<Counters>,
-    /// How full the write memory was at the end of each second: sum, largest, seconds.
+    /// Fill of the write memory at the ends of seconds: sum, largest, number of seconds.
     fill: (f64, f64, u32),
 }
 
 impl Plant {
-    /// A plant with empty tiers, all at rest.
+    /// Builds a plant with empty tiers, all parts at rest.
     ///
     /// # Errors
     ///
@@ -138,12 +138,12 @@ impl Plant {
         Ok(plant)
     }
 
-    /// Whether the disks of these instances find room, each in the pool in which it would lie.
+    /// Checks that the disks of these instances fit, each in its pool.
     ///
     /// # Errors
     ///
-    /// [`PlantError::TooSmall`] with the first pool that is too small; others if the array
-    /// names what is not there.
+    /// [`PlantError::TooSmall`] with the first pool that is too small; others if the array names
+    /// what does not exist.
     pub fn has_room(
         array: &spec::array::Array,
         instances: &[PlantInstance],
@@ -151,8 +151,8 @@ impl Plant {
         Layout::new(array, instances).map(drop)
     }
 
-    /// What the pools of an array, or its hosts' own disks, hold with this many tiles; nothing for one that names
-    /// unknown disks.
+    /// Capacity of an array's pools, or of its hosts' own disks, with this many tiles. Zero for
+    /// disks with unknown names.
     pub fn capacity(array: &spec::array::Array, tiles: u32) -> Bytes {
         if let Some(local) = local(array) {
             let groups = Groups::new(array, local);
@@ -167,9 +167,9 @@ impl Plant {
         Bytes::new(pools.sum())
     }
 
-    /// Fills tiers and read memories with what the machines ask for, without timing; the
-    /// machines are used up. Tiers end with their counters at zero and as dirty as they got, up to
-    /// their low mark.
+    /// Fills tiers and read memories with the requests of the state machines, without timing. The
+    /// state machines are used up. Tiers end with their counters at zero and as dirty as they got,
+    /// up to their low mark.
     pub fn warm<M: Machine>(
         &mut self,
         instances: &mut [SimInstance<M>],
@@ -178,7 +178,8 @@ impl Plant {
         self.warm_while(instances, options, &|| true)
     }
 
-    /// The same, which ends early when `goes_on` says no: then tiers hold what came until then.
+    /// Warms like [`Self::warm`], and ends early when `goes_on` returns false. Tiers keep what they
+    /// have by then.
     pub fn warm_while<M: Machine>(
         &mut self,
         instances: &mut [SimInstance<M>],
@@ -217,12 +218,12 @@ impl Plant {
         report
     }
 
-    /// Lets a virtual machine of an instance go on from another host, as far as tiers that are
-    /// spread over the hosts are concerned: what it left behind is read from there. Tiers of one
-    /// host, queues and processors stay those of the host it began on.
+    /// Moves a virtual machine of an instance to another host, as far as tiers that are spread over
+    /// the hosts are concerned: it reads its former footprint from the host it left. Tiers of one
+    /// host, queues and processors stay those of the first host.
     ///
-    /// No run moves a machine yet, only tests do: it is what a live migration in virtual time
-    /// stands on.
+    /// No run moves a virtual machine yet, only tests do: live migration in virtual time will need
+    /// this.
     ///
     /// # Errors
     ///
@@ -261,7 +262,7 @@ impl Plant {
         &self.site.array
     }
 
-    /// What tiers and read memories hold, apart from time.
+    /// Copies the content of tiers and read memories, without timing.
     pub fn snapshot(&self) -> TierState {
         let tiers = self.tiers.iter().flat_map(|(_, parts)| parts);
         let memory = self.read_memory.and_then(|part| self.parts().part::<ReadMemory>(part));
@@ -280,7 +281,7 @@ impl Plant {
         extents.map(|extent| (extent.base, extent.size.get())).collect()
     }
 
-    /// Puts a state back that a plant with the same virtual disks and equal tiers had.
+    /// Restores the state of a plant with the same virtual disks and equal tiers.
     ///
     /// # Errors
     ///
@@ -323,12 +324,12 @@ impl Plant {
         Ok(())
     }
 
-    /// What went through each part of each group up to `now`.
+    /// Work of each part of each group up to `now`.
     fn usages(&self, now: Nanos) -> Vec<Vec<Usage>> {
         self.groups.iter().map(|group| group.usages(self.parts(), now)).collect()
     }
 
-    /// Measured time begins.
+    /// Begins measured time.
     pub fn mark(&mut self, now: Nanos) {
         let usages = self.usages(now);
         let tiers = self.tier_counters().map(|(_, counters)| counters).collect();
@@ -340,7 +341,7 @@ impl Plant {
         self.supplies.mark(now, spent);
     }
 
-    /// What each supply gave up to `now`.
+    /// Energy of each supply up to `now`.
     fn spent(&mut self, now: Nanos) -> Vec<Energy> {
         let groups = &self.groups;
         let parts = &self.site.array;
@@ -348,19 +349,19 @@ impl Plant {
         self.supplies.spent(now, &mut self.site.hosts, usages)
     }
 
-    /// What each supply gave since measured time began.
+    /// Energy of each supply since measured time began.
     pub fn energy(&mut self, now: Nanos) -> Vec<MeterEnergy> {
         let spent = self.spent(now);
         self.supplies.energy(now, &spent)
     }
 
-    /// Mean watts of each supply since this was last asked.
+    /// Mean watts of each supply since the last call.
     pub fn watts(&mut self, now: Nanos) -> Vec<Gauge> {
         let spent = self.spent(now);
         self.supplies.watts(now, spent)
     }
 
-    /// The end of a second: samples backlogs.
+    /// Samples backlogs at the end of a second.
     pub fn tick(&mut self, now: Nanos) {
         let hosts = self.site.hosts.iter_mut();
         hosts.zip(&mut self.host_seconds).for_each(|(host, seconds)| seconds.tick(now, host));
@@ -374,13 +375,13 @@ impl Plant {
         }
     }
 
-    /// How full the write memory is.
+    /// Filled share of the write memory.
     fn fill(&self) -> Option<f64> {
         let memory = self.write_memory.and_then(|part| self.parts().part::<WriteBack>(part));
         memory.map(WriteBack::fill)
     }
 
-    /// Takes what was seen of the latency behind tiers, so that it does not pile up.
+    /// Takes latencies behind tiers out of the parts, so that their lists stay short.
     fn take_behind(&mut self) {
         let parts = &mut self.site.array;
         self.behind.iter_mut().for_each(|behind| behind.take(parts));
@@ -390,10 +391,10 @@ impl Plant {
         self.tier_ids().into_iter().for_each(|part| change(self.tier_part_mut(part)));
     }
 
-    /// State and counters of tiers of a name together, and of the read memory.
-    fn tier_counters(&self) -> impl Iterator<Item = (Held, Counters)> {
+    /// State and counters of each tier, tiers of one name together, and of the read memory.
+    fn tier_counters(&self) -> impl Iterator<Item = (TierFill, Counters)> {
         let tiers = self.tiers.iter().map(|(_, parts)| {
-            let (mut held, mut counters) = (Held::default(), Counters::default());
+            let (mut held, mut counters) = (TierFill::default(), Counters::default());
             for part in parts.iter().map(|part| self.tier_part(*part)) {
                 held.add(&part.held());
                 counters.add(&part.content().counters());
@@ -402,23 +403,23 @@ impl Plant {
         });
         let memory = self.read_memory.and_then(|part| self.parts().part::<ReadMemory>(part));
         tiers.chain(memory.map(|memory| {
-            let held = Held {
+            let held = TierFill {
                 capacity_bytes: memory.pages.capacity_bytes(),
                 resident_bytes: memory.pages.resident_bytes(),
-                ..Held::default()
+                ..TierFill::default()
             };
             (held, memory.pages.counters)
         }))
     }
 
-    /// What the parts did since measured time began.
+    /// Use of all parts since measured time began.
     pub fn facts(&mut self, now: Nanos) -> ModelFacts {
         let elapsed = now.saturating_sub(self.marked.at);
         let (sum, most, seconds) = self.marked.fill;
         let groups = self.groups.iter().zip(&self.marked.usages).map(|(group, before)| {
             let mut facts = group.facts(before, &group.usages(self.parts(), now), elapsed);
             if facts.kind == PartKind::WriteMemory {
-                // It has no servers; how full it was says how busy it is.
+                // Write memory has no servers; its fill stands for its utilisation.
                 facts.utilisation = sum / f64::from(seconds.max(1));
                 facts.utilisation_max = most;
             }
@@ -437,8 +438,8 @@ impl Plant {
         ModelFacts { parts, tiers, hosts, vms, places, events: self.events, touched_bytes }
     }
 
-    /// How busy each group of equal parts was since this was last asked, on average; of the write
-    /// memory, how full it is.
+    /// Mean utilisation of each group of equal parts since the last call; for the write memory, its
+    /// filled share.
     pub fn utilisations(&mut self, now: Nanos) -> Vec<Gauge> {
         let shown = (now, self.usages(now));
         let (since, before) = std::mem::replace(&mut self.shown, shown);
@@ -453,8 +454,8 @@ impl Plant {
         used.collect()
     }
 
-    /// What the tiers did since this was last asked, and what they hold now; all that warming
-    /// did is told when it is asked for the first time.
+    /// Counts of the tiers since the last call, and their state now. The first call includes all
+    /// that warming did.
     pub fn tiers(&mut self) -> Vec<TierFacts> {
         let mut facts = self.tiers_since(&self.told);
         self.take_behind();
@@ -525,11 +526,11 @@ impl fmt::Debug for Plant {
     }
 }
 
-fn ways(plan: &PlantPlan, layout: &Layout, hosts: &[Vec<usize>]) -> Vec<Vec<Way>> {
+fn ways(plan: &PlantPlan, layout: &Layout, hosts: &[Vec<usize>]) -> Vec<Vec<DiskPath>> {
     let mut first = 0;
     let mut ways = Vec::with_capacity(plan.instances.len());
     for ((instance, hosts), extents) in plan.instances.iter().zip(hosts).zip(&layout.disks) {
-        let own = instance.disks.iter().zip(extents).map(|(disk, extent)| Way {
+        let own = instance.disks.iter().zip(extents).map(|(disk, extent)| DiskPath {
             base: extent.base,
             host: hosts.get(disk.vm).copied().unwrap_or(0),
             tiered: layout.pools[extent.pool].tiered,

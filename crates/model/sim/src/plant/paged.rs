@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use cache::Tier;
-use cache::tier::{Access, Entry, HostId, Place, Step, VmId, Wait};
+use cache::tier::{Access, Entry, HostId, Step, StepDevice, VmId, Wait};
 use hardware::{Class, Component, Job, Network, Outbox, PartId, StreamId, Ticket, Usage};
 use run_store::run::CopyCounts;
 use state_machine::Slab;
@@ -10,20 +10,20 @@ use units::Nanos;
 
 use super::works::{Then, Works};
 
-/// Requests of a host with fills under way at most; while so many are, nothing comes in (hits go
-/// on).
+/// Requests of a host with fills under way at most. At the bound no page is admitted; hits go on.
 ///
-/// Real tiers bound this traffic too, by other measures: dm-cache's `migration_threshold`
-/// (1 MiB under way by default; kernel documentation, admin-guide/device-mapper/cache), bcache
-/// passes a congested cache device by (admin-guide/bcache, `congested_read_threshold_us`),
-/// foyer drops entries when its submit queue is full. 32 is our choice: enough to keep a pool
-/// of twenty disks busy, and with 64 KiB pages twice dm-cache's bound.
+/// Real tiers bound this traffic too, by other measures: dm-cache's `migration_threshold` (1 MiB
+/// under way by default; kernel documentation, admin-guide/device-mapper/cache), bcache passes a
+/// congested cache device by (admin-guide/bcache, `congested_read_threshold_us`), foyer drops
+/// entries when its submit queue is full. 32 is our choice: enough to keep a pool of twenty disks
+/// busy, and with 64 KiB pages twice dm-cache's bound.
 const FILLS_MAX: u32 = 32;
 
-/// Pages of a host being cleaned at most; our choice, for the same reason.
+/// Pages of a host under clean-up at most; our choice, to bound background traffic like
+/// [`FILLS_MAX`].
 const CLEANS_MAX: u32 = 16;
 
-/// Whose bytes lie where.
+/// Virtual machines and virtual disks by address.
 #[derive(Debug)]
 pub struct Owners {
     /// Virtual machine of each stream (virtual disk).
@@ -38,7 +38,7 @@ impl Owners {
         VmId(self.vms.get(stream.0 as usize).copied().unwrap_or(0))
     }
 
-    /// The virtual disk that an address belongs to.
+    /// Finds the virtual disk that an address belongs to.
     #[inline]
     pub fn stream_at(&self, address: u64) -> StreamId {
         let place = self.disks.partition_point(|(base, _)| *base <= address);
@@ -46,33 +46,33 @@ impl Owners {
     }
 }
 
-/// Where a tier's jobs come from, and so how their owner is known.
+/// Senders of a tier's jobs, which decide how the owner of a job is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Askers {
-    /// From virtual disks: the stream says it.
+    /// Virtual disks: the job's stream is the owner.
     Streams,
-    /// From behind a memory that writes late, for everybody: the address says it.
+    /// A write memory in front, which writes late for all disks: the address tells the owner.
     Anyone,
 }
 
-/// A published acceleration tier between fast parts and what is behind them: that of one host or array,
-/// or one that is spread over hosts.
+/// A published acceleration tier between fast parts and the storage behind them: a tier of one host
+/// or array, or one that is spread over hosts.
 ///
-/// - Steps that a request waits for run side by side, except that a step waits for earlier
-///   ones it depends on: those that touch the same bytes of a device, one of them writing, and
-///   reads of the data it writes.
-/// - Background steps begin when the request is answered, unless a step of the request
-///   depends on them (a page that leaves to be read again at once).
-/// - Fills and clean-up under way are bounded for each host, so that overload leaves them out
-///   instead of letting them pile up; a write that waits for a dirty page to leave waits for its
-///   destage, which bounds those.
-/// - State changes when a request comes: a hit on a page whose fill is under way is served by
-///   the tier. Background errors are lost.
-/// - A step on another host's share crosses the network: a read as a message without bytes
-///   there and its bytes back, a write with its bytes there and an answer without bytes.
+/// - Steps that a request waits for run side by side. A step waits for earlier steps it depends on:
+///   those that touch the same bytes of a device, one of them writing, and reads of the data it
+///   writes.
+/// - Background steps begin when the request is answered, unless a step of the request depends on
+///   them (an evicted page that is read again at once).
+/// - Fills and clean-up under way are bounded for each host: under overload they are left out and
+///   do not pile up. A write that waits for a dirty page to be evicted waits for its destage, which
+///   bounds destages.
+/// - State changes when a request arrives: a hit on a page whose fill is under way is served by the
+///   tier. Background errors are lost.
+/// - A step on another host's share crosses the network: a read as a message without bytes there
+///   and its bytes back, a write with its bytes there and an answer without bytes.
 #[derive(Debug)]
 pub struct PagedPart {
-    /// Out only while tiers are warmed.
+    /// State of the tier; `None` only while tiers are warmed.
     pub tier: Option<Box<Tier>>,
     ways: TierWays,
     owners: Arc<Owners>,
@@ -82,22 +82,22 @@ pub struct PagedPart {
     /// Steps that cross the network.
     crossing: Slab<Crossing>,
     steps: Vec<Step>,
-    /// Requests of copies since they were last set to zero.
+    /// Hits and misses of copy requests since they were last set to zero.
     pub copies: CopyCounts,
 }
 
-/// Where a tier's steps go.
+/// Parts that a tier's steps go to.
 #[derive(Debug)]
 pub struct TierWays {
-    /// What each host's share is made of.
+    /// Entry of each host's share.
     pub fast: Vec<PartId>,
-    /// Each host's way to what is behind the tier.
+    /// Entry of the storage behind the tier, by host.
     pub backing: Vec<PartId>,
     /// The network between the hosts, if there are several.
     pub network: Option<PartId>,
 }
 
-/// What is under way for a host.
+/// Background work under way for a host.
 #[derive(Debug, Clone, Copy, Default)]
 struct Host {
     fills: u32,
@@ -116,9 +116,9 @@ struct Crossing {
 
 #[derive(Debug, Clone, Copy)]
 enum Stage {
-    /// On the way to the other host.
+    /// On the way to the host that has the share.
     Going,
-    /// In its share.
+    /// In service at the share.
     Served,
     /// On the way back.
     Returning,
@@ -131,11 +131,11 @@ struct Owner {
     class: Class,
 }
 
-/// What a ticket stands for.
+/// Meaning of a ticket.
 enum Under {
-    /// A step of a work, one that its request waits for or not.
+    /// Step of a work; `is_awaited` if its request waits for it.
     Work { place: u32, is_awaited: bool },
-    /// A step that crosses the network.
+    /// Step that crosses the network.
     Crossing(u32),
 }
 
@@ -171,7 +171,7 @@ impl PagedPart {
         }
     }
 
-    /// Bytes that are being written behind the tier, so neither dirty in it nor there.
+    /// Bytes on their way to the backing storage: no longer dirty in the tier, not yet behind it.
     pub const fn cleaning(&self) -> u64 {
         self.works.cleaning
     }
@@ -188,18 +188,18 @@ impl PagedPart {
         &mut self.hosts[usize::from(host.0)]
     }
 
-    /// The part that serves a step.
+    /// Finds the part that serves a step.
     fn part(&self, step: &Step) -> PartId {
         match step.place {
-            Place::Share(host) => self.ways.fast[usize::from(host.0)],
-            Place::Backing => self.ways.backing[usize::from(step.by.0)],
+            StepDevice::Share(host) => self.ways.fast[usize::from(host.0)],
+            StepDevice::Backing => self.ways.backing[usize::from(step.by.0)],
         }
     }
 
-    /// Begins what `self.steps` asks for.
+    /// Begins the steps in `self.steps`.
     fn begin(&mut self, job: Option<Job>, host: HostId, out: &mut Outbox) {
-        // Over several hosts every step comes back here, so that their order does not depend on
-        // which of them stay on one host.
+        // Over several hosts every step's answer comes back here. Else their order would depend on
+        // which steps stay on one host.
         if let ([step], Some(job), None) = (&self.steps[..], job, self.ways.network) {
             let (to, offset) = (self.part(step), step.offset);
             return out.hand_on(to, Job { offset, length: step.length, ..job });
@@ -223,7 +223,7 @@ impl PagedPart {
                 _ => {
                     let is_destage = job.is_some()
                         && step.operation == Operation::Write
-                        && step.place == Place::Backing;
+                        && step.place == StepDevice::Backing;
                     let class = if is_destage { Class::Destage } else { Class::CleanUp };
                     Owner { stream: self.owners.stream_at(step.address), class }
                 }
@@ -243,7 +243,7 @@ impl PagedPart {
     /// Sends a message to the host of a step's share, or back from there.
     fn send(&mut self, place: u32, length: u32, out: &mut Outbox) {
         let Crossing { step, owner: Owner { stream, class }, stage, .. } = self.crossing[place];
-        let Place::Share(host) = step.place else { return };
+        let StepDevice::Share(host) = step.place else { return };
         let (from, to) = match stage {
             Stage::Returning => (host, step.by),
             Stage::Going | Stage::Served => (step.by, host),
@@ -262,7 +262,7 @@ impl PagedPart {
         out.ask(to, Job { from: to, ticket, operation, offset, length, stream, class });
     }
 
-    /// A step on another host's share has come one stage further.
+    /// Moves a step on another host's share one stage further.
     fn crossed(&mut self, place: u32, result: Result<(), IoError>, out: &mut Outbox) {
         let own = &mut self.crossing[place];
         match own.stage {
@@ -304,7 +304,8 @@ impl PagedPart {
         }
     }
 
-    /// Begins clean-up of a host's share as far as it is wanted and there is room for it.
+    /// Begins clean-up of a host's share while the tier wants it and fewer than [`CLEANS_MAX`]
+    /// pages are under way.
     fn clean(&mut self, host: HostId, out: &mut Outbox) {
         while self.host(host).cleans < CLEANS_MAX && self.tier_mut().wants_cleaning(host) {
             let mut steps = std::mem::take(&mut self.steps);

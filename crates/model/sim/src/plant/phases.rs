@@ -1,18 +1,17 @@
-use cache::tier::{Place, Step, Wait};
+use cache::tier::{Step, StepDevice, Wait};
 use state_machine::Operation;
 
-/// A step and when it begins: when all of the phase before are done.
+/// A step and its phase. A phase begins when all steps of the phase before are done.
 #[derive(Debug, Clone, Copy)]
 pub struct Planned {
     pub step: Step,
     pub phase: u32,
 }
 
-/// Gives each step its phase and sorts by it.
-///
-/// Every earlier step is looked at: a page may come in with the first bytes of a request and leave
-/// again for its last.
+/// Gives each step its phase and sorts by phase.
 pub fn plan(steps: &[Step], planned: &mut Vec<Planned>) {
+    // Every earlier step is compared: the first bytes of a request may admit a page that its last
+    // bytes evict again.
     let is_awaited = |step: &Step| step.wait == Wait::Request;
     let mut is_mixed = false;
     let mut awaited_phases = 0;
@@ -32,8 +31,7 @@ pub fn plan(steps: &[Step], planned: &mut Vec<Planned>) {
         planned.push(Planned { step: *step, phase });
     }
     if !is_mixed {
-        // What nobody waits for comes behind everything somebody waits for; its own order
-        // stays.
+        // Background steps follow all steps that the request waits for; their own order stays.
         for planned in planned.iter_mut().filter(|planned| !is_awaited(&planned.step)) {
             planned.phase += awaited_phases;
         }
@@ -41,8 +39,8 @@ pub fn plan(steps: &[Step], planned: &mut Vec<Planned>) {
     planned.sort_by_key(|planned| planned.phase);
 }
 
-/// Whether a step must wait for an earlier one: both on the same bytes of a device, one of them
-/// writing, or the step writes what the earlier one reads.
+/// Tells a step that must wait for an earlier one: both touch the same bytes of a device, one of
+/// them writing, or the step writes what the earlier one reads.
 fn depends(step: &Step, earlier: &Step) -> bool {
     let is_write = step.operation == Operation::Write;
     let was_write = earlier.operation == Operation::Write;
@@ -55,16 +53,16 @@ fn depends(step: &Step, earlier: &Step) -> bool {
         && overlap((step.address, step.length), (earlier.address, earlier.length))
 }
 
-/// Whether a step writes to a place in the tier whose page an earlier step makes safe, the one
-/// after `left`, the read of that page.
+/// Tells a step that writes over a tier page which `earlier` destages; `left` is the step before it
+/// that reads the page.
 fn replaces(step: &Step, earlier: &Step, left: Option<&Step>) -> bool {
     let is_write = |step: &Step| step.operation == Operation::Write;
     left.is_some_and(|left| {
         is_write(step)
             && is_write(earlier)
             && left.operation == Operation::Read
-            && earlier.place == Place::Backing
-            && step.place != Place::Backing
+            && earlier.place == StepDevice::Backing
+            && step.place != StepDevice::Backing
             && left.place == step.place
             && left.address == earlier.address
             && overlap((step.offset, step.length), (left.offset, left.length))
@@ -82,10 +80,16 @@ mod tests {
 
     use super::*;
 
-    const BACKING: Place = Place::Backing;
-    const TIER: Place = Place::Share(HostId(0));
+    const BACKING: StepDevice = StepDevice::Backing;
+    const TIER: StepDevice = StepDevice::Share(HostId(0));
 
-    fn step(place: Place, operation: Operation, offset: u64, address: u64, wait: Wait) -> Step {
+    fn step(
+        place: StepDevice,
+        operation: Operation,
+        offset: u64,
+        address: u64,
+        wait: Wait,
+    ) -> Step {
         let (by, data, length) = (HostId(0), Data::Request, 4096);
         Step { place, by, operation, offset, address, length, data, wait }
     }
@@ -122,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_leaves_is_safe_before_the_same_request_reads_it_again() {
+    fn evicted_page_is_destaged_before_the_request_rereads_it() {
         let steps = [
             step(TIER, READ, 0, 40960, LATER),
             step(BACKING, WRITE, 40960, 40960, LATER),
@@ -134,7 +138,7 @@ mod tests {
 
     /// A request longer than the tier: its first pages leave again for its last.
     #[test]
-    fn a_page_that_comes_in_with_a_request_and_leaves_with_it_is_read_after_it_was_written() {
+    fn page_admitted_and_evicted_in_a_request_is_written_first() {
         const PAGE: u32 = 64 << 10;
         let vms = VmSettings { write_mode: WriteMode::Back, ..VmSettings::default() };
         let config = Config { vms, ..Config::new(20 * u64::from(PAGE), PAGE) };

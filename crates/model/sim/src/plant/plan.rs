@@ -6,56 +6,56 @@ use units::Bytes;
 /// A virtual disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlantDisk {
-    /// Its name in the workload.
+    /// Name of the disk in the workload.
     pub name: String,
-    /// The workload.
+    /// Name of the workload.
     pub workload: String,
-    /// What it holds.
+    /// Role of the disk's data.
     pub role: spec::workload::Role,
-    /// Its size; laid out in whole MiB.
+    /// Size of the disk; laid out in whole MiB.
     pub size: Bytes,
-    /// Its virtual machine, as a position in the instance.
+    /// Virtual machine of the disk, as a position in the instance.
     pub vm: usize,
-    /// The pool on which it lies whatever the array's places say; none leaves it to them.
+    /// Pool of the disk, over all place rules of the array; `None` leaves the choice to the rules.
     pub pool: Option<String>,
 }
 
 /// An instance of a workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlantInstance {
-    /// Its tile, counted from 0.
+    /// Tile of the instance, counted from 0.
     pub tile: u32,
-    /// Virtual processors of each of its virtual machines.
+    /// Virtual processors of each virtual machine.
     pub vcpus: Vec<u32>,
-    /// Names of its virtual machines, `workload/machine`, for [`run_store::run::VmFacts`]; a
-    /// machine without a name is left out there.
+    /// Names of the virtual machines, `workload/machine`, for [`run_store::run::VmFacts`], which
+    /// leaves out VMs without a name.
     pub vms: Vec<String>,
-    /// Its disks, by `state_machine::DiskId`.
+    /// Disks of the instance, by `state_machine::DiskId`.
     pub disks: Vec<PlantDisk>,
-    /// Kinds of its I/O that copy whole disks ([`hardware::Class::Copy`]).
+    /// Kinds of the instance's I/O that copy whole disks ([`hardware::Class::Copy`]).
     pub copy_kinds: Vec<KindId>,
 }
 
 impl PlantInstance {
-    /// Virtual machines, those named by disks only included.
+    /// Number of virtual machines, those named by disks only included.
     pub(super) fn vm_count(&self) -> usize {
         let named = self.disks.iter().map(|disk| disk.vm + 1).max().unwrap_or(0);
         self.vcpus.len().max(named)
     }
 }
 
-/// What a plant is made of.
+/// Input of a plant.
 #[derive(Debug, Clone, Copy)]
 pub struct PlantPlan<'a> {
-    /// The storage and the hosts.
+    /// Storage and hosts.
     pub array: &'a spec::array::Array,
-    /// What runs on it, in the order of the machines.
+    /// Instances that run on the plant, in the order of their state machines.
     pub instances: &'a [PlantInstance],
-    /// The run's seed.
+    /// Seed of the run.
     pub seed: u64,
 }
 
-/// Why a plant cannot be built.
+/// Reasons why a plant cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlantError {
     /// The virtual disks do not fit.
@@ -63,9 +63,9 @@ pub enum PlantError {
     TooSmall {
         /// The pool, with its tile if every tile has one.
         pool: String,
-        /// What the disks on it take.
+        /// Size of all disks on the pool.
         needed: Bytes,
-        /// What it holds.
+        /// Capacity of the pool.
         capacity: Bytes,
     },
     /// A tier is larger than the disks it is on.
@@ -73,9 +73,9 @@ pub enum PlantError {
     TierTooLarge {
         /// The tier.
         tier: String,
-        /// Its size.
+        /// Size of the tier.
         size: Bytes,
-        /// What its disks hold.
+        /// Capacity of the tier's disks.
         capacity: Bytes,
     },
     /// A request would take no time, so that a closed loop would never let time pass.
@@ -97,7 +97,7 @@ pub enum PlantError {
     Unknown {
         /// The array.
         array: String,
-        /// What the name should name.
+        /// Kind of thing that the name should name.
         what: &'static str,
         /// The name.
         name: String,
@@ -105,9 +105,9 @@ pub enum PlantError {
     /// A component refused a value.
     #[error("{of}")]
     Parameter {
-        /// What of the array.
+        /// Component of the array.
         of: String,
-        /// The value.
+        /// Refusal of the component.
         #[source]
         source: ParameterError,
     },
@@ -116,7 +116,7 @@ pub enum PlantError {
     Tier {
         /// The tier.
         tier: String,
-        /// The value.
+        /// Refusal of the tier.
         #[source]
         source: ConfigError,
     },
@@ -125,20 +125,20 @@ pub enum PlantError {
     TierSet {
         /// The tier.
         tier: String,
-        /// Why.
+        /// Refusal of the tier's geometry.
         #[source]
         source: tier::GeometryError,
     },
-    /// More than can be numbered.
+    /// More virtual machines than ids.
     #[error("{count} virtual machines are more than 65,536")]
     TooMany {
-        /// How many there are.
+        /// Number of virtual machines.
         count: usize,
     },
 }
 
 impl PlantError {
-    /// Says what refused a value.
+    /// Wraps a component's refusal with the component's name.
     pub(super) fn parameter(of: impl Into<String>) -> impl FnOnce(ParameterError) -> Self {
         let of = of.into();
         move |source| Self::Parameter { of, source }

@@ -29,7 +29,7 @@ impl Sets {
         })
     }
 
-    /// What it holds: whole elements of every disk, less copies and parity.
+    /// Capacity: whole elements of every disk, less copies and parity.
     pub fn capacity(&self) -> Bytes {
         let disk = self.disk.capacity();
         if self.element == Bytes::ZERO {
@@ -39,7 +39,7 @@ impl Sets {
         Bytes::new(elements * u64::from(self.data_disks()) * u64::from(self.sets))
     }
 
-    /// Disks of a set whose bytes hold data.
+    /// Number of disks in a set whose bytes hold data.
     fn data_disks(&self) -> u32 {
         match self.level {
             RaidLevel::Raid0 => self.count,
@@ -50,9 +50,7 @@ impl Sets {
         }
     }
 
-    /// Adds the disks and what combines them; returns the top and the disks.
-    ///
-    /// Sets are striped by whole stripes, so that a large write fills stripes of a set.
+    /// Adds the disks and their RAID sets; returns the top and the disks.
     pub fn add(
         &self,
         parts: &mut Array,
@@ -71,12 +69,13 @@ impl Sets {
             }
             tops.push(combine(parts, of, (self.level, self.element), members)?);
         }
+        // Sets are striped by whole stripes, so that a large write fills stripes of one set.
         let stripe = Bytes::new(self.element.get() * u64::from(self.data_disks()));
         Ok((combine(parts, of, (RaidLevel::Raid0, stripe), tops)?, disks))
     }
 }
 
-/// Bounds of background I/O at the disks of an array, if its file has them.
+/// Bounds of background I/O at the disks of an array, if its file has any.
 pub fn classes_of(array: &array::Array) -> Option<ClassParameters> {
     let array::Background { least, most, slow } = *array.background.as_ref()?;
     Some(ClassParameters { least, most, slow })

@@ -1,4 +1,4 @@
-//! Watts of hosts and of the storage: a modelled supply each, told as meters are.
+//! Watts of hosts and of the storage: one modelled supply each, reported like meters.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use units::Nanos;
 use super::facts::Group;
 use super::host;
 
-/// The meter of the storage.
+/// Name of the storage's meter.
 const STORAGE: &str = "storage";
 
-/// The modelled meters of an array, with what they show while nothing is asked of it.
+/// Modelled meters of an array, with their watts at rest.
 pub fn meters(array: &Array) -> Vec<MeterFacts> {
     let mut all = Vec::new();
     if let Some(hosts) = &array.hosts
@@ -53,7 +53,7 @@ fn facts(name: &str, scope: MeterScope, idle: f64, source: &str) -> MeterFacts {
     }
 }
 
-/// How many disks of each name there are, with one tile.
+/// Number of disks by disk name, with one tile.
 fn counts(array: &Array) -> Vec<(&str, u32)> {
     let pools = array.pools.iter().map(|pool| (pool.disk.as_str(), pool.count * pool.sets));
     let hosts = array.hosts.as_ref().map_or(1, |hosts| hosts.count.max(1));
@@ -71,38 +71,39 @@ fn counts(array: &Array) -> Vec<(&str, u32)> {
 /// Energy of a supply since the start.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Energy {
-    /// Of a host, exactly.
+    /// Energy of a host, exactly.
     Host(Femtojoules),
-    /// Of the storage: J that its disks took beyond rest.
+    /// Energy of the storage's disks above rest, in J.
     Storage(f64),
 }
 
-/// All modelled supplies: those of the hosts, then the storage's.
+/// All modelled supplies: those of the hosts, then that of the storage.
 #[derive(Debug, Default)]
 pub struct Supplies {
-    /// W at rest of the storage, if they are known, and its disks.
+    /// Watts of the storage at rest, and its disks, if the array's file has them.
     storage: Option<(f64, Vec<Disks>)>,
-    /// When measured time began, when its last second ended, when watts were last asked for.
-    marked: Seen,
-    ticked: Seen,
-    shown: Seen,
-    /// The largest mean of a second, by supply.
+    /// Energy when measured time began (`marked`), when its last second ended (`ticked`), and when
+    /// watts were last reported (`shown`).
+    marked: EnergyMark,
+    ticked: EnergyMark,
+    shown: EnergyMark,
+    /// Largest mean of a second, by supply.
     most: Vec<f64>,
     seconds: u64,
 }
 
-/// What had been spent at a moment.
+/// Energy of all supplies at a moment.
 #[derive(Debug, Default)]
-struct Seen {
+struct EnergyMark {
     at: Nanos,
     spent: Vec<Energy>,
 }
 
-/// Disks of a group, whose watts are known.
+/// Disks of a group whose watts are known.
 #[derive(Debug)]
 struct Disks {
     group: usize,
-    /// W of each while it works, beyond its rest.
+    /// Watts of each disk at work, above its rest.
     active: f64,
 }
 
@@ -112,12 +113,12 @@ impl Supplies {
         Self { storage, ..Self::default() }
     }
 
-    /// W of the storage at rest.
+    /// Watts of the storage at rest.
     fn rest(&self) -> f64 {
         self.storage.as_ref().map_or(0.0, |(rest, _)| *rest)
     }
 
-    /// What each supply gave so far; `usages` of a group's parts up to now.
+    /// Energy of each supply up to `now`; `usages` returns the use of a group's parts.
     pub fn spent(
         &self,
         now: Nanos,
@@ -136,15 +137,15 @@ impl Supplies {
         all
     }
 
-    /// Measured time begins.
+    /// Begins measured time.
     pub fn mark(&mut self, now: Nanos, spent: Vec<Energy>) {
         self.most = vec![0.0; spent.len()];
         self.seconds = 0;
-        self.ticked = Seen { at: now, spent: spent.clone() };
-        self.marked = Seen { at: now, spent };
+        self.ticked = EnergyMark { at: now, spent: spent.clone() };
+        self.marked = EnergyMark { at: now, spent };
     }
 
-    /// A second has ended.
+    /// Notes the mean of the second that has ended.
     pub fn tick(&mut self, now: Nanos, spent: Vec<Energy>) {
         let rest = self.rest();
         for (at, most) in self.most.iter_mut().enumerate() {
@@ -152,10 +153,10 @@ impl Supplies {
             *most = most.max(watts);
         }
         self.seconds += 1;
-        self.ticked = Seen { at: now, spent };
+        self.ticked = EnergyMark { at: now, spent };
     }
 
-    /// Since measured time began.
+    /// Energy of each supply since measured time began.
     pub fn energy(&self, now: Nanos, spent: &[Energy]) -> Vec<MeterEnergy> {
         let seconds = now.saturating_sub(self.marked.at).as_secs_f64();
         let own = |at: usize| {
@@ -176,7 +177,7 @@ impl Supplies {
         if seconds > 0.0 { (0..spent.len()).map(own).collect() } else { Vec::new() }
     }
 
-    /// Mean watts since this was last asked.
+    /// Mean watts of each supply since the last call.
     pub fn watts(&mut self, now: Nanos, spent: Vec<Energy>) -> Vec<Gauge> {
         let own = |at: usize| {
             let value = mean(self.rest(), &self.shown, (now, &spent), at);
@@ -184,13 +185,13 @@ impl Supplies {
         };
         let told =
             if now > self.shown.at { (0..spent.len()).map(own).collect() } else { Vec::new() };
-        self.shown = Seen { at: now, spent };
+        self.shown = EnergyMark { at: now, spent };
         told
     }
 }
 
-/// Mean watts of a supply between two moments; `rest` of the storage's.
-fn mean(rest: f64, from: &Seen, (now, spent): (Nanos, &[Energy]), at: usize) -> f64 {
+/// Mean watts of a supply between two moments; `rest` is added for the storage.
+fn mean(rest: f64, from: &EnergyMark, (now, spent): (Nanos, &[Energy]), at: usize) -> f64 {
     let seconds = now.saturating_sub(from.at).as_secs_f64();
     match (from.spent.get(at), spent[at]) {
         (Some(Energy::Host(before)), Energy::Host(after)) => joules(after - before) / seconds,
@@ -210,13 +211,13 @@ fn named(energy: &Energy, at: usize) -> (String, MeterScope) {
     }
 }
 
-/// Seconds that a disk worked, each server of it counted by its share.
+/// Seconds of work of a disk, each of its servers counted by its share.
 #[expect(clippy::cast_precision_loss, reason = "a share of 10^-15 is lost")]
 fn busy_seconds(usage: &Usage) -> f64 {
     usage.busy_ns as f64 / 1e9 / f64::from(usage.servers.max(1))
 }
 
-/// W at rest, and which groups of parts are disks whose watts are known.
+/// Watts of the storage at rest, and the groups of disks whose watts are known.
 fn storage(array: &Array, own: &StoragePower, groups: &[Group]) -> (f64, Vec<Disks>) {
     let names = disks_of_groups(array);
     let known = groups.iter().enumerate().filter_map(|(group, parts)| {
@@ -234,7 +235,7 @@ fn storage(array: &Array, own: &StoragePower, groups: &[Group]) -> (f64, Vec<Dis
     (own.fixed + rest, disks.collect())
 }
 
-/// The disk that each group of them consists of, by the group's name.
+/// Disk name of each group, by the group's name.
 fn disks_of_groups(array: &Array) -> BTreeMap<String, &str> {
     let pools =
         array.pools.iter().map(|own| (format!("pool {} disks", own.name), own.disk.as_str()));

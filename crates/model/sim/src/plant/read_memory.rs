@@ -7,29 +7,29 @@ use hardware::{Component, Job, Meter, Outbox, PartId, Usage};
 use state_machine::Operation;
 use units::{Bytes, Nanos};
 
-/// What a memory holds, apart from time.
+/// Pages of a read memory, without timing.
 ///
-/// Pages are replaced by least recent use. A page is divided in 64 parts, of which those are
-/// known that requests covered; nothing is read beyond a request (no prefetching, no fill of
-/// a page), so only bytes read or written before are hits.
+/// Pages are replaced by least recent use. A page is divided in 64 parts, and the parts that
+/// requests covered are known. Nothing is read beyond a request (no prefetching, no fill of a
+/// page), so only bytes read or written before are hits.
 #[derive(Debug, Clone)]
 pub struct Pages {
     lru: Lru,
     page: u64,
-    /// Parts of each page that are known, by slot, as far as slots were taken.
+    /// Known parts of each page, a bit each, by slot, up to the largest slot taken.
     known: Vec<u64>,
     pub counters: Counters,
 }
 
 impl Pages {
-    /// Room for at least one page.
+    /// Pages for a memory of this size, at least one.
     pub fn new(size: Bytes, page: Bytes) -> Self {
         let page = page.get().max(64);
         let pages = usize::try_from((size.get() / page).clamp(1, 1 << 28)).unwrap_or(1);
         Self { lru: Lru::new(pages), page, known: Vec::new(), counters: Counters::default() }
     }
 
-    /// Whether another one holds as much in the same way.
+    /// Compares page size and capacity.
     pub fn is_like(&self, other: &Self) -> bool {
         self.page == other.page && self.lru.capacity() == other.lru.capacity()
     }
@@ -42,13 +42,13 @@ impl Pages {
         self.lru.len() as u64 * self.page
     }
 
-    /// Reads from memory what accesses at these offsets will need, all at once.
+    /// Prefetches what accesses at these offsets will read, all at once.
     pub fn look_ahead(&self, offsets: &[u64]) {
         let pages: Vec<PageId> = offsets.iter().map(|at| PageId(at / self.page)).collect();
         self.lru.look_ahead(&pages, &mut Vec::with_capacity(pages.len()));
     }
 
-    /// Notes an access; whether it is a read of which every byte is here.
+    /// Notes an access; true for a read whose bytes are all here.
     pub fn touch(&mut self, operation: Operation, offset: u64, length: u32) -> bool {
         let end = offset + u64::from(length);
         let mut is_held = true;
@@ -73,7 +73,7 @@ impl Pages {
         is_read && is_held
     }
 
-    /// Bytes `from..to` of a page, `to` perhaps beyond it; whether all were known.
+    /// Notes bytes `from..to` of a page, `to` perhaps beyond it; true if all were known.
     fn touch_page(&mut self, page: u64, (from, to): (u64, u64)) -> bool {
         let part = self.page / 64;
         let to = to.min(self.page);
@@ -100,14 +100,14 @@ const fn bits(from: u64, to: u64) -> u64 {
     if to <= from { 0 } else { (u64::MAX >> (64 - (to - from))) << from }
 }
 
-/// Memory that answers reads of what was read or written lately; everything else passes.
-/// What passes is taken to be there at once.
+/// Memory that answers reads of bytes read or written lately; everything else passes to the next
+/// part. Bytes that pass count as known at once.
 #[derive(Debug)]
 pub struct ReadMemory {
     pub pages: Pages,
     hit: Nanos,
     next: PartId,
-    /// Answers in order of their time, which is that of their coming.
+    /// Answers under way, in the order of their time, which is their order of arrival.
     answers: VecDeque<(Nanos, Job)>,
     meter: Meter,
 }
@@ -141,7 +141,7 @@ impl Component for ReadMemory {
         out.answer(&job, Ok(()));
     }
 
-    /// Jobs inside are hits.
+    /// Use of the memory; jobs inside it are hits.
     fn usage(&self, now: Nanos) -> Usage {
         self.meter.usage(now)
     }

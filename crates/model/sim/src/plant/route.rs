@@ -1,25 +1,25 @@
 use hardware::{Component, Job, Outbox, PartId, Usage};
 use units::Nanos;
 
-/// Hands jobs on by address.
+/// Junction that hands jobs on by address.
 #[derive(Debug)]
 pub struct ByAddress {
-    /// First address of each way, rising; the first is 0.
+    /// First address of each way, ascending; the first is 0.
     starts: Vec<u64>,
-    ways: Vec<Way>,
+    ways: Vec<Route>,
 }
 
-/// Where jobs of a range go.
+/// Target of the jobs of an address range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Way {
+pub struct Route {
     pub to: PartId,
-    /// What is taken off their addresses.
+    /// Offset that is subtracted from the jobs' addresses.
     pub less: u64,
 }
 
 impl ByAddress {
-    /// Ways with their first addresses, in the order of these.
-    pub fn new(ways: impl IntoIterator<Item = (u64, Way)>) -> Self {
+    /// Builds a junction from ways with their first addresses, ascending.
+    pub fn new(ways: impl IntoIterator<Item = (u64, Route)>) -> Self {
         let (starts, ways) = ways.into_iter().unzip();
         Self { starts, ways }
     }
@@ -42,7 +42,7 @@ impl Component for ByAddress {
     }
 }
 
-/// Hands jobs on by virtual disk.
+/// Junction that hands jobs on by virtual disk.
 #[derive(Debug)]
 pub struct ByStream {
     pub ways: Vec<PartId>,

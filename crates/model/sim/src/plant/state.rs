@@ -5,38 +5,39 @@ use super::read_memory::Pages;
 use super::tier_part::TierContent;
 use super::touched::Touched;
 
-/// What tiers, read memories and the hosts' write buffers hold, to be put back into plants of the
-/// same tiers and virtual disks, on whatever disks. May be shared between threads.
+/// Content of tiers, read memories and the hosts' write buffers. It can be restored into plants
+/// with the same tiers and virtual disks, whatever their backing disks. May be shared between
+/// threads.
 #[derive(Debug, Clone)]
 pub struct TierState {
     /// First address and size of each virtual disk.
     pub(super) disks: Vec<(u64, u64)>,
     pub(super) tiers: Vec<TierContent>,
     pub(super) memories: Vec<Pages>,
-    /// Of the hosts' own write buffers.
+    /// Content of the hosts' own write buffers.
     pub(super) buffers: Vec<SsdBufferContent>,
     pub(super) touched: Touched,
     pub(super) touched_bytes: Vec<u64>,
 }
 
 impl TierState {
-    /// What all tiers did so far, memory left out.
+    /// Counters of all tiers together, without memory.
     pub fn counters(&self) -> Counters {
         let mut sum = Counters::default();
         self.tiers.iter().for_each(|tier| sum.add(&tier.get().counters()));
         sum
     }
 
-    /// Bytes that only tiers have.
+    /// Bytes that are dirty, so only in tiers.
     pub fn dirty_bytes(&self) -> u64 {
         self.tiers.iter().map(|tier| tier.get().dirty_bytes()).sum()
     }
 }
 
-/// A state that does not fit.
+/// A state that does not fit a plant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the state is of other {what}")]
 pub struct OtherTiers {
-    /// What differs.
+    /// Part of the state that differs.
     pub what: &'static str,
 }

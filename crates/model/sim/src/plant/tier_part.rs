@@ -4,11 +4,11 @@ use state_machine::IoError;
 use units::Nanos;
 
 use super::content::Content;
-use super::facts::Held;
+use super::facts::TierFill;
 use super::paged::PagedPart;
 use super::served::{ServedPart, Sets};
 
-/// An acceleration tier of a plant, whichever drives it.
+/// An acceleration tier of a plant, published or served.
 #[derive(Debug)]
 pub struct TierPart {
     kind: Kind,
@@ -18,9 +18,9 @@ pub struct TierPart {
 
 #[derive(Debug)]
 enum Kind {
-    /// A published one, by `cache::Tier`.
+    /// A published tier, by `cache::Tier`.
     Paged(PagedPart),
-    /// The one that `tilemark tier` serves.
+    /// The tier that `tilemark tier` serves.
     Served(ServedPart),
 }
 
@@ -59,11 +59,11 @@ impl TierContent {
     }
 }
 
-/// Why its content is not there.
+/// Reason why the content is always there outside of warming.
 const OUT: &str = "a tier is out only while tiers are warmed";
 
 impl TierPart {
-    /// What it holds.
+    /// Content of the tier.
     pub fn content(&self) -> &dyn Content {
         match &self.kind {
             Kind::Paged(part) => part.tier.as_deref().expect(OUT),
@@ -71,7 +71,7 @@ impl TierPart {
         }
     }
 
-    /// Takes out what it holds, to be warmed; nothing may reach it until [`TierPart::put`].
+    /// Takes out the content, to be warmed; no job may arrive until [`TierPart::put`].
     pub fn take(&mut self) -> TierContent {
         match &mut self.kind {
             Kind::Paged(part) => TierContent::Paged(part.tier.take().expect(OUT)),
@@ -79,7 +79,7 @@ impl TierPart {
         }
     }
 
-    /// Gives it content of the same kind.
+    /// Puts back content of the same kind.
     pub fn put(&mut self, content: TierContent) {
         match (&mut self.kind, content) {
             (Kind::Paged(part), TierContent::Paged(tier)) => part.tier = Some(tier),
@@ -88,7 +88,7 @@ impl TierPart {
         }
     }
 
-    /// A copy of what it holds; nothing may be under way.
+    /// Copies the content; nothing may be under way.
     pub fn copy(&self) -> TierContent {
         match &self.kind {
             Kind::Paged(part) => TierContent::Paged(part.tier.clone().expect(OUT)),
@@ -96,7 +96,7 @@ impl TierPart {
         }
     }
 
-    /// Whether content is of an equal tier.
+    /// Compares the tier with the owner of some content.
     pub fn is_like(&self, content: &TierContent) -> bool {
         match (&self.kind, content) {
             (Kind::Paged(part), TierContent::Paged(other)) => {
@@ -109,7 +109,7 @@ impl TierPart {
         }
     }
 
-    /// The published tier, if it is one.
+    /// The published tier, if this part is one.
     pub fn paged_mut(&mut self) -> Option<&mut cache::Tier> {
         match &mut self.kind {
             Kind::Paged(part) => part.tier.as_deref_mut(),
@@ -129,8 +129,8 @@ impl TierPart {
         self.dirty_max = self.dirty_max.max(self.backlog());
     }
 
-    /// Bytes that are not yet behind the tier: those dirty in it, and those that are on their way, which are
-    /// dirty no longer.
+    /// Bytes that are not yet behind the tier: those dirty in it, and those on their way, which are
+    /// no longer dirty.
     fn backlog(&self) -> u64 {
         let under_way = match &self.kind {
             Kind::Paged(part) => part.cleaning(),
@@ -139,7 +139,7 @@ impl TierPart {
         self.content().dirty_bytes() + under_way
     }
 
-    /// Measured time begins.
+    /// Begins measured time.
     pub fn mark(&mut self) {
         self.dirty_max = 0;
         if let Kind::Paged(part) = &mut self.kind {
@@ -147,10 +147,10 @@ impl TierPart {
         }
     }
 
-    /// What it holds, in numbers.
-    pub fn held(&self) -> Held {
+    /// State of the tier in numbers.
+    pub fn held(&self) -> TierFill {
         let content = self.content();
-        Held {
+        TierFill {
             capacity_bytes: content.capacity_bytes(),
             resident_bytes: content.resident_bytes(),
             dirty_bytes: self.backlog(),

@@ -21,11 +21,8 @@ pub fn percent(ratio: Ratio) -> u8 {
     percent
 }
 
-/// An empty tier of the published kind: of one host, or over all of them with their virtual machines at `homes` if it
-/// keeps copies.
-///
-/// Room for copies is what watermarks let become dirty, once for each copy: when it is full,
-/// writes go through.
+/// Builds an empty tier of the published kind: for one host, or, if it keeps copies, for all hosts
+/// with their virtual machines at `homes`.
 pub fn paged(
     array: &array::Array,
     tier: &array::Tier,
@@ -35,6 +32,8 @@ pub fn paged(
     let refused = |source| PlantError::Tier { tier: tier.name.clone(), source };
     let copies = u8::try_from(tier.replicas).unwrap_or(u8::MAX);
     let high = percent(tier.dirty_high);
+    // Room for copies is what the watermarks let become dirty, once for each copy. When the room is
+    // full, writes go through.
     let log_percent =
         if copies > 0 { high.saturating_mul(copies).saturating_add(1).min(90) } else { 0 };
     let vms = VmSettings {
@@ -66,9 +65,7 @@ pub fn paged(
     Ok(state)
 }
 
-/// Empty sets of the served kind for these disks.
-///
-/// A tenth is for logs, as `tilemark tier init` has it, unless the array's file says otherwise.
+/// Builds empty sets of the served kind for these disks.
 pub fn served(
     array: &array::Array,
     tier: &array::Tier,
@@ -77,6 +74,7 @@ pub fn served(
     let recipe = Recipe {
         bytes: tier.size.get(),
         page_bytes: u32::try_from(tier.page.get()).unwrap_or(u32::MAX),
+        // A tenth is for logs, as in `tilemark tier init`, unless the array's file says otherwise.
         log_percent: tier.log.map_or(10, percent),
         policy: policy(array, tier)?,
         admission: admission(tier),

@@ -1,13 +1,13 @@
 use units::Bytes;
 
-/// Granularity of what counts as touched.
+/// Bytes that one bit stands for.
 const PAGE: u64 = 64 << 10;
 
 /// Pages of a chunk.
 const CHUNK: u64 = 4096;
 
-/// Which pages of the plant's address space were ever touched: a bit for each page of 64 KiB,
-/// in chunks of 512 bytes that are made with their first touch.
+/// Set of touched pages of the plant's address space: a bit for each page of 64 KiB, in chunks of
+/// 512 bytes that are allocated on first touch.
 #[derive(Debug, Clone, Default)]
 pub struct Touched {
     chunks: Vec<Option<Box<[u64; 64]>>>,
@@ -20,7 +20,7 @@ impl Touched {
         Self { chunks: vec![None; chunks] }
     }
 
-    /// Notes a span and says how many bytes of it are new, in whole pages.
+    /// Notes a span and returns the bytes of it that are new, in whole pages.
     #[inline]
     pub fn note(&mut self, offset: u64, length: u32) -> Bytes {
         let first = offset / PAGE;

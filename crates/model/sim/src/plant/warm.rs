@@ -11,15 +11,15 @@ use super::tier_part::{TierContent, TierPart};
 use crate::SimInstance;
 use crate::queue::Queue;
 
-/// How tiers are filled before time begins.
+/// Options of filling tiers before time begins.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Warm {
     /// Requests of each tile at most, on average.
     pub accesses_per_tile_max: u64,
-    /// Whether admission counts accesses while warming.
+    /// Admission while warming.
     pub filter: WarmFilter,
-    /// Time that every request takes, above zero: what a loop without thinking would run away
-    /// without, and what sets how much of the load closed classes are. Default 500 us.
+    /// Time that every request takes, above zero (default 500 us). Without it a loop without think
+    /// time would run away; it also sets the share of closed classes in the load.
     pub latency: Nanos,
     /// Stable means that the hit ratio of the last tenth of all requests and that of the tenth
     /// before differ by less than this (default 0.002), and so does the share of the tiers
@@ -40,28 +40,28 @@ impl Default for Warm {
     }
 }
 
-/// Whether admission counts accesses while warming.
+/// Admission while tiers are warmed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WarmFilter {
-    /// It does, as in measured time.
+    /// Admission counts accesses, as in measured time.
     Kept,
-    /// Every page comes in with its first access, which fills a tier faster; what is cold
-    /// leaves again as the policy has it.
+    /// Every page is admitted on its first access, which fills a tier faster; cold pages are
+    /// evicted again by the policy.
     Bypassed,
 }
 
-/// What warming came to.
+/// Result of warming.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct WarmReport {
     /// Requests of all tiles.
     pub accesses: u64,
-    /// Hit ratio of tiers and memory in the last tenth of them, 0 to 1; 0 without tiers.
+    /// Hit ratio of tiers and memory in the last tenth of the requests, 0 to 1; 0 without tiers.
     pub hit_ratio: f64,
-    /// Share of the tiers' and memory's room that is filled, 0 to 1.
+    /// Filled share of the room in tiers and memory, 0 to 1.
     pub filled: f64,
-    /// Whether it ended because nothing changed any more.
+    /// True if warming ended because hit ratio and fill no longer changed.
     pub is_stable: bool,
-    /// Virtual time that passed for the machines.
+    /// Virtual time that passed for the state machines.
     pub time: Nanos,
 }
 
@@ -70,9 +70,9 @@ pub struct WarmReport {
 pub struct Levels {
     levels: Vec<Level>,
     entry: Entry,
-    /// For each level.
+    /// Reused buffers, one for each level.
     fed: Vec<Fed>,
-    /// First bytes that accesses will ask each level for.
+    /// First bytes of announced accesses, by level.
     ahead: Vec<Vec<u64>>,
 }
 
@@ -102,7 +102,7 @@ impl Levels {
         Self { fed, ahead, levels, entry }
     }
 
-    /// Puts the state back: counters at zero, and no more dirty than the low mark.
+    /// Puts the state back, with counters at zero and at most as dirty as the low mark allows.
     pub fn give_back(self, array: &mut Array, parts: &[PartId]) {
         for (part, level) in parts.iter().zip(self.levels) {
             match level {
@@ -121,14 +121,14 @@ impl Levels {
         }
     }
 
-    /// Says that an access will take its way over the levels of a chain.
+    /// Announces an access to the levels of a chain.
     pub fn announce(&mut self, chain: &[usize], access: &Access) {
         chain.iter().for_each(|level| self.ahead[*level].push(access.offset));
     }
 
-    /// Reads from memory what announced accesses will need, all at once: most of the time of
-    /// an access alone is waiting for memory.
+    /// Prefetches what announced accesses will read, all at once.
     pub fn look_ahead(&mut self) {
+        // Most of the time of a single access is waiting for memory.
         for (level, offsets) in self.levels.iter().zip(&mut self.ahead) {
             match level {
                 Level::Memory(pages) => pages.look_ahead(offsets),
@@ -138,10 +138,9 @@ impl Levels {
         }
     }
 
-    /// Lets an access take its way over the levels of a chain, as it would with time.
+    /// Feeds an access through the levels of a chain, as in a timed run.
     ///
-    /// Memory that writes late is left out: what it would hold back reaches the levels behind
-    /// it at once.
+    /// Write memory is left out: writes that it would delay reach the levels behind it at once.
     pub fn feed(&mut self, chain: &[usize], access: &Access) {
         let Some((level, behind)) = chain.split_first() else { return };
         match &mut self.levels[*level] {
@@ -183,16 +182,16 @@ impl Levels {
     }
 }
 
-/// How often progress is noted, and how many notes are between looks at it.
+/// Number of notes of progress in a warming, and of notes between two checks for stability.
 const NOTES: u64 = 200;
 const NOTES_PER_LOOK: usize = 10;
 
-/// Events per request that are allowed on average: machines that only burn CPU end.
+/// Events allowed per request on average; the bound ends state machines that only burn CPU.
 const EVENTS_PER_ACCESS: u64 = 100;
 
-/// What was seen so far.
+/// Progress of warming so far.
 struct Progress {
-    /// Requests, hits and filled share after every so many requests.
+    /// Requests, hits and filled share after each interval.
     notes: Vec<(u64, u64, f64)>,
     tolerance: f64,
 }
@@ -222,15 +221,12 @@ impl Progress {
     }
 }
 
-/// Requests whose way over the levels is taken together. The order stays, and no machine can
-/// tell the difference, since all requests take the same time.
+/// Number of requests that are fed together. Their order stays, and no state machine can tell the
+/// difference, since all requests take the same time.
 const BATCH: usize = 64;
 
-/// Runs machines in virtual time on a device that answers after the same time, until tiers
-/// are as full as they get.
-///
-/// With one latency for all, answers come in the order of the requests, so only timers and
-/// CPU bursts need a heap.
+/// Runs state machines in virtual time on a device with one latency, until tiers are as full as
+/// they get.
 pub fn warm<M: Machine>(
     levels: &mut Levels,
     instances: &mut [SimInstance<M>],
@@ -245,6 +241,8 @@ pub fn warm<M: Machine>(
     let latency = options.latency.max(Nanos(1));
     let every = most.div_ceil(NOTES);
     let mut progress = Progress { notes: vec![(0, 0, 0.0)], tolerance: options.tolerance };
+    // With one latency for all, answers come in the order of the requests, so only timers and CPU
+    // bursts need a heap.
     let mut queue: Queue<(u32, Event)> = Queue::new();
     let mut answers: VecDeque<(Nanos, u32, Token)> = VecDeque::new();
     let mut fx = Effects::default();

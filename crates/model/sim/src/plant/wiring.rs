@@ -19,34 +19,34 @@ use super::paged::{Askers, Owners, PagedPart, TierWays};
 use super::plan::{PlantError, PlantPlan};
 use super::pools::{Sets, classes_of, level};
 use super::read_memory::{Pages, ReadMemory};
-use super::route::{ByAddress, Way};
+use super::route::{ByAddress, Route};
 use super::served::ServedPart;
 use super::tier_part::TierPart;
 use super::tiers::{paged, served};
 
-/// Time of an access to a tier of memory: our choice, of the order of what a hypervisor's
-/// path to memory adds (tens of microseconds at the most).
+/// Time of an access to a tier of memory: our choice, of the order of what a hypervisor's path to
+/// memory adds (tens of microseconds at the most).
 const MEMORY: Nanos = Nanos::from_micros(10);
 
-/// What the parts of a plant are, when all are wired.
+/// Parts of a plant after wiring.
 #[derive(Debug)]
 pub struct Wiring {
     pub parts: Array,
-    /// In the order an I/O meets them.
+    /// Groups in the order an I/O passes them.
     pub groups: Vec<Group>,
-    /// Tiers by name: of each host, or the one of all hosts or of the array.
+    /// Tiers by name: one part for each host, or one for all hosts or for the array.
     pub tiers: Vec<(String, Vec<PartId>)>,
     /// Memory that answers reads, if there is one.
     pub read_memory: Option<PartId>,
     /// Memory that answers writes, if there is one.
     pub write_memory: Option<PartId>,
-    /// Tiers and read memories that an I/O meets, by host and whether its pool is tiered.
+    /// Tiers and read memories that an I/O passes, by host and by whether its pool is tiered.
     pub chains: Vec<[Vec<PartId>; 2]>,
-    /// The hosts' own disks, if these are the storage.
+    /// The hosts' own disks, if they are the storage.
     pub local: Option<LocalParts>,
 }
 
-/// Builds from the platters upwards.
+/// Builder of a plant, from the disks upwards.
 pub struct Builder<'a> {
     plan: &'a PlantPlan<'a>,
     layout: &'a Layout,
@@ -57,7 +57,7 @@ pub struct Builder<'a> {
     wiring: Wiring,
     /// Groups of each stage, the last stage first.
     stages: Vec<Vec<Group>>,
-    /// Tiers of the array and its memory, in the order an I/O meets them.
+    /// Tiers of the array and its memory, in the order an I/O passes them.
     chains: [Vec<PartId>; 2],
     disks: u64,
 }
@@ -110,7 +110,7 @@ impl<'a> Builder<'a> {
         sets.add(&mut self.wiring.parts, of, (self.plan.seed, first))
     }
 
-    /// Hosts that are their own storage; the link is what connects them.
+    /// Wires hosts that are their own storage, connected by the link.
     fn local(&mut self, local: &array::Local) -> Result<PartId, PlantError> {
         let groups = Groups::new(self.array(), local)?;
         let network = self.array().link.as_ref();
@@ -135,7 +135,7 @@ impl<'a> Builder<'a> {
         Ok(entry)
     }
 
-    /// The top of each pool.
+    /// Wires the pools; returns the top of each.
     fn pools(&mut self) -> Result<Vec<PartId>, PlantError> {
         let mut groups: Vec<Group> = Vec::new();
         let mut tops = Vec::new();
@@ -154,19 +154,19 @@ impl<'a> Builder<'a> {
         Ok(tops)
     }
 
-    /// Junction to the pools: each gets addresses of its own, or the plant's.
+    /// Adds a junction to the pools; with `is_own`, each pool gets addresses from 0.
     fn by_pool(&mut self, tops: &[PartId], is_own: bool) -> PartId {
         let spans = self.layout.pools.iter().zip(tops);
-        let ways: Vec<(u64, Way)> = spans
+        let ways: Vec<(u64, Route)> = spans
             .map(|(span, to)| {
-                (span.base, Way { to: *to, less: if is_own { span.base } else { 0 } })
+                (span.base, Route { to: *to, less: if is_own { span.base } else { 0 } })
             })
             .collect();
         self.junction(ways)
     }
 
-    /// A junction, unless all ways are one.
-    fn junction(&mut self, ways: Vec<(u64, Way)>) -> PartId {
+    /// Adds a junction, unless all ways are equal.
+    fn junction(&mut self, ways: Vec<(u64, Route)>) -> PartId {
         let first = ways[0].1;
         if first.less == 0 && ways.iter().all(|(_, way)| *way == first) {
             return first.to;
@@ -174,7 +174,7 @@ impl<'a> Builder<'a> {
         self.wiring.parts.add(ByAddress::new(ways))
     }
 
-    /// Tiers and memory in front of the pools.
+    /// Wires tiers and memory in front of the pools.
     fn storage(&mut self, pools: &[PartId]) -> Result<PartId, PlantError> {
         if pools.is_empty() {
             let (array, disk) = (self.array().name.clone(), String::from("of any kind"));
@@ -193,11 +193,11 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The tiers for pools that have them, the way around them for others.
+    /// Routes pools with tiers to the tiers, and other pools around them.
     fn split(&mut self, tiers: PartId, around: PartId) -> PartId {
         let ways = self.layout.pools.iter().map(|span| {
             let to = if span.tiered { tiers } else { around };
-            (span.base, Way { to, less: 0 })
+            (span.base, Route { to, less: 0 })
         });
         let ways = ways.collect();
         self.junction(ways)
@@ -216,7 +216,8 @@ impl<'a> Builder<'a> {
         Ok(next)
     }
 
-    /// One tier in front of a part, of a host or of the array, and what it is made of.
+    /// Wires one tier of a host or of the array in front of `backing`; returns the tier and the
+    /// group of its disks.
     fn tier(
         &mut self,
         tier: &array::Tier,
@@ -224,7 +225,7 @@ impl<'a> Builder<'a> {
         host: Option<usize>,
     ) -> Result<(PartId, Group), PlantError> {
         let (fast, group) = self.fast(tier)?;
-        // Memory that writes late asks for everybody.
+        // Write memory sends for all virtual disks, so its streams tell no owner.
         let is_behind =
             host.is_none() && self.array().controller.as_ref().is_some_and(|own| own.memory_first);
         let askers = if is_behind { Askers::Anyone } else { Askers::Streams };
@@ -245,7 +246,7 @@ impl<'a> Builder<'a> {
         Ok((part, group))
     }
 
-    /// What a tier is made of.
+    /// Wires the disks or the memory that a tier consists of.
     fn fast(&mut self, tier: &array::Tier) -> Result<(PartId, Group), PlantError> {
         Ok(if tier.disk == array::names::MEMORY {
             let part = self.wiring.parts.add(Delay::new(MEMORY, None));
@@ -279,7 +280,7 @@ impl<'a> Builder<'a> {
             let pages = Pages::new(memory.size, memory.page);
             next = self.wiring.parts.add(ReadMemory::new(pages, memory.hit, next));
             self.wiring.read_memory = Some(next);
-            // Where memory comes first, the tiers are behind it already.
+            // With the memory first, the tiers are behind it already.
             for chain in &mut self.chains {
                 chain.insert(0, next);
             }
@@ -329,7 +330,7 @@ impl<'a> Builder<'a> {
         Ok(part)
     }
 
-    /// A queue for each pool in front of a part.
+    /// Adds a queue for each pool in front of a part.
     fn queues(&mut self, queue: &array::LunQueue, next: PartId) -> Result<Vec<PartId>, PlantError> {
         let depth_shared = queue.shared.unwrap_or(queue.depth);
         let parameters = LimitParameters { depth: queue.depth, depth_shared };
@@ -341,7 +342,7 @@ impl<'a> Builder<'a> {
         parts.collect()
     }
 
-    /// A stage of queues, those of a pool together.
+    /// Adds a stage of queues, those of a pool together.
     fn add_queue_groups(&mut self, queues: &[Vec<PartId>]) {
         let mut groups: Vec<Group> = Vec::new();
         for (place, span) in self.layout.pools.iter().enumerate() {

@@ -1,18 +1,18 @@
 use std::ops::Range;
 
-use cache::tier::{HostId, Place, Step, Wait};
+use cache::tier::{HostId, Step, StepDevice, Wait};
 use hardware::{Job, Outbox};
 use state_machine::Slab;
 use state_machine::{IoError, Operation};
 
 use super::phases::{Planned, plan};
 
-/// What a tier has under way: for each request or clean-up its steps, phase by phase. Answers a
+/// Work of a tier under way: the steps of each request or clean-up, phase by phase. Answers a
 /// request when the steps it waits for are done.
 #[derive(Debug)]
 pub struct Works {
     works: Slab<Work>,
-    /// Emptied lists of steps, for their memory.
+    /// Emptied lists of steps, kept for their memory.
     spare: Vec<Vec<Planned>>,
     /// Bytes of clean-ups under way: no longer dirty in the tier and not yet behind it.
     pub cleaning: u64,
@@ -21,11 +21,11 @@ pub struct Works {
 /// The steps of a request, or of a page's clean-up.
 #[derive(Debug)]
 struct Work {
-    /// Whose virtual machine asked, or whose share is cleaned.
+    /// Host of the VM that sent the request, or of the share that is cleaned.
     host: HostId,
-    /// Nothing for clean-up.
+    /// Request; `None` for clean-up.
     job: Option<Job>,
-    /// By phase.
+    /// Steps by phase.
     steps: Vec<Planned>,
     /// First step not begun.
     next: usize,
@@ -36,13 +36,13 @@ struct Work {
     result: Result<(), IoError>,
 }
 
-/// What comes after a step that is done.
+/// Continuation after a finished step.
 pub enum Then {
-    /// Others of its phase are under way.
+    /// Other steps of its phase are under way.
     Wait,
     /// The next phase can begin.
     NextPhase,
-    /// That was the last one.
+    /// All steps are done.
     Over { host: HostId, is_clean_up: bool, has_background: bool },
 }
 
@@ -51,8 +51,8 @@ impl Works {
         Self { works: Slab::new(), spare: Vec::new(), cleaning: 0 }
     }
 
-    /// Takes steps in, none of them begun: their place, and whether the request does not wait
-    /// for some of them.
+    /// Takes steps in without beginning them. Returns their place, and true if the request does not
+    /// wait for some of them.
     pub fn begin(&mut self, host: HostId, job: Option<Job>, steps: &[Step]) -> (u32, bool) {
         let mut planned = self.spare.pop().unwrap_or_default();
         plan(steps, &mut planned);
@@ -74,7 +74,8 @@ impl Works {
         (place, has_background)
     }
 
-    /// The request, and which steps are the next phase: under way from now on.
+    /// Starts the next phase: returns the request and the range of its steps, which count as under
+    /// way.
     pub fn next_phase(&mut self, place: u32) -> (Option<Job>, Range<usize>) {
         let work = &mut self.works[place];
         let (from, phase) = (work.next, work.steps[work.next].phase);
@@ -89,7 +90,7 @@ impl Works {
         self.works[place].steps[at].step
     }
 
-    /// A step is done, one that the request waits for or not.
+    /// Notes a finished step; `is_awaited` if the request waits for it.
     pub fn step_done(
         &mut self,
         place: u32,
@@ -125,8 +126,8 @@ impl Works {
 /// Bytes that steps write behind the tier.
 fn written_behind(steps: &[Planned]) -> u64 {
     let steps = steps.iter().map(|planned| &planned.step);
-    let behind =
-        steps.filter(|step| step.place == Place::Backing && step.operation == Operation::Write);
+    let behind = steps
+        .filter(|step| step.place == StepDevice::Backing && step.operation == Operation::Write);
     behind.map(|step| u64::from(step.length)).sum()
 }
 

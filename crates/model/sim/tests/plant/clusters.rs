@@ -36,7 +36,7 @@ fn hosts(replicas: u32, size: &str) -> String {
 /// So few pages that none of them must be destaged.
 const FEW: u64 = 256;
 
-/// One user that writes whole pages anywhere in so many.
+/// User that writes whole pages anywhere in the first `pages`.
 fn writer(pages: u64) -> Load {
     let length = u32::try_from(PAGE).expect("small");
     Load { reads: 0.0, length, addresses: pages, ..Load::users(1, 1) }
@@ -92,9 +92,9 @@ fn the_backlog_is_bounded_by_the_room_for_copies() {
     assert_eq!(run.loads[0].failed, 0);
 }
 
-/// Warmed on its first host, the machine reads from there what it left behind, once a page.
+/// Warmed on its first host, the VM reads its former pages from there, once a page.
 #[test]
-fn a_machine_that_has_moved_reads_its_footprint_from_the_host_it_left() {
+fn moved_vm_reads_its_footprint_from_its_former_host() {
     let array = array(&hosts(1, "1GiB"));
     let load = |seed| Load { addresses: 1 << 16, ..Load::users(seed, 4) };
     let facts = |host| {

@@ -7,7 +7,7 @@ const DISK: u64 = 2 << 30;
 
 /// Pollaczek and Khinchine for constant service: `s + rho s / (2 (1 - rho))`.
 #[test]
-fn a_single_server_with_random_arrivals_waits_as_the_formula_says() {
+fn single_server_mean_matches_pollaczek_khinchine() {
     let array = array(ONE_SERVER);
     let plant = plant(&array, &[instance(0, &[DISK])]);
     let run = run(plant, vec![Load::arrivals(1, Nanos::from_micros(1250))], 200);
@@ -32,7 +32,7 @@ fn a_disk_is_busy_for_its_rate_times_its_service_time() {
 }
 
 #[test]
-fn every_request_is_answered_and_the_same_seed_gives_the_same_run() {
+fn every_request_completes_and_runs_repeat_by_seed() {
     let text = r#"
         [hosts]
         count = 2

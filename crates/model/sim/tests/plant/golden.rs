@@ -1,4 +1,4 @@
-//! The same plants and machines give the same answers, to the bit, whatever becomes of the code.
+//! The same plants and state machines give the same answers, to the bit, whatever becomes of the code.
 
 use run_store::recorder::InstanceShape;
 use run_store::run::ModelFacts;
@@ -227,8 +227,8 @@ fn tiered(head: &str, tier: &str) -> String {
     )
 }
 
-/// What plants answered cold and warmed before the code that answers was last changed: a change
-/// that is meant to be none has to give the same, one that is not says here what moved.
+/// Results of plants, cold and warmed, before the code that answers was last changed. A change that
+/// is meant to alter nothing gives the same; another one says here what moved.
 const KNOWN: [(&str, u64, u64); 16] = [
     ("back", 0x7d67_da2c_8742_9605, 0x80ae_f295_b83f_c845),
     ("through", 0x9450_aebe_0520_0797, 0xcbe9_cc5d_d7e1_b429),

@@ -29,7 +29,7 @@ fn hosts_hold_half_of_their_disks_with_two_copies() {
 }
 
 #[test]
-fn writes_reach_two_caches_and_reads_come_from_disks_until_caches_are_warm() {
+fn local_writes_reach_two_caches_and_cold_reads_reach_disks() {
     let array = array(CLUSTER);
     let instances = [instance(0, &[8 * GB]), instance(0, &[8 * GB])];
     let load = |seed, reads| {
@@ -69,9 +69,9 @@ fn what_hosts_cannot_hold_is_refused() {
     assert!(Plant::capacity(&array, 1) < Bytes::new(4 << 40));
 }
 
-/// What hosts have in front of their disks is warmed beside the read caches, not instead of them.
+/// A tier of the hosts is warmed beside the read caches, not instead of them.
 #[test]
-fn read_caches_are_warmed_behind_a_tier_of_the_hosts_as_without_it() {
+fn host_tier_does_not_change_warming_of_read_caches() {
     let tier = "[[tier]]\nname = \"near\"\nat = \"host\"\nsize = \"1MiB\"\ndisk = \"memory\"\n";
     let held = |text: &str| {
         let mut plant = plant(&array(text), &[instance(0, &[8 * GB]), instance(0, &[8 * GB])]);

@@ -92,7 +92,7 @@ fn a_pool_that_cannot_hold_the_disks_is_named_with_both_sizes() {
     assert!(capacity.get() <= 600_000_000_000 && capacity.get() > 599_900_000_000, "{capacity}");
 }
 
-/// What lies first lies on the outer edge, so few tiles seek less than many.
+/// The first addresses are on the outer edge of the disks, so few tiles seek less than many.
 #[test]
 fn a_pool_that_is_nearly_empty_seeks_less() {
     let array = array("[[pool]]\nname = \"a\"\ndisk = \"hdd-10k\"\ncount = 1\n");

@@ -1,4 +1,4 @@
-//! The served tier in a plant: the machine itself, before modelled storage.
+//! The served tier in a plant: the state machine itself, in front of modelled storage.
 
 use tilemark_sim::plant::{Plant, PlantError, PlantInstance, PlantPlan, Warm, WarmFilter};
 use units::Nanos;
@@ -32,7 +32,7 @@ fn load(seed: u64, reads: f64) -> Load {
 const DISK: [u64; 1] = [256 * MIB];
 
 #[test]
-fn writes_of_mode_back_are_answered_by_the_log_and_destaged_later() {
+fn write_back_is_answered_by_the_log_and_destaged_later() {
     let write = |write: &str| {
         let array = served(128, &format!("write = \"{write}\""));
         let run = run(plant(&array, &[instance(0, &DISK)]), vec![load(1, 0.5)], 20);
@@ -59,7 +59,7 @@ fn what_is_destaged_takes_the_time_of_the_pool() {
 }
 
 #[test]
-fn a_warmed_tier_hits_from_the_start_and_nothing_waits_in_its_log() {
+fn warmed_tier_hits_at_once_with_an_empty_log() {
     let array = served(512, "");
     let mut plant = plant(&array, &[instance(0, &DISK)]);
     let warm = Warm { filter: WarmFilter::Bypassed, ..Warm::default() };
@@ -114,7 +114,7 @@ fn more_disks_than_a_set_has_places_are_divided_into_sets() {
 }
 
 #[test]
-fn a_tier_without_room_for_as_many_logs_is_refused_with_how_many_it_has_room_for() {
+fn tier_too_small_for_its_logs_is_refused_with_the_count() {
     let array = served(21, "");
     let instances: Vec<PlantInstance> = (0..60).map(|tile| instance(tile, &[MIB])).collect();
     let plan = PlantPlan { array: &array, instances: &instances, seed: 1 };

@@ -32,7 +32,7 @@ fn loads(instances: &[PlantInstance]) -> Vec<Load> {
 }
 
 #[test]
-fn every_shipped_array_answers_all_requests_of_one_and_two_tiles() {
+fn shipped_arrays_answer_all_requests_of_one_and_two_tiles() {
     for name in spec::shipped::array_names() {
         let array = spec::shipped::array(name).expect("it is shipped");
         for count in [1, 2] {

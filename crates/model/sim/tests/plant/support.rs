@@ -72,12 +72,12 @@ pub struct Load {
     pub stream: Stream,
     pub started: Vec<Nanos>,
     pub free: Vec<u32>,
-    pub seen: Seen,
+    pub seen: LoadCounts,
 }
 
-/// What a load saw.
+/// Counts of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Seen {
+pub struct LoadCounts {
     pub submitted: u64,
     pub answered: u64,
     pub failed: u64,
@@ -85,7 +85,7 @@ pub struct Seen {
     pub hash: u64,
 }
 
-impl Seen {
+impl LoadCounts {
     pub fn mean(&self) -> f64 {
         self.latency_ns as f64 / self.answered as f64 / 1e9
     }
@@ -106,11 +106,12 @@ impl Load {
             stream: Stream::derive(seed, &[], Purpose::User),
             started: Vec::new(),
             free: Vec::new(),
-            seen: Seen::default(),
+            seen: LoadCounts::default(),
         }
     }
 
-    /// The same requests at random times with this mean between them.
+    /// Open load that sends the requests of [`Load::users`] at random times with this mean between
+    /// them.
     pub fn arrivals(seed: u64, every: Nanos) -> Self {
         Self { think: every, ..Self::users(seed, 0) }
     }
@@ -187,10 +188,10 @@ pub fn machines(loads: Vec<Load>) -> Vec<SimInstance<Load>> {
     loads.into_iter().enumerate().map(instance).collect()
 }
 
-/// What came out of a run.
+/// Results of a run.
 pub struct Run {
-    pub loads: Vec<Seen>,
-    /// Of the time after the first second.
+    pub loads: Vec<LoadCounts>,
+    /// Facts of the time after the first second.
     pub facts: ModelFacts,
     pub outcome: Outcome,
     pub plant: Plant,
@@ -218,7 +219,7 @@ pub fn run(plant: Plant, loads: Vec<Load>, seconds: u64) -> Run {
     Run { loads: instances.iter().map(|own| own.machine.seen).collect(), facts, outcome, plant }
 }
 
-/// Whether two numbers differ by less than a share.
+/// Checks that two numbers differ by less than a share.
 pub fn assert_within(share: f64, found: f64, wanted: f64, name: &str) {
     assert!((found / wanted - 1.0).abs() < share, "{name}: {found}, wanted {wanted} +- {share}");
 }

@@ -91,7 +91,7 @@ fn filling_a_tier_ends_soon_after_it_is_told_to() {
 }
 
 #[test]
-fn a_warmed_tier_hits_from_the_start_and_is_as_dirty_as_its_low_mark_allows() {
+fn warmed_tier_hits_at_once_and_is_dirty_up_to_its_low_mark() {
     let array = array(&fast(""));
     let instances = [instance(0, &[2 * GB])];
     let mut plant = plant(&array, &instances);
@@ -110,7 +110,7 @@ fn a_warmed_tier_hits_from_the_start_and_is_as_dirty_as_its_low_mark_allows() {
 }
 
 #[test]
-fn warming_and_running_twice_is_the_same_and_so_is_a_state_put_back() {
+fn warmed_runs_repeat_and_restored_state_runs_the_same() {
     let array = array(&fast("[controller]\nread-memory = { size = \"32MiB\" }\n"));
     let other = array_of_five();
     let instances = [instance(0, &[2 * GB])];
@@ -133,7 +133,7 @@ fn warming_and_running_twice_is_the_same_and_so_is_a_state_put_back() {
     assert!(others.restore(&state).is_err(), "another virtual disk");
 }
 
-/// What the tier does not have comes from disks, and takes as long as they take.
+/// Reads that miss the tier come from disks, and take as long as the disks take.
 #[test]
 fn the_time_behind_a_tier_is_that_of_the_disks() {
     let array = array(&fast(""));

@@ -22,7 +22,7 @@ const POWERED: &str = r#"
 "#;
 
 #[test]
-fn hosts_take_what_their_cores_do_and_the_storage_what_its_disks_do() {
+fn host_power_follows_cores_and_storage_power_follows_disks() {
     let array = array(&format!("{POWERED}{ONE_SERVER}"));
     let plant = plant(&array, &[instance(0, &[2 << 30])]);
     let load = vec![Load::arrivals(1, Nanos::from_micros(2500))];

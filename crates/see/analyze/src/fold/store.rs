@@ -1,5 +1,5 @@
 use trace::TraceError;
-use trace::store::{Columns, Part, Store};
+use trace::store::{Columns, Store, StorePart};
 
 use super::work::{Fold, Settings};
 
@@ -17,7 +17,7 @@ impl Fold {
     ) -> Result<Self, TraceError> {
         let parts = store.parts();
         let each = parts.len().div_ceil(threads).max(1);
-        let runs: Vec<&[Part]> = parts.chunks(each).collect();
+        let runs: Vec<&[StorePart]> = parts.chunks(each).collect();
         let folds = parallel::map(&runs, threads, |parts| of_parts(parts, settings));
         let mut whole = Self::new(settings);
         for fold in folds {
@@ -27,7 +27,7 @@ impl Fold {
     }
 }
 
-fn of_parts(parts: &[Part], settings: &Settings) -> Result<Fold, TraceError> {
+fn of_parts(parts: &[StorePart], settings: &Settings) -> Result<Fold, TraceError> {
     let mut fold = Fold::new(settings);
     for part in parts {
         fold.read(&mut part.source(Columns::ALL))?;

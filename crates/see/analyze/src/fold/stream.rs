@@ -18,7 +18,7 @@ pub(crate) type Way = usize;
 
 /// Start and end of an I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Place {
+struct IoSpan {
     first: i64,
     last: i64,
     issue: Nanos,
@@ -34,8 +34,8 @@ struct Place {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Succession {
     /// First I/O of this part of the trace, whose predecessor is unknown here.
-    first: Option<Place>,
-    last: Option<Place>,
+    first: Option<IoSpan>,
+    last: Option<IoSpan>,
     seek: Buckets,
     arrival: Buckets,
 }
@@ -47,7 +47,7 @@ impl Succession {
 
     /// Adds an I/O; true if it begins at the end of the previous one.
     #[inline]
-    fn push(&mut self, place: Place) -> bool {
+    fn push(&mut self, place: IoSpan) -> bool {
         let before = self.last.replace(place);
         let Some(before) = before else {
             self.first = Some(place);
@@ -59,7 +59,7 @@ impl Succession {
     }
 
     /// Appends a later part; returns its first I/O if that proves to be sequential.
-    fn merge(&mut self, later: &Self) -> Option<Place> {
+    fn merge(&mut self, later: &Self) -> Option<IoSpan> {
         let first = later.first?;
         let is_adjacent = self.push(first);
         self.last = later.last;
@@ -196,7 +196,7 @@ impl Stream {
         let first = sectors(record.offset);
         let last = sectors(end.saturating_sub(1)).max(first);
         let (offset, issue) = (record.offset, record.issue);
-        let place = Place { first, last, issue, offset, end, way, class, told };
+        let place = IoSpan { first, last, issue, offset, end, way, class, told };
         self.all.push(place);
         let is_adjacent = self.ways[way].push(place);
         self.near.push(first, last);

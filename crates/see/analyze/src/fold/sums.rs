@@ -33,7 +33,7 @@ pub struct Unknown {
 
 /// I/Os of a VM on one host, with the slices of the first and the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct VmSums {
     pub(crate) count: u64,
     pub(crate) bytes: u64,
     pub(crate) from: Nanos,
@@ -47,12 +47,12 @@ impl Sums {
     }
 
     /// I/Os of one VM; `None` if it transferred no data.
-    pub(crate) fn seen(&self, vm: u16) -> Option<Seen> {
-        let mut found: Option<Seen> = None;
+    pub(crate) fn seen(&self, vm: u16) -> Option<VmSums> {
+        let mut found: Option<VmSums> = None;
         let width = self.slices.width_ns;
         for row in self.slices.rows.iter().filter(|row| row.vm() == usize::from(vm)) {
             let from = Nanos(row.slice.saturating_mul(width));
-            let seen = found.get_or_insert(Seen { count: 0, bytes: 0, from, to: from });
+            let seen = found.get_or_insert(VmSums { count: 0, bytes: 0, from, to: from });
             seen.count += row.count;
             seen.bytes += row.bytes;
             seen.to = Nanos(from.0.saturating_add(width));

@@ -11,7 +11,7 @@ use super::carried;
 use super::flight::{InFlight, SMALL_BELOW};
 use super::slim::Slim;
 use super::stream::{Stream, Way};
-use crate::classes::Part;
+use crate::classes::ClassShare;
 
 /// Lower ends of the classes of outstanding I/Os, including the new one.
 pub const DEPTHS: [u32; 9] = [1, 2, 3, 5, 9, 17, 33, 65, 129];
@@ -62,7 +62,7 @@ pub(crate) struct Vm {
 
 impl Vm {
     /// Parts by slot: reads and writes by class, and flushes.
-    pub(crate) fn parts(&self) -> impl Iterator<Item = Part<'_>> + Clone {
+    pub(crate) fn parts(&self) -> impl Iterator<Item = ClassShare<'_>> + Clone {
         let classes = self.classes.iter().flatten().map(Class::part);
         classes.chain([self.flushes.part()])
     }
@@ -199,8 +199,8 @@ fn stream_of(streams: &mut Vec<(DeviceIndex, Box<Stream>)>, device: DeviceIndex)
 
 impl Class {
     /// Figures of the class.
-    pub(crate) fn part(&self) -> Part<'_> {
-        Part { count: self.count, bytes: self.bytes, times: self.latency.as_deref() }
+    pub(crate) fn part(&self) -> ClassShare<'_> {
+        ClassShare { count: self.count, bytes: self.bytes, times: self.latency.as_deref() }
     }
 
     /// Appends a later part, or another VM's.
@@ -223,8 +223,8 @@ impl Other {
     }
 
     /// Figures beside reads and writes; no data are transferred.
-    pub(crate) fn part(&self) -> Part<'_> {
-        Part { count: self.count, bytes: 0, times: self.latency.as_deref() }
+    pub(crate) fn part(&self) -> ClassShare<'_> {
+        ClassShare { count: self.count, bytes: 0, times: self.latency.as_deref() }
     }
 
     fn merge(&mut self, more: Self) {

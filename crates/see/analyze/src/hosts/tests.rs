@@ -156,7 +156,7 @@ fn two_hosts_are_added_up_to_what_one_trace_of_both_says() {
 }
 
 #[test]
-fn a_machine_is_one_by_its_uuid_or_its_name_and_a_process_is_of_its_host() {
+fn vms_merge_by_uuid_or_name_and_processes_stay_per_host() {
     let io = ios(1, 10, 1000, 1);
     let of = |host: &str, name: &str, machines: &[Machine]| {
         part(host, Nanos::ZERO, &io, &[name], machines)

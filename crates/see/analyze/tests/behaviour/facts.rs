@@ -7,7 +7,7 @@ use crate::shared::file;
 use crate::support::{everything, options, read};
 
 #[test]
-fn the_cloudphysics_disk_has_its_known_counts_shares_and_misalignment() {
+fn cloudphysics_trace_has_its_published_facts() {
     let Some(path) = file("cloudphysics.vscsi.zst", "cloudphysics") else { return };
     let mut source = trace::open(&path, &OpenOptions::default()).expect("it opens");
     let (fold, subject) = read(source.as_mut(), &Settings::default());

@@ -41,7 +41,7 @@ fn of(records: &[IoRecord]) -> Vec<Finding> {
 }
 
 #[test]
-fn the_class_the_moment_and_the_neighbour_are_named_with_their_proofs() {
+fn findings_name_class_moment_and_neighbour_with_evidence() {
     let findings = of(&troubled());
     assert!(findings.len() <= 5, "{findings:#?}");
     assert!(findings.is_sorted_by(|a, b| a.effect >= b.effect));

@@ -44,7 +44,7 @@ fn the_stored_schemas_are_those_of_the_types() {
 }
 
 #[test]
-fn histograms_in_the_layout_of_vscsistats_are_read_back_as_they_are() {
+fn vscsistats_histograms_round_trip() {
     let answer = everything(fold_of(&troubled(), &Settings::default()), &subject(2));
     let printed = vscsi_stats(&answer);
     let read = trace::vscsi_stats::parse(&printed);

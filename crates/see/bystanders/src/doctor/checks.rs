@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(severity(&root, "cpu-limit"), Severity::Harmful);
     }
     #[test]
-    fn a_ring_that_was_refused_is_harmful_whatever_the_system_says_of_it() {
+    fn refused_io_uring_is_harmful_whatever_the_sysctl_says() {
         let says = |allowed: &str, refusal: Option<&str>| {
             let (_dir, root) = machine(&[("proc/sys/kernel/io_uring_disabled", allowed)]);
             super::io_uring(&root, refusal)

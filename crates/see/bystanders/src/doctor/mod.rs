@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::HostWatch;
-use crate::disturbance::Seen;
+use crate::disturbance::WindowSums;
 
 /// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -104,7 +104,7 @@ pub fn watch(time: Duration) -> Vec<Finding> {
     if seen.is_err() {
         return vec![Finding::unknown(ID, "what other processes do")];
     }
-    let found = Seen::of(watch.seconds(), watch.device()).disturbances(0.0);
+    let found = WindowSums::of(watch.seconds(), watch.device()).disturbances(0.0);
     if found.is_empty() && watch.seconds().iter().any(|second| second.hides_bytes) {
         let what = "nothing else uses processors; what other users' processes do to storage";
         return vec![Finding::unknown(ID, what)];

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn processors_of_different_kinds_are_held_against_their_own_greatest() {
+    fn cpu_frequency_is_relative_to_each_core_maximum() {
         let root = machine(&[("1200000\n", "2400000\n"), ("3000000\n", "3000000\n")]);
         let mut own = Frequency::below(root.path()).expect("it scales");
         let read = own.read();

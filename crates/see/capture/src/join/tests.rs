@@ -121,7 +121,7 @@ fn an_io_that_ends_in_parts_ends_with_its_last_part() {
 }
 
 #[test]
-fn an_io_given_back_by_the_driver_counts_from_when_it_got_it_again() {
+fn requeued_io_counts_from_its_last_issue() {
     let (records, counts) = join(&[
         event(Kind::Start, 1, 100, 8),
         event(Kind::Issue, 2, 100, 8),
@@ -135,7 +135,7 @@ fn an_io_given_back_by_the_driver_counts_from_when_it_got_it_again() {
 }
 
 #[test]
-fn a_flush_belongs_to_who_asked_for_it_and_not_to_the_kernel_thread_that_sends_it() {
+fn flush_belongs_to_its_requester_not_the_kernel_thread() {
     let kernel = |event: Event| Event { pid: 3, ..event };
     let (records, counts) = join(&[
         flush_start(1, 5),
@@ -152,7 +152,7 @@ fn a_flush_belongs_to_who_asked_for_it_and_not_to_the_kernel_thread_that_sends_i
 }
 
 #[test]
-fn a_write_with_fua_keeps_it_though_the_device_gets_a_write_and_a_flush() {
+fn fua_write_stays_fua_when_split_into_write_and_flush() {
     let fua = Event { flags: Flags::FUA, pid: 5, ..event(Kind::Start, 1, 64, 8) };
     let (records, _) = join(&[
         fua,
@@ -182,7 +182,7 @@ fn a_bio_cut_in_two_is_two_ios() {
 }
 
 #[test]
-fn ends_without_a_beginning_and_beginnings_without_an_end_are_counted() {
+fn unmatched_completions_and_unfinished_starts_are_counted() {
     let (records, counts) = join(&[
         event(Kind::Complete, 1, 8, 8),
         flush(Kind::Complete, 2),
@@ -207,7 +207,7 @@ fn marker() -> Event {
 }
 
 #[test]
-fn what_is_open_when_events_are_lost_gets_no_latency_from_a_later_end_at_its_place() {
+fn io_open_at_an_event_gap_takes_no_later_completion() {
     let (records, counts) = with_a_gap(&[
         event(Kind::Issue, 2, 8, 8),
         marker(),
@@ -219,7 +219,7 @@ fn what_is_open_when_events_are_lost_gets_no_latency_from_a_later_end_at_its_pla
 }
 
 #[test]
-fn what_waits_for_the_driver_when_events_are_lost_is_not_ended_by_another() {
+fn io_queued_at_an_event_gap_takes_no_later_completion() {
     let (records, counts) =
         with_a_gap(&[event(Kind::Start, 2, 8, 8), marker(), event(Kind::Complete, 450, 8, 8)]);
     assert_eq!(records, []);
@@ -241,7 +241,7 @@ fn what_begins_and_ends_while_events_are_lost_makes_no_record() {
 }
 
 #[test]
-fn an_end_that_may_be_of_what_was_open_when_events_were_lost_ends_nothing() {
+fn ambiguous_completion_after_an_event_gap_is_unmatched() {
     let end = |time| event(Kind::Complete, time, 8, 8);
     let (records, counts) = with_a_gap(&[
         event(Kind::Issue, 2, 8, 8),
@@ -292,7 +292,7 @@ fn flush_whose_end_was_not_seen_is_dropped_by_the_next() {
 }
 
 #[test]
-fn a_flush_that_was_open_when_events_were_lost_gives_its_end_to_no_other() {
+fn flush_open_at_an_event_gap_is_abandoned() {
     let (records, counts) = with_a_gap(&[
         flush(Kind::Issue, 2),
         marker(),
@@ -318,7 +318,7 @@ fn an_event_that_comes_late_does_not_turn_the_order_round() {
 }
 
 #[test]
-fn an_io_that_never_ends_holds_the_others_back_for_a_minute_only() {
+fn io_without_completion_delays_others_for_one_minute() {
     let reach = Reach::Requests;
     let mut joiner =
         Joiner::new(vec![Watched { dev: DEV, disk: 0, reach, queues: 1 }], START, Order::Issue);
@@ -395,7 +395,7 @@ fn events_of(life: &Life, place: u64) -> Vec<Event> {
 
 proptest! {
     #[test]
-    fn any_interleaving_gives_each_request_once_in_order_of_its_start(
+    fn any_interleaving_yields_each_request_once_in_start_order(
         lives in prop::collection::vec(life(), 1..40),
         picks in prop::collection::vec(any::<prop::sample::Index>(), 400),
     ) {

@@ -79,7 +79,7 @@ fn a_control_group_is_named_by_its_directory_in_any_hierarchy() {
 }
 
 #[test]
-fn of_several_hierarchies_the_one_of_version_two_or_of_block_io_is_told() {
+fn cgroup_is_taken_from_v2_or_else_from_blkio() {
     let both = "4:memory:/user/some/very/long/name\n7:cpu,blkio:/disk\n0::/unified\n";
     assert_eq!(process(1, both).cgroup(), Some("/unified"));
     let first = "4:memory:/user/some/very/long/name\n7:cpu,blkio:/disk\n0::/\n";
@@ -123,7 +123,10 @@ fn process(id: u32, cgroup: &str) -> Process {
 
 #[test]
 fn a_control_group_holds_those_below_it_and_not_those_beside_it() {
-    let wanted = Wanted { cgroup: Some("/sys/fs/cgroup/user.slice/".into()), ..Wanted::default() };
+    let wanted = SenderFilter {
+        cgroup: Some("/sys/fs/cgroup/user.slice/".into()),
+        ..SenderFilter::default()
+    };
     let owners = Owners::new(By::Cgroup, wanted);
     assert!(owners.wants(&process(1, "0::/user.slice/user-1.slice\n")));
     assert!(owners.wants(&process(1, "3:cpu:/\n0::/user.slice\n")));
@@ -136,11 +139,15 @@ fn a_wanted_machine_is_named_by_name_or_uuid() {
     let vm = Vm { name: Some("web".into()), uuid: Some("ab".into()) };
     let machine = Process { vm: Some(vm), ..process(1, "") };
     for (name, is_wanted) in [("web", true), ("ab", true), ("db", false)] {
-        let owners = Owners::new(By::Name, Wanted { vm: Some(name.into()), ..Wanted::default() });
+        let owners = Owners::new(
+            By::Name,
+            SenderFilter { vm: Some(name.into()), ..SenderFilter::default() },
+        );
         assert_eq!(owners.wants(&machine), is_wanted, "{name}");
         assert!(!owners.wants(&process(1, "")));
     }
-    let owners = Owners::new(By::Process, Wanted { process: Some(4), ..Wanted::default() });
+    let owners =
+        Owners::new(By::Process, SenderFilter { process: Some(4), ..SenderFilter::default() });
     assert!(owners.wants(&process(4, "")) && !owners.wants(&machine));
     assert_eq!(owners.name(&process(4, "")), "p[4]");
 }

@@ -81,7 +81,7 @@ fn times_add_up_over_short_and_long_entries() {
 }
 
 #[test]
-fn an_extension_lengthens_the_step_and_a_stamp_replaces_the_time() {
+fn time_extension_adds_and_time_stamp_replaces() {
     let page = Builder::new(100).head(TIME_EXTEND, 3).word(2).entry(1, b"aaaa");
     let page = page.head(TIME_STAMP, 9).word(4).entry(2, b"bbbb");
     let (found, _) = entries(&page.page(0, None));

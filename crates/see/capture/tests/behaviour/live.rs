@@ -2,7 +2,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use tilemark_capture::{By, Capture, CaptureError, Options, Order, Report, Wanted, disks_of};
+use tilemark_capture::{By, Capture, CaptureError, Options, Order, Report, SenderFilter, disks_of};
 use trace::{Flags, IoRecord, Operation};
 use units::Bytes;
 
@@ -14,7 +14,7 @@ fn options(target: &Path) -> Options {
         disks: disks_of(&[target.to_owned()]).expect("a disk"),
         buffer: Bytes::new(4 << 20),
         by: By::Name,
-        wanted: Wanted::default(),
+        wanted: SenderFilter::default(),
         order: Order::Issue,
     }
 }
@@ -97,7 +97,7 @@ fn somebody_else_s_io_is_counted_and_left_out() {
     }
     let Some(disk) = Loop::new(8) else { return };
     let from = format!("if={}", disk.path.display());
-    let wanted = Wanted { process: Some(u32::MAX), ..Wanted::default() };
+    let wanted = SenderFilter { process: Some(u32::MAX), ..SenderFilter::default() };
     let (records, report) = recorded(Options { wanted, ..options(&disk.path) }, || {
         run("dd", &[&from, "of=/dev/null", "bs=4k", "count=100", "iflag=direct"]);
     });

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tilemark_capture::{By, Capture, Options, Order, Report, Wanted, disks_of};
+use tilemark_capture::{By, Capture, Options, Order, Report, SenderFilter, disks_of};
 use trace::{IoRecord, Operation};
 use units::Bytes;
 
@@ -18,7 +18,7 @@ fn dd() -> PathBuf {
 fn recorded(
     disk: &Loop,
     by: By,
-    wanted: Wanted,
+    wanted: SenderFilter,
     begin: impl FnOnce() -> Vec<Reader>,
 ) -> (Vec<IoRecord>, Report) {
     let disks = disks_of(std::slice::from_ref(&disk.path)).expect("a disk");
@@ -56,7 +56,7 @@ fn only_the_group_is_recorded(version: u8) {
         groups.into_iter().map(|group| Reader::new(&dd(), &disk.path, group)).collect()
     };
     for wanted in [outer.path.display().to_string(), name.clone()] {
-        let wanted = Wanted { cgroup: Some(wanted), ..Wanted::default() };
+        let wanted = SenderFilter { cgroup: Some(wanted), ..SenderFilter::default() };
         let (records, report) = recorded(&disk, By::Cgroup, wanted, begin);
         let senders = senders(&records, &report);
         let mut names: Vec<&str> = senders.iter().map(|(name, _)| name.as_str()).collect();
@@ -65,7 +65,7 @@ fn only_the_group_is_recorded(version: u8) {
         assert!(senders.iter().all(|(_, count)| *count >= READS), "{senders:?}");
         assert!(report.progress.counts.unwanted >= 2 * READS as u64, "{report:?}");
     }
-    let (records, report) = recorded(&disk, By::Cgroup, Wanted::default(), begin);
+    let (records, report) = recorded(&disk, By::Cgroup, SenderFilter::default(), begin);
     let senders = senders(&records, &report);
     for group in [&outer, &inner, &beside] {
         let row = senders.iter().find(|(name, _)| *name == group.name);
@@ -74,26 +74,24 @@ fn only_the_group_is_recorded(version: u8) {
 }
 
 #[test]
-fn a_control_group_of_version_two_is_recorded_with_those_below_it_and_no_other() {
-    let test =
-        "owners::a_control_group_of_version_two_is_recorded_with_those_below_it_and_no_other";
+fn cgroup_v2_is_recorded_with_its_children_only() {
+    let test = "owners::cgroup_v2_is_recorded_with_its_children_only";
     if has_tracefs(test) {
         only_the_group_is_recorded(2);
     }
 }
 
 #[test]
-fn a_control_group_of_version_one_is_recorded_with_those_below_it_and_no_other() {
-    let test =
-        "owners::a_control_group_of_version_one_is_recorded_with_those_below_it_and_no_other";
+fn cgroup_v1_is_recorded_with_its_children_only() {
+    let test = "owners::cgroup_v1_is_recorded_with_its_children_only";
     if has_tracefs(test) {
         only_the_group_is_recorded(1);
     }
 }
 
 #[test]
-fn a_machine_in_a_scope_as_libvirt_names_it_is_found_by_its_name() {
-    let test = "owners::a_machine_in_a_scope_as_libvirt_names_it_is_found_by_its_name";
+fn vm_in_a_libvirt_scope_is_found_by_its_name() {
+    let test = "owners::vm_in_a_libvirt_scope_is_found_by_its_name";
     if !has_tracefs(test) {
         return;
     }
@@ -112,7 +110,7 @@ fn a_machine_in_a_scope_as_libvirt_names_it_is_found_by_its_name() {
         (1, format!("machine/qemu-{number}-web-1.libvirt-qemu/emulator")),
     ] {
         let Some(scope) = Group::new(version, &name) else { continue };
-        let wanted = Wanted { vm: Some("web-1".to_owned()), ..Wanted::default() };
+        let wanted = SenderFilter { vm: Some("web-1".to_owned()), ..SenderFilter::default() };
         let (records, report) = recorded(&disk, By::Name, wanted, || {
             let other = Reader::new(&dd(), &disk.path, Some(&scope));
             vec![Reader::new(&qemu, &disk.path, Some(&scope)), other]
@@ -132,7 +130,7 @@ fn a_process_is_recorded_and_those_beside_it_are_not() {
     let Some(disk) = Loop::new(8) else { return };
     let wanted = Reader::new(Path::new(&dd()), &disk.path, None);
     let process = wanted.id();
-    let only = Wanted { process: Some(process), ..Wanted::default() };
+    let only = SenderFilter { process: Some(process), ..SenderFilter::default() };
     // The program waits for its reader, and continues during the recording.
     let mut wanted = Some(wanted);
     let (records, report) = recorded(&disk, By::Process, only, || {

@@ -31,7 +31,7 @@ impl Format for DomXml {
         let mut path: Vec<String> = Vec::new();
         // Text of the last element that began.
         let mut said = String::new();
-        let mut found = Found::default();
+        let mut found = Domain::default();
         loop {
             match reader.read_event().map_err(|error| input.broken(NAME, error))? {
                 Event::Start(element) => {
@@ -73,14 +73,14 @@ impl Format for DomXml {
 }
 
 #[derive(Default)]
-struct Found {
+struct Domain {
     name: String,
     id: String,
     os: String,
     vcpus: Option<u32>,
 }
 
-impl Found {
+impl Domain {
     fn says(&mut self, path: &[String], text: &str) {
         let [domain, name] = path else { return };
         match (domain.as_str(), name.as_str()) {

@@ -24,7 +24,7 @@ use std::str::FromStr;
 use serde_json::Value;
 
 use crate::error::ReadError;
-use crate::place::{Findings, Place};
+use crate::place::{Findings, RowLocation};
 use crate::row::Record;
 
 pub use heading::{Column, NamedColumn, NamedColumnError, NamedUnit};
@@ -85,8 +85,8 @@ struct Input<'a> {
 }
 
 impl Input<'_> {
-    fn at(&self, part: &str, row: u64) -> Place {
-        Place { file: self.number, path: self.path.clone(), part: part.to_owned(), row }
+    fn at(&self, part: &str, row: u64) -> RowLocation {
+        RowLocation { file: self.number, path: self.path.clone(), part: part.to_owned(), row }
     }
 
     fn broken(&self, format: &'static str, what: impl ToString) -> ReadError {

@@ -10,7 +10,7 @@ use super::heading::{COLUMNS, Column, Heading, NamedColumn, name_of};
 use super::moments::{self, Moment};
 use super::number::{DecimalMark, Decision, Evidence};
 use crate::error::{ReadError, nearest};
-use crate::place::{Findings, Place};
+use crate::place::{Findings, RowLocation};
 use crate::row::{Facts, LeftOut, Record};
 
 /// Kind of a table's rows.
@@ -187,7 +187,7 @@ impl Table {
 
     fn record(
         &self,
-        at: Place,
+        at: RowLocation,
         cells: &[Cell],
         marks: &[DecimalMark],
     ) -> Result<Moment, Malformed> {

@@ -13,7 +13,7 @@ use watch::{Archive, Slice, WatchError};
 
 use super::{Source, moments};
 use crate::error::ReadError;
-use crate::place::{Findings, Place};
+use crate::place::{Findings, RowLocation};
 use crate::row::{Facts, Record};
 use crate::vm::Load;
 
@@ -57,7 +57,7 @@ pub(super) fn read(
     let watched: f64 = window.slices.iter().map(|slice| slice.watched.as_secs_f64()).sum();
     found.note(format!("{path}: loads are of {:.1} hours of its last week", watched / 3600.0));
     let records = (1..).zip(loads).map(|(row, (name, loads))| Record {
-        at: Place { file: number, path: path.clone(), part: String::new(), row },
+        at: RowLocation { file: number, path: path.clone(), part: String::new(), row },
         name: name.to_string(),
         id: String::new(),
         number: String::new(),

@@ -1,14 +1,16 @@
 //! A tile is the estate divided: times the number of tiles it gives the input again.
 
 use tilemark_estate::read::{Reading, Source};
-use tilemark_estate::{EstateSheet, Wanted, collect, estate, estate_json_schema, example, sheet};
+use tilemark_estate::{
+    EstateOptions, EstateSheet, collect, estate, estate_json_schema, example, sheet,
+};
 
 use crate::formats::read;
 
-fn made(text: &str, wanted: &Wanted) -> (EstateSheet, Vec<(String, String)>) {
+fn made(text: &str, wanted: &EstateOptions) -> (EstateSheet, Vec<(String, String)>) {
     let inventory = read(&[("vms.csv", text.as_bytes())]).expect("a table");
     let name = if wanted.name.is_empty() { "lab".to_owned() } else { wanted.name.clone() };
-    let estate = estate(&inventory, &Wanted { name, ..wanted.clone() })
+    let estate = estate(&inventory, &EstateOptions { name, ..wanted.clone() })
         .unwrap_or_else(|error| panic!("{error}"));
     (
         sheet(&estate, &inventory, Vec::new(), "test"),
@@ -22,7 +24,7 @@ fn near(a: f64, b: f64) -> bool {
 
 #[test]
 fn tiles_together_are_the_estate() {
-    let (sheet, files) = made(&example(1000), &Wanted::default());
+    let (sheet, files) = made(&example(1000), &EstateOptions::default());
     assert_eq!((sheet.listed, sheet.bad_rows.count), (1000, 0));
     assert_eq!(sheet.vms, 960, "every 25th is off or a template");
     assert!((8..=20).contains(&sheet.tile_vms));
@@ -40,7 +42,7 @@ fn tiles_together_are_the_estate() {
 
 #[test]
 fn the_files_are_a_tile_that_runs() {
-    let (sheet, files) = made(&example(150), &Wanted::default());
+    let (sheet, files) = made(&example(150), &EstateOptions::default());
     let place = tempfile::tempdir().expect("a directory");
     for (name, text) in &files {
         std::fs::write(place.path().join(name), text).expect("written");
@@ -59,7 +61,7 @@ fn the_files_are_a_tile_that_runs() {
 #[test]
 fn what_was_measured_is_told_apart_from_what_was_assumed() {
     let text = "VM,Used GiB,Read IOPS,Write IOPS,Read MB/s,Write MB/s\nsql1,100,200,100,4,1\nsql2,100,,,,\npc,50,,,,\n";
-    let (sheet, files) = made(text, &Wanted::default());
+    let (sheet, files) = made(text, &EstateOptions::default());
     let database = &sheet.classes[0];
     assert_eq!((database.class.as_str(), database.vms, database.measured), ("database", 2, 1));
     // 300 measured, and 5 for each of 100 GiB.
@@ -76,9 +78,12 @@ fn what_was_measured_is_told_apart_from_what_was_assumed() {
 }
 
 #[test]
-fn classes_are_those_that_were_asked_for_named_or_found_in_this_order() {
+fn class_comes_from_rule_then_column_then_name() {
     let text = "VM,Used GiB,Workload\nsql1,10,\nsql2,10,file\nsql3,10,file\n";
-    let wanted = Wanted { classes: vec!["sql3=web".parse().expect("a rule")], ..Wanted::default() };
+    let wanted = EstateOptions {
+        classes: vec!["sql3=web".parse().expect("a rule")],
+        ..EstateOptions::default()
+    };
     let (sheet, _) = made(text, &wanted);
     let classes: Vec<&str> = sheet.machines.iter().map(|row| row.class.as_str()).collect();
     assert_eq!(classes, ["database", "file", "web"]);
@@ -86,7 +91,7 @@ fn classes_are_those_that_were_asked_for_named_or_found_in_this_order() {
 
 #[test]
 fn names_are_nowhere_where_they_were_left_out() {
-    let wanted = Wanted { is_anonymous: true, ..Wanted::default() };
+    let wanted = EstateOptions { is_anonymous: true, ..EstateOptions::default() };
     let (sheet, files) = made("VM,Used GiB,UUID\nsql-secret,10,SECRET-1\nsecret,20,s2\n", &wanted);
     let all = serde_json::to_string(&sheet).expect("JSON")
         + &files.iter().map(|(_, text)| text.as_str()).collect::<String>();
@@ -96,7 +101,8 @@ fn names_are_nowhere_where_they_were_left_out() {
 
 #[test]
 fn a_machine_without_a_size_has_the_mean_of_its_class() {
-    let (sheet, _) = made("VM,Used GiB\nsql1,10\nsql2,30\nsql3,\nweb1,\n", &Wanted::default());
+    let (sheet, _) =
+        made("VM,Used GiB\nsql1,10\nsql2,30\nsql3,\nweb1,\n", &EstateOptions::default());
     assert_eq!(sheet.unsized_vms, 2);
     let gib = |at: usize| sheet.machines[at].bytes >> 30;
     assert_eq!((gib(2), gib(3)), (20, 20));

@@ -30,7 +30,7 @@ fn one<'a>(inventory: &'a Inventory, name: &str) -> &'a Vm {
 const MIB: u64 = 1 << 20;
 
 #[test]
-fn sheets_of_rvtools_are_put_together_by_uuid_and_what_is_not_running_is_left_out() {
+fn rvtools_sheets_join_by_uuid_and_omit_stopped_vms() {
     let heading = vec![
         "VM",
         "Powerstate",
@@ -100,9 +100,9 @@ fn a_workbook_that_excel_saved_is_the_one_that_a_program_wrote() {
     assert_eq!(read(&saved).vms.len(), 2);
 }
 
-/// Of merged cells the first has the value and the others are empty.
+/// Merged cells have their value in the first cell, and the others are empty.
 #[test]
-fn rows_whose_name_was_merged_away_are_located_and_a_title_above_the_table_is_told() {
+fn rows_without_a_name_and_a_title_above_headings_are_named() {
     let rows = vec![
         vec!["VM", "State", "Used GiB"],
         vec!["web1", "on", "n:10"],
@@ -136,7 +136,7 @@ fn a_hundred_thousand_rows_are_as_many_machines() {
 }
 
 #[test]
-fn exports_of_powercli_and_tables_of_ones_own_are_read_in_their_units() {
+fn powercli_exports_and_own_tables_are_read_in_their_units() {
     let text = "\u{feff}\"Name\";\"PowerState\";\"NumCpu\";\"ProvisionedSpaceGB\";\"UsedSpaceGB\"\n\
                 \"web;1\";\"PoweredOn\";\"2\";\"40,5\";\"12,25\"\n\"db1\";\"PoweredOff\";\"4\";\"100\";\"50\"\n";
     let own = "VM,Read IOPS,Write IOPS,Read MB/s,Class\nweb;1,120,30,1.5,web\n";
@@ -152,7 +152,7 @@ fn exports_of_powercli_and_tables_of_ones_own_are_read_in_their_units() {
 }
 
 #[test]
-fn machines_of_proxmox_have_sizes_from_the_list_and_bytes_from_their_rates() {
+fn proxmox_vms_take_sizes_from_list_and_bytes_from_rrd() {
     let list = br#"[{"type":"qemu","vmid":100,"name":"app","status":"running","template":0,"maxcpu":4,"maxdisk":34359738368,"disk":0},
         {"type":"lxc","vmid":101,"name":"ct","status":"running","maxcpu":1,"maxdisk":8589934592,"disk":1073741824},
         {"type":"qemu","vmid":102,"name":"tpl","status":"stopped","template":1,"maxdisk":1},
@@ -179,7 +179,7 @@ fn machines_of_proxmox_have_sizes_from_the_list_and_bytes_from_their_rates() {
 }
 
 #[test]
-fn two_samples_of_libvirt_are_rates_and_the_xml_adds_what_it_knows() {
+fn two_libvirt_samples_give_rates_and_xml_adds_facts() {
     let sample = |requests: u32| {
         format!(
             "Domain: 'a&b'\n  state.state=1\n  vcpu.current=2\n  block.count=2\n  block.0.name=vda\n  block.0.rd.reqs={}\n  \
@@ -205,7 +205,7 @@ fn two_samples_of_libvirt_are_rates_and_the_xml_adds_what_it_knows() {
 }
 
 #[test]
-fn counters_of_prometheus_are_summed_over_devices_and_stacked_ones_are_not_counted_twice() {
+fn prometheus_counters_sum_over_unstacked_devices() {
     let series = |metric: &str, device: &str, step: u32| {
         let values: Vec<String> =
             (0..10).map(|at| format!("[{},\"{}\"]", at * 60, at * step)).collect();

@@ -34,7 +34,7 @@ fn decimal_mark_is_that_of_the_whole_column_or_refused() {
 }
 
 #[test]
-fn cells_with_units_are_powers_of_1024_and_unknown_cells_are_none() {
+fn units_in_cells_are_powers_of_1024_and_unknown_cells_none() {
     let list = inventory(&[(
         "v.csv",
         "Name,State,Used Space\na,Powered On,\"1,024.50 GB\"\nb,Powered On,N/A\n",

@@ -1,7 +1,7 @@
 //! Bad input is refused or counted, with its place; nothing is guessed.
 
 use proptest::prelude::*;
-use tilemark_estate::{EstateError, ReadError, Wanted, estate};
+use tilemark_estate::{EstateError, EstateOptions, ReadError, estate};
 
 use crate::book::workbook;
 use crate::formats::read;
@@ -46,7 +46,7 @@ fn rows_that_cannot_be_used_are_counted_and_located() {
 }
 
 #[test]
-fn two_machines_of_one_name_are_two_and_a_row_that_may_be_of_either_is_not_used() {
+fn vms_of_one_name_stay_two_and_ambiguous_rows_are_unused() {
     let info = vec![
         vec!["VM", "Powerstate", "In Use MiB", "VM UUID"],
         vec!["twin", "poweredOn", "n:1", "a"],
@@ -123,14 +123,14 @@ fn what_is_no_inventory_is_told_so() {
 #[test]
 fn an_estate_without_machines_sizes_or_known_classes_is_none() {
     let inventory = |text: &str| read(&[("vms.csv", text.as_bytes())]).expect("a table");
-    let none = estate(&inventory("VM,Powerstate,Used GiB\na,off,1\n"), &Wanted::default());
+    let none = estate(&inventory("VM,Powerstate,Used GiB\na,off,1\n"), &EstateOptions::default());
     let error = none.expect_err("all are off");
     assert!(error.to_string().contains("1 not running"), "{error}");
-    let sizes = estate(&inventory("VM,CPUs\na,1\n"), &Wanted::default());
+    let sizes = estate(&inventory("VM,CPUs\na,1\n"), &EstateOptions::default());
     assert!(matches!(sizes, Err(EstateError::NoSizes { machines: 1 })));
-    let wanted = |vm: &str, class: &str| Wanted {
+    let wanted = |vm: &str, class: &str| EstateOptions {
         classes: vec![format!("{vm}={class}").parse().expect("a rule")],
-        ..Wanted::default()
+        ..EstateOptions::default()
     };
     let list = inventory("VM,Used GiB\nserver1,1\n");
     let error = estate(&list, &wanted("server1x", "web")).expect_err("misspelt");
@@ -147,7 +147,7 @@ proptest! {
         let begin: [&[u8]; 6] = [b"PK", b"Domain: 'a'\n", b"<domain>", b"[{\"vmid\":", b"VM,Used GiB\n", b""];
         bytes.splice(0..0, begin[kind].iter().copied());
         if let Ok(inventory) = read(&[("any", &bytes)]) {
-            let _ = estate(&inventory, &Wanted::default());
+            let _ = estate(&inventory, &EstateOptions::default());
         }
     }
 
@@ -158,7 +158,7 @@ proptest! {
         let at = at % book.len();
         book[at] = with;
         if let Ok(inventory) = read(&[("lab.xlsx", &book)]) {
-            let _ = estate(&inventory, &Wanted::default());
+            let _ = estate(&inventory, &EstateOptions::default());
         }
     }
 }

@@ -125,7 +125,7 @@ fn within(mut child: Child, most: Duration) -> Result<Output, Fault> {
 
 /// Output of `ipmitool dcmi power reading`.
 #[derive(Debug, PartialEq)]
-struct Told {
+struct PowerReading {
     /// Present watts.
     watts: Option<f64>,
     /// True if the controller reports that it measures power.
@@ -136,7 +136,7 @@ struct Told {
 
 /// Watts of a reading. Firmware without power measurement gives all bits set, or 0 W, which no
 /// running computer uses (seen with controllers of several makers).
-fn watts(told: &Told) -> Result<f64, Fault> {
+fn watts(told: &PowerReading) -> Result<f64, Fault> {
     match told.watts {
         Some(watts) if watts > 0.0 && watts < NO_READING_WATTS => Ok(watts),
         Some(watts) => Err(Fault::Nonsense(format!(
@@ -146,7 +146,7 @@ fn watts(told: &Told) -> Result<f64, Fault> {
     }
 }
 
-fn told(output: &str) -> Told {
+fn told(output: &str) -> PowerReading {
     let value = |label: &str| {
         let line = output.lines().find(|line| line.trim_start().starts_with(label))?;
         Some(line.split_once(':')?.1.trim())
@@ -155,7 +155,7 @@ fn told(output: &str) -> Told {
         .and_then(|text| text.strip_suffix("Watts")?.trim().parse().ok());
     let is_active = value("Power reading state is").is_none_or(|state| state == "activated");
     let period = value("Sampling period").unwrap_or("unknown");
-    Told { watts, is_active, period: period.trim_end_matches('.').to_owned() }
+    PowerReading { watts, is_active, period: period.trim_end_matches('.').to_owned() }
 }
 
 impl Meter for Ipmi {
@@ -203,7 +203,7 @@ mod tests {
 
     /// The fake program needs a user, and the password where only that user can read it.
     #[test]
-    fn a_controller_over_lan_is_asked_with_its_password_in_the_environment() {
+    fn ipmi_password_goes_to_the_tool_by_environment() {
         let directory = tempfile::tempdir().expect("a directory");
         let (program, secret) = (directory.path().join("tool"), directory.path().join("secret"));
         let script = format!(
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn what_ipmitool_prints_is_read() {
         let period = "00000030 Seconds".to_owned();
-        assert_eq!(told(TOLD), Told { watts: Some(108.0), is_active: true, period });
+        assert_eq!(told(TOLD), PowerReading { watts: Some(108.0), is_active: true, period });
         let off = told(&TOLD.replace("activated", "deactivated"));
         assert_eq!((off.watts, off.is_active), (Some(108.0), false));
         assert_eq!(told("Error: no reading").watts, None);

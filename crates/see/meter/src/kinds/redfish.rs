@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use http_client::{Place, Secret, Trust, host_and_port};
+use http_client::{Secret, ServiceAddress, Trust, host_and_port};
 use run_store::run::MeterMethod;
 use serde_json::Value;
 use spec::meter::Meter as Spec;
@@ -33,7 +33,7 @@ const OLD: &str = "/PowerControl/0/PowerConsumedWatts";
 
 #[derive(Debug)]
 struct Controller {
-    place: Place,
+    place: ServiceAddress,
     path: String,
     pointer: &'static str,
     about: About,
@@ -90,7 +90,7 @@ fn about(spec: &Spec, root: &Value, path: &str) -> About {
 }
 
 /// Address, and the given path, if it is more than the root.
-fn place(spec: &Spec) -> Result<(Place, Option<String>), Fault> {
+fn place(spec: &Spec) -> Result<(ServiceAddress, Option<String>), Fault> {
     let is_secure = spec.at.starts_with("https://");
     let rest = spec.at.trim_start_matches("https://").trim_start_matches("http://");
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
@@ -105,11 +105,11 @@ fn place(spec: &Spec) -> Result<(Place, Option<String>), Fault> {
     let secret = spec.credentials.as_deref().map(Secret::read).transpose()?;
     let path = format!("/{}", path.trim_end_matches('/'));
     let is_root = path == "/" || path == ROOT.trim_end_matches('/');
-    let place = Place { host, port, tls, identity: secret.into(), patience: None };
+    let place = ServiceAddress { host, port, tls, identity: secret.into(), patience: None };
     Ok((place, (!is_root).then_some(path)))
 }
 
-fn members(place: &Place, collection: &str) -> Result<Vec<String>, Fault> {
+fn members(place: &ServiceAddress, collection: &str) -> Result<Vec<String>, Fault> {
     let found = place.json(collection)?;
     let members = found.pointer("/Members").and_then(Value::as_array);
     let paths = members.into_iter().flatten().filter_map(|own| text(own, "/@odata.id"));
@@ -117,7 +117,7 @@ fn members(place: &Place, collection: &str) -> Result<Vec<String>, Fault> {
 }
 
 /// Resource of a chassis with watts, the newer one first.
-fn reading(place: &Place, chassis: &str) -> Option<(String, &'static str)> {
+fn reading(place: &ServiceAddress, chassis: &str) -> Option<(String, &'static str)> {
     let shows = |path: &str, pointer: &str| {
         place.json(path).is_ok_and(|found| number(&found, pointer).is_some())
     };

@@ -10,7 +10,7 @@
 //!
 //! A relay without a meter reports 0 W or nothing, and is refused.
 
-use http_client::{Place, Secret, host_and_port};
+use http_client::{Secret, ServiceAddress, host_and_port};
 use serde_json::Value;
 use spec::meter::Meter as Spec;
 use units::Nanos;
@@ -56,7 +56,7 @@ impl Energy {
 
 #[derive(Debug)]
 struct Plug {
-    place: Place,
+    place: ServiceAddress,
     source: Source,
     model: String,
     period: Nanos,
@@ -65,7 +65,7 @@ struct Plug {
 pub(super) fn open(spec: &Spec) -> Result<Box<dyn Meter>, Fault> {
     let (host, port) = host_and_port(spec.at.trim_start_matches("http://"), 80)?;
     let secret = spec.credentials.as_deref().map(Secret::read).transpose()?;
-    let place = Place { host, port, tls: None, identity: secret.into(), patience: None };
+    let place = ServiceAddress { host, port, tls: None, identity: secret.into(), patience: None };
     let device = place.json("/shelly")?;
     let generation = device.get("gen").and_then(Value::as_u64).unwrap_or(1);
     let model = text(&device, "/model").or(text(&device, "/type")).unwrap_or("unknown");
@@ -96,7 +96,7 @@ fn several(channels: &[String]) -> Fault {
 }
 
 /// True if the component exists and has a number.
-fn has_watts(place: &Place, source: &Source) -> bool {
+fn has_watts(place: &ServiceAddress, source: &Source) -> bool {
     place.json(&source.path).is_ok_and(|found| number(&found, &source.watts).is_some())
 }
 
@@ -123,7 +123,7 @@ fn of_component((kind, watts, energy): (&str, &str, Option<&str>), id: u32) -> S
 }
 
 /// Selected component, or the only one with watts.
-fn component(place: &Place, id: Option<u32>) -> Result<Option<Source>, Fault> {
+fn component(place: &ServiceAddress, id: Option<u32>) -> Result<Option<Source>, Fault> {
     if let Some(id) = id {
         let mut all = COMPONENTS.into_iter().map(|kind| of_component(kind, id));
         return Ok(all.find(|source| has_watts(place, source)));
@@ -147,7 +147,7 @@ fn component(place: &Place, id: Option<u32>) -> Result<Option<Source>, Fault> {
 }
 
 /// Meters of a device of the first generation: one, or their total.
-fn first_generation(place: &Place, id: Option<u32>) -> Result<Option<Source>, Fault> {
+fn first_generation(place: &ServiceAddress, id: Option<u32>) -> Result<Option<Source>, Fault> {
     let status = place.json("/status")?;
     let kinds = [("emeters", WATT_HOUR, WATT_HOUR / 10.0), ("meters", WATT_MINUTE, WATT_MINUTE)];
     for (list, unit, step) in kinds {

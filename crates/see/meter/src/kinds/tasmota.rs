@@ -5,7 +5,7 @@
 //! ("Commands", "With web requests"); without them it answers `{"WARNING":"Need
 //! user=<username>&password=<password>"}`, with status 200 or, with newer firmware, 401.
 
-use http_client::{Identity, Method, Place, Question, Secret, host_and_port};
+use http_client::{Identity, Method, Question, Secret, ServiceAddress, host_and_port};
 use serde_json::Value;
 use spec::meter::Meter as Spec;
 use units::Nanos;
@@ -17,7 +17,7 @@ const KILOWATT_HOUR: f64 = 3.6e6;
 
 #[derive(Debug)]
 struct Plug {
-    place: Place,
+    place: ServiceAddress,
     path: &'static str,
     period: Nanos,
 }
@@ -26,7 +26,7 @@ pub(super) fn open(spec: &Spec) -> Result<Box<dyn Meter>, Fault> {
     let (host, port) = host_and_port(spec.at.trim_start_matches("http://"), 80)?;
     let secret = spec.credentials.as_deref().map(Secret::read).transpose()?;
     let identity = secret.map_or(Identity::Nobody, Identity::Query);
-    let place = Place { host, port, tls: None, identity, patience: None };
+    let place = ServiceAddress { host, port, tls: None, identity, patience: None };
     let paths = ["/cm?cmnd=Status%2010", "/cm?cmnd=Status%208"];
     let mut why = None;
     for path in paths {
@@ -46,7 +46,7 @@ pub(super) fn open(spec: &Spec) -> Result<Box<dyn Meter>, Fault> {
 }
 
 /// Status of the device at a path.
-fn status(place: &Place, path: &str) -> Result<Value, Fault> {
+fn status(place: &ServiceAddress, path: &str) -> Result<Value, Fault> {
     let answer = place.ask(Question { method: Method::Get, path, body: None })?;
     let found: Option<Value> = serde_json::from_slice(&answer.body).ok();
     let warning = found.as_ref().and_then(|found| text(found, "/WARNING")).unwrap_or_default();

@@ -12,7 +12,7 @@ const LINES: usize = 32;
 
 /// Result of a detection.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum Detection {
     /// A single format matches.
     One(Format),
     /// Several formats match equally well.
@@ -25,14 +25,14 @@ pub(super) enum Found {
 
 /// Detects the format of a trace that begins with `head`; `is_whole` if that is the whole trace.
 /// `name` is the file's name in messages, and identifies logs of fio.
-pub(super) fn detect(head: &[u8], is_whole: bool, name: &Path) -> Found {
+pub(super) fn detect(head: &[u8], is_whole: bool, name: &Path) -> Detection {
     if is_text(head) {
         return text(head, is_whole, name);
     }
     let is_likely = |format: &Format| matches!(format.0.detect, Detect::Binary(is) if is(head));
     match Format::all().find(is_likely) {
-        Some(format) => Found::One(format),
-        None => foreign::binary(head).map_or(Found::Nothing, Found::Foreign),
+        Some(format) => Detection::One(format),
+        None => foreign::binary(head).map_or(Detection::Nothing, Detection::Foreign),
     }
 }
 
@@ -44,7 +44,7 @@ fn is_text(head: &[u8]) -> bool {
 }
 
 /// Text format that finds I/O and nothing bad in the first lines, or else the fewest bad lines.
-fn text(head: &[u8], is_whole: bool, name: &Path) -> Found {
+fn text(head: &[u8], is_whole: bool, name: &Path) -> Detection {
     let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
     // A line that continues after the head must not be judged.
     let end = memchr::memrchr(b'\n', head).map(|at| at + 1);
@@ -60,10 +60,10 @@ fn text(head: &[u8], is_whole: bool, name: &Path) -> Found {
         Detect::Binary(_) => false,
     };
     if let Some(format) = Format::all().find(begins) {
-        return Found::One(format);
+        return Detection::One(format);
     }
     if let Some(foreign) = foreign::text(&lines, name) {
-        return Found::Foreign(foreign);
+        return Detection::Foreign(foreign);
     }
     let found = |format: Format| match format.0.detect {
         Detect::Text { understood, .. } => Some((format, understood(head, &lines)?)),
@@ -73,11 +73,11 @@ fn text(head: &[u8], is_whole: bool, name: &Path) -> Found {
     // A trace may begin with a torn line.
     all.retain(|(_, understood)| understood.bad * 4 <= understood.good);
     let Some(least) = all.iter().map(|(_, understood)| understood.bad).min() else {
-        return Found::Nothing;
+        return Detection::Nothing;
     };
     all.retain(|(_, understood)| understood.bad == least);
     match &all[..] {
-        [(format, _)] => Found::One(*format),
-        several => Found::Several(several.iter().map(|(format, _)| *format).collect()),
+        [(format, _)] => Detection::One(*format),
+        several => Detection::Several(several.iter().map(|(format, _)| *format).collect()),
     }
 }

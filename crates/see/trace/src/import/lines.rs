@@ -37,12 +37,12 @@ pub(super) trait Line: Default + Send {
 }
 
 /// Place of a line.
-struct Place {
+struct LinePosition {
     line: u64,
     byte: u64,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for LinePosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {} (byte {})", self.line, self.byte)
     }
@@ -72,7 +72,7 @@ impl<L: Line> Lines<L> {
             self.count += 1;
             if let Err(bad) = one(&mut self.format, line, sink) {
                 let byte = self.input.offset() + start as u64;
-                sink.bad(Place { line: self.count, byte }, bad, line)?;
+                sink.bad(LinePosition { line: self.count, byte }, bad, line)?;
             }
             start += length + 1;
         }
@@ -87,7 +87,7 @@ impl<L: Line> Lines<L> {
             return Ok(());
         }
         self.count += 1;
-        let place = Place { line: self.count, byte: self.input.offset() };
+        let place = LinePosition { line: self.count, byte: self.input.offset() };
         if one(&mut self.format, line, sink).is_err() {
             sink.bad(place, Bad::new("last line", "is cut short"), line)?;
         }
@@ -98,7 +98,7 @@ impl<L: Line> Lines<L> {
     /// Skips a line longer than the buffer, and counts it as one bad line.
     fn long_line(&mut self, sink: &mut Sink) -> Result<(), TraceError> {
         self.count += 1;
-        let place = Place { line: self.count, byte: self.input.offset() };
+        let place = LinePosition { line: self.count, byte: self.input.offset() };
         sink.bad(place, Bad::new("line", "is longer than 256 KiB"), self.input.bytes())?;
         loop {
             match memchr(b'\n', self.input.bytes()) {

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use super::Format;
 use super::compression::unpack;
-use super::detect::{Found, detect};
+use super::detect::{Detection, detect};
 use super::foreign::{self, Foreign};
 use super::importer::Importer;
 use super::input::{Input, wrong};
@@ -79,10 +79,10 @@ fn found(input: &Input, name: &Path) -> Result<Format, TraceError> {
         return Err(wrong(name, "it is empty"));
     }
     match detect(input.bytes(), !input.is_full(), name) {
-        Found::One(format) => Ok(format),
-        Found::Several(formats) => Err(unrecognised(name, &formats)),
-        Found::Foreign(foreign) => Err(no_trace(name, foreign)),
-        Found::Nothing => Err(unrecognised(name, &[])),
+        Detection::One(format) => Ok(format),
+        Detection::Several(formats) => Err(unrecognised(name, &formats)),
+        Detection::Foreign(foreign) => Err(no_trace(name, foreign)),
+        Detection::Nothing => Err(unrecognised(name, &[])),
     }
 }
 

@@ -19,7 +19,7 @@ pub use columns::Columns;
 pub use gauges::{GAUGES_FILE, TraceGauges, gauges};
 pub use json_schema::json_schema;
 pub use manifest::{Machine, PartOf, SUMS_FILE, TRACE_FILE};
-pub use reader::{Part, Reader, Store, is_store, open};
+pub use reader::{Reader, Store, StorePart, is_store, open};
 pub use schema::SCHEMA;
 pub use write::{Options, Writer, Written, save, save_while};
 

@@ -162,8 +162,8 @@ impl Store {
 
     /// Pieces of the trace, in order: independent pieces of at most `records_per_group` records
     /// (about a million), for threads to read in parallel.
-    pub fn parts(&self) -> Vec<Part> {
-        self.groups().map(|group| Part { store: self.clone(), group }).collect()
+    pub fn parts(&self) -> Vec<StorePart> {
+        self.groups().map(|group| StorePart { store: self.clone(), group }).collect()
     }
 
     fn reader(&self, groups: VecDeque<Group>, columns: Columns) -> Reader {
@@ -183,12 +183,12 @@ impl Store {
 
 /// A piece of a trace.
 #[derive(Debug, Clone)]
-pub struct Part {
+pub struct StorePart {
     store: Store,
     group: Group,
 }
 
-impl Part {
+impl StorePart {
     /// Reader of its records, in order.
     pub fn source(&self, columns: Columns) -> Reader {
         self.store.reader(VecDeque::from([self.group]), columns)

@@ -68,7 +68,7 @@ pub struct Written {
 pub struct Writer {
     target: PathBuf,
     /// The partial directory, open, so that files stay ours whatever happens to its name.
-    held: untrusted::Held,
+    held: untrusted::HeldDirectory,
     info: TraceInfo,
     vms: Names,
     devices: Names,
@@ -100,10 +100,11 @@ impl Writer {
         if target.symlink_metadata().is_ok() {
             return Err(TraceError::Exists { path: target.to_owned() });
         }
-        let held = untrusted::Held::make(&partial).map_err(|source| match source.kind() {
-            std::io::ErrorKind::AlreadyExists => TraceError::Exists { path: partial },
-            _ => TraceError::Io { path: partial, source },
-        })?;
+        let held =
+            untrusted::HeldDirectory::make(&partial).map_err(|source| match source.kind() {
+                std::io::ErrorKind::AlreadyExists => TraceError::Exists { path: partial },
+                _ => TraceError::Io { path: partial, source },
+            })?;
         let mut writer = Self {
             target: target.to_owned(),
             held,

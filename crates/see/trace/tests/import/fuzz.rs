@@ -14,7 +14,7 @@ fn lines(bytes: &[u8]) -> u64 {
     ended + u64::from(bytes.last().is_some_and(|last| *last != b'\n'))
 }
 
-/// What must hold of whatever is read.
+/// Checks the properties of every trace that is read.
 fn check(format: Format, bytes: &[u8]) -> Result<(), TestCaseError> {
     let read = match read_as(bytes, Some(format), u64::MAX) {
         Ok(read) => read,
@@ -55,7 +55,7 @@ fn check(format: Format, bytes: &[u8]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// One piece of damage.
+/// A piece of damage.
 #[derive(Debug, Clone)]
 enum Damage {
     Set(usize, u8),

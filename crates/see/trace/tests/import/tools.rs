@@ -14,7 +14,7 @@ use crate::samples::action::{
 };
 use crate::samples::block_event;
 
-/// What a program prints; none, with the reason, where it cannot be started.
+/// Output of a program; `None`, with the reason printed, where it cannot be started.
 fn output(program: &str, arguments: &[&str], folder: &Path) -> Option<String> {
     match Command::new(program).args(arguments).current_dir(folder).output() {
         Ok(output) => {
@@ -32,7 +32,7 @@ fn output(program: &str, arguments: &[&str], folder: &Path) -> Option<String> {
 /// Time, CPU, sector, bytes, action.
 type Event = (u64, u32, u64, u32, u32);
 
-/// When the traced machine's clock began.
+/// Begin of the traced host's clock.
 const BEGIN: u64 = 5_000_000_000_000;
 
 /// 400 I/Os that are queued and issued on one CPU and end on another: of all operations, some
@@ -188,7 +188,7 @@ fn totals(text: &str) -> [u64; 4] {
     numbers.try_into().expect("four numbers")
 }
 
-/// The same of records: to blkparse discards and flushes are writes.
+/// Counts records as blkparse does: discards and flushes are writes.
 fn counted(records: &[IoRecord]) -> [u64; 4] {
     let of = |is_read: bool| {
         let own = records.iter().filter(move |io| (io.operation == Operation::Read) == is_read);
@@ -198,7 +198,7 @@ fn counted(records: &[IoRecord]) -> [u64; 4] {
     [reads, read_kib, writes, written_kib]
 }
 
-/// What fio logs of each I/O that it plays or does.
+/// Records that fio logs of each I/O that it plays or does.
 fn logged(folder: &Path, name: &str) -> Vec<IoRecord> {
     let path = folder.join(format!("{name}_lat.1.log"));
     let options = OpenOptions { max_bad: 0, ..OpenOptions::default() };
@@ -316,7 +316,7 @@ fn fio_plays_a_log_with_times_at_the_times_we_read() {
     }
     let (ours, played) = (read(&text).records, logged(folder.path(), "played"));
     assert_eq!(places(&ours), places(&played));
-    // Each I/O may be late on a busy machine, the first one, too; microseconds they are.
+    // Each I/O may be late on a busy host, the first one, too; microseconds they are.
     let span = |records: &[IoRecord]| records[3].issue.saturating_sub(records[0].issue);
     assert_eq!(span(&ours), Nanos::from_millis(400));
     let played = span(&played);

@@ -101,7 +101,7 @@ fn the_stored_schema_is_that_of_the_columns_of_a_file() {
     }
 }
 
-/// Whether a value is one that the schema allows.
+/// Checks that the schema allows a value.
 fn conforms(property: &serde_json::Value, value: &Field) -> bool {
     let (kind, value) = match value {
         Field::Null => ("null", serde_json::Value::Null),
@@ -149,7 +149,7 @@ fn counted(records: &[IoRecord]) -> Vec<String> {
     rows.iter().map(line).collect()
 }
 
-/// What the document's program for this package finds; none, with the reason printed, if it
+/// Findings of the document's program for this package; `None`, with the reason printed, if it
 /// cannot run here.
 fn run(package: &str, directory: &Path) -> Option<Vec<String>> {
     let document = document();

@@ -49,7 +49,7 @@ fn nothing_is_overwritten() {
     assert_eq!(fs::read(&file).expect("reading"), b"mine");
 }
 
-/// What a writer leaves that is killed while it writes the tenth of these parts.
+/// Store of a writer that is killed while it writes the tenth of these parts.
 fn killed(directory: &Path, records_per_part: u64) -> PathBuf {
     let path = directory.join("t.tmt");
     let options = Options { records_per_part, ..Options::default() };

@@ -22,7 +22,7 @@ pub struct Merged {
     /// The I/O of storage that several disks have, by the disks of the hosts.
     pub parts: Vec<Slice>,
     /// Disks of the hosts in `parts`.
-    pub disks: Vec<Part>,
+    pub disks: Vec<StoragePart>,
     /// Hosts of each sender, by the time of its first I/O on each.
     pub hosts: BTreeMap<Arc<str>, Vec<String>>,
     /// Number of files that could not be read; their time is a gap.
@@ -31,7 +31,7 @@ pub struct Merged {
 
 /// Disk of a host that is a part of a storage.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Part {
+pub struct StoragePart {
     /// Identity of the storage, its name in [`Merged::slices`].
     pub storage: Arc<str>,
     /// Name in [`Merged::parts`]: `HOST/NAME`.
@@ -150,7 +150,7 @@ impl HostNames<'_> {
     }
 
     /// A slice with the names of all hosts, and that of its parts.
-    fn rename(&mut self, slice: &Slice, disks: &mut BTreeSet<Part>) -> (Slice, Slice) {
+    fn rename(&mut self, slice: &Slice, disks: &mut BTreeSet<StoragePart>) -> (Slice, Slice) {
         let (start_s, width_s) = (slice.start_s, slice.width_s);
         let time_s = (start_s, start_s.saturating_add(width_s));
         let watched = slice.watched.min(seconds(width_s));
@@ -171,7 +171,7 @@ impl HostNames<'_> {
             };
             if let Some(part) = disk.part {
                 let storage = Arc::clone(&disk.name);
-                disks.insert(Part { storage, disk: Arc::clone(&part) });
+                disks.insert(StoragePart { storage, disk: Arc::clone(&part) });
                 let key = Key { vm: Arc::clone(&vm), disk: part, ..key.clone() };
                 parts.io.entry(key).or_default().merge(cell);
             }

@@ -15,5 +15,5 @@ mod wire;
 mod tests;
 
 pub use answer::{AnswerError, answer};
-pub use merge::{HostSets, Merged, Part};
+pub use merge::{HostSets, Merged, StoragePart};
 pub use stores::{HostNote, HostState, HostStore, HostStores, HostTrouble};

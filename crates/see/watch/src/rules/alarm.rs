@@ -15,7 +15,7 @@ pub struct Alarm {
     pub limit: Limit,
     /// Length of a window.
     pub window: Nanos,
-    /// How long a recording of the breach is; `None` if there is none.
+    /// Length of the breach's recording; `None` if there is none.
     pub evidence: Option<Nanos>,
     /// VM or disk that suffers.
     pub subject: Subject,
@@ -33,7 +33,7 @@ pub struct Alarm {
 /// VM or disk that suffers.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
-    /// One VM on a disk.
+    /// A VM on a disk.
     Vm {
         /// Name of the VM.
         vm: Arc<str>,
@@ -62,12 +62,12 @@ pub struct Sufferer {
     /// Name of the VM.
     pub vm: Arc<str>,
     /// Measured values.
-    pub seen: Seen,
+    pub seen: WindowValues,
 }
 
 /// Values of a VM in a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seen {
+pub struct WindowValues {
     /// Begin of the window, in seconds since 1970.
     pub from_s: u64,
     /// I/Os of the limit's direction, those that failed, too.

@@ -53,7 +53,7 @@ pub struct Rule {
     pub window: Nanos,
     /// Severity of its alarms.
     pub severity: Severity,
-    /// How long the disk is recorded when an alarm begins; `None` if it is not.
+    /// Length of the disk's recording when an alarm begins; `None` for no recording.
     pub evidence: Option<Nanos>,
 }
 

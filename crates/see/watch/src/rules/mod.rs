@@ -8,7 +8,7 @@ mod pattern;
 mod verdict;
 mod words;
 
-pub use alarm::{Alarm, Change, End, Ending, Seen, Subject, Sufferer};
+pub use alarm::{Alarm, Change, End, Ending, Subject, Sufferer, WindowValues};
 pub use file::{Rule, Rules, SendTo, Severity};
 pub use judge::Judge;
 pub use limit::{Limit, LimitError, Percentile, Quantity};

@@ -1,7 +1,7 @@
 use stats::{Compact, Histogram, PercentileEstimate, percentile_of_blocks, percentile_ranks};
 use units::{Nanos, Ratio};
 
-use super::{Limit, Percentile, Quantity, Seen};
+use super::{Limit, Percentile, Quantity, WindowValues};
 use crate::latencies::lower_edge;
 use crate::{Cell, Latencies};
 
@@ -46,11 +46,11 @@ pub(crate) struct Gathered {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// The limit is surely broken.
-    Broken(Seen),
+    Broken(WindowValues),
     /// The limit is surely kept.
     Kept,
     /// The percentile is above the limit for half of the time, and its interval holds the limit.
-    Leaning(Seen),
+    Leaning(WindowValues),
     /// The interval holds the limit.
     Undecided,
     /// Too few I/Os, or errors may have been missed.
@@ -94,8 +94,13 @@ impl Gathered {
 
     /// Judges the window. `is_complete` says that no slice of it was left out.
     pub fn judge(&self, limit: &Limit, from_s: u64, is_complete: bool) -> Verdict {
-        let seen =
-            Seen { from_s, ios: self.ios(), errors: self.errors, low: Nanos::ZERO, high: None };
+        let seen = WindowValues {
+            from_s,
+            ios: self.ios(),
+            errors: self.errors,
+            low: Nanos::ZERO,
+            high: None,
+        };
         match limit.quantity {
             // A number of failed I/Os is a fact and no estimate, so few I/Os are enough.
             Quantity::Errors(most) if self.errors > most => Verdict::Broken(seen),
@@ -106,7 +111,7 @@ impl Gathered {
             Quantity::Latency(percentile, most) if self.is_well(percentile, most) => Verdict::Kept,
             Quantity::Latency(percentile, most) => {
                 let Some(found) = self.interval(percentile) else { return Verdict::Unjudged };
-                let seen = Seen { low: found.low, high: found.high, ..seen };
+                let seen = WindowValues { low: found.low, high: found.high, ..seen };
                 let is_long = || self.time_above(percentile, most) >= TIME_MIN;
                 if found.low >= most && is_long() {
                     Verdict::Broken(seen)
@@ -263,7 +268,10 @@ mod tests {
             gathered.add(0, &cell);
             gathered.judge(&"errors <= 1".parse().expect("a limit"), 0, is_complete)
         };
-        assert!(matches!(judge(2, 0, false), Verdict::Broken(Seen { errors: 2, ios: 2, .. })));
+        assert!(matches!(
+            judge(2, 0, false),
+            Verdict::Broken(WindowValues { errors: 2, ios: 2, .. })
+        ));
         assert_eq!(judge(1, 0, true), Verdict::Kept);
         assert_eq!(judge(1, 500, false), Verdict::Unjudged);
     }

@@ -3,7 +3,7 @@ use std::fmt::Write;
 use jiff::Timestamp;
 use untrusted::shown;
 
-use super::{Alarm, CONFIDENCE, Change, Ending, Quantity, Seen, Subject, Sufferer};
+use super::{Alarm, CONFIDENCE, Change, Ending, Quantity, Subject, Sufferer, WindowValues};
 
 /// Most VMs that a text names.
 const VMS_MAX: usize = 20;
@@ -49,7 +49,7 @@ impl Alarm {
     }
 
     fn about(&self, sufferer: &Sufferer) -> String {
-        let Seen { ios, errors, low, high, .. } = sufferer.seen;
+        let WindowValues { ios, errors, low, high, .. } = sufferer.seen;
         let vm = name(&sufferer.vm);
         match (self.limit.quantity, high) {
             (Quantity::Errors(_), _) => format!("{vm} {errors} of {ios} I/Os"),

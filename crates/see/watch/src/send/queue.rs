@@ -19,9 +19,9 @@ const ATTEMPTS: u32 = 6;
 /// Pause between two looks whether watching has ended.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How a receiver gets a message.
+/// Channel of a receiver's messages.
 #[derive(Debug, Clone)]
-pub(crate) enum Way {
+pub(crate) enum Channel {
     Webhook(Address),
     Command(Program),
 }
@@ -45,7 +45,7 @@ struct QueueState {
 
 impl Queue {
     /// Starts the thread of a receiver.
-    pub fn start(way: Way, timing: Timing, reports: Reports) -> std::io::Result<Self> {
+    pub fn start(way: Channel, timing: Timing, reports: Reports) -> std::io::Result<Self> {
         let (waiting, messages) = sync_channel(WAITING_MAX);
         let state = Arc::new(QueueState::default());
         let worker = Worker { way, timing, reports: reports.clone(), state: Arc::clone(&state) };
@@ -82,7 +82,7 @@ impl Queue {
 }
 
 struct Worker {
-    way: Way,
+    way: Channel,
     timing: Timing,
     reports: Reports,
     state: Arc<QueueState>,
@@ -128,10 +128,10 @@ impl Worker {
 
     fn send(&self, message: &[u8]) -> Result<(), SendError> {
         match &self.way {
-            Way::Webhook(address) => {
+            Channel::Webhook(address) => {
                 address.post(address.path(), message, self.timing.patience).map_err(Into::into)
             }
-            Way::Command(program) => {
+            Channel::Command(program) => {
                 program.tell(message, self.timing.patience).map_err(Into::into)
             }
         }

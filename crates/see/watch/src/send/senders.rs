@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 
 use super::alertmanager::Alertmanager;
 use super::document::Document;
-use super::queue::{Queue, Way};
+use super::queue::{Channel, Queue};
 use super::receiver::{Reports, TROUBLES_MAX, Timing};
 use super::trouble::Trouble;
 use crate::{Alarm, Change, SendTo};
@@ -34,12 +34,12 @@ impl Senders {
         }
         for address in &send.webhooks {
             let reports = reports(format!("the web hook at {address}"));
-            let way = Way::Webhook(address.clone());
+            let way = Channel::Webhook(address.clone());
             senders.queues.push(Queue::start(way, timing, reports)?);
         }
         if let Some(program) = &send.command {
             let reports = reports(format!("the program {}", program.path.display()));
-            let way = Way::Command(program.clone());
+            let way = Channel::Command(program.clone());
             senders.queues.push(Queue::start(way, timing, reports)?);
         }
         Ok(senders)

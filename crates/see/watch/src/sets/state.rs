@@ -41,7 +41,7 @@ struct SavedVm {
 }
 
 impl Sets {
-    /// What the sets know, as a file holds it.
+    /// State of the sets, as a file holds it.
     pub fn save(&self) -> Vec<u8> {
         let vms = self.vms.iter().map(|vm| {
             let SavedSets { now, thresholds, pages } = vm.sets.save();
@@ -115,7 +115,7 @@ mod tests {
     use trace::{Clock, Device, IoRecord, Losses, Operation, TraceInfo};
     use units::Nanos;
 
-    /// Who changes a hash, or takes up a library that does, raises [`FORM`] with these numbers.
+    /// A change of a hash, or of a library with one, needs a higher [`FORM`] and these numbers.
     #[test]
     fn hashes_are_those_of_the_form() {
         let info = TraceInfo {

@@ -25,7 +25,7 @@ pub(super) const STEP_MAX_S: u64 = 600;
 pub struct Sets {
     pub(super) vms: Vec<Vm>,
     /// Position in `vms` by the index of records.
-    places: Vec<Place>,
+    places: Vec<VmSlot>,
     /// Number that the pages of a device begin at, by the index of records.
     devices: Vec<u64>,
     /// Begin of the open hour, in seconds since 1970.
@@ -39,7 +39,7 @@ pub struct Sets {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum VmSlot {
     Unknown,
     LeftOut,
     At(usize),
@@ -94,29 +94,29 @@ impl Sets {
     fn place(&mut self, vm: u16, info: &TraceInfo) -> Option<usize> {
         let index = usize::from(vm);
         if self.places.len() <= index {
-            self.places.resize(index + 1, Place::Unknown);
+            self.places.resize(index + 1, VmSlot::Unknown);
         }
-        if self.places[index] == Place::Unknown {
+        if self.places[index] == VmSlot::Unknown {
             let name = info.vms.get(index).map_or("", String::as_str);
             self.places[index] = self.find_or_add(name);
         }
         match self.places[index] {
-            Place::At(at) => Some(at),
-            Place::LeftOut | Place::Unknown => None,
+            VmSlot::At(at) => Some(at),
+            VmSlot::LeftOut | VmSlot::Unknown => None,
         }
     }
 
-    fn find_or_add(&mut self, name: &str) -> Place {
+    fn find_or_add(&mut self, name: &str) -> VmSlot {
         if let Some(at) = self.vms.iter().position(|vm| &*vm.name == name) {
-            return Place::At(at);
+            return VmSlot::At(at);
         }
         if self.vms.len() >= VMS_MAX {
             self.left_out += 1;
-            return Place::LeftOut;
+            return VmSlot::LeftOut;
         }
         let sets = WorkingSets::new(&SetSpan::ALL.map(SetSpan::hours), PAGES_MAX);
         self.vms.push(Vm { name: name.into(), since_s: self.since_s, sets, idle_hours: 0 });
-        Place::At(self.vms.len() - 1)
+        VmSlot::At(self.vms.len() - 1)
     }
 
     fn device(&mut self, device: u16, info: &TraceInfo) -> u64 {

@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use http_client::{Identity, Place};
+use http_client::{Identity, ServiceAddress};
 use serde_json::Value;
 use tilemark_watch::{Rules, Senders};
 
@@ -17,7 +17,7 @@ const CONFIG: &str = "route: { receiver: nobody }\nreceivers: [{ name: nobody }]
 
 struct Server {
     process: Child,
-    place: Place,
+    place: ServiceAddress,
     _directory: tempfile::TempDir,
 }
 
@@ -43,13 +43,14 @@ impl Server {
             .spawn()
             .expect("it starts");
         let host = "127.0.0.1".to_owned();
-        let place = Place { host, port, tls: None, identity: Identity::Nobody, patience: None };
+        let place =
+            ServiceAddress { host, port, tls: None, identity: Identity::Nobody, patience: None };
         let server = Self { process, place, _directory: directory };
         server.wait_for("it is ready", |place| place.get("/-/ready").is_ok());
         Some(server)
     }
 
-    fn wait_for(&self, what: &str, is_so: impl Fn(&Place) -> bool) {
+    fn wait_for(&self, what: &str, is_so: impl Fn(&ServiceAddress) -> bool) {
         let until = Instant::now() + DEADLINE;
         while !is_so(&self.place) {
             assert!(Instant::now() < until, "{what}");
@@ -57,7 +58,7 @@ impl Server {
         }
     }
 
-    fn alerts(place: &Place) -> Vec<Value> {
+    fn alerts(place: &ServiceAddress) -> Vec<Value> {
         let Ok(Value::Array(alerts)) = place.json("/api/v2/alerts") else { return Vec::new() };
         alerts
     }

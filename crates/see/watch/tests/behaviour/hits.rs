@@ -31,7 +31,7 @@ fn even(rng: &mut Xoshiro256PlusPlus, _: u64) -> u64 {
     u64::from(rng.next_u32() % 3000)
 }
 
-/// One page after the other, again and again.
+/// Reads page after page, again and again.
 fn round(_: &mut Xoshiro256PlusPlus, at: u64) -> u64 {
     at % 9000
 }

@@ -178,7 +178,7 @@ fn message_that_is_wrong_to_the_server_is_given_up_at_once() {
 }
 
 #[test]
-fn hanging_and_absent_receivers_delay_neither_the_caller_nor_others() {
+fn hanging_and_absent_receivers_delay_nobody() {
     // Connections are taken by the kernel, and nobody answers.
     let hanging = TcpListener::bind("127.0.0.1:0").expect("a port");
     let hung = hanging.local_addr().expect("an address");

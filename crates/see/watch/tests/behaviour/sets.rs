@@ -175,7 +175,7 @@ fn sets_of_long_ago_and_damaged_ones_are_not_taken_up() {
 }
 
 #[test]
-fn saved_sets_are_kept_within_a_tenth_of_the_store_until_forgotten() {
+fn saved_sets_take_at_most_a_tenth_of_the_store() {
     let directory = tempdir().unwrap();
     let options = Options { bytes_max: Bytes::new(100_000), ..options() };
     let mut store = Store::open(directory.path(), options).unwrap();
@@ -294,7 +294,7 @@ fn own_row(vm: &str, start_s: u64, used_bytes: u64) -> SetRow {
 }
 
 #[test]
-fn stored_sets_survive_restart_and_the_one_that_knows_more_is_kept() {
+fn stored_sets_survive_restart_and_the_fuller_one_is_kept() {
     let dir = tempdir().unwrap();
     let mut store = Store::open(dir.path(), options()).unwrap();
     let first = [own_row("db", DAY, 4096), own_row("a\nb/..", DAY, 8192)];

@@ -5,7 +5,7 @@ use units::{Bytes, Nanos, Ratio};
 
 use crate::model::{START, assert_alike, options, slice, sum};
 
-/// What happens to a store, in steps.
+/// Events of a store, in steps.
 #[derive(Debug, Clone)]
 enum Step {
     /// A slice this many slices after the last one.

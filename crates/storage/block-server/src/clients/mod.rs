@@ -22,7 +22,7 @@ use crate::listen::Listener;
 use crate::listeners::Listeners;
 use crate::ring::{Cargo, Finished, PIECES_MAX, Vectors};
 use crate::token::{NBD, NbdWork as Work, Token};
-use crate::{Answer, Buffer, Place};
+use crate::{Answer, Buffer, ListenAddress};
 use state_machine::Slab;
 
 /// Origin of a request that a disk has.
@@ -104,7 +104,7 @@ impl Clients {
     /// Adds a client.
     fn come(&mut self, door: usize, socket: OwnedFd, core: &mut Core) {
         let door = &self.listeners[door];
-        if matches!(door.place, Place::Tcp(_)) {
+        if matches!(door.place, ListenAddress::Tcp(_)) {
             // A failure only makes answers slower.
             let _ = sockopt::set_tcp_nodelay(&socket, true);
         }

@@ -23,7 +23,7 @@ const UNKNOWN_ALIGNMENT: u32 = 4096;
 
 /// File or device that is open for this process alone.
 #[derive(Debug)]
-pub struct Held {
+pub struct ExclusiveFile {
     /// Open file.
     pub file: File,
     /// Size in bytes.
@@ -36,7 +36,7 @@ pub struct Held {
 ///
 /// # Errors
 /// If the path does not exist, is not a disk, or is in use.
-pub fn hold(path: &Path, access: Access) -> Result<Held, OpenError> {
+pub fn hold(path: &Path, access: Access) -> Result<ExclusiveFile, OpenError> {
     let is_device = check_kind(path)?;
     let exclusive = if is_device { libc::O_EXCL } else { 0 };
     let mut options = OpenOptions::new();
@@ -46,7 +46,7 @@ pub fn hold(path: &Path, access: Access) -> Result<Held, OpenError> {
     let alignment = if access.buffered { None } else { set_direct(&file) };
     let size = seek(&file, SeekFrom::End(0));
     let size = size.map_err(|errno| failed("find the size of", path)(errno.into()))?;
-    Ok(Held { file, size, alignment })
+    Ok(ExclusiveFile { file, size, alignment })
 }
 
 fn failed(what: &'static str, path: &Path) -> impl Fn(io::Error) -> OpenError {

@@ -6,9 +6,9 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use nbd::client::{Failure, Handshake, Next, Received, Requests, Wish};
+use nbd::client::{ClientDemands, Failure, Handshake, Next, Received, Requests};
 use nbd::{Code, Operation};
-use tilemark_block_server::Place;
+use tilemark_block_server::ListenAddress;
 
 /// A test that hangs fails instead.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -24,31 +24,31 @@ pub(crate) struct Client {
     ended: BTreeMap<u64, Result<Vec<u8>, Failure>>,
 }
 
-pub(crate) fn connect(place: &Place) -> io::Result<Box<dyn Stream>> {
+pub(crate) fn connect(place: &ListenAddress) -> io::Result<Box<dyn Stream>> {
     Ok(match place {
-        Place::Unix(path) | Place::Vhost { path, .. } => {
+        ListenAddress::Unix(path) | ListenAddress::Vhost { path, .. } => {
             let stream = UnixStream::connect(path)?;
             stream.set_read_timeout(Some(PATIENCE))?;
             Box::new(stream)
         }
-        Place::Tcp(address) => {
+        ListenAddress::Tcp(address) => {
             let stream = TcpStream::connect(address)?;
             stream.set_read_timeout(Some(PATIENCE))?;
             stream.set_nodelay(true)?;
             Box::new(stream)
         }
-        Place::Ublk { .. } => unreachable!("the kernel is its client"),
+        ListenAddress::Ublk { .. } => unreachable!("the kernel is its client"),
     })
 }
 
 impl Client {
-    pub fn open(place: &Place, export: &str) -> io::Result<Self> {
+    pub fn open(place: &ListenAddress, export: &str) -> io::Result<Self> {
         Self::over(connect(place)?, export, true)
     }
 
     /// Shakes hands over a stream.
     pub fn over(mut stream: Box<dyn Stream>, export: &str, structured: bool) -> io::Result<Self> {
-        let wish = Wish { export: export.to_owned(), tls: false, structured };
+        let wish = ClientDemands { export: export.to_owned(), tls: false, structured };
         let mut handshake = Handshake::new(wish);
         let (mut held, mut out) = (Vec::new(), Vec::new());
         loop {

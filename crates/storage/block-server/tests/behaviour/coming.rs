@@ -4,7 +4,7 @@ use std::path::Path;
 
 use nbd::Operation;
 use tempfile::TempDir;
-use tilemark_block_server::{Limits, Listen, Place, Running, StartError, start};
+use tilemark_block_server::{Limits, Listen, ListenAddress, Running, StartError, start};
 
 use crate::client::Client;
 use crate::disks::{Served, ram, unix};
@@ -100,7 +100,7 @@ fn a_client_that_takes_no_answers_does_not_keep_a_disk_for_ever() {
 }
 
 fn serve(directory: &Path) -> Running {
-    let place = Place::Vhost { path: directory.join("v"), disk: "vm".to_owned() };
+    let place = ListenAddress::Vhost { path: directory.join("v"), disk: "vm".to_owned() };
     let listen = [Listen { place, tls: None }, unix(&directory.join("s"))];
     start(vec![ram("vm", 1 << 20)], &listen, Limits::default()).unwrap()
 }

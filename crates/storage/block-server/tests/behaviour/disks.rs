@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 use tilemark_block_server::{
-    Access, Disk, FileDisk, Limits, Listen, Place, RamDisk, Running, start,
+    Access, Disk, FileDisk, Limits, Listen, ListenAddress, RamDisk, Running, start,
 };
 
 /// A server on a socket in a directory of its own.
@@ -25,7 +25,7 @@ impl Served {
         Self::of(vec![ram("vm", size)], Limits::default())
     }
 
-    pub fn place(&self) -> &Place {
+    pub fn place(&self) -> &ListenAddress {
         &self.running.places()[0]
     }
 
@@ -45,7 +45,7 @@ pub(crate) fn directory() -> TempDir {
 }
 
 pub(crate) fn unix(path: &Path) -> Listen {
-    Listen { place: Place::Unix(path.to_owned()), tls: None }
+    Listen { place: ListenAddress::Unix(path.to_owned()), tls: None }
 }
 
 pub(crate) fn ram(name: &str, size: u64) -> Box<dyn Disk> {

@@ -14,7 +14,7 @@ use nbd::{Export, Operation};
 use rustix::process::{Signal, getpid, kill_process};
 use tempfile::TempDir;
 use tilemark_block_server::{
-    Access, Buffer, Disk, Effects, FileDisk, IoId, Limits, Place, Request, Service, start,
+    Access, Buffer, Disk, Effects, FileDisk, IoId, Limits, ListenAddress, Request, Service, start,
 };
 
 use crate::client::Client;
@@ -111,7 +111,7 @@ fn end(mut child: Child) {
 }
 
 fn connect(directory: &Path) -> Client {
-    Client::open(&Place::Unix(directory.join("s")), "vm").unwrap()
+    Client::open(&ListenAddress::Unix(directory.join("s")), "vm").unwrap()
 }
 
 /// Client with a model of the blocks that it writes.

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use tempfile::TempDir;
-use tilemark_block_server::{Limits, Listen, Place, StartError, start};
+use tilemark_block_server::{Limits, Listen, ListenAddress, StartError, start};
 
 use crate::client::Client;
 use crate::disks::{ram, unix};
@@ -13,7 +13,7 @@ fn refusal(listen: &[Listen]) -> StartError {
 }
 
 fn tcp(address: &str) -> Listen {
-    Listen { place: Place::Tcp(address.parse().unwrap()), tls: None }
+    Listen { place: ListenAddress::Tcp(address.parse().unwrap()), tls: None }
 }
 
 #[test]

@@ -8,8 +8,8 @@ use nbd::{Abilities, BlockSizes, Code, Export};
 use rustix::fs::MemfdFlags;
 use tempfile::TempDir;
 use tilemark_block_server::{
-    Access, Disk, Effects, FileDisk, Limits, Listen, Note, Place, RamDisk, Request, Running,
-    StartError, start,
+    Access, Disk, Effects, FileDisk, Limits, Listen, ListenAddress, Note, RamDisk, Request,
+    Running, StartError, start,
 };
 
 use crate::client::Client;
@@ -32,7 +32,10 @@ const WRITE: u16 = 2;
 const INDIRECT: u16 = 4;
 
 fn vhost(path: &Path, disk: &str) -> Listen {
-    Listen { place: Place::Vhost { path: path.to_owned(), disk: disk.to_owned() }, tls: None }
+    Listen {
+        place: ListenAddress::Vhost { path: path.to_owned(), disk: disk.to_owned() },
+        tls: None,
+    }
 }
 
 /// A disk over both, in a directory of its own.

@@ -9,7 +9,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use tempfile::TempDir;
-use tilemark_block_server::{Limits, Listen, Place, Running, StartError, Tls, start};
+use tilemark_block_server::{Limits, Listen, ListenAddress, Running, StartError, Tls, start};
 
 use crate::client::Client;
 use crate::disks::{directory, ram};
@@ -41,7 +41,7 @@ impl Authority {
 fn serve(authority: &Authority) -> Running {
     let (certificate, key) = authority.sign("localhost");
     let tls = Tls::new(authority.pem().as_bytes(), certificate.as_bytes(), key.as_bytes()).unwrap();
-    let place = Place::Tcp("127.0.0.1:0".parse().unwrap());
+    let place = ListenAddress::Tcp("127.0.0.1:0".parse().unwrap());
     let listen = [Listen { place, tls: Some(Arc::new(tls)) }];
     start(vec![ram("vm", 8 << 20)], &listen, Limits::default()).unwrap()
 }
@@ -52,7 +52,7 @@ fn encrypted(
     trusted: &Authority,
     own: Option<&Pair>,
 ) -> std::io::Result<Client> {
-    let Place::Tcp(address) = running.places()[0] else { panic!("it is TCP") };
+    let ListenAddress::Tcp(address) = running.places()[0] else { panic!("it is TCP") };
     let mut stream = std::net::TcpStream::connect(address)?;
     stream.set_nodelay(true)?;
     let mut greeting = [0; 18];
@@ -174,7 +174,7 @@ fn certificates(authority: &Authority) -> TempDir {
 }
 
 fn uri(running: &Running, certificates: &Path) -> String {
-    let Place::Tcp(address) = running.places()[0] else { panic!("it is TCP") };
+    let ListenAddress::Tcp(address) = running.places()[0] else { panic!("it is TCP") };
     let port = address.port();
     format!("nbds://localhost:{port}/vm?tls-certificates={}", certificates.display())
 }
@@ -206,7 +206,7 @@ fn qemu_comes_in_with_a_certificate() {
     let authority = Authority::new();
     let running = serve(&authority);
     let certificates = certificates(&authority);
-    let Place::Tcp(address) = running.places()[0] else { panic!("it is TCP") };
+    let ListenAddress::Tcp(address) = running.places()[0] else { panic!("it is TCP") };
     let object =
         format!("tls-creds-x509,id=t,endpoint=client,dir={}", certificates.path().display());
     let image = format!(

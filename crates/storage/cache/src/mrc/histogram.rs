@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_distance_is_in_a_bucket_that_ends_within_one_part_in_256() {
+    fn distance_buckets_end_within_one_part_in_256() {
         let far = (10..40).flat_map(|bit| [(1_u64 << bit) - 1, 1 << bit, (1 << bit) + 1]);
         for distance in (1..100_000_u64).chain(far) {
             let last = last_of(bucket(distance));

@@ -153,7 +153,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_page_at_a_distance_is_the_one_a_list_of_recent_pages_has_there(
+        fn reuse_stack_agrees_with_a_list_of_recent_pages(
             references in prop::collection::vec(0_u64..200, 0..2000), forgotten in 0_u64..200,
         ) {
             let mut stack = ReuseStack::new();

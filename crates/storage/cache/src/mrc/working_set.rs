@@ -63,7 +63,7 @@ impl Page {
     }
 }
 
-/// One length of working sets.
+/// A length of working sets.
 #[derive(Debug, Clone)]
 struct Window {
     /// Length in periods.
@@ -222,7 +222,7 @@ impl WorkingSets {
     }
 }
 
-/// What [`WorkingSets`] know, for a file.
+/// State of [`WorkingSets`], for a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SavedSets {
     /// The open period.
@@ -234,7 +234,7 @@ pub struct SavedSets {
 }
 
 impl WorkingSets {
-    /// What the sets know.
+    /// Copies the state of the sets.
     pub fn save(&self) -> SavedSets {
         let mut pages: Vec<_> =
             self.pages.iter().map(|(id, page)| (id.0, page.read, page.written)).collect();

@@ -1,7 +1,7 @@
 use state_machine::Operation;
 
 use super::copies::Copied;
-use super::step::{Data, Entry, HostId, Place, Step, VmId, Wait};
+use super::step::{Data, Entry, HostId, Step, StepDevice, VmId, Wait};
 use super::work::{Piece, Tier};
 use crate::page::{PageId, Slot};
 use crate::policy::Outcome;
@@ -158,7 +158,7 @@ impl Tier {
         let address = owed.page.0 * page_bytes + u64::from(owed.from);
         let length = owed.to - owed.from;
         let step = Step {
-            place: Place::Share(host),
+            place: StepDevice::Share(host),
             by: host,
             operation: Operation::Read,
             offset: u64::from(place) * page_bytes + u64::from(owed.from),
@@ -168,7 +168,7 @@ impl Tier {
             wait,
         };
         steps.push(step);
-        let (place, operation) = (Place::Backing, Operation::Write);
+        let (place, operation) = (StepDevice::Backing, Operation::Write);
         steps.push(Step { place, operation, offset: address, ..step });
         self.count(owed.vm).destaged_bytes += u64::from(length);
     }

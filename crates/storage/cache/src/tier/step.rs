@@ -35,7 +35,7 @@ pub enum Entry {
 
 /// Device of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum StepDevice {
     /// The fast device of a host; offsets lie within its share.
     Share(HostId),
     /// The slow store; offsets are those of the accesses.
@@ -65,7 +65,7 @@ pub enum Wait {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
     /// Device of the I/O.
-    pub place: Place,
+    pub place: StepDevice,
     /// The host that asks for it: a step on another host's share crosses the network.
     pub by: HostId,
     /// Read, write or flush.
@@ -85,7 +85,7 @@ pub struct Step {
 impl Step {
     /// Returns true if the I/O crosses the network between hosts.
     pub fn is_remote(&self) -> bool {
-        matches!(self.place, Place::Share(host) if host != self.by)
+        matches!(self.place, StepDevice::Share(host) if host != self.by)
     }
 
     /// Copy of the step that nobody waits for.
@@ -111,7 +111,7 @@ impl<'a> Steps<'a> {
     /// destage, which may be of the very page and must reach the store first.
     pub(super) fn join(&mut self, step: Step) {
         let is_write =
-            |step: &Step| (step.place, step.operation) == (Place::Backing, Operation::Write);
+            |step: &Step| (step.place, step.operation) == (StepDevice::Backing, Operation::Write);
         if let Some(at) = self.open
             && self.list[at].offset + u64::from(self.list[at].length) == step.offset
             && !self.list[at + 1..].iter().any(is_write)

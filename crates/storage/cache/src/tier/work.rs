@@ -4,7 +4,7 @@ use super::config::{Config, ConfigError};
 use super::copies::Copies;
 use super::counters::Counters;
 use super::share::{Cache, Share};
-use super::step::{Access, Data, Entry, HostId, Place, Step, Steps, VmId, Wait};
+use super::step::{Access, Data, Entry, HostId, Step, StepDevice, Steps, VmId, Wait};
 use super::vm::{Vm, VmSettings};
 use crate::page::{PageId, Slot};
 
@@ -150,11 +150,11 @@ impl Tier {
         let (mut is_absorbed, mut written) = (true, 0);
         for step in steps {
             match step.place {
-                Place::Backing => is_absorbed &= step.wait == Wait::Background,
-                Place::Share(_) if step.operation == Operation::Write => {
+                StepDevice::Backing => is_absorbed &= step.wait == Wait::Background,
+                StepDevice::Share(_) if step.operation == Operation::Write => {
                     written += u64::from(step.length);
                 }
-                Place::Share(_) => {}
+                StepDevice::Share(_) => {}
             }
         }
         let counters = self.count(access.vm);
@@ -187,8 +187,8 @@ impl Tier {
         let (operation, data, wait) = (Operation::Flush, Data::Request, Wait::Request);
         let flush =
             |place| Step { place, by, operation, offset: 0, address: 0, length: 0, data, wait };
-        steps.extend(is_kept.then(|| flush(Place::Share(by))));
-        steps.extend((!is_kept || is_owed).then(|| flush(Place::Backing)));
+        steps.extend(is_kept.then(|| flush(StepDevice::Share(by))));
+        steps.extend((!is_kept || is_owed).then(|| flush(StepDevice::Backing)));
     }
 
     /// Reads from memory what accesses at these offsets will need, all at once: a few dozen
@@ -332,7 +332,7 @@ impl Tier {
     ) -> Step {
         let page_bytes = self.page_bytes();
         let offset = u64::from(place) * page_bytes + piece.offset % page_bytes;
-        Step { place: Place::Share(host), offset, ..piece.on_backing(operation, data) }
+        Step { place: StepDevice::Share(host), offset, ..piece.on_backing(operation, data) }
     }
 
     /// The whole page of a piece.
@@ -345,7 +345,7 @@ impl Piece {
     /// A step on the backing store.
     pub(super) fn on_backing(&self, operation: Operation, data: Data) -> Step {
         Step {
-            place: Place::Backing,
+            place: StepDevice::Backing,
             by: self.host,
             operation,
             offset: self.offset,

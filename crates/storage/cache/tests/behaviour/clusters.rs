@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 use state_machine::Operation;
 use tilemark_cache::tier::{
-    Access, Config, HostId, Place, Population, Step, VmId, VmSettings, WriteMode,
+    Access, Config, HostId, Population, Step, StepDevice, VmId, VmSettings, WriteMode,
 };
 use tilemark_cache::{PolicyKind, Tier};
 
@@ -103,7 +103,7 @@ impl World {
             Event::Fail { hosts } => {
                 let hosts = &hosts.map(HostId)[..usize::from(self.copies)];
                 self.cluster.fail(hosts, &mut steps);
-                hosts.iter().for_each(|host| self.devices.lose(Place::Share(*host)));
+                hosts.iter().for_each(|host| self.devices.lose(StepDevice::Share(*host)));
                 self.devices.run(0, &steps);
             }
             Event::Restore { host } => self.cluster.restore(HostId(*host)),
@@ -148,7 +148,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
 
     #[test]
-    fn reads_see_the_newest_write_and_failures_within_the_copies_lose_nothing(
+    fn reads_see_newest_write_and_failures_within_copies_are_safe(
         config in configs(), copies in 0..3_u8, events in events()
     ) {
         let cluster = Tier::new(config).expect("within its range");
@@ -195,14 +195,14 @@ fn steps(cluster: &mut Tier, operation: Operation, offset: u64, length: u32) -> 
 const BACK: VmSettings = back(1);
 
 #[test]
-fn a_machine_that_moved_reads_its_old_footprint_remotely_and_builds_a_new_one() {
+fn moved_vm_reads_old_footprint_remotely_and_builds_a_new_one() {
     let mut cluster = cluster(THROUGH);
     (0..16).for_each(|page| drop(steps(&mut cluster, READ, page * 4 * KIB, PAGE)));
     place(&mut cluster, 2, THROUGH);
     for page in 0..8 {
         let steps = steps(&mut cluster, READ, page * 4 * KIB, PAGE);
         assert!(steps[0].is_remote(), "{steps:?}");
-        assert_eq!(steps[0].place, Place::Share(HostId(0)));
+        assert_eq!(steps[0].place, StepDevice::Share(HostId(0)));
     }
     (0..8).for_each(|page| drop(steps(&mut cluster, READ, page * 4 * KIB, PAGE)));
     let found = cluster.counters_of(VmId(0));
@@ -221,7 +221,7 @@ fn a_write_back_waits_for_its_copies_and_not_for_the_store() {
         let steps = steps(&mut cluster, WRITE, 0, PAGE);
         assert_eq!(steps.len(), 1 + usize::from(copies));
         assert_eq!(steps.iter().filter(|step| step.is_remote()).count(), usize::from(copies));
-        assert!(steps.iter().all(|step| step.place != Place::Backing));
+        assert!(steps.iter().all(|step| step.place != StepDevice::Backing));
         let found = cluster.counters();
         assert_eq!(found.copied_bytes, 4 * KIB * u64::from(copies));
         assert_eq!((found.writes_absorbed, found.writes_fallen_back), (1, 0));
@@ -234,10 +234,10 @@ fn a_write_goes_through_when_too_few_peers_are_up_or_have_room() {
     let mut cluster = cluster(back(2));
     cluster.fail(&[HostId(1), HostId(2)], &mut Vec::new());
     let through = steps(&mut cluster, WRITE, 0, PAGE);
-    assert_eq!(through[0].place, Place::Backing);
+    assert_eq!(through[0].place, StepDevice::Backing);
     cluster.restore(HostId(2));
     let back = steps(&mut cluster, WRITE, 0, PAGE);
-    assert!(back.iter().all(|step| step.place != Place::Backing), "{back:?}");
+    assert!(back.iter().all(|step| step.place != StepDevice::Backing), "{back:?}");
     // A log of 6 % of 1 MiB holds 15 pages: one is taken, fourteen more fit.
     for page in 1..20 {
         steps(&mut cluster, WRITE, page * 4 * KIB, PAGE);
@@ -250,17 +250,17 @@ fn a_write_goes_through_when_too_few_peers_are_up_or_have_room() {
 }
 
 #[test]
-fn a_flush_reaches_the_store_when_it_has_acknowledged_a_write_in_write_back() {
-    let own = Place::Share(HostId(0));
-    let flushed = |cluster: &mut Tier| -> Vec<Place> {
+fn flush_reaches_the_store_after_it_took_a_write_back_write() {
+    let own = StepDevice::Share(HostId(0));
+    let flushed = |cluster: &mut Tier| -> Vec<StepDevice> {
         steps(cluster, Operation::Flush, 0, 0).iter().map(|step| step.place).collect()
     };
     // A part of a page that is not in; and a page with too few peers for its copies.
     for (failed, length) in [(&[][..], 512), (&[HostId(1), HostId(2)], PAGE)] {
         let mut cluster = cluster(back(2));
         cluster.fail(failed, &mut Vec::new());
-        assert_eq!(steps(&mut cluster, WRITE, 0, length)[0].place, Place::Backing);
-        assert_eq!(flushed(&mut cluster), [own, Place::Backing]);
+        assert_eq!(steps(&mut cluster, WRITE, 0, length)[0].place, StepDevice::Backing);
+        assert_eq!(flushed(&mut cluster), [own, StepDevice::Backing]);
         assert_eq!(flushed(&mut cluster), [own], "nothing was written since");
     }
 }
@@ -272,7 +272,7 @@ fn a_host_without_a_share_reads_remotely_and_writes_through() {
     steps(&mut cluster, READ, 0, PAGE);
     place(&mut cluster, 1, back(0));
     assert!(steps(&mut cluster, READ, 0, PAGE)[0].is_remote());
-    assert_eq!(steps(&mut cluster, WRITE, 8 * KIB, PAGE)[0].place, Place::Backing);
+    assert_eq!(steps(&mut cluster, WRITE, 8 * KIB, PAGE)[0].place, StepDevice::Backing);
     assert_eq!(cluster.counters().writes_fallen_back, 1);
     assert_eq!(cluster.resident_bytes_of(HostId(1)), 0);
 }
@@ -283,10 +283,12 @@ fn what_is_dirty_where_a_machine_was_is_read_from_there() {
     steps(&mut cluster, WRITE, 0, PAGE);
     place(&mut cluster, 3, BACK);
     let read = steps(&mut cluster, READ, 0, PAGE);
-    assert_eq!(read[0].place, Place::Share(HostId(0)));
+    assert_eq!(read[0].place, StepDevice::Share(HostId(0)));
     let write = steps(&mut cluster, WRITE, 0, PAGE);
     assert!(
-        write.iter().all(|step| step.place != Place::Share(HostId(0)) || step.operation == WRITE),
+        write
+            .iter()
+            .all(|step| step.place != StepDevice::Share(HostId(0)) || step.operation == WRITE),
         "{write:?}"
     );
     assert_eq!(cluster.dirty_bytes_of(HostId(0)), 0, "the newer write replaces the older");
@@ -299,8 +301,8 @@ fn a_failed_host_loses_only_what_has_no_copy() {
     steps(&mut with_copy, WRITE, 0, PAGE);
     let mut rescue = Vec::new();
     with_copy.fail(&[HostId(0)], &mut rescue);
-    assert_eq!(rescue[0].place, Place::Share(HostId(1)), "from the copy");
-    assert_eq!(rescue[1].place, Place::Backing);
+    assert_eq!(rescue[0].place, StepDevice::Share(HostId(1)), "from the copy");
+    assert_eq!(rescue[1].place, StepDevice::Backing);
     assert_eq!(with_copy.counters().lost_bytes, 0);
 
     let mut without = cluster(back(0));

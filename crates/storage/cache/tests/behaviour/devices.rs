@@ -1,24 +1,24 @@
 use std::collections::HashMap;
 
 use state_machine::Operation;
-use tilemark_cache::tier::{Data, Place, Step, Wait};
+use tilemark_cache::tier::{Data, Step, StepDevice, Wait};
 
 pub const SECTOR: u64 = 512;
 
 /// Devices that hold, per sector, the number of the write that wrote it.
 #[derive(Default)]
 pub struct Devices {
-    sectors: HashMap<(Place, u64), u64>,
+    sectors: HashMap<(StepDevice, u64), u64>,
 }
 
 impl Devices {
-    /// What a sector of the backing store holds; 0 before the first write.
+    /// Content of a sector of the backing store; 0 before the first write.
     pub fn backing(&self, sector: u64) -> u64 {
-        self.sectors.get(&(Place::Backing, sector)).copied().unwrap_or(0)
+        self.sectors.get(&(StepDevice::Backing, sector)).copied().unwrap_or(0)
     }
 
     /// Takes a device away, with all it holds.
-    pub fn lose(&mut self, lost: Place) {
+    pub fn lose(&mut self, lost: StepDevice) {
         self.sectors.retain(|(place, _), _| *place != lost);
     }
 
@@ -31,8 +31,8 @@ impl Devices {
                 let address = step.address / SECTOR + sector;
                 if step.operation == Operation::Read {
                     let content = match step.place {
-                        Place::Share(_) => self.sectors[&(step.place, at)],
-                        Place::Backing => self.backing(at),
+                        StepDevice::Share(_) => self.sectors[&(step.place, at)],
+                        StepDevice::Backing => self.backing(at),
                     };
                     moved.insert(address, content);
                     if step.data == Data::Request {

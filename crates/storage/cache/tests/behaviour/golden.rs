@@ -2,7 +2,7 @@
 
 use state_machine::{Operation, Purpose, Stream, mix};
 use tilemark_cache::tier::{
-    Access, Admission, Config, Data, Entry, HostId, Place, Population, Step, VmId, VmSettings,
+    Access, Admission, Config, Data, Entry, HostId, Population, Step, StepDevice, VmId, VmSettings,
     Wait, WriteMode,
 };
 use tilemark_cache::{PolicyKind, Tier};
@@ -24,8 +24,8 @@ impl Log {
 
     fn step(&mut self, step: &Step) {
         self.note(match step.place {
-            Place::Share(host) => u64::from(host.0),
-            Place::Backing => u64::MAX,
+            StepDevice::Share(host) => u64::from(host.0),
+            StepDevice::Backing => u64::MAX,
         });
         self.note(step.operation as u64);
         self.note(step.offset);
@@ -237,9 +237,9 @@ fn cluster(seed: u64, policy: PolicyKind, copies: u8) -> u64 {
     log.0
 }
 
-/// What came of each policy before the code was last changed: of the tiers of one host, and of
-/// those over several with one copy and with two. A change that is meant to be none has to give
-/// the same, one that is not says here what moved.
+/// Results of each policy before the code was last changed: of tiers of one host, and of tiers over
+/// several hosts with one copy and with two. A change that is meant to alter nothing gives the
+/// same; another one says here what moved.
 const KNOWN: [(&str, [u64; 3]); 9] = [
     ("lru", [0xf799_a8fa_84ee_ceac, 0x3508_b699_3072_bf17, 0x12b1_9767_46b6_7488]),
     ("fifo", [0xceb4_5edc_acd0_9257, 0xb1d2_8ae9_de7c_d19e, 0x12bc_7420_6f6f_974d]),

@@ -8,7 +8,7 @@ use tilemark_cache::{PageId, Policy, PolicyKind};
 
 use crate::traces;
 
-/// How far our miss ratio may be from the other simulator's.
+/// Largest allowed difference of our miss ratio from the other simulator's.
 fn tolerance(algorithm: &str) -> f64 {
     match algorithm {
         // The table's four decimals.
@@ -42,7 +42,7 @@ fn build(algorithm: &str, capacity: usize, pages: &[PageId]) -> Option<Box<dyn P
 
 #[test]
 #[expect(clippy::cast_precision_loss, reason = "a million references fit a float exactly")]
-fn miss_ratios_of_real_traces_are_those_of_an_independent_simulator() {
+fn miss_ratios_of_real_traces_match_another_simulator() {
     let Some(folder) = traces::folder("oracle") else { return };
     let oracle = fs::read_to_string(folder.join("oracle.csv")).expect("the oracle can be read");
     let pages: BTreeMap<&str, Vec<PageId>> = BTreeMap::from([

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 use state_machine::Operation;
 use tilemark_cache::tier::{
-    Access, Admission, Config, ConfigError, HostId, Place, Population, Step, VmId, VmSettings,
+    Access, Admission, Config, ConfigError, HostId, Population, Step, StepDevice, VmId, VmSettings,
     WriteMode,
 };
 use tilemark_cache::{PolicyKind, Tier};
@@ -16,7 +16,7 @@ use crate::traces;
 const KIB: u32 = 1024;
 /// The only host.
 const HOST: HostId = HostId(0);
-const TIER: Place = Place::Share(HOST);
+const TIER: StepDevice = StepDevice::Share(HOST);
 
 fn access(vm: u16, operation: Operation, offset: u64, length: u32) -> Access {
     Access { vm: VmId(vm), operation, offset, length }
@@ -47,7 +47,7 @@ fn configs() -> impl Strategy<Value = Config> {
 
 proptest! {
     #[test]
-    fn a_read_always_returns_the_newest_write_and_cleaning_loses_nothing(
+    fn reads_return_the_newest_write_and_cleaning_loses_nothing(
         config in configs(),
         accesses in prop::collection::vec((0_u16..3, 0_u8..5, 0_u64..320, 1_u32..80), 1..200),
     ) {
@@ -119,7 +119,7 @@ fn run(tier: &mut Tier, access: Access) -> Vec<Step> {
 }
 
 #[test]
-fn a_page_comes_in_on_the_nth_access_once_the_tier_is_full_enough() {
+fn page_is_admitted_on_nth_access_above_the_fill_level() {
     let mut tier = tier(|config| {
         config.admission = Admission::NthAccess { accesses: 3, fill_percent: 80 };
     });
@@ -149,7 +149,7 @@ fn a_long_run_brings_nothing_in_after_the_cut_off() {
 }
 
 #[test]
-fn a_noisy_vm_evicts_itself_and_a_suspended_one_is_still_served_hits() {
+fn noisy_vm_evicts_its_own_pages_and_suspended_vm_still_hits() {
     let mut tier = tier(|_| {});
     let page = u64::from(64 * KIB);
     limit(&mut tier, 1, Population::Both, 30);
@@ -169,7 +169,7 @@ fn a_noisy_vm_evicts_itself_and_a_suspended_one_is_still_served_hits() {
 }
 
 #[test]
-fn write_back_answers_from_the_tier_and_destages_in_order_between_the_watermarks() {
+fn write_back_destages_in_order_between_the_watermarks() {
     let mut tier = tier(|config| {
         config.vms.write_mode = WriteMode::Back;
         config.dirty_high_percent = 50;
@@ -187,7 +187,7 @@ fn write_back_answers_from_the_tier_and_destages_in_order_between_the_watermarks
         let mut steps = Vec::new();
         tier.clean(HOST, 1, &mut steps);
         order.extend(
-            steps.iter().filter(|step| step.place == Place::Backing).map(|s| s.offset / page),
+            steps.iter().filter(|step| step.place == StepDevice::Backing).map(|s| s.offset / page),
         );
     }
     assert_eq!(order, [5, 3, 8, 1]);
@@ -196,12 +196,12 @@ fn write_back_answers_from_the_tier_and_destages_in_order_between_the_watermarks
     assert_eq!(run(&mut tier, access(0, Operation::Flush, 0, 0))[0].place, TIER);
 }
 
-fn flushed(tier: &mut Tier, vm: u16) -> Vec<Place> {
+fn flushed(tier: &mut Tier, vm: u16) -> Vec<StepDevice> {
     run(tier, access(vm, Operation::Flush, 0, 0)).iter().map(|step| step.place).collect()
 }
 
 #[test]
-fn a_flush_reaches_the_backing_store_when_it_has_acknowledged_a_write_in_write_back() {
+fn flush_reaches_backing_after_it_took_a_write_back_write() {
     let page = u64::from(64 * KIB);
     let partial = access(0, Operation::Write, 0, 4096);
     let whole = access(0, Operation::Write, 5 * page, 64 * KIB);
@@ -216,15 +216,15 @@ fn a_flush_reaches_the_backing_store_when_it_has_acknowledged_a_write_in_write_b
         });
         limit(&mut tier, 0, population, 100);
         let steps = run(&mut tier, write);
-        assert!(steps.iter().any(|step| step.place == Place::Backing), "{steps:?}");
+        assert!(steps.iter().any(|step| step.place == StepDevice::Backing), "{steps:?}");
         assert_eq!(flushed(&mut tier, 1), [TIER], "another VM wrote nothing");
-        assert_eq!(flushed(&mut tier, 0), [TIER, Place::Backing], "{write:?}");
+        assert_eq!(flushed(&mut tier, 0), [TIER, StepDevice::Backing], "{write:?}");
         assert_eq!(flushed(&mut tier, 0), [TIER], "nothing was written since");
     }
 }
 
 #[test]
-fn a_request_over_missing_pages_stays_one_request_to_the_backing_store() {
+fn request_over_missing_pages_is_one_backing_request() {
     let mut tier = tier(|config| config.vms.write_mode = WriteMode::Around);
     let steps = run(&mut tier, access(0, Operation::Write, 4096, 512 * KIB));
     assert_eq!(steps.len(), 1, "{steps:?}");

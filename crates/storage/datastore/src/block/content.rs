@@ -11,7 +11,7 @@ use super::middle::{self, Middle};
 use crate::Refusal;
 use crate::label::{LABEL_LENGTH, Label, RESERVED, data_end};
 use crate::preflight::Examination;
-use crate::signature::{self, Found};
+use crate::signature::{self, Signature};
 
 /// The content rule: both ends zero, but for a valid label of ours.
 pub(super) fn check_ends(
@@ -83,7 +83,7 @@ fn words(middle: &Middle) -> String {
     format!("{looked} of {blocks} blocks of {} looked at, {filled}", Bytes::new(middle::BLOCK))
 }
 
-fn read_content(file: &File, size: u64) -> std::io::Result<(Option<Label>, Option<Found>)> {
+fn read_content(file: &File, size: u64) -> std::io::Result<(Option<Label>, Option<Signature>)> {
     // What the page cache kept from before may differ from what is on the device.
     let _ = fadvise(file, 0, None, Advice::DontNeed);
     let length = usize::try_from(size.min(RESERVED)).expect("at most 8 MiB");

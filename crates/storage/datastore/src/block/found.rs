@@ -17,7 +17,7 @@ use crate::label::{LABEL_LENGTH, Label};
 use crate::object::reopen;
 use crate::owner::{Owned, OwnerState};
 use crate::preflight::Examination;
-use crate::store::{Fate, Found, Left};
+use crate::store::{Fate, Left, RunLeftover};
 use crate::{CleanupOptions, DatastoreError, DiskRequest, Refusal, in_use};
 
 /// Block device with a label of ours.
@@ -28,7 +28,7 @@ struct FoundLabel {
 }
 
 /// The device at a path, if it carries a valid label; reads only.
-pub(super) fn find(path: &Path) -> Result<Option<Box<dyn Found>>, DatastoreError> {
+pub(super) fn find(path: &Path) -> Result<Option<Box<dyn RunLeftover>>, DatastoreError> {
     let node = open_node(path)?;
     let mut file =
         reopen(&node, OFlags::RDONLY).map_err(|error| DatastoreError::io("open", path, error))?;
@@ -56,7 +56,7 @@ fn label_in(file: &mut File) -> std::io::Result<Option<Label>> {
     Ok(Label::decode(&first, Bytes::new(size)))
 }
 
-impl Found for FoundLabel {
+impl RunLeftover for FoundLabel {
     fn owned(&self) -> &Owned {
         &self.owned
     }

@@ -97,7 +97,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn every_block_of_a_small_device_and_some_thousand_of_a_large_one_are_seen_once() {
+    fn content_check_samples_each_block_once_up_to_4096() {
         for (blocks, looks) in [(0, 0), (1, 1), (4096, 4096), (4097, 4096), (1 << 30, 4096)] {
             let random = RandomState::new();
             let all: Vec<u64> =

@@ -9,7 +9,7 @@ mod store;
 
 use std::path::Path;
 
-use crate::store::{Facts, Found, Located, Store};
+use crate::store::{Facts, Located, RunLeftover, Store};
 use crate::{DatastoreError, Options, Refusal};
 
 /// Target that divides a block device between the virtual disks.
@@ -33,7 +33,7 @@ impl Store for BlockDevice {
         Ok(Box::new(examine::Examined::find(address)?))
     }
 
-    fn find(&self, address: &Path) -> Result<Vec<Box<dyn Found>>, DatastoreError> {
+    fn find(&self, address: &Path) -> Result<Vec<Box<dyn RunLeftover>>, DatastoreError> {
         Ok(found::find(address)?.into_iter().collect())
     }
 }

@@ -18,7 +18,7 @@ use crate::held::{self, HeldDir, NotPlain, name_path};
 use crate::made::OwnDir;
 use crate::mark::{MARKER_FILE, MARKER_NEW, PREFIX};
 use crate::owned::{self, OwnedDir, STATE};
-use crate::owner::{Held, Marker, OwnerState};
+use crate::owner::{LockedMarker, Marker, OwnerState};
 use crate::preflight::Examination;
 use crate::{AdoptProblem, DatastoreError, Refusal};
 
@@ -71,14 +71,14 @@ fn has_ended(state: &OwnerState) -> Result<(), AdoptProblem> {
 }
 
 /// Locks the marker and reads it again under the lock: it may have changed hands since.
-fn hold(dir: &HeldDir, run_id: &str) -> Result<(Held, Marker), AdoptProblem> {
+fn hold(dir: &HeldDir, run_id: &str) -> Result<(LockedMarker, Marker), AdoptProblem> {
     let file = open_plain(dir, MARKER_FILE, "owner.json")?.ok_or(AdoptProblem::NotOurs)?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {}
         Err(Errno::WOULDBLOCK) => return Err(AdoptProblem::Locked),
         Err(error) => return Err(AdoptProblem::Unlockable { reason: error.to_string() }),
     }
-    let mut held = Held(file);
+    let mut held = LockedMarker(file);
     if !held::is_named(dir, MARKER_FILE, &held.0) {
         // Another process has taken it over between the opening and the locking.
         return Err(AdoptProblem::Locked);
@@ -118,7 +118,7 @@ pub(crate) fn claim(
     needed: Bytes,
     run_id: &str,
     path: &Path,
-) -> Result<(OwnDir, OwnDir, Held), DatastoreError> {
+) -> Result<(OwnDir, OwnDir, LockedMarker), DatastoreError> {
     let refused = |problem| Refusal::Adopt { path: path.to_owned(), problem };
     let (_old, marker) = hold(&dir.fd, run_id).map_err(refused)?;
     check_state(&dir.fd).map_err(refused)?;
@@ -132,10 +132,10 @@ pub(crate) fn claim(
 }
 
 /// The new marker is locked before it is seen under its name; the old lock is held until then.
-fn replace_marker(own: &OwnDir, marker: &Marker) -> std::io::Result<Held> {
+fn replace_marker(own: &OwnDir, marker: &Marker) -> std::io::Result<LockedMarker> {
     // What a kill left of an earlier taking over.
     let _ = own.unmake(MARKER_NEW);
-    let mut held = Held(own.create(MARKER_NEW)?);
+    let mut held = LockedMarker(own.create(MARKER_NEW)?);
     flock(&held.0, FlockOperation::NonBlockingLockExclusive)?;
     held.0.write_all(&marker.to_bytes())?;
     held.0.sync_all()?;

@@ -14,7 +14,7 @@ use crate::held::{self, HeldDir};
 use crate::object::kind_of;
 use crate::owned::{self, OwnedDir, STATE};
 use crate::owner::Owned;
-use crate::store::{Fate, Found, Left};
+use crate::store::{Fate, Left, RunLeftover};
 use crate::{CleanupOptions, DatastoreError, DiskRequest, Refusal, VirtualDisk, direct};
 
 /// A sub-directory of ours.
@@ -25,7 +25,7 @@ struct FoundDir {
 }
 
 /// The sub-directories of ours in a directory.
-pub(super) fn find(dir: &Path) -> Result<Vec<Box<dyn Found>>, DatastoreError> {
+pub(super) fn find(dir: &Path) -> Result<Vec<Box<dyn RunLeftover>>, DatastoreError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let fd = rustix::fs::open(dir, flags, Mode::empty()).map_err(|error| match error {
         Errno::NOENT => Refusal::Missing { path: dir.to_owned() }.into(),
@@ -37,14 +37,14 @@ pub(super) fn find(dir: &Path) -> Result<Vec<Box<dyn Found>>, DatastoreError> {
     })?;
     let parent = HeldDir::of(fd, dir);
     let found = owned::scan(&parent).map_err(|error| DatastoreError::io("list", dir, error))?;
-    let found = found.into_iter().map(|item| -> Box<dyn Found> {
+    let found = found.into_iter().map(|item| -> Box<dyn RunLeftover> {
         let owned = item.owned(dir);
         Box::new(FoundDir { parent: parent.clone(), item, owned })
     });
     Ok(found.collect())
 }
 
-impl Found for FoundDir {
+impl RunLeftover for FoundDir {
     fn owned(&self) -> &Owned {
         &self.owned
     }

@@ -8,7 +8,7 @@ mod store;
 
 use std::path::Path;
 
-use crate::store::{Facts, Found, Located, Store};
+use crate::store::{Facts, Located, RunLeftover, Store};
 use crate::{DatastoreError, Options, Refusal};
 
 /// A directory: one file per virtual disk, as a hypervisor's datastore.
@@ -32,7 +32,7 @@ impl Store for Directory {
         Ok(Box::new(examine::Examined::open(address)?))
     }
 
-    fn find(&self, address: &Path) -> Result<Vec<Box<dyn Found>>, DatastoreError> {
+    fn find(&self, address: &Path) -> Result<Vec<Box<dyn RunLeftover>>, DatastoreError> {
         found::find(address)
     }
 }

@@ -15,7 +15,7 @@ use crate::kernel::{OpenElsewhere, open_elsewhere};
 use crate::label::RESERVED;
 use crate::owner::OwnerState;
 use crate::preflight::{Examination, Preflight};
-use crate::signature::{self, Found, UNKNOWN};
+use crate::signature::{self, Signature, UNKNOWN};
 use crate::store::{Claim, Step};
 use crate::{DatastoreError, Options, Refusal, in_use, mounts, openers, owned};
 
@@ -206,7 +206,7 @@ fn check_content(existing: &Existing, path: &Path, examination: &mut Examination
     }
 }
 
-fn read_content(file: &File, size: u64) -> std::io::Result<Option<Found>> {
+fn read_content(file: &File, size: u64) -> std::io::Result<Option<Signature>> {
     let length = usize::try_from(size.min(RESERVED)).expect("at most 8 MiB");
     let mut first = vec![0; length];
     file.read_exact_at(&mut first, 0)?;

@@ -9,7 +9,7 @@ use super::located::{Existing, Located, locate};
 use super::store::remove_marked;
 use crate::object::reopen;
 use crate::owner::{Marker, Owned};
-use crate::store::{Fate, Found, Left};
+use crate::store::{Fate, Left, RunLeftover};
 use crate::{CleanupOptions, DatastoreError, DiskRequest, Options, Refusal};
 
 /// A marked file and its marker.
@@ -21,7 +21,7 @@ struct FoundFile {
 }
 
 /// The file at a path, if it carries our marker; reads only.
-pub(super) fn find(path: &Path) -> Result<Option<Box<dyn Found>>, DatastoreError> {
+pub(super) fn find(path: &Path) -> Result<Option<Box<dyn RunLeftover>>, DatastoreError> {
     let options = Options { write: false, ..Options::default() };
     let mut located = locate(path, &options)?;
     let Some(mut existing) = located.existing.take() else { return Ok(None) };
@@ -31,7 +31,7 @@ pub(super) fn find(path: &Path) -> Result<Option<Box<dyn Found>>, DatastoreError
     Ok(Some(Box::new(FoundFile { located, existing, marker, owned })))
 }
 
-impl Found for FoundFile {
+impl RunLeftover for FoundFile {
     fn owned(&self) -> &Owned {
         &self.owned
     }

@@ -14,7 +14,7 @@ use crate::device_number::DeviceNumber;
 use crate::held::name_path;
 use crate::object::{kind_word, reopen, resolved};
 use crate::owner::Marker;
-use crate::place::{FileId, Place};
+use crate::place::{DeviceOrFile, FileId};
 use crate::{Options, Refusal};
 
 /// A file, or the place for one; both held open.
@@ -112,8 +112,8 @@ pub(super) fn identity(stat: &Stat) -> (u64, u64) {
 
 impl Existing {
     /// Place of the file's blocks.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> DeviceOrFile {
         let device = DeviceNumber::from_packed(self.stat.st_dev);
-        Place::File(FileId { device, inode: self.stat.st_ino })
+        DeviceOrFile::File(FileId { device, inode: self.stat.st_ino })
     }
 }

@@ -8,7 +8,7 @@ mod store;
 
 use std::path::Path;
 
-use crate::store::{Facts, Found, Located, Store};
+use crate::store::{Facts, Located, RunLeftover, Store};
 use crate::{DatastoreError, Options, Refusal};
 
 /// Target that divides one file between the virtual disks.
@@ -32,7 +32,7 @@ impl Store for SingleFile {
         Ok(Box::new(examine::Examined::from(located::locate(address, options)?)))
     }
 
-    fn find(&self, address: &Path) -> Result<Vec<Box<dyn Found>>, DatastoreError> {
+    fn find(&self, address: &Path) -> Result<Vec<Box<dyn RunLeftover>>, DatastoreError> {
         Ok(found::find(address)?.into_iter().collect())
     }
 }

@@ -73,7 +73,7 @@ fn edit_marker(ours: &Path, change: impl Fn(&mut serde_json::Value)) {
 }
 
 #[test]
-fn disks_of_an_ended_run_are_used_again_with_their_content_and_belong_to_us() {
+fn disks_of_an_ended_run_are_adopted_with_their_content() {
     let Some((dir, ours)) = left() else { return };
     // Another process, which has ended: a process id that no process can have.
     edit_marker(&ours, |marker| marker["pid"] = (u32::MAX - 1).into());

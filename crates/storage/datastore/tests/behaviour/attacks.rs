@@ -75,7 +75,7 @@ fn a_loop_device_over_a_mounted_device_is_refused() {
 }
 
 #[test]
-fn a_loop_device_over_another_name_of_a_mounted_image_is_refused() {
+fn loop_device_over_a_hard_link_of_mounted_image_is_refused() {
     if !can_make_devices(&["mkfs.ext4", "mount", "umount"]) {
         return;
     }
@@ -92,7 +92,7 @@ fn a_loop_device_over_another_name_of_a_mounted_image_is_refused() {
 }
 
 #[test]
-fn a_loop_device_over_a_device_that_another_process_holds_is_refused() {
+fn loop_device_over_a_held_device_is_refused() {
     if !can_make_devices(&[]) {
         return;
     }
@@ -117,7 +117,7 @@ fn a_loop_device_over_active_swap_is_refused() {
 }
 
 #[test]
-fn a_loop_device_over_a_disk_with_a_mounted_partition_is_refused() {
+fn loop_device_over_a_disk_with_mounted_partition_is_refused() {
     if !can_make_devices(&["addpart", "mkfs.ext4", "mount", "umount"]) {
         return;
     }
@@ -159,7 +159,7 @@ impl Drop for Waiting {
 }
 
 #[test]
-fn a_device_that_another_process_has_open_is_refused_and_the_process_named() {
+fn device_open_elsewhere_is_refused_naming_the_process() {
     if !can_make_devices(&[]) {
         return;
     }
@@ -233,7 +233,7 @@ fn put(path: &Path, at: u64, bytes: &[u8]) {
 }
 
 #[test]
-fn data_in_the_middle_of_a_device_with_empty_ends_is_refused_with_its_place() {
+fn data_in_the_middle_of_a_device_is_refused_with_its_offset() {
     if !can_make_devices(&[]) {
         return;
     }
@@ -247,7 +247,7 @@ fn data_in_the_middle_of_a_device_with_empty_ends_is_refused_with_its_place() {
 }
 
 #[test]
-fn what_a_run_wrote_to_the_middle_does_not_keep_the_next_run_away() {
+fn own_data_in_the_middle_of_a_device_is_not_refused() {
     if !can_make_devices(&[]) {
         return;
     }
@@ -267,7 +267,7 @@ fn what_a_run_wrote_to_the_middle_does_not_keep_the_next_run_away() {
 }
 
 #[test]
-fn a_deleted_image_behind_a_loop_device_is_recognised_by_its_inode() {
+fn deleted_image_behind_a_loop_device_is_known_by_inode() {
     if !can_make_devices(&[]) {
         return;
     }

@@ -209,7 +209,7 @@ fn a_mount_in_another_mount_namespace_is_refused() {
 }
 
 #[test]
-fn a_symbolic_link_with_an_innocent_name_leads_to_the_same_refusal() {
+fn device_behind_an_innocent_symlink_is_refused_all_the_same() {
     if !can_make_devices(&["mkfs.ext4", "mount", "umount"]) {
         return;
     }
@@ -418,7 +418,7 @@ fn reading_a_device_with_data_is_allowed_and_cannot_write() {
     assert_eq!(before, hash(&device.path));
 }
 
-/// A compressed RAM disk of our own; others on this machine are left alone.
+/// A compressed RAM disk of our own; others on this host are left alone.
 struct Zram(PathBuf, String);
 
 impl Zram {
@@ -439,7 +439,7 @@ impl Drop for Zram {
 }
 
 #[test]
-fn a_ram_disk_follows_the_same_rules_and_is_named_by_sequence_and_size() {
+fn ram_disk_is_identified_by_sequence_and_size() {
     if !can_make_devices(&["mkfs.ext4"]) {
         return;
     }

@@ -73,7 +73,7 @@ fn disks_that_do_not_fit_are_refused_with_the_numbers() {
     );
     let error = store.provision(&[disk("a", Bytes::MIB * 2)]).expect_err("another size");
     assert!(matches!(error, DatastoreError::SizeChanged { .. }), "{error}");
-    // More than any machine has: the free space is the limit.
+    // More than any host has: the free space is the limit.
     let huge = Bytes::GIB * (1 << 30);
     assert!(ids(&target(dir.path()), &anywhere("b")).is_empty());
     let found = examine(&target(dir.path()), huge, &anywhere("b"));
@@ -92,7 +92,7 @@ fn memory_and_root_file_systems_need_permission() {
 }
 
 #[test]
-fn what_is_not_a_usable_directory_is_refused_with_its_own_reason() {
+fn unusable_directory_is_refused_with_its_own_reason() {
     let dir = tempfile::tempdir().expect("temporary directory");
     fs::write(dir.path().join("file"), b"x").expect("file");
     for (path, id) in [
@@ -139,7 +139,7 @@ fn a_path_swapped_after_the_check_cannot_redirect_a_write() {
 }
 
 #[test]
-fn a_symbolic_link_to_the_directory_is_followed_once_and_reported() {
+fn symlink_to_the_directory_is_followed_once_and_reported() {
     let Some(dir) = roomy() else { return };
     fs::create_dir(dir.path().join("real")).expect("directory");
     symlink(dir.path().join("real"), dir.path().join("link")).expect("link");
@@ -150,7 +150,7 @@ fn a_symbolic_link_to_the_directory_is_followed_once_and_reported() {
 }
 
 #[test]
-fn cleanup_after_kill_9_removes_everything_and_a_live_run_is_kept() {
+fn cleanup_removes_a_killed_run_and_keeps_a_live_one() {
     let Some(dir) = roomy() else { return };
     let target = target(dir.path());
     fs::write(dir.path().join("bystander"), b"precious").expect("file");
@@ -236,7 +236,7 @@ fn cleanup_keeps_what_is_not_ours_and_follows_no_link_out() {
 }
 
 #[test]
-fn files_with_names_like_ours_that_somebody_put_there_survive_and_are_named() {
+fn foreign_files_with_names_like_ours_survive_and_are_named() {
     let Some(dir) = roomy() else { return };
     let target = target(dir.path());
     let mut store = Datastore::open(&target, Bytes::MIB, &anywhere("a")).expect("open");
@@ -285,7 +285,7 @@ fn a_list_that_names_something_outside_removes_nothing_there() {
 }
 
 #[test]
-fn what_was_announced_and_not_made_is_removed_only_while_it_is_empty() {
+fn announced_file_is_removed_only_while_empty() {
     let Some(dir) = roomy() else { return };
     let target = target(dir.path());
     drop(Datastore::open(&target, Bytes::MIB, &anywhere("a")).expect("open"));
@@ -301,7 +301,7 @@ fn what_was_announced_and_not_made_is_removed_only_while_it_is_empty() {
 }
 
 #[test]
-fn a_file_that_the_file_system_hides_until_it_is_closed_fails_nothing() {
+fn silly_renamed_files_do_not_fail_removal() {
     let Some(dir) = roomy() else { return };
     let target = target(dir.path());
     let store = Datastore::open(&target, Bytes::MIB, &anywhere("a")).expect("open");
@@ -336,7 +336,7 @@ fn a_marker_that_reserves_more_than_there_is_keeps_nobody_out() {
 }
 
 #[test]
-fn what_cannot_be_removed_is_told_and_keeps_nothing_else_from_going() {
+fn unremovable_file_is_reported_and_the_rest_is_removed() {
     let Some(dir) = roomy() else { return };
     if !can_make_devices(&["mount", "umount"]) {
         return;
@@ -361,7 +361,7 @@ fn what_cannot_be_removed_is_told_and_keeps_nothing_else_from_going() {
 }
 
 #[test]
-fn a_state_directory_swapped_for_a_link_after_the_check_takes_no_write() {
+fn state_directory_swapped_for_a_symlink_takes_no_write() {
     let Some(dir) = roomy() else { return };
     let target = target(dir.path());
     let mut store = Datastore::open(&target, Bytes::MIB, &anywhere("a")).expect("open");
@@ -422,7 +422,7 @@ fn read_only_mounts_are_refused() {
 }
 
 #[test]
-fn disks_of_another_part_of_a_run_are_driven_and_stay_that_parts() {
+fn disks_lent_by_another_host_are_used_and_stay_its_own() {
     let Some(dir) = roomy() else { return };
     let wanted = [disk("t1/data", Bytes::MIB)];
     let open = |part| Datastore::open(&target(dir.path()), Bytes::MIB, &anywhere(part));

@@ -60,7 +60,7 @@ fn an_overwritten_file_is_never_removed() {
 }
 
 #[test]
-fn hard_links_open_files_and_images_are_refused_even_to_be_overwritten() {
+fn hard_links_open_files_and_images_are_never_overwritten() {
     let Some(dir) = roomy() else { return };
     let path = |name: &str| dir.path().join(name);
     fs::write(path("linked"), b"x").expect("file");
@@ -152,7 +152,7 @@ fn reading_needs_no_marker_and_cannot_write() {
 }
 
 #[test]
-fn cleanup_after_kill_9_removes_the_file_and_a_live_run_s_is_kept() {
+fn cleanup_removes_the_file_of_a_killed_run_only() {
     let Some(dir) = roomy() else { return };
     let target = target(&dir.path().join("store"));
     let child = child::hold(&target, None);

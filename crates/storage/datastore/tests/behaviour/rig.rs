@@ -14,7 +14,7 @@ use tilemark_datastore::{
 };
 use units::Bytes;
 
-/// Whether loop devices and mounts can be made here; prints the reason when not.
+/// Checks that loop devices and mounts can be made here; prints the reason when not.
 pub fn can_make_devices(tools: &[&str]) -> bool {
     if !rustix::process::geteuid().is_root() {
         eprintln!("skipped: loop devices need root");

@@ -117,7 +117,7 @@ fn a_target_inside_that_is_refused_leaves_no_session() {
 }
 
 #[test]
-fn the_session_of_a_killed_run_is_found_by_its_marker_and_taken_down() {
+fn session_of_a_killed_run_is_found_by_marker_and_closed() {
     let Some(dir) = roomy() else { return };
     let target = target(dir.path());
     let child = child::hold(&target, None);
@@ -152,7 +152,7 @@ fn what_somebody_put_inside_keeps_the_session_and_its_marker() {
 }
 
 #[test]
-fn what_was_never_marked_was_never_set_up_and_nothing_is_taken_down_for_it() {
+fn unmarked_session_is_not_closed() {
     let Some(dir) = roomy() else { return };
     let target = target(dir.path());
     let (half, foreign) =

@@ -2,7 +2,7 @@ use crate::{Abilities, BlockSizes};
 
 /// Demands of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wish {
+pub struct ClientDemands {
     /// Name of the export.
     pub export: String,
     /// True if the client demands TLS before it names the export.

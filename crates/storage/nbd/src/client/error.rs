@@ -46,7 +46,7 @@ pub enum Unfit {
     },
     /// The range does not fit the export.
     #[error(
-        "{length} B from {offset} on do not fit export {export:?}, which has {size} B in blocks of \
+        "{length} B from {offset} on do not fit export {export:?}. It has {size} B in blocks of \
          {minimum} B and takes at most {maximum} B at once"
     )]
     Range {

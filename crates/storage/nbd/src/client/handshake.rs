@@ -1,4 +1,4 @@
-use super::agreed::{Agreed, Wish};
+use super::agreed::{Agreed, ClientDemands};
 use super::error::ClientError;
 use super::inner::{Reply, read_block_sizes, read_export, reason};
 use super::requests::Requests;
@@ -22,7 +22,7 @@ pub enum Next {
 /// Client side of the handshake.
 #[derive(Debug)]
 pub struct Handshake {
-    wish: Wish,
+    wish: ClientDemands,
     state: State,
     with_zeroes: bool,
     is_structured: bool,
@@ -53,7 +53,7 @@ impl Handshake {
     /// # Panics
     /// If the export's name is longer than [`STRING_MAX`].
     #[must_use]
-    pub fn new(wish: Wish) -> Self {
+    pub fn new(wish: ClientDemands) -> Self {
         assert!(wish.export.len() <= STRING_MAX, "a name that can be sent");
         Self {
             wish,

@@ -9,7 +9,7 @@ mod parts;
 mod requests;
 mod slots;
 
-pub use agreed::{Agreed, Wish};
+pub use agreed::{Agreed, ClientDemands};
 pub use error::{ClientError, Unfit};
 pub use failure::Failure;
 pub use handshake::{Handshake, Next};

@@ -148,7 +148,7 @@ fn chunks_whose_length_lies_end_the_connection() {
 }
 
 #[test]
-fn an_error_in_the_middle_is_the_end_of_the_read_and_of_nothing_else() {
+fn error_chunk_ends_only_its_own_read() {
     let (mut client, cookie) = reading(true);
     let other = client.submit(Operation::Flush, 0, 0, &mut Vec::new()).unwrap();
     let message = [&[0, 0, 0, 5, 0, 3][..], b"bad", &1000_u64.to_be_bytes()].concat();

@@ -1,6 +1,6 @@
 //! A driver's part: bytes to and fro, in pieces of any size.
 
-use tilemark_nbd::client::{self, ClientError, Requests, Wish};
+use tilemark_nbd::client::{self, ClientDemands, ClientError, Requests};
 use tilemark_nbd::limits::HANDSHAKE_BUFFER;
 use tilemark_nbd::server::{self, Session, Tls};
 use tilemark_nbd::{Abilities, BlockSizes, Export, Progress, Violation};
@@ -86,7 +86,7 @@ pub(crate) fn serve(
 /// Both sides until there is a disk.
 pub(crate) fn meet(
     exports: &[Export],
-    wish: Wish,
+    wish: ClientDemands,
     cuts: &mut Cuts,
 ) -> Result<(Session, Requests), ClientError> {
     let (mut to_client, mut to_server) = (Vec::new(), Vec::new());
@@ -123,8 +123,8 @@ pub(crate) fn meet(
     panic!("the two never came to an end");
 }
 
-pub(crate) fn wish(export: &str, structured: bool) -> Wish {
-    Wish { export: export.to_owned(), tls: false, structured }
+pub(crate) fn wish(export: &str, structured: bool) -> ClientDemands {
+    ClientDemands { export: export.to_owned(), tls: false, structured }
 }
 
 /// An option as sent.

@@ -52,7 +52,7 @@ fn the_empty_name_is_the_only_export_or_none() {
 }
 
 #[test]
-fn export_name_is_answered_with_zeroes_unless_they_were_given_up() {
+fn export_name_reply_is_padded_unless_no_zeroes_was_agreed() {
     for (flags, padding) in [(3, 0), (1, 124), (0, 124), (2, 0)] {
         let input = [&[0, 0, 0, flags][..], &option(1, b"vm1")].concat();
         let (out, next, rest) = serve(&exports(), Tls::None, &input, Cuts::whole()).unwrap();
@@ -96,7 +96,7 @@ fn another_magic_ends_the_connection_as_soon_as_it_is_seen() {
 }
 
 #[test]
-fn tls_begins_in_the_middle_and_what_was_said_before_is_forgotten() {
+fn starttls_discards_options_agreed_in_the_clear() {
     let mut out = Vec::new();
     let mut server = tilemark_nbd::server::Handshake::new(Tls::Offered, &mut out);
     let input = [&FIXED[..], &option(8, &[]), &option(5, &[])].concat();
@@ -120,7 +120,7 @@ fn what_was_slipped_in_behind_starttls_ends_the_connection() {
 }
 
 #[test]
-fn without_tls_a_server_that_wants_it_says_nothing_of_its_exports() {
+fn server_requiring_tls_reveals_no_export_in_the_clear() {
     let options =
         [option(3, &[]), option(6, &asking("vm1", &[])), option(8, &[]), option(99, b"x")];
     let input = [&FIXED[..], &options.concat()].concat();
@@ -135,7 +135,7 @@ fn without_tls_a_server_that_wants_it_says_nothing_of_its_exports() {
 
 #[test]
 fn a_client_that_wants_tls_says_no_name_before_it_is_there() {
-    let mut client = client::Handshake::new(client::Wish {
+    let mut client = client::Handshake::new(client::ClientDemands {
         export: "secret".to_owned(),
         tls: true,
         structured: true,
@@ -153,7 +153,7 @@ fn a_client_that_wants_tls_says_no_name_before_it_is_there() {
     assert_eq!(out, option(8, &[]), "and then it goes on");
     reply[15] = 2;
     reply[12] = 0x80;
-    let mut client = client::Handshake::new(client::Wish {
+    let mut client = client::Handshake::new(client::ClientDemands {
         export: "secret".to_owned(),
         tls: true,
         structured: true,
@@ -164,7 +164,7 @@ fn a_client_that_wants_tls_says_no_name_before_it_is_there() {
 }
 
 #[test]
-fn a_server_that_knows_neither_go_nor_structured_replies_is_used_all_the_same() {
+fn old_server_is_used_by_export_name_with_simple_replies() {
     let unsupported = |option: u8| {
         let mut reply = 0x0003_e889_0455_65a9_u64.to_be_bytes().to_vec();
         reply.extend([0, 0, 0, option, 0x80, 0, 0, 1, 0, 0, 0, 0]);
@@ -199,7 +199,7 @@ fn older_servers_are_named_as_what_they_are() {
     let error = client.feed(&[oldstyle, vec![0; 2]].concat(), &mut Vec::new()).unwrap_err();
     assert!(error.to_string().contains("oldstyle"), "{error}");
     assert!(error.hint().is_some(), "{error}");
-    let mut client = client::Handshake::new(client::Wish { tls: true, ..wish("x", true) });
+    let mut client = client::Handshake::new(client::ClientDemands { tls: true, ..wish("x", true) });
     let error = client.feed(b"NBDMAGICIHAVEOPT\x00\x02", &mut Vec::new()).unwrap_err();
     assert!(error.to_string().contains("TLS"), "{error}");
     let mut client = client::Handshake::new(wish("x", true));

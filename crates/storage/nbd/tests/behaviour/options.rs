@@ -109,7 +109,7 @@ fn reads_in_one_piece_are_offered_with_structured_replies_alone() {
 }
 
 #[test]
-fn questions_about_exports_that_make_no_sense_are_answered_with_why() {
+fn malformed_export_requests_get_the_right_error() {
     let go = |data: &[u8]| kinds(&[option(7, data)]);
     assert_eq!(go(&asking("vm3", &[])), [UNKNOWN]);
     assert_eq!(go(&asking("", &[])), [UNKNOWN], "there are three");
@@ -174,7 +174,7 @@ fn known_options_that_are_too_long_are_skipped_too() {
 }
 
 #[test]
-fn lengths_that_nobody_skips_end_the_connection_before_a_byte_of_them_comes() {
+fn oversized_option_ends_the_connection_at_its_header() {
     for number in [1, 3, 7, 11, 99] {
         let mut lie = option(number, &[]);
         lie[12..].copy_from_slice(&u32::MAX.to_be_bytes());

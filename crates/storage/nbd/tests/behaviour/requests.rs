@@ -113,7 +113,7 @@ fn ranges_beyond_the_end_say_so_as_the_specification_has_it() {
 }
 
 #[test]
-fn blocks_bind_offset_and_length_and_the_maximum_binds_what_travels() {
+fn block_size_binds_offsets_and_maximum_binds_payloads() {
     let session = session("vm2", true);
     assert_eq!(ask(&session, 0, READ, 256, 512), refused(Code::Invalid, 0));
     assert_eq!(ask(&session, 0, READ, 512, 256), refused(Code::Invalid, 0));

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use block_server::{Limits, Listen, Place};
+use block_server::{Limits, Listen, ListenAddress};
 use tier::Mode;
 use tilemark_tier_service::{Coming, Command, Hold};
 
@@ -202,7 +202,7 @@ fn attached_disk_has_copies_until_it_is_detached() {
     let directory = tempfile::tempdir().expect("a directory");
     let socket = directory.path().join("b");
     let catalog = Box::new(Hold::open(&directory.path().join("held")).expect("a directory"));
-    let listen = Listen { place: Place::Unix(socket.clone()), tls: None };
+    let listen = Listen { place: ListenAddress::Unix(socket.clone()), tls: None };
     let offer = block_server::Offer { catalog: Some(catalog), ..block_server::Offer::default() };
     let holder = block_server::start_with(offer, &[listen], Limits::default()).expect("it starts");
     let served = host.serve();

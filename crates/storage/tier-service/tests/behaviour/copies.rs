@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use block_server::{Catalog, ClientTls, Limits, Listen, Offer, Place, Running, Tls};
+use block_server::{Catalog, ClientTls, Limits, Listen, ListenAddress, Offer, Running, Tls};
 use nbd::Code;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tier::Mode;
@@ -40,7 +40,7 @@ fn names(directory: &Path) -> Vec<(String, u64)> {
 #[test]
 fn a_holder_makes_and_empties_what_is_its_own() {
     let directory = tempfile::tempdir().expect("a directory");
-    let place = Place::Unix(directory.path().join("s"));
+    let place = ListenAddress::Unix(directory.path().join("s"));
     let running = hold(directory.path(), Listen { place: place.clone(), tls: None });
     for name in ["log/../x/1", "log//1", "log/vm1/-1", "log/vm1", "logs/vm1/1", "vm1", "log/.vm1/1"]
     {
@@ -84,7 +84,7 @@ fn directory_of_copies_refuses_other_files_and_links() {
     assert_eq!(std::fs::read_dir(&logs).expect("it is there").count(), 1, "nothing is made");
     let foreign = directory.path().join("foreign");
     std::fs::write(&foreign, [7; 10_000]).expect("it is written");
-    let place = Place::Unix(directory.path().join("s"));
+    let place = ListenAddress::Unix(directory.path().join("s"));
     let running = hold(directory.path(), Listen { place: place.clone(), tls: None });
     for name in ["vm1.2.log", "vm1.3.log", "vm2.fence.new"] {
         let link = directory.path().join("held").join(name);
@@ -115,7 +115,7 @@ fn a_disk_without_a_sidecar_is_not_taken_over_and_gets_none() {
 #[test]
 fn later_session_or_generation_ends_earlier_ones() {
     let directory = tempfile::tempdir().expect("a directory");
-    let place = Place::Unix(directory.path().join("s"));
+    let place = ListenAddress::Unix(directory.path().join("s"));
     let running = hold(directory.path(), Listen { place: place.clone(), tls: None });
     let mut first = Client::open(&place, "log/vm1/1").expect("it is made");
     let mut other = Client::open(&place, "log/vm2/1").expect("it is made");
@@ -186,9 +186,9 @@ fn copied(
 #[test]
 fn peer_over_tls_holds_copies_and_returns_them() {
     let (ours, directory) = (Authority::new(), tempfile::tempdir().expect("a directory"));
-    let place = Place::Tcp("127.0.0.1:0".parse().expect("an address"));
+    let place = ListenAddress::Tcp("127.0.0.1:0".parse().expect("an address"));
     let holder = hold(directory.path(), Listen { place, tls: Some(ours.server()) });
-    let Place::Tcp(address) = holder.places()[0] else { panic!("it is TCP") };
+    let ListenAddress::Tcp(address) = holder.places()[0] else { panic!("it is TCP") };
     let address = format!("nbds://localhost:{}", address.port());
     let host = Host::new(Mode::Back);
     let (running, control) = copied(&host, &address, Some(ours.client()));
@@ -247,7 +247,7 @@ fn beyond_this_machine_nothing_is_said_in_the_clear() {
     }
     let long = format!("b=nbd://{}", "x".repeat(64)).parse::<tilemark_tier_service::PeerAddress>();
     assert!(long.expect_err("it does not fit").text.contains("longer than 64 B"));
-    let place = Place::Tcp("0.0.0.0:0".parse().expect("an address"));
+    let place = ListenAddress::Tcp("0.0.0.0:0".parse().expect("an address"));
     let listen = Listen { place, tls: None };
     let refused = block_server::start_with(Offer::default(), &[listen], Limits::default());
     assert!(refused.expect_err("in the clear").to_string().contains("without TLS"));

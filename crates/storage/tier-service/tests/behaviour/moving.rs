@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use block_server::{ClientTls, Limits, Listen, Place, RamDisk};
+use block_server::{ClientTls, Limits, Listen, ListenAddress, RamDisk};
 use nbd::{Code, Operation};
 use tier::{Mode, Plan};
 use tilemark_tier_service::{Coming, Command, Copies, Elsewhere, Opening, Refusal};
@@ -20,13 +20,14 @@ struct Pair {
 }
 
 /// Address scheme of a server, and its certificates for the other one.
-struct Way {
+struct AddressScheme {
     listen: Option<Listen>,
     tls: Option<ClientTls>,
     patience: Duration,
 }
 
-const WAY: Way = Way { listen: None, tls: None, patience: Duration::from_secs(60) };
+const WAY: AddressScheme =
+    AddressScheme { listen: None, tls: None, patience: Duration::from_secs(60) };
 
 /// Limits of a server whose stop does not wait long for clients of a moving disk.
 const LIMITS: Limits = Limits {
@@ -55,8 +56,8 @@ impl Pair {
         self.directory.path().join(name)
     }
 
-    fn place(&self, server: &str) -> Place {
-        Place::Unix(self.path(&format!("{server}.sock")))
+    fn place(&self, server: &str) -> ListenAddress {
+        ListenAddress::Unix(self.path(&format!("{server}.sock")))
     }
 
     fn address(&self, server: &str) -> String {
@@ -67,7 +68,7 @@ impl Pair {
         self.serve_so(server, owns, WAY)
     }
 
-    fn serve_so(&self, server: &str, owns: bool, way: Way) -> Served {
+    fn serve_so(&self, server: &str, owns: bool, way: AddressScheme) -> Served {
         let disk = Opening {
             name: "vm1".to_owned(),
             backing: self.path("disk.raw"),
@@ -211,7 +212,7 @@ fn two_who_write_at_once_have_it_in_turns_and_lose_nothing() {
 fn requests_wait_for_a_gone_owner_and_then_fail() {
     let pair = Pair::new(Mode::Back);
     let a = pair.serve("a", true);
-    let b = pair.serve_so("b", false, Way { patience: Duration::from_secs(1), ..WAY });
+    let b = pair.serve_so("b", false, AddressScheme { patience: Duration::from_secs(1), ..WAY });
     attach(&b, &pair.coming("a", "b")).expect("it is found");
     pair.client("a").write(0, &[5; 8192]).expect("it is taken");
     let mut client = pair.client("b");
@@ -237,7 +238,7 @@ fn owner_with_refusing_backing_keeps_disk_and_waiters_fail() {
     let memory = memfd_create("disk", MemfdFlags::ALLOW_SEALING).expect("memory");
     ftruncate(&memory, DISK_BYTES as u64).expect("room");
     let backing = PathBuf::from(format!("/proc/self/fd/{}", memory.as_raw_fd()));
-    let so = || Way { patience: Duration::from_secs(1), ..WAY };
+    let so = || AddressScheme { patience: Duration::from_secs(1), ..WAY };
     let (a, b) = (pair.serve_so("a", false, so()), pair.serve_so("b", false, so()));
     let coming = Coming { backing, sidecar: Some(pair.path("side")), ..pair.coming("a", "b") };
     attach(&a, &Coming { elsewhere: None, ..coming.clone() }).expect("it is free");
@@ -329,11 +330,11 @@ fn who_cannot_have_it_is_told_why() {
 fn over_tls_a_disk_moves_within_one_authority_alone() {
     let (pair, ours, theirs) = (Pair::new(Mode::Back), Authority::new(), Authority::new());
     let serve = |server, owns, authority: &Authority| {
-        let place = Place::Tcp("127.0.0.1:0".parse().expect("an address"));
+        let place = ListenAddress::Tcp("127.0.0.1:0".parse().expect("an address"));
         let listen = Some(Listen { place, tls: Some(authority.server()) });
         let tls = Some(authority.client());
-        let served = pair.serve_so(server, owns, Way { listen, tls, ..WAY });
-        let Place::Tcp(address) = served.running.places()[0] else { panic!("it is TCP") };
+        let served = pair.serve_so(server, owns, AddressScheme { listen, tls, ..WAY });
+        let ListenAddress::Tcp(address) = served.running.places()[0] else { panic!("it is TCP") };
         (served, format!("nbds://localhost:{}", address.port()))
     };
     let (a, at_a) = serve("a", true, &ours);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-use block_server::{Limits, Listen, Place, Running};
+use block_server::{Limits, Listen, ListenAddress, Running};
 use nbd::Operation;
 use tier::format::{SIDECAR_BYTES, Sidecar};
 use tier::{Mode, Plan};
@@ -45,8 +45,8 @@ impl Host {
         self.directory.path().join("disk.raw")
     }
 
-    pub fn socket(&self) -> Place {
-        Place::Unix(self.directory.path().join("s"))
+    pub fn socket(&self) -> ListenAddress {
+        ListenAddress::Unix(self.directory.path().join("s"))
     }
 
     pub fn opening(&self) -> Opening {

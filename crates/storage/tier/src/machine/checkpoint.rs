@@ -1,6 +1,6 @@
 use super::io::Io;
 use super::{Fx, Tier};
-use crate::event::{Effect, Note, Piece, Place};
+use crate::event::{Effect, IoTarget, Note, Piece};
 use crate::format::{BLOCK, SetState, SlotEntry, TABLE_ENTRIES, encode_table, table_number};
 
 /// Blocks of a table that are written at once.
@@ -93,7 +93,7 @@ impl Tier {
         self.checkpoint.block += count;
         let io = self.start_io(Io::Table);
         let at = self.next_table() + first * BLOCK;
-        fx.push(Effect::write(io, Place::Cache, at, vec![Piece::Bytes(bytes.into())]));
+        fx.push(Effect::write(io, IoTarget::Cache, at, vec![Piece::Bytes(bytes.into())]));
     }
 
     /// Table entries of a block's slots. They may become durable soon, as a map may.
@@ -154,7 +154,7 @@ impl Tier {
         self.checkpoint.phase = Phase::Superblock;
         let io = self.start_io(Io::Superblock);
         let (at, copy) = self.roster.put();
-        fx.push(Effect::write(io, Place::Cache, at, vec![copy]));
+        fx.push(Effect::write(io, IoTarget::Cache, at, vec![copy]));
     }
 
     pub(super) fn superblock_written(&mut self, is_ok: bool, fx: &mut Fx) {

@@ -11,7 +11,7 @@ use super::write::WriteRequest;
 use super::{Fx, Tier};
 use state_machine::IoId;
 
-use crate::event::{Effect, IoError, Op, Place};
+use crate::event::{Effect, IoError, IoTarget, Op};
 use crate::format::Flags;
 
 /// Most groups of a log in flight. With two, one gathers while the other is written.
@@ -235,7 +235,7 @@ impl Tier {
         }
         self.flusher.begin(covers);
         let io = self.start_io(Io::CacheFlush);
-        fx.push(Effect::Flush { io, place: Place::Cache });
+        fx.push(Effect::Flush { io, place: IoTarget::Cache });
     }
 
     pub(super) fn flush_done(&mut self, is_ok: bool, fx: &mut Fx) {

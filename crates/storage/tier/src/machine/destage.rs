@@ -6,7 +6,7 @@ use super::log::LogChunk;
 use super::overlay::Source;
 use super::pool::Item;
 use super::{Fx, Tier};
-use crate::event::{Check, Effect, IoError, Note, Piece, Place, ReadIo};
+use crate::event::{Check, Effect, IoError, IoTarget, Note, Piece, ReadIo};
 
 /// Pause before a backing store that refused is tried again.
 pub(super) const RETRY: Nanos = Nanos(1_000_000_000);
@@ -76,7 +76,7 @@ impl Tier {
             Runs::Failed => self.batch_failed(index, fx),
             Runs::Written => {
                 let io = self.start_io(Io::BatchFlush { disk: index });
-                fx.push(Effect::Flush { io, place: Place::Backing(index) });
+                fx.push(Effect::Flush { io, place: IoTarget::Backing(index) });
             }
         }
     }
@@ -89,7 +89,7 @@ impl Tier {
         let (offset, bytes) = (span.offset, span.bytes);
         if let Some(unmap) = span.zero {
             let io = self.start_io(Io::RunWrite { disk: index, run });
-            fx.push(Effect::Zero { io, place: Place::Backing(index), at: offset, bytes, unmap });
+            fx.push(Effect::Zero { io, place: IoTarget::Backing(index), at: offset, bytes, unmap });
             return;
         }
         let pieces = self.batch(index).pieces(span);
@@ -113,7 +113,7 @@ impl Tier {
                     };
                     fx.push(Effect::Read(ReadIo {
                         io,
-                        place: Place::Cache,
+                        place: IoTarget::Cache,
                         at,
                         bytes: 4096,
                         skip,
@@ -152,7 +152,7 @@ impl Tier {
         let (span, buf) = self.batch(index).run_bytes(run);
         let io = self.start_io(Io::RunWrite { disk: index, run });
         let from = vec![Piece::Buf { buf, at: 0, bytes: span.bytes }];
-        fx.push(Effect::write(io, Place::Backing(index), span.offset, from));
+        fx.push(Effect::write(io, IoTarget::Backing(index), span.offset, from));
         let whole = self.batch(index).whole_blocks(&span);
         let fills = self.open_fills(index, whole.iter().map(|(block, ..)| *block));
         // The old blocks are stale from now on. The log's layers cover them until the batch is

@@ -44,13 +44,13 @@ impl Stage {
 
 /// Wishes for serving a disk.
 #[derive(Debug, Clone)]
-pub(crate) struct Wish {
+pub(crate) struct ServingDemands {
     pub(crate) mode: Mode,
     pub(crate) copies: u8,
     pub(crate) peers: Vec<Holder>,
 }
 
-impl Wish {
+impl ServingDemands {
     /// Mode until its peers are connected.
     pub(crate) fn first(&self) -> Mode {
         if self.copies > 0 { Mode::Through } else { self.mode }
@@ -162,7 +162,7 @@ impl Disk {
         mode: Mode,
         sidecar: Sidecar,
         (log, epochs): (Log, VecDeque<Epoch>),
-        wish: Wish,
+        wish: ServingDemands,
     ) -> Self {
         let first = wish.first();
         Self {

@@ -1,6 +1,6 @@
 use super::io::{Holder, Io};
 use super::{Fx, Tier};
-use crate::event::{Buf, Effect, Piece, Place};
+use crate::event::{Buf, Effect, IoTarget, Piece};
 
 /// Bytes on their way into pages from which on requests fill no more pages: with a cache device
 /// slower than the reads, all of their bytes would wait in memory. Our choice: a hundred pages,
@@ -65,7 +65,7 @@ impl Tier {
             }
             let to = self.geometry.slot_at(slot) + u64::from(first) * 4096;
             let from = vec![Piece::Buf { buf, at, bytes }];
-            fx.push(Effect::write(io, Place::Cache, to, from));
+            fx.push(Effect::write(io, IoTarget::Cache, to, from));
         }
         u16::try_from(runs.len()).unwrap_or(u16::MAX)
     }

@@ -7,7 +7,7 @@ pub(super) enum Io {
     /// Part of a request's read.
     ReadPart {
         read: u32,
-        part: Part,
+        part: ReadPiece,
     },
     /// Write of blocks into a page's slot, from the memory of a request or a run.
     Fill {
@@ -121,7 +121,7 @@ pub(super) enum Waiter {
 
 /// Part of a read, from one place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct ReadPiece {
     pub(super) offset: u64,
     pub(super) bytes: u32,
     pub(super) source: PartSource,

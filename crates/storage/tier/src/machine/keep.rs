@@ -1,11 +1,11 @@
 use super::disk::Stage;
-use super::io::{Io, Part};
+use super::io::{Io, ReadPiece};
 use super::memory::Opened;
 use super::read::whole_blocks;
 use super::{Fx, Tier};
 use state_machine::IoId;
 
-use crate::event::{Effect, Kept};
+use crate::event::{Effect, MemoryCells};
 
 impl Tier {
     /// Opens places in the memory tier for the blocks that a read is about to read whole. Blocks
@@ -13,7 +13,7 @@ impl Tier {
     pub(super) fn open_memory<'a>(
         &mut self,
         disk: u16,
-        parts: impl Iterator<Item = &'a Part>,
+        parts: impl Iterator<Item = &'a ReadPiece>,
         fx: &mut Fx,
     ) -> Vec<Opened> {
         let mut opened: Vec<Opened> = Vec::new();
@@ -37,7 +37,7 @@ impl Tier {
 
     /// Stores blocks in the memory tier that were read into a request's memory, if they were opened
     /// and not written meanwhile.
-    pub(super) fn keep(&mut self, read: u32, part: Part, fx: &mut Fx) {
+    pub(super) fn keep(&mut self, read: u32, part: ReadPiece, fx: &mut Fx) {
         let found = &mut self.reads[read];
         let (disk, from, offset) = (found.disk, found.buf, found.offset);
         // Blocks of a disk that leaves would be found by the next disk with its index.
@@ -57,7 +57,7 @@ impl Tier {
     }
 
     /// Records that a block is in the memory tier.
-    pub(super) fn kept(&mut self, io: IoId, kept: Kept, fx: &mut Fx) {
+    pub(super) fn kept(&mut self, io: IoId, kept: MemoryCells, fx: &mut Fx) {
         let Io::Keep { opened, block } = self.ios.remove(io.0) else {
             panic!("what was to be kept has a number of its own")
         };

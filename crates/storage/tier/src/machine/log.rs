@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use state_machine::IoId;
 
-use crate::event::{Effect, Piece, Place};
+use crate::event::{Effect, IoTarget, Piece};
 use crate::format::{BLOCK, Flags, Head, Label, NO_CHUNK, Record, Uuid};
 use crate::geometry::Geometry;
 
@@ -358,7 +358,7 @@ impl Log {
         let at = self.next_at(geometry);
         self.at += 4096 + bytes;
         self.in_flight.push_back(InFlight { seq, is_written: false, is_durable, end });
-        Effect::Write { io, place: Place::Cache, at, from, durable: is_durable }
+        Effect::Write { io, place: IoTarget::Cache, at, from, durable: is_durable }
     }
 
     /// Drops the chunks that have only groups before this one. Returns them.

@@ -58,7 +58,7 @@ use crate::moment::Moment;
 
 use checkpoint::Checkpoint;
 use chunks::Chunks;
-pub(crate) use disk::{Disk, Wish};
+pub(crate) use disk::{Disk, ServingDemands};
 pub(crate) use epoch::{Epoch, Logged};
 use flusher::Flusher;
 use io::{Holder, Io};

@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 
 use crate::format::SlotEntry;
 use crate::geometry::Geometry;
-use part::Part;
+use part::PolicyPart;
 use row::Row;
 use slot::{Holds, NIL};
 
@@ -38,7 +38,7 @@ struct Owned {
     /// Policy wished for its pages, if it is to have a division of its own.
     policy: Option<PolicyKind>,
     /// Division of its own, if it has one now.
-    part: Option<Part>,
+    part: Option<PolicyPart>,
     pages: usize,
     /// Number of pages evicted since the set was opened.
     evicted: u64,
@@ -62,7 +62,7 @@ impl Default for Owned {
 
 impl Owned {
     fn shape(&self) -> Option<(PolicyKind, usize)> {
-        self.part.as_ref().map(Part::shape)
+        self.part.as_ref().map(PolicyPart::shape)
     }
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct PageIndex {
     /// Policy wished for the common division, of all disks without a policy of their own.
     kind: PolicyKind,
     /// Common division, as it is until the wished one is made.
-    common: Part,
+    common: PolicyPart,
     promotion: Promotion,
     /// Number of pages that all divisions together may have.
     capacity: usize,
@@ -105,7 +105,7 @@ impl PageIndex {
         let capacity = (slots.saturating_sub(spare)).max(1) as usize;
         let mut pages = Self {
             kind: policy,
-            common: Part::new(policy, capacity),
+            common: PolicyPart::new(policy, capacity),
             capacity,
             surplus: Vec::new(),
             promotion: Promotion::new(admission, capacity),
@@ -166,12 +166,12 @@ impl PageIndex {
     }
 
     /// Division of a disk's pages.
-    fn part(&self, disk: u16) -> &Part {
+    fn part(&self, disk: u16) -> &PolicyPart {
         let own = self.owned.get(usize::from(disk));
         own.and_then(|own| own.part.as_ref()).unwrap_or(&self.common)
     }
 
-    fn part_mut(&mut self, disk: u16) -> &mut Part {
+    fn part_mut(&mut self, disk: u16) -> &mut PolicyPart {
         let own = self.owned.get_mut(usize::from(disk));
         own.and_then(|own| own.part.as_mut()).unwrap_or(&mut self.common)
     }

@@ -1,11 +1,11 @@
-use super::io::{Holder, Io, Part, PartSource};
+use super::io::{Holder, Io, PartSource, ReadPiece};
 use super::memory::Opened;
 use super::overlay::{Layer, Source, blocks_of, spans, touched};
 use super::pages::CachedBlock;
 use super::{Fx, Tier};
 use state_machine::RequestId;
 
-use crate::event::{Buf, Check, Effect, IoError, Kept, Place, ReadIo, Request};
+use crate::event::{Buf, Check, Effect, IoError, IoTarget, MemoryCells, ReadIo, Request};
 
 /// Read request until it is answered and its memory is free.
 #[derive(Debug, Clone)]
@@ -30,7 +30,7 @@ pub(super) struct ReadRequest {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum From {
     Backing,
-    Memory(Kept),
+    Memory(MemoryCells),
     /// Slot: its number, the block's address and checksum.
     Slot(u32, u64, u32),
     /// Log: the block's address, and the layer.
@@ -40,7 +40,7 @@ enum From {
 /// Read from one place.
 #[derive(Debug, Clone)]
 struct Piecewise {
-    part: Part,
+    part: ReadPiece,
     at: u64,
     bytes: u32,
     skip: u32,
@@ -55,7 +55,7 @@ impl Piecewise {
     }
 
     /// Part that is read from below the overlay.
-    fn of_base(&self) -> Option<&Part> {
+    fn of_base(&self) -> Option<&ReadPiece> {
         (!matches!(self.part.source, PartSource::Log { .. })).then_some(&self.part)
     }
 }
@@ -196,7 +196,7 @@ impl Tier {
             return;
         }
         pieces.push(Piecewise {
-            part: Part { offset, bytes, source },
+            part: ReadPiece { offset, bytes, source },
             at,
             bytes: length,
             skip: if check.is_some() { within } else { 0 },
@@ -229,14 +229,14 @@ impl Tier {
         let (buf, index) = (found.buf, found.disk);
         let to = u32::try_from(part.offset - found.offset).unwrap_or(u32::MAX);
         let place = match part.source {
-            PartSource::Backing => Place::Backing(index),
+            PartSource::Backing => IoTarget::Backing(index),
             PartSource::Slot { slot } => {
                 self.pages.pin(slot);
-                Place::Cache
+                IoTarget::Cache
             }
             PartSource::Log { chunk } => {
                 self.chunks.pin(chunk);
-                Place::Cache
+                IoTarget::Cache
             }
         };
         let io = self.start_io(Io::ReadPart { read, part });
@@ -258,7 +258,7 @@ impl Tier {
     pub(super) fn read_done(
         &mut self,
         read: u32,
-        part: Part,
+        part: ReadPiece,
         result: Result<Vec<u32>, IoError>,
         fx: &mut Fx,
     ) {
@@ -288,7 +288,14 @@ impl Tier {
 
     /// Stops serving the blocks of a page that cannot be read or have a wrong checksum, and reads
     /// them from the backing store.
-    fn slot_is_wrong(&mut self, read: u32, part: Part, slot: u32, error: IoError, fx: &mut Fx) {
+    fn slot_is_wrong(
+        &mut self,
+        read: u32,
+        part: ReadPiece,
+        slot: u32,
+        error: IoError,
+        fx: &mut Fx,
+    ) {
         let index = self.reads[read].disk;
         let mut is_wrong = false;
         for block in touched(part.offset, part.bytes) {
@@ -299,7 +306,7 @@ impl Tier {
             self.queue_map(slot);
         }
         self.pages.unpin(slot);
-        let part = Part { source: PartSource::Backing, ..part };
+        let part = ReadPiece { source: PartSource::Backing, ..part };
         let (at, bytes) = (part.offset, part.bytes);
         self.read_piece(
             read,
@@ -325,7 +332,7 @@ impl Tier {
     }
 
     /// Fills opened pages with blocks from the backing store.
-    fn backing_read(&mut self, read: u32, part: Part, sums: &[u32], fx: &mut Fx) {
+    fn backing_read(&mut self, read: u32, part: ReadPiece, sums: &[u32], fx: &mut Fx) {
         let found = &mut self.reads[read];
         let (disk, buf, offset, open) =
             (found.disk, found.buf, found.offset, std::mem::take(&mut found.fills));
@@ -342,7 +349,7 @@ impl Tier {
 }
 
 /// Blocks that are read whole.
-pub(super) fn whole_blocks(part: &Part) -> impl Iterator<Item = u64> + use<> {
+pub(super) fn whole_blocks(part: &ReadPiece) -> impl Iterator<Item = u64> + use<> {
     blocks_of(part.offset, part.bytes)
         .filter(|(_, from, to)| (*from, *to) == (0, 8))
         .map(|(block, ..)| block)

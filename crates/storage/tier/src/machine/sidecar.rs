@@ -8,7 +8,7 @@ use super::batch::Batch;
 use super::io::Io;
 use super::log::LogEnds;
 use super::{Fx, Tier};
-use crate::event::{Effect, IoError, Piece, Place};
+use crate::event::{Effect, IoError, IoTarget, Piece};
 use crate::format::{Holder, Sidecar, SidecarState};
 use crate::ownership::{self, with_holders};
 
@@ -177,7 +177,7 @@ impl Tier {
             return self.sidecar_failed(index, fx);
         };
         let io = self.start_io(Io::SidecarWrite { disk: index });
-        fx.push(Effect::write(io, Place::Sidecar(index), at, vec![copy]));
+        fx.push(Effect::write(io, IoTarget::Sidecar(index), at, vec![copy]));
     }
 
     pub(super) fn sidecar_written(&mut self, index: u16, is_ok: bool, fx: &mut Fx) {
@@ -185,7 +185,7 @@ impl Tier {
             return self.sidecar_failed(index, fx);
         }
         let io = self.start_io(Io::SidecarFlush { disk: index });
-        fx.push(Effect::Flush { io, place: Place::Sidecar(index) });
+        fx.push(Effect::Flush { io, place: IoTarget::Sidecar(index) });
     }
 
     pub(super) fn sidecar_flushed(&mut self, index: u16, result: Result<(), IoError>, fx: &mut Fx) {

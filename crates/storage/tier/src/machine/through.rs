@@ -2,7 +2,7 @@ use super::io::{Holder, Io, Waiter};
 use super::overlay::{blocks_of, touched};
 use super::write::WriteRequest;
 use super::{Fx, Tier};
-use crate::event::{Effect, IoError, Op, Piece, Place, Request};
+use crate::event::{Effect, IoError, IoTarget, Op, Piece, Request};
 
 impl Tier {
     pub(super) fn flush_through(&mut self, request: &Request, fx: &mut Fx) {
@@ -12,7 +12,7 @@ impl Tier {
     fn flush_backing(&mut self, index: u16, waiter: Waiter, fx: &mut Fx) {
         let written = self.disk(index).written;
         let io = self.start_io(Io::ThroughFlush { disk: index, written, waiter });
-        fx.push(Effect::Flush { io, place: Place::Backing(index) });
+        fx.push(Effect::Flush { io, place: IoTarget::Backing(index) });
     }
 
     pub(super) fn accept_through(&mut self, request: Request, fx: &mut Fx) {
@@ -81,7 +81,7 @@ impl Tier {
             return self.through_done(write, false, fx);
         }
         let WriteRequest { request, .. } = &self.writes[write];
-        let (at, bytes, place) = (request.offset, request.bytes, Place::Backing(request.disk));
+        let (at, bytes, place) = (request.offset, request.bytes, IoTarget::Backing(request.disk));
         let (op, buf) = (request.op, request.buf);
         let io = self.start_io(Io::Through { write });
         fx.push(match (op, buf) {

@@ -1,4 +1,4 @@
-use crate::event::Place;
+use crate::event::IoTarget;
 use crate::format::{BLOCK_BYTES, Head, Uuid};
 use crate::geometry::Geometry;
 use crate::machine::log::Log;
@@ -66,7 +66,7 @@ fn first_block(media: &mut dyn Media, geometry: &Geometry, chunk: u32) -> FirstB
     // The second block tells a chunk whose head was overwritten with zeros from a chunk that was
     // never used.
     let mut blocks = [0; 2 * BLOCK_BYTES];
-    if media.read(Place::Cache, geometry.chunk_at(chunk), &mut blocks).is_err() {
+    if media.read(IoTarget::Cache, geometry.chunk_at(chunk), &mut blocks).is_err() {
         return FirstBlock::Unknown;
     }
     match Head::decode(&blocks) {

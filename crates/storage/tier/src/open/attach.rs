@@ -9,19 +9,19 @@ use super::damage::LogDamage;
 use super::errors::{AttachError, Attachment, Damaged, LogWrites, OpenError, Session, Skipped};
 use super::in_step::{self, Reach, Step};
 use super::walk::{Walk, clear_end};
-use crate::event::{IoError, Mode, Place};
+use crate::event::{IoError, IoTarget, Mode};
 use crate::format::{
     DiskEntry, FINGERPRINT_BYTES, Identity, Match, NO_CHUNK, SIDECAR_BYTES, Sidecar, SidecarState,
     Superblock, mode,
 };
 use crate::machine::log::Log;
 use crate::machine::overlay::blocks_of;
-use crate::machine::{Disk, Epoch, Logged, Wish};
+use crate::machine::{Disk, Epoch, Logged, ServingDemands};
 use crate::moment::Since;
 use crate::ownership::{has_log, is_free};
 
 /// Log of a disk, as it was read.
-pub(super) struct Found {
+pub(super) struct ReadLog {
     pub(super) walk: Walk,
     /// Kept records, oldest first: group, epoch, write. A damaged log also has those behind the
     /// damage.
@@ -57,7 +57,7 @@ impl Attached {
 }
 
 /// Facts about a disk from its sidecar and the set.
-struct Seen {
+struct DiskFacts {
     sidecar: Option<Sidecar>,
     /// Number of owners so far.
     generation: u64,
@@ -80,7 +80,7 @@ pub(super) fn attach(
     superblock: &Superblock,
     session: Session,
     asked: &Attachment,
-    mut found: Option<Found>,
+    mut found: Option<ReadLog>,
     pool: u64,
 ) -> Result<Attached, OpenError> {
     let entry = superblock.disks[usize::from(asked.index)].clone();
@@ -104,7 +104,7 @@ pub(super) fn attach(
     entry.superblock = superblock.seq + 1;
     let last_epoch =
         found.iter().flat_map(|found| &found.records).map(|(_, epoch, _)| *epoch).max();
-    let touched = (!is_orphaned).then(|| found.as_ref().map(Found::touched).unwrap_or_default());
+    let touched = (!is_orphaned).then(|| found.as_ref().map(ReadLog::touched).unwrap_or_default());
     let mut spare = Vec::new();
     // A log that begins again has a new generation, so no group that still lies there belongs to
     // it.
@@ -120,7 +120,8 @@ pub(super) fn attach(
     let first = log.first_chunk();
     (entry.log_chunk, entry.log_seq) = (first.chunk, first.first);
     // A disk with writes in its log stays in mode back until they are destaged.
-    let wish = Wish { mode: asked.mode, copies: asked.copies, peers: asked.peers.clone() };
+    let wish =
+        ServingDemands { mode: asked.mode, copies: asked.copies, peers: asked.peers.clone() };
     let mode = if epochs.is_empty() { wish.first() } else { Mode::Back };
     let mut sidecar = next_sidecar(&seen, superblock, session, asked, &entry);
     (sidecar.log_durable, sidecar.log_retired) = (log.ends().durable, log.ends().retired);
@@ -142,11 +143,11 @@ fn look(
     superblock: &Superblock,
     asked: &Attachment,
     entry: Option<&DiskEntry>,
-    found: Option<&Found>,
+    found: Option<&ReadLog>,
     pool: u64,
-) -> Result<Seen, IoError> {
+) -> Result<DiskFacts, IoError> {
     let mut bytes = vec![0; SIDECAR_BYTES];
-    media.read(Place::Sidecar(asked.index), 0, &mut bytes)?;
+    media.read(IoTarget::Sidecar(asked.index), 0, &mut bytes)?;
     let sidecar = Sidecar::newest(&bytes).filter(|sidecar| sidecar.disk == asked.disk);
     let generation = sidecar.as_ref().map_or(0, |sidecar| sidecar.generation);
     let ours = entry.zip(sidecar.as_ref()).filter(|(entry, sidecar)| {
@@ -173,7 +174,7 @@ fn look(
     let compare = |known: fn(&Sidecar) -> &Identity, found: &Identity| {
         sidecar.as_ref().map_or(Match::Unknown, |sidecar| known(sidecar).compare(found))
     };
-    Ok(Seen {
+    Ok(DiskFacts {
         is_known: ours.is_some() && !is_older,
         seq: match step {
             Step::SidecarOlder(known) => known,
@@ -190,7 +191,7 @@ fn look(
 /// Returns true if pages of the disk can equal its backing store. This must be proven: the set and
 /// the sidecar are in step, the backing store is the former one, and nobody wrote to it since a
 /// moment that the set knows.
-fn may_have_pages(seen: &Seen, asked: &Attachment, entry: Option<&DiskEntry>) -> bool {
+fn may_have_pages(seen: &DiskFacts, asked: &Attachment, entry: Option<&DiskEntry>) -> bool {
     let Since::Unchanged(moment) = asked.since else { return false };
     seen.is_known
         && seen.step == Step::Same
@@ -199,11 +200,11 @@ fn may_have_pages(seen: &Seen, asked: &Attachment, entry: Option<&DiskEntry>) ->
 }
 
 fn refused(
-    seen: &Seen,
+    seen: &DiskFacts,
     superblock: &Superblock,
     asked: &Attachment,
     entry: Option<&DiskEntry>,
-    found: Option<&Found>,
+    found: Option<&ReadLog>,
 ) -> Option<AttachError> {
     if asked.key == 0 && seen.sidecar.as_ref().is_some_and(|sidecar| sidecar.key != 0) {
         return Some(AttachError::Reserved);
@@ -227,7 +228,7 @@ fn refused(
     // An older cache or sidecar gets here only if the sidecar says that the backing store has
     // everything.
     if seen.is_known || matches!(seen.step, Step::Unnumbered) {
-        let has_writes = found.is_some_and(Found::has_writes);
+        let has_writes = found.is_some_and(ReadLog::has_writes);
         refused_for_writes(seen, asked, entry.filter(|_| has_writes)?, found)
     } else {
         None
@@ -235,10 +236,10 @@ fn refused(
 }
 
 fn refused_for_writes(
-    seen: &Seen,
+    seen: &DiskFacts,
     asked: &Attachment,
     entry: &DiskEntry,
-    found: Option<&Found>,
+    found: Option<&ReadLog>,
 ) -> Option<AttachError> {
     let writes = found.map_or(0, |found| found.unretired().count());
     match (&seen.sidecar, asked.since) {
@@ -270,7 +271,7 @@ fn is_changed(sidecar: &Sidecar, since: Since, entry: &DiskEntry, asked: &Attach
 
 /// Refuses another storage under the same name. If the identity is unknown, a log with writes is
 /// not written there.
-fn other_place(seen: &Seen, asked: &Attachment, writes: usize) -> Option<AttachError> {
+fn other_place(seen: &DiskFacts, asked: &Attachment, writes: usize) -> Option<AttachError> {
     let sidecar = seen.sidecar.as_ref()?;
     let waits = if seen.is_known { writes } else { 0 };
     let places = [
@@ -293,7 +294,7 @@ fn other_place(seen: &Seen, asked: &Attachment, writes: usize) -> Option<AttachE
 /// forgotten if the backing store has everything, and an older sidecar may be written anew if no
 /// write waits.
 fn older(
-    seen: &Seen,
+    seen: &DiskFacts,
     superblock: &Superblock,
     entry: Option<&DiskEntry>,
     writes: usize,
@@ -329,7 +330,7 @@ fn older(
 /// New entry of the disk. If none of its pages counts, it gets the number of the next superblock as
 /// attachment, a number that no attachment of any disk had.
 fn next_entry(
-    seen: &Seen,
+    seen: &DiskFacts,
     asked: &Attachment,
     entry: Option<DiskEntry>,
     attach: Option<u64>,
@@ -357,7 +358,7 @@ fn next_entry(
 
 /// New sidecar of the disk, without the fields that the log decides.
 fn next_sidecar(
-    seen: &Seen,
+    seen: &DiskFacts,
     superblock: &Superblock,
     session: Session,
     asked: &Attachment,
@@ -397,7 +398,7 @@ fn begin_again(entry: &DiskEntry, walk: &Walk, spare: &mut Vec<u32>) -> Log {
     Log::new(entry.disk, entry.generation, entry.attach, chunk, walk.log.ends().seq)
 }
 
-impl Found {
+impl ReadLog {
     /// Marks groups as retired that the sidecar knows to be on the backing store; the last head may
     /// not know it.
     fn retire(&mut self, sidecar: &Sidecar) {

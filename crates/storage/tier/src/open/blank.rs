@@ -3,7 +3,7 @@
 use super::Media;
 use super::errors::{Attachment, OpenError, Session, Settings};
 use super::structure::Structure;
-use crate::event::{IoError, Mode, Place};
+use crate::event::{IoError, IoTarget, Mode};
 use crate::format::{Identity, Uuid};
 use crate::geometry::Geometry;
 use crate::machine::Tier;
@@ -16,16 +16,16 @@ const SET: Uuid = [1; 16];
 struct Nothing;
 
 impl Media for Nothing {
-    fn read(&mut self, _: Place, _: u64, into: &mut [u8]) -> Result<(), IoError> {
+    fn read(&mut self, _: IoTarget, _: u64, into: &mut [u8]) -> Result<(), IoError> {
         into.fill(0);
         Ok(())
     }
 
-    fn write(&mut self, _: Place, _: u64, _: &[u8]) -> Result<(), IoError> {
+    fn write(&mut self, _: IoTarget, _: u64, _: &[u8]) -> Result<(), IoError> {
         Ok(())
     }
 
-    fn flush(&mut self, _: Place) -> Result<(), IoError> {
+    fn flush(&mut self, _: IoTarget) -> Result<(), IoError> {
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 use super::Media;
 use super::copies::put_sidecar;
-use crate::event::{IoError, Place};
+use crate::event::{IoError, IoTarget};
 use crate::format::{SIDECAR_BYTES, Sidecar, Uuid};
 use crate::ownership;
 
@@ -11,7 +11,7 @@ use crate::ownership;
 /// # Errors
 /// An error of the sidecar's storage.
 pub fn give_up(media: &mut dyn Media, index: u16) -> Result<Option<Uuid>, IoError> {
-    let place = Place::Sidecar(index);
+    let place = IoTarget::Sidecar(index);
     let mut bytes = vec![0; SIDECAR_BYTES];
     media.read(place, 0, &mut bytes)?;
     let Some(sidecar) = Sidecar::newest(&bytes) else { return Ok(None) };

@@ -4,7 +4,7 @@
 //! older copy back.
 
 use super::Media;
-use crate::event::{IoError, Place};
+use crate::event::{IoError, IoTarget};
 use crate::format::{SUPERBLOCK_AT, Sidecar, Superblock};
 
 /// Makes a superblock durable in both places, in `first` first.
@@ -14,8 +14,8 @@ pub(super) fn put_superblock(
     first: usize,
 ) -> Result<(), IoError> {
     for copy in [first, 1 - first] {
-        media.write(Place::Cache, SUPERBLOCK_AT[copy], &superblock.encode())?;
-        media.flush(Place::Cache)?;
+        media.write(IoTarget::Cache, SUPERBLOCK_AT[copy], &superblock.encode())?;
+        media.flush(IoTarget::Cache)?;
     }
     Ok(())
 }
@@ -27,7 +27,7 @@ pub(super) fn put_sidecar(
     index: u16,
     sidecar: &mut Sidecar,
 ) -> Result<(), IoError> {
-    let place = Place::Sidecar(index);
+    let place = IoTarget::Sidecar(index);
     media.write(place, sidecar.place(), &sidecar.encode()[..])?;
     media.flush(place)?;
     sidecar.seq += 1;

@@ -104,7 +104,7 @@ pub enum AttachError {
     /// This set has writes for the disk, and the sidecar says that they were given up or that
     /// another set went on without them.
     #[error(
-        "the log has writes of generation {log} of the disk, and the disk went on to generation {sidecar} without them: they are not put into it any more"
+        "the log has writes of generation {log} of the disk, and the disk went on to generation {sidecar} without them. They are no longer destaged"
     )]
     Stale {
         /// Generation of the log.
@@ -117,7 +117,7 @@ pub enum AttachError {
     NoSidecar,
     /// This set has writes for the disk, and its backing store was changed.
     #[error(
-        "the log has {} for this disk, and its backing store was changed since the tier was left in order: put there now, they would cover that change", count_writes(*.writes)
+        "the log has {} for this disk, and its backing store was changed since the tier was left in order. Destaged now, they would cover that change", count_writes(*.writes)
     )]
     Changed {
         /// Number of writes in the log that would be written to the backing store.
@@ -136,7 +136,7 @@ pub enum AttachError {
         word: String,
     },
     /// The log has writes, and no identity proves which storage they belong to.
-    #[error("the log has {} for this disk, and whether its {what} is the one they belong to cannot be told: it is {}, and was {}", count_writes(*.writes), identity_in(.word), or_unknown(.known))]
+    #[error("the log has {} for this disk, and whether its {what} is the one they belong to cannot be told. It is {}, and was {}", count_writes(*.writes), identity_in(.word), or_unknown(.known))]
     UnknownPlace {
         /// Part of the disk: `backing store` or `sidecar`.
         what: &'static str,
@@ -157,7 +157,7 @@ pub enum AttachError {
     },
     /// The sidecar is an older state of itself, and so may be the backing store beside it.
     #[error(
-        "the sidecar is older than the cache (copy {found}, and the cache knows copy {known}), and so may be the backing store: the log has {} for a newer state, and what went there before them may be lost", count_writes(*.writes)
+        "the sidecar is older than the cache (copy {found}, and the cache knows copy {known}), and so may be the backing store. The log has {} for a newer state, and writes destaged before them may be lost", count_writes(*.writes)
     )]
     SidecarOlder {
         /// Number of the sidecar copy that the cache knows.
@@ -169,7 +169,7 @@ pub enum AttachError {
     },
     /// The log seems to begin behind groups that the backing store may lack.
     #[error(
-        "group {group} of the log of pages was durable and cannot be read: it may say where the disk's log begins, so writes of that log could be missed"
+        "group {group} of the log of pages was durable and cannot be read. It may say where the disk's log begins, so writes of that log could be missed"
     )]
     LogStart {
         /// Number of the damaged group of the pool's log.
@@ -177,7 +177,7 @@ pub enum AttachError {
     },
     /// The backing store alone is an older state of itself.
     #[error(
-        "the backing store is older than when the tier used it last: the log has {} for a newer state, and what went there before them is lost", count_writes(*.writes)
+        "the backing store is older than when the tier used it last. The log has {} for a newer state, and writes destaged before them are lost", count_writes(*.writes)
     )]
     BackingOlder {
         /// Number of writes in the log.
@@ -194,15 +194,15 @@ impl AttachError {
         Some(match self {
             Self::Copies { .. } => "name as many peers as copies, --peer for each".into(),
             Self::Many { .. } => "detach a disk, or make a larger cache (`tilemark tier init`)".into(),
-            Self::Owned(..) => "serve the disk with that cache, and `tilemark tier drain` or `detach` it there; if that cache is lost, `tilemark tier takeover`: without a copy its writes are lost".into(),
+            Self::Owned(..) => "serve the disk with that cache, and `tilemark tier drain` or `detach` it there. If that cache is lost, `tilemark tier takeover`: without a copy its writes are lost".into(),
             Self::Claimed => "make sure that no other host runs one, then take the disk over again".into(),
             Self::Reserved => "--reserve".into(),
             Self::Stale { .. } => "`tilemark tier stale export` saves them in a new file; after `tilemark tier stale forget` the disk is served".into(),
             Self::NoSidecar => NO_SIDECAR.into(),
             Self::Changed { word, .. } => format!("to keep the change and lose the writes, `tilemark tier takeover NAME=BACKING --accept-loss`; to put the writes over it, once, --accept-identity {word}").into(),
             Self::OtherPlace { word, .. } | Self::UnknownPlace { word, .. } => accept(word).into(),
-            Self::CacheOlder { .. } => "put the newest cache back; `tilemark tier takeover NAME=BACKING --accept-loss` gives up what the log had, and the backing store alone is served from then on".into(),
-            Self::SidecarOlder { .. } => "put the newest sidecar and backing store back; to go on from the older state, `tilemark tier takeover NAME=BACKING --accept-loss` gives up what the log has".into(),
+            Self::CacheOlder { .. } => "put the newest cache back. Or give up what the log had: `tilemark tier takeover NAME=BACKING --accept-loss` serves the backing store alone".into(),
+            Self::SidecarOlder { .. } => "put the newest sidecar and backing store back. To go on from the older state, give up what the log has: `tilemark tier takeover NAME=BACKING --accept-loss`".into(),
             Self::BackingOlder { .. } => "put the newest backing store back, or give up what the log has: `tilemark tier takeover NAME=BACKING --accept-loss`".into(),
             Self::LogStart { .. } | Self::Damaged(..) => DAMAGED.into(),
             Self::Index(..) | Self::Name => return None,
@@ -215,8 +215,8 @@ pub(super) const NO_SIDECAR: &str =
     "put the newest sidecar back, or name its directory by --sidecar";
 
 /// Hint for a damaged log.
-const DAMAGED: &str = "`tilemark tier takeover` reads a copy of the log where there is one, and with --accept-loss gives \
-     the log up: then `tilemark tier stale export` puts what can be read of it into a new file";
+const DAMAGED: &str = "`tilemark tier takeover` reads a copy of the log if there is one. With --accept-loss it gives the log \
+     up; then `tilemark tier stale export` puts what can be read of it into a new file";
 
 /// Damage of the page table or the pool's log. It costs pages, which are read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -349,7 +349,7 @@ pub enum OpenError {
     Superblock(#[from] SuperblockError),
     /// A group of the pool's log is missing, and it may have held the start of a disk's log.
     #[error(
-        "group {group} of the log of pages was durable and cannot be read: it may say where the log of the disk at place {index} begins, so writes of that log could be missed"
+        "group {group} of the log of pages was durable and cannot be read. It may say where the log of the disk at place {index} begins, so writes of that log could be missed"
     )]
     Pool {
         /// Number of the missing group.
@@ -388,7 +388,7 @@ impl OpenError {
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Self::Pool { .. } => DAMAGED.into(),
-            Self::Chunk(..) => "put the newest cache back; where there is none, `tilemark tier takeover NAME=BACKING` reads a copy of a disk's log, and with --accept-loss gives the log up".into(),
+            Self::Chunk(..) => "put the newest cache back. If there is none, `tilemark tier takeover NAME=BACKING` reads a copy of a disk's log; --accept-loss gives the log up".into(),
             Self::Full => "`tilemark tier drain` its disks, or detach one".into(),
             Self::OtherCache { word, .. } => accept(word).into(),
             Self::Attach { error, .. } => return error.hint(),

@@ -1,6 +1,6 @@
 use super::Media;
 use super::copies::put_superblock;
-use crate::event::{IoError, Place};
+use crate::event::{IoError, IoTarget};
 use crate::format::{BLOCK, SUPERBLOCK_AT, Uuid, encode_table};
 use crate::geometry::Geometry;
 
@@ -18,13 +18,13 @@ pub fn init(
     // No superblock is valid while the rest is being written.
     let nothing = vec![0; crate::format::SUPERBLOCK_BYTES];
     for at in SUPERBLOCK_AT {
-        media.write(Place::Cache, at, &nothing)?;
+        media.write(IoTarget::Cache, at, &nothing)?;
     }
-    media.flush(Place::Cache)?;
+    media.flush(IoTarget::Cache)?;
     let [table_at, _] = geometry.tables_at();
     for index in 0..geometry.table_blocks() {
-        media.write(Place::Cache, table_at + index * BLOCK, &encode_table(1, index, &[])[..])?;
+        media.write(IoTarget::Cache, table_at + index * BLOCK, &encode_table(1, index, &[])[..])?;
     }
-    media.flush(Place::Cache)?;
+    media.flush(IoTarget::Cache)?;
     put_superblock(media, &geometry.first_superblock(device_bytes, set, host), 0)
 }

@@ -2,7 +2,7 @@
 
 use super::Media;
 use super::area::LogArea;
-use super::attach::Found;
+use super::attach::ReadLog;
 use super::errors::{OpenError, Skipped};
 use super::reader::{Group, Start, Track, in_chunk};
 use super::walk::{Walk, Whose, walk};
@@ -16,7 +16,7 @@ pub(super) fn read_log(
     media: &mut dyn Media,
     area: &LogArea,
     entry: &DiskEntry,
-) -> Result<Found, OpenError> {
+) -> Result<ReadLog, OpenError> {
     let mut found = read_from(media, area, entry, start_of(area, entry)?);
     while let Some(later) = found.walk.damage.as_ref().and_then(|damage| damage.resume) {
         let next = read_from(media, area, entry, later);
@@ -36,7 +36,7 @@ pub(super) fn find_log(
     media: &mut dyn Media,
     area: &LogArea,
     entry: &mut DiskEntry,
-) -> Result<Option<Found>, OpenError> {
+) -> Result<Option<ReadLog>, OpenError> {
     let start = Start { is_certain: false, ..start_of(area, entry)? };
     let found = read_from(media, area, entry, start);
     if found.walk.damage.is_none() {
@@ -67,7 +67,7 @@ fn start_of(area: &LogArea, entry: &DiskEntry) -> Result<Start, OpenError> {
 /// Joins a log that was read behind its damage with its part before. It keeps the chunks before,
 /// because the set says that it begins there; until the set has a later beginning, the next opening
 /// finds the same.
-fn behind(before: Found, mut found: Found, start: Start) -> Found {
+fn behind(before: ReadLog, mut found: ReadLog, start: Start) -> ReadLog {
     let Walk { log, damage, .. } = before.walk;
     let first = before.skipped.map(|skipped| skipped.group);
     let group = first.or(damage.map(|damage| damage.group)).unwrap_or(start.seq);
@@ -76,7 +76,7 @@ fn behind(before: Found, mut found: Found, start: Start) -> Found {
     found
 }
 
-fn read_from(media: &mut dyn Media, area: &LogArea, entry: &DiskEntry, start: Start) -> Found {
+fn read_from(media: &mut dyn Media, area: &LogArea, entry: &DiskEntry, start: Start) -> ReadLog {
     let whose = Whose { owner: entry.disk, generation: entry.generation, attach: entry.attach };
     let (mut records, mut told_retired) = (Vec::new(), 0);
     let walk = walk(media, Track::Chunks(area), whose, start, |group: Group<'_>| {
@@ -95,5 +95,5 @@ fn read_from(media: &mut dyn Media, area: &LogArea, entry: &DiskEntry, start: St
             records.push((group.head.seq, group.head.epoch, logged));
         }
     });
-    Found { walk, records, told_retired, skipped: None, start_doubt: None }
+    ReadLog { walk, records, told_retired, skipped: None, start_doubt: None }
 }

@@ -29,7 +29,7 @@ pub use recover::{Examined, ExaminedDisk, Opened};
 pub use stale::{StaleError, StaleLog, export_stale, forget_stale, stale};
 pub use take_over::{HeldCopy, TakeOverError, Taken, Taking, read_sidecar, take_over};
 
-use crate::event::{IoError, Place};
+use crate::event::{IoError, IoTarget};
 
 /// Synchronous storage, for use before the state machine runs.
 pub trait Media {
@@ -37,15 +37,15 @@ pub trait Media {
     ///
     /// # Errors
     /// An error of the storage.
-    fn read(&mut self, place: Place, at: u64, into: &mut [u8]) -> Result<(), IoError>;
+    fn read(&mut self, place: IoTarget, at: u64, into: &mut [u8]) -> Result<(), IoError>;
     /// Writes `data` at address `at`.
     ///
     /// # Errors
     /// An error of the storage.
-    fn write(&mut self, place: Place, at: u64, data: &[u8]) -> Result<(), IoError>;
+    fn write(&mut self, place: IoTarget, at: u64, data: &[u8]) -> Result<(), IoError>;
     /// Makes all writes durable.
     ///
     /// # Errors
     /// An error of the storage.
-    fn flush(&mut self, place: Place) -> Result<(), IoError>;
+    fn flush(&mut self, place: IoTarget) -> Result<(), IoError>;
 }

@@ -4,7 +4,7 @@ use super::attach::{Attached, attach};
 use super::errors::{Attachment, OpenError, Session, Skipped};
 use super::log_start::read_log;
 use super::recover::check_attachments;
-use crate::event::Place;
+use crate::event::IoTarget;
 use crate::format::Superblock;
 use crate::geometry::Geometry;
 use crate::machine::{Prepared, Tier};
@@ -32,10 +32,10 @@ impl Tier {
         let skipped = found.as_ref().and_then(|found| found.skipped);
         let attached = attach(media, superblock, session, asked, found, u64::MAX)?;
         attached.clear_end(media, &area)?;
-        media.flush(Place::Cache)?;
+        media.flush(IoTarget::Cache)?;
         let Attached { mut disk, spare, .. } = attached;
         // Earlier writes of others may be read from now on, so they must be durable.
-        media.flush(Place::Backing(asked.index))?;
+        media.flush(IoTarget::Backing(asked.index))?;
         disk.spare = spare;
         Ok((Prepared::new(asked.index, disk), skipped))
     }

@@ -2,7 +2,7 @@
 
 use super::Media;
 use super::area::LogArea;
-use crate::event::{IoError, Place, Sums};
+use crate::event::{IoError, IoTarget, Sums};
 use crate::format::{BLOCK, Head, Kind, LABEL_BYTES, NO_CHUNK, Record, held_at};
 use crate::machine::log::Log;
 
@@ -15,7 +15,7 @@ pub(super) enum Track<'a> {
     /// In chunks of the cache device.
     Chunks(&'a LogArea),
     /// In a copy of this capacity in bytes, by position.
-    Copy { place: Place, capacity: u64 },
+    Copy { place: IoTarget, capacity: u64 },
 }
 
 /// Start for reading a log.
@@ -62,7 +62,7 @@ impl Track<'_> {
         into: &mut [u8],
     ) -> Result<(), IoError> {
         let Self::Copy { place, capacity } = self else {
-            return media.read(Place::Cache, address, into);
+            return media.read(IoTarget::Cache, address, into);
         };
         let ring = capacity - LABEL_BYTES;
         let first = usize::try_from(ring - address % ring).unwrap_or(usize::MAX).min(into.len());

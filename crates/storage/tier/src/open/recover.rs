@@ -2,12 +2,12 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::Media;
 use super::accept::word_for_cache;
-use super::attach::{Attached, Found, Touched, attach};
+use super::attach::{Attached, ReadLog, Touched, attach};
 use super::copies::{put_sidecar, put_superblock};
 use super::errors::{AttachError, Attachment, Damaged, OpenError, PageDamage, Settings, Skipped};
 use super::structure::{Slots, Structure, newest};
 use super::walk::{Walk, clear_end};
-use crate::event::{IoError, Place};
+use crate::event::{IoError, IoTarget};
 use crate::format::{DiskEntry, HOLDERS, Match, SetState, SlotEntry, Superblock};
 use crate::geometry::Geometry;
 use crate::machine::log::LogChunk;
@@ -237,9 +237,9 @@ fn begin(
     copy: usize,
     opened: &mut [Option<Attached>],
 ) -> Result<(), IoError> {
-    media.flush(Place::Cache)?;
+    media.flush(IoTarget::Cache)?;
     for (index, _) in (0..).zip(opened.iter()).filter(|(_, disk)| disk.is_some()) {
-        media.flush(Place::Backing(index))?;
+        media.flush(IoTarget::Backing(index))?;
     }
     put_superblock(media, superblock, copy)?;
     for (index, attached) in (0..).zip(opened) {
@@ -311,7 +311,7 @@ pub(super) fn check_attachments(
 /// Log chunks that belong to no log.
 fn free_chunks(
     structure: &Structure,
-    logs: &BTreeMap<u16, Found>,
+    logs: &BTreeMap<u16, ReadLog>,
 ) -> Result<VecDeque<u32>, OpenError> {
     let geometry = structure.area.geometry;
     let mut is_used = vec![false; geometry.chunks as usize];

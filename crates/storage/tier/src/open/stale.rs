@@ -1,9 +1,9 @@
 use super::Media;
-use super::attach::Found;
+use super::attach::ReadLog;
 use super::copies::put_superblock;
 use super::errors::{Damaged, OpenError};
 use super::structure::{Structure, read_log_of};
-use crate::event::{IoError, Place};
+use crate::event::{IoError, IoTarget};
 use crate::format::{BLOCK, BLOCK_BYTES, DiskEntry, SIDECAR_BYTES, Sidecar, Superblock, Uuid};
 use crate::machine::Logged;
 use crate::machine::overlay::Source;
@@ -57,7 +57,7 @@ struct Looked {
     superblock: Superblock,
     copy: usize,
     index: usize,
-    found: Found,
+    found: ReadLog,
     log: StaleLog,
 }
 
@@ -65,7 +65,7 @@ struct Looked {
 ///
 /// # Errors
 /// [`StaleError`].
-pub fn stale(media: &mut dyn Media, disk: Uuid, sidecar: Place) -> Result<StaleLog, StaleError> {
+pub fn stale(media: &mut dyn Media, disk: Uuid, sidecar: IoTarget) -> Result<StaleLog, StaleError> {
     Ok(look(media, disk, sidecar)?.log)
 }
 
@@ -76,7 +76,7 @@ pub fn stale(media: &mut dyn Media, disk: Uuid, sidecar: Place) -> Result<StaleL
 pub fn export_stale(
     media: &mut dyn Media,
     disk: Uuid,
-    sidecar: Place,
+    sidecar: IoTarget,
     each: Each<'_>,
 ) -> Result<StaleLog, StaleError> {
     let looked = look(media, disk, sidecar)?;
@@ -97,7 +97,7 @@ fn hand_over(media: &mut dyn Media, logged: &Logged, each: Each<'_>) -> Result<(
     };
     let from = usize::try_from(logged.offset % BLOCK).unwrap_or(0);
     let mut data = vec![0; (from + bytes).next_multiple_of(BLOCK_BYTES)];
-    media.read(Place::Cache, at, &mut data)?;
+    media.read(IoTarget::Cache, at, &mut data)?;
     each(logged.offset, &data[from..from + bytes])
 }
 
@@ -108,17 +108,17 @@ fn hand_over(media: &mut dyn Media, logged: &Logged, each: Each<'_>) -> Result<(
 pub fn forget_stale(
     media: &mut dyn Media,
     disk: Uuid,
-    sidecar: Place,
+    sidecar: IoTarget,
 ) -> Result<StaleLog, StaleError> {
     let Looked { mut superblock, copy, index, log, .. } = look(media, disk, sidecar)?;
     superblock.disks[index] = None;
     superblock.seq += 1;
-    media.flush(Place::Cache)?;
+    media.flush(IoTarget::Cache)?;
     put_superblock(media, &superblock, 1 - copy)?;
     Ok(log)
 }
 
-fn look(media: &mut dyn Media, disk: Uuid, sidecar: Place) -> Result<Looked, StaleError> {
+fn look(media: &mut dyn Media, disk: Uuid, sidecar: IoTarget) -> Result<Looked, StaleError> {
     let Structure { superblock, copy, area, pool, .. } = Structure::read(media, |_| u64::MAX)?;
     let is_it = |entry: &Option<DiskEntry>| entry.as_ref().is_some_and(|entry| entry.disk == disk);
     let index = superblock.disks.iter().position(is_it).ok_or(StaleError::NoDisk)?;

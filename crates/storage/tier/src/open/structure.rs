@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::Media;
 use super::area::LogArea;
-use super::attach::Found;
+use super::attach::ReadLog;
 use super::errors::{OpenError, PageDamage};
 use super::log_start::{find_log, read_log};
 use super::reader::{Group, Start, Track, in_chunk};
 use super::walk::{Walk, Whose, walk};
-use crate::event::{IoError, Place};
+use crate::event::{IoError, IoTarget};
 use crate::format::{
     BLOCK, BLOCK_BYTES, DiskEntry, Kind, Record, SUPERBLOCK_AT, SUPERBLOCK_BYTES, SetState,
     SlotEntry, Superblock, SuperblockError, TABLE_ENTRIES, decode_table, encode_table,
@@ -34,7 +34,7 @@ pub(super) type Slots = Vec<Option<SlotEntry>>;
 pub(super) fn newest(media: &mut dyn Media) -> Result<(Superblock, usize), OpenError> {
     let mut copies = [vec![0; SUPERBLOCK_BYTES], vec![0; SUPERBLOCK_BYTES]];
     let [a, b] =
-        [0, 1].map(|copy| media.read(Place::Cache, SUPERBLOCK_AT[copy], &mut copies[copy]));
+        [0, 1].map(|copy| media.read(IoTarget::Cache, SUPERBLOCK_AT[copy], &mut copies[copy]));
     let found = Superblock::newest([&copies[0], &copies[1]]);
     match found {
         Err(SuperblockError::None | SuperblockError::Damaged) => {
@@ -113,7 +113,7 @@ impl Structure {
     pub(super) fn read_logs(
         &mut self,
         media: &mut dyn Media,
-    ) -> Result<BTreeMap<u16, Found>, OpenError> {
+    ) -> Result<BTreeMap<u16, ReadLog>, OpenError> {
         let mut logs = BTreeMap::new();
         for (index, entry) in (0..).zip(&mut self.superblock.disks) {
             let Some(entry) = entry else { continue };
@@ -156,11 +156,11 @@ pub(super) fn read_log_of(
     area: &LogArea,
     pool: &Walk,
     (index, entry): (u16, &mut DiskEntry),
-) -> Result<Found, OpenError> {
+) -> Result<ReadLog, OpenError> {
     let Some(damage) = &pool.damage else { return read_log(media, area, entry) };
     let (known, group) = (entry.log_seq, damage.group);
     let found = find_log(media, area, entry)?.ok_or(OpenError::Pool { group, index })?;
-    Ok(Found { start_doubt: (entry.log_seq > known).then_some(group), ..found })
+    Ok(ReadLog { start_doubt: (entry.log_seq > known).then_some(group), ..found })
 }
 
 fn write_table(
@@ -174,7 +174,7 @@ fn write_table(
         let encode =
             |(index, slots): &(u64, &[_])| encode_table(superblock.table_seq, *index, slots);
         let bytes: Vec<u8> = some.iter().flat_map(|block| *encode(block)).collect();
-        media.write(Place::Cache, at, &bytes)?;
+        media.write(IoTarget::Cache, at, &bytes)?;
         at += bytes.len() as u64;
     }
     Ok(())
@@ -185,7 +185,7 @@ fn read_table(media: &mut dyn Media, superblock: &Superblock, geometry: &Geometr
     let mut slots: Slots = vec![None; geometry.slots() as usize];
     let (mut block, mut damaged) = ([0; BLOCK_BYTES], 0);
     for index in 0..geometry.table_blocks() {
-        let read = media.read(Place::Cache, superblock.table_at + index * BLOCK, &mut block);
+        let read = media.read(IoTarget::Cache, superblock.table_at + index * BLOCK, &mut block);
         let entries = read.ok().and_then(|()| decode_table(superblock.table_seq, index, &block));
         damaged += u64::from(entries.is_none());
         let first = usize::try_from(index).unwrap_or(0) * TABLE_ENTRIES;

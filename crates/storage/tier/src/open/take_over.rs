@@ -7,7 +7,7 @@ use super::damage::LogDamage;
 use super::errors::{Damaged, LogWrites, NO_SIDECAR, count_writes};
 use super::reader::{Group, Start, Track, in_copy};
 use super::walk::{Whose, walk};
-use crate::event::{IoError, Place};
+use crate::event::{IoError, IoTarget};
 use crate::format::{
     BLOCK, Identity, Kind, LABEL_BYTES, Label, Match, SIDECAR_BYTES, Sidecar, SidecarState, Uuid,
 };
@@ -23,7 +23,7 @@ pub struct HeldCopy {
     /// Host of the holder, as the sidecar names it.
     pub host: Uuid,
     /// Place to read it from.
-    pub place: Place,
+    pub place: IoTarget,
     /// Capacity in bytes.
     pub capacity: u64,
 }
@@ -90,7 +90,7 @@ pub enum TakeOverError {
     },
     /// The sidecar, and so perhaps the backing store, is an older state.
     #[error(
-        "the copy of the log begins with group {first}, and the sidecar says of groups up to {retired} only that the backing store has them: it is an older state, and what lies between would be lost"
+        "the copy of the log begins with group {first}, and by the sidecar the backing store has groups only up to {retired}. The sidecar is an older state, and groups between would be lost"
     )]
     SidecarOlder {
         /// First group of the copy.
@@ -100,7 +100,7 @@ pub enum TakeOverError {
     },
     /// The longest copy lacks groups that were durable.
     #[error(
-        "the log reaches to group {found} in the longest copy, and group {known} was durable: the copy is an older state of itself, or damaged, and what was written behind it would be lost"
+        "the log reaches to group {found} in the longest copy, and group {known} was durable. The copy is an older state of itself, or damaged, and later writes would be lost"
     )]
     Older {
         /// Last group that is known to have been durable.
@@ -110,7 +110,7 @@ pub enum TakeOverError {
     },
     /// The backing store alone is an older state of itself.
     #[error(
-        "the backing store is older than when its owner used it last: the log has {} for a newer state, and what went there before them is lost", count_writes(*.writes)
+        "the backing store is older than when its owner used it last. The log has {} for a newer state, and writes destaged before them are lost", count_writes(*.writes)
     )]
     BackingOlder {
         /// Number of writes that would be written to it.
@@ -228,7 +228,7 @@ pub fn take_over(media: &mut dyn Media, taking: &Taking) -> Result<Taken, TakeOv
             apply(media, taking.index, &read.copy, write)?;
         }
     }
-    media.flush(Place::Backing(taking.index))?;
+    media.flush(IoTarget::Backing(taking.index))?;
     let mut settled = ownership::settle(&claimed, applied);
     put_sidecar(media, taking.index, &mut settled)?;
     Ok(Taken {
@@ -260,7 +260,7 @@ fn check_place(taking: &Taking, sidecar: &Sidecar) -> Result<(), TakeOverError> 
 /// If it cannot be read, or is not a sidecar.
 pub fn read_sidecar(media: &mut dyn Media, index: u16) -> Result<Sidecar, TakeOverError> {
     let mut bytes = vec![0; SIDECAR_BYTES];
-    media.read(Place::Sidecar(index), 0, &mut bytes)?;
+    media.read(IoTarget::Sidecar(index), 0, &mut bytes)?;
     Sidecar::newest(&bytes).ok_or(TakeOverError::NoSidecar)
 }
 
@@ -338,7 +338,7 @@ fn read_copy(
 }
 
 fn apply(media: &mut dyn Media, index: u16, copy: &HeldCopy, write: &Write) -> Result<(), IoError> {
-    let (place, bytes) = (Place::Backing(index), write.bytes as usize);
+    let (place, bytes) = (IoTarget::Backing(index), write.bytes as usize);
     let Some(at) = write.at else {
         let zeros = vec![0; bytes.min(ZEROS)];
         for done in (0..bytes).step_by(ZEROS) {

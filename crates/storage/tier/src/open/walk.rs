@@ -2,7 +2,7 @@ use super::Media;
 use super::area::LogArea;
 use super::damage::{LogDamage, judge};
 use super::reader::{Group, Reader, Start, Track, is_of, payload};
-use crate::event::{IoError, Place};
+use crate::event::{IoError, IoTarget};
 use crate::format::{BLOCK, BLOCK_BYTES, Flags, Head, Uuid};
 use crate::machine::log::Log;
 
@@ -94,6 +94,6 @@ fn next_head(reader: &mut Reader<'_>, log: &Log) -> Result<Option<(Head, u64, u6
 pub(super) fn clear_end(media: &mut dyn Media, area: &LogArea, log: &Log) -> Result<(), IoError> {
     let Some(at) = Track::Chunks(area).next(log) else { return Ok(()) };
     let mut block = [0; BLOCK_BYTES];
-    let is_clear = media.read(Place::Cache, at, &mut block).is_ok() && block == [0; BLOCK_BYTES];
-    if is_clear { Ok(()) } else { media.write(Place::Cache, at, &[0; BLOCK_BYTES]) }
+    let is_clear = media.read(IoTarget::Cache, at, &mut block).is_ok() && block == [0; BLOCK_BYTES];
+    if is_clear { Ok(()) } else { media.write(IoTarget::Cache, at, &[0; BLOCK_BYTES]) }
 }

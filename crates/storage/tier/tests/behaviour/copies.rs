@@ -4,8 +4,8 @@ use faults::FaultKind;
 use state_machine::{Purpose, Stream};
 use tilemark_tier::format::{SidecarState, Uuid};
 use tilemark_tier::{
-    AttachError, HeldCopy, Mode, Moment, Note, Op, OpenError, Order, Place, Since, TakeOverError,
-    Taken, Taking, ownership, take_over,
+    AttachError, HeldCopy, IoTarget, Mode, Moment, Note, Op, OpenError, Order, Since,
+    TakeOverError, Taken, Taking, ownership, take_over,
 };
 
 use super::oracle::stamps;
@@ -35,7 +35,7 @@ fn until(world: &mut World, note: Note) {
 pub fn taking(holders: &[HolderHost], shape: Shape) -> Taking {
     let copies = (0_u8..).zip(holders).map(|(peer, _)| HeldCopy {
         host: holder(peer).host,
-        place: Place::Copy(0, peer),
+        place: IoTarget::Copy(0, peer),
         capacity: CAPACITY as u64,
     });
     let (disk, bytes) = (DISK, shape.disk_bytes);

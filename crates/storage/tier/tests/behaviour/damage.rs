@@ -7,7 +7,7 @@
 use state_machine::{Purpose, Stream};
 use tilemark_tier::format::{Head, LABEL_BYTES, SUPERBLOCK_AT, Uuid};
 use tilemark_tier::{
-    AttachError, Damaged, Mode, Note, OpenError, Order, Place, TakeOverError, Tier,
+    AttachError, Damaged, IoTarget, Mode, Note, OpenError, Order, TakeOverError, Tier,
 };
 
 use super::copies::{copied, take};
@@ -23,7 +23,7 @@ const TAKER: Uuid = [8; 16];
 /// A damaged sector or block.
 #[derive(Debug, Clone, Copy)]
 struct Damage {
-    place: Place,
+    place: IoTarget,
     at: u64,
     kind: Kind,
 }
@@ -104,21 +104,21 @@ fn choose(devices: &mut Devices, image: &Image, chance: &mut Stream) -> Damage {
     let cache = devices.cache.bytes();
     let groups = image.groups.len() as u64;
     let (place, at) = match below(chance, 8) {
-        0 => (Place::Sidecar(0), below(chance, 8192)),
+        0 => (IoTarget::Sidecar(0), below(chance, 8192)),
         1 => {
             let copy = SUPERBLOCK_AT[usize::try_from(below(chance, 2)).expect("few")];
-            (Place::Cache, copy + below(chance, 8192))
+            (IoTarget::Cache, copy + below(chance, 8192))
         }
-        2 => (Place::Cache, superblock.table_at + below(chance, 2 * 4096)),
-        3 => (Place::Cache, below(chance, cache)),
-        _ if groups == 0 => (Place::Cache, below(chance, cache)),
+        2 => (IoTarget::Cache, superblock.table_at + below(chance, 2 * 4096)),
+        3 => (IoTarget::Cache, below(chance, cache)),
+        _ if groups == 0 => (IoTarget::Cache, below(chance, cache)),
         _ => {
             let group = &image.groups[usize::try_from(below(chance, groups)).expect("few")];
             let bytes = match below(chance, 2) {
                 0 => 4096,
                 _ => 4096 + u64::from(group.head.bytes),
             };
-            (Place::Cache, group.at + below(chance, bytes))
+            (IoTarget::Cache, group.at + below(chance, bytes))
         }
     };
     Damage { place, at, kind: kind(chance) }
@@ -172,7 +172,7 @@ impl Case<'_> {
     fn open(&mut self, devices: &mut Devices, oracle: &Oracle, is_power: bool) -> Option<World> {
         let image = Image::of(&mut devices.cache);
         let damage = choose(devices, &image, &mut self.chance);
-        if damage.place == Place::Cache && image.is_end(damage) {
+        if damage.place == IoTarget::Cache && image.is_end(damage) {
             return None;
         }
         let whole = devices.clone();
@@ -200,7 +200,7 @@ impl Case<'_> {
     }
 
     fn check_refusal(&self, error: OpenError, damage: Damage, image: &Image, mut whole: Devices) {
-        let hit = image.hit(damage.at).filter(|_| damage.place == Place::Cache);
+        let hit = image.hit(damage.at).filter(|_| damage.place == IoTarget::Cache);
         match error {
             OpenError::Attach { index: 0, error: AttachError::Damaged(damaged) } => {
                 let hit = hit.unwrap_or_else(|| panic!("{damage:?} hit no group: {damaged}"));
@@ -248,15 +248,15 @@ impl Case<'_> {
             }
             // What the sidecar or its marks know to have been durable is gone.
             OpenError::Attach { index: 0, error: AttachError::CacheOlder { .. } }
-                if damage.place == Place::Cache => {}
+                if damage.place == IoTarget::Cache => {}
             // Where a log begins was said last by a group of the pages' log that nothing calls durable.
-            OpenError::Chunk(_) if damage.place == Place::Cache => {}
+            OpenError::Chunk(_) if damage.place == IoTarget::Cache => {}
             // The other copy was torn by the stop.
             OpenError::Superblock(_) if hit.is_none() && damage.at < (2 << 20) => {}
             OpenError::Attach {
                 error: AttachError::NoSidecar | AttachError::SidecarOlder { .. },
                 ..
-            } if damage.place == Place::Sidecar(0) => {}
+            } if damage.place == IoTarget::Sidecar(0) => {}
             error => panic!("{damage:?}: {error}"),
         }
     }
@@ -408,7 +408,7 @@ fn stop_copied(world: &World, old: &HolderHost, is_power: bool, case: u64) -> us
             group.at + below(&mut chance, 4096 + u64::from(group.head.bytes))
         }
     };
-    let damage = Damage { place: Place::Copy(0, 0), at, kind: kind(&mut chance) };
+    let damage = Damage { place: IoTarget::Copy(0, 0), at, kind: kind(&mut chance) };
     if image.is_end(damage) {
         return 0;
     }

@@ -9,8 +9,8 @@ use tilemark_tier::format::{
     payload_sum,
 };
 use tilemark_tier::{
-    AttachError, Damaged, HeldCopy, IoError, LogWrites, Media, Mode, Note, OpenError, Opened,
-    Order, Place, Since, Skipped, TakeOverError, Taking, Tier, take_over,
+    AttachError, Damaged, HeldCopy, IoError, IoTarget, LogWrites, Media, Mode, Note, OpenError,
+    Opened, Order, Since, Skipped, TakeOverError, Taking, Tier, take_over,
 };
 
 use super::oracle::stamps;
@@ -215,7 +215,7 @@ fn damage_is_not_skipped_if_the_backing_store_may_be_older() {
     let mut sidecar = devices.said().expect("no fault");
     sidecar.log_retired = 0;
     let (at, block) = (sidecar.place(), sidecar.encode());
-    Direct::new(&mut devices).write(Place::Sidecar(0), at, &block[..]).expect("no fault");
+    Direct::new(&mut devices).write(IoTarget::Sidecar(0), at, &block[..]).expect("no fault");
     let all = heads(&mut devices.clone(), DISK);
     let retired = all.iter().map(|(_, head)| head.retired).max().expect("some");
     let mut tried = 0;
@@ -259,13 +259,13 @@ fn writes_of_a_damaged_log_can_be_exported_when_it_is_given_up() {
     super::world::give_up(&mut devices).expect("no fault");
     let mut writes = 0;
     let mut media = Direct::new(&mut devices);
-    let log = tilemark_tier::export_stale(&mut media, DISK, Place::Sidecar(0), &mut |_, _| {
+    let log = tilemark_tier::export_stale(&mut media, DISK, IoTarget::Sidecar(0), &mut |_, _| {
         writes += 1;
         Ok(())
     });
     assert_eq!(log.expect("it is stale").damage, Some(found));
     assert_eq!(writes, found.before.count + found.behind.count);
-    tilemark_tier::forget_stale(&mut media, DISK, Place::Sidecar(0)).expect("it is stale");
+    tilemark_tier::forget_stale(&mut media, DISK, IoTarget::Sidecar(0)).expect("it is stale");
     devices.open(Mode::Back).expect("it begins again");
 }
 
@@ -274,16 +274,16 @@ fn writes_of_a_damaged_log_can_be_exported_when_it_is_given_up() {
 struct Sparse(BTreeMap<(u8, u64), Vec<u8>>);
 
 impl Sparse {
-    fn place(place: Place) -> u8 {
+    fn place(place: IoTarget) -> u8 {
         match place {
-            Place::Copy(_, copy) => copy,
-            Place::Sidecar(_) => 100,
-            Place::Backing(_) => 101,
-            Place::Cache => 102,
+            IoTarget::Copy(_, copy) => copy,
+            IoTarget::Sidecar(_) => 100,
+            IoTarget::Backing(_) => 101,
+            IoTarget::Cache => 102,
         }
     }
 
-    fn put(&mut self, place: Place, at: u64, data: &[u8]) {
+    fn put(&mut self, place: IoTarget, at: u64, data: &[u8]) {
         for (block, data) in (at..).step_by(4096).zip(data.chunks(4096)) {
             let mut whole = data.to_vec();
             whole.resize(4096, 0);
@@ -293,7 +293,7 @@ impl Sparse {
 }
 
 impl Media for Sparse {
-    fn read(&mut self, place: Place, at: u64, into: &mut [u8]) -> Result<(), IoError> {
+    fn read(&mut self, place: IoTarget, at: u64, into: &mut [u8]) -> Result<(), IoError> {
         into.fill(0);
         let (first, end) = (at / 4096 * 4096, at + into.len() as u64);
         for (key, data) in self.0.range((Self::place(place), first)..(Self::place(place), end)) {
@@ -308,12 +308,12 @@ impl Media for Sparse {
         Ok(())
     }
 
-    fn write(&mut self, place: Place, at: u64, data: &[u8]) -> Result<(), IoError> {
+    fn write(&mut self, place: IoTarget, at: u64, data: &[u8]) -> Result<(), IoError> {
         self.put(place, at, data);
         Ok(())
     }
 
-    fn flush(&mut self, _: Place) -> Result<(), IoError> {
+    fn flush(&mut self, _: IoTarget) -> Result<(), IoError> {
         Ok(())
     }
 }
@@ -322,7 +322,7 @@ const RING: u64 = 1 << 40;
 
 /// A copy with 50 groups of 1 MiB, all durable.
 fn long_copy(world: &mut Sparse, copy: u8) {
-    let place = Place::Copy(0, copy);
+    let place = IoTarget::Copy(0, copy);
     for number in [1, 2] {
         let label = Label { disk: DISK, generation: 1, number, position: 0, seq: 1 };
         world.put(place, label.place(), &label.encode()[..]);
@@ -388,10 +388,10 @@ fn named(world: &mut Sparse, copies: u8) -> Taking {
         log_durable: 0,
         log_retired: 0,
     };
-    world.put(Place::Sidecar(0), sidecar.place(), &sidecar.encode()[..]);
+    world.put(IoTarget::Sidecar(0), sidecar.place(), &sidecar.encode()[..]);
     let held = |copy: u8| HeldCopy {
         host: [copy + 1; 16],
-        place: Place::Copy(0, copy),
+        place: IoTarget::Copy(0, copy),
         capacity: RING + LABEL_BYTES,
     };
     Taking {
@@ -505,7 +505,7 @@ fn damaged_superblock_or_sidecar_copy_is_replaced() {
     let world = filled(9);
     let devices = left_by_kill(&world);
     for (place, ats) in
-        [(Place::Cache, tilemark_tier::format::SUPERBLOCK_AT), (Place::Sidecar(0), [0, 4096])]
+        [(IoTarget::Cache, tilemark_tier::format::SUPERBLOCK_AT), (IoTarget::Sidecar(0), [0, 4096])]
     {
         for at in ats {
             let mut devices = devices.clone();

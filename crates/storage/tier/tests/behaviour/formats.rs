@@ -259,8 +259,7 @@ fn newer_superblock_counts_and_a_later_format_is_respected() {
     assert_eq!(error, SuperblockError::Later { format: 1, reader: 2 });
 }
 
-/// The same superblock as a later program writes it, which says that a program of version 2 is
-/// needed.
+/// The superblock as a later program writes it, which needs a program of version 2.
 fn later(bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     bytes[12] = 2;

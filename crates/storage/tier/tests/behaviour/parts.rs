@@ -2,7 +2,7 @@
 
 use cache::PolicyKind;
 use state_machine::{Purpose, Stream};
-use tilemark_tier::{Mode, Note, Order, Place};
+use tilemark_tier::{IoTarget, Mode, Note, Order};
 
 use super::oracle::{Oracle, SECTOR, stamps};
 use super::world::{Devices, Shape, World};
@@ -57,7 +57,7 @@ fn stop(world: &World, shape: Shape, is_power: bool, case: u64) {
         after.order(Order::Drain { disk });
         after.settle(|world| world.notes.contains(&Note::Drained(disk)));
         let mut alone = vec![0; usize::try_from(shape.disk_bytes).expect("small")];
-        after.devices.of(Place::Backing(disk)).read(0, &mut alone).expect("no fault");
+        after.devices.of(IoTarget::Backing(disk)).read(0, &mut alone).expect("no fault");
         let is_same = stamps(&alone) == content[usize::from(disk)];
         assert!(is_same, "pages of disk {disk} say what lies below");
     }

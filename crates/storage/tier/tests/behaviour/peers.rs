@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use faults::{Arrival, Disk, End, HostId, LinkId, Network};
 use state_machine::Stream;
 use tilemark_tier::format::{ADDRESS_BYTES, Holder};
-use tilemark_tier::{Event, IoError, IoId, Media, PeerEvent, Place};
+use tilemark_tier::{Event, IoError, IoId, IoTarget, Media, PeerEvent};
 
 use super::world::{Devices, World};
 
@@ -280,9 +280,9 @@ pub struct Reach<'a> {
 }
 
 impl Reach<'_> {
-    fn disk(&mut self, place: Place) -> &mut Disk {
+    fn disk(&mut self, place: IoTarget) -> &mut Disk {
         match place {
-            Place::Copy(_, peer) => &mut self.holders[usize::from(peer)].disk,
+            IoTarget::Copy(_, peer) => &mut self.holders[usize::from(peer)].disk,
             place => self.devices.of(place),
         }
     }
@@ -300,11 +300,11 @@ impl Reach<'_> {
 }
 
 impl Media for Reach<'_> {
-    fn read(&mut self, place: Place, at: u64, into: &mut [u8]) -> Result<(), IoError> {
+    fn read(&mut self, place: IoTarget, at: u64, into: &mut [u8]) -> Result<(), IoError> {
         self.disk(place).read(at, into).map_err(|_| IoError::Io)
     }
 
-    fn write(&mut self, place: Place, at: u64, data: &[u8]) -> Result<(), IoError> {
+    fn write(&mut self, place: IoTarget, at: u64, data: &[u8]) -> Result<(), IoError> {
         self.change()?;
         let mut chance = self.chance.clone();
         let disk = self.disk(place);
@@ -312,7 +312,7 @@ impl Media for Reach<'_> {
         disk.finish_write(u64::MAX, false, &mut chance).map_err(|_| IoError::Io)
     }
 
-    fn flush(&mut self, place: Place) -> Result<(), IoError> {
+    fn flush(&mut self, place: IoTarget) -> Result<(), IoError> {
         self.change()?;
         let disk = self.disk(place);
         disk.start_flush(u64::MAX);

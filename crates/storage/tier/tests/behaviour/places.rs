@@ -2,7 +2,7 @@
 
 use tilemark_tier::format::{Identity, SIDECAR_BYTES, Sidecar};
 use tilemark_tier::{
-    AttachError, Attachment, Media, Mode, Moment, OpenError, Opened, Place, Session, Settings,
+    AttachError, Attachment, IoTarget, Media, Mode, Moment, OpenError, Opened, Session, Settings,
     Since, Tier,
 };
 
@@ -146,7 +146,7 @@ fn sidecar_of_version_1_starts_cold_and_gets_no_log_unvouched() {
     let as_before = |devices: &mut Devices| {
         let mut media = Direct::new(devices);
         let mut bytes = vec![0; SIDECAR_BYTES];
-        media.read(Place::Sidecar(0), 0, &mut bytes).expect("no fault");
+        media.read(IoTarget::Sidecar(0), 0, &mut bytes).expect("no fault");
         let known = Sidecar::newest(&bytes).expect("a copy");
         let unknown = Identity::default();
         let old = Sidecar {
@@ -160,7 +160,7 @@ fn sidecar_of_version_1_starts_cold_and_gets_no_log_unvouched() {
         };
         for seq in [old.seq, old.seq + 1] {
             let copy = Sidecar { seq, ..old.clone() };
-            media.write(Place::Sidecar(0), copy.place(), &copy.encode()[..]).expect("no fault");
+            media.write(IoTarget::Sidecar(0), copy.place(), &copy.encode()[..]).expect("no fault");
         }
     };
     let mut devices = used(BACK);

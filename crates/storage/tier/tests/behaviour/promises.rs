@@ -4,7 +4,7 @@
 use faults::FaultKind;
 use state_machine::{Purpose, Stream};
 use tilemark_tier::format::{SIDECAR_BYTES, Sidecar, SidecarState};
-use tilemark_tier::{AttachError, Mode, Note, Op, OpenError, Order, Place};
+use tilemark_tier::{AttachError, IoTarget, Mode, Note, Op, OpenError, Order};
 
 use super::oracle::stamps;
 use super::world::{Devices, Direct, Shape, World, give_up};
@@ -119,8 +119,8 @@ fn f_a_disk_that_was_changed_without_its_set_comes_back_cold() {
     let mut devices = world.devices.clone();
     let mut direct = Direct::new(&mut devices);
     use tilemark_tier::Media;
-    direct.write(Place::Backing(0), 0, &super::oracle::stamped(99, 4096)).expect("no fault");
-    direct.flush(Place::Backing(0)).expect("no fault");
+    direct.write(IoTarget::Backing(0), 0, &super::oracle::stamped(99, 4096)).expect("no fault");
+    direct.flush(IoTarget::Backing(0)).expect("no fault");
     let opened = devices.open_changed(Mode::Through).expect("it has no writes in the log");
     assert_eq!(opened.pages, 0, "no page of before is served");
     let mut after = World::of(9, THROUGH, devices, opened.tier, world.oracle.clone());

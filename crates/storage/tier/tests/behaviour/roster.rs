@@ -3,7 +3,7 @@
 use faults::FaultKind;
 use state_machine::{Purpose, Stream};
 use tilemark_tier::format::SidecarState;
-use tilemark_tier::{Mode, Note, Op, OpenError, Order, Place, Request};
+use tilemark_tier::{IoTarget, Mode, Note, Op, OpenError, Order, Request};
 
 use super::oracle::stamps;
 use super::world::{Devices, OTHER, Shape, World, memory_of};
@@ -123,7 +123,7 @@ impl Run {
 /// Content of the second disk's backing store, as stamps.
 fn alone(devices: &mut Devices, shape: Shape) -> Vec<u64> {
     let mut bytes = vec![0; usize::try_from(shape.disk_bytes).expect("small")];
-    devices.of(Place::Backing(1)).read(0, &mut bytes).expect("no fault");
+    devices.of(IoTarget::Backing(1)).read(0, &mut bytes).expect("no fault");
     stamps(&bytes)
 }
 

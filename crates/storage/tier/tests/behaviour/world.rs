@@ -7,9 +7,9 @@ use state_machine::{Purpose, Stream};
 use tilemark_tier::format::{Identity, SIDECAR_BYTES, Sidecar, Uuid};
 use tilemark_tier::ownership::is_owner;
 use tilemark_tier::{
-    Attachment, Buf, CELL_BYTES, Effect, Event, Geometry, IoError, IoId, Media, Mode, Moment, Note,
-    Op, Opened, Order, Piece, Place, Plan, Prepared, ReadIo, Request, RequestId, Session, Settings,
-    Since, Skipped, Sums, Tier,
+    Attachment, Buf, CELL_BYTES, Effect, Event, Geometry, IoError, IoId, IoTarget, Media, Mode,
+    Moment, Note, Op, Opened, Order, Piece, Plan, Prepared, ReadIo, Request, RequestId, Session,
+    Settings, Since, Skipped, Sums, Tier,
 };
 use units::Nanos;
 
@@ -21,7 +21,8 @@ pub const SET: Uuid = [7; 16];
 pub const DISK: Uuid = [3; 16];
 pub const OTHER: Uuid = [4; 16];
 
-/// One of so many turns is compared with one that looks at all disks; to compare takes a copy of the whole state machine.
+/// Turns between two comparisons of a turn with one that looks at all disks. A comparison copies
+/// the whole state machine.
 const COMPARED_EVERY: u64 = 32;
 
 /// The three devices, which outlive the program, and those of a second disk.
@@ -85,14 +86,14 @@ impl Devices {
         devices
     }
 
-    pub fn of(&mut self, place: Place) -> &mut Disk {
+    pub fn of(&mut self, place: IoTarget) -> &mut Disk {
         match place {
-            Place::Cache => &mut self.cache,
-            Place::Backing(0) => &mut self.backing,
-            Place::Sidecar(0) => &mut self.sidecar,
-            Place::Backing(_) => &mut self.other.0,
-            Place::Sidecar(_) => &mut self.other.1,
-            Place::Copy(..) => panic!("a copy is not on this machine"),
+            IoTarget::Cache => &mut self.cache,
+            IoTarget::Backing(0) => &mut self.backing,
+            IoTarget::Sidecar(0) => &mut self.sidecar,
+            IoTarget::Backing(_) => &mut self.other.0,
+            IoTarget::Sidecar(_) => &mut self.other.1,
+            IoTarget::Copy(..) => panic!("a copy is not on this machine"),
         }
     }
 
@@ -104,7 +105,7 @@ impl Devices {
     /// Reads the sidecar of a disk.
     pub fn said_of(&mut self, disk: u16) -> Result<Sidecar, faults::StorageError> {
         let mut bytes = [0; SIDECAR_BYTES];
-        self.of(Place::Sidecar(disk)).read(0, &mut bytes)?;
+        self.of(IoTarget::Sidecar(disk)).read(0, &mut bytes)?;
         Ok(Sidecar::newest(&bytes).expect("one copy is good"))
     }
 
@@ -263,18 +264,18 @@ impl<'a> Direct<'a> {
 }
 
 impl Media for Direct<'_> {
-    fn read(&mut self, place: Place, at: u64, into: &mut [u8]) -> Result<(), IoError> {
+    fn read(&mut self, place: IoTarget, at: u64, into: &mut [u8]) -> Result<(), IoError> {
         self.devices.of(place).read(at, into).map_err(|_| IoError::Io)
     }
 
-    fn write(&mut self, place: Place, at: u64, data: &[u8]) -> Result<(), IoError> {
+    fn write(&mut self, place: IoTarget, at: u64, data: &[u8]) -> Result<(), IoError> {
         self.change()?;
         let disk = self.devices.of(place);
         disk.start_write(u64::MAX, at, data).map_err(|_| IoError::Io)?;
         disk.finish_write(u64::MAX, false, &mut self.chance).map_err(|_| IoError::Io)
     }
 
-    fn flush(&mut self, place: Place) -> Result<(), IoError> {
+    fn flush(&mut self, place: IoTarget) -> Result<(), IoError> {
         self.change()?;
         let disk = self.devices.of(place);
         disk.start_flush(u64::MAX);
@@ -286,8 +287,8 @@ impl Media for Direct<'_> {
 enum Under {
     Read(ReadIo),
     /// A write, and whether it is durable when it ends.
-    Write(Place, bool),
-    Flush(Place),
+    Write(IoTarget, bool),
+    Flush(IoTarget),
     Confirm(u16, u64),
 }
 
@@ -587,7 +588,7 @@ impl World {
                 if is_ours { Ok(Vec::new()) } else { Err(IoError::Fenced) }
             }
             Under::Read(io) => self.end_read(&io),
-            Under::Write(place @ Place::Backing(0), _) if !self.reservations.may_write(0) => {
+            Under::Write(place @ IoTarget::Backing(0), _) if !self.reservations.may_write(0) => {
                 self.devices.of(place).refuse_write(id.into());
                 self.refused += 1;
                 Err(IoError::Fenced)
@@ -599,7 +600,7 @@ impl World {
                     .map_err(|_| IoError::Io)
             }
             // Its driver asks then whether the reservation is held still.
-            Under::Flush(place @ Place::Sidecar(0)) if !self.reservations.may_write(0) => {
+            Under::Flush(place @ IoTarget::Sidecar(0)) if !self.reservations.may_write(0) => {
                 let _ = self.devices.of(place).finish_flush(id.into());
                 Err(IoError::Fenced)
             }
@@ -644,8 +645,8 @@ impl World {
         assert!(status.taken_bytes <= most, "{status:?}");
     }
 
-    /// What a turn would do that looks at all disks, and not only at those that something happened to: an order that
-    /// changes nothing has all of them looked at.
+    /// Effects of a turn that looks at all disks, not only at those with events. An order that
+    /// changes nothing makes the turn look at all.
     fn turn_of_all(&self) -> Vec<Effect> {
         let mut tier = self.tier.clone();
         let mut effects = Vec::new();
@@ -683,7 +684,7 @@ impl World {
             Effect::Write { io, place, at, from, durable } => {
                 let mut bytes = Vec::new();
                 from.iter().for_each(|piece| self.piece(piece, &mut bytes));
-                if let Place::Copy(_, peer) = place {
+                if let IoTarget::Copy(_, peer) = place {
                     return self.ways.write(peer, io, at, bytes);
                 }
                 self.devices
@@ -694,7 +695,7 @@ impl World {
             }
             Effect::Zero { io, place, at, bytes, .. } => {
                 let zeros = vec![0; bytes as usize];
-                if let Place::Copy(_, peer) = place {
+                if let IoTarget::Copy(_, peer) = place {
                     return self.ways.write(peer, io, at, zeros);
                 }
                 self.devices
@@ -703,7 +704,7 @@ impl World {
                     .expect("within the device");
                 self.under.insert(io.0, Under::Write(place, false));
             }
-            Effect::Flush { io, place: Place::Copy(_, peer) } => self.ways.flush(peer, io),
+            Effect::Flush { io, place: IoTarget::Copy(_, peer) } => self.ways.flush(peer, io),
             Effect::Confirm { io, disk, generation } => {
                 self.under.insert(io.0, Under::Confirm(disk, generation));
             }

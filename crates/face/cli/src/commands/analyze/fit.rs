@@ -4,7 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use ::fit::{FitError, Wanted};
+use ::fit::{FitError, IoSelection};
 use trace::{OpenOptions, TraceError};
 
 use super::run_directory;
@@ -16,7 +16,7 @@ use crate::output;
 /// Fits the workload, writes the file and prints its distances from the trace.
 pub fn run(args: &AnalyzeArgs, file: &Path) -> Result<Exit, Failure> {
     check(args, file)?;
-    let wanted = Wanted {
+    let wanted = IoSelection {
         trace: args.trace.display().to_string(),
         vm: args.vm.first().cloned(),
         from: args.from,

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_endurance_is_no_warning_and_a_device_without_it_says_why() {
+    fn equal_wear_gives_no_warning_and_missing_wear_gives_a_reason() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = program(&directory, &nvme(11, 1000));
         let host = environment(vec![device("nvme0n1")]);

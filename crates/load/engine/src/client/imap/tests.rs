@@ -12,7 +12,7 @@ const NINE: &str =
     "* FLAGS (\\Seen)\r\n* 9 EXISTS\r\n* OK [UNSEEN 1] x\r\n2 OK [READ-WRITE] done\r\n";
 const BYE: &str = "* BYE logging out\r\n";
 
-/// What a client says to each of these answers, and the answer of the call.
+/// Runs a dialogue: the client's messages for these answers, and the answer of the call.
 fn dialogue(text: &str, answers: &[&str]) -> (Vec<String>, Option<Answer>) {
     let (mut client, mut said, mut out) = (Imap::new("se\"cret"), Vec::new(), Vec::new());
     client.call(Ask::of_text(text, 100), &mut out);

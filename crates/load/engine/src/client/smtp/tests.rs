@@ -25,7 +25,7 @@ fn session(ehlo: &str) -> Smtp {
     client
 }
 
-/// What a client says to each of these replies, and the answer at their end.
+/// Runs a dialogue: the client's messages for these replies, and the answer at their end.
 fn dialogue(client: &mut Smtp, text: &str, replies: &[&str]) -> (Vec<String>, Option<Answer>) {
     let text_of = |out: Vec<u8>| String::from_utf8(out).expect("text");
     let (mut said, mut out) = (Vec::new(), Vec::new());

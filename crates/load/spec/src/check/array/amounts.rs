@@ -1,10 +1,10 @@
 use units::Bytes;
 
 use crate::check::finding::Findings;
-use crate::locate::Place;
+use crate::locate::DefinitionPath;
 
 /// Reports a service time of zero.
-pub(super) fn no_time(place: Place, what: &str, found: &mut Findings) {
+pub(super) fn no_time(place: DefinitionPath, what: &str, found: &mut Findings) {
     found.add_help(
         place,
         format!("{what} is 0 and must be above 0"),
@@ -13,7 +13,12 @@ pub(super) fn no_time(place: Place, what: &str, found: &mut Findings) {
 }
 
 /// Checks that a given size or rate is above zero.
-pub(super) fn some_bytes(place: Place, what: &str, bytes: Option<Bytes>, found: &mut Findings) {
+pub(super) fn some_bytes(
+    place: DefinitionPath,
+    what: &str,
+    bytes: Option<Bytes>,
+    found: &mut Findings,
+) {
     if bytes == Some(Bytes::ZERO) {
         found.add(place, format!("{what} is 0 and must be above 0"));
     }

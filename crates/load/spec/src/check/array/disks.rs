@@ -5,7 +5,7 @@ use super::amounts::{no_time, some_bytes};
 use crate::array::names::{HDDS, MEMORY, SSDS, ShippedDisk};
 use crate::array::{Array, Disk, Raid, Variation, shipped};
 use crate::check::finding::Findings;
-use crate::locate::Place;
+use crate::locate::DefinitionPath;
 
 /// Names of the disks that an array may use: its own and the shipped ones.
 pub(super) fn names(array: &Array) -> Vec<&str> {
@@ -14,7 +14,7 @@ pub(super) fn names(array: &Array) -> Vec<&str> {
 }
 
 /// Checks that the number of members can form such a set.
-pub(super) fn members(place: Place, raid: Raid, count: u32, found: &mut Findings) {
+pub(super) fn members(place: DefinitionPath, raid: Raid, count: u32, found: &mut Findings) {
     let (fits, name, allowed) = match raid {
         Raid::Raid0 => (count >= 1, "raid0", "at least 1"),
         Raid::Raid1 => (count >= 2, "raid1", "at least 2"),
@@ -28,7 +28,7 @@ pub(super) fn members(place: Place, raid: Raid, count: u32, found: &mut Findings
 }
 
 /// Checks the array's own disks.
-pub(super) fn own(disks: &IndexMap<String, Disk>, place: &Place, found: &mut Findings) {
+pub(super) fn own(disks: &IndexMap<String, Disk>, place: &DefinitionPath, found: &mut Findings) {
     found.names("disk", disks.keys().map(|name| (place.at_key(name), name.as_str())));
     for (name, disk) in disks {
         if shipped(name).is_some() || name == MEMORY {
@@ -45,12 +45,18 @@ pub(super) fn own(disks: &IndexMap<String, Disk>, place: &Place, found: &mut Fin
     }
 }
 
-fn like(name: &str, shipped: &[ShippedDisk], place: &Place, what: &str, found: &mut Findings) {
+fn like(
+    name: &str,
+    shipped: &[ShippedDisk],
+    place: &DefinitionPath,
+    what: &str,
+    found: &mut Findings,
+) {
     let known: Vec<&str> = shipped.iter().map(|disk| disk.name).collect();
     found.known(place.key("like"), what, name, &known);
 }
 
-fn hdd(disk: &Disk, place: &Place, found: &mut Findings) {
+fn hdd(disk: &Disk, place: &DefinitionPath, found: &mut Findings) {
     let Disk::Hdd { like: name, capacity, queue, rates } = disk else { return };
     like(name, &HDDS, place, "shipped hdd", found);
     if let Some(capacity) = capacity
@@ -78,7 +84,7 @@ fn hdd(disk: &Disk, place: &Place, found: &mut Findings) {
 /// Most bytes that are read or programmed at once.
 const FLASH_PAGE_MAX: u64 = 1 << 20;
 
-fn ssd(disk: &Disk, place: &Place, found: &mut Findings) {
+fn ssd(disk: &Disk, place: &DefinitionPath, found: &mut Findings) {
     let Disk::Ssd { like: name, capacity, dies, page, spare, buffer, rate, .. } = disk else {
         return;
     };
@@ -104,7 +110,7 @@ fn ssd(disk: &Disk, place: &Place, found: &mut Findings) {
     flash_times(disk, place, found);
 }
 
-fn flash_times(disk: &Disk, place: &Place, found: &mut Findings) {
+fn flash_times(disk: &Disk, place: &DefinitionPath, found: &mut Findings) {
     let Disk::Ssd { read, program, erase, .. } = disk else { return };
     for (key, time) in [("read", read), ("program", program), ("erase", erase)] {
         if *time == Some(Nanos::ZERO) {
@@ -113,7 +119,7 @@ fn flash_times(disk: &Disk, place: &Place, found: &mut Findings) {
     }
 }
 
-fn servers(disk: &Disk, place: &Place, found: &mut Findings) {
+fn servers(disk: &Disk, place: &DefinitionPath, found: &mut Findings) {
     let Disk::Servers {
         capacity, servers, read, write, rate, write_rate, window, variation, ..
     } = disk
@@ -135,7 +141,7 @@ fn servers(disk: &Disk, place: &Place, found: &mut Findings) {
     }
 }
 
-fn varies(variation: &Variation, place: &Place, found: &mut Findings) {
+fn varies(variation: &Variation, place: &DefinitionPath, found: &mut Findings) {
     found.some_time(place.key("every"), "how long a pace lasts", variation.every);
     for (i, pace) in variation.pace.iter().enumerate() {
         found.above_zero(place.key("pace").index(i), "the pace", *pace);

@@ -6,13 +6,13 @@ use super::amounts::{no_time, some_bytes};
 use crate::array::names::LINKS;
 use crate::array::{Background, Controller, Hosts, Link, LunQueue, Pool, ReadMemory, WriteMemory};
 use crate::check::finding::Findings;
-use crate::locate::Place;
+use crate::locate::DefinitionPath;
 
 /// Largest number of anything; a larger one is a typing error, and would exhaust the memory of the
 /// host.
 pub(super) const PARTS_MAX: u32 = 10_000;
 
-pub(super) fn hosts(hosts: &Hosts, place: &Place, found: &mut Findings) {
+pub(super) fn hosts(hosts: &Hosts, place: &DefinitionPath, found: &mut Findings) {
     some_parts(place.key("count"), "the number of hosts", hosts.count, found);
     some_parts(place.key("cores"), "the number of cores", hosts.cores, found);
     found.above_zero(place.key("speed"), "the speed", hosts.speed);
@@ -26,7 +26,7 @@ pub(super) fn hosts(hosts: &Hosts, place: &Place, found: &mut Findings) {
     found.some_time(place.key("slice"), "the slice", hosts.slice);
 }
 
-pub(super) fn lun_queue(queue: &LunQueue, place: &Place, found: &mut Findings) {
+pub(super) fn lun_queue(queue: &LunQueue, place: &DefinitionPath, found: &mut Findings) {
     found.at_least_one(place.key("depth"), "the depth", queue.depth);
     let Some(shared) = queue.shared else { return };
     found.at_least_one(place.key("shared"), "the shared depth", shared);
@@ -37,7 +37,7 @@ pub(super) fn lun_queue(queue: &LunQueue, place: &Place, found: &mut Findings) {
     }
 }
 
-pub(super) fn link(link: &Link, place: &Place, found: &mut Findings) {
+pub(super) fn link(link: &Link, place: &DefinitionPath, found: &mut Findings) {
     match &link.kind {
         Some(kind) => found.known(place.key("kind"), "shipped link", kind, &LINKS),
         None if link.rate.is_none() => found.add_help(
@@ -79,7 +79,7 @@ fn frames_of(kind: &str) -> Option<RangeInclusive<u64>> {
 pub(super) fn controller(
     controller: &Controller,
     pools: &[Pool],
-    place: &Place,
+    place: &DefinitionPath,
     found: &mut Findings,
 ) {
     if let Some(processors) = controller.processors {
@@ -93,7 +93,7 @@ pub(super) fn controller(
     }
 }
 
-pub(super) fn background(background: &Background, place: &Place, found: &mut Findings) {
+pub(super) fn background(background: &Background, place: &DefinitionPath, found: &mut Findings) {
     let Background { least, most, slow } = *background;
     some_parts(place.key("most"), "the number of background I/Os", most, found);
     found.at_least_one(place.key("least"), "the least of each class", least);
@@ -107,7 +107,12 @@ pub(super) fn background(background: &Background, place: &Place, found: &mut Fin
 /// Least and largest page of a controller's memory for writes.
 const WRITE_PAGES: (Bytes, Bytes) = (Bytes::new(512), Bytes::new(64 << 10));
 
-fn write_memory(memory: &WriteMemory, pools: &[Pool], place: &Place, found: &mut Findings) {
+fn write_memory(
+    memory: &WriteMemory,
+    pools: &[Pool],
+    place: &DefinitionPath,
+    found: &mut Findings,
+) {
     page(place.key("page"), memory.page, WRITE_PAGES, found);
     if memory.low > memory.high || memory.low == Ratio::ZERO {
         found.add_help(
@@ -143,7 +148,7 @@ fn element(memory: &WriteMemory, pool: &Pool, number: usize, found: &mut Finding
         return;
     }
     found.add_help(
-        Place::default().key("pool").index(number).key("element"),
+        DefinitionPath::default().key("pool").index(number).key("element"),
         format!(
             "the element {} does not go with write memory of {} pages",
             pool.element, memory.page
@@ -155,7 +160,7 @@ fn element(memory: &WriteMemory, pool: &Pool, number: usize, found: &mut Finding
 /// Least and largest page of memory for reads, and of tiers.
 pub(super) const READ_PAGES: (Bytes, Bytes) = (Bytes::new(4096), Bytes::MIB);
 
-fn read_memory(memory: &ReadMemory, place: &Place, found: &mut Findings) {
+fn read_memory(memory: &ReadMemory, place: &DefinitionPath, found: &mut Findings) {
     page(place.key("page"), memory.page, READ_PAGES, found);
     holds_a_page(place.key("size"), "read memory", (memory.size, memory.page), found);
     if memory.hit == Nanos::ZERO {
@@ -167,7 +172,12 @@ fn read_memory(memory: &ReadMemory, place: &Place, found: &mut Findings) {
 const PAGES_MAX: u64 = 1 << 28;
 
 /// Checks that a size is at least one page, and not more pages than can be numbered.
-pub(super) fn holds_a_page(place: Place, what: &str, size: (Bytes, Bytes), found: &mut Findings) {
+pub(super) fn holds_a_page(
+    place: DefinitionPath,
+    what: &str,
+    size: (Bytes, Bytes),
+    found: &mut Findings,
+) {
     let (size, page) = size;
     if size < page {
         found.add(place, format!("{what} of {size} does not hold a page of {page}"));
@@ -178,7 +188,12 @@ pub(super) fn holds_a_page(place: Place, what: &str, size: (Bytes, Bytes), found
 }
 
 /// Checks that a page is a power of two within limits.
-pub(super) fn page(place: Place, page: Bytes, limits: (Bytes, Bytes), found: &mut Findings) {
+pub(super) fn page(
+    place: DefinitionPath,
+    page: Bytes,
+    limits: (Bytes, Bytes),
+    found: &mut Findings,
+) {
     let (least, most) = limits;
     if page >= least && page <= most && page.get().is_power_of_two() {
         return;
@@ -194,7 +209,7 @@ pub(super) fn page(place: Place, page: Bytes, limits: (Bytes, Bytes), found: &mu
 }
 
 /// Checks that a number of parts is 1 to [`PARTS_MAX`].
-pub(super) fn some_parts(place: Place, what: &str, count: u32, found: &mut Findings) {
+pub(super) fn some_parts(place: DefinitionPath, what: &str, count: u32, found: &mut Findings) {
     if count == 0 {
         found.at_least_one(place, what, count);
     } else if count > PARTS_MAX {

@@ -3,13 +3,13 @@ use units::{Nanos, Ratio};
 use super::disks::names;
 use crate::array::{Array, Frequency, HostPower, Hosts, Hypervisor, Memory, StoragePower};
 use crate::check::finding::Findings;
-use crate::locate::Place;
+use crate::locate::DefinitionPath;
 
 /// Largest power of anything, in W.
 const WATTS_MAX: f64 = 1e6;
 
 /// Checks settings of hosts other than their cores.
-pub(super) fn hosts(hosts: &Hosts, place: &Place, found: &mut Findings) {
+pub(super) fn hosts(hosts: &Hosts, place: &DefinitionPath, found: &mut Findings) {
     if let Some(own) = &hosts.frequency {
         frequency(own, &place.key("frequency"), found);
     }
@@ -24,7 +24,7 @@ pub(super) fn hosts(hosts: &Hosts, place: &Place, found: &mut Findings) {
     }
 }
 
-fn frequency(own: &Frequency, place: &Place, found: &mut Findings) {
+fn frequency(own: &Frequency, place: &DefinitionPath, found: &mut Findings) {
     found.above_zero(place.key("nominal"), "the nominal frequency", own.nominal);
     let nominal = own.nominal;
     for (i, state) in own.states.iter().enumerate() {
@@ -56,13 +56,13 @@ fn frequency(own: &Frequency, place: &Place, found: &mut Findings) {
     some_share(place.key("target"), "the target", governor.target, found);
 }
 
-fn some_share(place: Place, what: &str, share: Ratio, found: &mut Findings) {
+fn some_share(place: DefinitionPath, what: &str, share: Ratio, found: &mut Findings) {
     if share == Ratio::ZERO {
         found.add(place, format!("{what} is 0 % and must be above 0 %"));
     }
 }
 
-fn hypervisor(own: &Hypervisor, place: &Place, found: &mut Findings) {
+fn hypervisor(own: &Hypervisor, place: &DefinitionPath, found: &mut Findings) {
     found.says_something(place.key("version"), "the version", &own.version);
     found.above_zero(place.key("cpu"), "the CPU of a step, in times", own.cpu);
     if !(own.io_cpu.is_finite() && own.io_cpu >= 0.0) {
@@ -71,13 +71,13 @@ fn hypervisor(own: &Hypervisor, place: &Place, found: &mut Findings) {
     }
 }
 
-fn watts(place: Place, what: &str, watts: f64, found: &mut Findings) {
+fn watts(place: DefinitionPath, what: &str, watts: f64, found: &mut Findings) {
     if !(0.0..=WATTS_MAX).contains(&watts) {
         found.add(place, format!("{what} is {watts} W and must be from 0 to 1,000,000 W"));
     }
 }
 
-fn host(own: &HostPower, place: &Place, found: &mut Findings) {
+fn host(own: &HostPower, place: &DefinitionPath, found: &mut Findings) {
     found.says_something(place.key("source"), "the source", &own.source);
     watts(place.key("idle"), "an idle host", own.idle, found);
     watts(place.key("core"), "a core at work", own.core, found);
@@ -106,7 +106,7 @@ fn host(own: &HostPower, place: &Place, found: &mut Findings) {
 pub(super) fn storage(array: &Array, found: &mut Findings) {
     let Some(own) = &array.power else { return };
     let StoragePower { source, fixed, disk } = own;
-    let place = Place::default().key("power");
+    let place = DefinitionPath::default().key("power");
     found.says_something(place.key("source"), "the source", source);
     watts(place.key("static"), "the storage", *fixed, found);
     let known = names(array);

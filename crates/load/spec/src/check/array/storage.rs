@@ -4,13 +4,13 @@ use super::disks::{members, names};
 use super::parts::{PARTS_MAX, READ_PAGES, page, some_parts};
 use crate::array::{Array, Local, Pool};
 use crate::check::finding::Findings;
-use crate::locate::Place;
+use crate::locate::DefinitionPath;
 
 /// Longest element: 1 GiB.
 const ELEMENT_MAX: u64 = 1 << 30;
 
 pub(super) fn pools(array: &Array, found: &mut Findings) {
-    let root = Place::default();
+    let root = DefinitionPath::default();
     match (array.pools.is_empty(), &array.local) {
         (true, None) => found.add_help(
             root.key("name"),
@@ -33,7 +33,7 @@ pub(super) fn pools(array: &Array, found: &mut Findings) {
     }
 }
 
-fn pool(pool: &Pool, disks: &[&str], place: &Place, found: &mut Findings) {
+fn pool(pool: &Pool, disks: &[&str], place: &DefinitionPath, found: &mut Findings) {
     found.known(place.key("disk"), "disk", &pool.disk, disks);
     some_parts(place.key("count"), "the number of disks", pool.count, found);
     some_parts(place.key("sets"), "the number of sets", pool.sets, found);
@@ -56,7 +56,7 @@ fn pool(pool: &Pool, disks: &[&str], place: &Place, found: &mut Findings) {
 
 pub(super) fn local(array: &Array, found: &mut Findings) {
     let Some(local) = &array.local else { return };
-    let root = Place::default();
+    let root = DefinitionPath::default();
     let place = root.key("local");
     match &array.hosts {
         None => {
@@ -76,7 +76,7 @@ pub(super) fn local(array: &Array, found: &mut Findings) {
     parts_of_local(local, &names(array), &place, found);
 }
 
-fn parts_of_local(local: &Local, disks: &[&str], place: &Place, found: &mut Findings) {
+fn parts_of_local(local: &Local, disks: &[&str], place: &DefinitionPath, found: &mut Findings) {
     found.at_least_one(place.key("copies"), "the number of copies", local.copies);
     some_parts(place.key("groups"), "the number of groups", local.groups, found);
     some_parts(place.key("count"), "the number of disks", local.count, found);
@@ -92,7 +92,7 @@ fn parts_of_local(local: &Local, disks: &[&str], place: &Place, found: &mut Find
 pub(super) fn places(array: &Array, found: &mut Findings) {
     let known: Vec<&str> = array.pools.iter().map(|pool| pool.name.as_str()).collect();
     for (i, rule) in array.places.iter().enumerate() {
-        let place = Place::default().key("place").index(i);
+        let place = DefinitionPath::default().key("place").index(i);
         found.known(place.key("pool"), "pool", &rule.pool, &known);
         if let Some([rest, divisor]) = rule.tiles
             && rest >= divisor

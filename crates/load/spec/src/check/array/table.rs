@@ -5,10 +5,10 @@ use units::Nanos;
 use super::amounts::{no_time, some_bytes};
 use crate::array::{Disk, TableLoop};
 use crate::check::finding::Findings;
-use crate::locate::Place;
+use crate::locate::DefinitionPath;
 
 /// Checks a disk of measured latencies.
-pub(super) fn table(disk: &Disk, place: &Place, found: &mut Findings) {
+pub(super) fn table(disk: &Disk, place: &DefinitionPath, found: &mut Findings) {
     let Disk::Table { capacity, shares, loops } = disk else { return };
     some_bytes(place.key("capacity"), "the capacity", Some(*capacity), found);
     let rises = shares.is_sorted_by(|a, b| a < b) && shares.first().is_some_and(|s| *s > 0.0);
@@ -27,7 +27,7 @@ pub(super) fn table(disk: &Disk, place: &Place, found: &mut Findings) {
     }
 }
 
-fn of_loop(each: &TableLoop, entries: usize, place: &Place, found: &mut Findings) {
+fn of_loop(each: &TableLoop, entries: usize, place: &DefinitionPath, found: &mut Findings) {
     some_bytes(place.key("block"), "the block", Some(each.block), found);
     found.at_least_one(place.key("depth"), "the depth", each.depth);
     if each.read.is_empty() && each.write.is_empty() {
@@ -41,7 +41,13 @@ fn of_loop(each: &TableLoop, entries: usize, place: &Place, found: &mut Findings
     }
 }
 
-fn latencies(key: &str, list: &[Nanos], entries: usize, place: &Place, found: &mut Findings) {
+fn latencies(
+    key: &str,
+    list: &[Nanos],
+    entries: usize,
+    place: &DefinitionPath,
+    found: &mut Findings,
+) {
     if list.len() != entries {
         let message = format!("{} latencies for {entries} shares", list.len());
         found.add(place.clone(), message);

@@ -6,7 +6,7 @@ use super::parts::{READ_PAGES, holds_a_page, page, some_parts};
 use crate::array::names::{MEMORY, POLICIES};
 use crate::array::{Array, Tier, TierPlace, WriteMode, times};
 use crate::check::finding::Findings;
-use crate::locate::Place;
+use crate::locate::DefinitionPath;
 
 /// Most copies on other hosts.
 const REPLICAS_MAX: u32 = 2;
@@ -19,7 +19,7 @@ const LOG_MIN: f64 = (2 << 20) as f64;
 const LOG_PERCENT: f64 = 10.0;
 
 pub(super) fn tiers(array: &Array, found: &mut Findings) {
-    let place = Place::default().key("tier");
+    let place = DefinitionPath::default().key("tier");
     let each = array.tiers.iter().enumerate();
     found.names("tier", each.map(|(i, tier)| (place.index(i).key("name"), tier.name.as_str())));
     let behind = backing(array);
@@ -48,7 +48,7 @@ fn backing(array: &Array) -> Option<Bytes> {
     (!grows && !unknown && all > Bytes::ZERO).then_some(all)
 }
 
-fn own(tier: &Tier, place: &Place, found: &mut Findings) {
+fn own(tier: &Tier, place: &DefinitionPath, found: &mut Findings) {
     page(place.key("page"), tier.page, READ_PAGES, found);
     holds_a_page(place.key("size"), "a tier", (tier.size, tier.page), found);
     found.known(place.key("policy"), "policy", &tier.policy, &POLICIES);
@@ -66,7 +66,7 @@ fn own(tier: &Tier, place: &Place, found: &mut Findings) {
 }
 
 /// Checks that the tier's medium exists and is large enough.
-fn media(array: &Array, tier: &Tier, place: &Place, found: &mut Findings) {
+fn media(array: &Array, tier: &Tier, place: &DefinitionPath, found: &mut Findings) {
     some_parts(place.key("count"), "the number of disks", tier.count, found);
     if tier.disk == MEMORY {
         return;
@@ -89,7 +89,7 @@ fn media(array: &Array, tier: &Tier, place: &Place, found: &mut Findings) {
 }
 
 /// Checks that the tier's place exists, and that replicas have other hosts.
-fn position(array: &Array, tier: &Tier, place: &Place, found: &mut Findings) {
+fn position(array: &Array, tier: &Tier, place: &DefinitionPath, found: &mut Findings) {
     let in_hosts = tier.at == TierPlace::Host;
     if in_hosts && array.hosts.is_none() {
         let help = "add [hosts] with count and cores, or leave out at";
@@ -123,7 +123,7 @@ fn position(array: &Array, tier: &Tier, place: &Place, found: &mut Findings) {
 
 /// Checks a tier with copies: it must keep every write that it answers, for every VM alike. A write
 /// that was not admitted, or had no room in its VM's share, could not be copied.
-fn clustered(tier: &Tier, place: &Place, found: &mut Findings) {
+fn clustered(tier: &Tier, place: &DefinitionPath, found: &mut Findings) {
     let help = "leave it out, or replicas";
     if tier.admit_on > 1 {
         let message = format!(
@@ -142,7 +142,7 @@ fn clustered(tier: &Tier, place: &Place, found: &mut Findings) {
 }
 
 /// Checks that the model of a served tier has only its features.
-fn logged(tier: &Tier, place: &Place, found: &mut Findings) {
+fn logged(tier: &Tier, place: &DefinitionPath, found: &mut Findings) {
     if tier.shape.is_paged() {
         if tier.log.is_some() {
             let help = "shape = \"logged\", or leave it out";
@@ -175,7 +175,7 @@ fn logged(tier: &Tier, place: &Place, found: &mut Findings) {
 }
 
 /// Checks that tiers are in the order in which an I/O meets them.
-fn order(before: &[Tier], tier: &Tier, place: &Place, found: &mut Findings) {
+fn order(before: &[Tier], tier: &Tier, place: &DefinitionPath, found: &mut Findings) {
     let in_array = before.iter().find(|each| each.at == TierPlace::Array);
     if let (TierPlace::Host, Some(other)) = (tier.at, in_array) {
         let message = format!("a tier in the hosts stands behind \"{}\" in the array", other.name);

@@ -1,12 +1,12 @@
 use super::{disks, parts, power, storage, tiers};
 use crate::array::Array;
 use crate::check::finding::{Finding, Findings};
-use crate::locate::Place;
+use crate::locate::DefinitionPath;
 
 /// Finds all mistakes of meaning in an array.
 pub(crate) fn array_findings(array: &Array) -> Vec<Finding> {
     let mut found = Findings::default();
-    let root = Place::default();
+    let root = DefinitionPath::default();
     found.says_something(root.key("name"), "the name", &array.name);
     found.says_something(root.key("title"), "the title", &array.title);
     found.says_something(root.key("source"), "the source", &array.source);

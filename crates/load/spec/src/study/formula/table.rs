@@ -103,7 +103,7 @@ pub const FUNCTIONS: &[Signature] = &[
             F::Strain,
             &[A::Configuration, A::Tiles, A::Workload, A::Action],
             "share",
-            "largest share that a measured value is of its limit, over all limits or those of a workload or an action; above 1 a limit is broken",
+            "largest share that a measured value is of its limit, over all limits or those of a workload or an action. Above 1 a limit is broken",
         ),
     ),
     of("score", F::Score, &[A::Configuration, A::Tiles], "tiles' worth", "application score"),
@@ -296,7 +296,7 @@ pub const FUNCTIONS: &[Signature] = &[
             F::CpuPerIo,
             &[A::Configuration, A::Tiles, A::Program],
             "us",
-            "processor time of an I/O on real storage: the load's over its whole run, with the server's and the initiator's of a protocol in the measured time; or that of one of them, `load`, `server` or `initiator`",
+            "processor time of an I/O on real storage: of the load over its whole run, and of a protocol's server and initiator in the measured time. With a program (`load`, `server` or `initiator`) that of it alone",
         ),
     ),
     of(
@@ -341,7 +341,7 @@ pub const FUNCTIONS: &[Signature] = &[
             F::WorkingSet,
             &[A::Configuration, A::Tiles, A::Number],
             "B",
-            "smallest LRU memory of 64 KiB pages with which this share (default 0.95) of the references that are not the first to their page are hits, all tiles; from an hour of load on storage that answers after 1 ms",
+            "smallest LRU memory of 64 KiB pages with which this share (default 0.95) of all tiles' references hit, first references to a page left out. From an hour of load on storage that answers after 1 ms",
         ),
     ),
     of(

@@ -1,18 +1,20 @@
-//! The tier that `tilemark tier` serves, as a part of a plant: the same machine, before modelled storage.
+//! The tier that `tilemark tier` serves, as a part of a plant: the same state machine, in front of
+//! modelled storage.
 //!
-//! What it does: hands requests to [`tier::Tier`] as the service does, and what that wants read, written and flushed to
-//! the parts that stand for the cache device and the backing store. Sidecars lie beside the backing store and take its
-//! time. So what is a hit, what waits in the log, when that is put into the backing store and when a flush is answered
-//! are not likened to the service: the machine that serves decides it.
+//! What it does: hands requests to [`tier::Tier`] as the service does, and hands that state
+//! machine's reads, writes and flushes to the parts that stand for the cache device and the backing
+//! store. Sidecars lie beside the backing store and take its time. Hits, log records, destages and
+//! flushes are thus decided by the state machine that serves, not by a likeness of it.
 //!
-//! What it leaves out: bytes, and with them sums that are wrong; what the server's processor takes; the memory tier;
-//! copies on other hosts. The machine gets its turn after every event, as a service that is never behind.
+//! What it leaves out: bytes, and with them wrong checksums; processor time of the server; the
+//! memory tier; copies on other hosts. The state machine gets its turn after every event, like a
+//! service that is never behind.
 //!
-//! A set has at most 63 disks. A tier for more is divided into as few equal sets as it takes, as whoever serves them
-//! has to do.
+//! A set has at most 63 disks. A tier for more disks is divided into as few equal sets as possible,
+//! as an operator has to do.
 //!
-//! Invariants: a request is answered when the machine has answered all pieces of it; the machine's time never goes
-//! back, also where its state goes on in another plant.
+//! Invariants: a request is answered when the state machine has answered all pieces of it; the
+//! state machine's time never goes back, also where its state goes on in another plant.
 
 mod sets;
 
@@ -29,23 +31,23 @@ pub use sets::{Recipe, ServedDisk, Sets};
 
 use super::paged::{Askers, Owners};
 
-/// EIO: what the machine says of an error is no more.
+/// EIO, which stands for every error of the state machine.
 const REFUSED: IoError = IoError::Os(5);
 
 /// A served tier between the parts that stand for its cache device and for its backing store.
 #[derive(Debug)]
 pub struct ServedPart {
-    /// Out only while tiers are warmed.
+    /// State of the tier; `None` only while tiers are warmed.
     pub sets: Option<Box<Sets>>,
     cache: PartId,
     backing: PartId,
     owners: Arc<Owners>,
     askers: Askers,
-    /// By number of the request.
+    /// Open requests, by number.
     requests: Slab<Asked>,
-    /// By ticket.
+    /// I/Os under way, by ticket.
     under: Slab<Under>,
-    /// By set: when an alarm comes, in the plant's time.
+    /// Time of each set's alarm, in the plant's time.
     alarms: Vec<Option<Nanos>>,
     steps: Vec<Step>,
 }
@@ -54,7 +56,7 @@ pub struct ServedPart {
 #[derive(Debug)]
 struct Asked {
     job: Job,
-    /// Pieces of it that are not.
+    /// Pieces that are not answered yet.
     left: u32,
     result: Result<(), IoError>,
 }
@@ -65,7 +67,7 @@ struct Under {
     set: usize,
     id: IoId,
     sums: usize,
-    /// What was written is to be flushed, too.
+    /// True if a flush must follow the write.
     is_durable: bool,
     to: PartId,
     stream: StreamId,
@@ -95,7 +97,7 @@ impl ServedPart {
         self.sets.as_mut().expect("a tier is out only while tiers are warmed")
     }
 
-    /// Does what a set wants done, and sets its alarm.
+    /// Carries out the steps of a set, and sets its alarm.
     fn carry_out(&mut self, now: Nanos, set: usize, out: &mut Outbox) {
         let mut steps = std::mem::take(&mut self.steps);
         self.sets().turn(now, set, &mut steps);
@@ -120,7 +122,7 @@ impl ServedPart {
             Some(stream) => (self.backing, stream),
         };
         let Io { id, sums, is_durable, operation, offset, length, .. } = *io;
-        // A set's own I/Os are waited for or not; the set does not say which.
+        // All I/Os of a set are foreground: the set does not say which ones a request waits for.
         let class = Class::Foreground;
         let place = self.under.insert(Under { set, id, sums, is_durable, to, stream });
         out.ask(

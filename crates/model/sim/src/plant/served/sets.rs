@@ -6,31 +6,31 @@ use hardware::StreamId;
 use state_machine::Operation;
 use tier::format::SIDECAR_BYTES;
 use tier::{
-    Buf, Effect, Event, GeometryError, IoError, IoId, Mode, Op, Order, Piece, Place, Plan, Request,
-    RequestId, Settings, Sums, Tier,
+    Buf, Effect, Event, GeometryError, IoError, IoId, IoTarget, Mode, Op, Order, Piece, Plan,
+    Request, RequestId, Settings, Sums, Tier,
 };
 use units::Nanos;
 
 use crate::plant::content::{Content, Fed};
 
-/// Disks of a set at most, as its format has it.
+/// Disks of a set at most, by the format of the tier.
 const DISKS: usize = tier::format::DISKS;
 const BLOCK: u64 = 4096;
-/// Time that passes for a machine with each access while it is warmed: ten thousand accesses a second. Our choice; it
-/// decides how much the log gathers between two of its timers, and nothing of what is resident.
+/// Time that passes with each access while a tier is warmed: ten thousand accesses a second. Our
+/// choice; it decides how much the log gathers between two timers, and nothing of what is resident.
 const WARM_STEP: Nanos = Nanos::from_micros(100);
 
-/// How a served tier is made.
+/// Parameters of a served tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recipe {
-    /// Bytes of the cache device, of all sets together.
+    /// Size of the cache device, for all sets together.
     pub bytes: u64,
     pub page_bytes: u32,
     pub log_percent: u8,
     pub policy: PolicyKind,
     pub admission: Admission,
     pub mode: Mode,
-    /// Of all pages, percent that a virtual machine may have, divided among its disks.
+    /// Percent of all pages that a virtual machine may have, divided among its disks.
     pub share_percent: u8,
 }
 
@@ -43,49 +43,49 @@ pub struct ServedDisk {
     pub bytes: u64,
 }
 
-/// What a served tier holds, apart from time: sets of disks, each with its machine.
+/// Content of a served tier, without timing: sets of disks, each with its state machine.
 #[derive(Debug, Clone)]
 pub struct Sets {
     recipe: Recipe,
     sets: Vec<Set>,
-    /// By stream.
+    /// Place of each disk, by stream.
     places: Vec<Option<DiskAt>>,
-    /// By address: where each disk begins, and its stream.
+    /// First address and stream of each disk, by address.
     starts: Vec<(u64, StreamId)>,
-    /// The machines' time when the plant's begins.
+    /// Time of the state machines when the plant's time begins.
     began: Nanos,
-    /// Whether pages come in without admission, because the tier is warmed.
+    /// True while pages are admitted on first access, because the tier is warmed.
     is_unfiltered: bool,
 }
 
 #[derive(Debug, Clone)]
 struct Set {
     tier: Tier,
-    /// Where it begins on the cache device.
+    /// First byte of the set on the cache device.
     base: u64,
-    /// By index.
+    /// Disks by index.
     disks: Vec<ServedDisk>,
-    /// When it wants its timer, in its own time.
+    /// Time of the next timer, in the set's own time.
     wake: Option<Nanos>,
     effects: Vec<Effect>,
     /// Bytes written to the cache device.
     written: u64,
-    /// What was counted when measured time began.
+    /// Counters and written bytes at the beginning of measured time.
     settled: (tier::Counters, u64),
 }
 
-/// A disk's place: its set, and its index there.
+/// Place of a disk: its set, and its index there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiskAt {
     pub set: usize,
     index: u16,
 }
 
-/// What a machine wants done.
+/// Work that a state machine asks for.
 #[derive(Debug, Clone)]
 pub enum Step {
     Io(Io),
-    /// A piece of this request is answered, well or not.
+    /// Answer to a piece of a request; false for an error.
     Answer(u32, bool),
 }
 
@@ -93,14 +93,14 @@ pub enum Step {
 #[derive(Debug, Clone, Copy)]
 pub struct Io {
     pub id: IoId,
-    /// The disk whose backing store it is for; nothing for the cache device.
+    /// Disk of the backing store; `None` for the cache device.
     pub disk: Option<StreamId>,
     pub operation: Operation,
     pub offset: u64,
     pub length: u32,
-    /// Blocks whose sums the machine is told.
+    /// Number of blocks whose checksums are reported to the state machine.
     pub sums: usize,
-    /// Whether a write is durable when it ends.
+    /// True if a flush must follow the write.
     pub is_durable: bool,
 }
 
@@ -139,19 +139,20 @@ impl Sets {
         self.sets.len()
     }
 
-    /// Whether another one has the same disks and holds as much in the same way.
+    /// Compares recipe and disks.
     pub fn is_like(&self, other: &Self) -> bool {
         self.recipe == other.recipe
             && self.places == other.places
             && self.sets.iter().zip(&other.sets).all(|(own, other)| own.disks == other.disks)
     }
 
-    /// Where a virtual disk is, if it is served here.
+    /// Finds the place of a virtual disk, if it is served here.
     pub fn find(&self, stream: StreamId) -> Option<DiskAt> {
         self.places.get(stream.0 as usize).copied().flatten()
     }
 
-    /// Asks for `(operation, offset, length)` of a disk; how many pieces that are, each of which is answered.
+    /// Requests `(operation, offset, length)` of a disk. Returns the number of pieces, each of
+    /// which gets an answer.
     pub fn request(
         &mut self,
         now: Nanos,
@@ -164,7 +165,7 @@ impl Sets {
         self.sets[at.set].request(now, at.index, span, request, steps)
     }
 
-    /// An I/O ended: well if there are sums, so many.
+    /// Reports the end of an I/O: success with the number of checksums, or an error.
     pub fn done(
         &mut self,
         now: Nanos,
@@ -177,17 +178,17 @@ impl Sets {
         self.sets[set].handle(self.began.saturating_add(now), Event::Done(id, result), steps);
     }
 
-    /// An alarm has come: perhaps one that was set for a time which is later by now.
+    /// Handles an alarm, unless its set has moved the timer to a later time.
     pub fn tick(&mut self, now: Nanos, set: usize, steps: &mut Vec<Step>) {
         self.sets[set].tick(self.began.saturating_add(now), steps);
     }
 
-    /// No more is known for now.
+    /// Gives a set its turn: all events known now were handled.
     pub fn turn(&mut self, now: Nanos, set: usize, steps: &mut Vec<Step>) {
         self.sets[set].turn(self.began.saturating_add(now), steps);
     }
 
-    /// When a set wants its timer, in the plant's time.
+    /// Time of a set's next timer, in the plant's time.
     pub fn wake_at(&self, set: usize) -> Option<Nanos> {
         self.sets[set].wake.map(|at| at.saturating_sub(self.began))
     }
@@ -228,14 +229,14 @@ impl Content for Sets {
         self.sets.iter().flat_map(disks).map(|status| status.dirty_bytes).sum()
     }
 
-    /// What was done since measured time began, in the words of published tiers.
+    /// Counters since measured time began, in the terms of published tiers.
     fn counters(&self) -> Counters {
         let mut sum = Counters::default();
         self.sets.iter().for_each(|set| sum.add(&set.counters(u64::from(self.recipe.page_bytes))));
         sum
     }
 
-    /// On storage that takes no time.
+    /// Feeds an access on storage that takes no time.
     fn feed(&mut self, access: &Access, entry: Entry, fed: &mut Fed) {
         let Some(at) = self.by_address(access.offset) else { return fed.behind.push(*access) };
         if entry == Entry::Unfiltered && !self.is_unfiltered {
@@ -254,14 +255,14 @@ impl Content for Sets {
             if left == 0 {
                 break;
             }
-            // It waits for the clock.
+            // The rest waits for the clock.
             now = now.max(set.wake.expect("what waits has set a timer"));
             set.tick(now, &mut steps);
         }
         self.began = now;
     }
 
-    /// Logs are empty then.
+    /// Begins measured time with empty logs.
     fn settle(&mut self) {
         if std::mem::take(&mut self.is_unfiltered) {
             self.admit(self.recipe.admission);
@@ -301,7 +302,7 @@ impl Set {
         u16::try_from(self.disks.len()).unwrap_or(u16::MAX)
     }
 
-    /// Tells the machine; what it wants done is left in `steps`.
+    /// Handles an event and appends the work it causes to `steps`.
     fn handle(&mut self, now: Nanos, event: Event, steps: &mut Vec<Step>) {
         let mut effects = std::mem::take(&mut self.effects);
         self.tier.handle(now, event, &mut effects);
@@ -311,7 +312,7 @@ impl Set {
         self.effects = effects;
     }
 
-    /// An order, of which nothing has to be done.
+    /// Gives an order that causes no work.
     fn order(&mut self, now: Nanos, order: Order) {
         self.handle(now, Event::Order(order), &mut Vec::new());
     }
@@ -347,7 +348,7 @@ impl Set {
             Effect::Flush { io, place } => self.io(io, place, Flush, (0, 0)),
             Effect::Confirm { io, disk, .. } => {
                 let bytes = u32::try_from(SIDECAR_BYTES).unwrap_or(0);
-                self.io(io, Place::Sidecar(disk), Read, (0, bytes))
+                self.io(io, IoTarget::Sidecar(disk), Read, (0, bytes))
             }
             Effect::Reply(RequestId(request), result) => {
                 return steps.push(Step::Answer(request, result.is_ok()));
@@ -356,17 +357,17 @@ impl Set {
                 self.wake = Some(at);
                 return;
             }
-            // Bytes, which nobody has here, and what an operator may want to know.
+            // Bytes, which do not exist here, and messages for an operator.
             _ => return,
         };
         steps.push(Step::Io(io));
     }
 
-    fn io(&self, id: IoId, place: Place, operation: Operation, (at, length): (u64, u32)) -> Io {
+    fn io(&self, id: IoId, place: IoTarget, operation: Operation, (at, length): (u64, u32)) -> Io {
         let (disk, base) = match place {
-            Place::Cache => (None, self.base),
+            IoTarget::Cache => (None, self.base),
             // A sidecar lies beside the backing store, as near to it as its first bytes.
-            Place::Backing(disk) | Place::Sidecar(disk) | Place::Copy(disk, _) => {
+            IoTarget::Backing(disk) | IoTarget::Sidecar(disk) | IoTarget::Copy(disk, _) => {
                 let disk = self.disks[usize::from(disk)];
                 (Some(disk.stream), disk.base)
             }
@@ -404,7 +405,7 @@ impl Set {
         let most = u64::from(self.tier.request_bytes_max());
         let (mut at, mut pieces) = (from, 0);
         while at < end {
-            // Pieces end where blocks do, so that no block is in two.
+            // Pieces end at block boundaries, so that no block is in two pieces.
             let until = ((at + most) / BLOCK * BLOCK).min(end);
             let (op, sums) = match operation {
                 Operation::Write => {
@@ -422,7 +423,8 @@ impl Set {
         pieces
     }
 
-    /// Does everything that is wanted, in no time, until nothing more is; how many pieces of requests were answered.
+    /// Carries out all work in no time until nothing is left. Returns the number of answered
+    /// pieces.
     fn at_once(&mut self, now: Nanos, steps: &mut Vec<Step>, behind: &mut Vec<Access>) -> u32 {
         let (mut answered, mut ended) = (0, VecDeque::new());
         loop {
@@ -445,14 +447,15 @@ impl Set {
         }
     }
 
-    /// An I/O as an access to what is behind the tier, if it goes there and is of bytes.
+    /// Converts an I/O to an access to the storage behind the tier, if it goes there and moves
+    /// bytes.
     fn access_behind(&self, io: &Io) -> Option<Access> {
         let disk = self.disks.iter().find(|disk| Some(disk.stream) == io.disk)?;
         let Io { operation, offset, length, .. } = *io;
         (length > 0).then_some(Access { vm: disk.vm, operation, offset, length })
     }
 
-    /// Puts everything into the backing store; the time when that is done.
+    /// Destages everything; returns the time when that is done.
     fn drain(&mut self, began: Nanos) -> Nanos {
         let (mut now, mut steps, mut behind) = (began, Vec::new(), Vec::new());
         for disk in 0..self.disk_count() {

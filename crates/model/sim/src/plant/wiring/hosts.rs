@@ -16,9 +16,9 @@ use crate::plant::served::ServedDisk;
 use crate::plant::tier_part::TierPart;
 use crate::plant::tiers::paged;
 
-/// The hosts, their tiers, and what leads from them to the storage.
+/// The hosts, their tiers, and the links from them to the storage.
 impl Builder<'_> {
-    /// The way to the storage, by host.
+    /// Wires the links; returns the path to the storage of each host.
     pub(super) fn links(&mut self, next: PartId) -> Result<Vec<PartId>, PlantError> {
         let Some(link) = &self.array().link else { return Ok(vec![next; self.host_count]) };
         let parameters = link_parameters(self.array(), link)?;
@@ -39,7 +39,7 @@ impl Builder<'_> {
         Ok(self.in_turn(&ways, link.shared))
     }
 
-    /// Each host's connections, used in turn by its virtual disks.
+    /// Assigns each host's connections to its virtual disks in turn.
     fn in_turn(&mut self, links: &[&[PartId]], is_shared: bool) -> Vec<PartId> {
         let mut turns = vec![0; links.len()];
         let mut ways = vec![Vec::new(); links.len()];
@@ -62,7 +62,7 @@ impl Builder<'_> {
         tops
     }
 
-    /// Where I/Os enter, by host and pool.
+    /// Wires the hosts' queues and tiers; returns the entries for I/Os by host and pool.
     pub(super) fn hosts(&mut self, links: &[PartId]) -> Result<Vec<Vec<PartId>>, PlantError> {
         let array = self.array();
         let mut entries: Vec<Vec<PartId>> =
@@ -109,7 +109,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// A tier whose hosts keep copies of each other's writes and read what others hold.
+    /// Wires a tier whose hosts keep copies of each other's writes and read each other's pages.
     fn cluster_tier(
         &mut self,
         tier: &array::Tier,
@@ -146,7 +146,8 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Virtual disks that a tier is asked for: those of a host's machines, or all of pools with tiers.
+    /// Virtual disks that a tier serves: those of a host's virtual machines, or all disks in pools
+    /// with tiers.
     pub(super) fn served_disks(&self, host: Option<usize>) -> Vec<ServedDisk> {
         let instances = self.plan.instances.iter().zip(self.hosts).zip(&self.layout.disks);
         let all = instances.flat_map(|((instance, hosts), extents)| {

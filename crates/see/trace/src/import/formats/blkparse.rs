@@ -4,7 +4,7 @@ use super::super::fields::{Words, decimal_moment, number};
 use super::super::kind::Kind;
 use super::super::lines::Line;
 use super::super::sink::{Bad, Moment, Sink};
-use super::blocks::{Event, Matcher, Seen, of_letters};
+use super::blocks::{Event, Matcher, TraceEvent, of_letters};
 use crate::Flags;
 
 pub(super) static FORMAT: Kind = Kind::text::<Blkparse>(
@@ -88,7 +88,7 @@ impl Blkparse {
             None => self.matcher.senders.nobody(),
         };
         let device = sink.device(words.text(0, "device")?);
-        let seen = Seen { event, moment, device, sender, operation, flags, sector, count };
+        let seen = TraceEvent { event, moment, device, sender, operation, flags, sector, count };
         self.matcher.take(&seen, sink)
     }
 }

@@ -8,7 +8,7 @@ use super::super::importer::Decode;
 use super::super::input::{Input, wrong};
 use super::super::kind::Kind;
 use super::super::sink::{Bad, Moment, Sink};
-use super::blocks::{Event, Matcher, Seen, Sender, sectors_of};
+use super::blocks::{Event, Matcher, Sender, TraceEvent, sectors_of};
 use crate::{Flags, Operation, TraceError};
 
 pub(in super::super) static FORMAT: Kind = Kind::binary(
@@ -126,7 +126,8 @@ impl Blktrace {
         let device = format!("{},{}", event.device >> 20, event.device & 0xf_ffff);
         let device = sink.device(device.as_bytes());
         let sector = event.sector;
-        let seen = Seen { event: kind, moment, device, sender, operation, flags, sector, count };
+        let seen =
+            TraceEvent { event: kind, moment, device, sender, operation, flags, sector, count };
         self.matcher.take(&seen, sink)
     }
 

@@ -71,7 +71,7 @@ impl Senders {
 
 /// An event as a trace has it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Seen {
+pub(super) struct TraceEvent {
     pub(super) event: Event,
     pub(super) moment: Moment,
     pub(super) device: DeviceIndex,
@@ -109,7 +109,7 @@ struct Under {
 
 impl Matcher {
     /// Processes an event: its row becomes a record, now or later, or a skipped row.
-    pub(super) fn take(&mut self, seen: &Seen, sink: &mut Sink) -> Result<(), Bad> {
+    pub(super) fn take(&mut self, seen: &TraceEvent, sink: &mut Sink) -> Result<(), Bad> {
         match seen.event {
             Event::Queue => {
                 let under = seen.under()?;
@@ -150,7 +150,7 @@ impl Matcher {
         }
     }
 
-    fn issue(&mut self, seen: &Seen, sink: &mut Sink) -> Result<(), Bad> {
+    fn issue(&mut self, seen: &TraceEvent, sink: &mut Sink) -> Result<(), Bad> {
         let mut under = seen.under()?;
         if let Some(queued) = self.queued.first(seen.key()) {
             sink.skip();
@@ -167,7 +167,7 @@ impl Matcher {
 
     /// Completes an issued I/O, or a queued one on a device without a driver. An I/O that began
     /// before the trace is a skipped row.
-    fn complete(&mut self, seen: &Seen, sink: &mut Sink) {
+    fn complete(&mut self, seen: &TraceEvent, sink: &mut Sink) {
         sink.skip();
         let key = seen.key();
         let found = self.issued.first(key).or_else(|| self.queued.first(key));
@@ -176,7 +176,7 @@ impl Matcher {
         under.left = under.left.saturating_sub(seen.count);
         if under.left > 0 && seen.count > 0 {
             // The rest completes by itself, and its end is that of the I/O.
-            let rest = Seen { sector: seen.sector.saturating_add(seen.count), ..*seen };
+            let rest = TraceEvent { sector: seen.sector.saturating_add(seen.count), ..*seen };
             let over = self.issued.put(rest.key(), under);
             self.hand_out(over, sink);
             return;
@@ -187,7 +187,7 @@ impl Matcher {
     }
 }
 
-impl Seen {
+impl TraceEvent {
     fn under(&self) -> Result<Under, Bad> {
         let mut record = match self.operation {
             Operation::Flush => IoRecord::new(Nanos::ZERO, Operation::Flush, 0, 0),

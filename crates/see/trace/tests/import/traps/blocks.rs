@@ -12,7 +12,7 @@ use crate::samples::action::{
 };
 use crate::samples::{BLKPARSE, block_event};
 
-/// An event without payload of a little-endian machine: time, sector, bytes, action.
+/// An event without payload of a little-endian host: time, sector, bytes, action.
 fn event(time: u64, sector: u64, bytes: u32, action: u32) -> Vec<u8> {
     block_event(false, time, sector, bytes, action, &[])
 }

@@ -28,9 +28,9 @@ fn a_column_of_the_cpu_is_seen() {
     assert_eq!(read(with_cpu).records, read(ROW).records);
 }
 
-/// What `DiskIo_TypeGroup1` of Microsoft's reference says of the event: offsets in bytes from the begin of
-/// the physical disk, and a response time "between I/O initiation and completion". Event timestamps of
-/// the dump are microseconds ("format" in the xperf reference, previous versions).
+/// The event is `DiskIo_TypeGroup1` of Microsoft's reference: offsets in bytes from the begin of
+/// the physical disk, and a response time "between I/O initiation and completion". Event timestamps
+/// of the dump are microseconds ("format" in the xperf reference, previous versions).
 #[test]
 fn columns_are_those_that_the_header_names() {
     let header = |names: &str| {

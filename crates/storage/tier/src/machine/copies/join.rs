@@ -1,8 +1,8 @@
 //! Joining of a peer: how it gets a complete copy, and how that copy is kept short.
 
 use super::Copies;
-use super::peer::{Kept, KeptStep, State};
-use crate::event::{Effect, Mode, Piece, Place, ReadIo};
+use super::peer::{CopyLabel, KeptStep, State};
+use crate::event::{Effect, IoTarget, Mode, Piece, ReadIo};
 use crate::format::{BLOCK, LABEL_BYTES, held_at};
 use crate::machine::io::PeerIo;
 use crate::machine::log::LogChunk;
@@ -42,7 +42,8 @@ impl Tier {
         let mut peers = (0..).zip(&mut disk.copies.peers);
         let ready = peers.find(|(_, peer)| peer.is_up && peer.state == State::None);
         let Some((number, peer)) = ready else { return };
-        peer.kept = Kept { number: 1, position, seq, before: position, ..Kept::default() };
+        peer.kept =
+            CopyLabel { number: 1, position, seq, before: position, ..CopyLabel::default() };
         peer.state = State::Copying(position);
         self.copy_step(index, number, position, fx);
     }
@@ -98,7 +99,7 @@ impl Tier {
         let io = self.start_peer(index, peer, what);
         fx.push(Effect::Read(ReadIo {
             io,
-            place: Place::Cache,
+            place: IoTarget::Cache,
             at,
             bytes,
             skip: 0,
@@ -124,7 +125,7 @@ impl Tier {
         let end = (held_at(position, capacity), vec![Piece::Zero(block)]);
         for (at, from) in [end, start] {
             let io = self.start_peer(index, peer, PeerIo::Mark);
-            fx.push(Effect::write(io, Place::Copy(index, peer), at, from));
+            fx.push(Effect::write(io, IoTarget::Copy(index, peer), at, from));
         }
         self.time_changed();
     }
@@ -138,7 +139,7 @@ impl Tier {
                 let at = held_at(position, found.capacity);
                 let what = PeerIo::Copy { buf, to: position + u64::from(bytes) };
                 let io = self.start_peer(index, peer, what);
-                fx.push(Effect::write(io, Place::Copy(index, peer), at, from));
+                fx.push(Effect::write(io, IoTarget::Copy(index, peer), at, from));
                 self.time_changed();
             }
             (PeerIo::Copy { to, .. }, State::Copying(_)) => {
@@ -150,7 +151,7 @@ impl Tier {
             (PeerIo::Mark, _) => {
                 found.state = State::Sealing;
                 let io = self.start_peer(index, peer, PeerIo::Seal);
-                fx.push(Effect::Flush { io, place: Place::Copy(index, peer) });
+                fx.push(Effect::Flush { io, place: IoTarget::Copy(index, peer) });
                 self.time_changed();
             }
             (PeerIo::Seal, _) => {
@@ -168,7 +169,7 @@ impl Tier {
         if kept.step != KeptStep::Idle || position <= kept.position {
             return;
         }
-        *kept = Kept {
+        *kept = CopyLabel {
             number: kept.number + 1,
             position,
             seq,
@@ -179,7 +180,7 @@ impl Tier {
         let label = disk.log.label(kept.number, position, seq);
         let io = self.start_peer(index, peer, PeerIo::Kept);
         let from = vec![Piece::Bytes(label.encode())];
-        fx.push(Effect::write(io, Place::Copy(index, peer), label.place(), from));
+        fx.push(Effect::write(io, IoTarget::Copy(index, peer), label.place(), from));
         self.time_changed();
     }
 
@@ -192,7 +193,7 @@ impl Tier {
             return;
         }
         let (kept, capacity) = (found.kept, found.capacity);
-        let place = Place::Copy(index, peer);
+        let place = IoTarget::Copy(index, peer);
         match kept.step {
             KeptStep::Label => {
                 (found.kept.step, found.kept.left) = (KeptStep::Flush, 1);

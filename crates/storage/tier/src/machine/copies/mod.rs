@@ -16,7 +16,7 @@ use units::Nanos;
 use super::io::{Io, PeerIo};
 use super::log::Log;
 use super::{Fx, Mode, Tier};
-use crate::event::{Effect, Note, PeerEvent, Piece, Place};
+use crate::event::{Effect, IoTarget, Note, PeerEvent, Piece};
 use crate::format::{BLOCK, Holder, LABEL_BYTES, SidecarState, held_at};
 use crate::ownership;
 use peer::{KeptStep, Peer, State};
@@ -250,7 +250,7 @@ impl Tier {
                 }
                 let what = PeerIo::Group { seq, writes: writes.to_vec() };
                 let io = self.start_peer(index, peer, what);
-                fx.push(Effect::write(io, Place::Copy(index, peer), at, from));
+                fx.push(Effect::write(io, IoTarget::Copy(index, peer), at, from));
             }
         }
         fx.push(effect);
@@ -369,7 +369,7 @@ impl Tier {
         let to = found.accepted;
         found.is_flushing = true;
         let io = self.start_peer(index, peer, PeerIo::Flush { to });
-        fx.push(Effect::Flush { io, place: Place::Copy(index, peer) });
+        fx.push(Effect::Flush { io, place: IoTarget::Copy(index, peer) });
         self.time_changed();
     }
 

@@ -32,7 +32,7 @@ pub(super) enum State {
 
 /// Label of a copy, and the progress of trimming in front of it.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Kept {
+pub(super) struct CopyLabel {
     pub(super) number: u64,
     pub(super) position: u64,
     pub(super) seq: u64,
@@ -69,7 +69,7 @@ pub(super) struct Peer {
     pub(super) groups: VecDeque<(u64, u32, u64)>,
     pub(super) is_flushing: bool,
     pub(super) is_reading: bool,
-    pub(super) kept: Kept,
+    pub(super) kept: CopyLabel,
     pub(super) under_way: u32,
     /// Time of the last completion there, or of the first start with nothing under way.
     pub(super) since: Nanos,
@@ -88,7 +88,7 @@ impl Peer {
             groups: VecDeque::new(),
             is_flushing: false,
             is_reading: false,
-            kept: Kept::default(),
+            kept: CopyLabel::default(),
             under_way: 0,
             since: Nanos(0),
         }

@@ -21,7 +21,7 @@ use std::ops::Range;
 use cache::{PageId, PolicyKind};
 
 use super::Fx;
-use crate::event::{Effect, Kept};
+use crate::event::{Effect, MemoryCells};
 use shard::Shard;
 
 /// Bytes of a cell, the unit of memory: an eighth of a block, so compression that saves less than
@@ -126,7 +126,7 @@ impl Memory {
     }
 
     /// Place of a block, without counting a use.
-    pub(super) fn find(&self, disk: u16, block: u64) -> Option<Kept> {
+    pub(super) fn find(&self, disk: u16, block: u64) -> Option<MemoryCells> {
         if !self.is_on() {
             return None;
         }
@@ -167,7 +167,7 @@ impl Memory {
     }
 
     /// Records a stored block. It is dropped if its unit was written since it was admitted.
-    pub(super) fn kept(&mut self, opened: Opened, block: u64, kept: Kept, fx: &mut Fx) {
+    pub(super) fn kept(&mut self, opened: Opened, block: u64, kept: MemoryCells, fx: &mut Fx) {
         let disk = disk_of(opened.unit);
         let shard = &mut self.shards[opened.shard as usize];
         shard.give(disk, BLOCK_CELLS);

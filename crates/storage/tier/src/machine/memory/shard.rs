@@ -1,7 +1,7 @@
 use cache::{Outcome, Policy, PolicyKind, Slot};
 
 use super::{BLOCK_CELLS, Fx, Opened, UNIT_BLOCKS, disk_of, page_id};
-use crate::event::{Effect, Kept};
+use crate::event::{Effect, MemoryCells};
 
 /// Divisor of the cells that a policy's capacity leaves free.
 const SPARE: u64 = 32;
@@ -28,9 +28,9 @@ impl Unit {
         self.cells[usize::from(bit)] > 0
     }
 
-    pub(super) fn kept(&self, bit: u8) -> Option<Kept> {
+    pub(super) fn kept(&self, bit: u8) -> Option<MemoryCells> {
         let at = usize::from(bit);
-        self.has(bit).then(|| Kept { first: self.first[at], cells: self.cells[at] })
+        self.has(bit).then(|| MemoryCells { first: self.first[at], cells: self.cells[at] })
     }
 
     fn is_empty(&self) -> bool {
@@ -40,7 +40,7 @@ impl Unit {
 
 /// Blocks and cells of a disk.
 #[derive(Debug, Clone, Copy, Default)]
-struct Held {
+struct DiskUsage {
     blocks: u32,
     cells: u32,
 }
@@ -58,7 +58,7 @@ pub(super) struct Shard {
     /// Cells that are taken or reserved.
     taken: u32,
     /// Blocks and cells by disk.
-    held: Vec<Held>,
+    held: Vec<DiskUsage>,
     /// Unit at which the search for a disk's next victim continues.
     hand: usize,
 }
@@ -85,7 +85,7 @@ impl Shard {
 
     /// Number of blocks, and of the cells that they take: of a disk, or of all.
     pub(super) fn held(&self, disk: Option<u16>) -> (u32, u32) {
-        let of = |held: &Held| (held.blocks, held.cells);
+        let of = |held: &DiskUsage| (held.blocks, held.cells);
         match disk {
             Some(disk) => self.held.get(usize::from(disk)).map_or((0, 0), of),
             None => {
@@ -174,12 +174,15 @@ impl Shard {
     fn empty(&mut self, place: u32, bits: u8, fx: &mut Fx) {
         let unit = &mut self.units[place as usize];
         let disk = disk_of(unit.unit);
-        let mut left = Held::default();
+        let mut left = DiskUsage::default();
         for (bit, (first, cells)) in unit.first.iter().zip(&mut unit.cells).enumerate() {
             if bits & (1 << bit) != 0 && *cells > 0 {
                 left.blocks += 1;
                 left.cells += u32::from(*cells);
-                fx.push(Effect::Forget(Kept { first: *first, cells: std::mem::take(cells) }));
+                fx.push(Effect::Forget(MemoryCells {
+                    first: *first,
+                    cells: std::mem::take(cells),
+                }));
             }
         }
         self.taken -= left.cells;
@@ -188,10 +191,10 @@ impl Shard {
         held.cells -= left.cells;
     }
 
-    fn own(&mut self, disk: u16) -> &mut Held {
+    fn own(&mut self, disk: u16) -> &mut DiskUsage {
         let at = usize::from(disk);
         if self.held.len() <= at {
-            self.held.resize(at + 1, Held::default());
+            self.held.resize(at + 1, DiskUsage::default());
         }
         &mut self.held[at]
     }
@@ -258,7 +261,7 @@ impl Shard {
     }
 
     /// Stores the place of a block. Returns false if its unit changed since.
-    pub(super) fn put(&mut self, opened: Opened, bit: u8, kept: Kept) -> bool {
+    pub(super) fn put(&mut self, opened: Opened, bit: u8, kept: MemoryCells) -> bool {
         if self.at(opened.place, opened.version).is_none_or(|unit| unit.has(bit)) {
             return false;
         }

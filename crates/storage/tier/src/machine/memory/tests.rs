@@ -60,7 +60,7 @@ impl Driven {
         self.taken += u64::from(cells);
         self.kept.insert(self.next, (cells, content));
         let mut fx = Vec::new();
-        self.memory.kept(opened, block, Kept { first: self.next, cells }, &mut fx);
+        self.memory.kept(opened, block, MemoryCells { first: self.next, cells }, &mut fx);
         self.carry_out(fx);
     }
 

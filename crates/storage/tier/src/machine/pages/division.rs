@@ -15,7 +15,7 @@
 use cache::PolicyKind;
 
 use super::PageIndex;
-use super::part::Part;
+use super::part::PolicyPart;
 use super::slot::PageKey;
 
 impl PageIndex {
@@ -98,13 +98,13 @@ impl PageIndex {
     /// Makes the divisions with new shapes from the resident pages, which all fit.
     fn remake(&mut self) {
         let (kind, pages) = self.wished_of_common();
-        self.common = Part::new(kind, pages);
+        self.common = PolicyPart::new(kind, pages);
         let mut is_new = Vec::new();
         for disk in 0..self.owned.len() {
             let (wished, own) = (self.wished(disk), &mut self.owned[disk]);
             is_new.push(wished.is_none() || own.shape() != wished);
             if is_new[disk] {
-                own.part = wished.map(|(kind, pages)| Part::new(kind, pages));
+                own.part = wished.map(|(kind, pages)| PolicyPart::new(kind, pages));
             }
         }
         for slot in self.by_use() {

@@ -4,14 +4,14 @@ use super::slot::PageKey;
 
 /// Division of the pages under one policy.
 #[derive(Debug, Clone)]
-pub(super) struct Part {
+pub(super) struct PolicyPart {
     kind: PolicyKind,
     policy: Box<dyn Policy>,
     /// Slot of each resident page, by the policy's slot.
     places: Vec<u32>,
 }
 
-impl Part {
+impl PolicyPart {
     pub(super) fn new(kind: PolicyKind, capacity: usize) -> Self {
         let policy = kind.build(capacity);
         Self { kind, places: vec![0; policy.slots()], policy }

@@ -13,7 +13,8 @@ pub(super) struct Rules {
     checks: bool,
     /// Whoever takes over goes on with a new file as the sidecar.
     renews: bool,
-    /// Where an owner was preempted, the host that lets go of the disk keeps the reservation.
+    /// True if the host that lets go of the disk keeps the reservation after an owner was
+    /// preempted.
     stays: bool,
 }
 
@@ -208,7 +209,7 @@ const TAKEN: [&str; 8] = [
     "1 goes on from Applied",
     "1 goes on from Settled",
 ];
-/// The same, and a sidecar of the owner lands after it was read.
+/// Steps of [`TAKEN`] with a sidecar of the owner that lands after it was read.
 const TAKEN_BESIDE_A_SIDECAR: [&str; 10] = [
     "0 writes",
     "1 accepts",
