@@ -183,14 +183,15 @@ impl Answered<'_> {
     }
 }
 
-/// Reason for a missing answer although every step was simulated for its longest time.
+/// Reason for a missing answer if most searches ended at an undecided step, although every step was
+/// simulated for its longest time.
 fn undecided(base: &Side, changed: &Side, lengthen_max: u32) -> Option<String> {
     let open = |side: &Side| {
         let edges = side.edges.iter();
         edges.filter(|edge| edge.stopped == Stopped::Inconclusive).count()
     };
     let (open, all) = (open(base) + open(changed), base.edges.len() + changed.edges.len());
-    (open > 0).then(|| {
+    (2 * open > all).then(|| {
         format!(
             "{open} of {all} searches ended at a step that says nothing, even measured for \
              {lengthen_max} times as long"
@@ -203,7 +204,10 @@ fn side(climbs: &[Climbed], array: &Array, tiles_max: u32, factors: (f64, f64)) 
     let mut held: Vec<u32> = edges.iter().map(|edge| edge.tiles).collect();
     held.sort_unstable();
     let tiles = held.get(held.len().saturating_sub(1) / 2).copied().unwrap_or(0);
-    let (low, high) = (held.first().copied().unwrap_or(0), held.last().copied().unwrap_or(0));
+    // A search that ended at an undecided step has its edge between what held and that step.
+    let open = climbs.iter().filter_map(Climbed::undecided);
+    let most = held.last().copied().unwrap_or(0);
+    let (low, high) = (held.first().copied().unwrap_or(0), open.fold(most, u32::max));
     let typical = climbs.iter().find(|climb| climb.edge.held == tiles);
     let last = typical.and_then(Climbed::last_step);
     Side {
@@ -306,4 +310,43 @@ fn busiest(part: Option<&Bottleneck>) -> String {
         part.demand * 100.0,
         part.tiles_full
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use bench::ladder::{Climb, Ladder, LadderOptions};
+    use run_store::run::Stop;
+
+    use super::*;
+
+    fn climbed(held: u32, stop: Stop) -> Climbed {
+        let ladder = Ladder::new(LadderOptions {
+            climb: Climb::Bisect,
+            repeats: 1,
+            precision: 0.0,
+            in_real_time: false,
+            first: 1,
+            tiles_max: 20,
+            gain_min: LadderOptions::GAIN_MIN,
+            budget: None,
+        });
+        let mut edge = ladder.edge();
+        (edge.held, edge.stop) = (held, Some(stop));
+        Climbed { seed: 1, edge, steps: BTreeMap::new() }
+    }
+
+    #[test]
+    fn interval_reaches_to_a_step_that_stays_undecided() {
+        let limit = |held| climbed(held, Stop::Limit { tiles: held + 1 });
+        let open = |held, tiles| climbed(held, Stop::Inconclusive { tiles });
+        let array = spec::shipped::array("hdd-raid10").expect("it is shipped");
+        let side = |climbs: &[Climbed]| side(climbs, &array, 20, (1.0, 1.0));
+
+        let one = side(&[limit(5), limit(5), open(4, 7)]);
+        assert_eq!((one.tiles, one.low, one.high), (5, 4, 7));
+        assert_eq!(undecided(&one, &side(&[limit(8)]), 4), None, "one of four");
+
+        let most = side(&[open(5, 6), open(5, 6), limit(5)]);
+        assert!(undecided(&most, &most, 4).is_some(), "four of six");
+    }
 }
