@@ -4,7 +4,7 @@ CARGO ?= $(shell command -v cargo 2>/dev/null || echo $(HOME)/.cargo/bin/cargo)
 DATASTORE ?= .
 SECONDS ?= 60
 
-.PHONY: help build small demo cluster-demo tier-demo guest-kills guest-ublk guest-moves answer test check bench fuzz docs package install uninstall setup-build
+.PHONY: help build small demo cluster-demo tier-demo guest-kills guest-ublk guest-moves guest-stacked answer test check bench fuzz docs package install uninstall setup-build
 PREFIX ?= /usr/local
 
 help: ## list the verbs
@@ -42,6 +42,9 @@ guest-ublk: small ## a host with ext4 and xfs on a served disk of its own throug
 
 guest-moves: small ## machines with ext4 and xfs that move live between two servers of their disk (DATASTORE=DIR, scripts/vm-guest --qemu)
 	@scripts/guest-moves "$(DATASTORE)"
+
+guest-stacked: small ## a host with volumes, RAID and others whose watched sums are compared with what VMs count (DATASTORE=DIR, scripts/vm-guest --qemu)
+	@scripts/guest-stacked "$(DATASTORE)"
 
 answer: small ## how many datacenter tiles does this disk hold? (DATASTORE=DIR, five minutes)
 	@scripts/answer "$(DATASTORE)"

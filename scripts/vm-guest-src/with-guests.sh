@@ -46,7 +46,7 @@ host() {
     cp "$vm/busybox" "$vm/records" "$root/bin/"
     for program in "$@"; do
         cp -L "$program" "$root/bin/"
-        ldd "$program" | sed -n 's/.*=> \(\/[^ ]*\).*/\1/p; s/^[[:space:]]*\(\/[^ ]*\) (.*/\1/p' | while read -r library; do
+        ldd "$program" 2>/dev/null | sed -n 's/.*=> \(\/[^ ]*\).*/\1/p; s/^[[:space:]]*\(\/[^ ]*\) (.*/\1/p' | while read -r library; do
             mkdir -p "$root${library%/*}"
             cp -L "$library" "$root$library"
         done

@@ -255,7 +255,7 @@ impl Vms {
                 if cell.count > 0 {
                     let class = Some(SizeClass::of(bytes));
                     let (vm, disk) = (Arc::clone(vm), Arc::clone(&self.disk));
-                    io.insert(Key { vm, disk, direction, class }, cell);
+                    io.insert(Key { vm, disk, direction, class, is_below: false }, cell);
                 }
             }
         }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use run_store::rollup::{ObservedRow, Rollup};
+use run_store::rollup::{BELOW, ObservedRow, Rollup};
 use run_store::slice::{Direction, SizeClass};
 use stats::Histogram;
 use trace::{DeviceIndex, Flags, IoRecord, Operation, Source, TraceError, TraceInfo, VmIndex};
@@ -48,7 +48,7 @@ pub struct Observation {
     open: u64,
     /// Time of the last issue.
     last: Nanos,
-    cells: BTreeMap<(VmIndex, DeviceIndex, Direction, SizeClass), Cell>,
+    cells: BTreeMap<(VmIndex, DeviceIndex, Direction, SizeClass, bool), Cell>,
 }
 
 /// A closed slice.
@@ -89,10 +89,11 @@ impl ObservedSlice<'_> {
     /// Sums over all I/O of the slice.
     pub fn sums(&self) -> ObservedSums {
         let mut service = Histogram::new();
-        self.rows.iter().for_each(|row| service.merge_compact(row.service));
+        let rows = self.rows.iter().filter(|row| !row.name.ends_with(BELOW));
+        rows.clone().for_each(|row| service.merge_compact(row.service));
         ObservedSums {
             count: service.count(),
-            bytes: self.rows.iter().map(|row| row.bytes).sum(),
+            bytes: rows.map(|row| row.bytes).sum(),
             service_p99: service.percentile(Ratio::new(0.99)).filter(|_| service.sum_ns() > 0),
         }
     }
@@ -120,7 +121,8 @@ impl Observation {
         self.advance(record.issue, info, over);
         self.last = self.last.max(record.issue);
         let length = if record.operation.moves_data() { record.length } else { 0 };
-        let key = (record.vm, record.device, direction, SizeClass::of(length));
+        let is_below = record.flags.has(Flags::BELOW);
+        let key = (record.vm, record.device, direction, SizeClass::of(length), is_below);
         let cell = self.cells.entry(key).or_default();
         if record.flags.has(Flags::ERROR) {
             cell.errors += 1;
@@ -166,8 +168,9 @@ impl Observation {
     ) {
         let used = self.cells.iter().filter(|(_, cell)| !cell.is_empty());
         let packed: Vec<_> = used
-            .map(|((vm, device, direction, class), cell)| {
+            .map(|((vm, device, direction, class, is_below), cell)| {
                 let name = name(info, *vm, *device);
+                let name = if *is_below { format!("{name}{BELOW}").into() } else { name };
                 (name, *direction, *class, cell.bytes, cell.errors, cell.service.compact())
             })
             .collect();
@@ -247,6 +250,26 @@ mod tests {
         let nobody = TraceInfo { vms: Vec::new(), ..info(&["vda", "vdb"]) };
         assert_eq!(named(nobody), ["vda", "vdb"]);
         assert_eq!(named(TraceInfo { vms: Vec::new(), ..info(&[]) }), ["all"]);
+    }
+
+    #[test]
+    fn part_of_an_io_at_a_disk_above_is_in_no_sum() {
+        let below = IoRecord {
+            device: DeviceIndex(1),
+            flags: Flags::BELOW,
+            ..record(10, 0, Operation::Read, 4096)
+        };
+        let (mut observation, info) = (Observation::new(WIDTH), info(&["dm-3", "sda"]));
+        let mut seen = Vec::new();
+        let mut over = |slice: ObservedSlice<'_>| {
+            let names: Vec<_> = slice.rows.iter().map(|row| row.name.to_owned()).collect();
+            seen.push((slice.sums().count, names));
+        };
+        observation.add(&record(9, 0, Operation::Read, 4096), &info, &mut over);
+        observation.add(&below, &info, &mut over);
+        observation.finish(&info, &mut over);
+        let names = ["db on dm-3", "db on sda (below)"].map(str::to_owned);
+        assert_eq!(seen, [(1, names.to_vec())]);
     }
 
     #[test]

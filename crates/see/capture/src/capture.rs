@@ -137,7 +137,8 @@ impl Capture {
             instance,
             sieve,
             decoder,
-            joiner: Joiner::new(numbers_of(&options.disks), start, options.order),
+            joiner: Joiner::new(numbers_of(&options.disks), start, options.order)
+                .over(&options.disks),
             owners: Owners::new(options.by, options.wanted),
             disks: options.disks,
             page: vec![0; layout.page_bytes()],

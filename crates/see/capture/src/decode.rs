@@ -4,6 +4,7 @@ use trace::{Flags, Operation};
 
 use crate::devices::Reach;
 use crate::format::{Field, Format};
+use crate::moved::MovedEnds;
 use crate::page::number;
 use crate::rwbs;
 
@@ -86,6 +87,20 @@ pub(crate) struct Event {
     pub kind: Kind,
     pub operation: Operation,
     pub flags: Flags,
+}
+
+impl Event {
+    /// The end of an I/O that was told of another place, as one of its own disk; `None` for other
+    /// events.
+    pub fn moved_back(&self, ends: &MovedEnds) -> Option<Self> {
+        let is_end = self.kind == Kind::BioComplete;
+        if !is_end || (self.dev != ends.own && self.dev != ends.behind) {
+            return None;
+        }
+        // A flush has no address.
+        let shift = if self.sectors == 0 { 0 } else { ends.shift };
+        Some(Self { dev: ends.own, sector: self.sector.checked_sub(shift)?, ..*self })
+    }
 }
 
 /// Positions of the values of one kind of event.

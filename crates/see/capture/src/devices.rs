@@ -3,6 +3,7 @@
 //! Source: kernel `Documentation/ABI/stable/sysfs-block`, `Documentation/admin-guide/devices`;
 //! `proc_pid_mountinfo(5)`.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -10,6 +11,11 @@ use std::path::{Path, PathBuf};
 use units::Bytes;
 
 use crate::error::CaptureError;
+use crate::holders::{HeldPart, held_parts};
+use crate::moved::MovedEnds;
+
+/// Disks as the kernel tells them.
+const SYS_BLOCK: &str = "/sys/block";
 
 /// Way of I/O to a disk's driver, which decides the events that the disk has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,10 +39,15 @@ pub struct Disk {
     pub(crate) devs: Vec<u32>,
     /// Hardware queues.
     pub(crate) queues: usize,
+    /// Parts that other disks are made of, ascending.
+    pub(crate) held: Vec<HeldPart>,
+    /// Ends of its I/O that are told of another place.
+    pub(crate) moved_ends: Option<MovedEnds>,
 }
 
 /// Disks under these block devices, files and directories, each once; all disks with a size if none
-/// is named.
+/// is named. If one of them is above another, so are all that are above that one, or else I/O of
+/// some of these would be seen only below, and could not be told from that of the named ones.
 ///
 /// # Errors
 /// If a target does not exist, or is on no disk of this computer (a network file system).
@@ -44,7 +55,7 @@ pub fn disks_of(targets: &[PathBuf]) -> Result<Vec<Disk>, CaptureError> {
     let mut names = Vec::new();
     for target in targets {
         // As the kernel names it, where /dev has no devices (a service with a private one).
-        let named = target.strip_prefix("/sys/block").ok().and_then(Path::to_str);
+        let named = target.strip_prefix(SYS_BLOCK).ok().and_then(Path::to_str);
         let is_disk = |name: &&str| !name.contains('/') && disk(name).is_some();
         let named = named.filter(is_disk).map(str::to_owned);
         let name = named.map_or_else(|| disk_under(target), Ok)?;
@@ -52,19 +63,24 @@ pub fn disks_of(targets: &[PathBuf]) -> Result<Vec<Disk>, CaptureError> {
             names.push(name);
         }
     }
-    if targets.is_empty() {
-        names = all_disks().into_iter().map(|disk| disk.name).collect();
-    }
-    let disks: Vec<Disk> = names.iter().filter_map(|name| disk(name)).collect();
+    let disks = match targets.is_empty() {
+        true => all_disks(),
+        false => {
+            let mut disks: Vec<Disk> = names.iter().filter_map(|name| disk(name)).collect();
+            let more = unnamed_above(&disks);
+            disks.extend(more.iter().filter_map(|name| disk(name)));
+            disks
+        }
+    };
     if disks.is_empty() {
-        return Err(refused(Path::new("/sys/block"), "no disk is there to be watched"));
+        return Err(refused(Path::new(SYS_BLOCK), "no disk is there to be watched"));
     }
     Ok(disks)
 }
 
 /// Every disk with a size.
 pub(crate) fn all_disks() -> Vec<Disk> {
-    let Ok(entries) = fs::read_dir("/sys/block") else { return Vec::new() };
+    let Ok(entries) = fs::read_dir(SYS_BLOCK) else { return Vec::new() };
     let mut disks: Vec<Disk> = entries
         .flatten()
         .filter_map(|entry| disk(entry.file_name().to_str()?))
@@ -74,27 +90,27 @@ pub(crate) fn all_disks() -> Vec<Disk> {
     disks
 }
 
-/// Disks that others of these are made of (device mapper, md): an I/O through
-/// a disk above is one of them, too.
+/// Disks that others of these are made of (device mapper, md): I/O through a disk above is on them,
+/// too.
 pub fn disks_below(disks: &[Disk]) -> Vec<&str> {
-    below(Path::new("/sys/block"), disks.iter().map(|disk| disk.name.as_str()))
+    let is_below = |disk: &&Disk| disk.held.iter().any(|part| is_above(part, disks));
+    disks.iter().filter(is_below).map(|disk| disk.name.as_str()).collect()
 }
 
-fn below<'a>(sys_block: &Path, names: impl Iterator<Item = &'a str> + Clone) -> Vec<&'a str> {
-    // The kernel lists what a disk is made of, which may be a partition.
-    let parts =
-        |name: &str| fs::read_dir(sys_block.join(name).join("slaves")).into_iter().flatten();
-    let all = names.clone().flat_map(parts).flatten();
-    let made_of: Vec<_> = all.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    let is_below = |name: &&str| {
-        let disk = sys_block.join(name);
-        made_of.iter().any(|part| part == name || disk.join(part).join("partition").exists())
-    };
-    names.filter(is_below).collect()
+/// True if any of these disks is above a part.
+fn is_above(part: &HeldPart, disks: &[Disk]) -> bool {
+    disks.iter().any(|disk| part.above.contains(&disk.name))
+}
+
+/// Disks above the parts that some of these disks are above, and that are not among them.
+fn unnamed_above(disks: &[Disk]) -> BTreeSet<String> {
+    let parts = disks.iter().flat_map(|disk| &disk.held).filter(|part| is_above(part, disks));
+    let above = parts.flat_map(|part| part.above.iter().cloned());
+    above.filter(|name| disks.iter().all(|disk| disk.name != *name)).collect()
 }
 
 fn disk(name: &str) -> Option<Disk> {
-    let path = Path::new("/sys/block").join(name);
+    let path = Path::new(SYS_BLOCK).join(name);
     let sectors: u64 = fs::read_to_string(path.join("size")).ok()?.trim().parse().ok()?;
     let mut devs = vec![dev(&path)?];
     for entry in fs::read_dir(&path).ok()?.flatten() {
@@ -105,7 +121,9 @@ fn disk(name: &str) -> Option<Disk> {
     let mq = fs::read_dir(path.join("mq")).ok().map(Iterator::count);
     let reach = if mq.is_some() { Reach::Requests } else { Reach::Bios };
     let (size, queues) = (Bytes::new(sectors * 512), mq.unwrap_or(0).max(1));
-    Some(Disk { name: name.to_owned(), reach, size, devs, queues })
+    let held = held_parts(Path::new(SYS_BLOCK), name);
+    let moved_ends = MovedEnds::of(&path, dev);
+    Some(Disk { name: name.to_owned(), reach, size, devs, queues, held, moved_ends })
 }
 
 /// Device number as in events: 20 bits for the minor one (`include/linux/kdev_t.h`).
@@ -160,16 +178,29 @@ mod tests {
         assert_eq!(source_of(line, (0, 32)), None);
     }
 
+    fn disk_with(name: &str, above: &[&str]) -> Disk {
+        let above: BTreeSet<String> = above.iter().map(|own| (*own).to_owned()).collect();
+        let held = HeldPart { sectors: 0..8, above };
+        let held = if held.above.is_empty() { Vec::new() } else { vec![held] };
+        let (size, devs) = (Bytes::new(4096), Vec::new());
+        let (name, reach) = (name.to_owned(), Reach::Bios);
+        Disk { name, reach, size, devs, queues: 1, held, moved_ends: None }
+    }
+
     #[test]
-    fn disk_is_below_another_also_by_a_partition() {
-        let sys = tempfile::tempdir().expect("a directory");
-        for directory in ["sda/sda3", "sdb", "sdc", "dm-0/slaves/sda3", "md0/slaves/sdb"] {
-            fs::create_dir_all(sys.path().join(directory)).expect("made");
-        }
-        fs::write(sys.path().join("sda/sda3/partition"), "3").expect("written");
-        let of = |names: &'static [&'static str]| below(sys.path(), names.iter().copied());
-        assert_eq!(of(&["dm-0", "md0", "sda", "sdb", "sdc"]), ["sda", "sdb"]);
-        assert_eq!(of(&["sda", "sdb", "sdc"]), [""; 0], "nothing above is among them");
+    fn disk_is_below_those_that_are_watched_only() {
+        let disks =
+            [disk_with("sda", &["dm-0"]), disk_with("sdb", &["md0"]), disk_with("dm-0", &[])];
+        assert_eq!(disks_below(&disks), ["sda"]);
+        assert_eq!(disks_below(&disks[..2]), [""; 0]);
+    }
+
+    #[test]
+    fn all_above_a_disk_are_watched_if_one_of_them_is() {
+        let sda = disk_with("sda", &["dm-0", "dm-1", "dm-2"]);
+        assert!(unnamed_above(std::slice::from_ref(&sda)).is_empty(), "sda is seen alone");
+        let found = unnamed_above(&[sda, disk_with("dm-1", &[])]);
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), ["dm-0", "dm-2"]);
     }
 
     #[test]
@@ -178,7 +209,7 @@ mod tests {
             eprintln!("skipped: this machine has no disk");
             return;
         };
-        let found = disks_of(&[Path::new("/sys/block").join(&first.name)]).expect("found");
+        let found = disks_of(&[Path::new(SYS_BLOCK).join(&first.name)]).expect("found");
         assert_eq!(found, [first]);
         assert!(disks_of(&["/sys/block/../block".into()]).is_err());
     }

@@ -8,11 +8,14 @@
 use std::collections::VecDeque;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use trace::{DeviceIndex, Flags, IoRecord, Operation, VmIndex};
+use trace::{DeviceIndex, Flags, IoRecord, Operation};
 use units::Nanos;
 
 use crate::decode::{Event, Kind};
-use crate::devices::Reach;
+use crate::devices::{Disk, Reach};
+use crate::moved::MovedEnds;
+use crate::owner::Sender;
+use crate::stack::{Stack, UnderWay};
 use crate::window::{Order, Ticket, Window};
 
 /// Bytes of a sector in the kernel's events.
@@ -25,14 +28,6 @@ const PATIENCE_NS: u64 = 60_000_000_000;
 const PATIENCE_UNORDERED_NS: u64 = 300_000_000_000;
 /// Most I/Os held, including ended ones behind unended ones.
 const HELD_MAX: usize = 1 << 20;
-
-/// Sender of an I/O.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Sender {
-    pub vm: VmIndex,
-    /// True if its I/O is recorded.
-    pub is_wanted: bool,
-}
 
 /// Outcomes of all events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -81,6 +76,9 @@ struct Open {
     /// Sectors that have not ended.
     remaining: u32,
     is_wanted: bool,
+    is_kernel: bool,
+    /// Place among the I/Os under way on disks that are made of others.
+    under_way: Option<UnderWay>,
 }
 
 /// Open I/Os of a key. Most keys have one; an empty vector costs nothing.
@@ -134,6 +132,8 @@ pub(crate) struct Joiner {
     /// Sorted by device number.
     watched: Vec<Watched>,
     states: Vec<State>,
+    stack: Stack,
+    moved_ends: Vec<MovedEnds>,
     open: FxHashMap<Key, Entry>,
     window: Window<Key>,
     start: u64,
@@ -157,6 +157,8 @@ impl Joiner {
         Self {
             watched,
             states: (0..count).map(|_| State::default()).collect(),
+            stack: Stack::default(),
+            moved_ends: Vec::new(),
             open: FxHashMap::default(),
             window: Window::new(order),
             start,
@@ -166,6 +168,12 @@ impl Joiner {
             uncounted_until: 0,
             counts: Counts::default(),
         }
+    }
+
+    /// Joiner that marks I/Os which are part of one above, as the disks are made of each other.
+    pub fn over(self, disks: &[Disk]) -> Self {
+        let moved_ends = disks.iter().filter_map(|disk| disk.moved_ends).collect();
+        Self { stack: Stack::new(disks), moved_ends, ..self }
     }
 
     pub fn counts(&self) -> Counts {
@@ -211,11 +219,15 @@ impl Joiner {
             }
             *state = State::default();
         }
+        self.stack.clear();
         self.doubtful.extend(doubtful);
     }
 
     /// Takes the next event; `sender` finds its sender. True if it belongs to a captured disk.
     pub fn push(&mut self, event: &Event, sender: &mut dyn FnMut(&Event) -> Sender) -> bool {
+        let mut moved = self.moved_ends.iter().filter_map(|own| event.moved_back(own));
+        let moved = moved.find(|own| self.has_begun(own));
+        let event = moved.as_ref().unwrap_or(event);
         let Ok(place) = self.watched.binary_search_by_key(&event.dev, |device| device.dev) else {
             return false;
         };
@@ -249,6 +261,18 @@ impl Joiner {
             Kind::BioSplit => self.split_bio(disk, event),
         }
         true
+    }
+
+    /// True if an I/O that may end with this event has begun.
+    fn has_begun(&self, end: &Event) -> bool {
+        let Ok(place) = self.watched.binary_search_by_key(&end.dev, |device| device.dev) else {
+            return false;
+        };
+        let disk = self.watched[place].disk;
+        match end.sectors {
+            0 => !self.states[usize::from(disk)].flying.is_empty(),
+            _ => self.open.contains_key(&key(disk, end)),
+        }
     }
 
     /// Appends the records that are next in order; abandons I/Os whose end is overdue at `now`.
@@ -368,7 +392,8 @@ impl Joiner {
         }
         let since = open.issued.unwrap_or(self.start + open.record.issue.0);
         open.record.device_time = Some(Nanos(event.time.saturating_sub(since)));
-        self.states[usize::from(disk)].ended();
+        self.stack.see_end(disk);
+        self.close(disk, &open);
         if open.is_wanted {
             self.window.done(open.ticket, open.record);
         } else {
@@ -451,7 +476,8 @@ impl Joiner {
         let Some(mut open) = self.remove(key, |open| open.remaining > sectors) else { return };
         self.counts.split += 1;
         let rest = Event { sector: event.second, sectors: open.remaining - sectors, ..*event };
-        let sender = Sender { vm: open.record.vm, is_wanted: open.is_wanted };
+        let sender =
+            Sender { vm: open.record.vm, is_wanted: open.is_wanted, is_kernel: open.is_kernel };
         open.remaining = sectors;
         open.record.length = length(sectors);
         self.insert(key, open);
@@ -505,16 +531,20 @@ impl Joiner {
         let issue = Nanos(self.latest - self.start);
         let is_flush = operation == Operation::Flush;
         let offset = if is_flush { 0 } else { event.sector.saturating_mul(SECTOR) };
+        let is_part = self.stack.is_part(disk, (!is_flush).then_some(event.sector), &sender);
+        let flags = if is_part { event.flags.with(Flags::BELOW) } else { event.flags };
         let record = IoRecord {
             outstanding,
             vm: sender.vm,
             device: DeviceIndex(disk),
-            flags: event.flags,
+            flags,
             ..IoRecord::new(issue, operation, offset, length(event.sectors))
         };
         let ticket = self.window.open(self.latest, Key { disk, operation, sector: event.sector });
-        let is_wanted = sender.is_wanted;
-        Open { ticket, record, issued: None, remaining: event.sectors, is_wanted }
+        let under_way = self.stack.begin(disk, sender.vm);
+        let Sender { is_wanted, is_kernel, .. } = sender;
+        let remaining = event.sectors;
+        Open { ticket, record, issued: None, remaining, is_wanted, is_kernel, under_way }
     }
 
     fn move_to(&mut self, key: Key, open: Open) {
@@ -547,21 +577,31 @@ impl Joiner {
 
     /// Drops an I/O without a record.
     fn drop_open(&mut self, disk: u16, open: &Open) {
-        self.states[usize::from(disk)].ended();
+        self.close(disk, open);
         self.window.gone(open.ticket);
+    }
+
+    fn close(&mut self, disk: u16, open: &Open) {
+        self.states[usize::from(disk)].ended();
+        self.stack.end(disk, open.record.vm, open.under_way);
     }
 
     fn give_up(&mut self, ticket: Ticket) {
         self.counts.abandoned += 1;
         let Some(key) = self.window.key(ticket) else { return };
         let is_it = |open: &Open| open.ticket == ticket;
-        if self.remove(key, is_it).is_none() {
-            let state = &mut self.states[usize::from(key.disk)];
-            state.flushes.retain(|open| !is_it(open));
-            state.flying.retain(|open| !is_it(open));
+        let state = &mut self.states[usize::from(key.disk)];
+        let flush = [&mut state.flushes, &mut state.flying].into_iter().find_map(|flushes| {
+            let place = flushes.iter().position(is_it)?;
+            Some(flushes.remove(place))
+        });
+        match flush.or_else(|| self.remove(key, is_it)) {
+            Some(open) => self.drop_open(key.disk, &open),
+            None => {
+                self.states[usize::from(key.disk)].ended();
+                self.window.gone(ticket);
+            }
         }
-        self.states[usize::from(key.disk)].ended();
-        self.window.gone(ticket);
     }
 }
 

@@ -13,12 +13,21 @@ use trace::store::Machine;
 
 use crate::decode::{Comm, Event};
 use crate::error::CaptureError;
-use crate::join::Sender;
 
 /// Most names held; later senders share the last one.
 const NAMES_MAX: usize = 60_000;
 /// Name for all senders beyond the limit.
 const OTHERS: &str = "others";
+
+/// Sender of an I/O.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sender {
+    pub vm: VmIndex,
+    /// True if its I/O is recorded.
+    pub is_wanted: bool,
+    /// True for a thread of the kernel, which may work for others.
+    pub is_kernel: bool,
+}
 
 /// Property that tells senders apart if they are no virtual machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -51,6 +60,8 @@ struct Process {
     name: String,
     cgroups: Vec<String>,
     vm: Option<Vm>,
+    /// True for a thread of the kernel.
+    is_kernel: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -169,7 +180,8 @@ impl Owners {
         let is_wanted = self.wants(&process);
         let name = self.name(&process);
         let known = self.list.len();
-        let sender = Sender { vm: self.index(name), is_wanted };
+        let is_kernel = process.is_kernel;
+        let sender = Sender { vm: self.index(name), is_wanted, is_kernel };
         if let Some(vm) = process.vm.filter(|_| self.list.len() > known) {
             let name = self.list[known].clone();
             self.machines.push(Machine { name, uuid: vm.uuid });
@@ -231,7 +243,7 @@ impl Process {
 fn look_up(proc: &Path, thread: u32, comm: &Comm) -> Process {
     let own_name = printable(comm);
     if thread == 0 {
-        return Process { name: "idle".to_owned(), ..Process::default() };
+        return Process { name: "idle".to_owned(), is_kernel: true, ..Process::default() };
     }
     let read = |id: u32, file: &str| fs::read(proc.join(id.to_string()).join(file)).ok();
     let status = read(thread, "status").map(|status| String::from_utf8_lossy(&status).into_owned());
@@ -244,7 +256,8 @@ fn look_up(proc: &Path, thread: u32, comm: &Comm) -> Process {
     let id = value("Tgid:").unwrap_or(thread);
     let command = read(id, "cmdline").unwrap_or_default();
     if command.is_empty() {
-        return Process { id, name: general(&own_name), ..Process::default() };
+        let name = general(&own_name);
+        return Process { id, name, is_kernel: true, ..Process::default() };
     }
     let cgroups = cgroups(&String::from_utf8_lossy(&read(id, "cgroup").unwrap_or_default()));
     let vm = qemu(&command).map(|vm| Vm { name: vm.name.or_else(|| scope(&cgroups)), ..vm });
@@ -254,7 +267,7 @@ fn look_up(proc: &Path, thread: u32, comm: &Comm) -> Process {
         Some(name) if id != thread => printable(name.trim_ascii_end()),
         _ => own_name,
     };
-    Process { id, name, cgroups, vm }
+    Process { id, name, cgroups, vm, is_kernel: false }
 }
 
 /// Names of kernel threads without their numbers: `kworker/u8:3` is one of many with the same work.

@@ -131,7 +131,8 @@ fn expression(kind: Kind, disks: &[Disk], all: &[Disk]) -> Option<String> {
     }
     let devs = disks.iter().filter(|disk| disk.reach == reach).flat_map(|disk| {
         let count = if with_partitions { disk.devs.len() } else { 1 };
-        disk.devs.iter().take(count)
+        let moved = disk.moved_ends.as_ref().filter(|_| kind == Kind::BioComplete);
+        disk.devs.iter().take(count).chain(moved.map(|own| &own.behind))
     });
     let terms: Vec<String> = devs.map(|dev| format!("dev == {dev}")).collect();
     (terms.len() <= DEVICES_MAX).then(|| terms.join(" || "))
@@ -150,10 +151,11 @@ mod tests {
     use units::Bytes;
 
     use super::*;
+    use crate::moved::MovedEnds;
 
     fn disk(name: &str, reach: Reach, devs: &[u32]) -> Disk {
-        let (name, devs) = (name.to_owned(), devs.to_vec());
-        Disk { name, reach, size: Bytes::new(1 << 30), devs, queues: 1 }
+        let (name, devs, size) = (name.to_owned(), devs.to_vec(), Bytes::new(1 << 30));
+        Disk { name, reach, size, devs, queues: 1, held: Vec::new(), moved_ends: None }
     }
 
     #[test]
@@ -165,6 +167,16 @@ mod tests {
         let merge = expression(Kind::FrontMerge, &ours, &all);
         assert_eq!(merge.as_deref(), Some("dev == 8 || dev == 9"));
         assert_eq!(expression(Kind::Issue, &ours, &ours), None, "there are no others");
+    }
+
+    #[test]
+    fn filter_of_ends_passes_those_told_of_another_disk() {
+        let moved_ends = Some(MovedEnds { own: 251, behind: 254, shift: 16 });
+        let ours = [Disk { moved_ends, ..disk("bcache0", Reach::Bios, &[251]) }];
+        let all = [ours[0].clone(), disk("sda", Reach::Requests, &[254])];
+        let of = |kind| expression(kind, &ours, &all);
+        assert_eq!(of(Kind::BioQueue).as_deref(), Some("dev == 251"));
+        assert_eq!(of(Kind::BioComplete).as_deref(), Some("dev == 251 || dev == 254"));
     }
 
     #[test]

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use stats::Histogram;
-use trace::{IoRecord, Operation};
+use trace::{Flags, IoRecord, Operation};
 use units::{Nanos, Ratio};
 
 /// Finished capture: the document of `--format json`.
@@ -145,17 +145,24 @@ impl Tally {
     /// Adds records to the sums.
     pub fn add(&mut self, records: &[IoRecord]) {
         for record in records {
-            for (kind, sum, latencies) in &mut self.operations {
-                if *kind == record.operation {
-                    sum.add(record);
-                    latencies.record(record.latency().unwrap_or(Nanos::ZERO));
-                }
-            }
-            at(&mut self.senders, record.vm.0).add(record);
             at(&mut self.devices, record.device.0).add(record);
+            if !record.flags.has(Flags::BELOW) {
+                self.add_once(record);
+            }
             let (first, last) = self.window.unwrap_or((record.issue, record.issue));
             self.window = Some((first.min(record.issue), last.max(record.issue)));
         }
+    }
+
+    /// Adds a record that is no part of another at a disk above.
+    fn add_once(&mut self, record: &IoRecord) {
+        for (kind, sum, latencies) in &mut self.operations {
+            if *kind == record.operation {
+                sum.add(record);
+                latencies.record(record.latency().unwrap_or(Nanos::ZERO));
+            }
+        }
+        at(&mut self.senders, record.vm.0).add(record);
     }
 
     /// Time span in which the records since the last call were issued; `None` without any. A record
@@ -259,6 +266,20 @@ mod tests {
         assert_eq!(told(&gaps), [(10, 30, 2), (50, 61, 2), (80, 90, 1)]);
         Gap { from_ns: 95, to_ns: 99, events: 7 }.add_to(&mut gaps, 3);
         assert_eq!(told(&gaps), [(10, 30, 2), (50, 61, 2), (80, 99, 8)]);
+    }
+
+    #[test]
+    fn part_of_an_io_at_a_disk_above_counts_for_its_disk_only() {
+        let above = IoRecord::new(Nanos(1), Operation::Read, 0, 4096);
+        let (device, flags) = (trace::DeviceIndex(1), Flags::BELOW);
+        let mut tally = Tally::default();
+        tally.add(&[above, IoRecord { device, flags, ..above }]);
+        let counts = |rows: Vec<Row>| rows.iter().map(|row| row.count).collect::<Vec<_>>();
+        let device = |name: &str| trace::Device { name: name.to_owned(), size: None };
+        assert_eq!(counts(tally.operations()), [1]);
+        assert_eq!(counts(tally.senders(&["web1".to_owned()])), [1]);
+        assert_eq!(counts(tally.devices(&[device("dm-3"), device("sda")])), [1, 1]);
+        assert_eq!(tally.totals().0, 1);
     }
 
     /// An open I/O delays all later ones, which then complete at once: their rate is that of the

@@ -27,4 +27,4 @@ pub use import::{Format, OpenOptions, open, open_stream};
 pub use info::{Clock, Device, Losses, TraceInfo};
 pub use record::{DeviceIndex, Flags, IoRecord, Operation, VmIndex};
 pub use senders::Senders;
-pub use source::{BATCH, Memory, Source};
+pub use source::{BATCH, CountedOnce, Memory, Source};

@@ -63,6 +63,9 @@ impl Flags {
     pub const ERROR: Self = Self(1 << 5);
     /// Began where the previous I/O of the same direction on the same device ended.
     pub const SEQUENTIAL: Self = Self(1 << 6);
+    /// Part of an I/O of a disk above, which is made of this device (LVM, md) and is in the trace,
+    /// too. Sums over devices leave it out.
+    pub const BELOW: Self = Self(1 << 7);
 
     /// The bits as they are stored.
     pub const fn bits(self) -> u8 {

@@ -1,4 +1,4 @@
-use crate::{IoRecord, TraceError, TraceInfo};
+use crate::{Flags, IoRecord, TraceError, TraceInfo};
 
 /// Number of records per batch: 4 MiB of them.
 pub const BATCH: usize = 65_536;
@@ -23,6 +23,27 @@ impl<S: Source + ?Sized> Source for Box<S> {
 
     fn read(&mut self, batch: &mut Vec<IoRecord>) -> Result<(), TraceError> {
         (**self).read(batch)
+    }
+}
+
+/// Trace without I/Os that are part of one at a disk above, which is in the trace, too.
+#[derive(Debug, Clone)]
+pub struct CountedOnce<S>(pub S);
+
+impl<S: Source> Source for CountedOnce<S> {
+    fn info(&self) -> &TraceInfo {
+        self.0.info()
+    }
+
+    fn read(&mut self, batch: &mut Vec<IoRecord>) -> Result<(), TraceError> {
+        loop {
+            self.0.read(batch)?;
+            let is_end = batch.is_empty();
+            batch.retain(|record| !record.flags.has(Flags::BELOW));
+            if is_end || !batch.is_empty() {
+                return Ok(());
+            }
+        }
     }
 }
 
@@ -53,5 +74,35 @@ impl Source for Memory {
         batch.extend_from_slice(&self.records[self.next..end]);
         self.next = end;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::Nanos;
+
+    use super::*;
+    use crate::{Clock, Losses, Operation};
+
+    #[test]
+    fn batch_of_parts_alone_is_not_the_end() {
+        let record = |at: u64| IoRecord::new(Nanos(at), Operation::Read, 0, 512);
+        let parts = (0..BATCH as u64).map(|at| IoRecord { flags: Flags::BELOW, ..record(at) });
+        let records = parts.chain([record(BATCH as u64)]).collect();
+        let info = TraceInfo {
+            format: "test",
+            clock: Clock::Order,
+            started_unix_ns: None,
+            has_latency: false,
+            vms: Vec::new(),
+            devices: Vec::new(),
+            losses: Losses::default(),
+        };
+        let mut source = CountedOnce(Memory::new(info, records));
+        let mut batch = Vec::new();
+        source.read(&mut batch).expect("memory");
+        assert_eq!(batch, [record(BATCH as u64)]);
+        source.read(&mut batch).expect("memory");
+        assert!(batch.is_empty());
     }
 }

@@ -9,13 +9,13 @@ use std::io::Write;
 use std::sync::{Arc, LazyLock};
 
 use arrow_array::builder::{
-    BinaryBuilder, Float32Builder, Float64Builder, StringDictionaryBuilder, UInt32Builder,
-    UInt64Builder,
+    BinaryBuilder, BooleanBuilder, Float32Builder, Float64Builder, StringDictionaryBuilder,
+    UInt32Builder, UInt64Builder,
 };
 use arrow_array::types::UInt32Type;
 use arrow_array::{
-    Array, BinaryArray, DictionaryArray, Float32Array, Float64Array, RecordBatch, StringArray,
-    UInt32Array, UInt64Array,
+    Array, BinaryArray, BooleanArray, DictionaryArray, Float32Array, Float64Array, RecordBatch,
+    StringArray, UInt32Array, UInt64Array,
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
@@ -36,6 +36,9 @@ const BATCH_ROWS: usize = 8192;
 const GROUP_ROWS: usize = 1 << 17;
 /// Our choice: a tenth smaller than by zstd's own default, and a segment is written once.
 const ZSTD_LEVEL: i32 = 9;
+
+/// Name of the column that earlier versions did not write.
+const BELOW: &str = "below";
 
 static COLUMNS: LazyLock<SchemaRef> = LazyLock::new(|| {
     let names = || DataType::Dictionary(Box::new(DataType::UInt32), Box::new(DataType::Utf8));
@@ -58,6 +61,7 @@ static COLUMNS: LazyLock<SchemaRef> = LazyLock::new(|| {
         Field::new("time_ns", DataType::UInt64, true),
         Field::new("value", DataType::Float64, true),
         Field::new("value_max", DataType::Float64, true),
+        Field::new(BELOW, DataType::Boolean, true),
     ]))
 });
 
@@ -159,6 +163,7 @@ struct Batch {
     of: [StringDictionaryBuilder<UInt32Type>; 2],
     time: UInt64Builder,
     values: [Float64Builder; 2],
+    below: BooleanBuilder,
     bytes: Vec<u8>,
 }
 
@@ -183,6 +188,7 @@ impl Batch {
         self.of.iter_mut().for_each(|column| column.append_null());
         self.time.append_null();
         self.values.iter_mut().for_each(|column| column.append_null());
+        self.below.append_value(key.is_below);
     }
 
     fn gauge(&mut self, start_s: u64, (name, scope): (GaugeName, &str), folded: &Folded) {
@@ -197,6 +203,7 @@ impl Batch {
         self.time.append_value(folded.time.0);
         self.values[0].append_value(folded.value);
         self.values[1].append_value(folded.most);
+        self.below.append_null();
     }
 
     fn finish(mut self) -> RecordBatch {
@@ -209,6 +216,7 @@ impl Batch {
         columns.extend(self.of.iter_mut().map(|own| Arc::new(own.finish()) as _));
         columns.push(Arc::new(self.time.finish()));
         columns.extend(self.values.iter_mut().map(|own| Arc::new(own.finish()) as _));
+        columns.push(Arc::new(self.below.finish()));
         RecordBatch::try_new(Arc::clone(&COLUMNS), columns)
             .expect("all columns were filled row by row, in the order of the schema")
     }
@@ -279,6 +287,14 @@ pub(crate) fn column<'a, T: Array + 'static>(
     typed.ok_or_else(|| format!("column \"{name}\" has the type {}", column.data_type()).into())
 }
 
+/// Column that earlier versions did not write.
+fn column_if_any<'a, T: Array + 'static>(
+    batch: &'a RecordBatch,
+    name: &str,
+) -> Result<Option<&'a T>, Malformed> {
+    batch.column_by_name(name).map(|_| column(batch, name)).transpose()
+}
+
 fn direction(name: &str) -> Result<Direction, Malformed> {
     let found = Direction::ALL.into_iter().find(|own| own.name() == name);
     found.ok_or_else(|| format!("a row has the direction \"{name}\"").into())
@@ -316,6 +332,7 @@ fn put(
     let outstanding_max: &UInt32Array = column(batch, "outstanding_max")?;
     let histograms: &BinaryArray = column(batch, "histogram")?;
     let [values, most]: [&Float64Array; 2] = [column(batch, "value")?, column(batch, "value_max")?];
+    let below: Option<&BooleanArray> = column_if_any(batch, BELOW)?;
     let of = |column: &Float32Array, row| sum(column.value(row), counts.value(row));
     let maybe = |column: &Float32Array, row| (!column.is_null(row)).then(|| of(column, row));
     for row in 0..batch.num_rows() {
@@ -334,7 +351,8 @@ fn put(
         else {
             return Err("a row has no VM, disk or direction".into());
         };
-        let key = Key { vm, disk, direction, class: classes.get(row)? };
+        let is_below = below.is_some_and(|below| !below.is_null(row) && below.value(row));
+        let key = Key { vm, disk, direction, class: classes.get(row)?, is_below };
         let cell = Cell {
             count: counts.value(row),
             errors: errors.value(row),

@@ -5,7 +5,7 @@ use units::{Nanos, Ratio};
 
 use crate::{Cell, Key, SetRows, Slice, Window, columns, sets};
 
-const COLUMNS: [&str; 17] = [
+const COLUMNS: [&str; 18] = [
     "start_s",
     "width_s",
     "watched_ns",
@@ -23,6 +23,7 @@ const COLUMNS: [&str; 17] = [
     "max_ns",
     "queue_mean_ns",
     "outstanding_mean",
+    "below",
 ];
 
 impl Window {
@@ -81,6 +82,7 @@ fn row(slice: &Slice, key: &Key, cell: &Cell) -> [String; COLUMNS.len()] {
         number(latencies.max().map(|own| own.0)),
         mean(cell.queue_ns),
         outstanding.unwrap_or_default(),
+        key.is_below.to_string(),
     ]
 }
 

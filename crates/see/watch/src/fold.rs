@@ -35,6 +35,7 @@ struct CellKey {
     device: u16,
     direction: Direction,
     class: SizeClass,
+    is_below: bool,
 }
 
 /// Sums of the open slice.
@@ -123,7 +124,9 @@ impl Fold {
             };
             let length = if record.operation.moves_data() { record.length } else { 0 };
             let class = SizeClass::of(length);
-            let place = CellKey { vm: record.vm.0, device: record.device.0, direction, class };
+            let is_below = record.flags.has(Flags::BELOW);
+            let (vm, device) = (record.vm.0, record.device.0);
+            let place = CellKey { vm, device, direction, class, is_below };
             let index = match self.last {
                 Some((known, index)) if known == place => index,
                 _ => self.index(place),
@@ -161,6 +164,7 @@ impl Fold {
                 disk: self.names.get(device.map_or("", |device| &device.name)),
                 direction: open.place.direction,
                 class: Some(open.place.class),
+                is_below: open.place.is_below,
             };
             slice.io.entry(key).or_default().merge(&open.cell());
         }

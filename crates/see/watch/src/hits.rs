@@ -13,7 +13,7 @@ use std::sync::Arc;
 use run_store::slice::Direction;
 use units::Bytes;
 
-use crate::{SetRow, SetSpan, Slice};
+use crate::{Key, SetRow, SetSpan, Slice};
 
 /// Fewest hours of which a mean is taken. Our choice: a span longer than the hour is used from a
 /// quarter of a day on.
@@ -75,9 +75,8 @@ pub fn cache_hits(rows: &[SetRow], slices: &[Slice], cache: Bytes) -> Result<Cac
     }
     for slice in slices.iter().filter(|slice| slice.width_s <= 3600) {
         if hours.contains(&(slice.start_s - slice.start_s % 3600)) {
-            for (key, cell) in slice.io.iter().filter(|(key, _)| key.class.is_some()) {
-                let is_used = matches!(key.direction, Direction::Read | Direction::Write);
-                if let Some(own) = vms.get_mut(&*key.vm).filter(|_| is_used) {
+            for (key, cell) in slice.io.iter().filter(|(key, _)| is_in_sets(key)) {
+                if let Some(own) = vms.get_mut(&*key.vm) {
                     // An I/O below the size of a page uses a page.
                     own.used += cell.bytes.max(cell.count.saturating_mul(SetRow::PAGE_BYTES));
                 }
@@ -103,6 +102,12 @@ pub fn cache_hits(rows: &[SetRow], slices: &[Slice], cache: Bytes) -> Result<Cac
         vms: told_vms,
         all: told(&all),
     })
+}
+
+/// True for I/O that working sets know.
+fn is_in_sets(key: &Key) -> bool {
+    let moves_data = matches!(key.direction, Direction::Read | Direction::Write);
+    key.class.is_some() && key.is_counted() && moves_data
 }
 
 /// Longest span that is known whole in enough hours, with these hours.

@@ -36,6 +36,10 @@ struct Frame {
     gauges: Vec<GaugeRow>,
 }
 
+/// Rows of I/O at disks below others, by position. It follows the frame, where earlier versions wrote
+/// nothing and read nothing.
+type Below = Vec<u32>;
+
 #[derive(Serialize, Deserialize)]
 struct Row {
     vm: u32,
@@ -201,12 +205,16 @@ pub(crate) fn frame(slice: &Slice) -> Vec<u8> {
     let (start_s, width_s) = (slice.start_s, slice.width_s);
     let (watched_ns, lost) = (slice.watched.0, slice.lost);
     let frame = Frame { start_s, width_s, watched_ns, lost, names, io, gauges };
-    postcard::to_stdvec(&frame).expect("numbers, texts and lists")
+    let below: Below =
+        (0..).zip(slice.io.keys()).filter(|(_, key)| key.is_below).map(|(row, _)| row).collect();
+    postcard::to_stdvec(&(frame, below)).expect("numbers, texts and lists")
 }
 
 /// Slice of a frame; `None` for other bytes.
 pub(crate) fn decode(frame: &[u8], names: &mut Names) -> Option<Slice> {
-    let frame: Frame = postcard::from_bytes(frame).ok()?;
+    let (frame, rest): (Frame, &[u8]) = postcard::take_from_bytes(frame).ok()?;
+    let below: Below =
+        if rest.is_empty() { Below::new() } else { postcard::from_bytes(rest).ok()? };
     let texts: Vec<Arc<str>> = frame.names.iter().map(|name| names.get(name)).collect();
     let text = |place: u32| texts.get(place as usize).cloned();
     let mut slice = Slice {
@@ -214,9 +222,11 @@ pub(crate) fn decode(frame: &[u8], names: &mut Names) -> Option<Slice> {
         lost: frame.lost,
         ..Slice::new(frame.start_s, frame.width_s)
     };
-    for row in frame.io {
+    for (place, row) in (0..).zip(frame.io) {
         let (direction, class) = (row.direction, row.class);
-        let key = Key { vm: text(row.vm)?, disk: text(row.disk)?, direction, class };
+        // Ascending, as they were written; what is not is of no row.
+        let is_below = below.binary_search(&place).is_ok();
+        let key = Key { vm: text(row.vm)?, disk: text(row.disk)?, direction, class, is_below };
         let cell = Cell {
             count: row.count,
             errors: row.errors,
@@ -234,4 +244,36 @@ pub(crate) fn decode(frame: &[u8], names: &mut Names) -> Option<Slice> {
         slice.gauges.insert((row.name, text(row.scope)?), folded);
     }
     Some(slice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slice(disks: &[(&str, bool)]) -> Slice {
+        let mut slice = Slice { watched: Nanos::from_secs(10), ..Slice::new(50, 10) };
+        for (disk, is_below) in disks {
+            let (vm, disk, is_below) = ("web1".into(), (*disk).into(), *is_below);
+            let (direction, class) = (Direction::Read, Some(SizeClass::of(4096)));
+            let cell = Cell { count: 3, ..Cell::default() };
+            slice.io.insert(Key { vm, disk, direction, class, is_below }, cell);
+        }
+        slice
+    }
+
+    #[test]
+    fn frame_tells_which_io_is_below_another() {
+        let slice = slice(&[("dm-3", false), ("sda", false), ("sda", true)]);
+        assert_eq!(decode(&frame(&slice), &mut Names::default()), Some(slice));
+    }
+
+    #[test]
+    fn frame_of_an_earlier_version_is_read() {
+        let slice = slice(&[("sda", false)]);
+        let mut frame = frame(&slice);
+        assert_eq!(frame.pop(), Some(0), "no row is below another");
+        assert_eq!(decode(&frame, &mut Names::default()), Some(slice));
+        frame.push(9);
+        assert_eq!(decode(&frame, &mut Names::default()), None, "a list that is cut");
+    }
 }

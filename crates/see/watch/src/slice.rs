@@ -18,12 +18,19 @@ pub struct Key {
     pub direction: Direction,
     /// Class of the size; `None` where the source does not tell sizes (QEMU's own counters).
     pub class: Option<SizeClass>,
+    /// True for parts of I/Os of a disk above, which is made of this one and is watched, too.
+    pub is_below: bool,
 }
 
 /// End of the name of a disk by QEMU's own counters, whose I/O the kernel's events show, too.
 pub const IN_QEMU: &str = " in QEMU";
 
 impl Key {
+    /// True for I/O that sums over disks count: the VM's at the uppermost disk that shows it.
+    pub fn is_counted(&self) -> bool {
+        !self.is_below && !self.is_guest_side()
+    }
+
     /// True for what the guest waits for I/O that the kernel's events show, too: a second look at the
     /// same I/O, which sums leave out.
     pub fn is_guest_side(&self) -> bool {

@@ -41,14 +41,16 @@ struct Sum {
 }
 
 impl Load {
-    /// VMs and other senders, those with the most I/Os slower than `limit` first.
+    /// VMs and other senders, those with the most I/Os slower than `limit` first. I/O that passes
+    /// several disks counts once, at the uppermost.
     pub fn by_vm(slices: &[Slice], limit: Nanos) -> Vec<Self> {
-        by(slices, limit, |key| (&key.vm, &key.disk))
+        by(slices, limit, |key| key.is_counted().then_some((&key.vm, &key.disk)))
     }
 
-    /// Disks, in the same order.
+    /// Disks with all I/O of each, in the same order.
     pub fn by_disk(slices: &[Slice], limit: Nanos) -> Vec<Self> {
-        by(slices, limit, |key| (&key.disk, &key.vm))
+        // What the guest waits is a second look at the same I/O.
+        by(slices, limit, |key| (!key.is_guest_side()).then_some((&key.disk, &key.vm)))
     }
 
     /// Share of the I/Os that were slower than the limit.
@@ -70,13 +72,11 @@ impl Load {
 fn by<'a>(
     slices: &'a [Slice],
     limit: Nanos,
-    name: impl Fn(&'a Key) -> (&'a Arc<str>, &'a Arc<str>),
+    name: impl Fn(&'a Key) -> Option<(&'a Arc<str>, &'a Arc<str>)>,
 ) -> Vec<Load> {
     let mut sums: BTreeMap<&Arc<str>, Sum> = BTreeMap::new();
-    // What the guest waits is a second look at the same I/O.
-    let once = slices.iter().flat_map(|slice| &slice.io).filter(|(key, _)| !key.is_guest_side());
-    for (key, cell) in once {
-        let (own, other) = name(key);
+    for (key, cell) in slices.iter().flat_map(|slice| &slice.io) {
+        let Some((own, other)) = name(key) else { continue };
         let sum = sums.entry(own).or_default();
         if !sum.others.contains(other) {
             sum.others.insert(Arc::clone(other));

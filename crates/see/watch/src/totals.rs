@@ -6,7 +6,7 @@ use run_store::metrics::{Family, Kind, Sample, TimeBuckets, Value};
 use run_store::slice::Direction;
 use units::Nanos;
 
-use crate::{Alarm, Latencies, Severity, Slice, Subject};
+use crate::{Alarm, Key, Latencies, Severity, Slice, Subject};
 
 /// Most senders, disks and directions with series of their own: some 34,000 samples of classic
 /// histograms. Our choice. Further ones are counted.
@@ -19,7 +19,8 @@ const IDLE_SLICES_FULL: u32 = 6;
 const ALARMS_MAX: usize = 200;
 
 type Labels = Vec<(&'static str, String)>;
-type SeriesKey = (Arc<str>, Arc<str>, Direction);
+/// Sender, disk, direction, and whether the disk is below another that shows the I/O, too.
+type SeriesKey = (Arc<str>, Arc<str>, Direction, bool);
 
 /// Counters since the start, for Prometheus.
 #[derive(Debug, Default)]
@@ -75,7 +76,7 @@ impl Totals {
         self.make_room(slice);
         let mut left_out = BTreeSet::new();
         for (key, cell) in &slice.io {
-            let of = (Arc::clone(&key.vm), Arc::clone(&key.disk), key.direction);
+            let of = series_of(key);
             if self.io.len() >= SERIES_MAX && !self.io.contains_key(&of) {
                 left_out.insert(of);
                 continue;
@@ -95,10 +96,8 @@ impl Totals {
     /// gone would keep the room of those that came.
     fn make_room(&mut self, slice: &Slice) {
         let keys = slice.io.keys();
-        let wanted: BTreeSet<SeriesKey> = keys
-            .map(|key| (Arc::clone(&key.vm), Arc::clone(&key.disk), key.direction))
-            .filter(|of| !self.io.contains_key(of))
-            .collect();
+        let wanted: BTreeSet<SeriesKey> =
+            keys.map(series_of).filter(|of| !self.io.contains_key(of)).collect();
         let missing = (self.io.len() + wanted.len()).saturating_sub(SERIES_MAX);
         if missing == 0 {
             return;
@@ -158,10 +157,14 @@ impl Totals {
 
     fn io_families(&self) -> Vec<Family> {
         let family = |name, kind, unit, help, value: fn(&Sum) -> Value| {
-            let sample = |((vm, disk, direction), sum): (&SeriesKey, &Sum)| {
-                let direction = direction.name().to_owned();
-                let own = [("vm", vm.to_string()), ("disk", disk.to_string())];
-                let own = own.into_iter().chain([("direction", direction)]);
+            let sample = |((vm, disk, direction, is_below), sum): (&SeriesKey, &Sum)| {
+                let layer = if *is_below { "below" } else { "top" };
+                let own = [
+                    ("vm", vm.to_string()),
+                    ("disk", disk.to_string()),
+                    ("direction", direction.name().to_owned()),
+                    ("layer", layer.to_owned()),
+                ];
                 self.sample(own, value(sum))
             };
             Family { name, kind, unit, help, samples: self.io.iter().map(sample).collect() }
@@ -274,6 +277,10 @@ impl Totals {
     }
 }
 
+fn series_of(key: &Key) -> SeriesKey {
+    (Arc::clone(&key.vm), Arc::clone(&key.disk), key.direction, key.is_below)
+}
+
 impl Sum {
     fn add(&mut self, latencies: &Latencies) {
         let buckets = &mut self.times.buckets;
@@ -293,14 +300,14 @@ mod tests {
     use run_store::slice::SizeClass;
 
     use super::*;
-    use crate::{Cell, Judge, Key, Rules};
+    use crate::{Cell, Judge, Rules};
 
     fn slice(vms: impl IntoIterator<Item = String>) -> Slice {
         let mut slice = Slice { watched: Nanos::from_secs(10), ..Slice::new(0, 10) };
         for vm in vms {
             let (class, direction) = (Some(SizeClass::of(4096)), Direction::Read);
             let latencies = [(Nanos::from_micros(700), 3)].into_iter().collect();
-            let key = Key { vm: vm.into(), disk: "sda".into(), direction, class };
+            let key = Key { vm: vm.into(), disk: "sda".into(), direction, class, is_below: false };
             let cell = Cell { count: 3, latency_ns: 2_100_000, latencies, ..Cell::default() };
             slice.io.insert(key, cell);
         }
@@ -318,7 +325,7 @@ mod tests {
         totals.add(&slice([name.to_owned()]));
         totals.add(&slice([name.to_owned()]));
         let text = text(&totals);
-        let labels = r#"host="pve1",vm="a \"b\"\\\nc",disk="sda",direction="read""#;
+        let labels = r#"host="pve1",vm="a \"b\"\\\nc",disk="sda",direction="read",layer="top""#;
         for line in [
             format!("tilemark_watch_operation_seconds_bucket{{{labels},le=\"0.0005\"}} 0"),
             format!("tilemark_watch_operation_seconds_bucket{{{labels},le=\"0.001\"}} 6"),

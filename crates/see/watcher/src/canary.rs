@@ -117,7 +117,7 @@ impl Canary {
 
     fn key(&self, direction: Direction) -> Key {
         let class = Some(SizeClass::of(4096));
-        Key { vm: CANARY.into(), disk: Arc::clone(&self.name), direction, class }
+        Key { vm: CANARY.into(), disk: Arc::clone(&self.name), direction, class, is_below: false }
     }
 }
 

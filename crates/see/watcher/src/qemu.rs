@@ -168,7 +168,8 @@ impl Vm {
                 for (direction, prefix) in WAYS {
                     if let Some(cell) = cell(before, stats, prefix) {
                         let (vm, disk) = (Arc::clone(&self.name), Arc::clone(&disk));
-                        found.cells.push((Key { vm, disk, direction, class: None }, cell));
+                        let key = Key { vm, disk, direction, class: None, is_below: false };
+                        found.cells.push((key, cell));
                     }
                 }
             }

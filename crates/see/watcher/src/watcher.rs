@@ -125,7 +125,8 @@ impl Watcher {
         self.disks.iter().map(|disk| disk.name.as_str())
     }
 
-    /// Names of the watched disks that other watched disks are made of: I/O through both is on both.
+    /// Names of the watched disks that other watched disks are made of. I/O through both is stored of
+    /// both, and counts for its sender at the disk above.
     pub fn disks_below(&self) -> Vec<&str> {
         disks_below(&self.disks)
     }

@@ -2,7 +2,7 @@ use stats::Compact;
 use units::Nanos;
 
 use super::Rollup;
-use super::rows::Span;
+use super::rows::{BELOW, Span};
 use super::slot::{Io, Sums};
 use crate::gauge::Readings;
 use crate::run::Phase;
@@ -27,6 +27,7 @@ impl Rollup {
             };
             sums.io(&Io {
                 entity: *entity,
+                is_below: false,
                 direction: row.direction,
                 class: row.class,
                 bytes: row.bytes.get(),
@@ -107,6 +108,7 @@ impl Rollup {
             for record in &slice.io {
                 sums.io(&Io {
                     entity: self.entity(record.tile, &record.workload, record.copy),
+                    is_below: false,
                     direction: record.direction,
                     class: record.class,
                     bytes: record.bytes.get(),
@@ -161,14 +163,18 @@ impl Rollup {
         let mut sums = Sums::default();
         let mut generator = GeneratorRow::default();
         for row in rows {
-            let ended = row.service.count().saturating_add(row.errors);
-            generator.completed = generator.completed.saturating_add(ended);
+            let is_below = row.name.ends_with(BELOW);
             let response_sum_ns = row.service.sum().0;
-            #[expect(clippy::cast_precision_loss, reason = "a mean is read to a few digits")]
-            let seconds = response_sum_ns as f64 / 1e9;
-            generator.in_flight_seconds += seconds;
+            if !is_below {
+                let ended = row.service.count().saturating_add(row.errors);
+                generator.completed = generator.completed.saturating_add(ended);
+                #[expect(clippy::cast_precision_loss, reason = "a mean is read to a few digits")]
+                let seconds = response_sum_ns as f64 / 1e9;
+                generator.in_flight_seconds += seconds;
+            }
             sums.io(&Io {
                 entity: self.entity(None, row.name, 0),
+                is_below,
                 direction: row.direction,
                 class: row.class,
                 bytes: row.bytes,

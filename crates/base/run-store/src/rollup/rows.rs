@@ -38,6 +38,16 @@ pub struct Entity {
     pub copy: u32,
 }
 
+/// End of the name of observed I/O that is part of I/O at a disk above, which is there, too.
+pub const BELOW: &str = " (below)";
+
+impl Entity {
+    /// True for I/O that counts only where it is asked for: it is part of other I/O.
+    pub fn is_below(&self) -> bool {
+        self.workload.ends_with(BELOW)
+    }
+}
+
 /// I/O by bucket of time, entity, direction and size class.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Level {

@@ -32,6 +32,8 @@ impl Cell {
 pub(super) struct Io<'a> {
     /// Position of the entity in both levels.
     pub entity: (u32, u32),
+    /// True if it is part of other I/O.
+    pub is_below: bool,
     pub direction: Direction,
     pub class: SizeClass,
     pub bytes: u64,
@@ -63,8 +65,9 @@ impl Sums {
         self.wide.entry(kind(wide)).or_default().add(io);
         self.narrow.entry(kind(narrow)).or_default().add(io);
         let own = (wide < RATE_ENTITIES).then_some(Group::Entity(wide));
-        let groups = [Group::All, Group::Direction(io.direction), Group::Class(io.class)];
-        for group in groups.into_iter().chain(own) {
+        let all = [Group::All, Group::Direction(io.direction), Group::Class(io.class)];
+        let all = if io.is_below { &[] } else { &all[..] };
+        for group in all.iter().copied().chain(own) {
             let (count, bytes) = self.totals.entry(group).or_default();
             *count += io.service.count();
             *bytes = bytes.saturating_add(io.bytes);

@@ -79,11 +79,8 @@ fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
     crate::say!("watching {}; {}; Ctrl-C ends it", disks.join(", "), args.store.store.display());
     let below = watcher.disks_below();
     if !below.is_empty() {
-        crate::say!(
-            "other disks are made of {}: sums of a VM over disks count I/O through both twice; \
-             name disks as TARGET",
-            below.join(", ")
-        );
+        let below = below.join(", ");
+        crate::say!("other disks are made of {below}: a VM's I/O through both counts once, above");
     }
     if let Some(address) = args.metrics {
         let totals = Arc::clone(&totals);

@@ -73,7 +73,7 @@ fn watched_io_is_in_status_and_export_until_forgotten() {
 
     let rows = out(&ask(&place, 0, &["export", "--store", "w"]));
     let head = "start_s,width_s,watched_ns,vm,disk,direction,size_class,count,errors,bytes,mean_ns,\
-                p50_ns,p95_ns,p99_ns,max_ns,queue_mean_ns,outstanding_mean\r\n";
+                p50_ns,p95_ns,p99_ns,max_ns,queue_mean_ns,outstanding_mean,below\r\n";
     assert!(rows.starts_with(head), "{rows}");
     let own = format!(",dd,{},read,4-<8 KiB,", disk.0.trim_start_matches("/dev/"));
     assert!(rows.contains(&own), "{rows}");

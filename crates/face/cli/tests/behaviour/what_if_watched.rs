@@ -57,6 +57,7 @@ fn slice(start_s: u64) -> Slice {
             disk: "sda".into(),
             direction: Direction::Read,
             class: Some(SizeClass::of(4096)),
+            is_below: false,
         };
         let cell = Cell { count: mib * 256, bytes: mib * MIB, ..Cell::default() };
         slice.io.insert(key, cell);

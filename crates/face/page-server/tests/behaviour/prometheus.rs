@@ -162,7 +162,9 @@ fn queries() -> Vec<String> {
     let queries = targets.map(|target| {
         let query = target["expr"].as_str().expect("a query");
         let query = query.replace("$__rate_interval", "1m").replace("$percentile", "0.95");
-        ["$host", "$vm", "$disk"].iter().fold(query, |query, name| query.replace(name, ".*"))
+        ["$host", "$vm", "$disk", "$layer"]
+            .iter()
+            .fold(query, |query, name| query.replace(name, ".*"))
     });
     let variables = dashboard["templating"]["list"].as_array().expect("variables").iter();
     let variables = variables.filter_map(|own| own["query"]["query"].as_str()).map(|query| {

@@ -67,7 +67,7 @@ impl Watched {
 
 fn key(vm: &str, disk: &str, direction: Direction) -> Key {
     let class = (!disk.ends_with(watch::IN_QEMU)).then(|| SizeClass::of(4096));
-    Key { vm: vm.into(), disk: disk.into(), direction, class }
+    Key { vm: vm.into(), disk: disk.into(), direction, class, is_below: false }
 }
 
 fn cell(times: impl IntoIterator<Item = (Nanos, u32)>) -> Cell {

@@ -49,8 +49,10 @@ impl Cells {
             .entities
             .iter()
             .map(|entity| {
-                let is_workload =
-                    lens.workloads.is_empty() || lens.workloads.contains(&entity.workload);
+                let is_workload = match lens.workloads.is_empty() {
+                    true => !entity.is_below(),
+                    false => lens.workloads.contains(&entity.workload),
+                };
                 let tile = entity.tile.map(|tile| tile.saturating_add(1));
                 let host = entity.tile.and_then(|tile| hosts.of_tile(tile));
                 let is_host =

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use run_store::gauge::{Gauge, Readings};
-use run_store::rollup::{ObservedRow, Rollup};
+use run_store::rollup::{BELOW, ObservedRow, Rollup};
 use run_store::rundir::RunId;
 use run_store::slice::SizeClass;
 use stats::Compact;
@@ -276,16 +276,21 @@ impl Watched {
         seconds(time_s.saturating_sub(self.zero_s))
     }
 
-    /// True if the workload of a key is among the chosen ones, or none is chosen.
+    /// True if the workload of a key is among the chosen ones, or counts where none is chosen.
     pub fn is_chosen(&self, key: &Key, workloads: &[String]) -> bool {
-        workloads.is_empty() || workloads.iter().any(|own| *own == self.name(key))
+        match workloads.is_empty() {
+            true => key.is_counted(),
+            false => workloads.iter().any(|own| *own == self.name(key)),
+        }
     }
 
     /// Name of a key's workload.
     pub fn name<'a>(&self, key: &'a Key) -> Cow<'a, str> {
+        let below = if key.is_below { BELOW } else { "" };
         match self.has_one_disk {
-            true => Cow::Borrowed(&key.vm),
-            false => Cow::Owned(format!("{} on {}", key.vm, key.disk)),
+            true if below.is_empty() => Cow::Borrowed(&key.vm),
+            true => Cow::Owned(format!("{}{below}", key.vm)),
+            false => Cow::Owned(format!("{} on {}{below}", key.vm, key.disk)),
         }
     }
 }

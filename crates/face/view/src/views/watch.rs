@@ -165,8 +165,8 @@ fn busy(slices: &[Slice], disk: &str) -> Option<f64> {
     own.reduce(|all: Folded, later| all.and_then(name.merging(), later)).map(|all| all.value)
 }
 
-/// Workloads of the lens by VM and by disk.
-struct Names(BTreeSet<(String, String, String)>);
+/// Workloads of the lens by VM and by disk, and whether they count for the VM.
+struct Names(BTreeSet<(String, String, String, bool)>);
 
 impl Names {
     fn of(watched: &Watched, slices: &[Slice]) -> Self {
@@ -174,14 +174,17 @@ impl Names {
             .iter()
             .flat_map(|slice| slice.io.keys())
             .filter(|key| !key.is_guest_side())
-            .map(|key| (&key.vm, &key.disk, watched.name(key)))
+            .map(|key| (&key.vm, &key.disk, watched.name(key), key.is_counted()))
             .collect();
-        let own = keys.into_iter();
-        Self(own.map(|(vm, disk, name)| (vm.to_string(), disk.to_string(), name.into())).collect())
+        let own = keys.into_iter().map(|(vm, disk, name, is_counted)| {
+            (vm.to_string(), disk.to_string(), name.into(), is_counted)
+        });
+        Self(own.collect())
     }
 
     fn of_vm(&self, vm: &str) -> Vec<String> {
-        self.0.iter().filter(|own| own.0 == vm).map(|own| own.2.clone()).collect()
+        let own = self.0.iter().filter(|own| own.0 == vm && own.3);
+        own.map(|own| own.2.clone()).collect()
     }
 
     fn of_disk(&self, disk: &str) -> Vec<String> {

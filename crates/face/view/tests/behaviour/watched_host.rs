@@ -25,7 +25,7 @@ fn cell(count: u64, latency: Nanos, queue: Option<f64>) -> Cell {
 
 fn key(vm: &str, disk: &str, direction: Direction, has_sizes: bool) -> Key {
     let class = has_sizes.then(|| SizeClass::of(8192));
-    Key { vm: vm.into(), disk: disk.into(), direction, class }
+    Key { vm: vm.into(), disk: disk.into(), direction, class, is_below: false }
 }
 
 /// Minutes of three days: `web1` on `sda`, which its QEMU sees, too; `sql1` on two disks, slow in

@@ -8,7 +8,8 @@ use super::pages::Pages;
 use super::slices::{Room, Sample, Slices};
 use super::vm::Vm;
 
-/// Filter of records. Excluded records count as if not in the trace.
+/// Filter of records. Excluded records count as if not in the trace. So do parts of I/Os at disks
+/// above, unless devices are named.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Filter {
     /// Only these VMs, by their positions in the trace's list, ascending; all if `None`.
@@ -39,11 +40,17 @@ impl Filter {
             Operation::Flush => Direction::Flush,
         };
         is_among(&self.vms, record.vm.0)
+            && (self.devices.is_some() || counts_once(record))
             && is_among(&self.devices, record.device.0)
             && self.direction.is_none_or(|wanted| wanted == direction)
             && self.from.is_none_or(|from| record.issue >= from)
             && self.to.is_none_or(|to| record.issue < to)
     }
+}
+
+/// True for I/O that is no part of another in the trace, at a disk above.
+const fn counts_once(record: &IoRecord) -> bool {
+    !record.flags.has(Flags::BELOW)
 }
 
 /// Settings of a fold. All parts of a trace need the same.
@@ -166,7 +173,15 @@ impl Fold {
 
     fn push_all(&mut self, batch: &[IoRecord]) {
         match self.filter.take() {
-            None => batch.iter().for_each(|record| self.take(record)),
+            None => {
+                for record in batch {
+                    if counts_once(record) {
+                        self.take(record);
+                    } else {
+                        self.filtered += 1;
+                    }
+                }
+            }
             Some(filter) => {
                 for record in batch {
                     if filter.takes(record) {

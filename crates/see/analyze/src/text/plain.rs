@@ -4,7 +4,7 @@ use std::fmt::Write;
 use units::{Bytes, Nanos, Table};
 
 use super::bars::sparkline;
-use crate::document::{Analysis, HistogramRow, OutstandingCell, TimeRow};
+use crate::document::{Analysis, FilterFacts, HistogramRow, OutstandingCell, TimeRow};
 use crate::material::View;
 
 /// Most VMs in a table; JSON and CSV have all.
@@ -56,7 +56,12 @@ fn head(answer: &Analysis) -> String {
     );
     text += "\n";
     if source.filtered > 0 {
-        let _ = writeln!(text, "  {} I/Os are left out by the filter", number(source.filtered));
+        // Without a filter only these are left out.
+        let why = match answer.filter == FilterFacts::default() {
+            true => "at disks below others are left out: parts of those above",
+            false => "are left out by the filter",
+        };
+        let _ = writeln!(text, "  {} I/Os {why}", number(source.filtered));
     }
     let losses = [
         (source.bad, "could not be understood"),

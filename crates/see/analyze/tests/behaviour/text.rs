@@ -1,6 +1,8 @@
 //! Output for people and other programs.
 
-use tilemark_analyze::{Settings, View, hosts_json_schema, json_schema, text, vscsi_stats};
+use tilemark_analyze::{Filter, Settings, View, hosts_json_schema, json_schema, text, vscsi_stats};
+use trace::{DeviceIndex, Flags, IoRecord, Operation};
+use units::Nanos;
 
 use crate::findings::troubled;
 use crate::shared::file;
@@ -11,6 +13,28 @@ fn the_text_of_every_view() {
     let answer = everything(fold_of(&troubled(), &Settings::default()), &subject(2));
     let views: Vec<View> = View::ALL.into_iter().filter(|view| *view != View::Histograms).collect();
     insta::assert_snapshot!("every_view", text(&answer, &views));
+}
+
+#[test]
+fn io_through_two_disks_counts_once_unless_devices_are_named() {
+    let above = IoRecord {
+        device_time: Some(Nanos::from_micros(100)),
+        ..IoRecord::new(Nanos(5), Operation::Read, 0, 4096)
+    };
+    let below = IoRecord { device: DeviceIndex(1), flags: Flags::BELOW, ..above };
+    let records: Vec<IoRecord> = [above, below].repeat(40);
+    let answer = everything(fold_of(&records, &Settings::default()), &subject(1));
+    assert_eq!((answer.overview[0].reads, answer.source.filtered), (40, 40));
+    let text = text(&answer, &[View::Overview]);
+    assert!(text.contains("40 I/Os at disks below others are left out"), "{text}");
+    let filter = Filter { devices: Some(vec![1]), ..Filter::default() };
+    let settings = Settings { filter, ..Settings::default() };
+    let answer = everything(fold_of(&records, &settings), &subject(1));
+    assert_eq!((answer.overview[0].reads, answer.source.filtered), (40, 40));
+    let of_vm = Filter { vms: Some(vec![0]), ..Filter::default() };
+    let answer =
+        everything(fold_of(&records, &Settings { filter: of_vm, ..settings }), &subject(1));
+    assert_eq!(answer.overview[0].reads, 40);
 }
 
 #[test]

@@ -1,4 +1,5 @@
 use proptest::prelude::*;
+use trace::VmIndex;
 
 use super::*;
 
@@ -47,6 +48,7 @@ fn join_with(events: &[Event], prepare: impl Fn(&mut Joiner)) -> (Vec<IoRecord>,
         joiner.push(event, &mut |event| Sender {
             vm: VmIndex(u16::try_from(event.pid).expect("small")),
             is_wanted: event.pid != 99,
+            is_kernel: event.pid == 98,
         });
         joiner.take(event.time, &mut records);
     }
@@ -60,7 +62,7 @@ fn an_io_that_is_seen_as_bio_and_as_request_is_counted_once() {
     let watched =
         (0..).zip(devices).map(|(disk, (dev, reach))| Watched { dev, disk, reach, queues: 1 });
     let mut joiner = Joiner::new(watched.collect(), START, Order::Issue);
-    let mut sender = |_: &Event| Sender { vm: VmIndex(0), is_wanted: true };
+    let mut sender = |_: &Event| Sender { vm: VmIndex(0), is_wanted: true, is_kernel: false };
     for dev in [DEV, DEV + 1] {
         for (kind, time) in [
             (Kind::BioQueue, 0),
@@ -322,7 +324,7 @@ fn io_without_completion_delays_others_for_one_minute() {
     let reach = Reach::Requests;
     let mut joiner =
         Joiner::new(vec![Watched { dev: DEV, disk: 0, reach, queues: 1 }], START, Order::Issue);
-    let mut sender = |_: &Event| Sender { vm: VmIndex(0), is_wanted: true };
+    let mut sender = |_: &Event| Sender { vm: VmIndex(0), is_wanted: true, is_kernel: false };
     let mut records = Vec::new();
     joiner.push(&event(Kind::Issue, 0, 8, 8), &mut sender);
     joiner.push(&event(Kind::Issue, 1, 16, 8), &mut sender);

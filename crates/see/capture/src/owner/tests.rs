@@ -118,7 +118,7 @@ fn a_new_process_has_the_name_under_which_it_sent() {
 }
 
 fn process(id: u32, cgroup: &str) -> Process {
-    Process { id, name: "p".into(), cgroups: cgroups(cgroup), vm: None }
+    Process { id, name: "p".into(), cgroups: cgroups(cgroup), vm: None, is_kernel: false }
 }
 
 #[test]

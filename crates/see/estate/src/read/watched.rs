@@ -77,7 +77,7 @@ fn loads(slices: &[Slice]) -> (BTreeMap<Arc<str>, Vec<Load>>, usize) {
     for slice in slices.iter().filter(|slice| slice.watched.0 > 0) {
         let seconds = slice.watched.as_secs_f64();
         let mut sums: BTreeMap<&Arc<str>, [[u64; 2]; 2]> = BTreeMap::new();
-        for (key, cell) in slice.io.iter().filter(|(key, _)| !key.is_guest_side()) {
+        for (key, cell) in slice.io.iter().filter(|(key, _)| key.is_counted()) {
             let Some(vm) = vms.get(&key.vm) else {
                 others.insert(&key.vm);
                 continue;

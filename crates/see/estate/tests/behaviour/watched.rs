@@ -26,7 +26,11 @@ fn store(directory: &Path, hours: u64) {
                 [(Nanos::from_millis(1), u32::try_from(count).expect("as in this test"))];
             let latencies = latencies.into_iter().collect();
             let cell = Cell { count, bytes: count * bytes, latencies, ..Cell::default() };
-            slice.io.insert(Key { vm: vm.into(), disk: "sda".into(), direction, class }, cell);
+            // On a volume, and on the disk below it.
+            for (disk, is_below) in [("dm-3", false), ("sda", true)] {
+                let (vm, disk, cell) = (vm.into(), disk.into(), cell.clone());
+                slice.io.insert(Key { vm, disk, direction, class, is_below }, cell);
+            }
         };
         add("web1", Direction::Read, 10 * times, 4096);
         add("web1", Direction::Write, 100 * times, 8192);

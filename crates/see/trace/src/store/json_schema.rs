@@ -19,7 +19,8 @@ pub fn json_schema() -> Value {
     let fields = schema::schema();
     let columns = fields.fields().iter().map(|field| (field.name().clone(), column(field)));
     let properties: Map<String, Value> = columns.collect();
-    let names: Vec<&String> = properties.keys().collect();
+    // Traces that were written before this column came have none.
+    let names: Vec<&String> = properties.keys().filter(|name| *name != schema::BELOW).collect();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "One I/O of a trace",
@@ -104,6 +105,10 @@ fn words(name: &str) -> &'static str {
         "meta" => "Metadata of a file system.",
         "error" => "Ended with an error.",
         "sequential" => "Began where the last I/O of the same direction on the same device ended.",
+        schema::BELOW => {
+            "Part of an I/O of a disk above that is in the trace, too: sums over devices leave it \
+             out."
+        }
         _ => "",
     }
 }

@@ -23,9 +23,10 @@ pub(super) const OPERATION: &str = "operation";
 pub(super) const OFFSET: &str = "offset_bytes";
 pub(super) const LENGTH: &str = "length_bytes";
 pub(super) const OUTSTANDING: &str = "outstanding";
+pub(super) const BELOW: &str = "below";
 
 /// Flags with one Boolean column each.
-pub(super) const FLAGS: [(&str, Flags); 7] = [
+pub(super) const FLAGS: [(&str, Flags); 8] = [
     ("fua", Flags::FUA),
     ("preflush", Flags::PREFLUSH),
     ("sync", Flags::SYNC),
@@ -33,6 +34,7 @@ pub(super) const FLAGS: [(&str, Flags); 7] = [
     ("meta", Flags::META),
     ("error", Flags::ERROR),
     ("sequential", Flags::SEQUENTIAL),
+    (BELOW, Flags::BELOW),
 ];
 
 /// Compression level: 1 decodes as fast as any other, and costs a few percent of size.

@@ -63,7 +63,7 @@ fn record() -> impl Strategy<Value = IoRecord> {
     ];
     let times = (time(), prop::option::of(time()), prop::option::of(time()));
     let place = (time(), any::<u32>(), 0_u16..3, 0_u16..2);
-    (times, place, operation, 0_u8..128, prop::option::of(any::<u16>())).prop_map(
+    (times, place, operation, any::<u8>(), prop::option::of(any::<u16>())).prop_map(
         |(
             (issue, queue, device_time),
             (offset, length, vm, device),

@@ -39,9 +39,14 @@ struct OpenWindow {
     watched: Nanos,
     /// False once a slice was left out.
     is_complete: bool,
-    /// I/O by disk and VM.
-    disks: BTreeMap<Arc<str>, BTreeMap<Arc<str>, Gathered>>,
+    /// I/O by disk and VM that counts for alarms of VMs.
+    disks: ByDisk,
+    /// All I/O of disks below others, for alarms of these disks: the VMs on them may have a disk
+    /// above for each.
+    shared: ByDisk,
 }
+
+type ByDisk = BTreeMap<Arc<str>, BTreeMap<Arc<str>, Gathered>>;
 
 /// Verdicts on the VMs of a disk.
 #[derive(Debug, Default)]
@@ -116,10 +121,11 @@ impl RuleWatch {
             return Vec::new();
         }
         let alarms = self.alarms.keys().map(|subject| Arc::clone(subject.disk()));
-        let disks: BTreeSet<Arc<str>> = alarms.chain(open.disks.keys().cloned()).collect();
+        let seen = open.disks.keys().chain(open.shared.keys()).cloned();
+        let disks: BTreeSet<Arc<str>> = alarms.chain(seen).collect();
         let mut changes = Vec::new();
         for disk in disks {
-            let window = open.verdicts(&self.rule, &disk);
+            let window = open.disk_window(&self.rule, &disk);
             let subject = Subject::Disk { disk: Arc::clone(&disk) };
             if self.alarms.contains_key(&subject) {
                 if let Some(how) = window.end_of_disk() {
@@ -146,6 +152,10 @@ impl RuleWatch {
         window: DiskWindow,
         changes: &mut Vec<Change>,
     ) {
+        let window = match open.shared.contains_key(disk) {
+            true => open.vm_window(&self.rule, disk),
+            false => window,
+        };
         for subject in self.vms_with_alarm(disk) {
             let Subject::Vm { vm, .. } = &subject else { continue };
             if !window.seen.contains(vm) {
@@ -206,7 +216,8 @@ impl RuleWatch {
 
 impl OpenWindow {
     const fn new(start_s: u64) -> Self {
-        Self { start_s, watched: Nanos::ZERO, is_complete: true, disks: BTreeMap::new() }
+        let watched = Nanos::ZERO;
+        Self { start_s, watched, is_complete: true, disks: ByDisk::new(), shared: ByDisk::new() }
     }
 
     fn add(&mut self, rule: &Rule, slice: &Slice) {
@@ -228,15 +239,36 @@ impl OpenWindow {
                 .map_or_else(|| rule.vm.fits(&key.vm) && rule.disk.fits(&key.disk), |own| own.1);
             last = Some((key, fits));
             if fits && rule.limit.direction.is_none_or(|own| own == key.direction) {
-                let vms = self.disks.entry(Arc::clone(&key.disk)).or_default();
+                // Where a VM's I/O passes several disks, the uppermost is what it feels. A rule that
+                // names a disk is about that one.
+                let is_shared = key.is_below && rule.disk.is_any();
+                let disks = if is_shared { &mut self.shared } else { &mut self.disks };
+                let vms = disks.entry(Arc::clone(&key.disk)).or_default();
                 vms.entry(Arc::clone(&key.vm)).or_default().add(block, cell);
             }
         }
     }
 
-    fn verdicts(&self, rule: &Rule, disk: &Arc<str>) -> DiskWindow {
-        let mut window = DiskWindow::default();
+    /// Verdicts for an alarm of a disk, on all of its I/O.
+    fn disk_window(&self, rule: &Rule, disk: &Arc<str>) -> DiskWindow {
+        let Some(mut vms) = self.shared.get(disk).cloned() else {
+            return self.vm_window(rule, disk);
+        };
+        // A VM may have I/O of its own there, on another partition.
         for (vm, gathered) in self.disks.get(disk).into_iter().flatten() {
+            vms.entry(Arc::clone(vm)).or_default().merge(gathered);
+        }
+        self.verdicts(rule, &vms)
+    }
+
+    /// Verdicts for alarms of VMs on a disk.
+    fn vm_window(&self, rule: &Rule, disk: &Arc<str>) -> DiskWindow {
+        self.disks.get(disk).map(|vms| self.verdicts(rule, vms)).unwrap_or_default()
+    }
+
+    fn verdicts(&self, rule: &Rule, vms: &BTreeMap<Arc<str>, Gathered>) -> DiskWindow {
+        let mut window = DiskWindow::default();
+        for (vm, gathered) in vms {
             window.seen.insert(Arc::clone(vm));
             match gathered.judge(&rule.limit, self.start_s, self.is_complete) {
                 Verdict::Broken(seen) => {

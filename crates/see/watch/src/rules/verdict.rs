@@ -88,6 +88,18 @@ impl Gathered {
         }
     }
 
+    /// Adds other I/O of the same window.
+    pub fn merge(&mut self, other: &Self) {
+        self.succeeded += other.succeeded;
+        self.errors += other.errors;
+        for (block, latencies) in &other.blocks {
+            match self.blocks.binary_search_by_key(block, |own| own.0) {
+                Ok(at) => self.blocks[at].1.merge(latencies),
+                Err(at) => self.blocks.insert(at, (*block, latencies.clone())),
+            }
+        }
+    }
+
     const fn ios(&self) -> u64 {
         self.succeeded + self.errors
     }

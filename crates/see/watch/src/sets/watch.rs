@@ -4,7 +4,7 @@ use std::sync::Arc;
 use cache::PageId;
 use cache::mrc::{SetSize, Use, WorkingSets};
 use rustc_hash::{FxHashMap, FxHasher};
-use trace::{IoRecord, Operation, TraceInfo};
+use trace::{Flags, IoRecord, Operation, TraceInfo};
 
 use super::row::HOUR_S;
 use super::{SetRow, SetSpan};
@@ -70,7 +70,9 @@ impl Sets {
 
     /// Adds records that have ended. `info` names their senders and devices.
     pub fn add(&mut self, records: &[IoRecord], info: &TraceInfo) {
-        for record in records.iter().filter(|record| record.length > 0) {
+        // The same pages, at other addresses, are in the set by the disk above.
+        let once = records.iter().filter(|record| !record.flags.has(Flags::BELOW));
+        for record in once.filter(|record| record.length > 0) {
             let of = match record.operation {
                 Operation::Read => Use::Read,
                 Operation::Write => Use::Write,

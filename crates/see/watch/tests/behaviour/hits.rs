@@ -83,6 +83,7 @@ fn days(chosen: &[usize]) -> Days {
                 disk: "sda".into(),
                 direction: Direction::Read,
                 class: Some(SizeClass::of(4096)),
+                is_below: false,
             };
             slice.io.insert(key, Cell { count, bytes: PAGE * count, ..Cell::default() });
         }

@@ -11,4 +11,5 @@ mod quiet_days;
 mod rules;
 mod sending;
 mod sets;
+mod stacked;
 mod store;

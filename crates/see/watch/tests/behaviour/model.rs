@@ -22,6 +22,7 @@ pub fn slice(start_s: u64, vms: &[(&str, u32, u64)]) -> Slice {
             disk: "sda".into(),
             direction: Direction::Write,
             class: Some(SizeClass::of(4096)),
+            is_below: false,
         };
         let latencies = [(Nanos::from_micros(*latency_us), *count)].into_iter().collect();
         let cell = Cell {

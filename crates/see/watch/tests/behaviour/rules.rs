@@ -13,7 +13,8 @@ const START: u64 = 1_764_374_400;
 type Row<'a> = (&'a str, &'a str, u32, u64);
 
 pub fn add(slice: &mut Slice, vm: &str, disk: &str, latencies_us: &[(u64, u32)]) {
-    let key = Key { vm: vm.into(), disk: disk.into(), direction: Direction::Write, class: None };
+    let (direction, class) = (Direction::Write, None);
+    let key = Key { vm: vm.into(), disk: disk.into(), direction, class, is_below: false };
     let cell = slice.io.entry(key).or_default();
     let latencies = latencies_us.iter().map(|(us, count)| (Nanos::from_micros(*us), *count));
     cell.latencies.merge(&latencies.collect());

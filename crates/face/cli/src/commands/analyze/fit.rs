@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use ::fit::{FitError, IoSelection};
-use trace::{OpenOptions, TraceError};
+use trace::{CountedOnce, OpenOptions, TraceError};
 
 use super::run_directory;
 use crate::args::{AnalyzeArgs, AnalyzeFormat};
@@ -23,8 +23,9 @@ pub fn run(args: &AnalyzeArgs, file: &Path) -> Result<Exit, Failure> {
         to: args.to,
     };
     let options = OpenOptions { format: args.trace_format, max_bad: args.max_bad };
-    let mut source = trace::open(&args.trace, &options).map_err(|error| failed(&error.into()))?;
-    let observed = ::fit::gather(&mut *source, &wanted).map_err(|error| failed(&error))?;
+    let source = trace::open(&args.trace, &options).map_err(|error| failed(&error.into()))?;
+    let observed =
+        ::fit::gather(&mut CountedOnce(source), &wanted).map_err(|error| failed(&error))?;
     let tool = format!("tilemark {}", env!("CARGO_PKG_VERSION"));
     let fitted = ::fit::fit(&observed, &tool, args.seed).map_err(|error| failed(&error))?;
     // A workload that does not load is a bug of this program. No existing file is overwritten for
