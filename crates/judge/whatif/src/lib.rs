@@ -20,6 +20,7 @@ mod climb;
 mod disks;
 mod document;
 mod fit;
+mod measured;
 mod model_error;
 mod options;
 mod run;

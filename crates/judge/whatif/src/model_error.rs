@@ -4,10 +4,7 @@ use run_store::run::{Edge, PooledLimit, Run, Statistic, Step, Verdict};
 use units::Nanos;
 
 use super::document::{LimitGap, ModelError, SeedEdge, StepGap};
-use super::fit::is_finished;
-
-/// Most measured tile counts that are simulated again: the edge's two and those below.
-const COUNTS_MAX: usize = 6;
+use super::measured::is_finished;
 
 /// Largest distance of the model's edge from the measured one, as a share of it, or one tile if
 /// that is more; beyond, the model cannot answer. Our choice: a purchase depends on differences of
@@ -18,19 +15,6 @@ pub(super) const EDGE_OFF_MAX: f64 = 0.25;
 /// held; beyond, the model lacks the deciding effect and cannot answer. Our choice; the waiting in
 /// a queue doubles from half to two thirds of its load.
 pub(super) const LIMIT_OFF_MAX: f64 = spec::array::OFF_MAX;
-
-/// Measured tile counts to simulate on the unchanged array: up to the first that did not pass.
-pub(super) fn counts(run: &Run) -> Vec<u32> {
-    let finished = run.steps.iter().filter(|step| is_finished(step));
-    let mut tiles: Vec<u32> = finished.clone().map(|step| step.tiles).collect();
-    tiles.sort_unstable();
-    tiles.dedup();
-    let failed = finished.filter(|step| step.verdict == Verdict::Failed);
-    let edge = failed.map(|step| step.tiles).min().unwrap_or(u32::MAX);
-    tiles.retain(|tiles| *tiles <= edge);
-    let first = tiles.len().saturating_sub(COUNTS_MAX);
-    tiles.split_off(first)
-}
 
 /// Compares the model's steps and edges with the measured ones.
 pub(super) fn model_error(

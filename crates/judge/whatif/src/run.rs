@@ -8,7 +8,7 @@ use spec::array::Array;
 use super::answer::Answered;
 use super::climb::{Climbed, SearchInput};
 use super::document::{ModelKind, WhatIf};
-use super::model_error;
+use super::measured;
 use super::options::Options;
 use super::work::{Cost, Far, Work};
 use super::{Changed, Subject};
@@ -195,7 +195,7 @@ fn measured_counts(subject: &Subject, tiles_max: u32) -> Vec<u32> {
     if matches!(subject.model, ModelKind::Own | ModelKind::Other) {
         return Vec::new();
     }
-    let counts = model_error::counts(&subject.run).into_iter();
+    let counts = measured::counts(&subject.run).into_iter();
     counts.filter(|tiles| *tiles <= tiles_max).collect()
 }
 

@@ -6,7 +6,8 @@ use spec::array::Array;
 use spec::{ResolvedTile, SpecError};
 
 use super::document::ModelKind;
-use super::fit::{FitError, fit, fit_by_playing, is_finished};
+use super::fit::{FitError, fit, fit_by_playing};
+use super::measured::is_finished;
 use bench::BenchError;
 use bench::plan::{Layer, PlanError, ResolvedPlan, Surroundings, resolve_simulated};
 use bench::progress::Control;

@@ -2,7 +2,7 @@ use run_store::run::{IoTotal, Step};
 use run_store::slice::Direction;
 use units::Nanos;
 
-use super::is_finished;
+use crate::measured::is_finished;
 
 /// Storage figures at one tile count: reads and writes together.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -5,13 +5,14 @@ mod played;
 mod tests;
 
 use indexmap::IndexMap;
-use run_store::run::{Run, Step, Verdict};
+use run_store::run::{Run, Step};
 use run_store::slice::Direction;
 use spec::array::{Array, Controller, Disk, Pool, Raid, ReadMemory, Variation, WriteMemory};
 use units::{Bytes, Nanos, Ratio};
 
 use self::formula::{loads, servers, waiting};
 use self::model::Model;
+use crate::measured::is_finished;
 use bench::BenchError;
 use bench::plan::ResolvedPlan;
 use bench::progress::Control;
@@ -151,11 +152,6 @@ fn array(run: &Run, model: &Model) -> Array {
         power: None,
         calibration: None,
     }
-}
-
-/// True if a step has figures of a whole measured time.
-pub(super) fn is_finished(step: &Step) -> bool {
-    step.verdict != Verdict::Interrupted && step.measured_ns > 0
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]

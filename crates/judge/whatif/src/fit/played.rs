@@ -3,9 +3,9 @@ use stats::Minimum;
 use units::Nanos;
 
 use super::formula::{Load, loads};
-use super::is_finished;
+
 use super::model::{Knobs, Memory, Model};
-use crate::model_error::counts;
+use crate::measured::{counts, is_finished};
 use bench::BenchError;
 use bench::plan::ResolvedPlan;
 use bench::progress::{Control, Request};

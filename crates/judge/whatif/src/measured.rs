@@ -1,0 +1,22 @@
+use run_store::run::{Run, Step, Verdict};
+
+/// Most measured tile counts that are simulated again: the edge's two and those below.
+const COUNTS_MAX: usize = 6;
+
+/// True if a step has figures of a whole measured time.
+pub fn is_finished(step: &Step) -> bool {
+    step.verdict != Verdict::Interrupted && step.measured_ns > 0
+}
+
+/// Measured tile counts to simulate on the unchanged array: up to the first that did not pass.
+pub fn counts(run: &Run) -> Vec<u32> {
+    let finished = run.steps.iter().filter(|step| is_finished(step));
+    let mut tiles: Vec<u32> = finished.clone().map(|step| step.tiles).collect();
+    tiles.sort_unstable();
+    tiles.dedup();
+    let failed = finished.filter(|step| step.verdict == Verdict::Failed);
+    let edge = failed.map(|step| step.tiles).min().unwrap_or(u32::MAX);
+    tiles.retain(|tiles| *tiles <= edge);
+    let first = tiles.len().saturating_sub(COUNTS_MAX);
+    tiles.split_off(first)
+}
