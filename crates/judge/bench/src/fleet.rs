@@ -104,7 +104,7 @@ pub struct FleetInstance {
     pub member: Member,
     /// Name of the workload.
     pub workload: String,
-    /// Names of the virtual machines, `workload/machine`.
+    /// Names of the virtual machines, `workload/VM`.
     pub vms: Vec<String>,
     /// Names of the endpoints, by `state_machine::EndpointId`.
     pub endpoints: Vec<String>,

@@ -132,8 +132,8 @@ impl Answered<'_> {
                 array.name
             ),
             ModelKind::Fitted => "what was measured is one disk of equal servers, fitted to \
-                                  latency and throughput of the run's steps, without caches and \
-                                  whatever the size of an I/O; more disks are more of it"
+                                  latency and throughput of the run's steps. It has no caches and \
+                                  ignores the size of an I/O; more disks are more of it"
                 .to_owned(),
         });
         if let Some(known) = &array.calibration {

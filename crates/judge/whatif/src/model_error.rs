@@ -86,8 +86,8 @@ fn limit_off(steps: &[StepGap]) -> Option<String> {
         let off = Nanos(modelled).as_secs_f64() / Nanos(measured).as_secs_f64();
         (off.max(1.0 / off) > LIMIT_OFF_MAX).then(|| {
             format!(
-                "{} {} {} with {} tiles, the closest limit there, is {} measured and {} modelled, \
-                 and a factor of {LIMIT_OFF_MAX} is the most that is allowed",
+                "{} {} {} with {} tiles, the closest limit there, is {} measured and {} modelled. \
+                 A factor of {LIMIT_OFF_MAX} is the most that is allowed",
                 closest.workload,
                 closest.name,
                 closest.statistic,

@@ -465,8 +465,8 @@ fn tiers(answer: &Analysis, drafts: &mut Vec<Draft>) {
     drafts.push(Draft {
         kind: FindingKind::Tier,
         text: format!(
-            "A tier of {} with pages of 64 KiB, written back, would serve {reads}{} of the {of}, \
-             with {} written to it; {} are touched in all ({count} I/Os).",
+            "A tier of {} with pages of 64 KiB, written back, would serve {reads}{} of the {of}. \
+             {} would be written to it; {} are touched in all ({count} I/Os).",
             Bytes::new(tier.tier_bytes),
             percent(*served),
             bytes(tier.tier_written_bytes),

@@ -64,7 +64,7 @@ pub(crate) fn join(
             NameMatch::One(at) => entries.add(at, record, &mut found),
             NameMatch::None if !has_list => entries.list(record, &mut found),
             NameMatch::None => {
-                found.bad.add(&record.at, format!("no machine \"{}\" is listed", record.name))
+                found.bad.add(&record.at, format!("no VM \"{}\" is listed", record.name))
             }
             NameMatch::Several => found.bad.add(&record.at, several(&record.name)),
         }
@@ -74,7 +74,7 @@ pub(crate) fn join(
 }
 
 fn several(name: &str) -> String {
-    format!("several machines are called \"{name}\", and it does not say which")
+    format!("several VMs are called \"{name}\", and it does not say which")
 }
 
 #[derive(Default)]
@@ -150,7 +150,7 @@ impl Entries {
             if entry.name != record.name {
                 return self.begin(record);
             }
-            let what = format!("machine \"{}\" is listed twice", record.name);
+            let what = format!("VM \"{}\" is listed twice", record.name);
             return found.bad.add(&record.at, what);
         }
         let is_known = !record.id.is_empty() && entry.id == record.id;
@@ -216,8 +216,7 @@ impl Entries {
         }
         if facts.load.is_known() {
             if entry.load_of.is_some_and(|file| file != place.file) {
-                let what =
-                    format!("machine \"{}\" has a load from another file already", entry.name);
+                let what = format!("VM \"{}\" has a load from another file already", entry.name);
                 return found.bad.add(&place, what);
             }
             entry.load_of = Some(place.file);
@@ -246,7 +245,7 @@ impl Entries {
             for ((first, second), names) in by_files {
                 found.note(format!(
                     "{} in {} and in {} {what} ({})",
-                    units::print::count(names.len() as u64, "machine"),
+                    units::print::count(names.len() as u64, "VM"),
                     files[first],
                     files[second],
                     first_names(&names)

@@ -231,9 +231,9 @@ fn missing(estate: &Estate, inventory: &Inventory) -> Vec<String> {
         let names: Vec<&str> =
             assumed.iter().take(NAMED).map(|member| member.vm.name.as_str()).collect();
         found.push(format!(
-            "the load of {} of {} is assumed: {} I/Os a second, {} of all; record what may matter most ({}) with \
+            "the load of {} of {} is assumed: {} I/Os a second, {} of all. Record what may matter most ({}) with \
              tilemark record --vm NAME, or add measured rates",
-            count(assumed.len() as u64, "machine"),
+            count(assumed.len() as u64, "VM"),
             members.len(),
             number(io(&assumed)),
             percent(share),
@@ -245,7 +245,7 @@ fn missing(estate: &Estate, inventory: &Inventory) -> Vec<String> {
     if bytes_only > 0 {
         found.push(format!(
             "of {} bytes were measured and no I/Os: their rates follow from sizes that are assumed",
-            count(bytes_only as u64, "machine")
+            count(bytes_only as u64, "VM")
         ));
     }
     let names = |of: &dyn Fn(&Member) -> bool| -> Vec<&str> {
@@ -263,9 +263,9 @@ fn missing(estate: &Estate, inventory: &Inventory) -> Vec<String> {
     let first_disk = names(&|member| member.vm.is_first_disk && member.vm.used.is_none());
     if !first_disk.is_empty() {
         found.push(format!(
-            "of {} ({}) only the size of the first disk is known (maxdisk of Proxmox): sizes are a lower bound; pvesh get \
+            "of {} ({}) only the size of the first disk is known (maxdisk of Proxmox): sizes are a lower bound. pvesh get \
              /nodes/NODE/qemu/ID/config --output-format json has all disks, given as VM=FILE",
-            count(first_disk.len() as u64, "machine"),
+            count(first_disk.len() as u64, "VM"),
             first_names(&first_disk)
         ));
     }
@@ -275,7 +275,7 @@ fn missing(estate: &Estate, inventory: &Inventory) -> Vec<String> {
     if !provisioned.is_empty() {
         found.push(format!(
             "what is used of {} ({}) is not known: all that {} provisioned was taken",
-            count(provisioned.len() as u64, "machine"),
+            count(provisioned.len() as u64, "VM"),
             first_names(&provisioned),
             if provisioned.len() == 1 { "it has" } else { "they have" }
         ));
@@ -283,7 +283,7 @@ fn missing(estate: &Estate, inventory: &Inventory) -> Vec<String> {
     if estate.unsized_vms > 0 {
         found.push(format!(
             "the size of {} is not known: the mean of the class was taken",
-            count(u64::from(estate.unsized_vms), "machine")
+            count(u64::from(estate.unsized_vms), "VM")
         ));
     }
     found.push(

@@ -145,7 +145,7 @@ impl ReadError {
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Unknown { .. } => {
-                "see docs/guides/estate.md for how each platform's list is made; a table of your own needs a \
+                "see docs/guides/estate.md for how each platform's list is made. A table of your own needs a \
                  heading \"VM\" and, for what is known, \"Used GiB\", \"Read IOPS\", \"Write IOPS\""
                     .to_owned()
             }
@@ -156,7 +156,7 @@ impl ReadError {
             Self::NoHeading { .. } => "headings are compared without regard to case".to_owned(),
             Self::Nameless { path } => format!("name it: VM={path}"),
             Self::Bomb { .. } | Self::TooLarge { .. } => {
-                "export the list again, without sheets that are not about machines and disks".to_owned()
+                "export the list again, without sheets that are not about VMs and disks".to_owned()
             }
             Self::OpenMark { point, comma, .. } => {
                 format!("--decimal . takes {point}, --decimal , takes {comma}")
@@ -230,7 +230,7 @@ impl EstateError {
     /// Hint on what to do.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Empty { .. } => "--all keeps machines that are off".to_owned(),
+            Self::Empty { .. } => "--all keeps VMs that are off".to_owned(),
             Self::NoSizes { .. } => {
                 "a heading such as \"Used GiB\" or \"Capacity MiB\" is needed; --column used=HEADING names one"
                     .to_owned()

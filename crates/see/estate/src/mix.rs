@@ -144,9 +144,7 @@ fn classes(vms: &[Vm], wanted: &EstateOptions) -> Result<Vec<(usize, Rule)>, Est
             return Ok((*class, Rule::Pattern(rule.names.clone())));
         }
         match &vm.class {
-            Some(class) => {
-                Ok((Class::number(class, &format!("machine {}", vm.name))?, Rule::Column))
-            }
+            Some(class) => Ok((Class::number(class, &format!("VM {}", vm.name))?, Rule::Column)),
             None => Ok(Class::of(vm)),
         }
     };

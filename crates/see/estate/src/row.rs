@@ -30,7 +30,7 @@ impl LeftOut {
             Self::Template => "templates",
             Self::Off => "not running",
             Self::Placeholder => "placeholders of another site",
-            Self::Platform => "machines of the platform itself",
+            Self::Platform => "VMs of the platform itself",
         }
     }
 }

@@ -73,7 +73,7 @@ impl Estate {
             });
         }
         text(
-            "# An estate as a tile. Each workload beside it stands for one class of its machines.",
+            "# An estate as a tile. Each workload beside it stands for one class of its VMs.",
             &tile,
             "all",
         )
@@ -146,7 +146,7 @@ pub(crate) fn workload(estate: &Estate, part: &ClassVms) -> Workload {
     let machine = Disk { name: disk.clone(), size, role: Role::Data, on: On::First, source: None };
     Workload {
         name: class.name.clone(),
-        title: format!("{} of {}: one machine of a tile", part.vms, class.title),
+        title: format!("{} of {}: one VM of a tile", part.vms, class.title),
         source: source(part),
         metric: metric(),
         cpu: CpuMode::Delay,
@@ -251,8 +251,8 @@ fn limit(action: &str, class: &Class) -> Limit {
 fn source(part: &ClassVms) -> String {
     let class = part.class();
     let mut text = format!(
-        "{} machines of an estate, {} of them with a measured load (95th percentile of each, added up as if all were \
-         busy at once); of the others, and of what was not measured, rates, shares and sizes are assumed. That {} % of \
+        "{} VMs of an estate, {} of them with a measured load (95th percentile of each, added up as if all were \
+         busy at once). Of the others, and of what was not measured, rates, shares and sizes are assumed. That {} % of \
          the I/Os go to {} % of the data is assumed of all.",
         part.vms,
         part.measured,

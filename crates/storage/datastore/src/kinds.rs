@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn storage_over_a_network_is_mounted_first() {
         let hint = |text: &str| Target::parse_with(text, |_| false).expect_err(text).hint();
-        assert!(hint("nfs:server:/export").contains("mount it first"));
+        assert!(hint("nfs:server:/export").contains("Mount it first"));
         assert!(hint("nfs4:server:/export").starts_with("mount it first"));
         assert!(hint("iscsi:iqn.2026-11.example:disk").contains("block:PATH"));
         assert!(hint("blok:/dev/sdb").starts_with("write dir:PATH"));

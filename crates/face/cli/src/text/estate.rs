@@ -16,7 +16,7 @@ pub fn estate(sheet: &EstateSheet, out: &Path) -> String {
             "{} as {} tiles of {}: they hold {} and do {} I/Os/s, {}",
             count(sheet.vms.into(), "virtual machine"),
             number(sheet.tiles),
-            count(sheet.tile_vms.into(), "machine"),
+            count(sheet.tile_vms.into(), "VM"),
             Bytes::new(all.bytes),
             number(all.io_per_s()),
             moved(all),

@@ -43,7 +43,7 @@ fn import_overwrites_nothing_and_names_bad_rows() {
     let (code, _, said) = import(&place, &[&list]);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("row 3: it names no virtual machine"), "{said}");
-    assert!(said.contains("row 4: machine \"web\" is listed twice"), "{said}");
+    assert!(said.contains("row 4: VM \"web\" is listed twice"), "{said}");
     let (code, _, said) = import(&place, &[&list]);
     assert_eq!(code, Some(3), "{said}");
     assert!(said.contains("is there already"), "{said}");

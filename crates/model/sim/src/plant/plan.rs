@@ -27,7 +27,7 @@ pub struct PlantInstance {
     pub tile: u32,
     /// Virtual processors of each virtual machine.
     pub vcpus: Vec<u32>,
-    /// Names of the virtual machines, `workload/machine`, for [`run_store::run::VmFacts`], which
+    /// Names of the virtual machines, `workload/VM`, for [`run_store::run::VmFacts`], which
     /// leaves out VMs without a name.
     pub vms: Vec<String>,
     /// Disks of the instance, by `state_machine::DiskId`.

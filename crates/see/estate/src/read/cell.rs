@@ -90,11 +90,7 @@ impl Cell {
     /// Rate of I/Os. At most a thousand million per second, which no VM reaches.
     pub fn rate(&self, mark: DecimalMark) -> Result<f64, Malformed> {
         let number = self.number(mark)?;
-        if number <= 1e9 {
-            Ok(number)
-        } else {
-            Err(format!("{number} is no rate of a machine").into())
-        }
+        if number <= 1e9 { Ok(number) } else { Err(format!("{number} is no rate of a VM").into()) }
     }
 
     /// Share from 0 to 1, as such or in percent.
@@ -141,7 +137,7 @@ impl Cell {
         if bytes < 1_152_921_504_606_846_976.0 {
             Ok(Bytes::new(bytes as u64))
         } else {
-            Err(format!("{text} are more than a machine has").into())
+            Err(format!("{text} are more than a VM has").into())
         }
     }
 

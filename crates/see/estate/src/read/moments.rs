@@ -79,8 +79,8 @@ fn at_once(mut rows: Vec<Moment>, kind: Kind, found: &mut Findings) -> Vec<Recor
     let is_told_apart = kind.has_parts && parts.len() == rows.len();
     if with_load > 1 && !is_told_apart {
         let what = format!(
-            "\"{}\" has {with_load} rows, and nothing says whether they are its disks or moments: a column of times \
-             (Timestamp) or of disks (Disk, Instance) does, or --column time=HEADING, --column disk=HEADING",
+            "\"{}\" has {with_load} rows, and nothing says whether they are its disks or moments. A column of times \
+             (Timestamp) or of disks (Disk, Instance) says it, or --column time=HEADING, --column disk=HEADING",
             rows[0].record.name
         );
         found.bad.add(&rows[0].record.at, what);

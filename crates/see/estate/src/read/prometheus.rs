@@ -193,7 +193,7 @@ impl Machine {
             }
             let counters = seen.into_values().map(one_counter).collect();
             let samples = in_turn(counters).ok_or_else(|| {
-                format!("two machines are called \"{name}\", on two hypervisors at a time")
+                format!("two VMs are called \"{name}\", on two hypervisors at a time")
             })?;
             if what == What::Capacity {
                 capacity += samples.last().map_or(0.0, |(_, bytes)| bytes.max(0.0));

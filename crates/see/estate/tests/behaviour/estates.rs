@@ -67,7 +67,7 @@ fn what_was_measured_is_told_apart_from_what_was_assumed() {
     // 300 measured, and 5 for each of 100 GiB.
     assert!(near(database.totals.io_per_s(), 800.0), "{database:?}");
     assert!(
-        sheet.missing[0].contains("2 machines of 3 is assumed")
+        sheet.missing[0].contains("2 VMs of 3 is assumed")
             && sheet.missing[0].contains("(sql2, pc)"),
         "{:?}",
         sheet.missing

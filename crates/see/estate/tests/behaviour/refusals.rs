@@ -33,7 +33,7 @@ fn rows_that_cannot_be_used_are_counted_and_located() {
     let told = inventory.bad.first.join("\n");
     for part in [
         "row 3: it names no virtual machine",
-        "row 4: machine \"ok\" is listed twice",
+        "row 4: VM \"ok\" is listed twice",
         "row 5: its state \"half on\" is neither on nor off",
         "row 6:",
         "row 7: it has 2 columns, the heading 4",
@@ -57,7 +57,7 @@ fn vms_of_one_name_stay_two_and_ambiguous_rows_are_unused() {
     let inventory = read(&[("lab.xlsx", &book)]).expect("a workbook");
     assert_eq!(inventory.vms.len(), 2);
     assert!(
-        inventory.bad.first[0].contains("vPartition, row 2: several machines are called \"twin\""),
+        inventory.bad.first[0].contains("vPartition, row 2: several VMs are called \"twin\""),
         "{:?}",
         inventory.bad
     );
@@ -84,11 +84,7 @@ fn a_load_of_a_machine_that_no_list_has_is_told_and_makes_none() {
     let inventory = read(&files.map(|(name, text)| (name, text.as_bytes()))).expect("tables");
     assert_eq!(inventory.vms.len(), 1);
     assert_eq!(inventory.vms[0].load.reads_per_s, Some(7.0));
-    assert!(
-        inventory.bad.first[0].contains("row 3: no machine \"b\" is listed"),
-        "{:?}",
-        inventory.bad
-    );
+    assert!(inventory.bad.first[0].contains("row 3: no VM \"b\" is listed"), "{:?}", inventory.bad);
 }
 
 #[test]

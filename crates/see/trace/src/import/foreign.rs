@@ -18,7 +18,7 @@ impl Foreign {
 
 const UNPACK: &str = "unpack it first: a trace is read as it is, or packed with gz, xz or zst";
 const RECORD: &str = "a trace has a row for each I/O: record one with tilemark record, blktrace or \
-                      biosnoop; --from FORMAT reads the file as a format in any case";
+                      biosnoop. --from FORMAT reads the file as a format in any case";
 const SINGLE: &str = "log single I/Os: write_lat_log=NAME with log_offset=1, without log_avg_msec";
 
 /// Magic numbers of packed files, whose content cannot be seen yet: offset, bytes, kind.

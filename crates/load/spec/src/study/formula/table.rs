@@ -325,7 +325,7 @@ pub const FUNCTIONS: &[Signature] = &[
         F::Vm,
         &[A::Configuration, A::Tiles, A::Vm, A::VmFigure],
         "see below",
-        "what virtual machines' processors did; their names are workload/machine, with `*` for any letters",
+        "what virtual machines' processors did; their names are workload/VM, with `*` for any letters",
     ),
     of(
         "touched",
