@@ -35,7 +35,7 @@ impl Answered<'_> {
         let Subject { run, array, model, .. } = self.subject;
         let error = (!run.target.is_simulated()).then(|| {
             let edges: Vec<SeedEdge> = self.sides[0].iter().map(Climbed::seed_edge).collect();
-            model_error(run, &self.modelled, &edges)
+            model_error((run, *model), &self.modelled, &edges)
         });
         let calibrated = || array.calibration.as_ref()?.factors();
         let measured = error.as_ref().map(|error| (error.low_factor, error.high_factor));

@@ -125,7 +125,7 @@ fn what_cannot_be_asked_says_what_can() {
 fn measured_run_is_answered_by_a_fitted_model_with_its_error() {
     let Some(place) = Workspace::usable() else { return };
     place.run(0, &["--tile", "micro/read-4k-qd1", "--seed", "7"]);
-    let answer = ask(&place, &["--disks", "2", "--tiles-max", "2"]);
+    let answer = ask(&place, &["--disks", "2x", "--tiles-max", "2"]);
     assert_eq!(answer["model"], "fitted");
     let error = &answer["model_error"];
     assert_eq!(error["measured_tiles"], 1, "{error}");
@@ -133,7 +133,7 @@ fn measured_run_is_answered_by_a_fitted_model_with_its_error() {
     let rate = |key: &str| step[key].as_f64().expect("a rate");
     let ratio = rate("modelled_operations_per_s") / rate("measured_operations_per_s");
     assert!((0.1..10.0).contains(&ratio), "the model is of this storage: {step}");
-    let text = out(&place.output(&["what-if", "latest", "--disks", "2", "--tiles-max", "1"]));
+    let text = out(&place.output(&["what-if", "latest", "--disks", "2x", "--tiles-max", "1"]));
     assert!(text.contains("model error: measured at least 1"), "{text}");
     assert!(text.contains("fitted to latency and throughput"), "{text}");
 }

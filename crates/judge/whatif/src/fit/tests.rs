@@ -116,7 +116,8 @@ fn prediction_from_a_run_alone_holds_the_true_edge() {
         let (low, high) = (predicted.changed.low, predicted.changed.high);
         assert!(predicted.conclusive, "{model:?}: {}", predicted.sentence);
         assert!((low..=high).contains(&truth), "{model:?}: {low} to {high}, truly {truth}");
-        assert!(f64::from(high - low) <= 0.4 * f64::from(truth).max(5.0), "{low} to {high}");
+        // Whole tiles add up to one at each end.
+        assert!(f64::from(high - low) <= 0.4 * f64::from(truth) + 2.0, "{low} to {high}");
     }
 }
 
