@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use run_store::rollup::{BELOW, ObservedRow, Rollup};
+use run_store::rollup::{ObservedRow, Rollup};
 use run_store::slice::{Direction, SizeClass};
 use stats::Histogram;
 use trace::{DeviceIndex, Flags, IoRecord, Operation, Source, TraceError, TraceInfo, VmIndex};
@@ -89,7 +89,7 @@ impl ObservedSlice<'_> {
     /// Sums over all I/O of the slice.
     pub fn sums(&self) -> ObservedSums {
         let mut service = Histogram::new();
-        let rows = self.rows.iter().filter(|row| !row.name.ends_with(BELOW));
+        let rows = self.rows.iter().filter(|row| !row.is_below);
         rows.clone().for_each(|row| service.merge_compact(row.service));
         ObservedSums {
             count: service.count(),
@@ -170,13 +170,13 @@ impl Observation {
         let packed: Vec<_> = used
             .map(|((vm, device, direction, class, is_below), cell)| {
                 let name = name(info, *vm, *device);
-                let name = if *is_below { format!("{name}{BELOW}").into() } else { name };
-                (name, *direction, *class, cell.bytes, cell.errors, cell.service.compact())
+                (name, *is_below, *direction, *class, cell, cell.service.compact())
             })
             .collect();
-        let rows = packed.iter().map(|(name, direction, class, bytes, errors, service)| {
+        let rows = packed.iter().map(|(name, is_below, direction, class, cell, service)| {
             let (direction, class) = (*direction, *class);
-            ObservedRow { name, direction, class, bytes: *bytes, errors: *errors, service }
+            let (bytes, errors) = (cell.bytes, cell.errors);
+            ObservedRow { name, is_below: *is_below, direction, class, bytes, errors, service }
         });
         let rows: Vec<ObservedRow<'_>> = rows.collect();
         over(ObservedSlice { start: Nanos(self.open * self.width.0), width, rows: &rows });
@@ -211,6 +211,7 @@ impl Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use run_store::rollup::observed_name;
     use trace::{Clock, Device, Losses, Memory};
 
     fn record(issue_ms: u64, vm: u16, operation: Operation, length: u32) -> IoRecord {
@@ -262,14 +263,25 @@ mod tests {
         let (mut observation, info) = (Observation::new(WIDTH), info(&["dm-3", "sda"]));
         let mut seen = Vec::new();
         let mut over = |slice: ObservedSlice<'_>| {
-            let names: Vec<_> = slice.rows.iter().map(|row| row.name.to_owned()).collect();
-            seen.push((slice.sums().count, names));
+            let names =
+                slice.rows.iter().map(|row| observed_name(row.name, row.is_below).into_owned());
+            seen.push((slice.sums().count, names.collect::<Vec<_>>()));
         };
         observation.add(&record(9, 0, Operation::Read, 4096), &info, &mut over);
         observation.add(&below, &info, &mut over);
         observation.finish(&info, &mut over);
         let names = ["db on dm-3", "db on sda (below)"].map(str::to_owned);
         assert_eq!(seen, [(1, names.to_vec())]);
+    }
+
+    #[test]
+    fn vm_named_like_io_below_counts() {
+        let info = TraceInfo { vms: vec!["db (below)".into()], ..info(&["vda"]) };
+        let records = vec![record(10, 0, Operation::Read, 4096)];
+        let rollup = observe(&mut Memory::new(info, records)).expect("reads");
+        let [entity] = rollup.wide().entities.as_slice() else { panic!("one sender") };
+        assert_eq!(entity.workload, "db (below) (top)");
+        assert!(!entity.is_below());
     }
 
     #[test]

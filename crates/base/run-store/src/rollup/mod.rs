@@ -16,8 +16,8 @@ mod slot;
 pub use folded::Rollup;
 pub use of_run::ObservedRow;
 pub use rows::{
-    ActionName, ActionRow, BELOW, CallName, CallRow, Entity, GaugeOf, GaugeRow, Group, IoRow,
-    Level, RateRow, SliceRow, Span, TierName, TierRow,
+    ActionName, ActionRow, CallName, CallRow, Entity, GaugeOf, GaugeRow, Group, IoRow, Level,
+    RateRow, SliceRow, Span, TierName, TierRow, observed_name,
 };
 
 /// Most buckets of the wide level, unless the run has more spans.

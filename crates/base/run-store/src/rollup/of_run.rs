@@ -2,7 +2,7 @@ use stats::Compact;
 use units::Nanos;
 
 use super::Rollup;
-use super::rows::{BELOW, Span};
+use super::rows::{Span, observed_name};
 use super::slot::{Io, Sums};
 use crate::gauge::Readings;
 use crate::run::Phase;
@@ -139,6 +139,8 @@ impl Rollup {
 pub struct ObservedRow<'a> {
     /// Name of the sending VM.
     pub name: &'a str,
+    /// True for parts of I/Os at a disk above, which are there, too: sums leave them out.
+    pub is_below: bool,
     /// Direction of the I/O.
     pub direction: Direction,
     /// Size class of the I/O.
@@ -163,7 +165,7 @@ impl Rollup {
         let mut sums = Sums::default();
         let mut generator = GeneratorRow::default();
         for row in rows {
-            let is_below = row.name.ends_with(BELOW);
+            let is_below = row.is_below;
             let response_sum_ns = row.service.sum().0;
             if !is_below {
                 let ended = row.service.count().saturating_add(row.errors);
@@ -173,7 +175,7 @@ impl Rollup {
                 generator.in_flight_seconds += seconds;
             }
             sums.io(&Io {
-                entity: self.entity(None, row.name, 0),
+                entity: self.entity(None, &observed_name(row.name, is_below), 0),
                 is_below,
                 direction: row.direction,
                 class: row.class,

@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use stats::Compact;
 use units::Nanos;
@@ -38,8 +40,20 @@ pub struct Entity {
     pub copy: u32,
 }
 
-/// End of the name of observed I/O that is part of I/O at a disk above, which is there, too.
-pub const BELOW: &str = " (below)";
+/// End of the workload's name of observed I/O that is part of I/O at a disk above.
+const BELOW: &str = " (below)";
+/// End of another workload's name that would end like that.
+const NOT_BELOW: &str = " (top)";
+
+/// Name of a workload of observed I/O. A VM may have any name; one that ends like a name of I/O
+/// below would be in no sum, so such a name gets another end.
+pub fn observed_name(name: &str, is_below: bool) -> Cow<'_, str> {
+    match (is_below, name.ends_with(BELOW)) {
+        (true, _) => Cow::Owned(format!("{name}{BELOW}")),
+        (false, true) => Cow::Owned(format!("{name}{NOT_BELOW}")),
+        (false, false) => Cow::Borrowed(name),
+    }
+}
 
 impl Entity {
     /// True for I/O that counts only where it is asked for: it is part of other I/O.

@@ -103,6 +103,7 @@ mod tests {
         let service = times.compact();
         let rows = [ObservedRow {
             name: "vm1",
+            is_below: false,
             direction: Direction::Read,
             class: SizeClass::of(4096),
             bytes: 4096,

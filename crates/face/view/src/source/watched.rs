@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use run_store::gauge::{Gauge, Readings};
-use run_store::rollup::{BELOW, ObservedRow, Rollup};
+use run_store::rollup::{ObservedRow, Rollup, observed_name};
 use run_store::rundir::RunId;
 use run_store::slice::SizeClass;
 use stats::Compact;
@@ -189,11 +189,12 @@ impl Watched {
                 .iter()
                 .filter(|(key, _)| !key.is_guest_side())
                 .map(|(key, cell)| {
-                    (self.name(key), key, cell, cell.latencies.compact(cell.latency_ns))
+                    (self.sender(key), key, cell, cell.latencies.compact(cell.latency_ns))
                 })
                 .collect();
             let observed = rows.iter().map(|(name, key, cell, service)| ObservedRow {
                 name,
+                is_below: key.is_below,
                 direction: key.direction,
                 class: key.class.unwrap_or_else(|| class_of(cell)),
                 bytes: cell.bytes,
@@ -286,11 +287,18 @@ impl Watched {
 
     /// Name of a key's workload.
     pub fn name<'a>(&self, key: &'a Key) -> Cow<'a, str> {
-        let below = if key.is_below { BELOW } else { "" };
+        let sender = self.sender(key);
+        match observed_name(&sender, key.is_below) {
+            Cow::Borrowed(_) => sender,
+            Cow::Owned(name) => Cow::Owned(name),
+        }
+    }
+
+    /// Name of a key's VM, and of its disk if there are several.
+    fn sender<'a>(&self, key: &'a Key) -> Cow<'a, str> {
         match self.has_one_disk {
-            true if below.is_empty() => Cow::Borrowed(&key.vm),
-            true => Cow::Owned(format!("{}{below}", key.vm)),
-            false => Cow::Owned(format!("{} on {}{below}", key.vm, key.disk)),
+            true => Cow::Borrowed(&key.vm),
+            false => Cow::Owned(format!("{} on {}", key.vm, key.disk)),
         }
     }
 }

@@ -97,6 +97,7 @@ fn with_rest(pause: std::ops::Range<u64>) -> Source {
     for second in 0..11 {
         let row = run_store::rollup::ObservedRow {
             name: "db",
+            is_below: false,
             direction: Direction::Read,
             class: run_store::slice::SizeClass::from_index(2).expect("a class"),
             bytes: 40 * 8192,

@@ -112,6 +112,7 @@ impl TierPage {
             .iter()
             .map(|(name, direction, class, of, service)| ObservedRow {
                 name,
+                is_below: false,
                 direction: *direction,
                 class: *class,
                 bytes: of.bytes,
