@@ -2,6 +2,7 @@ use spec::array::Array;
 use toml::Value;
 
 use super::change::{Change, ChangeError, Changed, Changes, Draft, blame, plain, text};
+use super::document::ModelKind;
 use super::{Subject, cache, disks};
 
 impl Changes {
@@ -11,8 +12,9 @@ impl Changes {
     ///
     /// Those of [`Changes::apply`].
     pub fn apply_to(&self, subject: &Subject) -> Result<Changed, ChangeError> {
-        let mut changed = self.apply(&subject.array)?;
-        let others = subject.others.iter().map(|array| Ok(self.apply(array)?.array));
+        let is_fitted = subject.model == ModelKind::Fitted;
+        let mut changed = self.applied(&subject.array, is_fitted)?;
+        let others = subject.others.iter().map(|array| Ok(self.applied(array, is_fitted)?.array));
         changed.others = others.collect::<Result<_, ChangeError>>()?;
         Ok(changed)
     }
@@ -23,12 +25,16 @@ impl Changes {
     ///
     /// If nothing is changed, or the result is no valid array; the error names the option.
     pub fn apply(&self, base: &Array) -> Result<Changed, ChangeError> {
+        self.applied(base, false)
+    }
+
+    fn applied(&self, base: &Array, is_fitted: bool) -> Result<Changed, ChangeError> {
         if *self == Self::default() {
             return Err(ChangeError::Nothing);
         }
         let mut draft = Draft::default();
         cache::change(self, base, &mut draft)?;
-        disks::change(self, base, &mut draft)?;
+        disks::change(self, (base, is_fitted), &mut draft)?;
         self.connect(base, &mut draft);
         let user = spec::array::overlay(&self.with)?;
         let name = format!("array \"{}\"", base.name);
@@ -44,6 +50,7 @@ impl Changes {
             words: setting.clone(),
             keys: Vec::new(),
             assumed: Vec::new(),
+            may_do_nothing: false,
         }));
         Ok(Changed { array, others: Vec::new(), changes })
     }

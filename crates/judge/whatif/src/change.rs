@@ -139,6 +139,9 @@ pub struct Change {
     pub keys: Vec<String>,
     /// Assumptions of the change.
     pub assumed: Vec<String>,
+    /// True if the change does something only where disks are the limit, and nobody knows whether
+    /// they are. The interval then reaches to that of the unchanged storage.
+    pub may_do_nothing: bool,
 }
 
 /// Array with its changes.
@@ -180,6 +183,7 @@ impl Draft {
             words: words.into(),
             keys: keys.iter().map(|key| (*key).to_owned()).collect(),
             assumed: Vec::new(),
+            may_do_nothing: false,
         });
     }
 
@@ -187,6 +191,13 @@ impl Draft {
     pub fn assume(&mut self, text: String) {
         if let Some(change) = self.changes.last_mut() {
             change.assumed.push(text);
+        }
+    }
+
+    /// Records that the last recorded change may do nothing.
+    pub fn may_do_nothing(&mut self) {
+        if let Some(change) = self.changes.last_mut() {
+            change.may_do_nothing = true;
         }
     }
 }

@@ -2,21 +2,19 @@ use spec::array::{Array, Disk, Local, Pool};
 use toml::Value;
 use units::Nanos;
 
-use super::change::{ChangeError, Changes, DiskCount, Draft};
+use super::change::{ChangeError, Changes, DiskCount, Draft, text};
 use super::fit::FITTED;
 
-/// Changes the disks that hold data.
+/// Changes the disks that hold data, of an array or of a model that was fitted to a run.
 pub(super) fn change(
     changes: &Changes,
-    base: &Array,
+    (base, is_fitted): (&Array, bool),
     draft: &mut Draft,
 ) -> Result<(), ChangeError> {
     if let Some(count) = changes.disks {
         let option = format!("--disks {count}");
         match (count, &base.local) {
-            (_, None) if base.pools.iter().any(|pool| pool.disk == FITTED) => {
-                of_model(base, count, &option, draft)?;
-            }
+            (count, _) if is_fitted => of_model(base, count, &option, draft)?,
             (DiskCount::Total(total), Some(local)) => of_hosts(base, local, total, &option, draft)?,
             (DiskCount::Total(total), None) => of_pools(base, total, &option, draft)?,
             (DiskCount::Times(times), local) => {
@@ -70,8 +68,11 @@ fn of_model(
                     array with --array";
         return Err(ChangeError::option(option, message, hint));
     };
-    let Some(Disk::Servers { servers, read, write, latency, .. }) = base.disks.get(FITTED) else {
-        return Ok(());
+    let Some(Disk::Servers { capacity, servers, read, write, latency, .. }) =
+        base.disks.get(FITTED)
+    else {
+        let message = "the model that was fitted to the run has no servers to change";
+        return Err(ChangeError::option(option, message, "the storage's array with --array"));
     };
     let exact = f64::from(*servers) * times;
     let whole = exact.round().max(1.0);
@@ -83,6 +84,7 @@ fn of_model(
     let time = |seconds: f64| Value::String(Nanos::from_secs_f64(seconds).to_text());
     #[expect(clippy::cast_possible_truncation, reason = "servers times a thousand at most")]
     draft.set(&["disk", FITTED, "servers", "servers"], Value::Integer(whole as i64));
+    draft.set(&["disk", FITTED, "servers", "capacity"], text(capacity.scale(times)));
     draft.set(&["disk", FITTED, "servers", "read"], time(read.as_secs_f64() * longer));
     draft.set(&["disk", FITTED, "servers", "write"], time(write.as_secs_f64() * longer));
     draft.set(&["disk", FITTED, "servers", "latency"], time(outside));
@@ -92,6 +94,7 @@ fn of_model(
          controller, which more disks do not make faster"
             .to_owned(),
     );
+    draft.may_do_nothing();
     Ok(())
 }
 

@@ -54,7 +54,7 @@ const FITTED_OFF_MIN: f64 = 0.1;
 fn fitted_off(steps: &[StepGap]) -> f64 {
     let gap = |step: &StepGap| {
         let ratio = step.modelled_operations_per_s / step.measured_operations_per_s;
-        (ratio > 0.0 && ratio.is_finite()).then(|| ratio.ln().abs())
+        (ratio > 0.0 && ratio.is_finite()).then(|| ratio.max(1.0 / ratio) - 1.0)
     };
     steps.iter().filter_map(gap).fold(FITTED_OFF_MIN, f64::max)
 }
@@ -86,11 +86,14 @@ fn edge_off(measured: Option<u32>, at_least: bool, (low, high): (u32, u32)) -> O
     })
 }
 
-/// Reason why the deciding limit is too inaccurate at the highest count that held, if it is. Below
-/// it a limit may be far away on both sides, and a factor between 2 % and 5 % of it decides nothing.
+/// Share of a limit below which the distance of a model says nothing about the edge; our choice.
+const FAR_BELOW: f64 = 0.1;
+
+/// Reason why the deciding limit is too inaccurate at a count that held, if it is. Where measurement
+/// and model are both far below the limit, a factor between them decides nothing.
 fn limit_off(steps: &[StepGap]) -> Option<String> {
-    let highest = steps.iter().rfind(|step| step.measured == Verdict::Passed);
-    highest.and_then(|step| {
+    let held = steps.iter().filter(|step| step.measured == Verdict::Passed);
+    let mut told = held.filter_map(|step| {
         let decide = step.limits.iter().filter(|limit| limit.statistic != Statistic::Max);
         let share = |limit: &LimitGap| {
             Nanos(limit.measured_ns).as_secs_f64() / Nanos(limit.limit_ns).as_secs_f64()
@@ -98,7 +101,9 @@ fn limit_off(steps: &[StepGap]) -> Option<String> {
         let closest = decide.max_by(|one, other| share(one).total_cmp(&share(other)))?;
         let (measured, modelled) = (closest.measured_ns.max(1), closest.modelled_ns.max(1));
         let off = Nanos(modelled).as_secs_f64() / Nanos(measured).as_secs_f64();
-        (off.max(1.0 / off) > LIMIT_OFF_MAX).then(|| {
+        let larger = Nanos(measured.max(modelled)).as_secs_f64();
+        let is_near = larger >= FAR_BELOW * Nanos(closest.limit_ns).as_secs_f64();
+        (is_near && off.max(1.0 / off) > LIMIT_OFF_MAX).then(|| {
             format!(
                 "{} {} {} with {} tiles, the closest limit there, is {} measured and {} modelled. \
                  A factor of {LIMIT_OFF_MAX} is the most that is allowed",
@@ -110,7 +115,8 @@ fn limit_off(steps: &[StepGap]) -> Option<String> {
                 Nanos(modelled)
             )
         })
-    })
+    });
+    told.next_back()
 }
 
 fn gap(run: &Run, tiles: u32, step: &Step) -> Option<StepGap> {
@@ -249,6 +255,7 @@ mod tests {
         assert!(off(&[(p95, 49_000_000, 100_000_000)]).is_some());
         // A limit that is far away, or decides nothing, does not matter for the answer.
         assert_eq!(off(&[(p95, 100_000_000, 90_000_000), (p95, 1_000_000, 9_000_000)]), None);
+        assert_eq!(off(&[(p95, 20_000_000, 49_000_000)]), None, "both below a tenth of 500 ms");
         assert_eq!(off(&[(Statistic::Max, 100_000_000, 900_000_000)]), None);
         let beyond = step_of(Verdict::Failed, &[(p95, 900_000_000, 90_000_000)]);
         assert_eq!(limit_off(&[beyond]), None, "beyond the edge nothing is stationary");

@@ -110,11 +110,14 @@ fn the_stored_schema_is_that_of_the_types() {
     assert!(stored == fresh, "docs/schemas/what-if-1.0.json: run this with TILEMARK_UPDATE=1");
 }
 
-const SLOW: &str = r#"
+/// Workload of clerks: how many there are, their pause, the steps of an order and its limit.
+pub fn clerks((users, pause): (u32, &str), steps: &str, limit: &str) -> String {
+    format!(
+        r#"
 name = "clerks"
 title = "Clerks"
 source = "ours"
-metric = { unit = "orders/s", count = "actions" }
+metric = {{ unit = "orders/s", count = "actions" }}
 [[vm]]
 name = "db"
 vcpus = 1
@@ -124,16 +127,23 @@ size = "256MiB"
 [[users]]
 name = "users"
 vm = "db"
-load = { closed = { users = 3, think = { exponential = "1s" } } }
+load = {{ closed = {{ users = {users}, think = {{ exponential = "{pause}" }} }} }}
 [[action]]
 name = "order"
-steps = [{ read = { disk = "tables", size = "8k" } }]
+steps = [{steps}]
 [[limit]]
 action = "order"
 percentile = 95
-limit = "200ms"
+limit = "{limit}"
 source = "test"
-"#;
+"#
+    )
+}
+
+/// Clerks who pause for a second.
+fn slow() -> String {
+    clerks((3, "1s"), r#"{ read = { disk = "tables", size = "8k" } }"#, "200ms")
+}
 
 fn brief() -> bench::simulate::Settings {
     bench::simulate::Settings {
@@ -160,7 +170,7 @@ fn options(repeats: u32) -> Options {
 
 /// Answer for twice the disks with five seeds, ended after a step of this seed.
 fn asked_until(seed: usize) -> Result<WhatIf, bench::BenchError> {
-    let tile = fixtures::tile_of(vec![fixtures::workload(SLOW)]);
+    let tile = fixtures::tile_of(vec![fixtures::workload(&slow())]);
     let (mut run, array) = (fixtures::run(7, Vec::new()), shipped("hdd-raid10"));
     run.target.kind = run_store::run::SIMULATED.to_owned();
     let changes = Changes { disks: Some(DiskCount::Total(48)), ..Changes::default() };
@@ -190,7 +200,7 @@ fn answer_within_a_time_has_the_seeds_that_ended_and_says_so() {
 /// percentile, which was once an edge of no tile.
 #[test]
 fn a_step_with_too_few_samples_is_measured_for_longer() {
-    let tile = fixtures::tile_of(vec![fixtures::workload(SLOW)]);
+    let tile = fixtures::tile_of(vec![fixtures::workload(&slow())]);
     let brief = brief();
     let plan = brief.plan("any", &tile).expect("a plan");
     let step = |settings: &bench::simulate::Settings| {

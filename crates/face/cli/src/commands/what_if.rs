@@ -10,7 +10,9 @@ use bench::progress::{Control, about};
 use run_store::rundir::{self, RunDirError, StoredRun};
 use spec::array::{Array, TierPlace, WriteMode};
 use units::Nanos;
-use whatif::{self, ChangeError, Changes, Options, Pace, Progress, Subject, SubjectError};
+use whatif::{
+    self, ChangeError, Changes, ModelKind, Options, Pace, Progress, Subject, SubjectError,
+};
 
 use crate::args::{CacheAt, Format, WhatIfArgs, Write};
 use crate::commands::{run, runs, simulate, what_if_watched};
@@ -37,13 +39,18 @@ pub fn run(args: &WhatIfArgs) -> Result<Exit, Failure> {
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
     signals.hush();
     deadline::after(args.within, &control)?;
+    if subject.model == ModelKind::Fitted {
+        crate::say!("fitting models: the run's users are played against each");
+    }
     let threads = args.threads.or_else(|| std::thread::available_parallelism().ok());
-    subject.refine(threads.map_or(1, NonZeroUsize::get), &control).map_err(Failure::from)?;
+    let refined = subject.refine(threads.map_or(1, NonZeroUsize::get), &control);
     let changed = changes(args).apply_to(&subject).map_err(|error| unchanged(&error))?;
     let begun = Instant::now();
     let mut pace = Pace::default();
     let mut told = |progress: &Progress| tell(progress, &subject, &mut pace, begun);
-    match whatif::what_if(&subject, &changed, &options, &control, &mut told) {
+    let answer =
+        refined.and_then(|()| whatif::what_if(&subject, &changed, &options, &control, &mut told));
+    match answer {
         Err(BenchError::Interrupted) if control.is_out_of_time() => Err(too_short(args.within)),
         Err(BenchError::Interrupted | BenchError::Aborted) => {
             crate::say!("interrupted; there is no answer");

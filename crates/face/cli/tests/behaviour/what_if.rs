@@ -136,6 +136,11 @@ fn measured_run_is_answered_by_a_fitted_model_with_its_error() {
     let text = out(&place.output(&["what-if", "latest", "--disks", "2x", "--tiles-max", "1"]));
     assert!(text.contains("model error: measured at least 1"), "{text}");
     assert!(text.contains("fitted to latency and throughput"), "{text}");
+    assert!(text.starts_with("a rough guess from the run alone: with 2 times the disks"), "{text}");
+    // Time that ends while models are fitted ends the search as any other time.
+    let late = place.output(&["what-if", "latest", "--disks", "2x", "--within", "1ms"]);
+    assert_eq!(late.status.code(), Some(5), "{}", err(&late));
+    assert!(err(&late).contains("there is no answer"), "{}", err(&late));
 }
 
 #[test]

@@ -28,8 +28,7 @@ pub enum FitError {
     },
 }
 
-/// Name of a fitted array and of its disk. Shipped and saved disks cannot have it, since only a
-/// fitted array has disks without a number.
+/// Name of a fitted array and of its disk.
 pub(super) const FITTED: &str = "fitted";
 /// Transfer rate without effect: the mean time already includes the sizes of I/Os.
 const RATE: Bytes = Bytes::new(1 << 40);

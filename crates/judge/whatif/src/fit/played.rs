@@ -188,6 +188,8 @@ impl Search<'_> {
         let goes_on = || self.control.request() == Request::GoOn;
         let play = |target: &Target, _: &dyn Fn(())| {
             let steps = (target.load.tiles, 0);
+            // What no step can be played on has no misfit; if that is all, the search of the edge says
+            // why.
             let step = target.stage.step(&array, steps, self.seed, self.control).ok()?;
             Some(target.misfit(&step))
         };
