@@ -125,34 +125,33 @@ impl Answered<'_> {
         }
     }
 
+    /// Sentences on the array that stands for the storage of the run.
+    fn stand_in(&self) -> Vec<String> {
+        let Subject { array, model, .. } = self.subject;
+        match model {
+            ModelKind::Own => vec!["the array is that of the run, every key of it".to_owned()],
+            ModelKind::Other => vec![format!("the array is \"{}\", not that of the run", array.name)],
+            ModelKind::Given => vec![format!(
+                "the array \"{}\" stands for what was measured; its calibration is taken as it is",
+                array.name
+            )],
+            ModelKind::Fitted => [
+                "what was measured is equal servers, in some of the models behind a link or memory, \
+                 fitted to latency and throughput of the run's steps",
+                "a model from a run alone is rough: on storages whose truth is known most intervals \
+                 missed it so far (docs/what-if-proof.md). An array that says what the storage is \
+                 made of (--array) knows more",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+        }
+    }
+
     fn assumptions(&self, base: &Side) -> Vec<String> {
         let Subject { run, array, model, .. } = self.subject;
         let mut assumed: Vec<String> =
             self.changed.changes.iter().flat_map(|change| change.assumed.clone()).collect();
-        assumed.push(match model {
-            ModelKind::Own => "the array is that of the run, every key of it".to_owned(),
-            ModelKind::Other => {
-                format!("the array is \"{}\", not that of the run", array.name)
-            }
-            ModelKind::Given => format!(
-                "the array \"{}\" stands for what was measured; its calibration is taken as it is",
-                array.name
-            ),
-            ModelKind::Fitted => {
-                "what was measured is equal servers, in some of the models behind \
-                                  a link or memory, fitted to latency and throughput of the run's \
-                                  steps"
-                    .to_owned()
-            }
-        });
-        if *model == ModelKind::Fitted {
-            assumed.push(
-                "a model from a run alone is rough: on storages whose truth is known most intervals \
-                 missed it so far (docs/what-if-proof.md); --array with what the storage is made of \
-                 knows more"
-                    .to_owned(),
-            );
-        }
+        assumed.extend(self.stand_in());
         if let Some(known) = &array.calibration {
             assumed.push(format!("the array is a calibrated one: {}", known.sentence()));
         }

@@ -11,7 +11,7 @@ use spec::array::{Array, Controller, Disk, Pool, Raid, ReadMemory, Variation, Wr
 use units::{Bytes, Nanos, Ratio};
 
 use self::formula::{loads, servers, waiting};
-use self::model::Model;
+use self::model::{Memory, Model};
 use crate::measured::is_finished;
 use bench::BenchError;
 use bench::plan::ResolvedPlan;
@@ -35,6 +35,9 @@ const RATE: Bytes = Bytes::new(1 << 40);
 /// Size of the memory that answers writes. A run does not tell it; this much is full within the
 /// seconds of a trial.
 const MEMORY: Bytes = Bytes::new(32 << 20);
+/// Page of that memory; destaging from 80 % to 60 % and 64 writes at a time are the defaults of an
+/// array's file.
+const MEMORY_PAGE: Bytes = Bytes::new(8 << 10);
 /// Least memory for reads, in bytes; less holds nothing.
 const READ_MIN: f64 = 65_536.0;
 /// Entries of the table of paces; the last is the slowest 1 %.
@@ -105,26 +108,6 @@ fn array(run: &Run, model: &Model) -> Array {
         window: None,
         variation: variation(&run.steps, least.unwrap_or(1), model.spread),
     };
-    let memory = model.memory.map(|memory| Controller {
-        processors: None,
-        per_io: Nanos::ZERO,
-        write_memory: Some(WriteMemory {
-            size: MEMORY,
-            mirrored: false,
-            page: Bytes::new(8 << 10),
-            low: Ratio::new(0.6),
-            high: Ratio::new(0.8),
-            hit: Nanos::from_secs_f64(memory.hit),
-            flush_depth: 64,
-        }),
-        read_memory: (memory.reads >= READ_MIN).then_some(ReadMemory {
-            size: Bytes::new(bytes(memory.reads)),
-            page: Bytes::new(8 << 10),
-            hit: Nanos::from_secs_f64(memory.hit),
-        }),
-        memory_first: false,
-        full_copy: false,
-    });
     Array {
         name: FITTED.to_owned(),
         title: format!("a model of {}, fitted to run {}", run.target.summary, run.id),
@@ -133,7 +116,7 @@ fn array(run: &Run, model: &Model) -> Array {
         lun_queue: None,
         link: None,
         background: None,
-        controller: memory,
+        controller: model.memory.map(controller),
         tiers: Vec::new(),
         pools: vec![Pool {
             name: "storage".to_owned(),
@@ -150,6 +133,31 @@ fn array(run: &Run, model: &Model) -> Array {
         disks: IndexMap::from([(FITTED.to_owned(), disk)]),
         power: None,
         calibration: None,
+    }
+}
+
+/// Controller with memory that answers writes, and reads of what it holds.
+fn controller(memory: Memory) -> Controller {
+    let hit = Nanos::from_secs_f64(memory.hit);
+    Controller {
+        processors: None,
+        per_io: Nanos::ZERO,
+        write_memory: Some(WriteMemory {
+            size: MEMORY,
+            mirrored: false,
+            page: MEMORY_PAGE,
+            low: Ratio::new(0.6),
+            high: Ratio::new(0.8),
+            hit,
+            flush_depth: 64,
+        }),
+        read_memory: (memory.reads >= READ_MIN).then_some(ReadMemory {
+            size: Bytes::new(bytes(memory.reads)),
+            page: MEMORY_PAGE,
+            hit,
+        }),
+        memory_first: false,
+        full_copy: false,
     }
 }
 
