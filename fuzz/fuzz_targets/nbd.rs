@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tilemark_nbd::client::{self, Received, Requests, ClientDemands};
+use tilemark_nbd::client::{self, ClientDemands, Received, Requests};
 use tilemark_nbd::limits::{HANDSHAKE_BUFFER, REPLY_BUFFER};
 use tilemark_nbd::server::{self, Incoming, REQUEST_BYTES, Session, Tls};
 use tilemark_nbd::{Abilities, BlockSizes, Export, Operation};
