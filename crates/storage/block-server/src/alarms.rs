@@ -2,8 +2,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Instant;
 
-/// Alarms of services, the earliest first. Alarms of the same moment come in the order in which
-/// they were set.
+/// Timers of services, the earliest first. Timers that are due at the same moment come in the order
+/// in which they were set.
 #[derive(Debug, Default)]
 pub(crate) struct Alarms {
     heap: BinaryHeap<Reverse<(Instant, u64, usize, u64)>>,
@@ -20,7 +20,8 @@ impl Alarms {
         self.heap.peek().map(|Reverse((at, ..))| *at)
     }
 
-    /// Next alarm that is due: the place of its service, and the service's number for the alarm.
+    /// Removes and returns the next timer that is due: the index of its service, and the service's
+    /// number for the timer.
     pub fn due(&mut self, now: Instant) -> Option<(usize, u64)> {
         if self.next()? > now {
             return None;

@@ -3,7 +3,8 @@ use std::ops::Range;
 use crate::Buffer;
 use crate::buffer::Pool;
 
-/// Batch of bytes for one send: headers, and data buffers between them that are not copied.
+/// Batch of bytes for one send: headers, which are copied into the batch, and data buffers between
+/// them, which are not.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     heads: Vec<u8>,
@@ -19,7 +20,7 @@ enum Piece {
 }
 
 impl Batch {
-    /// Appends a header, which `write` writes.
+    /// Appends a header. `write` writes the header's bytes.
     pub fn write<T>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> T) -> T {
         let start = self.heads.len();
         let result = write(&mut self.heads);
@@ -38,18 +39,18 @@ impl Batch {
         self.pieces.push(Piece::Data(data));
     }
 
-    /// Number of bytes that are not sent yet.
+    /// Returns the number of bytes that are not sent yet.
     pub fn left(&self) -> usize {
         self.length - self.sent
     }
 
-    /// Records that `bytes` more were sent.
+    /// Records that `bytes` more bytes were sent.
     pub fn advance(&mut self, bytes: usize) {
         self.sent += bytes;
         assert!(self.sent <= self.length, "no more is sent than there is");
     }
 
-    /// Slices of the bytes that are not sent yet.
+    /// Iterates over the slices of bytes that are not sent yet.
     pub fn slices(&self) -> impl Iterator<Item = &[u8]> {
         let mut skip = self.sent;
         self.pieces.iter().filter_map(move |piece| {
@@ -63,7 +64,7 @@ impl Batch {
         })
     }
 
-    /// Empties the batch for its next use.
+    /// Empties the batch for its next use, and returns its buffers to the pool.
     pub fn clear(&mut self, pool: &mut Pool) {
         for piece in self.pieces.drain(..) {
             if let Piece::Data(buffer) = piece {

@@ -2,16 +2,16 @@ use std::ops::{Deref, DerefMut};
 
 use crate::mapping::Mapping;
 
-/// Alignment of direct I/O that every device accepts, in bytes.
+/// Alignment that is enough for direct I/O on every device, in bytes.
 const ALIGNMENT: usize = 4096;
-/// Memory of free buffers that a pool keeps, in bytes.
+/// Maximum memory of free buffers in a pool, in bytes.
 const KEPT_MAX: usize = 4 << 20;
 const CLASSES: usize = 32;
 
-/// Size from which a buffer is a mapping of its own, in bytes. The kernel gets such a buffer back
-/// when the pool has no room for it; an allocator would keep as much as was ever in use at once.
-/// Our choice: a page of a tier. Mapping and clearing 64 KiB takes some microseconds, once for each
-/// buffer that the pool does not have.
+/// Minimum size of a buffer that gets its own mapping, in bytes. When the pool has no room for such
+/// a buffer, its memory returns to the kernel. An allocator would keep as much memory as was ever
+/// in use at once. Our choice: a page of a tier. Mapping and clearing 64 KiB takes some
+/// microseconds, once for each buffer that the pool does not have.
 const MAPPED_MIN: usize = 64 << 10;
 
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl Buffer {
         Self { bytes: Bytes::Allocated(bytes), start, length }
     }
 
-    /// Longest length of the buffer, in bytes.
+    /// Returns the maximum length of the buffer, in bytes.
     #[must_use]
     pub fn capacity(&self) -> usize {
         match &self.bytes {
@@ -72,7 +72,7 @@ impl Buffer {
         }
     }
 
-    /// Sets the length, up to the capacity. Bytes that were there before keep their values.
+    /// Sets the length, up to the capacity. Bytes within the old length keep their values.
     ///
     /// # Panics
     /// If the length exceeds the capacity.
@@ -96,8 +96,8 @@ impl DerefMut for Buffer {
     }
 }
 
-/// Free buffers by the power of two of their size. A buffer still holds its former bytes, so its
-/// taker must overwrite all of them before showing any.
+/// Free buffers, grouped by the power of two of their size. A buffer still holds its former bytes,
+/// so the next user must overwrite all of them before showing any.
 ///
 /// The pool keeps up to 4 MiB. Short buffers displace long ones, because making a long buffer costs
 /// less per byte.
@@ -120,7 +120,7 @@ impl Pool {
         Self { free: std::array::from_fn(|_| Vec::new()), kept: 0 }
     }
 
-    /// Takes or makes a buffer of this length.
+    /// Returns a free buffer of this length, or creates one.
     #[must_use]
     pub fn take(&mut self, length: usize) -> Buffer {
         if length == 0 {
@@ -141,7 +141,7 @@ impl Pool {
         }
     }
 
-    /// Gives a buffer back to the pool.
+    /// Returns a buffer to the pool.
     pub fn give(&mut self, buffer: Buffer) {
         let capacity = buffer.capacity();
         // Buffers that a disk made itself may have any size.
@@ -155,7 +155,8 @@ impl Pool {
         }
     }
 
-    /// Drops longer buffers, the longest first, until `capacity` fits. Returns false if it cannot.
+    /// Drops buffers that are longer than `capacity`, the longest first, until `capacity` fits.
+    /// Returns false if it cannot fit.
     fn make_room(&mut self, capacity: usize) -> bool {
         while self.kept + capacity > KEPT_MAX {
             let longer = self.free[class(capacity) + 1..].iter_mut();
@@ -200,7 +201,8 @@ mod tests {
         assert_eq!(pool.kept, KEPT_MAX - (1 << 20) + 4096, "a short one took a long one's place");
     }
 
-    /// Between an allocator's other things as much stayed as was ever in use at once.
+    /// Checks that memory returns to the kernel even if other allocations lie between the buffers.
+    /// With an allocator, as much memory stayed as was ever in use at once.
     #[test]
     fn what_a_pool_has_no_room_for_goes_back_to_the_kernel() {
         let mut pool = Pool::new();
@@ -220,7 +222,7 @@ mod tests {
         assert_eq!(between.len(), 1024);
     }
 
-    /// From and to which address a line of `/proc/self/maps` is.
+    /// Returns the start and end address of a line of `/proc/self/maps`.
     fn range(line: &str) -> Option<(usize, usize)> {
         let (from, to) = line.split_once(' ')?.0.split_once('-')?;
         let hex = |text| usize::from_str_radix(text, 16).ok();

@@ -13,12 +13,12 @@ pub(crate) enum Channel {
     Tls(Box<Encrypted>),
 }
 
-/// A connection under TLS.
+/// Connection encrypted by TLS.
 pub(crate) struct Encrypted {
     session: ServerConnection,
     /// Received bytes that are not decrypted yet.
     pub cipher: Input,
-    /// Answers from before TLS that are not sent yet.
+    /// Unencrypted answers from before TLS that are not sent yet.
     clear: Vec<u8>,
     is_over: bool,
 }
@@ -60,7 +60,7 @@ impl Encrypted {
         Ok(is_any)
     }
 
-    /// Ends TLS with a close notification. Returns true the first time.
+    /// Queues TLS's close notification. Returns true at the first call.
     pub fn says_goodbye(&mut self) -> bool {
         let is_first = !std::mem::replace(&mut self.is_over, true);
         if is_first {
@@ -74,7 +74,7 @@ impl Encrypted {
         !self.clear.is_empty() || self.session.wants_write()
     }
 
-    /// Encrypts a batch. Returns the batch to send instead.
+    /// Encrypts a batch. Returns the encrypted batch to send instead.
     pub fn encrypt(&mut self, plain: &mut Batch, pool: &mut Pool) -> std::io::Result<Batch> {
         let mut batch = Batch::default();
         let mut out = std::mem::take(&mut self.clear);

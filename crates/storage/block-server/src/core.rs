@@ -1,4 +1,4 @@
-//! State that all front ends share: the ring, the disks, their services and the buffers.
+//! State that all front ends share: the io_uring ring, the disks, their services and the buffers.
 
 use std::io;
 use std::sync::Arc;
@@ -18,42 +18,43 @@ use crate::{
 /// Bits of a [`RequestId`] that are the front end's own number for the request.
 const NUMBER_BITS: u32 = 28;
 
-/// Place of the service behind all disks of the server.
+/// Index that stands for the service shared by all disks of the server.
 const SHARED: usize = usize::MAX;
 
 /// Open disk.
 struct Open {
     disk: Box<dyn Disk>,
-    /// Place of the service that carries its requests out: [`SHARED`], or the disk's own place.
+    /// Index of the service that carries out the disk's requests: [`SHARED`], or the disk's own
+    /// index.
     service: usize,
 }
 
 /// State that all front ends share.
 pub(crate) struct Core {
     pub ring: Ring<Token>,
-    /// Disks offered to all, and disks opened for one client each.
+    /// Disks offered to all clients, and disks opened for one client each.
     disks: Vec<Option<Open>>,
-    /// Exports of the disks offered to all, and the place of each disk.
+    /// Exports of the disks offered to all clients.
     pub exports: Vec<Export>,
     pub places: Vec<usize>,
     service: Option<Box<dyn Service>>,
     pub catalog: Option<Box<dyn Catalog>>,
-    /// Places of services that are due a turn.
+    /// Indexes of the services whose [`Service::turn`] is to be called.
     turns: Vec<usize>,
     effects: Effects,
     pub alarms: Alarms,
-    /// Answers by front end, until it takes them.
+    /// Answers for each front end that it has not taken yet.
     answers: [Vec<Answer>; FRONT_ENDS],
     pub pool: Pool,
     pub limits: Limits,
     pub shared: Arc<Shared>,
     /// Number of clients of all front ends, including VMs that wait for their disk.
     pub connections: usize,
-    /// Number of requests that disks have.
+    /// Number of requests that were submitted to disks and not completed.
     pub under_way: usize,
     /// Number of requests answered since the last wait.
     pub answered: usize,
-    /// Set when the server ends: new clients are turned away.
+    /// True while the server stops; new clients are turned away.
     pub is_stopping: bool,
 }
 
@@ -82,7 +83,7 @@ impl Core {
         Ok(core)
     }
 
-    /// Opens a disk at a free place, with a service of its own if `is_alone`.
+    /// Adds a disk at a free index, with a service of its own if `is_alone`. Returns the index.
     fn put(&mut self, disk: Box<dyn Disk>, is_alone: bool) -> usize {
         let place = self.disks.iter().position(Option::is_none).unwrap_or(self.disks.len());
         self.disks.resize_with(self.disks.len().max(place + 1), || None);
@@ -90,14 +91,14 @@ impl Core {
         place
     }
 
-    /// Offers a disk to all.
+    /// Offers a disk to all clients.
     pub fn offer(&mut self, disk: Box<dyn Disk>) {
         self.exports.push(disk.export().clone());
         let place = self.put(disk, self.service.is_none());
         self.places.push(place);
     }
 
-    /// Stops offering a disk. Returns its place, where its clients keep it open.
+    /// Stops offering a disk. Returns its index, at which the disk stays open for its clients.
     pub fn withdraw(&mut self, name: &str) -> Option<usize> {
         let at = self.exports.iter().position(|export| export.name() == name)?;
         self.exports.remove(at);
@@ -115,13 +116,16 @@ impl Core {
         self.disks[disk] = None;
     }
 
+    /// Returns the export of the disk at this index.
+    ///
     /// # Panics
-    /// If no disk is open at this place.
+    /// If no disk is open at this index.
     pub fn export(&self, disk: usize) -> &Export {
         self.disks[disk].as_ref().expect("a disk is open as long as somebody uses it").disk.export()
     }
 
-    /// Service at this place; `None` if its disk is closed or has none.
+    /// Returns the service at this index. `None` if the disk is closed or has no service of its
+    /// own.
     fn service(&mut self, place: usize) -> Option<(&mut dyn Service, &mut Effects)> {
         let service = match place {
             SHARED => self.service.as_deref_mut()? as &mut dyn Service,
@@ -130,7 +134,7 @@ impl Core {
         Some((service, &mut self.effects))
     }
 
-    /// Calls the shared service, or else the service of each offered disk.
+    /// Calls the shared service, or the service of each offered disk if there is none.
     fn each_service(&mut self, act: impl Fn(&mut dyn Service, &mut Effects)) -> io::Result<()> {
         let all = if self.service.is_some() { vec![SHARED] } else { self.places.clone() };
         for place in all {
@@ -167,7 +171,7 @@ impl Core {
         Ok(())
     }
 
-    /// Gives the next service its turn. False if none is due one.
+    /// Calls [`Service::turn`] of the next service that is due. Returns false if none is due.
     pub fn turn(&mut self) -> io::Result<bool> {
         let Some(place) = self.turns.pop() else { return Ok(false) };
         // The disk may have been closed with the client it was opened for.
@@ -178,8 +182,10 @@ impl Core {
         Ok(true)
     }
 
+    /// Passes the completion of an I/O to its service.
+    ///
     /// # Panics
-    /// If no service is at this place: a disk is open until its I/O has ended.
+    /// If no service is at this index: a disk stays open until its I/O has completed.
     pub fn done(&mut self, place: usize, io: IoId, result: i32, data: Buffer) -> io::Result<()> {
         let result = u32::try_from(result).map_err(|_| -result);
         let (service, effects) = self.service(place).expect("whoever asked for I/O is there");
@@ -187,7 +193,8 @@ impl Core {
         self.carry_out(place)
     }
 
-    /// Submits a request of a front end, which has `number` for it.
+    /// Submits a request of a front end to a disk. `number` is the front end's number for the
+    /// request.
     pub fn ask(
         &mut self,
         place: usize,
@@ -207,18 +214,19 @@ impl Core {
         self.carry_out(service)
     }
 
-    /// True if a front end has answers to take.
+    /// Returns true if a front end has answers to take.
     pub fn has_answers(&self) -> bool {
         self.answers.iter().any(|answers| !answers.is_empty())
     }
 
-    /// Next answer for a front end, with its number for the request.
+    /// Removes and returns the next answer for a front end, with the front end's number for the
+    /// request.
     pub fn next_answer(&mut self, front_end: usize) -> Option<(u32, Answer)> {
         let answer = self.answers[front_end].pop()?;
         Some((answer.id.0 & ((1 << NUMBER_BITS) - 1), answer))
     }
 
-    /// Carries out the effects of a service, and has it get its turn.
+    /// Carries out the effects of a service, and schedules its turn.
     fn carry_out(&mut self, place: usize) -> io::Result<()> {
         if !self.turns.contains(&place) {
             self.turns.push(place);

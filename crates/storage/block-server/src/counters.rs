@@ -32,7 +32,8 @@ pub(crate) struct Counters {
 pub(crate) struct Counter(AtomicU64);
 
 impl Counter {
-    /// Loads and stores, which is enough because only one thread counts. Other threads may read.
+    /// Adds `more` by a load and a store. No atomic addition is needed, because only one thread
+    /// writes. Other threads may read.
     pub fn add(&self, more: u64) {
         self.0.store(self.get() + more, Ordering::Relaxed);
     }

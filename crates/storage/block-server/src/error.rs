@@ -11,9 +11,9 @@ pub enum OpenError {
     Kernel {
         /// Operation that was attempted.
         what: &'static str,
-        /// File or device.
+        /// File or device on which the operation was attempted.
         path: PathBuf,
-        /// Error of the kernel.
+        /// Error that the kernel returned.
         source: io::Error,
     },
     /// The path is neither a regular file nor a block device.
@@ -36,18 +36,18 @@ pub enum OpenError {
         /// File or device in use.
         path: PathBuf,
     },
-    /// The size or the name cannot be offered.
+    /// A disk of this size or name cannot be offered.
     #[error("{path}: {source}", path = path.display())]
     Export {
-        /// File or device.
+        /// File or device whose size or name is not valid.
         path: PathBuf,
-        /// Reason.
+        /// Reason why the export is not valid.
         source: nbd::ExportError,
     },
 }
 
 impl OpenError {
-    /// Way out, if there is one.
+    /// Returns a hint on how to solve the problem, if there is one.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Self::Kind { .. } => "name one that exists: nothing is created here".into(),
@@ -68,7 +68,7 @@ pub enum StartError {
     Kernel {
         /// Operation that was attempted.
         what: &'static str,
-        /// Error of the kernel.
+        /// Error that the kernel returned.
         source: io::Error,
     },
     /// A socket cannot be opened.
@@ -76,7 +76,7 @@ pub enum StartError {
     Listen {
         /// Address or path of the socket.
         place: String,
-        /// Error of the kernel.
+        /// Error that the kernel returned.
         source: io::Error,
     },
     /// Another server listens on the path.
@@ -95,9 +95,9 @@ pub enum StartError {
         disk: String,
         /// Path of the device.
         place: String,
-        /// Reason.
+        /// Reason why the device cannot be created or taken over.
         why: String,
-        /// Way out, if there is one.
+        /// Hint on how to solve the problem, if there is one.
         hint: Option<&'static str>,
     },
     /// The path exists and is not a socket.
@@ -123,7 +123,7 @@ pub enum StartError {
         /// Name of both disks.
         name: String,
     },
-    /// A VM or this host is to get a disk that is not served.
+    /// A listener names a disk that is not served.
     #[error("no disk is called {name:?}, and none can be had over vhost-user or ublk")]
     NoDisk {
         /// Name that no disk has.
@@ -144,7 +144,7 @@ pub enum StartError {
 }
 
 impl StartError {
-    /// Way out, if there is one.
+    /// Returns a hint on how to solve the problem, if there is one.
     pub const fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Taken { .. } => "end it, or choose another path",

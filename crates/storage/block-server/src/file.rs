@@ -14,7 +14,7 @@ pub use self::open::{ExclusiveFile, hold};
 use crate::order::{Order, Span};
 use crate::{Action, Buffer, Disk, Effects, Io, OpenError, Request, Service};
 
-/// Way of using a file or device.
+/// Mode of access to a file or device.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Access {
     /// True if the disk may not be written.
@@ -23,9 +23,11 @@ pub struct Access {
     pub buffered: bool,
 }
 
-/// Disk on a file or block device, without a cache. A write is answered when the kernel has carried
-/// it out, a flush when fdatasync has. A failed flush may have lost writes, and a repeated
-/// fdatasync cannot detect that; so after one failure every flush of this disk fails.
+/// Disk on a file or block device, without a cache. A write is answered when the kernel has
+/// completed it, a flush when fdatasync has completed.
+///
+/// A failed flush may have lost writes, and a repeated fdatasync cannot detect that. So after one
+/// failure every flush of this disk fails.
 #[derive(Debug)]
 pub struct FileDisk {
     export: Export,
@@ -49,21 +51,22 @@ enum Stage {
     Moving(u32),
     /// A trim or zeroing by `fallocate`.
     Allocating,
-    /// A zeroing by writes, because the file system cannot do it; with the number of bytes done.
+    /// Zeroing by writes, because the file system cannot zero by `fallocate`; with the number of
+    /// bytes done.
     Zeroing(u32),
     /// A flush, on its own or after a zeroing or trim with FUA.
     Syncing,
 }
 
-/// Longest request, in bytes; the usual limit of the protocol.
+/// Maximum size of a request, in bytes; the usual limit of the protocol.
 const REQUEST_MAX: u32 = 32 << 20;
 /// Length of one write of zeroes, in bytes.
 const ZEROES: u32 = 1 << 20;
 
 impl FileDisk {
-    /// Opens an existing file or device under this name for clients, exclusively. A device is held
-    /// as a mount holds it. A file is locked, and the lock lasts until the last write has landed,
-    /// even that of a server which was killed.
+    /// Opens an existing file or device exclusively, under this name for clients. A device is
+    /// opened with `O_EXCL`, as a mount does. A file is locked. The lock lasts until the last write
+    /// has completed, even if the server was killed.
     ///
     /// # Errors
     /// If the path does not exist, is not a disk, or is in use; if the size is not a multiple of
@@ -82,7 +85,7 @@ impl FileDisk {
         })
     }
 
-    /// Creates a disk on a file that the caller opened and locks.
+    /// Creates a disk on a file that the caller has opened and locked.
     #[must_use]
     pub fn over(export: Export, file: Arc<OwnedFd>) -> Self {
         let (active, order) = (Slab::new(), Order::new());
@@ -126,8 +129,8 @@ impl FileDisk {
         effects.io(Io { id: IoId(key), file: Arc::clone(&self.file), action, data });
     }
 
-    /// Continues after bytes were moved. No bytes at all means that the file became shorter, which
-    /// is an error and never reads as zeroes.
+    /// Continues a read or write after `now` bytes were moved. If no bytes were moved, the file
+    /// became shorter. This is an error and never reads as zeroes.
     fn moved(&mut self, key: u32, before: u32, now: u32, data: Buffer, effects: &mut Effects) {
         let request = &self.active[key].request;
         let skip = before + now;
@@ -143,7 +146,7 @@ impl FileDisk {
         self.ask(key, Stage::Moving(skip), action, data, effects);
     }
 
-    /// Writes the next zeroes, or ends the request.
+    /// Writes the next zeroes, or completes the request.
     fn zero(&mut self, key: u32, done: u32, data: Buffer, effects: &mut Effects) {
         let request = &self.active[key].request;
         let left = request.length - done;
@@ -252,7 +255,7 @@ impl FileDisk {
     }
 }
 
-/// Range of bytes that a request changes; none for a request that changes nothing.
+/// Returns the range of bytes that a request changes; `None` if the request changes nothing.
 fn span(request: &Request) -> Option<Span> {
     let end = request.offset + u64::from(request.length);
     request.operation.changes().then_some((request.offset, end))

@@ -1,8 +1,8 @@
 //! I/O on files that lie in memory (tmpfs), such as a tier in `/dev/shm`.
 //!
-//! The kernel's ring hands such I/O to a thread of its own, which takes several times as long as
-//! copying the bytes at once. A swapped-out page of such a file blocks the whole server until it is
-//! back.
+//! io_uring hands such I/O to a kernel thread, which takes several times as long as copying the
+//! bytes at once. The disadvantage: a swapped-out page of such a file blocks the whole server until
+//! the page is back.
 
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Weak};
@@ -13,19 +13,19 @@ use rustix::io::{pread, pwrite};
 
 use crate::{Action, Buffer};
 
-/// Longest I/O that is copied at once, in bytes; more would delay other requests. Our choice: a
-/// page of a tier, some 10 us.
+/// Maximum size of an I/O that is copied at once, in bytes; a longer copy would delay other
+/// requests. Our choice: a page of a tier, some 10 us.
 const COPY_MAX: usize = 64 << 10;
-/// Number of known files from which closed ones are forgotten.
+/// Number of known files above which closed files are removed from the map.
 const KNOWN_MAX: usize = 512;
 
-/// Known files by address, and true for those in memory.
+/// Known files by the address of their `Arc`; the flag is true for files in memory.
 #[derive(Default)]
 pub(crate) struct InMemory(FxHashMap<usize, (Weak<OwnedFd>, bool)>);
 
 impl InMemory {
-    /// Does the I/O if the file lies in memory and the I/O is short. Returns the number of bytes,
-    /// or a negated error number.
+    /// Copies the bytes at once if the file lies in memory and the I/O is short. Returns the number
+    /// of bytes, or a negated error number; `None` if the ring must do the I/O.
     pub fn copy(&mut self, file: &Arc<OwnedFd>, action: Action, data: &mut Buffer) -> Option<i32> {
         if data.len() > COPY_MAX || !self.has(file) {
             return None;

@@ -26,24 +26,25 @@ impl Input {
         assert!(self.start <= self.end, "no more is consumed than came");
     }
 
-    /// Number of bytes that still fit.
+    /// Returns the number of bytes that still fit.
     pub fn room(&self) -> usize {
         CAPACITY - (self.end - self.start)
     }
 
-    /// Lends the memory. The second value is the number of bytes at its front that are taken.
+    /// Lends the memory for a receive. The second value is the number of bytes at its front that
+    /// are in use.
     pub fn lend(&mut self) -> (Buffer, usize) {
         self.compact();
         (std::mem::replace(&mut self.buffer, Buffer::none()), self.end)
     }
 
-    /// Takes the memory back, into which `received` more bytes were received.
+    /// Takes the memory back, with `received` more bytes in it.
     pub fn take_back(&mut self, buffer: Buffer, received: usize) {
         self.buffer = buffer;
         self.end += received;
     }
 
-    /// Lets `write` append bytes.
+    /// Appends the bytes that `write` produces.
     pub fn fill<T, E>(
         &mut self,
         write: impl FnOnce(&mut [u8]) -> Result<(usize, T), E>,

@@ -1,23 +1,24 @@
-//! Front ends: disks given to virtual machines, over NBD and over vhost-user, and to this host by ublk.
+//! Block server: gives disks to virtual machines over NBD and vhost-user, and to this host through
+//! ublk.
 //!
-//! What it does: one thread with one io_uring listens on Unix sockets and on TCP and speaks [`nbd`]
+//! Function: one thread with one io_uring listens on Unix sockets and on TCP and speaks [`nbd`]
 //! with every client. It hands requests to a [`Disk`], which answers at once, or whose [`Service`]
-//! orders I/O on files through the same ring. Answers of one turn leave in one send. This crate has
-//! two disks: memory ([`RamDisk`]), and a file or block device ([`FileDisk`]). A listener may
-//! require TLS with certificates on both sides. A device that several hosts share can be reserved
-//! ([`Reservations`]). A VM on this host can have its disk without a socket between, as virtio-blk
-//! over vhost-user (`guest`), by the same ring and the same disks. This host itself can have one as
-//! a block device (`ublk`).
+//! orders I/O on files through the same ring. All answers of one loop turn to a client leave in one
+//! send. This crate has two disks: memory ([`RamDisk`]), and a file or block device ([`FileDisk`]).
+//! A listener may require TLS with certificates on both sides. A device that several hosts share
+//! can be reserved ([`Reservations`]). A VM on this host can use a disk without a socket in the I/O
+//! path, as virtio-blk over vhost-user (`guest`), with the same ring and the same disks. This host
+//! itself can use a disk as a block device (`ublk`).
 //!
-//! What it refuses: TCP without TLS beyond this host; creating, formatting or growing what it
-//! opens; a file or device that another process holds; a client's request beyond the limits in
-//! [`Limits`].
+//! Refused: TCP without TLS beyond this host; creating, formatting or growing the files it opens; a
+//! file or device that another process holds; a client's request beyond the limits in [`Limits`].
 //!
 //! Invariants: each request is answered once, or its connection is closed. An error of a disk is an
 //! error to the client, and never zeroes. A client takes no more of the server than its share,
 //! whatever it sends or fails to send, and delays no other client's answers. The ring owns each
-//! buffer that the kernel uses until the kernel has completed. Stopping answers the requests that
-//! arrived and closes the connections, so that a client that reconnects sends the rest again.
+//! buffer that the kernel uses until the kernel has completed the operation. Stopping answers the
+//! requests that arrived and closes the connections, so that a client that reconnects sends the
+//! rest again.
 #![deny(unsafe_code)]
 
 mod alarms;

@@ -19,16 +19,16 @@ use rustix::net::{
 use crate::ublk::Device;
 use crate::{StartError, Tls};
 
-/// Most clients that wait in the kernel to be accepted.
+/// Maximum number of clients in the kernel that wait to be accepted.
 const BACKLOG: i32 = 1024;
-/// Longest wait for a socket whose server may be gone.
+/// Maximum wait for a socket whose server may be gone.
 const PATIENCE: Duration = Duration::from_secs(3);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Listening address, and its encryption.
 #[derive(Debug, Clone)]
 pub struct Listen {
-    /// Address.
+    /// Socket or device to listen on.
     pub place: ListenAddress,
     /// Certificates; none for a listener without TLS.
     pub tls: Option<Arc<Tls>>,
@@ -39,22 +39,22 @@ pub struct Listen {
 pub enum ListenAddress {
     /// Unix socket, created for its owner alone (mode 0600) and removed when the server ends.
     Unix(PathBuf),
-    /// Unix socket of the same kind, by which a VM gets this disk over vhost-user.
+    /// Unix socket with the same mode and lifetime, by which a VM gets this disk over vhost-user.
     Vhost {
         /// Path of the socket.
         path: PathBuf,
         /// Name of the disk.
         disk: String,
     },
-    /// Block device of this host, `/dev/ublkbN`. It is removed when the server ends, unless it is
-    /// in use.
+    /// Block device of this host, `/dev/ublkbN`. The device is removed when the server stops,
+    /// unless it is in use.
     Ublk {
         /// Number N of the device.
         number: u32,
         /// Name of the disk.
         disk: String,
-        /// Identity of the disk, as a text: a device that an earlier server left is taken over only for a disk of
-        /// the same identity.
+        /// Identity of the disk, as text. A device that an earlier server left is taken over only
+        /// for a disk of the same identity.
         owner: String,
     },
     /// TCP address of this host; port 0 is any free port. Without TLS it must be a loopback
@@ -72,23 +72,23 @@ impl fmt::Display for ListenAddress {
     }
 }
 
-/// Socket that listens, or device.
+/// Socket that listens, or block device.
 #[derive(Debug)]
 pub(crate) struct Listener {
     pub socket: Arc<OwnedFd>,
     /// Actual address, with the port that the kernel chose.
     pub place: ListenAddress,
     pub tls: Option<Arc<Tls>>,
-    /// Name of the disk that VMs or this host get here; none for NBD.
+    /// Name of the disk that VMs or this host get here; `None` for NBD.
     pub disk: Option<String>,
-    /// Device by which this host gets the disk; none for sockets.
+    /// Block device by which this host gets the disk; `None` for sockets.
     pub device: Option<Device>,
-    /// Path to remove at the end, if it still has this inode number.
+    /// Path to remove when the server stops, if it still has this inode number.
     remove: Option<(PathBuf, u64)>,
 }
 
 impl Listener {
-    /// Opens the listener. `disks` are those that VMs and this host can get.
+    /// Opens the listener. `disks` are the disks that VMs and this host can get.
     pub fn open(listen: &Listen, disks: &[Export]) -> Result<Self, StartError> {
         let (tls, place) = (listen.tls.clone(), listen.place.clone());
         let named = |name: &String| {
@@ -159,8 +159,8 @@ fn tcp(address: SocketAddr) -> io::Result<(OwnedFd, SocketAddr)> {
     Ok((socket, address))
 }
 
-/// Binds an address. An address in use is tried again until [`PATIENCE`] is over, because its
-/// server may be gone.
+/// Binds an address. Retries an address in use until [`PATIENCE`] is over, because its server may
+/// be gone.
 fn bind_patiently(socket: &OwnedFd, address: SocketAddr) -> io::Result<()> {
     let until = Instant::now() + PATIENCE;
     loop {
@@ -171,7 +171,7 @@ fn bind_patiently(socket: &OwnedFd, address: SocketAddr) -> io::Result<()> {
     }
 }
 
-/// Makes a Unix socket. Nobody can connect before the mode is set, because the socket does not
+/// Creates a Unix socket. No client can connect before the mode is set, because the socket does not
 /// listen yet.
 fn unix(path: &Path) -> io::Result<OwnedFd> {
     let address = SocketAddrUnix::new(path)?;
@@ -183,13 +183,13 @@ fn unix(path: &Path) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Removes the socket that a killed server left. Two servers that do so at once cannot both open
-/// the disks.
+/// Removes the socket that a killed server left. Two servers that do so at the same time cannot
+/// both open the disks.
 ///
-/// A socket that accepts may belong to a killed server, too: the kernel cancels the requests of its
-/// ring only after the process is gone, and until then the socket listens. A live server greets
-/// over NBD. Over vhost-user no server greets; there a socket that still accepts after [`PATIENCE`]
-/// belongs to a live server.
+/// A socket that accepts may also belong to a killed server: the kernel cancels the requests of its
+/// ring only after the process has exited, and until then the socket listens. Over NBD, a live
+/// server sends a greeting. Over vhost-user no server sends first; there a socket that still
+/// accepts after [`PATIENCE`] belongs to a live server.
 fn make_room(path: &Path) -> Result<(), StartError> {
     let Ok(there) = std::fs::symlink_metadata(path) else { return Ok(()) };
     if !there.file_type().is_socket() {
@@ -211,7 +211,7 @@ fn make_room(path: &Path) -> Result<(), StartError> {
     Err(StartError::Taken { path: path.to_owned() })
 }
 
-/// Returns true if the server at the other end sends something.
+/// Returns true if the server at the other end sends a greeting.
 fn greets(mut stream: &UnixStream) -> io::Result<bool> {
     stream.set_read_timeout(Some(LOOK_AGAIN))?;
     Ok(stream.read(&mut [0]).is_ok_and(|read| read > 0))

@@ -8,13 +8,13 @@ use crate::listen::Listener;
 use crate::ring::Cargo;
 use crate::token::Token;
 
-/// Pause before a listener that failed (out of file descriptors) accepts again.
+/// Pause after which a listener that failed (out of file descriptors) accepts again.
 const AGAIN: Duration = Duration::from_millis(100);
 
 /// Listeners of one front end.
 pub(crate) struct Listeners {
     listeners: Vec<Listener>,
-    /// Listeners that failed, and when they are asked again.
+    /// Listeners that failed, and the time when they accept again.
     paused: Vec<(usize, Instant)>,
     token: fn(usize) -> Token,
 }

@@ -5,8 +5,8 @@ use std::slice;
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
-/// Zeroed memory from the kernel, from the start of a page, that the kernel gets back on drop. An
-/// allocator would keep memory that lies between longer-lived blocks.
+/// Zeroed, page-aligned memory from the kernel, which returns to the kernel on drop. An allocator
+/// would keep memory that lies between longer-lived blocks.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     start: NonNull<u8>,
@@ -19,7 +19,7 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Maps `bytes` zeroes, at least one. All pages are allocated at once, because the caller
+    /// Maps `bytes` zeroed bytes, at least one. All pages are allocated at once, because the caller
     /// writes all of them.
     pub(crate) fn zeroed(bytes: usize) -> Self {
         let (protection, flags) =

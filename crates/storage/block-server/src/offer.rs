@@ -7,10 +7,10 @@ use crate::{Catalog, Disk, Service};
 pub struct Offer {
     /// Disks for all clients, each under its export's name.
     pub disks: Vec<Box<dyn Disk>>,
-    /// Service behind all of these disks, and behind disks that are added later. None if each disk
-    /// has its own.
+    /// Service shared by all of these disks and by disks that are added later. `None` if each disk
+    /// has its own service.
     pub service: Option<Box<dyn Service>>,
-    /// Disks that are opened only for a client that asks for one by name.
+    /// Disks that are opened only when a client asks for one by name.
     pub catalog: Option<Box<dyn Catalog>>,
 }
 

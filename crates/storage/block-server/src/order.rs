@@ -1,17 +1,17 @@
 //! Order of overlapping changes.
 //!
-//! NBD leaves open which of two overlapping writes that are under way at once lands last. It does
-//! not allow a write to land after a second one that was sent when the first had been answered. A
-//! lost connection could cause that: what the client had sent is still under way, the client sends
-//! the same write again over a new connection, is answered, and writes something newer. So a change
-//! waits for every earlier change that it overlaps, whoever sent them.
+//! NBD does not define which of two overlapping writes in flight lands last. But a write must not
+//! land after a second write that was sent after the first was answered. A lost connection could
+//! cause that: a write is still in flight on the old connection, the client repeats it over a new
+//! connection, gets the answer, and writes newer data. So a change waits for every earlier change
+//! that it overlaps, whichever client sent it.
 
 use std::collections::VecDeque;
 
-/// Range of bytes: the first, and the one behind the last.
+/// Range of bytes: the offset of the first byte, and the offset after the last byte.
 pub(crate) type Span = (u64, u64);
 
-/// Changes that are under way, and changes that wait.
+/// Changes in flight, and changes that wait.
 #[derive(Debug)]
 pub(crate) struct Order<T> {
     running: Vec<Span>,
@@ -23,7 +23,7 @@ impl<T> Order<T> {
         Self { running: Vec::new(), waiting: VecDeque::new() }
     }
 
-    /// Returns a change that may begin now, or keeps it until it may.
+    /// Returns the change if it may begin now. Otherwise keeps it until it may begin.
     pub fn begin(&mut self, span: Span, change: T) -> Option<T> {
         let is_free = self.running.iter().all(|other| !overlap(*other, span))
             && self.waiting.iter().all(|(other, _)| !overlap(*other, span));
@@ -35,7 +35,8 @@ impl<T> Order<T> {
         None
     }
 
-    /// Ends a change. Appends the changes that may begin now to `begin`, in their order.
+    /// Completes a change. Appends the waiting changes that may begin now to `begin`, in their
+    /// order.
     pub fn end(&mut self, span: Span, begin: &mut Vec<T>) {
         let place = self.running.iter().position(|other| *other == span);
         self.running.swap_remove(place.expect("it began"));

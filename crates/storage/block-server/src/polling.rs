@@ -1,36 +1,39 @@
 //! Decides whether the server polls for the next request before it sleeps.
 //!
 //! Sleeping and waking cost more than a short request: tens of microseconds on a virtual machine
-//! whose processor halts. A client that sends one request after another waits that long each time.
-//! A client that sends many at once does not wait, and serving its requests together after a sleep
-//! is cheaper: they do not wait for answers, so they come very soon after each other. So the server
-//! polls for a while only if few requests are under way, and not if the next ones come at once. If
-//! nothing comes soon enough it polls less and less often: a server without requests sleeps.
+//! whose processor halts. A client at queue depth 1 waits that long for each request. A client with
+//! a high queue depth does not wait, and serving its requests in a batch after a sleep is cheaper.
+//! Such requests do not wait for answers, so they arrive very soon after each other.
+//!
+//! So the server polls only if few requests are in flight, and not if the next requests arrive at
+//! once. If no request arrives soon enough, the server polls less and less often. A server without
+//! requests sleeps.
 
 use std::time::Duration;
 
-/// Most requests that are few. Our choice: one, and one that came while the first was answered.
+/// Maximum number of requests in flight at which the server polls. Our choice: one, and one that
+/// came while the first was answered.
 const FEW: usize = 2;
-/// Time within which a request did not wait for an answer: no client wakes, reads the answer and
-/// sends again so soon. Our choice, after trials: 2, 4, 8 and 12 us each told queue depth 1 from 4
-/// and 32 (docs/developers/adr/0019). For a client that never sleeps and answers sooner the server
-/// sleeps, as it would without polling.
+/// Interval below which a request cannot have waited for an answer: no client wakes, reads the
+/// answer and sends again so soon. Our choice, after trials: 2, 4, 8 and 12 us each distinguished
+/// queue depth 1 from 4 and 32 (docs/developers/adr/0019). If a client never sleeps and answers
+/// sooner, the server sleeps, as it would without polling.
 const AT_ONCE: Duration = Duration::from_micros(4);
 /// Number of such requests in a row that make a stream. Our choice, like the numbers below.
 const STREAM: u32 = 4;
-/// Sleeps before the server polls again to see if a stream goes on.
+/// Sleeps after which the server polls again to see if a stream continues.
 const STREAM_SLEEPS: u32 = 64;
-/// Most sleeps between two polls, after many polls without a request.
+/// Maximum number of sleeps between two polls, after many polls without a request.
 const SLEEPS_MAX: u32 = 127;
 
 /// State of the decision to poll or sleep.
 #[derive(Debug)]
 pub(crate) struct Polling {
-    /// Longest poll; zero turns polling off.
+    /// Maximum time of a poll; zero turns polling off.
     longest: Duration,
-    /// Sleeps until the next poll.
+    /// Number of sleeps until the next poll.
     sleeps: u32,
-    /// Sleeps after the last poll if no request came; zero if one came.
+    /// Number of sleeps chosen after the last poll if no request came; zero if one came.
     slept: u32,
     /// Number of requests in a row that came within [`AT_ONCE`].
     at_once: u32,
@@ -41,8 +44,8 @@ impl Polling {
         Self { longest, sleeps: 0, slept: 0, at_once: 0 }
     }
 
-    /// Time to poll for; none to sleep. `requests` counts those answered since the last wait and
-    /// those under way; `wait` is the time until something else is due.
+    /// Returns the time to poll for; `None` to sleep. `requests` is the number of requests answered
+    /// since the last wait plus those in flight. `wait` is the time until something else is due.
     pub(crate) fn look(&mut self, requests: usize, wait: Option<Duration>) -> Option<Duration> {
         let longest = wait.map_or(self.longest, |wait| wait.min(self.longest));
         if longest.is_zero() || requests > FEW {
@@ -53,7 +56,7 @@ impl Polling {
         is_time.then_some(longest)
     }
 
-    /// Records the end of a poll: after what time a request came, or that none did.
+    /// Records the result of a poll: the time after which a request came, or `None`.
     pub(crate) fn looked(&mut self, found: Option<Duration>) {
         let is_at_once = found.is_some_and(|after| after < AT_ONCE);
         self.at_once = if is_at_once { self.at_once + 1 } else { 0 };
@@ -78,7 +81,7 @@ mod tests {
     const LATER: Option<Duration> = Some(Duration::from_micros(20));
     const AT_ONCE: Option<Duration> = Some(Duration::from_micros(1));
 
-    /// Number of polls among `waits` waits, if each poll ends with `found`.
+    /// Returns the number of polls among `waits` waits, if each poll ends with `found`.
     fn looks(
         polling: &mut Polling,
         waits: usize,

@@ -2,7 +2,7 @@ use nbd::{Abilities, BlockSizes, Export, ExportError, Operation};
 
 use crate::{Disk, Effects, Request};
 
-/// Disk in memory: zeroes at first, gone with its server.
+/// Disk in memory. It is zeroed at first, and lost when its server exits.
 #[derive(Debug)]
 pub struct RamDisk {
     export: Export,
@@ -10,7 +10,7 @@ pub struct RamDisk {
 }
 
 impl RamDisk {
-    /// Creates a disk of `size` bytes. Memory is allocated as it is written.
+    /// Creates a disk of `size` bytes. Memory is allocated when it is first written.
     ///
     /// # Errors
     /// If the name or the size cannot be offered.

@@ -1,10 +1,10 @@
 //! Persistent reservations of a block device that several hosts share (SCSI-3, NVMe), by Linux's
-//! calls (include/uapi/linux/pr.h). The type is always *write exclusive, registrants only*: while
-//! the reservation is held, hosts that have not registered a key cannot write. The kernel's path to
-//! the device is what registers, not the process or the open file.
+//! ioctls (include/uapi/linux/pr.h). The type is always *write exclusive, registrants only*: while
+//! the reservation is held, hosts that have not registered a key cannot write. The registration
+//! belongs to the kernel's path to the device, not to the process or the open file.
 //!
 //! If a host has several paths to the device, below a device-mapper device, all of them are
-//! registered. A type for the holder alone would refuse I/O by any other path than the one that
+//! registered. A type for the holder alone would refuse I/O on every path except the path that
 //! reserved.
 
 use std::fmt::Debug;
@@ -24,7 +24,7 @@ const SCSI_STATUS: i32 = 0xff;
 /// SCSI status *check condition*: the device first reports an event, for example a power cycle, or
 /// a preemption of this host.
 const SCSI_ATTENTION: i32 = 0x02;
-/// Number of such reports after which the next one is an error.
+/// Number of such reports in a row that are accepted; the next one is an error.
 const ATTENTIONS: usize = 3;
 /// NVMe status of a reservation conflict (Base Specification, generic status 83h). Kernels before
 /// 6.4 pass it on unchanged.
@@ -34,21 +34,21 @@ const NVME_STATUS: i32 = 0x7ff;
 
 /// Reservation commands for a device. A key is never 0.
 pub trait Reservations: Debug + Send + Sync {
-    /// Registers the key `new` for this host instead of `old`, which is 0 if none is registered. A
+    /// Registers the key `new` for this host. `old` is the key that is registered now, or 0. A
     /// `new` of 0 removes the registration, and with it a reservation that this host holds.
     ///
     /// # Errors
     /// A conflict if `old` is not the registered key.
     fn register(&self, device: BorrowedFd<'_>, old: u64, new: u64) -> Result<(), ReservationError>;
 
-    /// Takes the reservation, or keeps it.
+    /// Takes the reservation, or keeps it if this host holds it.
     ///
     /// # Errors
     /// A conflict if the key is not registered, or if another host holds the reservation.
     fn reserve(&self, device: BorrowedFd<'_>, key: u64) -> Result<(), ReservationError>;
 
-    /// Removes every registration of the key `theirs`, aborts the I/O in flight of its hosts, and
-    /// takes the reservation if one of them held it.
+    /// Removes every registration of the key `theirs`, and aborts the I/O in flight of the hosts
+    /// that registered it. Takes the reservation if one of these hosts held it.
     ///
     /// # Errors
     /// A conflict if `own` is not registered for this host, or if no host has registered `theirs`.
@@ -66,13 +66,13 @@ pub enum ReservationError {
     /// Another key is registered, or another host holds the reservation.
     #[error("reservation conflict")]
     Conflict,
-    /// The device knows no reservations.
+    /// The device does not support reservations.
     #[error("it knows no reservations")]
     Unknown,
-    /// The kernel refused.
+    /// The kernel refused the command.
     #[error(transparent)]
     Kernel(#[from] io::Error),
-    /// The device answered with another status.
+    /// The device answered with a status that is neither success nor a conflict.
     #[error("the device answers with status {0:#x}")]
     Status(i32),
 }
@@ -141,7 +141,7 @@ impl Reservations for ByKernel {
     }
 }
 
-/// Ioctl with its argument.
+/// Parameters of an ioctl: its number and its argument.
 #[derive(Clone, Copy)]
 struct Ask<T> {
     opcode: Opcode,
@@ -170,6 +170,8 @@ unsafe impl<T> Ioctl for Ask<T> {
     }
 }
 
+/// Calls an ioctl on the device.
+///
 /// # Safety
 /// The command must access no memory but its argument.
 unsafe fn ask<T: Copy>(device: BorrowedFd<'_>, ask: Ask<T>) -> Result<(), ReservationError> {

@@ -1,7 +1,7 @@
 //! io_uring that owns the buffers and files on which the kernel works.
 //!
-//! Buffers and files are moved into the ring with each operation and come out with its completion,
-//! so that nobody can read, write, free or close them meanwhile. This makes the calls safe.
+//! Buffers and files are moved into the ring with each operation and come out with its completion.
+//! So no other code can read, write, free or close them meanwhile. This makes the calls safe.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -20,20 +20,21 @@ use crate::in_memory::InMemory;
 
 /// Entries of the submission queue. If it is full, its entries are submitted at once.
 const ENTRIES: u32 = 512;
-/// Most segments of one send (`IOV_MAX`).
+/// Maximum number of segments of one send (`IOV_MAX`).
 pub(crate) const PIECES_MAX: usize = 1024;
-/// Polls between two reads of the clock.
+/// Number of polls between two reads of the clock.
 const LOOKS: u32 = 16;
-/// Longest wait of a dropped ring for the kernel to cancel operations.
+/// Maximum time that dropping a ring waits for the kernel to cancel operations.
 const CALL_OFF: Timespec = Timespec::new().sec(5);
-/// Interval and number of waits after that for operations that cannot be cancelled.
+/// Interval and number of further waits for operations that cannot be cancelled.
 const SETTLE: (Duration, u32) = (Duration::from_millis(100), 50);
 
 /// Ring, used by one thread.
 pub(crate) struct Ring<T: Copy> {
     ring: IoUring,
     held: Slab<InFlight<T>>,
-    /// Completions that were taken early because a queue was full, or whose I/O was done at once.
+    /// Completions that were taken early because a queue was full, or whose I/O was done by copying
+    /// at once.
     early: Vec<Finished<T>>,
     in_memory: InMemory,
 }
@@ -45,11 +46,11 @@ struct InFlight<T> {
     cargo: Cargo,
 }
 
-/// Memory or file that an operation moves.
+/// Memory or file that belongs to an operation.
 pub(crate) enum Cargo {
     /// Nothing: the operation only completes.
     Nothing,
-    /// Nothing yet: an accept under way.
+    /// Nothing yet: an accept is in progress.
     Accept,
     /// Socket of an accepted client.
     Client(OwnedFd),
@@ -59,25 +60,26 @@ pub(crate) enum Cargo {
     Batch(Batch, Vectors),
 }
 
-/// Message header and segments that describe a batch to the kernel. The memory is used again.
+/// Message header and segments that describe a batch to the kernel. The memory is reused.
 pub(crate) struct Vectors {
     header: Box<libc::msghdr>,
     pieces: Vec<libc::iovec>,
 }
 
-/// Completion: a number of bytes, a file, or a negated error number.
+/// Completion of an operation, with its result: a number of bytes, a file, or a negated error
+/// number.
 pub(crate) struct Finished<T> {
     pub token: T,
     pub result: i32,
     pub cargo: Cargo,
-    /// True if the operation has ended. A poll completes several times.
+    /// True if the operation sends no more completions. A poll completes several times.
     pub is_last: bool,
 }
 
 /// User data of cancellations, whose completions are ignored.
 const CALLING_OFF: u64 = u64::MAX;
 
-/// Sets of features, best first (Linux 6.1, 5.19, none).
+/// Sets of ring features, best first (Linux 6.1, 5.19, none).
 const SETUPS: [fn(&mut io_uring::Builder); 3] = [
     |builder| {
         builder.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag().setup_submit_all();
@@ -120,7 +122,7 @@ impl<T: Copy> Ring<T> {
         .map(drop)
     }
 
-    /// Receives into the buffer, behind its first `behind` bytes.
+    /// Receives into the buffer, after its first `behind` bytes.
     pub fn receive(
         &mut self,
         token: T,
@@ -135,7 +137,7 @@ impl<T: Copy> Ring<T> {
         .map(drop)
     }
 
-    /// Sends the rest of a batch, or as many of its segments as one send may have.
+    /// Sends the rest of a batch, or as many of its segments as one send allows.
     pub fn send(
         &mut self,
         token: T,
@@ -205,7 +207,7 @@ impl<T: Copy> Ring<T> {
         .map(drop)
     }
 
-    /// Reads the counter of an eventfd once it is written.
+    /// Reads the counter of an eventfd once the eventfd is written.
     pub fn event(&mut self, token: T, event: &Arc<OwnedFd>) -> io::Result<()> {
         self.push(token, event, Cargo::Buffer(Buffer::zeroed(8)), |fd, cargo| {
             let bytes = cargo.buffer();
@@ -214,8 +216,8 @@ impl<T: Copy> Ring<T> {
         .map(drop)
     }
 
-    /// Polls an eventfd: completes each time it is written, and leaves its counter as it is (Linux
-    /// 5.13). Returns the number for [`Self::call_off`].
+    /// Polls an eventfd. The poll completes each time the eventfd is written, and does not change
+    /// its counter (Linux 5.13). Returns the number for [`Self::call_off`].
     pub fn watch(&mut self, token: T, event: &Arc<OwnedFd>) -> io::Result<u32> {
         self.push(token, event, Cargo::Nothing, |fd, _| {
             opcode::PollAdd::new(fd, libc::POLLIN.unsigned_abs().into()).multi(true).build()
@@ -262,12 +264,13 @@ impl<T: Copy> Ring<T> {
         Ok(number)
     }
 
-    /// Returns true if completions are there for which the kernel need not be asked.
+    /// Returns true if completions are available without a system call.
     pub fn has_more(&self) -> bool {
         !self.early.is_empty()
     }
 
-    /// Submits entries, and waits until one completes or the time is up; for ever without a time.
+    /// Submits entries, and waits until an operation completes or the time is up. `None` waits
+    /// without limit.
     pub fn enter(&mut self, wait: Option<Duration>) -> io::Result<()> {
         let is_told = self.has_more();
         let queue = self.ring.submission();
@@ -293,7 +296,7 @@ impl<T: Copy> Ring<T> {
     }
 
     /// Submits entries, and polls for a completion without sleeping, for at most `longest`. Returns
-    /// after what time one came.
+    /// the time after which one came.
     pub fn look(&mut self, longest: Duration) -> io::Result<Option<Duration>> {
         if !self.ring.submission().is_empty() {
             self.enter(Some(Duration::ZERO))?;
@@ -318,7 +321,7 @@ impl<T: Copy> Ring<T> {
         self.early = early;
     }
 
-    /// Takes all completions.
+    /// Appends all available completions to `finished`.
     pub fn reap(&mut self, finished: &mut Vec<Finished<T>>) {
         finished.append(&mut self.early);
         for entry in self.ring.completion() {
@@ -342,7 +345,7 @@ impl<T: Copy> Ring<T> {
         }
     }
 
-    /// Cancels all operations, and waits for those that cannot be cancelled.
+    /// Cancels all operations, and waits for operations that cannot be cancelled.
     fn settle(&mut self) {
         // Linux before 6.0 cannot cancel so; the loop below then waits for what is under way.
         let _ = self.ring.submitter().register_sync_cancel(Some(CALL_OFF), CancelBuilder::any());
@@ -354,8 +357,8 @@ impl<T: Copy> Ring<T> {
         }
     }
 
-    /// Returns true if the kernel may use memory of ours. Memory that only a driver holds is freed
-    /// with the ring.
+    /// Returns true if the kernel may still use memory that the ring owns. Memory that only a
+    /// driver holds is freed with the ring.
     fn has_memory(&self) -> bool {
         let has = |number| !matches!(self.held[number].cargo, Cargo::Nothing);
         self.held.numbers().into_iter().any(has)
@@ -390,8 +393,8 @@ impl Vectors {
         Self { header: Box::new(header), pieces: Vec::new() }
     }
 
-    /// Describes a batch, which must not change or be freed before the kernel has completed the
-    /// send.
+    /// Describes a batch for the kernel. The batch must not change or be freed before the kernel
+    /// has completed the send.
     fn describe(&mut self, batch: &Batch) -> *const libc::msghdr {
         self.pieces.clear();
         self.pieces.extend(batch.slices().take(PIECES_MAX).map(|bytes| libc::iovec {

@@ -12,8 +12,8 @@ use crate::channel::{Channel, Encrypted};
 use crate::input::Input;
 use crate::{Buffer, Limits, Tls};
 
-/// Payload bytes still missing from which a payload is received straight into its buffer. A shorter
-/// rest is received together with the bytes behind it.
+/// Minimum number of missing payload bytes that are received straight into the payload's buffer. A
+/// shorter rest is received together with the bytes that follow it.
 const DIRECT_MIN: usize = 32 << 10;
 
 /// Connection of one NBD client.
@@ -26,21 +26,21 @@ pub(crate) struct Connection {
     payload: Option<Payload>,
     /// Bytes of a refused request that are still to be skipped.
     skip: usize,
-    /// Answers that no send has taken yet.
+    /// Answers that are not part of a send yet.
     pub out: Batch,
-    /// Empty batch whose memory is used again.
+    /// Empty batch whose memory is reused.
     pub spare: Batch,
     /// Destination of the receive under way.
     receiving: Option<Target>,
     /// Bytes left of the send under way.
     pub sending: usize,
-    /// Place of the disk that the client chose.
+    /// Index of the disk that the client chose.
     pub disk: usize,
-    /// Disk that was opened for this client alone, and its place.
+    /// Disk that was opened for this client alone, and its index.
     pub own: Option<(Export, usize)>,
-    /// Number of requests that a disk has.
+    /// Number of requests that were submitted to a disk and not completed.
     pub requests: usize,
-    /// Bytes of these requests.
+    /// Sum of the bytes of these requests.
     pub bytes: usize,
     pub life: Life,
     /// Time until which the client must choose a disk; none once it has.
@@ -52,7 +52,7 @@ pub(crate) struct Connection {
 pub(crate) enum Life {
     /// The client may send requests.
     Open,
-    /// The client is answered, then disconnected; it may send no more.
+    /// The client gets its last answers and is then disconnected. It may send no more requests.
     Ending,
     /// The client is disconnected.
     Dead,
@@ -63,7 +63,7 @@ enum Stage {
     Serving(Box<Session>),
 }
 
-/// Write request whose data are being received.
+/// Write request whose data is still being received.
 struct Payload {
     request: server::Request,
     data: Buffer,
@@ -88,20 +88,20 @@ pub(crate) enum Step {
     Receive,
     /// Answers must be sent first.
     Wait,
-    /// The client chose a disk that only the catalog may have.
+    /// The client chose a disk that is not offered, but may be in the catalog.
     Wanted(String),
     /// The client disconnects.
     End,
 }
 
-/// Disks that are offered to all clients, and the place of each.
+/// Disks that are offered to all clients, with their indexes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Offered<'a> {
     pub exports: &'a [Export],
     pub places: &'a [usize],
 }
 
-/// Reason for cutting off a client.
+/// Reason for disconnecting a client at once.
 #[derive(Debug)]
 pub(crate) enum Cut {
     Violation,
@@ -150,7 +150,7 @@ impl Connection {
         }
     }
 
-    /// Agreed session.
+    /// Returns the negotiated session.
     ///
     /// # Panics
     /// If the handshake is not over.
@@ -166,8 +166,8 @@ impl Connection {
         matches!(self.stage, Stage::Serving(_)) && self.disk == disk
     }
 
-    /// Lends memory for the next receive: a buffer, and the number of its bytes that are taken.
-    /// None if a receive is under way or the client may not send.
+    /// Lends a buffer for the next receive. The number counts the bytes at the buffer's front that
+    /// are in use. `None` if a receive is in progress or the client may not send.
     pub fn lend(&mut self) -> Option<(Buffer, usize)> {
         if self.receiving.is_some() || self.life != Life::Open {
             return None;
@@ -184,7 +184,7 @@ impl Connection {
         Some(lent)
     }
 
-    /// Takes lent memory back, into which `bytes` were received.
+    /// Takes the lent buffer back, with `bytes` received bytes in it.
     pub fn received(&mut self, buffer: Buffer, bytes: usize) {
         match self.receiving.take().expect("memory was lent") {
             Target::Input => self.input.take_back(buffer, bytes),
@@ -258,7 +258,7 @@ impl Connection {
         }
     }
 
-    /// Moves received bytes into the data of a write.
+    /// Moves received bytes into the buffer of a write.
     fn gather(&mut self, mut payload: Payload) -> Step {
         let missing = &mut payload.data[payload.have..];
         let taken = missing.len().min(self.input.bytes().len());
@@ -332,7 +332,7 @@ impl Connection {
         }
     }
 
-    /// Takes the batch to send next; none if a send is under way or there is nothing to send.
+    /// Takes the batch to send next. `None` if a send is in progress or there is nothing to send.
     pub fn take_out(&mut self, pool: &mut Pool) -> io::Result<Option<Batch>> {
         if self.sending > 0 || self.life == Life::Dead {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Client requests that are longer than one request of their disk may be.
+//! Division of client requests that are longer than their disk accepts in one request.
 
 use std::io;
 
@@ -9,20 +9,20 @@ use super::{Clients, Origin};
 use crate::core::Core;
 use crate::{Answer, Buffer};
 
-/// Client request that a disk has in parts.
+/// Client request that was submitted to its disk in parts.
 pub(super) struct Divided {
     client: u32,
     request: server::Request,
-    /// Data of the parts of a read, by part.
+    /// Data of a read, one buffer per part.
     data: Vec<Buffer>,
-    /// Number of parts without an answer.
+    /// Number of parts that are not completed.
     left: usize,
     result: Result<(), Code>,
 }
 
 impl Clients {
-    /// Submits a request to its disk in parts of at most `most` bytes, all at once: like two
-    /// separate requests, the parts may be done in any order.
+    /// Submits a request to its disk in parts of at most `most` bytes, all at once. The disk may
+    /// complete the parts in any order, as it may for separate requests.
     pub(super) fn divide(
         &mut self,
         client: u32,
@@ -56,7 +56,7 @@ impl Clients {
         Ok(())
     }
 
-    /// Takes the answer of a part. The last part answers the client.
+    /// Records the completion of a part. The last part answers the client.
     pub(super) fn answer_part(
         &mut self,
         number: u32,

@@ -1,4 +1,4 @@
-//! Clients that speak NBD, over Unix sockets, TCP and TLS.
+//! NBD clients, over Unix sockets, TCP and TLS.
 
 mod connection;
 mod divided;
@@ -25,9 +25,9 @@ use crate::token::{NBD, NbdWork as Work, Token};
 use crate::{Answer, Buffer, ListenAddress};
 use state_machine::Slab;
 
-/// Origin of a request that a disk has.
+/// Origin of a request that was submitted to a disk.
 enum Origin {
-    /// Request of a client, with the bytes that count against its limit.
+    /// Whole request of a client, with the bytes that count against the client's limit.
     Client { client: u32, request: server::Request, bytes: usize },
     /// Part of a divided request.
     Part { divided: u32, part: usize },
@@ -39,16 +39,16 @@ pub(crate) struct Clients {
     clients: Slab<Connection>,
     asked: Slab<Origin>,
     divided: Slab<Divided>,
-    /// Clients for which something may have changed since their last turn.
+    /// Clients whose state may have changed since their last turn.
     touched: Vec<u32>,
-    /// Clients and their deadlines for choosing a disk, the earliest first. Some clients may have
-    /// chosen since.
+    /// Clients with their deadlines for choosing a disk, the earliest first. A client stays in the
+    /// list after it has chosen.
     shaking: VecDeque<(Instant, u32)>,
     vectors: Vec<Vectors>,
 }
 
-/// Sends what the socket takes without waiting. Returns the number of bytes, or a negated error
-/// number.
+/// Sends as many bytes as the socket accepts without blocking. Returns the number of bytes, or a
+/// negated error number.
 fn send_now(socket: &OwnedFd, batch: &Batch) -> i32 {
     let pieces: Vec<IoSlice<'_>> = batch.slices().take(PIECES_MAX).map(IoSlice::new).collect();
     let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
@@ -96,12 +96,12 @@ impl Clients {
         Ok(())
     }
 
-    /// Returns true if the client still has this deadline for choosing a disk.
+    /// Returns true if this deadline for choosing a disk still applies to the client.
     fn is_shaking(&self, client: u32, deadline: Instant) -> bool {
         self.clients.get(client).is_some_and(|client| client.deadline == Some(deadline))
     }
 
-    /// Adds a client.
+    /// Adds a client that was accepted by the listener `door`.
     fn come(&mut self, door: usize, socket: OwnedFd, core: &mut Core) {
         let door = &self.listeners[door];
         if matches!(door.place, ListenAddress::Tcp(_)) {
@@ -119,8 +119,8 @@ impl Clients {
         self.touched.push(number);
     }
 
-    /// Takes received bytes, or the end of the stream. Earlier requests are still answered, because
-    /// the client may have closed only its sending side.
+    /// Handles received bytes, or the end of the stream. Earlier requests are still answered after
+    /// the end, because the client may have closed only its sending side.
     fn heard(&mut self, number: u32, result: i32, buffer: Buffer) {
         let client = &mut self.clients[number];
         client.received(buffer, usize::try_from(result).unwrap_or(0));
@@ -133,7 +133,7 @@ impl Clients {
         self.touched.push(number);
     }
 
-    /// Takes the end of a send, which may have sent a part of its batch.
+    /// Handles the completion of a send, which may have sent only a part of its batch.
     fn said(
         &mut self,
         number: u32,
@@ -168,7 +168,7 @@ impl Clients {
         Ok(())
     }
 
-    /// Disconnects a client. Requests that a disk has go on.
+    /// Disconnects a client at once. Its requests that a disk has continue.
     fn cut(&mut self, number: u32) {
         let client = &mut self.clients[number];
         if client.life != Life::Dead {
@@ -180,7 +180,7 @@ impl Clients {
         self.touched.push(number);
     }
 
-    /// Takes a client's requests, sends its answers, and removes it once it has ended.
+    /// Decodes a client's requests, sends its answers, and removes the client once it has ended.
     fn attend_client(&mut self, number: u32, core: &mut Core) -> io::Result<()> {
         self.listen_to(number, core)?;
         match self.clients[number].take_out(&mut core.pool) {
@@ -218,7 +218,7 @@ impl Clients {
         Ok(())
     }
 
-    /// Takes a client's requests until more bytes or sent answers are needed.
+    /// Decodes a client's requests until more bytes must be received or answers must be sent.
     fn listen_to(&mut self, number: u32, core: &mut Core) -> io::Result<()> {
         while self.clients[number].life == Life::Open {
             let client = &mut self.clients[number];
@@ -250,7 +250,7 @@ impl Clients {
         Ok(())
     }
 
-    /// Opens a disk of the catalog for this client alone, if one has that name.
+    /// Opens the catalog's disk of this name for this client alone, if there is one.
     fn open_for(&mut self, number: u32, name: &str, core: &mut Core) {
         let Some(opened) = core.open(name) else { return };
         if let Some((_, before)) = self.clients[number].own.replace(opened) {
@@ -279,7 +279,7 @@ impl Clients {
         self.ask(self.clients[number].disk, asked, request, data, core)
     }
 
-    /// Submits a request to a disk and takes its answer, if that comes at once.
+    /// Submits a request to a disk, and handles the answers that the disk gives at once.
     fn ask(
         &mut self,
         disk: usize,

@@ -14,8 +14,7 @@ use rustix::io::Errno;
 
 use crate::{Access, OpenError};
 
-/// Longest wait for a file that a killed process still holds, because its last writes are under
-/// way.
+/// Maximum wait for a file that a killed process still holds because its last writes are in flight.
 const PATIENCE: Duration = Duration::from_secs(3);
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 /// Alignment in bytes if the kernel does not report one (statx does since Linux 6.1).
@@ -28,7 +27,7 @@ pub struct ExclusiveFile {
     pub file: File,
     /// Size in bytes.
     pub size: u64,
-    /// Alignment that direct I/O needs, in bytes; none if direct I/O is off.
+    /// Alignment that direct I/O needs, in bytes; `None` if direct I/O is off.
     pub alignment: Option<u32>,
 }
 
@@ -53,7 +52,7 @@ fn failed(what: &'static str, path: &Path) -> impl Fn(io::Error) -> OpenError {
     move |source| OpenError::Kernel { what, path: path.to_owned(), source }
 }
 
-/// Returns true for a device, false for a regular file.
+/// Checks that the path is a file or device. Returns true for a device, false for a regular file.
 fn check_kind(path: &Path) -> Result<bool, OpenError> {
     let there = std::fs::metadata(path).map_err(failed("open", path))?;
     let kind = there.file_type();
@@ -67,7 +66,7 @@ fn check_kind(path: &Path) -> Result<bool, OpenError> {
     Err(OpenError::Kind { path: path.to_owned(), kind: what })
 }
 
-/// Opens the path. A device that is in use is tried again until [`PATIENCE`] is over.
+/// Opens the path. Retries a device that is in use until [`PATIENCE`] is over.
 fn open_patiently(path: &Path, options: &OpenOptions) -> Result<File, OpenError> {
     let until = Instant::now() + PATIENCE;
     loop {
@@ -84,10 +83,11 @@ fn open_patiently(path: &Path, options: &OpenOptions) -> Result<File, OpenError>
     }
 }
 
-/// Takes two locks. The first (flock) belongs to the open file, so it lasts as long as any I/O on
-/// the file, even after the process is gone. The second (fcntl) covers all bytes; QEMU's image
-/// locks (bytes from 100 on) and this one exclude each other. It belongs to the process and is lost
-/// when the process closes any other descriptor of the same file, so no file may be opened twice.
+/// Takes two locks. The first (flock) belongs to the open file. It lasts as long as any I/O on the
+/// file, even after the process has exited. The second (fcntl) covers all bytes, so it and QEMU's
+/// image locks (bytes from 100 on) exclude each other. The second lock belongs to the process. It
+/// is lost when the process closes any other descriptor of the same file, so no file may be opened
+/// twice.
 fn lock(file: &File, path: &Path, access: Access) -> Result<(), OpenError> {
     let operation = if access.read_only {
         FlockOperation::NonBlockingLockShared
@@ -118,7 +118,8 @@ fn set_direct(file: &File) -> Option<u32> {
     alignment
 }
 
-/// Alignment of direct I/O as statx reports it, in bytes; none if our buffers do not have it.
+/// Returns the alignment of direct I/O that statx reports, in bytes. `None` if our buffers are not
+/// aligned to that.
 fn alignment(file: &File) -> Option<u32> {
     let Ok(found) = statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN) else {
         return Some(UNKNOWN_ALIGNMENT);

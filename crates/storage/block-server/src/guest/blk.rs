@@ -16,34 +16,36 @@ use vm_memory::GuestMemoryMmap;
 use super::chain::{Chain, Malformed};
 
 const SECTOR: u64 = 512;
-/// Longest read or write in bytes, as over NBD.
+/// Maximum size of a read or write in bytes, the same as over NBD.
 const BYTES_MAX: u64 = 32 << 20;
-/// Most segments that a guest is asked to put into a request: a queue of 128 less head and status.
+/// Maximum number of segments of a request, as told to the guest: a queue of 128 less head and
+/// status.
 const PIECES_MAX: u32 = 126;
-/// Longest discard or zeroing that a guest is asked to send, in bytes.
+/// Maximum size of a discard or zeroing, as told to the guest, in bytes.
 const RANGE_MAX: u64 = 1 << 31;
 const HEAD_BYTES: usize = 16;
 const RANGE_BYTES: usize = 16;
 pub(super) const ID_BYTES: usize = 20;
 const CONFIG_BYTES: usize = 60;
 
-/// Properties of a disk that decoding a guest's request needs.
+/// Properties of a disk that are needed to decode a guest's requests.
 #[derive(Debug, Clone)]
 pub(crate) struct Terms {
     name: String,
     size: u64,
-    /// Size in bytes of which offsets and lengths are multiples.
+    /// Block size in bytes; offsets and lengths are multiples of it.
     block: u64,
     abilities: Abilities,
-    /// True if the driver did not accept flushes, so that every write must be durable before it is
-    /// answered.
+    /// True if the driver did not negotiate the flush feature. Every write must then be durable
+    /// before it is answered.
     is_durable: bool,
 }
 
 /// Decoded request of a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ask {
-    /// Operation on the disk, with offset and length in bytes. Data of a write follow the head.
+    /// Operation on the disk, with offset and length in bytes. The data of a write follows the
+    /// head.
     Disk { operation: Operation, offset: u64, bytes: u64 },
     /// Request for the disk's name.
     Id,
@@ -64,7 +66,7 @@ impl From<Malformed> for Status {
     }
 }
 
-/// Feature bits that the device offers for this disk.
+/// Returns the feature bits that the device offers for this disk.
 pub(crate) fn features(export: &Export) -> u64 {
     let mut bits = vec![
         VIRTIO_F_VERSION_1,
@@ -88,7 +90,7 @@ pub(crate) fn features(export: &Export) -> u64 {
     bits.iter().fold(0, |features, bit| features | 1 << bit)
 }
 
-/// Configuration space of the device, `struct virtio_blk_config`.
+/// Returns the configuration space of the device, `struct virtio_blk_config`.
 pub(crate) fn config(export: &Export, queues: u16) -> [u8; CONFIG_BYTES] {
     let mut config = [0; CONFIG_BYTES];
     let block = block(export);
@@ -116,7 +118,7 @@ fn block(export: &Export) -> u64 {
 }
 
 impl Terms {
-    /// Takes the disk's properties and the features that the driver accepted.
+    /// Combines the disk's properties with the features that the driver accepted.
     pub fn new(export: &Export, features: u64) -> Self {
         Self {
             name: export.name().to_owned(),
@@ -127,7 +129,8 @@ impl Terms {
         }
     }
 
-    /// Name of the disk as a guest gets it: cut or padded with zeroes to 20 bytes.
+    /// Returns the disk's name in the form that a guest gets: cut or padded with zeroes to 20
+    /// bytes.
     pub fn id(&self) -> [u8; ID_BYTES] {
         let mut id = [0; ID_BYTES];
         let length = self.name.len().min(ID_BYTES);
@@ -164,7 +167,7 @@ impl Terms {
         }
     }
 
-    /// Decodes the range of a discard or zeroing, and the flag that allows deallocation.
+    /// Decodes the range of a discard or zeroing, and checks the flag that allows deallocation.
     fn range(&self, is_discard: bool, range: [u8; RANGE_BYTES]) -> Result<Ask, Status> {
         let sector = u64::from_le_bytes(range[..8].try_into().expect("eight bytes"));
         let word = |at: usize| u32::from_le_bytes(range[at..at + 4].try_into().expect("four"));
@@ -185,7 +188,7 @@ impl Terms {
         self.disk(operation, sector, bytes)
     }
 
-    /// Checks an operation against the disk's size, blocks and abilities.
+    /// Checks an operation against the disk's size, blocks and features.
     fn disk(&self, operation: Operation, sector: u64, bytes: u64) -> Result<Ask, Status> {
         let offset = sector.checked_mul(SECTOR).ok_or(FAILED)?;
         let end = offset.checked_add(bytes).ok_or(FAILED)?;

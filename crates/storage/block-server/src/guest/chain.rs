@@ -3,8 +3,8 @@
 use virtio_queue::desc::split::Descriptor;
 use vm_memory::{Address, Bytes, GuestAddress, GuestMemoryMmap};
 
-/// Most descriptors of one request. Our choice: QEMU's own limit is 1,024, and we ask for no more
-/// than 128.
+/// Maximum number of descriptors of one request. Our choice: QEMU's own limit is 1,024, and we ask
+/// for no more than 128.
 const DESCRIPTORS_MAX: u16 = 1024;
 const DESCRIPTOR_BYTES: u32 = 16;
 
@@ -12,7 +12,7 @@ const DESCRIPTOR_BYTES: u32 = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Malformed;
 
-/// Memory of one request: segments to read, and segments to write.
+/// Descriptors of one request: segments to read, and segments to write.
 #[derive(Debug, Default)]
 pub(crate) struct Chain {
     pub readable: Segments,
@@ -27,8 +27,9 @@ pub(crate) struct Segments {
 }
 
 impl Chain {
-    /// Follows the descriptors from `head` on. Loops, indexes outside the table, and readable
-    /// segments behind writable ones are errors. Addresses are checked later, on access.
+    /// Follows the chain that starts at the descriptor `head`. Loops, indexes outside the table,
+    /// and readable segments after writable ones are errors. Addresses are checked later, on
+    /// access.
     pub fn follow(
         memory: &GuestMemoryMmap,
         table: GuestAddress,
@@ -82,7 +83,7 @@ impl Segments {
         self.bytes
     }
 
-    /// Copies bytes out of the segments, behind the first `skip` bytes.
+    /// Copies bytes out of the segments, starting after the first `skip` bytes.
     pub fn read(
         &self,
         memory: &GuestMemoryMmap,
@@ -97,7 +98,7 @@ impl Segments {
         })
     }
 
-    /// Copies bytes into the segments, behind the first `skip` bytes.
+    /// Copies bytes into the segments, starting after the first `skip` bytes.
     pub fn write(&self, memory: &GuestMemoryMmap, skip: u64, from: &[u8]) -> Result<(), Malformed> {
         let mut done = 0;
         self.each(skip, from.len(), |at, bytes| {

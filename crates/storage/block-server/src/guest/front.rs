@@ -1,4 +1,4 @@
-//! The front end for vhost-user.
+//! Front end for vhost-user.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -21,24 +21,25 @@ use crate::ring::Finished;
 use crate::token::{Token, VHOST, VhostWork as Work};
 use state_machine::Slab;
 
-/// Longest wait of a VM for a disk that another VM, or its own earlier connection, still has.
+/// Maximum wait of a VM for a disk that is still in use by another VM or by the VM's own earlier
+/// connection.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Most requests of one VM that are taken before other VMs have their turn.
+/// Maximum number of requests that are taken from one VM before other VMs have their turn.
 const TURN: usize = 256;
 
 /// All VMs that have a disk over vhost-user.
 pub(crate) struct Guests {
     listeners: Listeners,
     guests: Slab<Guest>,
-    /// Parts of requests that disks have, with their VMs.
+    /// Parts of requests that were submitted to disks, with their VMs.
     asked: Slab<(u32, RequestPart)>,
-    /// VMs whose disk another VM still has: until when they wait, the disk's place, and the
-    /// connection.
+    /// VMs that wait for a disk another VM still uses: the end of the wait, the disk's index, and
+    /// the connection.
     waiting: Vec<(Instant, usize, OwnedFd)>,
     orders: (Sender<Order>, Receiver<Order>),
-    /// VMs whose queues may have new requests or got answers.
+    /// VMs whose queues may have new requests or have got answers.
     kicked: Vec<u32>,
-    /// VM that has its turn now.
+    /// VM whose requests are being handled now.
     attended: Option<u32>,
 }
 
@@ -80,21 +81,21 @@ impl Guests {
         }
     }
 
-    /// Lets a VM wait for its disk, or gives it the disk at once.
+    /// Registers a VM that waits for its disk, or gives it the disk at once.
     fn come_in(&mut self, disk: usize, socket: OwnedFd, core: &mut Core) -> io::Result<()> {
         core.connections += 1;
         self.waiting.push((Instant::now() + PATIENCE, disk, socket));
         self.let_in(core)
     }
 
-    /// Turns away VMs that wait for a disk and for which `is_over` holds.
+    /// Turns away the waiting VMs for which `is_over` returns true.
     fn send_away(&mut self, core: &mut Core, mut is_over: impl FnMut(Instant, usize) -> bool) {
         let before = self.waiting.len();
         self.waiting.retain(|(until, disk, _)| !is_over(*until, *disk));
         core.connections -= before - self.waiting.len();
     }
 
-    /// Gives free disks to waiting VMs: a disk has one VM at a time.
+    /// Gives free disks to waiting VMs. Each disk has one VM at a time.
     fn let_in(&mut self, core: &mut Core) -> io::Result<()> {
         for (until, disk, socket) in std::mem::take(&mut self.waiting) {
             let is_taken = |number: &u32| {
@@ -163,7 +164,7 @@ impl Guests {
         Ok(())
     }
 
-    /// Takes a kick of a queue, or the end of polling for kicks.
+    /// Handles a kick of a queue, or the end of polling for kicks.
     fn kicked(
         &mut self,
         guest: u32,

@@ -1,5 +1,6 @@
 //! Record of the requests in flight, in memory that outlives the server: the specification of
-//! vhost-user, "Inflight I/O tracking", for split queues. `docs/formats/vhost-user.md` draws it.
+//! vhost-user, "Inflight I/O tracking", for split queues. `docs/formats/vhost-user.md` shows its
+//! layout.
 
 use std::fs::File;
 use std::io;
@@ -39,7 +40,7 @@ fn part_bytes(size: u16) -> usize {
 }
 
 impl Area {
-    /// Makes memory in which nothing is in flight. The front end keeps it.
+    /// Creates memory that records no request in flight. The front end keeps the memory.
     pub fn make(wanted: &VhostUserInflight) -> io::Result<(VhostUserInflight, File)> {
         let VhostUserInflight { num_queues, queue_size, .. } = *wanted;
         let bytes = (part_bytes(queue_size) * usize::from(num_queues)) as u64;
@@ -73,8 +74,8 @@ pub(crate) struct Tracker {
 
 impl Tracker {
     /// Finds the requests that were left in flight, in the order in which they were taken. `used`
-    /// is the used index that the guest has seen. None if the memory has no record of this size for
-    /// the queue.
+    /// is the used index that the guest has seen. `None` if the memory has no record of this size
+    /// for the queue.
     pub fn begin(area: &Arc<Area>, queue: u16, size: u16, used: u16) -> Option<(Self, Vec<u16>)> {
         if queue >= area.queues || size > area.size {
             return None;
@@ -91,8 +92,8 @@ impl Tracker {
         Some((tracker, left.into_iter().map(|(_, head)| head).collect()))
     }
 
-    /// Marks the requests as used whose answers the guest has seen but which a killed server had
-    /// not marked yet.
+    /// Marks requests as used if the guest has seen their answers but a killed server had not
+    /// marked them yet.
     fn finish_batch(&mut self, size: u16, used: u16) {
         let is_of_this = self.load::<u16>(self.at + VERSION_AT) == VERSION
             && self.load::<u16>(self.at + SIZE_AT) == size;
@@ -149,7 +150,8 @@ impl Tracker {
         loaded.expect("it lies within memory that was measured")
     }
 
-    /// Stores so that a process which is killed leaves the stores in their order (release).
+    /// Stores a value with release ordering, so that a killed process leaves the stores in their
+    /// order.
     fn store<T: AtomicAccess>(&self, at: usize, value: T) {
         let stored = self.area.region.as_volatile_slice().store(value, at, Release);
         stored.expect("it lies within memory that was measured");

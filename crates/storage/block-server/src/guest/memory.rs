@@ -9,7 +9,7 @@ use vm_memory::{FileOffset, GuestAddress, GuestMemoryMmap};
 /// File system type of a memfd of ordinary pages (linux/magic.h, `TMPFS_MAGIC`).
 const ORDINARY_PAGES: FsWord = 0x0102_1994;
 
-/// Memory of a VM, with the addresses at which its front end has it.
+/// Memory of a VM, with the addresses that its front end uses.
 #[derive(Debug)]
 pub(crate) struct Memory {
     pub guest: GuestMemoryMmap,
@@ -42,7 +42,7 @@ impl Memory {
         Ok(Self { guest, places })
     }
 
-    /// Guest address of a front end's address; none outside all regions.
+    /// Translates a front end's address into a guest address; `None` outside all regions.
     pub fn translate(&self, front_end: u64) -> Option<u64> {
         self.places.iter().find_map(|place| {
             let at = front_end.checked_sub(place.front_end).filter(|at| *at < place.bytes)?;
@@ -65,7 +65,7 @@ pub(crate) enum Unsafe {
 }
 
 impl Unsafe {
-    /// Way out.
+    /// Returns a hint on how to solve the problem.
     pub const fn hint(self) -> &'static str {
         match self {
             Self::Shrinks => {
@@ -78,8 +78,8 @@ impl Unsafe {
     }
 }
 
-/// Checks that a mapping of this range is backed and stays so: touching mapped memory that is not
-/// backed kills the process.
+/// Checks that this range of the file is backed and stays backed. Accessing mapped memory without
+/// backing would kill the process.
 pub(crate) fn check_backed(file: &File, offset: u64, bytes: u64) -> io::Result<()> {
     match fcntl_get_seals(file) {
         Ok(seals) if seals.contains(SealFlags::SHRINK) => {}
@@ -100,7 +100,7 @@ pub(crate) fn check_backed(file: &File, offset: u64, bytes: u64) -> io::Result<(
     }
 }
 
-/// Checks that the file is an eventfd: writing it never blocks, and reading it has no effect
+/// Checks that the file is an eventfd: a write to it never blocks, and a read of it has no effect
 /// elsewhere.
 pub(crate) fn check_event(file: &File) -> io::Result<()> {
     use std::os::fd::AsRawFd;

@@ -25,22 +25,22 @@ use super::memory::{Memory, Unsafe, check_event};
 use super::queue::{GuestQueue, QueueParts};
 use crate::shared::Shared;
 
-/// Most queues of one disk. QEMU makes one for each virtual processor.
+/// Maximum number of queues of one disk. QEMU makes one for each virtual processor.
 const QUEUES_MAX: u16 = 64;
-/// Most entries of a queue. QEMU makes 128 unless told otherwise, and at most 1,024.
+/// Maximum number of entries of a queue. QEMU makes 128 by default, and at most 1,024.
 const ENTRIES_MAX: u16 = 1024;
-/// Bytes of the configuration space that may be read (the specification, "Virtio device config
-/// space").
+/// Size of the readable part of the configuration space, in bytes (the specification, "Virtio
+/// device config space").
 const CONFIG_MAX: usize = 256;
 
 /// Order from a front end's thread to the server's thread.
 pub(crate) enum Order {
     /// Serves a queue from now on.
     Start { guest: u32, queue: u16, made: Box<GuestQueue>, features: u64 },
-    /// Stops a queue. The reply, once all of its requests are answered, is the index of its next
-    /// available entry.
+    /// Stops a queue. The reply comes once all of its requests are answered, and is the index of
+    /// the queue's next available entry.
     Stop { guest: u32, queue: u16, reply: SyncSender<u16> },
-    /// Replaces the eventfd by which the guest is called.
+    /// Replaces the eventfd that interrupts the guest.
     Call { guest: u32, queue: u16, call: Option<Arc<OwnedFd>> },
     /// Replaces the VM's memory.
     Memory { guest: u32, memory: Arc<Memory> },
@@ -48,7 +48,8 @@ pub(crate) enum Order {
     End { guest: u32 },
 }
 
-/// A front end's registration with the server; dropping it reports the front end's end.
+/// Registration of a front end with the server. Dropping it reports that the front end has
+/// disconnected.
 pub(crate) struct Seat {
     pub guest: u32,
     pub orders: Sender<Order>,
@@ -72,7 +73,7 @@ impl Drop for Seat {
     }
 }
 
-/// Serves a front end's messages until it disconnects.
+/// Handles a front end's messages until it disconnects.
 pub(crate) fn speak(stream: UnixStream, seat: Seat, export: Export) {
     let (shared, name) = (Arc::clone(&seat.shared), export.name().to_owned());
     let talk = Arc::new(Mutex::new(FrontEndSettings::new(seat, export)));
@@ -95,7 +96,7 @@ pub(crate) fn speak(stream: UnixStream, seat: Seat, export: Export) {
     }
 }
 
-/// Settings that a front end has sent.
+/// Settings that a front end has sent for its VM.
 struct FrontEndSettings {
     seat: Seat,
     export: Export,
@@ -109,7 +110,8 @@ struct FrontEndSettings {
 #[derive(Default)]
 struct QueueSettings {
     entries: u16,
-    /// Addresses of descriptor table, available ring and used ring in the front end.
+    /// Addresses of descriptor table, available ring and used ring, in the front end's address
+    /// space.
     places: Option<[u64; 3]>,
     /// Index of the next available entry.
     base: u16,

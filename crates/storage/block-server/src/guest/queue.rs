@@ -10,32 +10,33 @@ use super::chain::{Chain, Malformed};
 use super::inflight::{Area, Tracker};
 use super::memory::Memory;
 
-/// Error of a queue with invalid indexes or addresses. The queue is not read any more.
+/// Error of a queue with invalid indexes or addresses. Such a queue is not read any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Broken;
 
-/// Queue of a guest's disk.
+/// Virtqueue of a guest's disk.
 #[derive(Debug)]
 pub(crate) struct GuestQueue {
     ring: Queue,
     pub memory: Arc<Memory>,
     tracker: Option<Tracker>,
-    /// Heads that were in flight when an earlier server was killed; they are taken first.
+    /// Heads of the requests that were in flight when an earlier server was killed. They are taken
+    /// first.
     again: VecDeque<u16>,
-    /// By head: true if this or an earlier server has taken the request and not given it back.
+    /// For each head: true if this or an earlier server has taken the request and not returned it.
     is_taken: Vec<bool>,
-    /// Number of requests that this server has taken and not given back.
+    /// Number of requests that this server has taken and not returned.
     asked: u16,
     has_used: bool,
-    /// True once no new requests are taken.
+    /// True once the queue takes no new requests.
     is_leaving: bool,
     is_broken: bool,
     pub kick: Arc<OwnedFd>,
     pub call: Option<Arc<OwnedFd>>,
-    /// Number of the ring's poll for kicks.
+    /// Identifier of the ring's poll for kicks.
     pub watch: Option<u32>,
-    /// Count of the VM's queue starts at which this queue was started. Kicks of an earlier start
-    /// are ignored.
+    /// Number of queue starts of the VM when this queue was started. Kicks of an earlier start are
+    /// ignored.
     pub era: u32,
 }
 
@@ -51,8 +52,8 @@ pub(crate) struct QueueParts {
 }
 
 impl GuestQueue {
-    /// Continues behind the last request that the guest has seen used: requests that were in flight
-    /// come first, then requests that nobody has taken.
+    /// Creates a queue that continues after the last request that the guest has seen used. Requests
+    /// that were in flight come first, then requests that no server has taken.
     pub fn new(parts: QueueParts) -> Result<Self, Broken> {
         let QueueParts { mut ring, memory, area, index, kick, call } = parts;
         let size = ring.size();
@@ -88,7 +89,7 @@ impl GuestQueue {
         Ok(queue)
     }
 
-    /// Takes the head of the next request; none if there is none.
+    /// Takes the head of the next request; `None` if there is no request.
     pub fn take(&mut self) -> Result<Option<u16>, Broken> {
         if self.is_broken {
             return Ok(None);
@@ -113,14 +114,14 @@ impl GuestQueue {
         Ok(Some(head))
     }
 
-    /// Memory of a taken request.
+    /// Returns the descriptor chain of a taken request.
     pub fn chain(&self, head: u16) -> Result<Chain, Malformed> {
         let table = GuestAddress(self.ring.desc_table());
         Chain::follow(&self.memory.guest, table, self.ring.size(), head)
     }
 
-    /// Puts a request into the used ring. `written` counts the bytes that were written into its
-    /// memory.
+    /// Puts a request into the used ring. `written` is the number of bytes that were written into
+    /// its memory.
     pub fn give_back(&mut self, head: u16, written: u32) -> Result<(), Broken> {
         if let Some(tracker) = &mut self.tracker {
             tracker.link(head);
@@ -140,8 +141,8 @@ impl GuestQueue {
         self.ring.disable_notification(&self.memory.guest).map_err(|_| Broken)
     }
 
-    /// Tells the guest that kicks are needed. Returns true if a request came meanwhile, for which
-    /// no kick will follow.
+    /// Tells the guest that kicks are needed. Returns true if a request came meanwhile. No kick
+    /// will follow for that request.
     pub fn listen(&mut self) -> Result<bool, Broken> {
         if self.is_broken || self.is_leaving {
             return Ok(false);
@@ -149,7 +150,8 @@ impl GuestQueue {
         self.ring.enable_notification(&self.memory.guest).map_err(|_| Broken)
     }
 
-    /// Returns true if the guest wants a call for what was given back since the last time.
+    /// Returns true if the guest wants an interrupt for the requests that were returned since the
+    /// last call.
     pub fn wants_call(&mut self) -> Result<bool, Broken> {
         if !std::mem::take(&mut self.has_used) {
             return Ok(false);
@@ -162,12 +164,12 @@ impl GuestQueue {
         self.is_leaving = true;
     }
 
-    /// Marks the queue as broken.
+    /// Marks the queue as broken: it is not read any more.
     pub fn give_up(&mut self) {
         self.is_broken = true;
     }
 
-    /// Returns true if the queue is leaving and all of its requests are answered.
+    /// Returns true if the queue takes no new requests and all of its requests are answered.
     pub fn has_left(&self) -> bool {
         self.is_leaving && self.is_idle()
     }
@@ -177,7 +179,7 @@ impl GuestQueue {
         self.asked == 0 && (self.again.is_empty() || self.is_broken)
     }
 
-    /// Index of the next available entry, at which another server may continue.
+    /// Returns the index of the next available entry, at which another server can continue.
     pub fn next(&self) -> u16 {
         self.ring.next_avail()
     }

@@ -16,7 +16,7 @@ use state_machine::Slab;
 
 /// VM that has a disk over vhost-user.
 pub(crate) struct Guest {
-    /// Place of the disk.
+    /// Index of the disk.
     pub disk: usize,
     stream: UnixStream,
     terms: Option<Terms>,
@@ -24,32 +24,32 @@ pub(crate) struct Guest {
     /// Queues that may have new requests.
     ready: VecDeque<u16>,
     open: Slab<Open>,
-    /// Bytes of the open requests.
+    /// Sum of the bytes of the open requests.
     bytes: u64,
-    /// Queues that are to stop, with the reply for each.
+    /// Queues that are to stop, each with the channel for its reply.
     leaving: Vec<(u16, SyncSender<u16>)>,
-    /// Number of parts that a disk has.
+    /// Number of parts that were submitted to a disk and not completed.
     pub parts: usize,
-    /// Number of the ring's polls for kicks.
+    /// Number of active polls for kicks.
     pub watches: usize,
     pub is_gone: bool,
     /// Number of queue starts so far.
     pub eras: u32,
 }
 
-/// Request that is not given back yet.
+/// Request that is not in the used ring yet.
 struct Open {
     queue: u16,
     head: u16,
     chain: Chain,
     operation: Operation,
     bytes: u64,
-    /// Number of parts without an answer.
+    /// Number of parts that are not completed.
     left: u64,
     result: Result<(), Code>,
 }
 
-/// Request for a disk, in parts of at most `most` bytes.
+/// Request to submit to a disk, in parts of at most `most` bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Job {
     pub open: u32,
@@ -59,8 +59,8 @@ pub(crate) struct Job {
     pub most: u64,
 }
 
-/// RequestPart of a request that a disk has: the number of the open request, and the offset of the part in
-/// bytes.
+/// Part of a request that was submitted to a disk: the number of the open request, and the offset
+/// of the part in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RequestPart {
     pub open: u32,
@@ -109,7 +109,7 @@ impl Guest {
         }
     }
 
-    /// Stops taking requests of a queue, and replies once the queue is empty.
+    /// Stops taking requests of a queue. The reply is sent once the queue is empty.
     pub fn leave(&mut self, queue: u16, reply: SyncSender<u16>) {
         if let Some(leaving) = self.queue(queue) {
             leaving.leave();
@@ -131,8 +131,8 @@ impl Guest {
         }
     }
 
-    /// Drops all queues of a front end that disconnected; parts that a disk has go on. Returns the
-    /// polls to end.
+    /// Drops all queues of a front end that disconnected. Parts that a disk has continue. Returns
+    /// the polls to cancel.
     pub fn gone(&mut self) -> Vec<u32> {
         self.is_gone = true;
         self.ready.clear();
@@ -140,7 +140,7 @@ impl Guest {
         self.queues.drain(..).flatten().filter_map(|queue| queue.watch).collect()
     }
 
-    /// Stops taking requests. Returns the polls to end.
+    /// Stops taking requests. Returns the polls to cancel.
     pub fn end(&mut self) -> Vec<u32> {
         let queues = self.queues.iter_mut().flatten();
         queues
@@ -151,13 +151,13 @@ impl Guest {
             .collect()
     }
 
-    /// Closes the connection; the front end's thread then reports its end.
+    /// Closes the connection. The front end's thread then reports the disconnection.
     pub fn hang_up(&self) {
         // An error means that the front end has gone already.
         let _ = self.stream.shutdown(Shutdown::Both);
     }
 
-    /// Returns true if no request is under way and no poll is left.
+    /// Returns true if no request is in flight and no poll is active.
     pub fn is_settled(&self) -> bool {
         let is_idle = self.is_gone || self.queues.iter().flatten().all(GuestQueue::is_idle);
         is_idle && self.watches == 0
@@ -186,8 +186,8 @@ impl Guest {
             || self.bytes >= limits.bytes_in_flight.max(1) as u64
     }
 
-    /// Takes the next request for a disk, and answers requests that need no disk. Each of either
-    /// kind takes one of `budget`.
+    /// Takes the next request for a disk, and answers requests that need no disk. Each request,
+    /// with or without a disk, reduces `budget` by one.
     pub fn next(&mut self, limits: &Limits, most: u64, budget: &mut usize) -> Option<Job> {
         while let Some(&at) = self.ready.front() {
             if self.is_full(limits) || *budget == 0 {
@@ -254,7 +254,8 @@ impl Guest {
         None
     }
 
-    /// Buffer for a part, filled if it is a write. None if the guest has no such memory.
+    /// Returns a buffer for a part; for a write it holds the data. `None` if the segments are not
+    /// in the guest's memory.
     pub fn data(&self, job: &Job, at: u64, length: u32, pool: &mut Pool) -> Option<Buffer> {
         let bytes = length as usize;
         match job.operation {
@@ -274,7 +275,7 @@ impl Guest {
         }
     }
 
-    /// Takes the answer of a part. The last part answers the request.
+    /// Records the completion of a part. The last part answers the request.
     pub fn answered(&mut self, part: RequestPart, result: Result<(), Code>, data: &[u8]) {
         let open = &mut self.open[part.open];
         open.left -= 1;
@@ -302,8 +303,8 @@ impl Guest {
         self.give_back(queue, head, &chain, done);
     }
 
-    /// Answers a request: `done` has the number of bytes written into its memory, or the status of
-    /// a failure.
+    /// Answers a request. `done` is the number of bytes written into the request's memory, or the
+    /// status of a failure.
     fn give_back(&mut self, at: u16, head: u16, chain: &Chain, done: Result<usize, Status>) {
         let Some(queue) = self.queue(at) else { return };
         let (status, written) = match done {
@@ -318,7 +319,7 @@ impl Guest {
         self.keep(at, given);
     }
 
-    /// Calls the guest for the queues that gave requests back.
+    /// Interrupts the guest for the queues that returned requests.
     pub fn call(&mut self) {
         for at in 0..self.queues.len() {
             let Some(queue) = &mut self.queues[at] else { continue };
