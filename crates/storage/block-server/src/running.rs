@@ -14,7 +14,7 @@ use crate::shared::{Note, Shared};
 use crate::worker::{Change, Worker};
 use crate::{Counts, Disk, Limits, Listen, ListenAddress, Offer, StartError};
 
-/// Running server. Dropping it stops it.
+/// Running server. Dropping the handle stops the server.
 #[derive(Debug)]
 pub struct Running {
     shared: Arc<Shared>,
@@ -38,7 +38,7 @@ pub fn start(
 /// Starts a server with disks, a service and a catalog.
 ///
 /// # Errors
-/// As [`start`].
+/// The errors of [`start`].
 pub fn start_with(offer: Offer, listen: &[Listen], limits: Limits) -> Result<Running, StartError> {
     let mut names = BTreeSet::new();
     for name in offer.disks.iter().map(|disk| disk.export().name()) {
@@ -87,41 +87,42 @@ fn failed(what: &'static str) -> impl Fn(io::Error) -> StartError {
 }
 
 impl Running {
-    /// Addresses at which the server listens, in the order of `listen`.
+    /// Returns the addresses at which the server listens, in the order of `listen`.
     #[must_use]
     pub fn places(&self) -> &[ListenAddress] {
         &self.places
     }
 
-    /// Counts since the start.
+    /// Returns the counts since the start of the server.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.shared.counters.counts()
     }
 
-    /// Notes for an operator since the last call. Each note is returned once.
+    /// Returns the notes for an operator since the last call. Each note is returned once.
     #[must_use]
     pub fn notes(&self) -> Vec<Note> {
         std::mem::take(&mut *self.shared.notes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns true if the server has ended by itself because its ring failed. [`Self::stop`]
+    /// Returns true if the server has stopped by itself because its ring failed. [`Self::stop`]
     /// returns the error.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Offers one more disk. The server's service serves it, if there is one.
+    /// Offers one more disk. If the server has a service, the service handles the disk's I/O.
     ///
     /// # Errors
-    /// If a disk of this name is offered or still leaving; if the server has ended.
+    /// If a disk of this name is offered or still being withdrawn; if the server has ended.
     pub fn add(&self, disk: Box<dyn Disk>) -> Result<(), StartError> {
         self.change(|tell| Change::Add(disk, tell))
     }
 
-    /// Stops offering a disk: no client gets it any more, and its clients are disconnected once
-    /// their requests are answered. Waits until no client has it. A second call waits for the same.
+    /// Stops offering a disk: no new client gets the disk, and its clients are disconnected once
+    /// their requests are answered. Waits until no client has the disk. A second call waits for the
+    /// same event.
     ///
     /// # Errors
     /// If no disk has this name; if the server has ended.
@@ -139,7 +140,7 @@ impl Running {
         told.recv().map_err(|_| StartError::Ended)?
     }
 
-    /// Asks for the attention of the services ([`crate::Service::told`]).
+    /// Makes the server call [`crate::Service::told`] of its services.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -148,14 +149,14 @@ impl Running {
         Ok(())
     }
 
-    /// Handle by which other threads can ask for the services' attention.
+    /// Returns a handle by which other threads can wake the services.
     #[must_use]
     pub fn waker(&self) -> Waker {
         Waker(Arc::clone(&self.shared.event))
     }
 
-    /// Begins to stop, without waiting for the end as [`Self::stop`] does. Other threads that wait
-    /// for a change get an error.
+    /// Begins to stop the server, and does not wait for the end, unlike [`Self::stop`]. Other
+    /// threads that wait for a change get an error.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -164,7 +165,8 @@ impl Running {
         self.attend()
     }
 
-    /// Takes no more requests, answers those it has, and ends.
+    /// Stops the server: no more requests are taken, requests in progress are answered, and the
+    /// thread ends.
     ///
     /// # Errors
     /// If the ring failed, now or before.
@@ -179,13 +181,13 @@ impl Running {
     }
 }
 
-/// Handle that asks for the services' attention, from any thread. After the server's end it does
-/// nothing.
+/// Handle that makes the server call [`crate::Service::told`], from any thread. After the server
+/// has ended it does nothing.
 #[derive(Debug, Clone)]
 pub struct Waker(Arc<OwnedFd>);
 
 impl Waker {
-    /// Asks for attention once.
+    /// Makes the server call [`crate::Service::told`] once.
     pub fn wake(&self) {
         // A full counter will be read soon.
         let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());

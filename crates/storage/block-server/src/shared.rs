@@ -4,12 +4,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::counters::Counters;
 
-/// Note for an operator.
+/// Message of the server for its operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
-    /// The note in words.
+    /// Text of the note.
     pub text: String,
-    /// Way out, if there is one.
+    /// Hint on how to solve the problem, if there is one.
     pub hint: Option<&'static str>,
 }
 
@@ -19,11 +19,11 @@ pub(crate) struct Shared {
     pub stop: AtomicBool,
     pub event: Arc<OwnedFd>,
     pub counters: Counters,
-    /// Notes for an operator that nobody has fetched yet.
+    /// Notes for an operator that are not fetched yet.
     pub notes: Mutex<Vec<Note>>,
 }
 
-/// Most notes that are kept until they are fetched.
+/// Maximum number of notes that are kept until they are fetched.
 const NOTES_MAX: usize = 100;
 
 impl Shared {

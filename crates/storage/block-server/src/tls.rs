@@ -8,18 +8,19 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig};
 
 use crate::StartError;
 
-/// Identity of a server, and the authority whose clients it accepts. TLS 1.2 and 1.3, by rustls.
+/// Certificate of a server, and the certificate authority whose clients it accepts. TLS 1.2 and
+/// 1.3, by rustls.
 #[derive(Clone)]
 pub struct Tls {
     config: Arc<ServerConfig>,
 }
 
 impl Tls {
-    /// Takes the authority's certificates, and the server's own certificates with their key, as
+    /// Parses the authority's certificates, and the server's own certificates with their key, as
     /// PEM.
     ///
     /// # Errors
-    /// If they cannot be read, or do not match each other.
+    /// If they cannot be parsed, or do not match each other.
     pub fn new(authority: &[u8], certificate: &[u8], key: &[u8]) -> Result<Self, StartError> {
         let crypto = Arc::new(rustls::crypto::ring::default_provider());
         let roots = Arc::new(roots(authority)?);
@@ -40,19 +41,19 @@ impl Tls {
     }
 }
 
-/// Identity of a client, and the authority whose servers it trusts, under the name by which it
-/// calls them. TLS 1.2 and 1.3, by rustls.
+/// Certificate of a client, and the certificate authority whose servers it trusts. TLS 1.2 and 1.3,
+/// by rustls.
 #[derive(Clone)]
 pub struct ClientTls {
     config: Arc<ClientConfig>,
 }
 
 impl ClientTls {
-    /// Takes the authority's certificates, and the client's own certificates with their key, as
+    /// Parses the authority's certificates, and the client's own certificates with their key, as
     /// PEM.
     ///
     /// # Errors
-    /// If they cannot be read, or do not match each other.
+    /// If they cannot be parsed, or do not match each other.
     pub fn new(authority: &[u8], certificate: &[u8], key: &[u8]) -> Result<Self, StartError> {
         let crypto = Arc::new(rustls::crypto::ring::default_provider());
         let (chain, key) = identity(certificate, key)?;
@@ -65,7 +66,7 @@ impl ClientTls {
         Ok(Self { config: Arc::new(config) })
     }
 
-    /// Creates a session with the server of this name or address.
+    /// Creates a session with the server of this name or IP address.
     ///
     /// # Errors
     /// If the name is invalid.
@@ -91,14 +92,14 @@ fn identity(certificate: &[u8], key: &[u8]) -> Result<Identity, StartError> {
     Ok((chain.map_err(|error| wrong(&error))?, key))
 }
 
-/// Shows no fields, because a key is among them.
+/// Shows no fields, because one of them is a private key.
 impl fmt::Debug for ClientTls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientTls").finish_non_exhaustive()
     }
 }
 
-/// Shows no fields, because a key is among them.
+/// Shows no fields, because one of them is a private key.
 impl fmt::Debug for Tls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tls").finish_non_exhaustive()

@@ -1,20 +1,21 @@
-//! Tokens of work in the ring: the part of the server that gets each completion.
+//! Tokens of operations in the ring. A token tells which part of the server gets the completion.
 
 use state_machine::IoId;
 
-/// Number of the front end for NBD.
+/// Index of the front end for NBD.
 pub(crate) const NBD: usize = 0;
-/// Number of the front end for vhost-user.
+/// Index of the front end for vhost-user.
 pub(crate) const VHOST: usize = 1;
-/// Number of the front end for ublk.
+/// Index of the front end for ublk.
 pub(crate) const UBLK: usize = 2;
 /// Number of front ends.
 pub(crate) const FRONT_ENDS: usize = 3;
 
-/// Owner of a piece of work in the ring.
+/// Owner of an operation in the ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Token {
-    /// The server's owner, or a thread of a front end, wants attention.
+    /// Eventfd that wakes the server's thread, written by the server's owner or by a thread of a
+    /// front end.
     Event,
     /// I/O of a service.
     Service {
@@ -26,7 +27,7 @@ pub(crate) enum Token {
     Ublk(UblkWork),
 }
 
-/// Work of the front end for NBD, with the number of its listener or client.
+/// Operation of the front end for NBD, with the number of its listener or client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NbdWork {
     Accept(usize),
@@ -34,11 +35,12 @@ pub(crate) enum NbdWork {
     Send(u32),
 }
 
-/// Work of the front end for vhost-user, with the number of its listener or VM.
+/// Operation of the front end for vhost-user, with the number of its listener or VM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum VhostWork {
     Accept(usize),
-    /// Polls the kick of a queue; `era` counts the starts of its queues.
+    /// Poll for kicks of a queue. `era` is the number of queue starts of the VM when the poll
+    /// began.
     Kick {
         guest: u32,
         queue: u16,
@@ -46,7 +48,8 @@ pub(crate) enum VhostWork {
     },
 }
 
-/// Work of the front end for ublk: a request, or the wait for one, of a device.
+/// Command of the front end for ublk: the answer to a request of a device and the wait for the next
+/// one, by tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct UblkWork {
     pub host: u32,

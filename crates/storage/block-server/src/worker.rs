@@ -1,4 +1,4 @@
-//! The server's thread: turns the ring and gives front ends and services their turns.
+//! Event loop of the server's thread: waits for completions, and calls front ends and services.
 
 mod changes;
 
@@ -22,19 +22,19 @@ use crate::token::{FRONT_ENDS, Token};
 use crate::ublk::Hosts;
 use crate::{Limits, Offer};
 
-/// Server's thread with all of its state.
+/// State of the server's thread.
 pub(crate) struct Worker {
     core: Core,
     nbd: Clients,
     vhost: Guests,
     ublk: Hosts,
     changes: Receiver<Change>,
-    /// Disks that were withdrawn and that a client still has.
+    /// Withdrawn disks that a client still has.
     leaving: Vec<Leaving>,
     polling: Polling,
     /// End of the drain time; set once the server stops.
     until: Option<Instant>,
-    /// End of the services' time to end in order; set once no client is left.
+    /// Deadline for the orderly shutdown of services; set once no client is left.
     closing: Option<Instant>,
 }
 
@@ -65,8 +65,8 @@ impl Worker {
         })
     }
 
-    /// Front ends in the order of their turns. VMs come first: their requests may answer NBD clients, and requests of those
-    /// give VMs another turn at once.
+    /// Returns the front ends in the order of their turns. VMs come first: their requests may
+    /// answer NBD clients, and the requests of these clients give VMs another turn at once.
     fn front_ends(&mut self) -> ([&mut dyn FrontEnd; FRONT_ENDS], &mut Core) {
         ([&mut self.vhost, &mut self.ublk, &mut self.nbd], &mut self.core)
     }
@@ -99,8 +99,8 @@ impl Worker {
         }
     }
 
-    /// Passes requests and answers between clients and disks, and gives services their turns, until
-    /// nothing is left to do.
+    /// Passes requests and answers between clients and disks, and calls the turns of services,
+    /// until nothing is left to do.
     fn attend(&mut self) -> io::Result<()> {
         let (mut fronts, core) = self.front_ends();
         loop {
@@ -114,8 +114,8 @@ impl Worker {
         }
     }
 
-    /// Longest time to wait for a completion. Mostly nothing else is due; then no timer is set and
-    /// no clock is read.
+    /// Returns the maximum time to wait for a completion. Usually nothing else is due; then no
+    /// timer is set and no clock is read.
     fn wait(&mut self) -> Option<Duration> {
         let (fronts, core) = self.front_ends();
         if core.ring.has_more() || fronts.iter().any(|front| front.has_work()) {
@@ -135,7 +135,8 @@ impl Worker {
         Some(next.saturating_duration_since(Instant::now()))
     }
 
-    /// Begins the services' orderly end. Returns true once they have ended, or their time is over.
+    /// Begins the orderly shutdown of the services. Returns true once all are closed, or their time
+    /// is over.
     fn are_services_closed(&mut self) -> io::Result<bool> {
         if self.closing.is_none() {
             self.closing = Some(Instant::now() + self.core.limits.close);
@@ -182,8 +183,8 @@ impl Worker {
         }
     }
 
-    /// Takes a wake-up by the owner or a front end's thread: changes of disks, orders, attention
-    /// for services, or the end.
+    /// Handles a wake-up by the owner or a front end's thread: changes of disks, orders, calls of
+    /// [`Service::told`], or the stop.
     fn told(&mut self) -> io::Result<()> {
         if self.core.shared.stop.load(Ordering::Acquire) {
             return self.stop();

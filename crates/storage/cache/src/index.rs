@@ -2,23 +2,23 @@ use crate::list::Node;
 
 const EMPTY: u64 = u64::MAX;
 
-/// From page to slot: open addressing with linear probing, at most half full, twice as long
-/// whenever it would be fuller: 16 to 32 bytes a page.
+/// Hash table from page to slot: open addressing with linear probing. It is at most half full and
+/// doubles when it would be fuller, so it takes 16 to 32 bytes per page.
 ///
-/// An entry is the upper 32 bits of the page's hash beside its slot, so that probing past a
-/// stranger rarely touches its node, and deletion (backward shift, Knuth volume 3, 6.4,
-/// algorithm R) finds every entry's home without touching nodes at all.
+/// An entry holds the upper 32 bits of the page's hash and the slot. So probing rarely touches the
+/// node of another page. Deletion (backward shift, Knuth volume 3, 6.4, algorithm R) finds every
+/// entry's home without touching nodes.
 #[derive(Debug, Clone)]
 pub(crate) struct Index {
     entries: Vec<u64>,
     mask: usize,
     shift: u32,
-    /// Pages that still fit before it must be longer.
+    /// Number of pages that can be added before the table must grow.
     room: usize,
 }
 
 impl Index {
-    /// Empty.
+    /// Creates an empty index.
     pub(crate) fn new() -> Self {
         Self::of_length(8)
     }
@@ -58,8 +58,8 @@ impl Index {
         }
     }
 
-    /// The slot that stands where a page's would first be looked for; beyond all slots if none
-    /// stands there. No branch waits for the memory read.
+    /// Returns the slot in the entry at which a search for the page begins, or a value above all
+    /// slots if that entry is empty. No branch waits for the memory read.
     #[inline]
     pub(crate) fn guess(&self, page: u64) -> u32 {
         low(self.entries[self.home(tag(page)) & self.mask])
@@ -117,14 +117,15 @@ impl Index {
     }
 }
 
-/// Upper half of a folded 64 x 64 multiplication: neighbouring and strided pages spread evenly.
+/// Returns the upper half of a folded 64 x 64 multiplication, which spreads neighbouring and
+/// strided pages evenly.
 #[inline]
 fn tag(page: u64) -> u32 {
     high(hash(page))
 }
 
-/// A 64-bit hash of a page number (folded multiplication by 2^64 / golden ratio, then once more
-/// by an odd constant of SplitMix64).
+/// Returns a 64-bit hash of a page number (folded multiplication by 2^64 / golden ratio, then once
+/// more by an odd constant of SplitMix64).
 #[inline]
 pub(crate) fn hash(page: u64) -> u64 {
     let mixed = page.wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -1,17 +1,18 @@
-/// No slot: the end of a list.
+/// Value for "no slot", which ends a list.
 pub(crate) const NIL: u32 = u32::MAX;
 
-/// A page and its neighbours in whichever list holds it; 16 bytes, so four share a cache line.
+/// Page with its neighbours in the list that holds it. A node has 16 bytes, so four share a cache
+/// line.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Node {
     pub(crate) page: u64,
-    /// Towards the front (younger).
+    /// Neighbour towards the front (younger).
     pub(crate) prev: u32,
-    /// Towards the back (older).
+    /// Neighbour towards the back (older).
     pub(crate) next: u32,
 }
 
-/// A doubly linked list through an array of nodes that several lists may share.
+/// Doubly linked list through an array of nodes that several lists may share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct List {
     front: u32,
@@ -38,7 +39,7 @@ impl List {
         self.len == 0
     }
 
-    /// The oldest, or [`NIL`].
+    /// Returns the oldest slot, or [`NIL`] if the list is empty.
     pub(crate) const fn back(&self) -> u32 {
         self.back
     }
@@ -81,7 +82,7 @@ impl List {
         }
     }
 
-    /// Takes the oldest out; the list must not be empty.
+    /// Removes and returns the oldest slot; the list must not be empty.
     #[inline]
     pub(crate) fn pop_back(&mut self, nodes: &mut [Node]) -> u32 {
         let slot = self.back;

@@ -1,4 +1,4 @@
-/// A page's number: its address divided by the page size, or any other dense id.
+/// Number of a page: its address divided by the page size, or any other dense id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PageId(pub u64);
 
@@ -8,7 +8,7 @@ pub struct PageId(pub u64);
 pub struct Slot(pub u32);
 
 impl Slot {
-    /// The slot as a position in an array of [`crate::Policy::slots`] elements.
+    /// Returns the slot as an index of an array with [`crate::Policy::slots`] elements.
     #[inline]
     pub const fn position(self) -> usize {
         self.0 as usize

@@ -1,5 +1,5 @@
-/// Numbers of places that hold nothing: those given back, the latest first, then those that were
-/// never taken, in turn. 4 bytes for each place given back.
+/// Allocator of place numbers. Freed places are reused first, the latest first, then unused places
+/// in ascending order. It takes 4 bytes for each freed place.
 #[derive(Debug, Clone)]
 pub(crate) struct Places {
     given_back: Vec<u32>,
@@ -8,7 +8,7 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// The places from `first` up to `end`, exclusive.
+    /// Creates an allocator for the places from `first` up to `end`, exclusive.
     pub(crate) const fn new(first: u32, end: u32) -> Self {
         Self { given_back: Vec::new(), next: first, end }
     }

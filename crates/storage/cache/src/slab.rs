@@ -6,21 +6,21 @@ use crate::page::{PageId, Slot};
 
 /// Pages in slots, found by page, with a byte per slot for the policy's own use.
 ///
-/// Memory comes with the pages: at most 49 bytes for each slot that was ever taken, and 16 to
-/// 32 of them for the index.
+/// Memory grows with the pages: at most 49 bytes for each slot that was ever used, of which 16 to
+/// 32 are for the index.
 #[derive(Debug, Clone)]
 pub struct Slab {
     pub(crate) nodes: Vec<Node>,
     pub(crate) marks: Vec<u8>,
     index: Index,
-    /// First slot that was given up; the others hang off its `next`.
+    /// First free slot. The field `next` of its node links to the next free slot.
     free: u32,
     len: usize,
     slots: usize,
 }
 
 impl Slab {
-    /// For at most `slots` pages (2^31), ghosts included.
+    /// Creates a slab for at most `slots` pages (2^31), ghosts included.
     pub(crate) fn new(slots: usize) -> Self {
         assert!(slots <= 1 << 31, "{slots} slots are more than 2^31");
         let (nodes, marks, index) = (Vec::new(), Vec::new(), Index::new());
@@ -67,7 +67,7 @@ impl Slab {
         self.marks[slot as usize] = mark;
     }
 
-    /// Gives a page that has none a slot; there must be one left.
+    /// Assigns a slot to a page that has none. A slot must be free.
     #[inline]
     pub(crate) fn insert(&mut self, page: u64, mark: u8) -> u32 {
         let slot = if self.free == NIL { self.new_slot() } else { self.free };
@@ -80,7 +80,7 @@ impl Slab {
         slot
     }
 
-    /// A slot that was never taken.
+    /// Returns a slot that was never used.
     fn new_slot(&mut self) -> u32 {
         let slot = self.nodes.len();
         debug_assert!(slot < self.slots, "all {slot} slots are taken");
@@ -91,7 +91,7 @@ impl Slab {
         u32::try_from(slot).expect("slots are counted in 32 bits")
     }
 
-    /// Takes a page's slot, which is in no list any more.
+    /// Removes a page that is in no list, and frees its slot.
     #[inline]
     pub(crate) fn remove(&mut self, slot: u32) {
         let page = self.page(slot);
@@ -102,7 +102,7 @@ impl Slab {
     }
 }
 
-/// Makes a full list half as long again, `most` elements at most.
+/// Grows a full list by half of its size, up to `most` elements.
 #[inline]
 pub(crate) fn make_room<T>(list: &mut Vec<T>, most: usize) {
     let length = list.len();

@@ -1,9 +1,10 @@
-//! Interface of `ublk_drv`, byte by byte. Numbers and layouts are those of `include/uapi/linux/ublk_cmd.h` of Linux 6.12,
-//! in the host's byte order.
+//! Interface of `ublk_drv`, byte by byte. Numbers and layouts are taken from
+//! `include/uapi/linux/ublk_cmd.h` of Linux 6.12, in the host's byte order.
 
 use nbd::{Abilities, Export};
 
-/// `_IOR` and `_IOWR` of `'u'`, the number and the size in bytes (`asm-generic/ioctl.h`).
+/// Returns the ioctl number that `_IOR` or `_IOWR` makes of `'u'`, the number and the size in bytes
+/// (`asm-generic/ioctl.h`).
 const fn read(number: u32, bytes: u32) -> u32 {
     2 << 30 | bytes << 16 | (b'u' as u32) << 8 | number
 }
@@ -31,14 +32,16 @@ pub(super) const DELETE: u32 = read(0x14, CONTROL);
 pub(super) const FETCH: u32 = both(0x20, IO);
 pub(super) const COMMIT_AND_FETCH: u32 = both(0x21, IO);
 
-/// Features: user recovery, recovery with reissue of requests, commands by ioctl encoding, data by `pread` and `pwrite`.
+/// Feature flags: user recovery, recovery with reissue of requests, commands by ioctl encoding,
+/// data by `pread` and `pwrite`.
 pub(super) const FEATURES: u64 = 1 << 3 | 1 << 4 | 1 << 6 | 1 << 7;
 
-/// States of a device.
+/// States of a device, as the kernel reports them.
 pub(super) const DEAD: u16 = 0;
 pub(super) const QUIESCED: u16 = 2;
 
-/// Tags of a device, and bytes of the longest request: 32 MiB together, as one client of NBD may have. Our choice.
+/// Number of tags of a device, and maximum size of a request in bytes. Together they allow 32 MiB
+/// in flight, the limit of one NBD client. Our choice.
 pub(super) const DEPTH: u16 = 64;
 const BYTES_MAX: u32 = 512 << 10;
 
@@ -64,12 +67,13 @@ pub(super) const WRITE_ZEROES: u32 = 5;
 pub(super) const FUA: u32 = 1 << 13;
 pub(super) const NO_UNMAP: u32 = 1 << 15;
 
-/// Offset of a request's data in `/dev/ublkcN`.
+/// Returns the offset of a request's data in `/dev/ublkcN`.
 pub(super) fn data_offset(tag: u16) -> u64 {
     0x8000_0000 + (u64::from(tag) << 25)
 }
 
-/// Command for a device, `struct ublksrv_ctrl_cmd`, in the 80 bytes of the ring's long entries.
+/// Encodes a command for a device, `struct ublksrv_ctrl_cmd`, for the 80 bytes of the ring's long
+/// entries.
 pub(super) fn control(device: u32, address: u64, length: u16, data: u64) -> [u8; 80] {
     let mut bytes = [0; 80];
     put(&mut bytes, 0, &device.to_ne_bytes());
@@ -81,7 +85,7 @@ pub(super) fn control(device: u32, address: u64, length: u16, data: u64) -> [u8;
     bytes
 }
 
-/// Command for a request of the first queue, `struct ublksrv_io_cmd`.
+/// Encodes a command for a request of the first queue, `struct ublksrv_io_cmd`.
 pub(super) fn io(tag: u16, result: i32) -> [u8; IO as usize] {
     let mut bytes = [0; IO as usize];
     put(&mut bytes, 2, &tag.to_ne_bytes());
@@ -89,7 +93,7 @@ pub(super) fn io(tag: u16, result: i32) -> [u8; IO as usize] {
     bytes
 }
 
-/// Description of a new device. The kernel keeps `mark` for us (`ublksrv_flags`).
+/// Encodes the description of a new device. The kernel keeps `mark` for us (`ublksrv_flags`).
 pub(super) fn info(device: u32, mark: u64) -> Vec<u8> {
     let mut bytes = vec![0; INFO];
     put(&mut bytes, 0, &1_u16.to_ne_bytes());
@@ -101,14 +105,15 @@ pub(super) fn info(device: u32, mark: u64) -> Vec<u8> {
     bytes
 }
 
-/// State and mark of an existing device.
+/// Returns the state and the mark of an existing device.
 pub(super) fn state_and_mark(info: &[u8]) -> (u16, u64) {
     let state = info[4..6].try_into().expect("two bytes");
     let mark = info[32..40].try_into().expect("eight bytes");
     (u16::from_ne_bytes(state), u64::from_ne_bytes(mark))
 }
 
-/// Parameters of a disk: their length, the set of parts, `struct ublk_param_basic` and `struct ublk_param_discard`.
+/// Encodes the parameters of a disk: their length, the flags of the parts present, `struct
+/// ublk_param_basic` and `struct ublk_param_discard`.
 pub(super) fn params(export: &Export) -> Vec<u8> {
     let (blocks, abilities) = (export.blocks(), export.abilities());
     let block = blocks.minimum().max(512);
@@ -149,7 +154,7 @@ fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
 mod tests {
     use super::*;
 
-    /// Numbers as a C compiler makes them of the header.
+    /// Compares the numbers with the results of a C compiler for the header.
     #[test]
     fn commands_have_the_numbers_of_the_header() {
         let ours = [GET_INFO, ADD, START, GET_FEATURES, DELETE, FETCH, COMMIT_AND_FETCH];

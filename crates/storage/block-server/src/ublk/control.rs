@@ -18,7 +18,8 @@ impl Control {
         Ok(Self { file: file.into(), ring: IoUring::builder().build(2)? })
     }
 
-    /// Carries a command out and waits for it. Returns `bytes`, into which the kernel may have written an answer.
+    /// Executes a command and waits for its completion. Returns `bytes`, into which the kernel may
+    /// have written an answer.
     pub fn call(
         &mut self,
         command: u32,

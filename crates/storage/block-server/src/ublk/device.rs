@@ -12,7 +12,8 @@ use super::abi::{self, Descriptor};
 use super::control::Control;
 use super::table::Table;
 
-/// Longest wait for a number whose former server or device is still going away. Our choice.
+/// Maximum wait for a device number while the kernel still removes its former device or server. Our
+/// choice.
 const PATIENCE: Duration = Duration::from_secs(10);
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
@@ -36,7 +37,7 @@ pub(crate) enum Refusal {
 }
 
 impl Refusal {
-    /// Way out, if there is one.
+    /// Returns a hint on how to solve the problem, if there is one.
     pub const fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Missing => {
@@ -62,20 +63,22 @@ fn is(error: &io::Error, errno: Errno) -> bool {
     error.raw_os_error() == Some(errno.raw_os_error())
 }
 
-/// Device that was made or taken over, and is not served by a ring yet.
+/// Device that was created or taken over, and is not served by a ring yet.
 #[derive(Debug)]
 pub(crate) struct Device {
     pub number: u32,
     pub file: Arc<OwnedFd>,
     table: Table,
-    /// True if an earlier server left the device: that server was killed, or ended while the device was in use.
+    /// True if an earlier server left the device: that server was killed, or it stopped while the
+    /// device was in use.
     was_left: bool,
     /// True once a ring serves the device.
     is_begun: bool,
 }
 
 impl Device {
-    /// Makes the device of this number for a disk of this owner, or takes over the one that an earlier server left.
+    /// Creates the device of this number for a disk of this owner. If an earlier server left the
+    /// device, takes it over.
     pub fn open(number: u32, owner: &str, export: &Export) -> Result<Self, Refusal> {
         let mut control = Control::open().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Refusal::Missing,
@@ -126,8 +129,8 @@ impl Device {
         Ok(())
     }
 
-    /// Writes the data of a read request to the kernel. All bytes must be given: pages that are not filled would show
-    /// old memory of the kernel to the reader.
+    /// Writes the data of a read request to the kernel. All bytes must be given: pages that are not
+    /// filled would show old kernel memory to the reader.
     pub fn give(&self, tag: u16, mut bytes: &[u8]) -> io::Result<()> {
         let mut offset = abi::data_offset(tag);
         while !bytes.is_empty() {
@@ -140,8 +143,9 @@ impl Device {
         Ok(())
     }
 
-    /// Returns the task that makes the kernel show `/dev/ublkbN`, or resume it. All tags must be in the ring before. The
-    /// task needs a thread of its own: the kernel reads the partition table through the ring before it completes.
+    /// Returns the task that makes the kernel show `/dev/ublkbN`, or resume the device. The
+    /// commands of all tags must be in the ring before. The task needs a thread of its own: the
+    /// kernel reads the partition table through the ring before it completes.
     pub fn begin(&mut self) -> impl FnOnce() -> io::Result<()> + Send + use<> {
         self.is_begun = true;
         let command = if self.was_left { abi::END_RECOVERY } else { abi::START };
@@ -166,7 +170,8 @@ pub(super) fn delete(number: u32) -> io::Result<()> {
     Control::open()?.call(abi::DELETE, number, 0, Vec::new()).map(drop)
 }
 
-/// Claims a number for this server. Returns true if an earlier server left the device.
+/// Creates the device of this number, or takes it over. Returns true if an earlier server left the
+/// device.
 fn claim(control: &mut Control, number: u32, mark: u64, export: &Export) -> Result<bool, Refusal> {
     let until = Instant::now() + PATIENCE;
     loop {
@@ -229,8 +234,8 @@ fn is_as_it_was(control: &mut Control, number: u32, export: &Export) -> Result<(
     if seen[8..] == wanted[8..] { Ok(()) } else { Err(Refusal::Changed) }
 }
 
-/// Mark of a disk: FNV-1a, 64 bits (Fowler, Noll, Vo; draft-eastlake-fnv) of tier and name. Kernels keep marks over
-/// updates of this program, so the function must not change.
+/// Returns the mark of a disk: FNV-1a, 64 bits (Fowler, Noll, Vo; draft-eastlake-fnv) of owner and
+/// name. Kernels keep marks over updates of this program, so the function must not change.
 fn mark(owner: &str, disk: &str) -> u64 {
     let words = ["tilemark", owner, disk].join("\0");
     words.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
@@ -238,7 +243,8 @@ fn mark(owner: &str, disk: &str) -> u64 {
     })
 }
 
-/// Returns true if the device is mounted, lies below another device, or is open, whole or by a partition.
+/// Returns true if the device is mounted, is used by another device above it, or is open.
+/// Partitions count as the device.
 pub(super) fn is_used(number: u32) -> bool {
     let path = format!("/dev/ublkb{number}");
     let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::EXCL | rustix::fs::OFlags::CLOEXEC;

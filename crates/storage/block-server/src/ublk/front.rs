@@ -1,4 +1,4 @@
-//! The front end for ublk.
+//! Front end for ublk.
 
 use std::io;
 use std::thread::{Builder, JoinHandle, sleep};
@@ -14,23 +14,24 @@ use crate::{Answer, Buffer};
 use nbd::{Code, Operation};
 use state_machine::Slab;
 
-/// Longest wait for short users of a device: udev opens a disk that appeared or was written. Our choice.
+/// Maximum wait for short users of a device: udev opens a disk that appeared or was written. Our
+/// choice.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Interval between looks at a device's thread or users.
+/// Interval at which the state of a device's thread or of its users is checked.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// Devices of this server.
+/// All ublk devices of this server.
 pub(crate) struct Hosts {
     hosts: Slab<Host>,
-    /// Device and tag of each request that a disk works on.
+    /// Device and tag of each request that was submitted to a disk.
     asked: Slab<(u32, u16)>,
-    /// Requests that arrived and are not decoded yet.
+    /// Device and tag of the requests that arrived and are not decoded yet.
     came: Vec<(u32, u16)>,
-    /// Answers that the kernel has not got yet.
+    /// Answers that are not passed to the kernel yet: device, tag and result.
     done: Vec<(u32, u16, i32)>,
 }
 
-/// Device of one disk.
+/// ublk device of one disk.
 struct Host {
     device: Device,
     disk: usize,
@@ -41,10 +42,11 @@ struct Host {
 }
 
 enum Phase {
-    /// The kernel makes the device.
+    /// The kernel creates the device.
     Begins(JoinHandle<io::Result<()>>),
     Serves,
-    /// A thread removes the device unless it is in use, and returns true if it did.
+    /// A thread removes the device unless it is in use. The thread returns true if it removed the
+    /// device.
     Ends(JoinHandle<io::Result<bool>>),
     /// The device is left to the next server; its requests wait.
     Left,
@@ -71,7 +73,7 @@ fn joined<T>(thread: JoinHandle<io::Result<T>>) -> io::Result<T> {
     thread.join().unwrap_or_else(|_| Err(io::Error::other("its thread panicked")))
 }
 
-/// Removes a device once nobody uses it. Returns false if somebody still does after [`PATIENCE`].
+/// Removes a device once it is not in use. Returns false if it is still in use after [`PATIENCE`].
 fn remove(number: u32) -> io::Result<bool> {
     let until = Instant::now() + PATIENCE;
     while is_used(number) {
@@ -84,7 +86,7 @@ fn remove(number: u32) -> io::Result<bool> {
 }
 
 impl Hosts {
-    /// Starts serving these devices, each for the disk of the name beside it.
+    /// Starts serving these devices. The text beside each device is the name of its disk.
     pub fn new(
         devices: impl Iterator<Item = (Device, String)>,
         core: &mut Core,

@@ -1,4 +1,5 @@
-//! State of a device's requests by tag. A tag belongs to the kernel until a request arrives, and goes back with the answer.
+//! State of a device's requests by tag. A tag belongs to the kernel until a request arrives, and
+//! returns to the kernel with the answer.
 
 use nbd::{Abilities, Code, Export, Operation};
 
@@ -6,7 +7,7 @@ use super::abi::{
     DEPTH, DISCARD, Descriptor, FLUSH, FUA, NO_UNMAP, READ, SECTOR, WRITE, WRITE_ZEROES,
 };
 
-/// Request to a disk.
+/// Request to submit to a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ask {
     pub operation: Operation,
@@ -16,23 +17,23 @@ pub(super) struct Ask {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tag {
-    /// The kernel has the tag for a next request.
+    /// The kernel has the tag, for its next request.
     Fetching,
     /// A request arrived and is not decoded yet.
     Came,
-    /// The disk works on the request.
+    /// The request was submitted to the disk and is not completed.
     Asked(Ask),
     /// The kernel sends no more requests with the tag.
     Over,
 }
 
-/// Tags of a device.
+/// States of a device's tags.
 #[derive(Debug)]
 pub(super) struct Queue {
     tags: Vec<Tag>,
     size: u64,
     block: u64,
-    /// Length of the longest request, in bytes.
+    /// Maximum length of a request, in bytes.
     most: u64,
     abilities: Abilities,
 }
@@ -57,7 +58,8 @@ impl Queue {
         result == 0
     }
 
-    /// Decodes the request of a tag. A request that cannot be served returns the kernel's error number to answer with.
+    /// Decodes the request of a tag. If the request cannot be served, returns the kernel's error
+    /// number for the answer.
     pub fn take(&mut self, tag: u16, wanted: Descriptor) -> Result<Ask, i32> {
         let place = usize::from(tag);
         assert_eq!(self.tags[place], Tag::Came, "a request is taken once");
@@ -115,7 +117,7 @@ impl Queue {
     }
 }
 
-/// Negative error number for the kernel. NBD's numbers are those of Linux.
+/// Returns the negative error number for the kernel. NBD and Linux use the same numbers.
 pub(super) fn result(code: Code) -> i32 {
     -i32::try_from(code.to_wire()).expect("numbers of errors are small")
 }
@@ -134,7 +136,7 @@ mod tests {
         Descriptor { op_flags, sectors, first, address: 0 }
     }
 
-    /// A kernel that sends a request with every tag twice, and then takes the tags back.
+    /// Simulates a kernel that sends two requests with every tag, and then takes the tags back.
     #[test]
     fn tag_goes_round_until_the_kernel_takes_it_back() {
         let mut queue = queue(Abilities::FLUSH | Abilities::FUA);

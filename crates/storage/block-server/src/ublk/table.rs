@@ -24,7 +24,8 @@ impl Table {
         Ok(Self(NonNull::new(start.cast()).expect("a mapping is not at zero")))
     }
 
-    /// Descriptor of a request that arrived and is not answered. The kernel does not change it until the answer.
+    /// Returns the descriptor of a request that arrived and is not answered. The kernel does not
+    /// change the descriptor until the answer.
     pub fn get(&self, tag: u16) -> Descriptor {
         assert!(tag < DEPTH, "tags are those that were fetched");
         // SAFETY: so many are mapped until this is dropped; any bytes are a descriptor. Volatile, for another one writes it.

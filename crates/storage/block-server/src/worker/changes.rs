@@ -11,8 +11,8 @@ use crate::{Disk, StartError};
 pub(crate) enum Change {
     /// Offers one more disk.
     Add(Box<dyn Disk>, SyncSender<Result<(), StartError>>),
-    /// Withdraws a disk. The result comes when no client has it, or at once if no disk has this
-    /// name.
+    /// Withdraws a disk. The result is sent when no client has the disk, or at once if no disk has
+    /// this name.
     Withdraw(String, SyncSender<Result<(), StartError>>),
 }
 
@@ -20,7 +20,7 @@ pub(crate) enum Change {
 pub(super) struct Leaving {
     place: usize,
     tell: Vec<SyncSender<Result<(), StartError>>>,
-    /// Time at which clients are cut off that have all answers and do not read them.
+    /// Time at which remaining clients are cut off, even if they have not read their answers.
     pub until: Instant,
 }
 
@@ -51,7 +51,7 @@ impl Worker {
         self.leaving.iter_mut().find(|leaving| core.export(leaving.place).name() == name)
     }
 
-    /// Withdraws a disk: its clients are answered and then disconnected.
+    /// Withdraws a disk. Its clients get their answers and are then disconnected.
     fn withdraw(&mut self, name: &str, tell: SyncSender<Result<(), StartError>>) -> io::Result<()> {
         if let Some(leaving) = self.leaving_of(name) {
             leaving.tell.push(tell);

@@ -1,21 +1,21 @@
-/// Point at which the curve steps.
+/// Step of a miss-ratio curve.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CurvePoint {
     /// Size of the cache in pages.
     pub pages: u64,
-    /// Share of references that miss at this size and up to the next point's, 0 to 1.
+    /// Share of references that miss, 0 to 1, from this size up to the size of the next point.
     pub miss_ratio: f64,
 }
 
-/// Miss ratio over cache size: a staircase that never rises, 1 below its first point.
+/// Miss ratio over cache size: a step function that never rises, and is 1 below its first point.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MissRatioCurve {
     points: Vec<CurvePoint>,
 }
 
 impl MissRatioCurve {
-    /// From points in any order; a ratio outside 0 to 1, or above that of a smaller cache, is
-    /// brought back to the nearest value that is possible for LRU.
+    /// Builds a curve from points in any order. A ratio outside 0 to 1, or above the ratio of a
+    /// smaller cache, is clamped to the nearest value that is possible for LRU.
     pub(super) fn new(mut points: Vec<CurvePoint>) -> Self {
         points.sort_by_key(|point| point.pages);
         let mut least = 1.0_f64;
@@ -26,7 +26,8 @@ impl MissRatioCurve {
         Self { points }
     }
 
-    /// From the weight of hits at each stack distance, of `references` in all.
+    /// Builds a curve from the weight of hits at each stack distance. `references` is the number of
+    /// all references.
     pub(super) fn from_hits(hits: impl Iterator<Item = (u64, f64)>, references: f64) -> Self {
         let mut sum = 0.0;
         let points = hits.map(|(pages, weight)| {
@@ -36,19 +37,19 @@ impl MissRatioCurve {
         Self::new(points.collect())
     }
 
-    /// The steps, smallest cache first.
+    /// Returns the points of the curve, smallest cache first.
     pub fn points(&self) -> &[CurvePoint] {
         &self.points
     }
 
-    /// Share of references that miss in a cache of `pages`, 0 to 1.
+    /// Returns the share of references that miss in a cache of `pages`, 0 to 1.
     pub fn miss_ratio(&self, pages: u64) -> f64 {
         let after = self.points.partition_point(|point| point.pages <= pages);
         after.checked_sub(1).map_or(1.0, |at| self.points[at].miss_ratio)
     }
 
-    /// The fewest pages that reach a hit ratio (0 to 1); `None` if no size does, because the rest
-    /// are first references, which always miss.
+    /// Returns the smallest number of pages that reaches a hit ratio (0 to 1). `None` if no size
+    /// does, because the remaining references are first references, which always miss.
     pub fn pages_for_hit_ratio(&self, hit_ratio: f64) -> Option<u64> {
         if hit_ratio <= 0.0 {
             return Some(0);
@@ -57,10 +58,10 @@ impl MissRatioCurve {
         self.points.get(at).map(|point| point.pages)
     }
 
-    /// Knee, from which more pages bring less: the point furthest below the straight line from "no
-    /// cache" to the last point, both axes scaled to 1 (Satopää, Albrecht, Irwin and Raghavan,
-    /// "Finding a Kneedle in a Haystack", 2011, without the smoothing). `None` if no point lies
-    /// below the line.
+    /// Returns the knee, after which more pages bring less: the point furthest below the straight
+    /// line from "no cache" to the last point, both axes scaled to 1 (Satopää, Albrecht, Irwin and
+    /// Raghavan, "Finding a Kneedle in a Haystack", 2011, without the smoothing). `None` if no
+    /// point lies below the line.
     #[expect(clippy::cast_precision_loss, reason = "a place on a drawing, not a count")]
     pub fn knee(&self) -> Option<CurvePoint> {
         let last = self.points.last()?;

@@ -1,7 +1,8 @@
-/// Buckets per doubling: a distance is off by at most one part in 256.
+/// Binary logarithm of the number of buckets per doubling: a distance is off by at most one part in
+/// 256.
 const STEPS_LOG2: u32 = 8;
 
-/// Weights by distance, in buckets that grow with the distance.
+/// Histogram of weights by distance. Bucket widths grow with the distance.
 #[derive(Debug, Clone, Default)]
 pub(super) struct DistanceHistogram {
     weights: Vec<f64>,
@@ -20,7 +21,7 @@ impl DistanceHistogram {
         self.weights.iter().sum()
     }
 
-    /// Largest distance and weight of each bucket that has one, ascending.
+    /// Iterates over the non-empty buckets, ascending: largest distance and weight of each.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, f64)> {
         let used = self.weights.iter().enumerate().filter(|(_, weight)| **weight != 0.0);
         used.map(|(at, weight)| (last_of(at), *weight))

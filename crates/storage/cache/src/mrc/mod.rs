@@ -1,4 +1,4 @@
-//! Miss-ratio curves, how often a cache of any size would miss, and the sizes of working sets.
+//! Miss-ratio curves (the share of misses for each cache size) and sizes of working sets.
 
 mod curve;
 mod histogram;

@@ -5,7 +5,7 @@ use super::histogram::DistanceHistogram;
 use super::stack::ReuseStack;
 use crate::page::PageId;
 
-/// Hash values are compared in 24 bits, as in the paper (section 3.1).
+/// Number of hash values. Hashes are compared in 24 bits, as in the paper (section 3.1).
 pub(super) const MODULUS: u32 = 1 << 24;
 
 /// Share of the pages that is sampled: above 0, at most 1, in steps of 2^-24.
@@ -18,7 +18,7 @@ impl SampleRate {
     /// Rate that samples every page.
     pub const ALL: Self = Self { threshold: MODULUS };
 
-    /// The nearest rate to `share`; `None` outside 0 (excluded) to 1.
+    /// Returns the rate nearest to `share`; `None` outside 0 (excluded) to 1.
     #[expect(clippy::cast_possible_truncation, reason = "at most 2^24")]
     #[expect(clippy::cast_sign_loss, reason = "positive")]
     pub fn new(share: f64) -> Option<Self> {
@@ -27,12 +27,12 @@ impl SampleRate {
         is_share.then_some(Self { threshold })
     }
 
-    /// Rate that samples the hashes below a threshold; `None` for 0.
+    /// Returns the rate that samples the hashes below a threshold; `None` for 0.
     pub(super) fn of_threshold(threshold: u32) -> Option<Self> {
         (threshold > 0).then_some(Self { threshold: threshold.min(MODULUS) })
     }
 
-    /// The rate as a share, 0 to 1.
+    /// Returns the rate as a share, 0 to 1.
     pub fn share(self) -> f64 {
         f64::from(self.threshold) / f64::from(MODULUS)
     }
@@ -44,35 +44,37 @@ impl SampleRate {
     }
 }
 
-/// Not the bits by which pages are indexed, so that samples spread over the index.
+/// Returns the hash that decides about sampling. It uses other bits than the page index, so that
+/// samples spread over the index.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "24 bits are kept")]
 pub(super) fn sample_hash(page: PageId) -> u32 {
     state_machine::mix(page.0) as u32 & (MODULUS - 1)
 }
 
-/// An approximate LRU miss-ratio curve from a sample of the pages: SHARDS (Waldspurger, Park,
+/// Approximate LRU miss-ratio curve from a sample of the pages: SHARDS (Waldspurger, Park,
 /// Garthwaite and Ahmad, FAST 2015), at a fixed rate or with a fixed number of pages.
 ///
-/// Distances are scaled up by the rate, and each sampled reference counts as `1 / rate`
-/// references, which is the paper's rescaling of earlier counts when the rate falls. The
-/// difference between the references there were and those the sample stands for is added at the
+/// Distances are scaled up by the rate, and each sampled reference counts as `1 / rate` references.
+/// This is the paper's rescaling of earlier counts when the rate falls. The sample stands for a
+/// number of references that differs from the actual number. This difference is added at the
 /// smallest distance (the paper's SHARDS-adj, section 3.3). Distances above 256 are kept to one
 /// part in 256.
 #[derive(Debug, Clone)]
 pub struct Shards {
     rate: SampleRate,
-    /// Fixed size: the most pages sampled; the sampled ones by hash, largest first.
+    /// For a fixed size: the maximum number of sampled pages, and the sampled pages sorted by hash,
+    /// largest first.
     limit: Option<(usize, BinaryHeap<(u32, PageId)>)>,
     stack: ReuseStack,
     hits: DistanceHistogram,
-    /// References the sample stands for, first ones included.
+    /// Number of references that the sample stands for, first references included.
     sampled: f64,
     references: u64,
 }
 
 impl Shards {
-    /// Looks at a fixed share of the pages; memory grows with the pages there are.
+    /// Samples a fixed share of the pages. Memory grows with the number of pages.
     pub fn fixed_rate(rate: SampleRate) -> Self {
         Self {
             rate,
@@ -84,19 +86,19 @@ impl Shards {
         }
     }
 
-    /// Looks at no more than `pages` pages (at least 1) at a time: begins with all and lowers the
-    /// rate as more appear. The paper finds 8,192 enough for errors near 0.01.
+    /// Samples at most `pages` pages (at least 1) at a time. The rate begins at 1 and falls as more
+    /// pages appear. The paper finds 8,192 pages enough for errors near 0.01.
     pub fn fixed_size(pages: usize) -> Self {
         let limit = Some((pages.max(1), BinaryHeap::with_capacity(pages + 2)));
         Self { limit, ..Self::fixed_rate(SampleRate::ALL) }
     }
 
-    /// Current sampling rate.
+    /// Returns the current sampling rate.
     pub fn rate(&self) -> SampleRate {
         self.rate
     }
 
-    /// Counts a reference.
+    /// Counts a reference if the page is sampled.
     #[inline]
     pub fn reference(&mut self, page: PageId) {
         self.references += 1;
@@ -122,7 +124,7 @@ impl Shards {
         }
     }
 
-    /// Lowers the rate to just below the largest sampled hash and drops its pages.
+    /// Lowers the rate to just below the largest sampled hash, and drops the pages with that hash.
     fn shrink(
         rate: &mut SampleRate,
         by_hash: &mut BinaryHeap<(u32, PageId)>,
@@ -136,7 +138,7 @@ impl Shards {
         }
     }
 
-    /// The curve so far.
+    /// Returns the curve of the references so far.
     #[expect(clippy::cast_precision_loss, reason = "ratios of counts far below 2^53")]
     pub fn curve(&self) -> MissRatioCurve {
         let references = self.references as f64;

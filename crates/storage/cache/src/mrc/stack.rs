@@ -3,17 +3,19 @@ use super::timeline::Timeline;
 use crate::page::PageId;
 use crate::slab::Slab;
 
-/// LRU stack distances: how many different pages were referred to since a page's last reference.
+/// LRU stack distances: the number of different pages that were referenced since a page's last
+/// reference.
 ///
 /// Olken's method (Lawrence Berkeley Laboratory LBL-12370, 1981): each page's last reference is a
-/// mark on a line of time, and the distance is the number of marks since. The line is a bit row
-/// with counts instead of a balanced tree, and is closed up when it is full. About 60 bytes a page.
+/// mark on a time line, and the distance is the number of later marks. The time line is a bit row
+/// with counts instead of a balanced tree. It is compacted when it is full. The memory is about 60
+/// bytes per page.
 #[derive(Debug, Clone)]
 pub struct ReuseStack {
-    /// A node's `prev` is its page's position on the line.
+    /// Pages seen. The `prev` of a page's node is the page's position on the time line.
     pages: Slab,
     line: Timeline,
-    /// By position: the slot whose mark it is.
+    /// Slot of the page whose mark is at each position of the time line.
     slots: Vec<u32>,
     next: usize,
 }
@@ -25,19 +27,19 @@ impl Default for ReuseStack {
 }
 
 impl ReuseStack {
-    /// Empty; grows with the number of different pages, up to 2^30.
+    /// Creates an empty stack, which grows with the number of different pages, up to 2^30.
     pub fn new() -> Self {
         let line = Timeline::new(1);
         Self { pages: Slab::new(1 << 30), slots: vec![0; line.positions()], line, next: 0 }
     }
 
-    /// Different pages that are remembered.
+    /// Returns the number of different pages on the stack.
     pub fn pages(&self) -> usize {
         self.pages.len()
     }
 
-    /// Counts a reference and returns the page's stack distance, the page included: an LRU cache of
-    /// at least so many pages hits. `None` for a page not seen before.
+    /// Counts a reference. Returns the page's stack distance, the page included: an LRU cache of at
+    /// least this many pages hits. `None` for a page not seen before.
     #[inline]
     pub fn reference(&mut self, page: PageId) -> Option<u64> {
         if self.next == self.line.positions() {
@@ -55,8 +57,8 @@ impl ReuseStack {
         Some(distance as u64)
     }
 
-    /// The page whose reference now would have this distance: 1 is the one referred to last;
-    /// `None` for 0, and beyond the pages that are remembered.
+    /// Returns the page at this stack distance; 1 is the page that was referenced last. `None` for
+    /// 0, and above the number of pages on the stack.
     pub fn page_at(&self, distance: u64) -> Option<PageId> {
         let rank = usize::try_from(distance)
             .ok()
@@ -65,12 +67,12 @@ impl ReuseStack {
         Some(PageId(self.pages.page(self.slots[self.line.select(rank)])))
     }
 
-    /// Returns true if the page is remembered.
+    /// Returns true if the page is on the stack.
     pub fn contains(&self, page: PageId) -> bool {
         self.pages.find(page.0).is_some()
     }
 
-    /// Forgets a page; it counts for no distance any more.
+    /// Removes a page from the stack. It no longer adds to the distances of other pages.
     pub fn forget(&mut self, page: PageId) {
         if let Some(slot) = self.pages.find(page.0) {
             self.line.clear(self.pages.nodes[slot as usize].prev as usize);
@@ -86,8 +88,8 @@ impl ReuseStack {
         self.next += 1;
     }
 
-    /// Moves all marks to the beginning of the line, keeping their order, and makes the line four
-    /// times as long as it has marks if it is shorter.
+    /// Compacts the time line: moves all marks to its beginning, in the same order. Makes the line
+    /// at least four times as long as the number of marks.
     fn close_up(&mut self) {
         let live: Vec<u32> = self.line.ones().map(|at| self.slots[at]).collect();
         self.line = Timeline::new(self.line.positions().max(4 * live.len()));
@@ -103,11 +105,11 @@ fn position(at: usize) -> u32 {
     u32::try_from(at).expect("a line of at most 2^32 positions holds 2^30 pages")
 }
 
-/// The exact LRU miss-ratio curve, from every reference.
+/// Exact LRU miss-ratio curve, from every reference.
 #[derive(Debug, Clone, Default)]
 pub struct ExactStack {
     stack: ReuseStack,
-    /// By distance: how many references had it.
+    /// Number of references at each distance.
     hits: Vec<u64>,
     references: u64,
 }
@@ -131,12 +133,13 @@ impl ExactStack {
         }
     }
 
-    /// Different pages seen: the working set, and the size beyond which nothing improves.
+    /// Returns the number of different pages seen: the working set, and the cache size above which
+    /// nothing improves.
     pub fn pages(&self) -> usize {
         self.stack.pages()
     }
 
-    /// The curve so far.
+    /// Returns the curve of the references so far.
     #[expect(clippy::cast_precision_loss, reason = "ratios of counts far below 2^53")]
     pub fn curve(&self) -> MissRatioCurve {
         let hits = (0_u64..).zip(&self.hits).filter(|(_, count)| **count > 0);

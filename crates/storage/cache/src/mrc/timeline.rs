@@ -1,22 +1,23 @@
-/// Bits of a block: eight words, one cache line.
+/// Number of bits in a block: eight words, one cache line.
 const BLOCK_BITS: usize = 512;
-/// Blocks whose counts are summed one by one.
+/// Number of blocks in a group, whose counts are summed one by one.
 const GROUP_BLOCKS: usize = 64;
 const GROUP_BITS: usize = BLOCK_BITS * GROUP_BLOCKS;
 
-/// A row of bits that says quickly how many are set before a position: a Fenwick tree (Software:
-/// Practice and Experience 24(3), 1994) over groups, plain counts below it, words at the bottom.
-/// Most of it stays in the first cache levels, which a tree over single positions would not.
+/// Row of bits that finds quickly the number of set bits before a position. It is a Fenwick tree
+/// (Software: Practice and Experience 24(3), 1994) over groups, with plain counts below it and
+/// words at the bottom. Most of it stays in the first cache levels, unlike a tree over single
+/// positions.
 #[derive(Debug, Clone)]
 pub(super) struct Timeline {
     words: Vec<u64>,
     blocks: Vec<u16>,
-    /// From 1, as Fenwick trees are.
+    /// Fenwick tree over groups. Indexes begin at 1.
     groups: Vec<u32>,
 }
 
 impl Timeline {
-    /// At least `positions` bits, all clear.
+    /// Creates a row of at least `positions` bits, all clear.
     pub(super) fn new(positions: usize) -> Self {
         let groups = positions.div_ceil(GROUP_BITS).max(1);
         Self {
@@ -54,7 +55,7 @@ impl Timeline {
         }
     }
 
-    /// Number of set bits before a position.
+    /// Returns the number of set bits before a position.
     #[inline]
     pub(super) fn rank(&self, at: usize) -> usize {
         let mut sum = 0_u32;
@@ -73,7 +74,7 @@ impl Timeline {
         (sum + below.count_ones()) as usize
     }
 
-    /// The position of the set bit before which `rank` bits are set; there must be one.
+    /// Returns the position of the set bit before which `rank` bits are set. This bit must exist.
     pub(super) fn select(&self, rank: usize) -> usize {
         let mut left = rank;
         let mut group = 0;
@@ -100,7 +101,7 @@ impl Timeline {
         word * 64 + rest.trailing_zeros() as usize
     }
 
-    /// Positions of the set bits, ascending.
+    /// Iterates over the positions of the set bits, ascending.
     pub(super) fn ones(&self) -> impl Iterator<Item = usize> {
         self.words.iter().enumerate().flat_map(|(at, word)| {
             let mut left = *word;

@@ -5,10 +5,10 @@ use rustc_hash::FxHashMap;
 use super::shards::{MODULUS, SampleRate, sample_hash};
 use crate::page::PageId;
 
-/// Number of a period; 0 is never.
+/// Number of a period. 0 stands for never.
 type Period = u32;
 
-/// Use of a page.
+/// Kind of access to a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Use {
     /// The page was read.
@@ -17,7 +17,7 @@ pub enum Use {
     Write,
 }
 
-/// Size of a working set, estimated from the sampled pages in it.
+/// Size of a working set in pages, estimated from the sampled pages in it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SetSize {
     /// Pages that were read.
@@ -30,26 +30,26 @@ pub struct SetSize {
     pub share: f64,
 }
 
-/// Sizes of the working sets (Denning, "The Working Set Model for Program Behavior", CACM 1968) of
-/// several lengths at once, reads and writes apart, from a bounded number of pages.
+/// Sizes of the working sets (Denning, "The Working Set Model for Program Behavior", CACM 1968) for
+/// several window lengths at once, with reads and writes separate, from a bounded number of pages.
 ///
 /// Pages are sampled as by [`super::Shards`] with a fixed size: by a hash, at a rate that falls as
-/// more pages appear. What counts is when a page was last used, and not its distance. Time is in
-/// periods. Where a set became smaller its rate rises again; a window is then estimated at the
-/// lowest rate in it, because only at that rate it knows all its pages.
+/// more pages appear. The time of a page's last use counts, not its stack distance. Time is counted
+/// in periods. If a set becomes smaller, its rate rises again. A window is then estimated at its
+/// lowest rate, because only at that rate all of its pages are known.
 #[derive(Debug, Clone)]
 pub struct WorkingSets {
     windows: Vec<Window>,
-    /// Most pages.
+    /// Maximum number of sampled pages.
     limit: usize,
-    /// The open period, from 1.
+    /// Number of the open period, counted from 1.
     now: Period,
     /// Largest of the windows' thresholds.
     threshold: u32,
     pages: FxHashMap<PageId, Page>,
 }
 
-/// Last uses of a sampled page.
+/// Periods of the last read and the last write of a sampled page.
 #[derive(Debug, Clone, Copy)]
 struct Page {
     hash: u32,
@@ -63,12 +63,13 @@ impl Page {
     }
 }
 
-/// A length of working sets.
+/// Window length, with the sampling thresholds of its periods.
 #[derive(Debug, Clone)]
 struct Window {
     /// Length in periods.
     length: u32,
-    /// Hashes below it are sampled: the lowest in each period of the window, the open one last.
+    /// Sampling thresholds: hashes below are sampled. One for each period of the window, the lowest
+    /// in that period; the open period comes last.
     thresholds: VecDeque<u32>,
 }
 
@@ -93,8 +94,8 @@ impl Window {
 }
 
 impl WorkingSets {
-    /// Windows of these lengths in periods, from at most `limit` sampled pages (at least 8) of some
-    /// 30 bytes.
+    /// Creates windows of these lengths in periods. They share at most `limit` sampled pages (at
+    /// least 8) of some 30 bytes.
     pub fn new(lengths: &[u32], limit: usize) -> Self {
         let window = |length: &u32| Window {
             length: (*length).max(1),
@@ -129,14 +130,14 @@ impl WorkingSets {
         }
     }
 
-    /// Most pages after the rate was lowered: below the limit, so that it is not lowered for every
-    /// new page.
+    /// Returns the number of pages to keep when the rate is lowered. It is below the limit, so that
+    /// the rate need not be lowered for every new page.
     fn kept(&self) -> usize {
         self.limit * 3 / 4
     }
 
-    /// Lowers rates until few enough pages are left. Windows share pages, so the first try gives
-    /// each of them all the room.
+    /// Lowers rates until at most [`Self::kept`] pages are left. Windows share pages, so the first
+    /// try gives each window all the room.
     fn shrink(&mut self) {
         let mut room = self.kept();
         loop {
@@ -163,13 +164,13 @@ impl WorkingSets {
         self.threshold = self.windows.iter().map(Window::threshold).max().unwrap_or(0);
     }
 
-    /// Forgets pages that no window samples any more.
+    /// Removes pages that no window samples any more.
     fn drop_unsampled(&mut self) {
         let (windows, now) = (&self.windows, self.now);
         self.pages.retain(|_, page| windows.iter().any(|window| window.samples(page, now)));
     }
 
-    /// Ends the open period; the next one begins `periods` later (at least 1).
+    /// Ends the open period. The new open period is `periods` later (at least 1).
     pub fn advance(&mut self, periods: u32) {
         let periods = periods.max(1);
         self.now = self.now.saturating_add(periods);
@@ -195,15 +196,15 @@ impl WorkingSets {
         self.threshold = self.windows.iter().map(Window::threshold).max().unwrap_or(0);
     }
 
-    /// Returns true if no window has a page.
+    /// Returns true if no page is in any window.
     pub fn is_empty(&self) -> bool {
         let is_in =
             |page: &Page| self.windows.iter().any(|window| window.holds(page.used(), self.now));
         !self.pages.values().any(is_in)
     }
 
-    /// Estimates the sets up to and with the open period, in the order of the lengths. `None` where
-    /// a set was too large for a sample: above some 2^24 times the limit.
+    /// Estimates the sizes of the sets up to and including the open period, in the order of the
+    /// lengths. `None` for a set that was too large for a sample: above some 2^24 times the limit.
     pub fn sizes(&self) -> Vec<Option<SetSize>> {
         let size = |window: &Window| {
             let threshold = window.thresholds.iter().copied().min().unwrap_or(MODULUS);
@@ -222,10 +223,10 @@ impl WorkingSets {
     }
 }
 
-/// State of [`WorkingSets`], for a file.
+/// Saved state of [`WorkingSets`], for a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SavedSets {
-    /// The open period.
+    /// Number of the open period.
     pub now: u32,
     /// Thresholds of each window, in the order of the lengths.
     pub thresholds: Vec<Vec<u32>>,
@@ -243,8 +244,8 @@ impl WorkingSets {
         SavedSets { now: self.now, thresholds: thresholds.collect(), pages }
     }
 
-    /// Sets that go on with what others knew, of the same lengths and limit; `None` if these would
-    /// never have saved that.
+    /// Restores saved sets of the same lengths and limit. `None` if sets with these lengths and
+    /// this limit cannot have saved this state.
     pub fn restore(lengths: &[u32], limit: usize, saved: SavedSets) -> Option<Self> {
         let mut sets = Self::new(lengths, limit);
         let fits = |(own, saved): (&Window, &Vec<u32>)| {
@@ -273,8 +274,9 @@ impl WorkingSets {
 }
 
 impl SetSize {
-    /// Standard error of `used` as a share of it: that of a count of sampled pages (Poisson, less
-    /// what is known for sure). 0 if every page was sampled, or none was found.
+    /// Returns the standard error of `used`, relative to `used`. It is the error of a count of
+    /// sampled pages (Poisson, reduced by the share that was sampled). 0 if every page was sampled,
+    /// or if none was found.
     pub fn error(&self) -> f64 {
         let sampled = self.used * self.share;
         if sampled > 0.0 { ((1.0 - self.share) / sampled).sqrt() } else { 0.0 }

@@ -8,8 +8,8 @@ const T2: usize = 1;
 const B1: usize = 2;
 const B2: usize = 3;
 
-/// ARC: pages seen once and pages seen again share the cache, and ghosts of both sides say which
-/// side deserves more of it (Megiddo and Modha, FAST 2003, figure 4).
+/// ARC: pages seen once and pages seen again share the cache. Hits on ghosts of either side shift
+/// the share of that side (Megiddo and Modha, FAST 2003, figure 4).
 ///
 /// The target is a real number, as in the paper, so the ratio of the ghost lists is not rounded.
 #[derive(Debug, Clone)]
@@ -18,12 +18,12 @@ pub struct Arc {
     capacity: usize,
     /// The paper's p: the share of T1 in pages, 0 to the capacity.
     target: f64,
-    /// T1, T2 (resident), B1, B2 (ghosts); a slot's mark is its list's position here.
+    /// T1, T2 (resident), B1, B2 (ghosts). A slot's mark is the index of its list.
     lists: [List; 4],
 }
 
 impl Arc {
-    /// Holds `capacity` pages, 1 to 2^28, and remembers as many that left.
+    /// Creates a cache of `capacity` pages, 1 to 2^28, which remembers as many evicted pages.
     pub fn new(capacity: usize) -> Self {
         check_capacity(capacity);
         Self { slab: Slab::new(2 * capacity), capacity, target: 0.0, lists: [List::new(); 4] }
@@ -41,7 +41,8 @@ impl Arc {
         self.slab.set_mark(slot, to as u8);
     }
 
-    /// The paper's REPLACE: demotes the oldest page of the side that has more than its share.
+    /// Implements the paper's REPLACE: evicts the oldest page of the side that exceeds its share,
+    /// and keeps it as a ghost.
     #[expect(clippy::cast_precision_loss, reason = "capacities stay below 2^28")]
     fn replace(&mut self, is_in_b2: bool) -> Evicted {
         let t1 = self.lists[T1].len();
@@ -73,7 +74,7 @@ impl Arc {
         miss(slot, evicted)
     }
 
-    /// Case IV: a page that no list knows.
+    /// Implements the paper's case IV: adds a page that is in no list.
     fn insert(&mut self, page: u64) -> Outcome {
         let recent = self.lists[T1].len() + self.lists[B1].len();
         let mut evicted = None;

@@ -4,26 +4,28 @@ use super::contract::{Evicted, Outcome, Policy, check_capacity, hit, miss};
 use crate::page::{PageId, Slot};
 use crate::slab::Slab;
 
-/// Belady's MIN: the page that is needed again latest leaves (IBM Systems Journal 5(2), 1966).
-/// The bound that no policy without foresight can beat, when every page referred to must come in.
+/// Belady's MIN: evicts the page whose next reference is the furthest away (IBM Systems Journal
+/// 5(2), 1966). No policy without foresight can have fewer misses, if every referenced page must be
+/// admitted.
 ///
-/// It knows the future, so it is made from the references it will be given, in that order;
-/// after them, or after another order, [`Policy::reference`] panics.
+/// The policy is created with the future references. [`Policy::reference`] panics after the last of
+/// them, or if the references come in another order.
 #[derive(Debug, Clone)]
 pub struct Belady {
     slab: Slab,
     references: Vec<PageId>,
-    /// For each reference, when its page is next referred to; `u64::MAX` for never.
+    /// For each reference, the index of the next reference to the same page; `u64::MAX` for never.
     next_use: Vec<u64>,
     at: usize,
     /// Next use of the page in each slot.
     due: Vec<u64>,
-    /// (next use, slot), latest first. Outdated entries are dropped when they surface.
+    /// Heap of (next use, slot), latest first. Outdated entries are dropped when they reach the
+    /// top.
     heap: BinaryHeap<(u64, u32)>,
 }
 
 impl Belady {
-    /// Holds `capacity` pages, 1 to 2^28, of exactly these references.
+    /// Creates a cache of `capacity` pages, 1 to 2^28, for exactly these references.
     pub fn new(capacity: usize, references: Vec<PageId>) -> Self {
         check_capacity(capacity);
         let mut next_use = vec![u64::MAX; references.len()];

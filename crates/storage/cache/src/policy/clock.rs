@@ -3,12 +3,12 @@ use crate::list::List;
 use crate::page::{PageId, Slot};
 use crate::slab::Slab;
 
-/// CLOCK, also called second chance: first in, first out, but a page that was used since the
-/// hand last passed goes round once more (Corbató, "A paging experiment with the Multics
+/// CLOCK, also called second chance: first in, first out, but a page that was used since the hand
+/// last passed it is kept for one more round (Corbató, "A paging experiment with the Multics
 /// system", 1968).
 ///
-/// The ring is a list whose back is the hand; one bit per page; a page comes in with the bit
-/// clear, so that it must be used again to be spared.
+/// The ring is a list whose back is the hand, with one bit per page. A page is admitted with the
+/// bit clear, so it must be used again to be kept.
 #[derive(Debug, Clone)]
 pub struct Clock {
     slab: Slab,
@@ -16,7 +16,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Holds `capacity` pages, 1 to 2^28.
+    /// Creates a cache of `capacity` pages, 1 to 2^28.
     pub fn new(capacity: usize) -> Self {
         check_capacity(capacity);
         Self { slab: Slab::new(capacity), ring: List::new() }

@@ -1,12 +1,12 @@
 use crate::page::{PageId, Slot};
 use crate::slab::Slab;
 
-/// A page that had to leave.
+/// Page that was evicted, with its slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Evicted {
     /// Page that was evicted.
     pub page: PageId,
-    /// The slot it had; the page that came in may have it now.
+    /// Slot that the page had. The admitted page may have the slot now.
     pub slot: Slot,
 }
 
@@ -18,7 +18,7 @@ pub enum Outcome {
         /// Slot of the page.
         slot: Slot,
     },
-    /// The page was not resident and is now.
+    /// The page was not resident, and was admitted.
     Miss {
         /// Slot that the page got.
         slot: Slot,
@@ -34,7 +34,7 @@ impl Outcome {
         matches!(self, Self::Hit { .. })
     }
 
-    /// Slot of the page after the reference.
+    /// Returns the slot of the page after the reference.
     #[inline]
     pub const fn slot(self) -> Slot {
         match self {
@@ -43,17 +43,17 @@ impl Outcome {
     }
 }
 
-/// A replacement policy over pages of one size.
+/// Replacement policy over pages of one size.
 pub trait Policy: BoxedClone + std::fmt::Debug + Send + Sync {
-    /// Slab with the policy's state of pages.
+    /// Returns the slab with the policy's state of pages.
     fn slab(&self) -> &Slab;
 
-    /// The most pages that may be resident, at least 1.
+    /// Returns the maximum number of resident pages, at least 1.
     fn capacity(&self) -> usize {
         self.slab().slots()
     }
 
-    /// Pages that are resident.
+    /// Returns the number of resident pages.
     fn len(&self) -> usize;
 
     /// Returns true if no page is resident.
@@ -61,7 +61,7 @@ pub trait Policy: BoxedClone + std::fmt::Debug + Send + Sync {
         self.len() == 0
     }
 
-    /// Number of slots: the capacity, and the ghosts that the policy remembers.
+    /// Returns the number of slots: the capacity, plus the ghosts that the policy remembers.
     fn slots(&self) -> usize {
         self.slab().slots()
     }
@@ -71,27 +71,29 @@ pub trait Policy: BoxedClone + std::fmt::Debug + Send + Sync {
         self.slab().find(page.0).map(Slot)
     }
 
-    /// Reads from memory what references to these pages will read, without waiting for one
-    /// before the next, and appends where each page probably is: a few dozen references made
-    /// together wait less than one by one. Changes nothing; slots may be wrong, or beyond all.
+    /// Prefetches the memory that references to these pages will read, so that the reads overlap
+    /// instead of waiting for each other. A few dozen references together wait less than the same
+    /// references one by one. Appends the probable slot of each page; slots may be wrong, or above
+    /// all valid slots. Changes nothing else.
     fn look_ahead(&self, pages: &[PageId], slots: &mut Vec<Slot>) {
         self.slab().look_ahead(pages, slots);
     }
 
-    /// Counts a reference and returns the slot if the page is resident; else does nothing.
+    /// Counts a reference and returns the slot if the page is resident. Otherwise does nothing.
     fn touch(&mut self, page: PageId) -> Option<Slot> {
         self.find(page)?;
         Some(self.reference(page).slot())
     }
 
-    /// Counts a reference; a page that is not resident comes in.
+    /// Counts a reference. A page that is not resident is admitted.
     fn reference(&mut self, page: PageId) -> Outcome;
 
-    /// Makes a resident page leave (it was invalidated) and says where it was.
+    /// Removes a resident page (for example because it was invalidated). Returns its slot, or
+    /// `None` if it was not resident.
     fn remove(&mut self, page: PageId) -> Option<Slot>;
 }
 
-/// A copy that goes on from the same state.
+/// Clone of a boxed policy, which continues from the same state.
 pub trait BoxedClone {
     /// Clones the policy behind the trait.
     fn boxed_clone(&self) -> Box<dyn Policy>;

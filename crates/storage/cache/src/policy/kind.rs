@@ -5,7 +5,7 @@ use super::{Arc, Clock, Fifo, Lirs, Lru, Policy, S3Fifo, Sieve, TwoQueue, WTinyL
 
 macro_rules! policies {
     ($($(#[$mark:meta])* $policy:ident $name:literal,)+) => {
-        /// The policies that need no foresight, by name.
+        /// Policies that need no foresight, by name.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
         pub enum PolicyKind {
             $(
@@ -19,14 +19,14 @@ macro_rules! policies {
             /// All policies.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$policy),+];
 
-            /// An empty cache of `capacity` pages, 1 to 2^28; outside that range it panics.
+            /// Creates an empty cache of `capacity` pages, 1 to 2^28. Panics outside that range.
             pub fn build(self, capacity: usize) -> Box<dyn Policy> {
                 match self {
                     $(Self::$policy => Box::new($policy::new(capacity)),)+
                 }
             }
 
-            /// The name it is written with.
+            /// Returns the policy's name in configurations.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$policy => $name,)+
@@ -56,11 +56,11 @@ impl fmt::Display for PolicyKind {
     }
 }
 
-/// A name that no policy has.
+/// Error for a name that no policy has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown policy \"{name}\"; known are {}", PolicyKind::ALL.map(PolicyKind::name).join(", "))]
 pub struct UnknownPolicy {
-    /// Name that was asked for.
+    /// Name that was requested.
     pub name: String,
 }
 

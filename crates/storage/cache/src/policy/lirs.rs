@@ -3,19 +3,19 @@ use crate::list::{List, NIL, Node};
 use crate::page::{PageId, Slot};
 use crate::slab::{Slab, make_room};
 
-/// Bits of a mark.
+/// Bits of a slot's mark.
 const IN_STACK: u8 = 1;
 const HOT: u8 = 2;
 const RESIDENT: u8 = 4;
 
-/// LIRS: pages are ranked by the distance between their last two references rather than by the
-/// last one alone (Jiang and Zhang, SIGMETRICS 2002, section 3).
+/// LIRS: pages are ranked by the distance between their last two references rather than by the last
+/// reference alone (Jiang and Zhang, SIGMETRICS 2002, section 3).
 ///
-/// "Hot" pages are the paper's LIR blocks, "cold" ones its HIR blocks. One page in a hundred, at
-/// least one, is cold and resident (section 3.3). The paper lets the stack grow without limit;
-/// here it remembers at most as many pages that left as it may hold, and forgets the one that
-/// left first. A block trace decides how much that matters: on the tests' traces the miss ratio
-/// moves by up to 0.03 either way between one and ten times the capacity.
+/// "Hot" pages are the paper's LIR blocks, "cold" pages its HIR blocks. One page in a hundred, at
+/// least one, is cold and resident (section 3.3). The paper lets the stack grow without limit. Here
+/// it remembers at most as many evicted pages as the capacity, and drops the page that was evicted
+/// first. The effect depends on the trace: on the tests' traces the miss ratio moves by up to 0.03
+/// either way between one and ten times the capacity.
 #[derive(Debug, Clone)]
 pub struct Lirs {
     slab: Slab,
@@ -23,18 +23,18 @@ pub struct Lirs {
     hot_max: usize,
     hot: usize,
     ghosts_max: usize,
-    /// The paper's S, by recency; its oldest member is always hot.
+    /// The paper's S, sorted by recency. Its oldest member is always hot.
     stack: List,
     /// The paper's Q: resident cold pages, first in, first out.
     queue: List,
-    /// Pages that left and are still in the stack, in the order in which they left.
+    /// Evicted pages that are still in the stack, in the order of eviction.
     ghosts: List,
-    /// Neighbours in `queue` or `ghosts`; a slot's neighbours in the stack are in the slab.
+    /// Neighbours in `queue` or `ghosts`. Neighbours in the stack are in the slab.
     side: Vec<Node>,
 }
 
 impl Lirs {
-    /// Holds `capacity` pages, 1 to 2^28.
+    /// Creates a cache of `capacity` pages, 1 to 2^28.
     pub fn new(capacity: usize) -> Self {
         check_capacity(capacity);
         let ghosts_max = capacity;
@@ -75,7 +75,7 @@ impl Lirs {
         }
     }
 
-    /// Takes cold pages off the old end of the stack until a hot one is there.
+    /// Removes cold pages from the old end of the stack until a hot page is the oldest.
     fn prune(&mut self) {
         loop {
             let slot = self.stack.back();
@@ -86,7 +86,7 @@ impl Lirs {
         }
     }
 
-    /// A cold page is no longer ranked; if it is not resident either, it is forgotten.
+    /// Removes a cold page from the stack. If the page is not resident either, it is dropped.
     fn leave_stack(&mut self, slot: u32) {
         self.stack.unlink(&mut self.slab.nodes, slot);
         self.clear(slot, IN_STACK);
@@ -96,7 +96,8 @@ impl Lirs {
         }
     }
 
-    /// A cold page in the stack becomes hot; if there are too many, the oldest hot one cools.
+    /// Makes a cold page in the stack hot. If there are too many hot pages, the oldest hot page
+    /// becomes cold.
     fn promote(&mut self, slot: u32) {
         self.set(slot, HOT);
         self.hot += 1;

@@ -1,4 +1,4 @@
-//! Replacement policies: which page leaves when another must come in.
+//! Replacement policies: the choice of the page to evict.
 
 mod arc;
 mod belady;

@@ -3,7 +3,7 @@ use crate::list::List;
 use crate::page::{PageId, Slot};
 use crate::slab::Slab;
 
-/// Pages in one list, the oldest of which leaves.
+/// Pages in one list. The oldest page is evicted first.
 #[derive(Debug, Clone)]
 struct Queue {
     slab: Slab,
@@ -37,25 +37,25 @@ impl Queue {
     }
 }
 
-/// Least recently used: the page whose last reference is the oldest leaves (Mattson, Gecsei,
-/// Slutz and Traiger, IBM Systems Journal 9(2), 1970, describe it as a stack algorithm).
+/// Least recently used: evicts the page whose last reference is the oldest (Mattson, Gecsei, Slutz
+/// and Traiger, IBM Systems Journal 9(2), 1970, describe it as a stack algorithm).
 #[derive(Debug, Clone)]
 pub struct Lru(Queue);
 
 impl Lru {
-    /// Holds `capacity` pages, 1 to 2^28.
+    /// Creates a cache of `capacity` pages, 1 to 2^28.
     pub fn new(capacity: usize) -> Self {
         Self(Queue::new(capacity))
     }
 }
 
-/// First in, first out: the page that came in longest ago leaves, used or not (Belady, IBM
-/// Systems Journal 5(2), 1966).
+/// First in, first out: evicts the page that was admitted first, used or not (Belady, IBM Systems
+/// Journal 5(2), 1966).
 #[derive(Debug, Clone)]
 pub struct Fifo(Queue);
 
 impl Fifo {
-    /// Holds `capacity` pages, 1 to 2^28.
+    /// Creates a cache of `capacity` pages, 1 to 2^28.
     pub fn new(capacity: usize) -> Self {
         Self(Queue::new(capacity))
     }

@@ -6,17 +6,18 @@ use crate::slab::Slab;
 const SMALL: u8 = 0;
 const MAIN: u8 = 4;
 const GHOST: u8 = 8;
-/// The lower two bits of a mark count uses, 3 at most.
+/// Mask of the lower two bits of a mark, which count uses up to 3.
 const USES: u8 = 3;
-/// Uses in the small queue that make a page worth keeping (section 4.1: "more than once").
+/// Minimum number of uses in the small queue for a move to the main queue (section 4.1: "more than
+/// once").
 const PROMOTE_USES: u8 = 2;
 
-/// S3-FIFO: a small first-in-first-out queue that quickly drops what is used once, a main queue
-/// with second chances, and a ghost queue (Yang, Zhang, Qiu, Yue and Rashmi, SOSP 2023,
+/// S3-FIFO: a small first-in-first-out queue that quickly drops pages that are used once, a main
+/// queue with second chances, and a ghost queue (Yang, Zhang, Qiu, Yue and Rashmi, SOSP 2023,
 /// algorithm 1).
 ///
 /// The small queue has a tenth of the pages, at least 1. The ghost queue remembers as many page
-/// numbers as the main queue may hold; the paper leaves its exact size open.
+/// numbers as the main queue may hold; the paper does not fix its size.
 #[derive(Debug, Clone)]
 pub struct S3Fifo {
     slab: Slab,
@@ -29,7 +30,7 @@ pub struct S3Fifo {
 }
 
 impl S3Fifo {
-    /// Holds `capacity` pages, 1 to 2^28.
+    /// Creates a cache of `capacity` pages, 1 to 2^28.
     pub fn new(capacity: usize) -> Self {
         check_capacity(capacity);
         let small_max = (capacity / 10).max(1);
@@ -55,7 +56,8 @@ impl S3Fifo {
         }
     }
 
-    /// Sorts the oldest page of the small queue: proven to the main queue, else out.
+    /// Removes the oldest page of the small queue. A page with enough uses moves to the main queue,
+    /// and `None` is returned; any other page is evicted and becomes a ghost.
     fn evict_small(&mut self) -> Option<Evicted> {
         let slot = self.small.pop_back(&mut self.slab.nodes);
         if self.slab.mark(slot) & USES >= PROMOTE_USES {

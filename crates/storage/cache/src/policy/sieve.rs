@@ -3,22 +3,22 @@ use crate::list::{List, NIL};
 use crate::page::{PageId, Slot};
 use crate::slab::Slab;
 
-/// SIEVE: like CLOCK, but a spared page stays where it is and the hand moves on from old to
-/// young, so that new pages are sifted early (Zhang, Yang, Yue, Vigfusson and Rashmi, NSDI 2024,
+/// SIEVE: like CLOCK, but a spared page keeps its position and the hand moves on from old to young,
+/// so that unused new pages are evicted early (Zhang, Yang, Yue, Vigfusson and Rashmi, NSDI 2024,
 /// algorithm 1).
 ///
-/// It is meant for web objects. A scan, common in block traces, leaves it with a cache of dead
-/// pages; that is a property of the policy, not of this code.
+/// It is meant for web objects. Scans are common in block traces and leave the cache full of dead
+/// pages. That is a property of the policy, not of this code.
 #[derive(Debug, Clone)]
 pub struct Sieve {
     slab: Slab,
     list: List,
-    /// Next node for the hand; [`NIL`] means the oldest page.
+    /// Node at which the hand is; [`NIL`] means the oldest page.
     hand: u32,
 }
 
 impl Sieve {
-    /// Holds `capacity` pages, 1 to 2^28.
+    /// Creates a cache of `capacity` pages, 1 to 2^28.
     pub fn new(capacity: usize) -> Self {
         check_capacity(capacity);
         Self { slab: Slab::new(capacity), list: List::new(), hand: NIL }

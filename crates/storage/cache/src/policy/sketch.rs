@@ -1,7 +1,7 @@
 use crate::index::hash;
 
 const ROWS: usize = 4;
-/// Counters saturate here (4 bits).
+/// Value at which counters saturate (4 bits).
 const COUNT_MAX: u64 = 15;
 
 /// Recent reference counts of pages: a count-min sketch of 4-bit counters that halves itself after
@@ -9,7 +9,7 @@ const COUNT_MAX: u64 = 15;
 /// 13(4), 2017, sections 3.2 and 3.3).
 #[derive(Debug, Clone)]
 pub(super) struct Sketch {
-    /// 16 counters in a word.
+    /// Counters, 16 in a word.
     words: Vec<u64>,
     mask: u64,
     seen: usize,
@@ -17,7 +17,8 @@ pub(super) struct Sketch {
 }
 
 impl Sketch {
-    /// For a cache of `pages`: at least a word per page, and a sample of ten references per page.
+    /// Creates a sketch for a cache of `pages`: at least a word per page, and a sample of ten
+    /// references per page.
     pub(super) fn new(pages: usize) -> Self {
         let words = pages.next_power_of_two().max(8);
         Self { words: vec![0; words], mask: words as u64 - 1, seen: 0, sample: 10 * pages.max(1) }
@@ -42,7 +43,7 @@ impl Sketch {
         }
     }
 
-    /// Recent count of the page: never too small, at most 15.
+    /// Estimates the recent count of the page: never below the true count, and at most 15.
     #[inline]
     pub(super) fn estimate(&self, page: u64) -> u64 {
         self.estimate_of(hash(page))
@@ -57,7 +58,8 @@ impl Sketch {
         (0..ROWS).map(counter).min().unwrap_or(0)
     }
 
-    /// Each row has a quarter of every word, so rows never share a counter.
+    /// Returns the word and the shift of a page's counter. Each row has a quarter of every word, so
+    /// rows never share a counter.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "masked by the number of words")]
     fn place(&self, hash: u64, row: usize) -> (usize, u32) {

@@ -8,14 +8,14 @@ const WINDOW: u8 = 0;
 const PROBATION: u8 = 1;
 const PROTECTED: u8 = 2;
 
-/// W-TinyLFU: a small LRU window in front of a segmented LRU; what leaves the window enters the
-/// main part only if it was referred to more often than the page it would replace (Einziger,
+/// W-TinyLFU: a small LRU window in front of a segmented LRU. A page that leaves the window enters
+/// the main part only if it was referenced more often than the page it would replace (Einziger,
 /// Friedman and Manes, ACM Transactions on Storage 13(4), 2017, section 4).
 ///
-/// The window is one page in a hundred, at least 1; four fifths of the main part are protected.
-/// A tie is won by the page already there, and there is no doorkeeper filter: the sketch of
-/// 4-bit counters is large enough to do without. Variants differ much on block traces (the tests
-/// print by how much): a page that is wanted again soon must first win its contest.
+/// The window is one page in a hundred, at least 1; four fifths of the main part are protected. If
+/// both counts are equal, the page in the main part stays. There is no doorkeeper filter, because
+/// the sketch of 4-bit counters is large enough. Variants differ much on block traces (the tests
+/// print by how much): a page that is soon needed again must first win this comparison.
 #[derive(Debug, Clone)]
 pub struct WTinyLfu {
     slab: Slab,
@@ -28,7 +28,7 @@ pub struct WTinyLfu {
 }
 
 impl WTinyLfu {
-    /// Holds `capacity` pages, 1 to 2^28.
+    /// Creates a cache of `capacity` pages, 1 to 2^28.
     pub fn new(capacity: usize) -> Self {
         check_capacity(capacity);
         let window_max = (capacity / 100).max(1);
@@ -62,8 +62,8 @@ impl WTinyLfu {
         }
     }
 
-    /// Empties one slot of a full cache: the oldest page of the window against the one the main
-    /// part would give up.
+    /// Evicts one page of a full cache: either the window's oldest page or the main part's oldest
+    /// page, whichever has the lower count. If both counts are equal, the window's page is evicted.
     fn contest(&mut self) -> Evicted {
         let is_window_full = self.window.len() >= self.window_max;
         let (from, mark) = if self.probation.is_empty() {
@@ -91,7 +91,7 @@ impl WTinyLfu {
         evicted
     }
 
-    /// Moves what the window has too much of to the main part.
+    /// Moves the window's oldest page to the main part if the window is full.
     fn age_window(&mut self) {
         if self.window.len() >= self.window_max {
             let slot = self.window.pop_back(&mut self.slab.nodes);

@@ -7,11 +7,12 @@ const FRESH: u8 = 0;
 const GHOST: u8 = 1;
 const PROVEN: u8 = 2;
 
-/// 2Q, full version: pages come in through a short queue; only one that is asked for again after
-/// it left that queue joins the LRU list of proven pages (Johnson and Shasha, VLDB 1994, figure 2).
+/// 2Q, full version: pages enter through a short queue. A page joins the LRU list of proven pages
+/// only if it is referenced again after it left that queue (Johnson and Shasha, VLDB 1994, figure
+/// 2).
 ///
-/// Kin is a quarter of the pages and Kout remembers half as many page numbers as the cache has
-/// pages, as the paper proposes (section 4.2), both at least 1.
+/// Kin is a quarter of the pages, and Kout remembers half as many page numbers as the cache has
+/// pages, as the paper proposes (section 4.2). Both are at least 1.
 #[derive(Debug, Clone)]
 pub struct TwoQueue {
     slab: Slab,
@@ -27,7 +28,7 @@ pub struct TwoQueue {
 }
 
 impl TwoQueue {
-    /// Holds `capacity` pages, 1 to 2^28.
+    /// Creates a cache of `capacity` pages, 1 to 2^28.
     pub fn new(capacity: usize) -> Self {
         check_capacity(capacity);
         let ghosts_max = (capacity / 2).max(1);
@@ -42,7 +43,7 @@ impl TwoQueue {
         }
     }
 
-    /// The paper's `reclaimfor`: makes room for one page if there is none.
+    /// Implements the paper's `reclaimfor`: makes room for one page if the cache is full.
     fn reclaim(&mut self) -> Option<Evicted> {
         if self.len() < self.capacity {
             return None;

@@ -1,55 +1,54 @@
 use super::vm::VmSettings;
 use crate::policy::PolicyKind;
 
-/// Rule for pages that may come in after a miss.
+/// Rule that decides which pages are admitted after a miss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Admission {
-    /// Every missing page comes in.
+    /// Every missing page is admitted.
     #[default]
     Always,
-    /// Those asked for often enough, as FAST Cache and Open CAS `nhit` have it.
+    /// Pages that were accessed often enough, as in FAST Cache and Open CAS `nhit`.
     ///
-    /// Counts belong to pages of a host, and each page of a request is judged alone (Open CAS
-    /// lets a request in only when all its pages passed, or when one is resident). Twice as many
-    /// counts as the host's share has pages are remembered, first in, first out.
+    /// Each host counts its own accesses, and each page of a request is judged alone (Open CAS
+    /// admits a request only when all its pages passed, or when one is resident). The counts cover
+    /// twice as many pages as the host's share has, first in, first out.
     NthAccess {
-        /// The access that brings a page in, 1 (the first) to 255.
+        /// Number of the access at which a page is admitted, 1 (the first) to 255.
         accesses: u8,
-        /// Below this occupancy every page comes in at once, 0 (never) to 100 percent.
+        /// Occupancy in percent below which every page is admitted at once, 0 (never) to 100.
         fill_percent: u8,
     },
 }
 
-/// A tier's fixed properties.
+/// Fixed properties of a tier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// Bytes of each host's share, by host, 1 to 1024 of them; 0 for a host without one, whose
-    /// virtual machines may still read what others hold. What is left over below a page is not
-    /// used.
+    /// Size of each host's share in bytes, for 1 to 1024 hosts. 0 for a host without a share; its
+    /// VMs may still read from other hosts' shares. A remainder smaller than a page is not used.
     pub shares_bytes: Vec<u64>,
-    /// Percent of each share kept apart for copies of other hosts' writes, 0 to 90. When this part
-    /// is full, the host takes no further copies.
+    /// Percent of each share that is reserved for copies of other hosts' writes, 0 to 90. When this
+    /// part is full, the host accepts no further copies.
     pub log_percent: u8,
-    /// Bytes of a page, a power of two from 4 KiB to 1 MiB.
+    /// Page size in bytes, a power of two from 4 KiB to 1 MiB.
     pub page_bytes: u32,
     /// Replacement policy of a share.
     pub policy: PolicyKind,
     /// Admission of missing pages.
     pub admission: Admission,
-    /// A VM's run of adjacent accesses brings nothing in beyond this many bytes; `None` for no
-    /// cut-off (Open CAS: 1 MiB, bcache: 4 MiB).
+    /// Maximum length in bytes of a VM's run of adjacent accesses that admits pages. Beyond it the
+    /// run admits none. `None` for no limit (Open CAS: 1 MiB, bcache: 4 MiB).
     pub sequential_bytes: Option<u64>,
-    /// Clean-up starts when more than this percentage of a share's pages is dirty, 0 to 100.
+    /// Percentage of dirty pages in a share above which clean-up starts, 0 to 100.
     pub dirty_high_percent: u8,
-    /// Clean-up ends when no more than this percentage is dirty, at most the high mark.
+    /// Percentage of dirty pages in a share at which clean-up ends; at most the high mark.
     pub dirty_low_percent: u8,
     /// Settings of VMs without settings of their own.
     pub vms: VmSettings,
 }
 
 impl Config {
-    /// The tier of one host: through, LRU, everything comes in, no cut-off, clean-up from 50 to
-    /// 45 percent (dm-writecache's watermarks).
+    /// Returns the configuration of one host's tier: write-through, LRU, everything is admitted, no
+    /// limit on runs, clean-up from 50 to 45 percent (dm-writecache's watermarks).
     pub fn new(capacity_bytes: u64, page_bytes: u32) -> Self {
         Self {
             shares_bytes: vec![capacity_bytes],
@@ -64,19 +63,19 @@ impl Config {
         }
     }
 
-    /// Configuration over hosts with shares of these sizes, a sixteenth of each (6 %) for copies.
-    /// Copies live only until their page is destaged, "often within milliseconds", so they need
-    /// little room.
+    /// Returns a configuration over hosts with shares of these sizes, a sixteenth of each (6 %) for
+    /// copies. Copies live only until their page is destaged, "often within milliseconds", so they
+    /// need little room.
     pub fn of_hosts(shares_bytes: Vec<u64>, page_bytes: u32) -> Self {
         Self { shares_bytes, log_percent: 6, ..Self::new(0, page_bytes) }
     }
 
-    /// Bytes of all shares.
+    /// Returns the size of all shares, in bytes.
     pub fn capacity_bytes(&self) -> u64 {
         self.shares_bytes.iter().sum()
     }
 
-    /// Pages of a share for the cache and for copies.
+    /// Returns the number of pages of a share for the cache, and for copies.
     pub(super) fn pages(&self, host: usize) -> (usize, usize) {
         let all = self.shares_bytes[host] / u64::from(self.page_bytes);
         let log = all * u64::from(self.log_percent) / 100;
@@ -135,16 +134,16 @@ impl Config {
     }
 }
 
-/// Why a tier cannot be as asked.
+/// Reason why a configuration of a tier is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// No such page size.
+    /// The page size is not a power of two from 4 KiB to 1 MiB.
     #[error("page size {bytes} B is not a power of two from 4 KiB to 1 MiB")]
     PageSize {
-        /// Page size that was asked for, in bytes.
+        /// Requested page size in bytes.
         bytes: u32,
     },
-    /// No page fits, or too many.
+    /// The tier of one host holds no page, or too many.
     #[error("a tier of {bytes} B holds no page of {page_bytes} B, or more than 2^28")]
     Capacity {
         /// Size of the tier in bytes.
@@ -155,24 +154,24 @@ pub enum ConfigError {
     /// The share of one host holds no page, or too many.
     #[error("the share of host {host}, {bytes} B, holds no page or more than 2^28")]
     Share {
-        /// Whose, counted from 0.
+        /// Index of the host, counted from 0.
         host: usize,
         /// Size of the share in bytes.
         bytes: u64,
     },
-    /// None, or too many.
+    /// There are no hosts, or too many.
     #[error("a cluster of {hosts} hosts is outside 1 to 1024")]
     Hosts {
         /// Number of hosts.
         hosts: usize,
     },
-    /// Too much for copies.
+    /// The percentage for copies is too large.
     #[error("{percent} % of a share for copies are more than 90 %")]
     Log {
-        /// Percent that was asked for.
+        /// Requested percentage.
         percent: u8,
     },
-    /// Marks out of order.
+    /// The low mark is above the high mark, or the high mark above 100 %.
     #[error("dirty watermarks {low} % and {high} % are not in order within 0 to 100 %")]
     Watermarks {
         /// Low mark, in percent.
@@ -180,17 +179,17 @@ pub enum ConfigError {
         /// High mark, in percent.
         high: u8,
     },
-    /// Counts or occupancy out of range.
+    /// The number of accesses or the occupancy is out of range.
     #[error(
         "admission on access {accesses} below {fill_percent} % is outside 1..=255 and 0..=100 %"
     )]
     Admission {
-        /// Number of accesses that was asked for.
+        /// Requested number of accesses.
         accesses: u8,
-        /// Occupancy asked for, percent.
+        /// Requested occupancy, in percent.
         fill_percent: u8,
     },
-    /// A host that has no place in the tier.
+    /// A VM runs on a host that is not part of the tier.
     #[error("host {host} is not one of {hosts}, counted from 0")]
     NoHost {
         /// Number of the host.
@@ -201,7 +200,7 @@ pub enum ConfigError {
     /// More copies than are supported.
     #[error("{copies} copies are more than 2")]
     Copies {
-        /// Number of copies that was asked for.
+        /// Requested number of copies.
         copies: u8,
     },
 }

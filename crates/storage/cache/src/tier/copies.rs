@@ -1,13 +1,13 @@
 use super::step::HostId;
 use crate::places::Places;
 
-/// The most peers that have a copy of a page's dirty bytes.
+/// Maximum number of peers that have a copy of a page's dirty bytes.
 pub(super) const COPIES_MAX: usize = 2;
 
 /// Copies of a dirty page on peers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Copied {
-    /// Bytes of the page that the backing store lacks, `from..to`: they alone are copied, and
+    /// Range of the page that the backing store lacks, `from..to`. Only this range is copied and
     /// destaged.
     pub(super) from: u32,
     pub(super) to: u32,
@@ -37,7 +37,7 @@ impl Copies {
         &self.list[number as usize]
     }
 
-    /// More bytes of a dirty page are the store's to learn.
+    /// Extends the range of the page that the backing store lacks.
     pub(super) fn widen(&mut self, number: u32, (from, to): (u32, u32)) {
         let own = &mut self.list[number as usize];
         (own.from, own.to) = (own.from.min(from), own.to.max(to));

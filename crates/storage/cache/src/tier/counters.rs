@@ -3,9 +3,9 @@
 pub struct Counters {
     /// Number of read requests.
     pub reads: u64,
-    /// Reads all of whose pages were resident, in whichever share.
+    /// Reads whose pages were all resident, in any host's share.
     pub read_hits: u64,
-    /// Read hits that another host's share answered at least in part.
+    /// Read hits that were answered at least in part from another host's share.
     pub remote_hits: u64,
     /// Bytes of all reads.
     pub read_bytes: u64,
@@ -15,49 +15,50 @@ pub struct Counters {
     pub remote_hit_bytes: u64,
     /// Number of write requests.
     pub writes: u64,
-    /// Writes all of whose pages were resident in the own host's share.
+    /// Writes whose pages were all resident in the own host's share.
     pub write_hits: u64,
     /// Bytes of all writes.
     pub write_bytes: u64,
     /// Bytes written to resident pages.
     pub write_hit_bytes: u64,
-    /// Writes that were answered by the tier alone.
+    /// Writes that were answered without the backing store.
     pub writes_absorbed: u64,
-    /// Writes that should have been kept and were written through, at least in part, because
-    /// the host has no share or too few peers could take a copy.
+    /// Writes in a write-back mode that were written through, at least in part, because the host
+    /// has no share or too few peers could take a copy.
     pub writes_fallen_back: u64,
-    /// Population: bytes of pages that came in from the backing store or another host.
+    /// Bytes of pages that were admitted with data of the backing store or of another host.
     pub filled_bytes: u64,
-    /// Population: bytes of pages that a write brought in whole.
+    /// Bytes of pages that were admitted because a write covered the whole page.
     pub placed_bytes: u64,
-    /// Bytes of pages that left to make room.
+    /// Bytes of pages that were evicted to make room.
     pub evicted_bytes: u64,
     /// Evicted bytes that were dirty and had to reach the backing store first.
     pub evicted_dirty_bytes: u64,
-    /// Bytes that reached the backing store late, by clean-up or eviction.
+    /// Bytes written to the backing store late, by clean-up or eviction.
     pub destaged_bytes: u64,
-    /// All bytes written to the tier, copies included: what its flash wears by.
+    /// All bytes written to the tier, copies included; this is the wear of its flash.
     pub tier_written_bytes: u64,
     /// Bytes of copies sent to peers.
     pub copied_bytes: u64,
-    /// Bytes of missing pages kept out as part of a sequential run.
+    /// Bytes of missing pages that were not admitted because they belong to a sequential run.
     pub sequential_bytes: u64,
-    /// Bytes of missing pages kept out by suspension, write mode or admission.
+    /// Bytes of missing pages that were not admitted because of suspension, write mode or
+    /// admission.
     pub refused_bytes: u64,
-    /// Dirty bytes that failing hosts have lost.
+    /// Dirty bytes that were lost with failed hosts.
     pub lost_bytes: u64,
 }
 
 impl Counters {
-    /// Share of all requests answered by the tier alone, 0 to 1, as FVP shows it: read hits, and
-    /// writes only where they are written back. `None` before the first request.
+    /// Returns the share of all requests that were answered without the backing store, 0 to 1, as
+    /// FVP shows it: read hits, and writes in a write-back mode. `None` before the first request.
     #[expect(clippy::cast_precision_loss, reason = "a share, not a count")]
     pub fn acceleration_rate(&self) -> Option<f64> {
         let all = self.reads + self.writes;
         (all > 0).then(|| (self.read_hits + self.writes_absorbed) as f64 / all as f64)
     }
 
-    /// Adds what another tier, or another VM, counted.
+    /// Adds the counters of another tier or another VM.
     pub fn add(&mut self, other: &Self) {
         self.reads += other.reads;
         self.read_hits += other.read_hits;

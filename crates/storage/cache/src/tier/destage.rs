@@ -6,20 +6,20 @@ use super::work::{Piece, Tier};
 use crate::page::{PageId, Slot};
 use crate::policy::Outcome;
 
-/// Bytes of a dirty page that the backing store lacks.
+/// Range of a dirty page that the backing store lacks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Owed {
     pub(super) page: PageId,
-    /// VM that brought the page in.
+    /// VM whose access admitted the page.
     pub(super) vm: VmId,
-    /// Offset within the page.
+    /// Start of the range within the page, in bytes.
     pub(super) from: u32,
     pub(super) to: u32,
 }
 
 impl Tier {
-    /// Returns true if clean-up of a host's share should run: from the high mark of dirty pages
-    /// down to the low mark.
+    /// Returns true if clean-up of a host's share should run. It starts above the high mark of
+    /// dirty pages and runs down to the low mark.
     pub fn wants_cleaning(&mut self, host: HostId) -> bool {
         let (high, low) = (self.config.dirty_high_percent, self.config.dirty_low_percent);
         let Some(cache) = self.cache_mut(host) else { return false };
@@ -28,12 +28,12 @@ impl Tier {
         cache.is_cleaning
     }
 
-    /// Destages up to `pages` dirty pages of a host, whichever became dirty first, and returns
-    /// how many. They stay resident, clean, and their copies are given up. Watermarks are the
-    /// caller's to ask ([`Tier::wants_cleaning`]), so that it may also clean when the backing
-    /// store is idle, or everything at the end.
+    /// Destages up to `pages` dirty pages of a host, in the order in which they became dirty, and
+    /// returns their number. The pages stay resident and clean, and their copies are freed. The
+    /// caller checks the watermarks ([`Tier::wants_cleaning`]), so it may also clean when the
+    /// backing store is idle, or everything at the end.
     ///
-    /// A page rewritten while it waits keeps its place in the order.
+    /// A page that is rewritten before it is destaged keeps its place in the order.
     pub fn clean(&mut self, host: HostId, pages: usize, steps: &mut Vec<Step>) -> usize {
         for done in 0..pages {
             let oldest = self.cache(host).and_then(|cache| cache.oldest_dirty());
@@ -43,7 +43,7 @@ impl Tier {
         pages
     }
 
-    /// Decides whether a missing page may come in with this piece.
+    /// Decides whether a missing page may be admitted with this piece.
     pub(super) fn admits(&mut self, piece: Piece, is_write: bool) -> bool {
         let vm = &mut self.vms[usize::from(piece.vm.0)];
         if piece.is_scan {
@@ -66,7 +66,7 @@ impl Tier {
         is_in
     }
 
-    /// Brings a page into the share of a piece's host, which has one.
+    /// Admits a page into the share of the piece's host. The host must have a share.
     pub(super) fn bring_in(&mut self, piece: Piece, wait: Wait, steps: &mut Vec<Step>) -> Slot {
         let Piece { vm, host, page, .. } = piece;
         let percent = self.vms[usize::from(vm.0)].settings.share_max_percent;
@@ -88,7 +88,8 @@ impl Tier {
         outcome.slot()
     }
 
-    /// The policy has let go of a page; its bytes must be safe before its place is used again.
+    /// Evicts a page that the policy has removed. A dirty page is destaged before its place is
+    /// reused.
     fn evict(&mut self, host: HostId, slot: Slot, wait: Wait, steps: &mut Vec<Step>) {
         let bytes = self.page_bytes();
         let is_dirty = self.own(host).is_dirty(slot);
@@ -103,7 +104,7 @@ impl Tier {
         counters.evicted_dirty_bytes += if is_dirty { bytes } else { 0 };
     }
 
-    /// Makes a dirty page clean: what the backing store lacks goes there.
+    /// Destages a dirty page: the range that the backing store lacks is written there.
     pub(super) fn destage(&mut self, host: HostId, slot: Slot, wait: Wait, steps: &mut Vec<Step>) {
         let owed = self.owed(host, slot);
         let place = self.place(host, slot);
@@ -111,7 +112,8 @@ impl Tier {
         self.move_to_store(owed, place, wait, steps);
     }
 
-    /// Range of a dirty page that the backing store lacks: the copied range, or all.
+    /// Returns the range of a dirty page that the backing store lacks: the copied range, or the
+    /// whole page if it has no copies.
     pub(super) fn owed(&self, host: HostId, slot: Slot) -> Owed {
         let cache = self.cache(host).expect("a dirty page is in a share");
         let (from, to) = match self.copied(host, slot) {
@@ -122,12 +124,12 @@ impl Tier {
         Owed { page: cache.page(slot), vm, from, to }
     }
 
-    /// Copies of a dirty page on peers.
+    /// Returns the copies of a dirty page on peers.
     pub(super) fn copied(&self, host: HostId, slot: Slot) -> Option<&Copied> {
         self.cache(host)?.copies(slot).map(|number| self.copies.get(number))
     }
 
-    /// Forgets that a page is dirty, and gives its copies' places up.
+    /// Marks a page as clean, and frees the places of its copies.
     pub(super) fn discard(&mut self, host: HostId, slot: Slot) {
         let cache = self.own(host);
         cache.clean(slot);
@@ -136,7 +138,7 @@ impl Tier {
         }
     }
 
-    /// Gives the places of copies up.
+    /// Frees the places of a page's copies on peers.
     pub(super) fn give_up(&mut self, number: u32) {
         for (host, place) in self.copies.forget(number).places() {
             let share = &mut self.shares[usize::from(host.0)];
@@ -146,7 +148,8 @@ impl Tier {
         }
     }
 
-    /// Moves the bytes that the store lacks from a place of a host to the store.
+    /// Moves the bytes that the backing store lacks from a place in a host's share to the backing
+    /// store.
     pub(super) fn move_to_store(
         &mut self,
         owed: Owed,

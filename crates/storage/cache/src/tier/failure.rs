@@ -5,7 +5,7 @@ use super::step::{HostId, Step, Wait};
 use super::work::Tier;
 use crate::page::Slot;
 
-/// A dirty page that failing hosts had something of.
+/// Dirty page that is lost, or has lost a copy, because hosts failed.
 struct Hurt {
     owed: Owed,
     host: HostId,
@@ -13,13 +13,14 @@ struct Hurt {
     copies: Option<u32>,
 }
 
-/// Hosts that fail. No driver lets one fail yet; the promise of the copies, that nothing is lost
-/// while one of them is left, can be held against nothing else, and so the tests do.
+/// Failures of hosts. No driver makes a host fail yet. Only the tests do, to check the promise of
+/// the copies: nothing is lost while one copy is left.
 impl Tier {
-    /// These hosts fail at the same time, with all their shares hold. Dirty pages that have lost
-    /// their owner or a copy reach the store from what is left, by the steps appended; those of
-    /// which nothing is left are lost, and counted. Virtual machines on failed hosts are the
-    /// caller's to move; until then they read what others hold and write through.
+    /// Makes these hosts fail at the same time, with all data in their shares. Dirty pages that
+    /// have lost their owner or a copy are written to the store from the remaining copies, by the
+    /// steps that are appended. Dirty pages without a remaining copy are lost, and counted. The
+    /// caller must move the VMs of failed hosts. Until then these VMs read from other hosts' shares
+    /// and write through.
     pub fn fail(&mut self, hosts: &[HostId], steps: &mut Vec<Step>) {
         let hurt = self.hurt_by(hosts);
         for host in hosts {
@@ -36,7 +37,7 @@ impl Tier {
         }
     }
 
-    /// A failed host is back, with an empty share. Does nothing for one that is up.
+    /// Restores a failed host with an empty share. Does nothing if the host is up.
     pub fn restore(&mut self, host: HostId) {
         let at = usize::from(host.0);
         if self.shares.get(at).is_some_and(|share| !share.is_up) {
@@ -48,7 +49,7 @@ impl Tier {
         self.shares[usize::from(host.0)].is_up
     }
 
-    /// Dirty pages of which hosts have the page or a copy, by page.
+    /// Returns the dirty pages that these hosts own or have a copy of, sorted by page.
     fn hurt_by(&self, hosts: &[HostId]) -> Vec<Hurt> {
         let mut hurt = Vec::new();
         for host in self.hosts() {

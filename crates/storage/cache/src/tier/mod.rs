@@ -1,9 +1,10 @@
-//! An acceleration tier: fast pages in front of a slow backing store, as a plain calculation.
+//! Acceleration tier: fast pages in front of a slow backing store, as a plain calculation.
 //!
-//! One host's tier, or one spread over hosts as FVP has it: every host gives a share of fast
-//! memory to the virtual machines that run on it, and peers keep copies of what is not yet in
-//! the store. The tier of one host is the same thing with one share and no peers. It is the published
-//! kind, whose dirty pages wait where they are; the tier that Tilemark serves is a state machine of its own.
+//! A tier belongs to one host, or is spread over hosts as in FVP: every host gives a share of fast
+//! memory to the virtual machines that run on it, and peers keep copies of dirty data. The tier of
+//! one host is the same with one share and no peers. This module models published designs, whose
+//! dirty pages stay in the cache until they are destaged. The tier that Tilemark serves is a
+//! separate state machine.
 
 mod config;
 mod copies;

@@ -2,19 +2,20 @@ use super::config::Admission;
 use crate::list::List;
 use crate::slab::Slab;
 
-/// Recent reference counts of absent pages.
+/// Recent reference counts of pages that are not resident.
 #[derive(Debug, Clone)]
 pub struct Promotion {
     accesses: u8,
-    /// Pages below which everything comes in.
+    /// Number of resident pages below which every page is admitted.
     fill_pages: usize,
-    /// Pages by recency; a page's mark is its count.
+    /// Pages with counts. A page's mark is its count.
     slab: Slab,
     order: List,
 }
 
 impl Promotion {
-    /// For a cache of so many pages; it remembers twice as many that are not in it.
+    /// Creates the counts for a cache of `pages` pages. They cover twice as many pages that are not
+    /// resident.
     pub fn new(admission: Admission, pages: usize) -> Self {
         let (accesses, fill_percent) = match admission {
             Admission::Always => (1, 0),
@@ -29,7 +30,8 @@ impl Promotion {
         }
     }
 
-    /// Counts an access to an absent page and says whether it may come in now.
+    /// Counts an access to a page that is not resident. Returns true if the page may be admitted
+    /// now.
     pub fn admits(&mut self, page: u64, resident: usize) -> bool {
         if self.accesses <= 1 || resident < self.fill_pages {
             return true;

@@ -5,8 +5,8 @@ use super::work::{Piece, Tier};
 use crate::page::Slot;
 
 impl Tier {
-    /// Reads a piece, whose page is at `hit` if the own share has it; whether another host's
-    /// share answers.
+    /// Reads a piece. `hit` is the slot of its page in the own host's share, if resident there.
+    /// Returns true if another host's share answers.
     pub(super) fn read(&mut self, piece: Piece, hit: Option<Slot>, steps: &mut Steps) -> bool {
         if let Some(slot) = hit {
             let at = self.place(piece.host, slot);
@@ -28,8 +28,9 @@ impl Tier {
         holder.is_some()
     }
 
-    /// Another host that has the page. Every resident copy is the newest, so any will do; one
-    /// where it is dirty is asked first, since it is sure to keep it until it is destaged.
+    /// Finds another host that has the page. Every resident copy is current, so any host will do. A
+    /// host where the page is dirty is preferred, because it keeps the page until the page is
+    /// destaged.
     fn holder(&self, piece: Piece) -> Option<(HostId, Slot)> {
         let mut first = None;
         for host in self.others(piece.host) {
@@ -43,7 +44,7 @@ impl Tier {
         first
     }
 
-    /// A read of a piece from a share, or from the store.
+    /// Returns the step that reads a piece from a share, or from the backing store.
     fn read_from(&self, piece: Piece, source: Option<(HostId, u32)>, data: Data) -> Step {
         match source {
             Some(at) => self.on_share(piece, at, Operation::Read, data),
@@ -51,7 +52,7 @@ impl Tier {
         }
     }
 
-    /// Brings a page in behind a read that something else answers.
+    /// Admits a page after a read that another source answers.
     fn fill(&mut self, piece: Piece, source: Option<(HostId, u32)>, steps: &mut Steps) {
         let slot = self.bring_in(piece, Wait::Background, steps.list);
         let whole = self.whole(piece);

@@ -1,10 +1,10 @@
-/// Runs that one VM may have open at once.
+/// Maximum number of open runs of one VM.
 const RUNS: usize = 8;
 
-/// Finds sequential runs in one VM's accesses, reads and writes alike.
+/// Detector of sequential runs in one VM's accesses, reads and writes alike.
 ///
-/// An access that begins where one of the last eight runs ended carries that run on; any other
-/// begins a new run in place of the one that has rested longest.
+/// An access that begins where one of the last eight runs ended continues that run. Any other
+/// access begins a new run, which replaces the run without an access for the longest time.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scan {
     runs: [Run; RUNS],
@@ -19,7 +19,7 @@ struct Run {
 }
 
 impl Scan {
-    /// Notes an access and returns the bytes of its run, itself included.
+    /// Records an access. Returns the length of its run in bytes, this access included.
     pub(super) fn observe(&mut self, offset: u64, length: u32) -> u64 {
         self.clock += 1;
         let bytes = u64::from(length);

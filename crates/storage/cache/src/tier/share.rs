@@ -9,14 +9,15 @@ use crate::places::Places;
 use crate::policy::Policy;
 use crate::slab::make_room;
 
-/// Share of one host in a tier: pages for its VMs, and room for copies of other hosts' writes.
+/// Share of one host in a tier: pages for the host's VMs, and room for copies of other hosts'
+/// writes.
 #[derive(Debug, Clone)]
 pub(super) struct Share {
-    /// Nothing if the host has no share, or has failed.
+    /// Cache of the host; `None` if the host has no share, or has failed.
     pub(super) cache: Option<Cache>,
-    /// Places for copies, by number, behind those of the cache.
+    /// Places for copies. Their numbers follow those of the cache's places.
     pub(super) log: Places,
-    /// True if the host runs.
+    /// True if the host runs, false after it failed.
     pub(super) is_up: bool,
 }
 
@@ -48,27 +49,27 @@ impl Share {
     }
 }
 
-/// The pages of a share, and what is known of each: owner, place, and whether it is dirty.
+/// Pages of a share, with the owner, place and dirty state of each.
 ///
-/// At most half as much again as 40 bytes for each slot that was ever taken, beside the
-/// policy's own.
+/// Memory, beside the policy's own: at most one and a half times 40 bytes for each slot that was
+/// ever used.
 #[derive(Debug, Clone)]
 pub(super) struct Cache {
     pub(super) policy: Box<dyn Policy>,
     pub(super) promotion: Promotion,
-    /// True while clean-up runs: it has begun and not reached the low mark.
+    /// True from the start of a clean-up until the low mark is reached.
     pub(super) is_cleaning: bool,
-    /// Frames by slot.
+    /// State of the page in each slot.
     frames: Vec<Frame>,
-    /// Neighbours among the owner's pages, in the order in which they came in.
+    /// Neighbours among the pages of the same VM, in the order in which they were admitted.
     owned: Vec<Node>,
-    /// Each owner's pages, by virtual machine.
+    /// List of each VM's pages, indexed by VM.
     owners: Vec<List>,
-    /// Neighbours among dirty pages, in the order in which they became dirty. Where a node has a
-    /// page, these have the number of the page's [`super::copies::Copied`], or [`NO_COPIES`].
+    /// Neighbours among dirty pages, in the order in which they became dirty. The field `page` of
+    /// these nodes holds the number of the page's [`super::copies::Copied`], or [`NO_COPIES`].
     dirtied: Vec<Node>,
     dirty: List,
-    /// Places in the share that hold nothing.
+    /// Free places of the cache.
     free: Places,
     slots: usize,
 }
@@ -100,19 +101,20 @@ impl Cache {
         }
     }
 
-    /// Reads from memory what is known of these pages; their slots are appended as they come.
+    /// Prefetches the memory that accesses to these pages will read. Appends the probable slots of
+    /// the pages.
     pub(super) fn look_ahead(&self, pages: &[PageId], slots: &mut Vec<Slot>) {
         self.policy.look_ahead(pages, slots);
         let frames = slots.iter().filter_map(|slot| self.frames.get(slot.position()));
         black_box(frames.fold(0, |sum, frame| sum ^ frame.place));
     }
 
-    /// So many percent of its pages.
+    /// Returns this percentage of the cache's pages, rounded down.
     pub(super) fn pages_of(&self, percent: u8) -> usize {
         self.policy.capacity() * usize::from(percent) / 100
     }
 
-    /// The most pages of one virtual machine that may have so many percent.
+    /// Returns the maximum number of pages for a VM that may use `percent` of the cache.
     pub(super) fn room_of(&self, percent: u8) -> usize {
         (self.policy.capacity() * usize::from(percent.min(100))).div_ceil(100)
     }
@@ -125,17 +127,17 @@ impl Cache {
         self.frames[slot.position()].place
     }
 
-    /// Position of the virtual machine that brought a page in.
+    /// Returns the index of the VM whose access admitted the page.
     pub(super) fn owner(&self, slot: Slot) -> usize {
         usize::from(self.frames[slot.position()].owner)
     }
 
-    /// Pages of a virtual machine.
+    /// Returns the number of pages that belong to a VM.
     pub(super) fn owned_by(&self, vm: VmId) -> usize {
         self.owners.get(usize::from(vm.0)).map_or(0, List::len)
     }
 
-    /// The page of a virtual machine that came in first.
+    /// Returns the page of a VM that was admitted first.
     pub(super) fn oldest_of(&self, vm: VmId) -> Option<PageId> {
         let slot = self.owners.get(usize::from(vm.0))?.back();
         (slot != NIL).then(|| self.page(Slot(slot)))
@@ -153,7 +155,8 @@ impl Cache {
         self.policy.find(page).filter(|slot| self.is_dirty(*slot))
     }
 
-    /// The number of what peers have of a page, if it is dirty and they have copies of it.
+    /// Returns the number of a page's [`super::copies::Copied`], if the page is dirty and has
+    /// copies.
     pub(super) fn copies(&self, slot: Slot) -> Option<u32> {
         u32::try_from(self.dirtied[slot.position()].page).ok()
     }
@@ -166,7 +169,7 @@ impl Cache {
         (self.dirty.back() != NIL).then_some(Slot(self.dirty.back()))
     }
 
-    /// All that is dirty, what became so first at first.
+    /// Iterates over the dirty pages, in the order in which they became dirty.
     pub(super) fn dirty_slots(&self) -> impl Iterator<Item = Slot> {
         std::iter::successors(self.oldest_dirty(), |slot| {
             let younger = self.dirtied[slot.position()].prev;
@@ -174,7 +177,7 @@ impl Cache {
         })
     }
 
-    /// Notes a page that the policy has let in, clean.
+    /// Records a page that the policy has admitted, as clean.
     pub(super) fn enter(&mut self, slot: Slot, page: PageId, owner: VmId) {
         let place = self.free.take().expect("a place is free when a page comes in");
         if slot.position() >= self.frames.len() {
@@ -189,7 +192,7 @@ impl Cache {
         self.owners[of].push_front(&mut self.owned, slot.0);
     }
 
-    /// Makes room for a slot that is taken for the first time.
+    /// Grows the arrays for a slot that is used for the first time.
     fn grow(&mut self, slot: Slot) {
         let length = slot.position() + 1;
         let node = Node { page: 0, prev: NIL, next: NIL };
@@ -201,7 +204,7 @@ impl Cache {
         self.dirtied.resize(length, Node { page: NO_COPIES, ..node });
     }
 
-    /// Gives up the place of a page that is clean and that the policy has let go.
+    /// Frees the place of a clean page that the policy has removed.
     pub(super) fn leave(&mut self, slot: Slot) {
         let Frame { place, owner, is_dirty } = self.frames[slot.position()];
         debug_assert!(!is_dirty, "a dirty page is made clean before it leaves");
@@ -209,14 +212,14 @@ impl Cache {
         self.free.give(place);
     }
 
-    /// Makes a clean page dirty.
+    /// Marks a clean page as dirty.
     pub(super) fn soil(&mut self, slot: Slot, copies: Option<u32>) {
         self.frames[slot.position()].is_dirty = true;
         self.dirtied[slot.position()].page = copies.map_or(NO_COPIES, u64::from);
         self.dirty.push_front(&mut self.dirtied, slot.0);
     }
 
-    /// Makes a dirty page clean.
+    /// Marks a dirty page as clean.
     pub(super) fn clean(&mut self, slot: Slot) {
         self.frames[slot.position()].is_dirty = false;
         self.dirty.unlink(&mut self.dirtied, slot.0);

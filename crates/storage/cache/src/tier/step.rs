@@ -1,35 +1,36 @@
 use state_machine::Operation;
 
-/// A VM: its position in the caller's list, so small numbers.
+/// Identifier of a VM: its index in the caller's list, so a small number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VmId(pub u16);
 
-/// A host: its position among those that have a share of the tier.
+/// Identifier of a host: its index among the hosts that have a share of the tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostId(pub u16);
 
 /// Request to the tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
-    /// VM that asks.
+    /// VM that sends the request.
     pub vm: VmId,
-    /// Read, write or flush.
+    /// Operation: read, write or flush.
     pub operation: Operation,
-    /// First byte on the backing store.
+    /// Offset of the first byte on the backing store.
     pub offset: u64,
-    /// Bytes; not zero unless it is a flush.
+    /// Length in bytes; 0 only for a flush.
     pub length: u32,
 }
 
-/// Pages that may come in with an access. Hits are served either way.
+/// Pages that an access may admit. Hits are served in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Entry {
-    /// Pages that the admission lets in.
+    /// Pages that pass the admission rule.
     #[default]
     Filtered,
-    /// Every page, without counting first: this fills a tier faster.
+    /// Every page, without counting accesses first, which fills a tier faster.
     Unfiltered,
-    /// Nothing, and nothing is counted for admission: the tier has no time for it.
+    /// No page, and the access does not count for admission. Used when the tier has no time to fill
+    /// pages.
     Closed,
 }
 
@@ -38,47 +39,48 @@ pub enum Entry {
 pub enum StepDevice {
     /// The fast device of a host; offsets lie within its share.
     Share(HostId),
-    /// The slow store; offsets are those of the accesses.
+    /// Slow backing store; offsets are those of the accesses.
     Backing,
 }
 
 /// Kind of bytes that a step moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Data {
-    /// The request's own: what it writes, or what it is answered with.
+    /// Data of the request: the bytes that it writes, or that it is answered with.
     Request,
-    /// A read brings them for later steps of the same list; a write takes what a read before it
-    /// brought for the same address.
+    /// Data moved inside the tier. A read brings the bytes for later steps of the same list. A
+    /// write uses the bytes that an earlier read brought for the same address.
     Moved,
 }
 
-/// Waiter for a step.
+/// Dependency of the request on a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Wait {
-    /// The request is answered only when this is done.
+    /// The request is answered only after this step.
     Request,
-    /// Nobody; it still costs both devices their time.
+    /// The request does not wait for this step, which still takes time on both devices.
     Background,
 }
 
 /// I/O caused by an access, a clean-up or a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
-    /// Device of the I/O.
+    /// Device on which the I/O is done.
     pub place: StepDevice,
-    /// The host that asks for it: a step on another host's share crosses the network.
+    /// Host that issues the I/O. A step on another host's share crosses the network.
     pub by: HostId,
-    /// Read, write or flush.
+    /// Operation: read, write or flush.
     pub operation: Operation,
-    /// First byte on that device.
+    /// Offset of the first byte on that device.
     pub offset: u64,
-    /// First byte on the backing store of the data that is moved; on the backing store the offset.
+    /// Offset on the backing store of the data that is moved. If the device is the backing store,
+    /// it equals `offset`.
     pub address: u64,
     /// Length in bytes.
     pub length: u32,
-    /// Kind of bytes.
+    /// Kind of data that is moved.
     pub data: Data,
-    /// Waiter for the I/O.
+    /// Dependency of the request on the I/O.
     pub wait: Wait,
 }
 
@@ -88,13 +90,13 @@ impl Step {
         matches!(self.place, StepDevice::Share(host) if host != self.by)
     }
 
-    /// Copy of the step that nobody waits for.
+    /// Returns a copy of the step for which the request does not wait.
     pub(super) fn later(self) -> Self {
         Self { wait: Wait::Background, ..self }
     }
 }
 
-/// Sink for the steps of an access, with the step that the next piece may join.
+/// Sink for the steps of an access, with the step into which the next piece may be merged.
 #[derive(Debug)]
 pub(super) struct Steps<'a> {
     pub(super) list: &'a mut Vec<Step>,
@@ -106,9 +108,9 @@ impl<'a> Steps<'a> {
         Self { list, open: None }
     }
 
-    /// Adds a piece that the backing store answers to the access's last such piece if they
-    /// adjoin, so that a request over several missing pages stays one request. Never across a
-    /// destage, which may be of the very page and must reach the store first.
+    /// Adds a step on the backing store. If it adjoins the access's last such step, both are
+    /// merged, so that a request over several missing pages stays one request. Steps are never
+    /// merged across a destage: it may concern the same page and must reach the store first.
     pub(super) fn join(&mut self, step: Step) {
         let is_write =
             |step: &Step| (step.place, step.operation) == (StepDevice::Backing, Operation::Write);

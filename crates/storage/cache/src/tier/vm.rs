@@ -2,19 +2,19 @@ use super::counters::Counters;
 use super::scan::Scan;
 use super::step::HostId;
 
-/// Way in which writes are answered.
+/// Mode in which writes are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum WriteMode {
-    /// A write is answered when tier and backing store have it; nothing is ever dirty.
+    /// A write is answered when tier and backing store have it. No page is ever dirty.
     #[default]
     Through,
     /// A write is answered when the tier and all copies have it, and reaches the backing store
     /// later.
     Back,
-    /// Writes go to the backing store and never bring a page in; resident pages are updated, as
-    /// Open CAS does (bcache drops them instead).
+    /// Writes go to the backing store and never admit a page. Resident pages are updated, as in
+    /// Open CAS (bcache drops them instead).
     Around,
-    /// Like `Back`, but reads never bring a page in.
+    /// Like `Back`, but reads never admit a page.
     Only,
 }
 
@@ -25,41 +25,42 @@ impl WriteMode {
     }
 }
 
-/// Accesses of a VM that may bring pages in; hits are served either way. FVP suspends population
+/// Accesses of a VM that may admit pages. Hits are served in any case. FVP suspends population
 /// around backups and virus scans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Population {
-    /// Reads and writes may.
+    /// Reads and writes admit pages.
     #[default]
     Both,
-    /// Only writes bring pages in.
+    /// Only writes admit pages.
     WritesOnly,
-    /// Only reads bring pages in.
+    /// Only reads admit pages.
     ReadsOnly,
-    /// No access brings pages in.
+    /// No access admits pages.
     Suspended,
 }
 
 /// Settings of one VM in a tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct VmSettings {
-    /// Host that the VM runs on.
+    /// Host on which the VM runs.
     pub host: HostId,
-    /// Way in which the VM's writes are answered.
+    /// Mode in which the VM's writes are answered.
     pub write_mode: WriteMode,
-    /// Peers that have a copy of a write before it is answered, where writes are kept: 0 (a
-    /// failing host loses what it has not destaged) to 2.
+    /// Number of peers that must have a copy of a write before it is answered, in a write-back
+    /// mode: 0 (a failing host loses data that it has not destaged) to 2.
     pub copies: u8,
-    /// Accesses of the VM that bring pages in.
+    /// Accesses of the VM that admit pages.
     pub population: Population,
-    /// The most of its host's share that its pages may take, 0 to 100 percent; beyond that a page
-    /// that comes in takes the place of the VM's own oldest one, so that a noisy neighbour
-    /// pollutes itself.
+    /// Maximum percentage of its host's share that the VM's pages may take, 0 to 100. At the limit
+    /// a new page replaces the VM's own oldest page, so that a noisy neighbour evicts only its own
+    /// pages.
     pub share_max_percent: u8,
 }
 
 impl Default for VmSettings {
-    /// On the first host, writing through, populating all of the share with everything.
+    /// Returns the settings for a VM on the first host that writes through and may populate the
+    /// whole share.
     fn default() -> Self {
         Self {
             host: HostId(0),
@@ -72,7 +73,7 @@ impl Default for VmSettings {
 }
 
 impl VmSettings {
-    /// Returns true if a read or a write may bring a page in.
+    /// Returns true if a read or a write may admit a page.
     pub(super) const fn lets_in(&self, is_write: bool) -> bool {
         let is_open = match self.population {
             Population::Both => true,
@@ -95,7 +96,7 @@ pub(super) struct Vm {
     pub(super) settings: VmSettings,
     pub(super) scan: Scan,
     pub(super) counters: Counters,
-    /// True if the backing store has answered a write that no flush has made durable yet.
+    /// True if the backing store has completed a write that no flush has made durable yet.
     pub(super) owes_flush: bool,
 }
 
