@@ -1,8 +1,8 @@
-/// Why what a run left cannot be taken over.
+/// Reason why the sub-directory of an earlier run cannot be taken over.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AdoptProblem {
-    /// There is no such sub-directory.
+    /// The sub-directory does not exist.
     #[error("there is none")]
     Missing,
     /// The directory has no valid marker.
@@ -14,13 +14,13 @@ pub enum AdoptProblem {
         /// Process id of the owner.
         pid: u32,
     },
-    /// Another process holds its marker locked.
+    /// Another process has locked the marker.
     #[error("another process holds its marker")]
     Locked,
-    /// The file system has no locks, so nobody can tell whether it is in use.
+    /// The file system has no locks, so it is unknown whether the sub-directory is in use.
     #[error("its marker cannot be locked: {reason}")]
     Unlockable {
-        /// Error of the system, in words.
+        /// Text of the system's error.
         reason: String,
     },
     /// The run that made the disks was on another host.
@@ -29,7 +29,7 @@ pub enum AdoptProblem {
         /// Name of the other host.
         host: String,
     },
-    /// Something in it is not a plain file with one name.
+    /// An entry is not a regular file without further hard links.
     #[error("{name} in it is a {found}, not a regular file with one name")]
     Foreign {
         /// Name of the entry in the directory.

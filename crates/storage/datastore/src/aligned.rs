@@ -1,6 +1,6 @@
 use std::ops::{Deref, DerefMut};
 
-/// Alignment of direct I/O that every device accepts, in bytes.
+/// Alignment that is enough for direct I/O on every device, in bytes.
 const ALIGNMENT: usize = 4096;
 
 /// Zeroed bytes that start on a 4 KiB boundary, for direct I/O by plain system calls.

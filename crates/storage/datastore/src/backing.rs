@@ -1,6 +1,6 @@
-//! What a loop device lies on: a file or another device, known by number and inode. The name
-//! that sysfs shows is where it was when it was attached; it may be renamed, deleted or
-//! another file by now.
+//! Object below a loop device: a file or another device, identified by number and inode. The name
+//! in sysfs is the path at the time of attaching. The object may have been renamed or deleted
+//! since, and the path may lead to another file.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::sysfs::Device;
 /// Name of an object that the kernel does not identify.
 pub(crate) struct Unidentified(pub String);
 
-/// Object below a loop device.
+/// Returns the object below a loop device; `None` for other devices.
 pub(crate) fn below(device: &Device) -> Option<Result<DeviceOrFile, Unidentified>> {
     let name = device.attribute("loop/backing_file")?;
     let asked =
@@ -33,14 +33,14 @@ pub(crate) fn below(device: &Device) -> Option<Result<DeviceOrFile, Unidentified
     Some(asked.or_else(|| DeviceOrFile::of(Path::new(&name))).ok_or(Unidentified(name)))
 }
 
-/// The path of the file below a loop device, if it still leads to that file.
+/// Returns the path of the file below a loop device, if the path still leads to that file.
 pub(crate) fn verified_path(device: &Device) -> Option<String> {
     let name = device.attribute("loop/backing_file")?;
     let place @ DeviceOrFile::File(_) = below(device)?.ok()? else { return None };
     (DeviceOrFile::of(Path::new(&name)) == Some(place)).then_some(name)
 }
 
-/// Opens a device for reading by the node the kernel gave it, if that node is this device.
+/// Opens a device for reading by its node in `/dev`, if the node is this device.
 pub(crate) fn open(device: &Device, flags: OFlags) -> rustix::io::Result<File> {
     let node = PathBuf::from("/dev").join(&device.name);
     // Looked at first: what is no block device is not opened.

@@ -4,22 +4,22 @@ use std::path::Path;
 use crate::device_number::DeviceNumber;
 use crate::sysfs::Device;
 
-/// A whole block device: a disk, not a partition of it.
+/// Whole block device: a disk, not a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WholeDevice {
     /// Kernel name of the device: `nvme0n1`.
     pub name: String,
-    /// Number of the device as the kernel writes it: `259:0`.
+    /// Number of the device in the kernel's form: `259:0`.
     pub number: String,
 }
 
-/// The whole block device that holds what lies at a path, or that the path itself is. None
-/// where there is no single one: memory, network file systems, file systems over several
-/// devices (btrfs) or over another file system.
+/// Returns the whole block device on which a path's file system lies, or the whole device of the
+/// path if it is a device itself. `None` if there is no single device: memory, network file
+/// systems, file systems over several devices (btrfs) or over another file system.
 ///
 /// # Errors
 ///
-/// When there is nothing at the path.
+/// If the path does not exist.
 pub fn device_behind(path: &Path) -> std::io::Result<Option<WholeDevice>> {
     let found = std::fs::metadata(path)?;
     let is_device = rustix::fs::FileType::from_raw_mode(found.mode()).is_block_device();

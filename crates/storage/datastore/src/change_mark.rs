@@ -1,9 +1,11 @@
-//! Marks by which a later write to a file or device is seen, whoever wrote.
+//! Marks that reveal a later write to a file or device by any program.
 //!
-//! Of a file they are size, inode and the times of the last write and of the last change: nobody can put the
-//! latter back. The kernel's own change counter (`STATX_CHANGE_COOKIE`) is not told to programs. Of a device they
-//! are the start of the host, the disk sequence number and the sectors that were written and discarded
-//! (`/sys/block/*/stat`, Documentation/ABI/stable/sysfs-block), of this device and of all that it lies on.
+//! The marks of a file are its size, its inode and the times of the last write and of the last
+//! change; no program can set the latter back. The kernel's own change counter
+//! (`STATX_CHANGE_COOKIE`) is not exported to programs. The marks of a device are the boot of the
+//! host, the disk sequence number and the sectors that were written and discarded
+//! (`/sys/block/*/stat`, Documentation/ABI/stable/sysfs-block), for this device and all devices
+//! below it.
 
 use std::fs::File;
 use std::io;
@@ -19,35 +21,39 @@ use crate::place::DeviceOrFile;
 use crate::storage_identity::{BTRFS, EXT, ZFS};
 use crate::sysfs::Device;
 
-/// Longest tick of the clock by which file systems note times (10 ms at 100 Hz), twice: two writes within one
-/// tick have one time.
+/// Twice the longest tick of the clock that file systems use for times (10 ms at 100 Hz). Two
+/// writes within one tick get the same time.
 const TICK: Duration = Duration::from_millis(20);
 const DEPTH_MAX: usize = 8;
 
-/// File systems that only this host writes to and that note changes by the nanosecond (include/uapi/linux/magic.h):
-/// ext4, XFS, btrfs, ZFS, F2FS, bcachefs, tmpfs, and overlayfs, which has the times of the file below.
+/// File systems that only this host writes to and that record changes by the nanosecond
+/// (include/uapi/linux/magic.h): ext4, XFS, btrfs, ZFS, F2FS, bcachefs, tmpfs, and overlayfs, which
+/// uses the times of the file below.
 const LOCAL: [u64; 8] =
     [EXT, 0x5846_5342, BTRFS, ZFS, 0xf2f5_2010, 0xca45_1a4e, 0x0102_1994, 0x794c_7630];
 
-/// Marks of a file or device at one moment. While they are the same, nobody has written to it.
+/// Marks of a file or device at one moment. As long as they are equal, no program has written to
+/// the file or device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangeMark {
     /// Marks of the file or device itself.
     pub own: String,
-    /// Marks of what a device lies on, which others may write to without changing this one.
+    /// Marks of the devices below a device, which may be written without a change of this device's
+    /// own marks.
     pub below: String,
-    /// Time of the last change of a file, nanoseconds since 1970; 0 for a device.
+    /// Time of the last change of a file, in nanoseconds since 1970; 0 for a device.
     pub changed_ns: i128,
 }
 
-/// Takes the marks of an open file or block device; `None` where a later write could go unseen: on file systems
-/// and devices that other hosts may write to, where times are coarse, and while the last change is as young as
-/// a tick of the clock. `is_reserved` says that a reservation keeps other hosts from writing to the device.
+/// Reads the marks of an open file or block device. `None` if a later write could remain
+/// undetected: on file systems and devices that other hosts may write to, with coarse times, and if
+/// the last change is less than a tick of the clock ago. `is_reserved` is true if a reservation
+/// keeps other hosts from writing to the device.
 ///
 /// # Errors
 ///
-/// What the kernel says. What waits in the page cache of a device is not counted yet: flush it first, unless a
-/// write that is seen late does no harm.
+/// The errors of the kernel. Data in the page cache of a device is not counted yet. Flush it first,
+/// unless a late detection of the write does no harm.
 pub fn change_mark(file: impl AsFd, is_reserved: bool) -> io::Result<Option<ChangeMark>> {
     let found = fstat(&file)?;
     if FileType::from_raw_mode(found.st_mode) != FileType::BlockDevice {
@@ -85,7 +91,8 @@ fn of_file(file: impl AsFd) -> io::Result<Option<ChangeMark>> {
     Ok(Some(ChangeMark { own, below: String::new(), changed_ns }))
 }
 
-/// Sectors written and discarded so far, and which device that is in this start of the host.
+/// Returns the sectors written and discarded so far, with the identity of the device in this boot
+/// of the host.
 fn written(device: &Device) -> Option<String> {
     // A RAM disk of the module brd counts nothing, and a queue may be told not to.
     if device.name.starts_with("ram") || device.whole().number_of("queue/iostats") == Some(0) {
@@ -97,7 +104,7 @@ fn written(device: &Device) -> Option<String> {
     Some(format!("{} {} {written} {discarded}", boot_id(), device.sequence()?))
 }
 
-/// Marks of everything that a device lies on, if this host alone writes there.
+/// Returns the marks of all devices below a device. `None` if other hosts may write there.
 fn of_stack(device: &Device, is_reserved: bool, depth: usize) -> Option<String> {
     let depth = depth.checked_sub(1)?;
     let whole = device.whole();

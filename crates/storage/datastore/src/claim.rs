@@ -1,6 +1,5 @@
-//! Keeping others out of a device and of what it lies on: exclusive use, and the BSD lock by
-//! which udev, mkfs, fdisk and others keep out of each other's way
-//! (systemd, "Locking Block Device Access").
+//! Exclusive use of a device and the devices below it, by the kernel's `O_EXCL` and by the BSD lock
+//! that udev, mkfs, fdisk and others respect (systemd, "Locking Block Device Access").
 
 use std::fs::File;
 use std::path::Path;
@@ -15,12 +14,13 @@ use crate::graph::{Link, Relative, Role};
 use crate::place::DeviceOrFile;
 use crate::sysfs::Device;
 
-/// Number of attempts at a check that may pass by itself: udev opens and locks a device for some
-/// milliseconds whenever a writer closed it. Our choice.
+/// Number of attempts at a check that may fail only for a moment: udev opens and locks a device for
+/// some milliseconds whenever a writer has closed it. Our choice.
 const LOOKS: u32 = 6;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Looks until there is nothing, for half a second at most; what there still is then.
+/// Repeats a check until it finds nothing, for at most half a second. Returns the last finding, or
+/// `None`.
 pub(crate) fn lasting<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     for _ in 1..LOOKS {
         look()?;
@@ -29,8 +29,9 @@ pub(crate) fn lasting<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     look()
 }
 
-/// Locks the device that `file` has open, and claims and locks every device below it that the
-/// kernel leaves open to others. It lasts until `file` and all that is returned are closed.
+/// Locks the device that `file` has open. Also claims and locks every device below it that the
+/// kernel leaves open to others. Claims and locks last until `file` and all returned files are
+/// closed.
 pub(crate) fn claim(
     file: &File,
     device: &Device,
@@ -57,8 +58,8 @@ pub(crate) fn claim(
     Ok(held)
 }
 
-/// The lock belongs to the whole disk: exclusively to who uses all of it, together with
-/// others to who uses a partition. That of a disk nobody lets us open is not asked for.
+/// Locks the whole disk: exclusively for the disk itself, shared for a partition. If a partition's
+/// disk cannot be opened, it is not locked.
 fn lock(file: &File, device: &Device, path: &Path) -> Result<Option<File>, Refusal> {
     let whole = device.whole();
     if whole.number == device.number {

@@ -2,7 +2,7 @@ use crate::owner::{Owned, OwnerState};
 use crate::store::Fate;
 use crate::{CleanupOptions, DatastoreError, Target};
 
-/// Something of ours that was not removed.
+/// Object of ours that was not removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptObject {
     /// Object that stays.
@@ -22,17 +22,18 @@ pub struct Cleaned {
     pub failed: Vec<DatastoreError>,
 }
 
-/// Everything of ours at a target; reads only.
+/// Finds all objects of ours at a target; reads only.
 pub fn find_owned(target: &Target) -> Result<Vec<Owned>, DatastoreError> {
     let found = target.store().find(target.path())?;
     Ok(found.iter().map(|found| found.owned().clone()).collect())
 }
 
-/// Removes from `target` what dead runs and this process left, and nothing else.
+/// Removes the objects that dead runs and this process left at `target`, and nothing else.
 ///
-/// Of a directory: sub-directories with our valid marker, and only our files in them, never
-/// through a symbolic link. A file with our valid marker, unless it existed before. Of a
-/// block device: the label, when the device is named by identity and not in use.
+/// In a directory: sub-directories with our valid marker, and only our files in them, never through
+/// a symbolic link. A file: if it has our valid marker; if it existed before, only the marker is
+/// removed. On a block device: the label, if the user named the device by identity and it is not in
+/// use.
 pub fn cleanup(target: &Target, options: &CleanupOptions) -> Result<Cleaned, DatastoreError> {
     let mut cleaned = Cleaned::default();
     for found in target.store().find(target.path())? {
@@ -58,7 +59,8 @@ impl CleanupOptions {
         self.run_id.as_ref().is_none_or(|wanted| *wanted == owned.run_id)
     }
 
-    /// Why something stays, whatever it is.
+    /// Returns the reason why an object with an owner in this state stays; `None` if it may be
+    /// removed.
     fn stays(&self, state: &OwnerState) -> Option<String> {
         match state {
             OwnerState::This | OwnerState::Dead => None,

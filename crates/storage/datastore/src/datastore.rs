@@ -1,4 +1,4 @@
-//! A datastore from the first look to the last removal, whatever kind it is of.
+//! Datastore of any kind, from the first check to the last removal.
 
 use std::ffi::CStr;
 use std::ops::ControlFlow;
@@ -22,12 +22,12 @@ pub fn examine(target: &Target, needed: Bytes, options: &Options) -> Examination
     look(target, needed, options).0
 }
 
-/// As [`examine`], and the first broken rule is the error. Reads only.
+/// Checks a target like [`examine`], and returns the first broken rule as the error. Reads only.
 pub fn preflight(target: &Target, needed: Bytes, options: &Options) -> Result<Preflight, Refusal> {
     examine(target, needed, options).into_result()
 }
 
-/// Takes every step of an examination; the object is there unless it refuses.
+/// Executes all checks of an examination. Returns the located object unless a check refused.
 pub(crate) fn look(
     target: &Target,
     needed: Bytes,
@@ -61,7 +61,7 @@ fn steps(located: &mut dyn Located, options: &Options, examination: &mut Examina
     located.check_grant(options, examination)
 }
 
-/// Refuses to take over anything on a target that is not a directory.
+/// Refuses a takeover if the target is not a directory.
 fn check_kind(target: &Target, examination: &mut Examination) {
     let problem = AdoptProblem::Kind { kind: target.facts().noun };
     let found = problem.to_string();
@@ -70,7 +70,7 @@ fn check_kind(target: &Target, examination: &mut Examination) {
     examination.check("adopt", (what, "a directory"), found, Some(refusal));
 }
 
-/// The rule on run ids, shared by all kinds of target.
+/// Checks the rule on run ids, which all kinds of target share.
 fn check_run_id(options: &Options, examination: &mut Examination) {
     let refusal = (!crate::options::run_id_is_valid(&options.run_id))
         .then(|| Refusal::RunId { run_id: options.run_id.clone() });
@@ -78,7 +78,7 @@ fn check_run_id(options: &Options, examination: &mut Examination) {
     examination.check("run-id", rule, options.run_id.clone(), refusal);
 }
 
-/// Says when the path went through a symbolic link.
+/// Adds a warning if the path led through a symbolic link.
 fn note_links(path: &Path, resolved: &Path, examination: &mut Examination) {
     if std::path::absolute(path).is_ok_and(|absolute| absolute != resolved) {
         examination.warn(
@@ -88,23 +88,23 @@ fn note_links(path: &Path, resolved: &Path, examination: &mut Examination) {
     }
 }
 
-/// An open datastore. Dropping it closes everything and removes nothing: what a run leaves
-/// behind, [`cleanup`](crate::cleanup()) finds.
+/// Open datastore. Dropping it closes everything and removes nothing. [`cleanup`](crate::cleanup())
+/// finds the objects that a run leaves behind.
 #[derive(Debug)]
 pub struct Datastore {
     preflight: Preflight,
     mark: Mark,
     claimed: Box<dyn Claimed>,
     disks: Vec<VirtualDisk>,
-    /// Names of those of `disks` that an earlier run made.
+    /// Names of the disks that an earlier run created.
     adopted: Vec<String>,
     capacity: Bytes,
 }
 
 impl Datastore {
-    /// Checks the target as [`preflight`] does and claims it: sub-directory and marker, file
-    /// and marker, or exclusive use and label. What was checked and what is claimed is the
-    /// same object, whatever happens to its name in between.
+    /// Checks the target as [`preflight`] does and claims it: sub-directory and marker, file and
+    /// marker, or exclusive use and label. The checked object and the claimed object are the same,
+    /// even if its name changes in between.
     pub fn open(target: &Target, needed: Bytes, options: &Options) -> Result<Self, DatastoreError> {
         let (examination, located) = look(target, needed, options);
         let mut preflight = examination.into_result()?;
@@ -117,55 +117,56 @@ impl Datastore {
         Ok(datastore)
     }
 
-    /// Result of the preflight. Later warnings (no `O_DIRECT`, no allocation in advance) are added
-    /// to its list.
+    /// Returns the result of the preflight. Later warnings (no `O_DIRECT`, no allocation in
+    /// advance) are added to its list.
     pub fn preflight(&self) -> &Preflight {
         &self.preflight
     }
 
-    /// Warnings of the preflight and of later steps.
+    /// Returns the warnings of the preflight and of later steps.
     pub fn warnings(&self) -> &[Warning] {
         &self.preflight.warnings
     }
 
-    /// Bytes the datastore may hold in all.
+    /// Returns the maximum size of all disks together.
     pub fn capacity(&self) -> Bytes {
         self.capacity
     }
 
-    /// The disks created so far, in the order of their creation.
+    /// Returns the disks created so far, in the order of their creation.
     pub fn disks(&self) -> &[VirtualDisk] {
         &self.disks
     }
 
-    /// A directory of ours for state beside the disks; only a directory target has one. What is
-    /// made in it through this is removed with the rest.
+    /// Returns the directory of ours for state beside the disks; only a directory target has one.
+    /// Files created through it are removed with the datastore.
     pub fn state_dir(&self) -> Option<&OwnDir> {
         self.claimed.remembers().map(Remembers::state_dir)
     }
 
-    /// Makes a directory for content that other programs make, and that is removed whole with the
-    /// rest. `None` of a target that is no directory.
+    /// Creates a directory for files of other programs, which is removed with the datastore,
+    /// including all content. `None` if the target is not a directory.
     ///
     /// # Errors
     ///
-    /// When it exists or cannot be made.
+    /// If the directory exists or cannot be created.
     pub fn tree(&self, name: &CStr) -> Option<Result<HeldDir, DatastoreError>> {
         self.claimed.remembers().map(|own| own.tree(name))
     }
 
-    /// Path of all that is ours: the sub-directory, the file or the device.
+    /// Returns the path of the object that is ours: the sub-directory, the file or the device.
     pub fn path(&self) -> &Path {
         self.claimed.path()
     }
 
-    /// Opens disks that another part of the same run made in the same directory, to drive them from now
-    /// on in its place. They stay that part's: they are not counted here, and not removed with this.
+    /// Opens disks that another part of the same run created in the same directory, to drive them
+    /// from now on in place of that part. The disks still belong to the other part: they are not
+    /// counted here, and not removed with this datastore.
     ///
     /// # Errors
     ///
-    /// When that part is not there, has no such disk, or a disk is of another size; and of a file or a
-    /// device, which has no parts.
+    /// If that part does not exist or has no such disk, or a disk has another size; also for a file
+    /// or a device, which have no parts.
     pub fn lent(&self, run_id: &str, requests: &[DiskRequest]) -> Result<Lent, DatastoreError> {
         let missing =
             || DatastoreError::NoPart { run_id: run_id.to_owned(), path: self.path().to_owned() };
@@ -176,7 +177,7 @@ impl Datastore {
     ///
     /// # Errors
     ///
-    /// [`DatastoreError::NoReflink`] where they cannot, with what the file system is.
+    /// [`DatastoreError::NoReflink`] if they cannot, with the type of the file system.
     pub fn try_link(&self) -> Result<(), DatastoreError> {
         self.claimed.try_link().map_err(|error| match error {
             DatastoreError::NoReflink { path, source, .. } => {
@@ -204,22 +205,21 @@ impl Datastore {
         is_open || self.claimed.remembers().is_some_and(|earlier| earlier.has_disk(disk))
     }
 
-    /// Returns true if an earlier run recorded that it wrote the whole disk with such data. The
-    /// seed is not compared. Only a directory keeps such records.
+    /// Returns true if an earlier run recorded that it wrote the whole disk with data of these
+    /// properties. The seed is not compared. Only a directory keeps such records.
     pub fn is_filled(&self, disk: &VirtualDisk, fill: &Fill) -> bool {
         self.claimed.remembers().is_some_and(|earlier| earlier.is_filled(disk, fill))
     }
 
-    /// Records that all of a disk is written, once that is durable; the record appears whole or
-    /// not at all. Without effect on a file or block target.
+    /// Records durably that the whole disk was filled. The record is written atomically. Has no
+    /// effect on a file or block target.
     pub fn record_filled(&self, disk: &VirtualDisk, fill: &Fill) -> Result<(), DatastoreError> {
         self.claimed.remembers().map_or(Ok(()), |earlier| earlier.record_filled(disk, fill))
     }
 
-    /// Creates the disks that are missing and returns all that were asked for, in that
-    /// order. A disk that exists with the same name and size is returned again, or opened if
-    /// an earlier run made it. When one
-    /// does not fit, those before it stay.
+    /// Creates the missing disks, and returns all requested disks in the order of the requests. An
+    /// existing disk with the same name and size is returned again, or opened if an earlier run
+    /// created it. If a disk does not fit, the disks before it stay.
     pub fn provision(
         &mut self,
         requests: &[DiskRequest],
@@ -272,15 +272,15 @@ impl Datastore {
         }
     }
 
-    /// Bytes that may still be provisioned now. Others may have filled a file system since
-    /// the preflight, so its reserve is looked at again.
+    /// Returns the bytes that may still be provisioned now. The reserve of the file system is
+    /// checked again, because others may have filled it since the preflight.
     pub fn available(&self) -> Bytes {
         let used = self.disks.iter().map(|disk| layout::taken(disk.size)).sum();
         let planned = self.capacity.saturating_sub(used);
         planned.min(self.claimed.room())
     }
 
-    /// A warning is said once, however many disks it holds for.
+    /// Adds warnings. Equal warnings of several disks are added only once.
     fn add_warnings(&mut self, warnings: Vec<Warning>) {
         for warning in warnings {
             if !self.preflight.warnings.contains(&warning) {
@@ -289,15 +289,16 @@ impl Datastore {
         }
     }
 
-    /// As [`Datastore::clear`]; the first thing that could not be removed is the error.
+    /// Removes the datastore like [`Datastore::clear`], and returns the first failed removal as the
+    /// error.
     pub fn remove(self) -> Result<Removed, DatastoreError> {
         let mut removed = self.clear();
         if removed.failed.is_empty() { Ok(removed) } else { Err(removed.failed.remove(0)) }
     }
 
-    /// Closes and removes all that was created: the sub-directory, the file (unless it
-    /// existed before), the label. A device that was only read is not touched. What cannot be
-    /// removed is told, and keeps nothing else from being removed.
+    /// Closes and removes all objects that were created: the sub-directory, the file (unless it
+    /// existed before), the label. A device that was only read is not changed. A failed removal is
+    /// reported, and the others continue.
     pub fn clear(self) -> Removed {
         drop(self.disks);
         self.claimed.remove(self.mark)

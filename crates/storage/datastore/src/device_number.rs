@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// A device's number (`dev_t`): what is compared where names could lie.
+/// Number of a device (`dev_t`). It is compared instead of names, which can be wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct DeviceNumber {
     pub major: u32,
@@ -8,12 +8,12 @@ pub(crate) struct DeviceNumber {
 }
 
 impl DeviceNumber {
-    /// From the packed form of `stat`.
+    /// Decodes the packed form of `stat`.
     pub fn from_packed(packed: u64) -> Self {
         Self { major: rustix::fs::major(packed), minor: rustix::fs::minor(packed) }
     }
 
-    /// From sysfs text such as `254:0`.
+    /// Parses the text of sysfs, such as `254:0`.
     pub fn parse(text: &str) -> Option<Self> {
         let (major, minor) = text.trim().split_once(':')?;
         Some(Self { major: major.parse().ok()?, minor: minor.parse().ok()? })

@@ -1,4 +1,4 @@
-//! Direct I/O on an open file, and the alignment it asks for.
+//! Direct I/O on an open file, and the alignment that it needs.
 
 use std::fs::File;
 
@@ -6,21 +6,21 @@ use rustix::fs::{AtFlags, OFlags, StatxFlags, fcntl_getfl, fcntl_setfl, statx};
 
 use crate::preflight::{DIRECT_REFUSED, Warning};
 
-/// Alignment when the kernel does not say (statx gained it in Linux 6.1): the larger of the
-/// two sector sizes in use.
+/// Alignment if the kernel does not report one (statx does since Linux 6.1): the larger of the two
+/// usual sector sizes, in bytes.
 const UNKNOWN_ALIGNMENT: u32 = 4096;
-/// The smallest unit of I/O anywhere in Tilemark.
+/// Smallest unit of I/O in Tilemark, in bytes.
 const SECTOR: u32 = 512;
 
-/// Way in which a file is read and written.
+/// Mode in which a file is read and written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Access {
     pub direct: bool,
     pub alignment: u32,
 }
 
-/// Sets `O_DIRECT` unless `buffered` asks not to, on the open file itself: opening again by
-/// name could find another file. A file system that refuses is used through the page cache,
+/// Sets `O_DIRECT` on the open file, unless `buffered`. The file is not opened again by name,
+/// because the name could lead to another file. If the file system refuses, the page cache is used,
 /// with a warning.
 pub(crate) fn choose(file: &File, name: &str, buffered: bool) -> (Access, Option<Warning>) {
     let through_cache = Access { direct: false, alignment: SECTOR };
@@ -48,7 +48,8 @@ pub(crate) fn choose(file: &File, name: &str, buffered: bool) -> (Access, Option
     }
 }
 
-/// Alignment for direct I/O as statx reports it; 0 if direct I/O is impossible.
+/// Returns the alignment for direct I/O that statx reports; 0 if direct I/O is impossible, `None`
+/// if nothing is reported.
 fn reported_alignment(file: &File) -> Option<u32> {
     let found = statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok()?;
     let known = StatxFlags::from_bits_retain(found.stx_mask).contains(StatxFlags::DIOALIGN);

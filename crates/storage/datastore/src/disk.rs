@@ -7,39 +7,39 @@ use units::Bytes;
 use crate::DatastoreError;
 use crate::direct::Access;
 
-/// An open virtual disk: a range of an open file or device.
+/// Open virtual disk: a range of an open file or device.
 #[derive(Debug, Clone)]
 pub struct VirtualDisk {
-    /// The open file; several disks of one device share it.
+    /// Open file or device. All disks of one file or device share it.
     pub file: Arc<File>,
-    /// First byte of the disk in the file.
+    /// Offset of the disk's first byte in the file.
     pub base: u64,
-    /// Size of the disk.
+    /// Size of the disk in bytes.
     pub size: Bytes,
-    /// Offsets, lengths and buffers must be multiples of this (512 or 4096).
+    /// Alignment in bytes: offsets, lengths and buffers must be multiples of it (512 or 4096).
     pub alignment: u32,
     /// True if the file was opened with `O_DIRECT`.
     pub direct: bool,
     /// True if writing is allowed.
     pub writable: bool,
-    /// Name of the disk for messages.
+    /// Name of the disk, for messages.
     pub name: String,
 }
 
-/// A virtual disk that is wanted.
+/// Virtual disk to create or open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiskRequest {
-    /// Unique in the datastore, for example `tile-1/mail/data`; as a file name at most 255
-    /// bytes, where everything but letters, digits, `-`, `_` and `/` takes three.
+    /// Name, unique in the datastore, for example `tile-1/mail/data`. As a file name it has at most
+    /// 255 bytes, where every character except letters, digits, `-`, `_` and `/` takes three.
     pub name: String,
-    /// Size of the disk: a multiple of 512 B above zero.
+    /// Size of the disk: a multiple of 512 B, above zero.
     pub size: Bytes,
 }
 
-/// Kind of data that a disk was filled with.
+/// Properties of the data with which a disk was filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fill {
-    /// Seed of the contents.
+    /// Seed of the generated data.
     pub seed: u64,
     /// Share of the data that a compressor could remove, 0 to 100 percent.
     pub compressible_percent: u8,
@@ -48,14 +48,15 @@ pub struct Fill {
 }
 
 impl Fill {
-    /// Returns true if storage would treat both alike. The seed is not compared.
+    /// Returns true if storage would treat both kinds of data alike. The seed is not compared.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         Self { seed: 0, ..*self } == Self { seed: 0, ..*other }
     }
 }
 
 impl DiskRequest {
-    /// The disk at `base` of an open file, if its size suits the alignment there.
+    /// Returns the disk at offset `base` of an open file, if its size is a multiple of the
+    /// alignment there.
     pub(crate) fn disk(
         &self,
         file: &Arc<File>,
@@ -74,7 +75,7 @@ impl DiskRequest {
         })
     }
 
-    /// Refuses a size that is zero or no multiple of `alignment`.
+    /// Refuses a size that is zero or not a multiple of `alignment`.
     pub(crate) fn check_alignment(&self, alignment: u32) -> Result<(), DatastoreError> {
         if self.size != Bytes::ZERO && self.size.get().is_multiple_of(u64::from(alignment)) {
             return Ok(());

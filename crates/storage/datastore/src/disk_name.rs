@@ -1,21 +1,21 @@
-//! The names of the files of a disk, and back.
+//! Conversion between names of disks and names of their files.
 
 use std::ffi::CString;
 
 use crate::DatastoreError;
 
-/// The end of the name of every disk file.
+/// File name suffix of a disk.
 const DISK_SUFFIX: &str = ".disk";
-/// The longest file name everywhere (`NAME_MAX`).
+/// Maximum length of a file name on all file systems (`NAME_MAX`).
 const NAME_MAX: usize = 255;
 
-/// The file name of a disk: `/` becomes `.`, and whatever could be mistaken for it or is not
-/// a letter, digit, `-` or `_` becomes `%XX`, so that different disks have different files.
+/// Returns the file name of a disk. `/` becomes `.`, and every character that is not a letter,
+/// digit, `-` or `_` becomes `%XX`, so that different disks have different files.
 pub(crate) fn disk_file_name(disk: &str) -> Result<CString, DatastoreError> {
     file_name(disk, DISK_SUFFIX)
 }
 
-/// As [`disk_file_name`], for another file of the disk.
+/// Returns the name of a disk's file with another suffix, like [`disk_file_name`].
 pub(crate) fn file_name(disk: &str, suffix: &str) -> Result<CString, DatastoreError> {
     let mut name = String::with_capacity(disk.len() + suffix.len());
     for byte in disk.bytes() {
@@ -33,7 +33,7 @@ pub(crate) fn file_name(disk: &str, suffix: &str) -> Result<CString, DatastoreEr
     Ok(CString::new(name).expect("every byte was encoded"))
 }
 
-/// The disk a file name was made for (`disk_file_name` the other way round).
+/// Returns the disk to which a file name belongs; the inverse of `disk_file_name`.
 pub(crate) fn disk_name(file_name: &str) -> Option<String> {
     let mut name = Vec::new();
     let mut bytes = file_name.strip_suffix(DISK_SUFFIX)?.bytes();

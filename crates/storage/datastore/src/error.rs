@@ -6,27 +6,27 @@ use units::Bytes;
 
 use crate::Refusal;
 
-/// Why a datastore could not be opened, provisioned or removed.
+/// Reason why a datastore could not be opened, provisioned or removed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum DatastoreError {
-    /// The target did not pass its preflight; nothing was written.
+    /// The target failed its preflight. Nothing was written.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The disks need more than the datastore may hold.
+    /// The disks need more space than the datastore may use.
     #[error(
         "disk \"{disk}\" needs {needed} ({} B) on {target} and {available} ({} B) are left of {capacity}",
         needed.get(), available.get()
     )]
     DoesNotFit {
-        /// The first disk that does not fit.
+        /// Name of the first disk that does not fit.
         disk: String,
         /// Target, as text.
         target: String,
-        /// Bytes needed, alignment included.
+        /// Bytes that the disk needs, alignment included.
         needed: Bytes,
-        /// Bytes left.
+        /// Bytes that are left.
         available: Bytes,
-        /// Bytes that the datastore may hold in all.
+        /// Bytes that the datastore may use in all.
         capacity: Bytes,
     },
     /// The file system ran out of space while a disk was created.
@@ -44,12 +44,12 @@ pub enum DatastoreError {
     SizeChanged {
         /// Name of the disk.
         disk: String,
-        /// Size that the disk has now.
+        /// Present size of the disk.
         has: Bytes,
-        /// The size asked for.
+        /// Requested size.
         asked: Bytes,
     },
-    /// Another part of the same run is not here, or has no such disk.
+    /// The other part of the same run does not exist here, or has no such disk.
     #[error("{} has no disks of {run_id} that could be driven from here", path.display())]
     NoPart {
         /// Id of the run whose part was looked for.
@@ -62,7 +62,7 @@ pub enum DatastoreError {
     SizeUnaligned {
         /// Name of the disk.
         disk: String,
-        /// The size asked for.
+        /// Requested size.
         size: Bytes,
         /// Alignment in bytes of which the size must be a multiple.
         alignment: u32,
@@ -74,38 +74,38 @@ pub enum DatastoreError {
         disk: String,
         /// Length of the name as a file name, in bytes.
         length: usize,
-        /// Longest file name that is allowed, in bytes.
+        /// Maximum length of a file name, in bytes.
         max: usize,
     },
-    /// Files there share no blocks.
+    /// Files on this target cannot share blocks.
     #[error(
         "disks in {} cannot share blocks ({source}){}",
         path.display(),
         what.as_ref().map_or_else(String::new, |what| format!(": the file system is {what}"))
     )]
     NoReflink {
-        /// Path of the object.
+        /// Path of the directory, file or device.
         path: PathBuf,
-        /// The type of the file system, where there is one.
+        /// Type of the file system; `None` if it is not known or there is none.
         what: Option<String>,
-        /// Error of the kernel.
+        /// Error that the kernel returned.
         source: Arc<io::Error>,
     },
-    /// The operating system refused.
+    /// The operating system refused an operation.
     #[error("cannot {attempted} {}", object.display())]
     Io {
-        /// Attempted operation, as a verb.
+        /// Operation that was attempted, as a verb.
         attempted: &'static str,
-        /// Object of the operation.
+        /// Path of the file or device on which it was attempted.
         object: PathBuf,
-        /// Error of the system.
+        /// Error that the system returned.
         #[source]
         source: Arc<io::Error>,
     },
 }
 
 impl DatastoreError {
-    /// An error of the operating system.
+    /// Returns an error of the operating system.
     pub fn io(
         attempted: &'static str,
         object: impl Into<PathBuf>,
@@ -114,13 +114,13 @@ impl DatastoreError {
         Self::Io { attempted, object: object.into(), source: Arc::new(source.into()) }
     }
 
-    /// Error of a target without files that could share blocks.
+    /// Returns the error of a target without files that could share blocks.
     pub fn no_reflink(path: &std::path::Path) -> Self {
         let source = Arc::new(io::Error::from_raw_os_error(libc::EOPNOTSUPP));
         Self::NoReflink { path: path.to_owned(), what: None, source }
     }
 
-    /// Advice for the user, if there is any.
+    /// Returns advice for the user, if there is any.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Refused(refusal) => refusal.hint(),

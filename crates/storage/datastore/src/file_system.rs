@@ -1,4 +1,4 @@
-//! What is known about the file system behind an open directory or file.
+//! Properties of the file system of an open directory or file.
 
 use std::ops::ControlFlow;
 use std::os::fd::AsFd;
@@ -14,7 +14,7 @@ use crate::refusal::FsConcern;
 use crate::sysfs::Device;
 use crate::{Options, Refusal};
 
-/// An open object's file system.
+/// File system of an open directory or file.
 #[derive(Debug)]
 pub(crate) struct FileSystem {
     pub facts: FileSystemFacts,
@@ -23,14 +23,14 @@ pub(crate) struct FileSystem {
     pub device: Option<Device>,
 }
 
-/// Share of the free space that may be used. With [`FREE_RESERVE`] this is our choice: a file
-/// system filled to the end harms everything else on it and slows most allocators.
+/// Share of the free space that may be used. This and [`FREE_RESERVE`] are our choice: a full file
+/// system harms all other data on it and slows most allocators.
 const FREE_SHARE: f64 = 0.8;
-/// Bytes of the free space that are always left.
+/// Bytes of the free space that are never used.
 const FREE_RESERVE: Bytes = Bytes::new(5 << 30);
 
 impl FileSystem {
-    /// Looks at the file system of `object`.
+    /// Reads the properties of the file system of `object`.
     pub fn of(object: impl AsFd) -> std::io::Result<Self> {
         let found =
             statx(&object, c"", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS | StatxFlags::MNT_ID)?;
@@ -61,7 +61,8 @@ impl FileSystem {
         })
     }
 
-    /// As [`Self::of`], for the object at `path`; that it cannot be read refuses.
+    /// Reads the properties like [`Self::of`], for the object at `path`. Refuses the target if they
+    /// cannot be read.
     pub fn examine(
         object: impl AsFd,
         path: &Path,
@@ -72,7 +73,7 @@ impl FileSystem {
         examination.need(("the file system can be read", "readable"), found)
     }
 
-    /// The rules on the file system that do not depend on space.
+    /// Checks the rules on the file system that do not depend on space.
     pub fn check(&self, examination: &mut Examination, options: &Options) {
         let path = std::path::PathBuf::from(&examination.preflight.resolved);
         let read_only = self.read_only.then(|| Refusal::ReadOnlyFs {
@@ -126,17 +127,17 @@ fn concern(mount: &Mount, root: Option<&Mount>) -> Option<FsConcern> {
     }
 }
 
-/// Space that other runs hold in the same place.
+/// Space that other runs use in the same file system.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Leftovers {
-    /// Bytes allocated: they are missing from the free space.
+    /// Allocated bytes, which are missing from the free space.
     pub allocated: u64,
-    /// Bytes allocated, or reserved by a live run where that is more.
+    /// Bytes allocated, or bytes reserved by a live run if these are more.
     pub reserved: u64,
 }
 
-/// Computes the bytes that may be provisioned, with the rule in words. Leftovers of other runs
-/// count as used by us: otherwise run after run could creep up to the last free byte.
+/// Computes the bytes that may be provisioned, and the rule as text. Leftovers of other runs count
+/// as used by us. Otherwise one run after another could fill the file system up to the last byte.
 pub(crate) fn space_limit(
     free: Bytes,
     leftovers: Leftovers,
@@ -158,7 +159,7 @@ pub(crate) fn space_limit(
     }
 }
 
-/// Bytes that may be allocated now without touching the reserve.
+/// Returns the bytes that may be allocated now without using the reserve.
 pub(crate) fn room(object: impl AsFd) -> Bytes {
     let free = fstatvfs(object).map_or(0, |space| space.f_bavail.saturating_mul(space.f_frsize));
     Bytes::new(free).saturating_sub(FREE_RESERVE)

@@ -1,17 +1,17 @@
-//! Which devices and files share blocks with a target: one graph of everything that lies on
-//! something else, followed in both directions.
+//! Devices and files that share blocks with a target: a graph of devices and the objects below
+//! them, searched in both directions.
 //!
 //! ```text
-//!        loop1   loop2          Downwards: what a loop device lies on, the slaves of dm (LVM,
-//!            \   /   \          LUKS, multipath), md and bcache, what zram writes back to, the
-//!            file     sdb       disk of a partition. Beside: the same unit on another path.
-//!                    / | \      Upwards from all of these: partitions, and whatever lies on
+//!        loop1   loop2          Downwards: the object below a loop device, the slaves of dm (LVM,
+//!            \   /   \          LUKS, multipath), md and bcache, the write-back device of zram, the
+//!            file     sdb       disk of a partition. Sideways: the same unit on another path.
+//!                    / | \      Upwards from all of these: partitions, and devices built on
 //!                sdb1 sdb2 dm-0 them.
 //! ```
 //!
-//! Devices are compared by number and files by inode, never by name. Two things are not
-//! followed, because they divide blocks instead of sharing them: the sisters of a partition,
-//! and the other volumes on a disk that a volume manager claimed.
+//! Devices are compared by number and files by inode, never by name. Two kinds of objects are not
+//! visited, because they have other blocks of the same disk: the other partitions beside a
+//! partition, and the other volumes on a disk that a volume manager claimed.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -21,12 +21,12 @@ use crate::device_number::DeviceNumber;
 use crate::place::{DeviceOrFile, FileId};
 use crate::sysfs::Device;
 
-/// Relation of an object to the one that it lies on.
+/// Relation between an upper object and the lower object on which it lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Link {
-    /// The kernel gave the lower one to the upper one alone (dm, md, bcache, zram).
+    /// The kernel gave the lower object to the upper object alone (dm, md, bcache, zram).
     Claimed,
-    /// The lower one stays open to everybody (loop).
+    /// The lower object stays open to everybody (loop).
     Shared,
 }
 
@@ -43,7 +43,8 @@ struct Stacked {
 pub(crate) struct Graph {
     devices: Vec<Device>,
     stacks: Vec<Stacked>,
-    /// Loop devices whose file or device the kernel does not tell: device and name.
+    /// Loop devices whose lower object the kernel does not identify: device, and name of the lower
+    /// object.
     unknown: Vec<(DeviceNumber, String)>,
 }
 
@@ -51,19 +52,19 @@ pub(crate) struct Graph {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Role {
     Target,
-    /// The disk of which the target, or something below it, is a partition.
+    /// The object is the disk of which the target, or something below the target, is a partition.
     Whole,
     /// The object lies below the target.
     Lower(Link),
-    /// The object is the target's unit, reached on another path.
+    /// The object is the same storage unit as the target, reached on another path.
     Twin,
-    /// A partition of another relative.
+    /// The object is a partition of another relative.
     Part,
-    /// Built on another relative, which is named here.
+    /// The object is built on another relative, which is named here.
     Upper(String),
 }
 
-/// A device or file that shares blocks with the target.
+/// Device or file that shares blocks with the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Relative {
     pub place: DeviceOrFile,
@@ -85,7 +86,7 @@ impl Graph {
         Self::of(Device::all_whole())
     }
 
-    /// The graph of these whole devices.
+    /// Builds the graph of these whole devices and their partitions.
     pub fn of(whole: Vec<Device>) -> Self {
         let mut graph = Self::default();
         for device in whole {
@@ -116,17 +117,18 @@ impl Graph {
         }
     }
 
-    /// The device of that number.
+    /// Returns the device of this number.
     pub fn device(&self, number: DeviceNumber) -> Option<&Device> {
         self.devices.iter().find(|device| device.number == number)
     }
 
-    /// Names of objects below loop devices that the kernel does not identify.
+    /// Returns the names of objects below loop devices that the kernel does not identify.
     pub fn unknown(&self) -> impl Iterator<Item = &str> {
         self.unknown.iter().map(|(_, name)| name.as_str())
     }
 
-    /// Name of the unknown object that a loop device lies on, if it lies on one.
+    /// Returns the name of the unidentified object below a loop device, if one of the relatives is
+    /// such a loop device.
     pub fn lies_on_unknown(&self, relatives: &[Relative]) -> Option<&str> {
         let (_, name) = self.unknown.iter().find(|(number, _)| {
             let place = DeviceOrFile::Device(*number);
@@ -135,7 +137,8 @@ impl Graph {
         Some(name)
     }
 
-    /// Everything that shares blocks with `start`, itself first, the near before the far.
+    /// Returns all objects that share blocks with `start`: first `start` itself, then near before
+    /// far.
     pub fn relatives(&self, start: DeviceOrFile) -> Vec<Relative> {
         let mut found =
             RelativeSearch { graph: self, relatives: Vec::new(), waiting: VecDeque::new() };
@@ -159,8 +162,8 @@ impl Graph {
         }
     }
 
-    /// Other paths to the same unit: whole devices of the same world wide name and size, or
-    /// their partition of the same number.
+    /// Returns the other paths to the same storage unit: whole devices of the same world wide name
+    /// and size, or the partitions with the same number on them.
     fn twins(&self, device: &Device) -> Vec<DeviceNumber> {
         let whole = device.whole();
         let Some(unit) = whole.unit() else { return Vec::new() };
@@ -177,11 +180,11 @@ impl Graph {
     }
 }
 
-/// A search in progress.
+/// State of a search for relatives.
 struct RelativeSearch<'a> {
     graph: &'a Graph,
     relatives: Vec<Relative>,
-    /// Positions in `relatives` whose neighbours were not yet looked at.
+    /// Indexes in `relatives` whose neighbours were not visited yet.
     waiting: VecDeque<usize>,
 }
 
@@ -255,7 +258,7 @@ mod tests {
         Graph::of(Device::listed(&tree.path().join("block")))
     }
 
-    /// `loop900` and `loop901` over two names of one file, `loop902` over another file.
+    /// Creates `loop900` and `loop901` over two names of one file, and `loop902` over another file.
     fn with_loops() -> tempfile::TempDir {
         let tree = tree();
         let file = |name: &str| tree.path().join(name);

@@ -1,5 +1,5 @@
-//! The one way to anything below a directory: a name in an open directory, resolved by the
-//! kernel without leaving it and without following a link (openat2(2), Linux 5.6).
+//! Access to files below a directory. The only way is a name in an open directory, which the kernel
+//! resolves without leaving the directory and without following a link (openat2(2), Linux 5.6).
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -20,8 +20,8 @@ const RESOLVE: ResolveFlags =
     ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
 
-/// A directory held open. What is below it is reached through the descriptor, whatever becomes
-/// of its name; the path is for messages.
+/// Directory held open. Files in it are reached through the descriptor, even if the directory is
+/// renamed. The path is only for messages.
 #[derive(Debug, Clone)]
 pub struct HeldDir {
     fd: Arc<OwnedFd>,
@@ -29,7 +29,8 @@ pub struct HeldDir {
 }
 
 impl HeldDir {
-    /// Opens the directory a path leads to; links in it are followed, this once.
+    /// Opens the directory at a path. Symbolic links in this path are followed; later names follow
+    /// none.
     pub fn open(path: &Path) -> std::io::Result<Self> {
         let fd = rustix::fs::open(path, DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         Ok(Self::of(fd, path))
@@ -39,28 +40,28 @@ impl HeldDir {
         Self { fd: Arc::new(fd), path: path.into() }
     }
 
-    /// Copy of the handle that messages show under another path.
+    /// Returns a copy of the handle that has another path in messages.
     pub(crate) fn shown_as(&self, path: &Path) -> Self {
         Self { fd: Arc::clone(&self.fd), path: path.to_owned() }
     }
 
-    /// Path of the directory when it was opened.
+    /// Returns the path that the directory had when it was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The names in it, without `.` and `..`, in order.
+    /// Returns the names in the directory, without `.` and `..`, sorted.
     pub fn names(&self) -> std::io::Result<Vec<CString>> {
         Ok(entries(self)?)
     }
 
-    /// Opens a directory in it.
+    /// Opens a sub-directory.
     pub fn open_dir(&self, name: &CStr) -> std::io::Result<Self> {
         Ok(Self::of(open_dir(self, name)?, self.path.join(name_path(name))))
     }
 
-    /// Opens a file in it for reading and writing: a regular file with this one name, on the
-    /// file system of the directory. Anything else is an error, and is not opened.
+    /// Opens a file for reading and writing: a regular file without further hard links, on the file
+    /// system of the directory. Anything else is an error, and is not opened.
     pub fn open_file(&self, name: &CStr) -> std::io::Result<File> {
         open_plain(self, name, OFlags::RDWR).map_err(|found| match found {
             NotPlain::Error(error) => error.into(),
@@ -73,13 +74,13 @@ impl HeldDir {
         })
     }
 
-    /// Removes a name in it that does not lead to a directory.
+    /// Removes a name from the directory. The name must not lead to a directory.
     pub fn remove(&self, name: &CStr) -> std::io::Result<()> {
         Ok(unlink(self, name)?)
     }
 }
 
-/// Compares by the opening: two openings of one directory differ.
+/// Compares the descriptors: two openings of the same directory are different.
 impl PartialEq for HeldDir {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.fd, &other.fd)
@@ -92,7 +93,7 @@ impl AsFd for HeldDir {
     }
 }
 
-/// Opens `name` in `dir`, beneath it and through no link.
+/// Opens `name` beneath `dir`, following no link.
 pub(crate) fn open_at(
     dir: impl AsFd,
     name: &CStr,
@@ -103,7 +104,7 @@ pub(crate) fn open_at(
     rustix::io::retry_on_intr(|| openat2(&dir, name, flags, mode, RESOLVE))
 }
 
-/// Returns true if the kernel, and any filter of its calls, has openat2.
+/// Returns true if openat2 is available: the kernel has it, and no system call filter blocks it.
 pub(crate) fn can_open_beneath(dir: impl AsFd) -> bool {
     !matches!(open_at(dir, c".", OFlags::PATH, Mode::empty()), Err(Errno::NOSYS | Errno::PERM))
 }
@@ -112,13 +113,13 @@ pub(crate) fn open_dir(dir: impl AsFd, name: &CStr) -> rustix::io::Result<OwnedF
     open_at(dir, name, DIRECTORY, Mode::empty())
 }
 
-/// Makes a directory that did not exist, for its owner only, and opens it.
+/// Creates a directory that must not exist, accessible only for its owner, and opens it.
 pub(crate) fn make_dir(dir: impl AsFd, name: &CStr) -> rustix::io::Result<OwnedFd> {
     mkdirat(&dir, single(name)?, Mode::RWXU)?;
     open_dir(dir, name)
 }
 
-/// Creates a file that did not exist, readable and writable by its owner.
+/// Creates a file that must not exist, readable and writable by its owner.
 pub(crate) fn create(dir: impl AsFd, name: &CStr) -> rustix::io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
     open_at(dir, single(name)?, flags, Mode::RUSR | Mode::WUSR).map(File::from)
@@ -128,21 +129,21 @@ pub(crate) fn unlink(dir: impl AsFd, name: &CStr) -> rustix::io::Result<()> {
     unlinkat(dir, single(name)?, AtFlags::empty())
 }
 
-/// Gives what is called `from` the name `to` in the same directory.
+/// Renames `from` to `to` in the same directory.
 pub(crate) fn rename(dir: impl AsFd, from: &CStr, to: &CStr) -> rustix::io::Result<()> {
     rustix::fs::renameat(&dir, single(from)?, &dir, single(to)?)
 }
 
-/// Why something is not opened.
+/// Reason why a file is not opened.
 pub(crate) enum NotPlain {
-    /// The entry is of another kind, in words.
+    /// The entry is not a regular file; text of its type.
     Kind(&'static str),
     /// The system returned an error.
     Error(Errno),
 }
 
-/// Opens a file after it is known to be a regular file with one name, on the file system of its
-/// directory: what else has this name is never opened.
+/// Opens a file after checking that it is a regular file without further hard links, on the file
+/// system of its directory. Any other object with this name is never opened.
 pub(crate) fn open_plain(dir: impl AsFd, name: &CStr, flags: OFlags) -> Result<File, NotPlain> {
     let node = open_at(&dir, name, OFlags::PATH, Mode::empty()).map_err(|error| match error {
         Errno::LOOP => NotPlain::Kind(kind_word(FileType::Symlink)),
@@ -156,7 +157,8 @@ pub(crate) fn open_plain(dir: impl AsFd, name: &CStr, flags: OFlags) -> Result<F
     reopen(node, flags).map_err(NotPlain::Error)
 }
 
-/// Checks that the object is a regular file with one name; the error says what it is instead.
+/// Checks that the object is a regular file without further hard links. The error is a text of its
+/// type.
 pub(crate) fn is_plain(found: &Stat) -> Result<(), &'static str> {
     match FileType::from_raw_mode(found.st_mode) {
         FileType::RegularFile if found.st_nlink == 1 => Ok(()),
@@ -166,7 +168,7 @@ pub(crate) fn is_plain(found: &Stat) -> Result<(), &'static str> {
     }
 }
 
-/// Looks up the entry of this name. Links are not followed.
+/// Returns the status of the entry with this name. Links are not followed.
 pub(crate) fn look(dir: impl AsFd, name: &CStr) -> rustix::io::Result<Stat> {
     statat(dir, single(name)?, AtFlags::SYMLINK_NOFOLLOW)
 }
@@ -181,7 +183,7 @@ pub(crate) fn is_named(dir: impl AsFd, name: &CStr, object: impl AsFd) -> bool {
     matches!((look(dir, name), fstat(object)), (Ok(a), Ok(b)) if (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino))
 }
 
-/// The names in a directory, without `.` and `..`.
+/// Returns the names in a directory, without `.` and `..`.
 pub(crate) fn entries(dir: impl AsFd) -> rustix::io::Result<Vec<CString>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(dir)? {
@@ -194,13 +196,13 @@ pub(crate) fn entries(dir: impl AsFd) -> rustix::io::Result<Vec<CString>> {
     Ok(names)
 }
 
-/// A name as a path, for messages.
+/// Converts a name into a path, for messages.
 pub(crate) fn name_path(name: &CStr) -> &Path {
     Path::new(std::ffi::OsStr::from_bytes(name.to_bytes()))
 }
 
-/// Only the name of something in the directory itself: the calls without resolve flags follow
-/// no link in the last component, and this is the only one.
+/// Checks that a name has only one component. Calls without resolve flags follow no link in the
+/// last component, so such a name cannot lead out of the directory.
 pub(crate) fn single(name: &CStr) -> rustix::io::Result<&CStr> {
     match name.to_bytes() {
         b"" | b"." | b".." => Err(Errno::INVAL),

@@ -1,14 +1,17 @@
-//! The names by which a device whose content may be lost is told: its own, and no other's.
+//! Names by which a user confirms the device whose content may be destroyed. No other device has
+//! these names.
 
 use crate::backing;
 use crate::place::DeviceOrFile;
 use crate::sysfs::Device;
 
 impl Device {
-    /// Names by which `--destroy-data` may call this device, without regard to other devices.
+    /// Returns the names by which `--destroy-data` may call this device, without a check of other
+    /// devices.
     ///
-    /// A partition is never named by its disk's serial alone: the suffix `-partN`, as udev
-    /// writes it, is added. No kernel name is among them, also not of what lies below.
+    /// A partition is never named by its disk's serial alone: the suffix `-partN`, as udev writes
+    /// it, is added. Kernel names are never included, neither of this device nor of devices below
+    /// it.
     fn names(&self) -> Vec<String> {
         let whole = self.whole();
         let mut names: Vec<String> =
@@ -24,15 +27,15 @@ impl Device {
         names
     }
 
-    /// A RAM disk has no serial; its disk sequence number is never given twice between two
-    /// starts of the host (Documentation/ABI/stable/sysfs-block, `diskseq`).
+    /// Returns the name of a RAM disk, which has no serial. Its disk sequence number is never given
+    /// twice between two boots of the host (Documentation/ABI/stable/sysfs-block, `diskseq`).
     fn memory_name(&self) -> Option<String> {
         let kind = ["zram", "ram"].into_iter().find(|kind| self.name.starts_with(kind))?;
         Some(format!("{kind}-seq{}-{}", self.number_of("diskseq")?, self.size()))
     }
 
-    /// A loop device is named by its file, if the path still leads to it, or by the names of
-    /// the device it lies on.
+    /// Returns the names of a loop device: its file, if the path still leads to the file, or the
+    /// names of the device below.
     fn loop_names(&self) -> Vec<String> {
         let below = backing::below(self).and_then(Result::ok);
         match below {
@@ -45,8 +48,9 @@ impl Device {
         }
     }
 
-    /// Names by which `--destroy-data` may call the device. No other device of this host has them:
-    /// NVMe namespaces share their controller's serial, and cheap bridges share a constant one.
+    /// Returns the names by which `--destroy-data` may call the device. Names that another device
+    /// of this host also has are left out: NVMe namespaces share their controller's serial, and
+    /// cheap bridges share a constant serial.
     pub fn identities(&self) -> Vec<String> {
         let whole = self.whole();
         let others: Vec<String> = Self::all_whole()

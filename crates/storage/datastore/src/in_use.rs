@@ -1,4 +1,4 @@
-//! Whether a block device, or anything it shares blocks with, is used by the system.
+//! Checks if the system uses a block device, or an object that shares blocks with it.
 
 use std::path::Path;
 
@@ -11,8 +11,8 @@ use crate::place::DeviceOrFile;
 use crate::preflight::Examination;
 use crate::sysfs::Device;
 
-/// Checks every rule on use and relatives, and returns the relatives. There is no override for
-/// any of them.
+/// Checks every rule on use and relatives, and returns the relatives. None of these rules can be
+/// overridden.
 pub(crate) fn check(device: &Device, path: &Path, examination: &mut Examination) -> Vec<Relative> {
     let graph = Graph::read();
     let relatives = graph.relatives(DeviceOrFile::Device(device.number));
@@ -25,7 +25,7 @@ pub(crate) fn check(device: &Device, path: &Path, examination: &mut Examination)
     relatives
 }
 
-/// The first relative that is one of these places.
+/// Finds the relative with this identity.
 pub(crate) fn member(relatives: &[Relative], place: DeviceOrFile) -> Option<&Relative> {
     relatives.iter().find(|relative| relative.place == place)
 }
@@ -66,7 +66,7 @@ pub(crate) fn mounted(relatives: &[Relative], all: &AllMounts) -> Option<(String
     })
 }
 
-/// The relative that is swapped to.
+/// Finds the first relative that is used as swap space.
 pub(crate) fn swapped(relatives: &[Relative]) -> std::io::Result<Option<&Relative>> {
     let swaps = mounts::swaps()?;
     Ok(swaps
@@ -88,7 +88,8 @@ fn check_swap(relatives: &[Relative], path: &Path, examination: &mut Examination
     examination.check("swap", rule, found, refusal);
 }
 
-/// The first device that is built on a relative: the relative, and the device.
+/// Finds the first device that is built on a relative. Returns the names of the relative and the
+/// device.
 pub(crate) fn holder(relatives: &[Relative]) -> Option<(String, String)> {
     relatives.iter().find_map(|relative| match &relative.role {
         Role::Upper(used) => Some((used.clone(), relative.name.clone())),
@@ -120,7 +121,7 @@ fn check_holders(
     );
 }
 
-/// Processes that have a relative open in a way that forbids writing to it.
+/// Finds the processes that have a relative open in a way that forbids writing to it.
 fn users(relatives: &[Relative]) -> Openers {
     let places: Vec<DeviceOrFile> = relatives.iter().map(|relative| relative.place).collect();
     let mut openers = openers::of(&places);
@@ -158,7 +159,7 @@ fn check_openers(relatives: &[Relative], path: &Path, examination: &mut Examinat
     examination.check("open-elsewhere", rule, found, refusal);
 }
 
-/// Warns of storage that this host cannot look into.
+/// Adds warnings for storage that this host cannot inspect.
 fn warn_of_the_unseen(graph: &Graph, relatives: &[Relative], examination: &mut Examination) {
     for name in graph.unknown() {
         examination.warn(
@@ -198,8 +199,8 @@ mod tests {
         graph.relatives(DeviceOrFile::Device(device.number))
     }
 
-    /// The stack of LVM, LUKS and multipath, which cannot be built everywhere for real: a
-    /// volume on a volume on a partition.
+    /// Checks the stack of LVM, LUKS and multipath, a volume on a volume on a partition, which
+    /// cannot be built on every host.
     #[test]
     fn everything_below_a_volume_is_held_and_the_top_is_not() {
         let tree = tree();
@@ -214,7 +215,7 @@ mod tests {
         }
     }
 
-    /// Partitions of real devices, too, but not where a test host has none.
+    /// Also checks partitions of real devices, if the test host has any.
     #[test]
     fn a_disk_with_partitions_is_refused_and_a_partition_is_not() {
         let tree = tree();

@@ -1,4 +1,4 @@
-//! Every kind of target, and how the text of a target names one.
+//! All kinds of target, and the words that name them in a target's text.
 
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
@@ -19,11 +19,11 @@ static KINDS: &[&dyn Store] = &[
     &BlockDevice, // block/
 ];
 
-/// Kinds whose code is not in this crate.
+/// Kinds of targets of other crates.
 static REGISTERED: RwLock<Vec<&'static dyn Store>> = RwLock::new(Vec::new());
 
-/// Makes a kind known whose code is in another crate; once, before any target is read. Whether
-/// it is known now: a word that is taken already stays what it is.
+/// Registers a kind of target of another crate. It must be called before any target is parsed.
+/// Returns false if the word of the kind is invalid or already in use; then nothing changes.
 pub fn register(kind: &'static dyn Store) -> bool {
     let is_new = find(kind.facts().word).is_none() && is_word(kind.facts().word);
     if is_new {
@@ -41,23 +41,24 @@ fn find(word: &str) -> Option<&'static dyn Store> {
     all().into_iter().find(|kind| kind.facts().word == word)
 }
 
-/// Words in a row: `dir, file and block`.
+/// Returns the words of all kinds as a list in prose: `dir, file and block`.
 fn listed(last: &str, write: impl Fn(&str) -> String) -> String {
     let mut words: Vec<String> = all().iter().map(|kind| write(kind.facts().word)).collect();
     let end = words.pop().unwrap_or_default();
     format!("{} {last} {end}", words.join(", "))
 }
 
-/// Storage over a network that is named before a colon, and is used where it is mounted.
+/// Words of network storage with a colon that users may write by mistake. Such storage is used by
+/// the path where it is mounted.
 const NETWORKED: [&str; 6] = ["nfs", "nfs4", "smb", "cifs", "ceph", "glusterfs"];
 
-/// Why a text is not a target.
+/// Reason why a text is not a valid target.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
     /// There is no path.
     #[error("target \"{text}\" has no path")]
     NoPath {
-        /// The text as given.
+        /// Text as given by the user.
         text: String,
     },
     /// The word before the colon is not a kind of target.
@@ -66,7 +67,7 @@ pub enum TargetError {
         listed("and", str::to_owned)
     )]
     UnknownKind {
-        /// The text as given.
+        /// Text as given by the user.
         text: String,
         /// The word before the colon.
         kind: String,
@@ -74,22 +75,22 @@ pub enum TargetError {
     /// The path begins with `~`, which only a shell expands.
     #[error("target \"{text}\" begins with ~, which is not expanded here")]
     Tilde {
-        /// The text as given.
+        /// Text as given by the user.
         text: String,
     },
-    /// The text names a storage of Proxmox VE that is no datastore.
+    /// The text names a storage of Proxmox VE that cannot be a datastore.
     #[error(transparent)]
     Proxmox(#[from] ProxmoxError),
     /// The path holds a NUL byte, which no file system allows.
     #[error("target {text:?} holds a NUL byte")]
     Nul {
-        /// The text as given.
+        /// Text as given by the user.
         text: String,
     },
 }
 
 impl TargetError {
-    /// Advice for the user.
+    /// Returns advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::NoPath { .. } => {
@@ -121,7 +122,8 @@ impl TargetError {
 }
 
 impl Target {
-    /// Parses `text`; `is_block_device` decides what a bare path is.
+    /// Parses `text`. `is_block_device` decides if a path without a kind is a block device or a
+    /// directory.
     pub fn parse_with(
         text: &str,
         is_block_device: impl FnOnce(&Path) -> bool,
@@ -152,7 +154,8 @@ impl Target {
     }
 }
 
-/// A word could be meant as a kind: ASCII letters, digits and dashes, beginning with a letter.
+/// Returns true if the text could be meant as a kind: ASCII letters, digits and dashes, beginning
+/// with a letter.
 fn is_word(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic())
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
@@ -161,8 +164,8 @@ fn is_word(text: &str) -> bool {
 impl FromStr for Target {
     type Err = TargetError;
 
-    /// Looks at the file system only for a bare path, to see whether it is a block device, and
-    /// for `pve:NAME`, which /etc/pve/storage.cfg explains.
+    /// Parses a target. Reads the file system only for a path without a kind, to see if it is a
+    /// block device, and for `pve:NAME`, which is looked up in /etc/pve/storage.cfg.
     fn from_str(text: &str) -> Result<Self, TargetError> {
         Self::parse_with(text, |path| {
             std::fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device())

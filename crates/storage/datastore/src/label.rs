@@ -1,15 +1,16 @@
-//! The label in the first 4 KiB of a block device of ours. Drawn byte by byte in
-//! `docs/formats/block-label.md`; the constants here and the drawing change together.
+//! Label in the first 4 KiB of a block device of ours. `docs/formats/block-label.md` describes it
+//! byte by byte; the constants here and that description change together.
 
 use units::Bytes;
 
-/// Bytes the label takes up.
+/// Size of the label in bytes.
 pub(crate) const LABEL_LENGTH: usize = 4096;
-/// Bytes at each end of a device that hold no disk: where other people's signatures live, so
-/// that after our use the ends are still what they were, empty but for the label.
+/// Bytes at each end of a device that hold no disk. Signatures of other software lie there. So the
+/// ends stay empty except for the label, also after our use.
 pub(crate) const RESERVED: u64 = 8 << 20;
 
-/// The last four bytes show a transfer that changed line ends, as PNG's signature does.
+/// Magic number. The last four bytes reveal a transfer that changed line ends, as in PNG's
+/// signature.
 const MAGIC: [u8; 16] = *b"TILEMARK\0LABEL\r\n";
 const VERSION: u32 = 1;
 const RUN_ID: std::ops::Range<usize> = 64..192;
@@ -18,21 +19,22 @@ const CRC_AT: usize = LABEL_LENGTH - 4;
 /// Label of the run that used a block device last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Label {
-    /// The device's size when the label was written; on another size it is not valid.
+    /// Size of the device when the label was written. On a device of another size the label is not
+    /// valid.
     pub device_size: Bytes,
-    /// Seconds since 1970-01-01 UTC.
+    /// Time of creation, in seconds since 1970-01-01 UTC.
     pub created: u64,
     pub run_id: String,
 }
 
 impl Label {
-    /// A label for this moment.
+    /// Creates a label with the present time.
     pub fn new(device_size: Bytes, run_id: &str) -> Self {
         let created = u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or(0);
         Self { device_size, created, run_id: run_id.to_owned() }
     }
 
-    /// The bytes on the device.
+    /// Encodes the label as the bytes on the device.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = vec![0; LABEL_LENGTH];
         let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
@@ -51,8 +53,8 @@ impl Label {
         bytes
     }
 
-    /// Reads a label from the first bytes of a device of `device_size`. Every byte must be
-    /// what [`Label::encode`] writes; anything else is not ours.
+    /// Decodes a label from the first bytes of a device of `device_size`. Every byte must equal the
+    /// output of [`Label::encode`]; otherwise the label is not ours.
     pub fn decode(first: &[u8], device_size: Bytes) -> Option<Self> {
         let bytes = first.get(..LABEL_LENGTH)?;
         let u64_at = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
@@ -70,7 +72,7 @@ impl Label {
     }
 }
 
-/// The first byte behind the data area.
+/// Returns the offset after the last byte of the data area.
 pub(crate) fn data_end(device_size: Bytes) -> u64 {
     device_size.get().saturating_sub(RESERVED).max(RESERVED)
 }

@@ -1,12 +1,12 @@
-//! How a file or device is divided between virtual disks.
+//! Division of a file or device between virtual disks.
 
 use units::Bytes;
 
-/// Disks begin at multiples of this: the alignment partitioning tools use, and a multiple of
-/// every sector, page and most flash and stripe units.
+/// Alignment of the start of a disk. Partitioning tools use the same alignment, and it is a
+/// multiple of every sector, page and most flash and stripe units.
 pub(crate) const UNIT: Bytes = Bytes::MIB;
 
-/// Ranges given out one after the other, never taken back.
+/// Allocator of consecutive ranges, which are never returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Carver {
     next: u64,
@@ -14,24 +14,24 @@ pub(crate) struct Carver {
 }
 
 impl Carver {
-    /// Gives out bytes from `start` to `end`, both rounded inwards to [`UNIT`].
+    /// Creates an allocator for the bytes from `start` to `end`, both rounded inwards to [`UNIT`].
     pub fn new(start: u64, end: u64) -> Self {
         let next = Bytes::new(start).round_up(UNIT).get();
         Self { next, end: Bytes::new(end).round_down(UNIT).get().max(next) }
     }
 
-    /// Bytes not yet given out.
+    /// Returns the number of bytes that are not assigned yet.
     pub fn available(&self) -> Bytes {
         Bytes::new(self.end - self.next)
     }
 
-    /// The byte behind everything given out.
+    /// Returns the offset after the last assigned byte.
     pub fn given(&self) -> u64 {
         self.next
     }
 
-    /// The start of a range of `size`, which is rounded up to [`UNIT`]; `None` when it does
-    /// not fit.
+    /// Assigns a range of `size`, which is rounded up to [`UNIT`], and returns its start. `None` if
+    /// it does not fit.
     pub fn carve(&mut self, size: Bytes) -> Option<u64> {
         if size > self.available() {
             return None;
@@ -42,7 +42,7 @@ impl Carver {
     }
 }
 
-/// Bytes that a disk of this size takes up, alignment included.
+/// Returns the bytes that a disk of this size takes, alignment included.
 pub(crate) fn taken(size: Bytes) -> Bytes {
     size.round_up(UNIT)
 }

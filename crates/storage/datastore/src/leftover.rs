@@ -1,4 +1,4 @@
-//! Reading again what a run left in a directory: its disks, read-only, and its state.
+//! Objects that a run left at a target: its disks, opened read-only, and its state.
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -18,19 +18,19 @@ use crate::{DatastoreError, DiskRequest, Target, VirtualDisk, direct};
 /// Objects that a dead run left in a directory.
 #[derive(Debug)]
 pub struct Leftover {
-    /// The run; empty when it was killed before it could write its marker.
+    /// Id of the run; empty if it was killed before it could write its marker.
     pub run_id: String,
     /// Path of the run's sub-directory.
     pub path: PathBuf,
     /// Directory of the state beside the disks, if the run made one.
     pub state_dir: Option<HeldDir>,
-    /// Disks of the run by name, opened for reading only.
+    /// Disks of the run, sorted by name, opened for reading only.
     pub disks: Vec<VirtualDisk>,
 }
 
-/// Opens what dead runs left; nothing is changed. Beside the disks in a file or on a device
-/// there is no room for state: `outside` has it, in a directory that is named
-/// `<run id>.verify` and says where the disks are ([`DiskList`]).
+/// Opens the objects that dead runs left; nothing is changed. A file or device has no room for
+/// state beside its disks. Its state is in a sub-directory of `outside`, named `<run id>.verify`,
+/// which also lists the positions of the disks ([`DiskList`]).
 pub fn open_leftovers(target: &Target, outside: &Path) -> Result<Vec<Leftover>, DatastoreError> {
     let mut leftovers = Vec::new();
     for found in target.store().find(target.path())? {
@@ -50,7 +50,8 @@ pub fn open_leftovers(target: &Target, outside: &Path) -> Result<Vec<Leftover>, 
     Ok(leftovers)
 }
 
-/// The state of a run among the runs, and its disks in `file` as they are listed there.
+/// Opens the state of a run in the directory `outside`, and the disks in `file` that are listed
+/// there.
 fn open_listed(
     target: &Target,
     file: File,
@@ -77,7 +78,7 @@ fn open_listed(
 }
 
 /// List of the disks in a file or on a device: `disks.jsonl` beside the state of their
-/// verification. Each disk adds a line when it is made.
+/// verification. A line is appended for each disk that is created.
 #[derive(Debug)]
 pub struct DiskList(File);
 
@@ -91,12 +92,12 @@ struct Listed {
 }
 
 impl DiskList {
-    /// Begins a list in a directory of ours.
+    /// Creates an empty list in a directory of ours.
     pub fn create(directory: &OwnDir) -> std::io::Result<Self> {
         directory.create(DISKS).map(Self)
     }
 
-    /// Adds a disk, durably.
+    /// Appends a disk, durably.
     pub fn add(&mut self, disk: &VirtualDisk) -> std::io::Result<()> {
         let (base_bytes, size_bytes) = (disk.base, disk.size.get());
         let mut line =
@@ -116,17 +117,17 @@ impl DiskList {
     }
 }
 
-/// Disks that a run left in a directory, or is using. None is opened.
+/// Disks that a run left in a directory, or is using. The disks are not opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptRun {
-    /// The run, its sub-directory and whether it lives.
+    /// Sub-directory of the run, with the state of its owner.
     pub owned: Owned,
-    /// Disks of the run, by name.
+    /// Disks of the run, sorted by name.
     pub disks: Vec<DiskRequest>,
 }
 
-/// The disks that runs left in a directory or are using; reads only. Files and block devices do
-/// not remember their disks, so there are none.
+/// Finds the disks that runs left in a directory or are using; reads only. Empty for files and
+/// block devices, which do not record their disks.
 pub fn find_kept(target: &Target) -> Result<Vec<KeptRun>, DatastoreError> {
     if !target.facts().remembers_disks {
         return Ok(Vec::new());

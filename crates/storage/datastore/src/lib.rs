@@ -1,18 +1,17 @@
-//! Datastores and virtual disks: what may be created, opened and destroyed, and what is
-//! refused.
+//! Datastores and virtual disks, and the rules on creating, opening and destroying them.
 //!
-//! What it does: turns a target (directory, file, block device) and a list of virtual disks
-//! into open file handles; checks everything that can be checked before a byte is written;
-//! leaves a marker on all it owns, and removes exactly that. A kind of target is one
-//! implementation of [`Store`]; what must be set up around one is a [`Session`].
+//! Function: turns a target (directory, file, block device) and a list of virtual disks into open
+//! file handles. Checks everything that can be checked before a byte is written. Leaves a marker on
+//! all objects it owns, and removes only these. A kind of target is one implementation of
+//! [`Store`]. Set-up around a target is a [`Session`].
 //!
-//! What it refuses: existing files, mounted or used devices (no override exists), devices
-//! with any content but its own label, devices not named by identity, space it should not
-//! fill, making load.
+//! Refused: existing files, mounted or used devices (no override exists), devices with any content
+//! except our own label, devices not named by identity, more space than the limits allow. The crate
+//! makes no load.
 //!
-//! Invariants: no byte is written to a target before its preflight passed; a file is only
-//! ever created (`O_CREAT|O_EXCL`) or recognised by a marker of ours; a block device is held
-//! `O_EXCL` for as long as its disks are open; no kind of target is without an answer to a rule.
+//! Invariants: no byte is written to a target before its preflight passed. A file is only ever
+//! created (`O_CREAT|O_EXCL`) or recognised by a marker of ours. A block device is held `O_EXCL`
+//! for as long as its disks are open. Every kind of target implements every rule.
 
 #![deny(unsafe_code)]
 

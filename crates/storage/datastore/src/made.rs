@@ -1,12 +1,12 @@
-//! A directory of ours and the list of what was made in it: only what is on the list is ever
+//! Directory of ours with a list of the objects created in it: only listed objects are ever
 //! removed.
 //!
-//! Each name is listed before it is made, and again with its inode once it is: a name that was
-//! only announced when the process died leads to nothing, or to an empty file, or to something
-//! that is not ours.
+//! Each name is listed before the object is created, and again with its inode afterwards. If the
+//! process dies in between, the name leads to nothing, to an empty file, or to an object that is
+//! not ours.
 //!
-//! A tree is a directory that we made for other programs (a database server). All that is in it is
-//! theirs and so ours: it is removed whole, through no link and on no other file system.
+//! A tree is a directory that we created for other programs (a database server). All its content
+//! counts as ours: it is removed whole, through no link and on no other file system.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
@@ -22,12 +22,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::held::{self, HeldDir, NotPlain};
 
-/// The list in every directory of ours; drawn in `docs/formats/datastore.md`.
+/// File name of the list in every directory of ours; `docs/formats/datastore.md` describes it.
 pub(crate) const MADE_FILE: &CStr = c"made.jsonl";
-/// No more of a list is read: 100,000 names of the greatest length.
+/// Maximum size of a list that is read, in bytes: 100,000 names of the maximum length.
 const LIST_MAX: u64 = 32 << 20;
 
-/// A directory that we made, held open: what is made in it is listed in it first.
+/// Directory that we created, held open. Every object created in it is listed first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OwnDir(HeldDir);
 
@@ -46,13 +46,13 @@ impl AsFd for OwnDir {
 }
 
 impl OwnDir {
-    /// Makes a directory that did not exist in one that is held.
+    /// Creates a directory in `parent`. It must not exist.
     pub fn make(parent: &HeldDir, name: &CStr) -> std::io::Result<Self> {
         let fd = held::make_dir(parent, name)?;
         Self::over(HeldDir::of(fd, parent.path().join(held::name_path(name))))
     }
 
-    /// Begins or goes on with the list in a directory that is ours alone.
+    /// Opens or creates the list in a directory that is ours alone.
     pub fn over(dir: HeldDir) -> std::io::Result<Self> {
         match held::create(&dir, MADE_FILE) {
             Ok(_) | Err(Errno::EXIST) => Ok(Self(dir)),
@@ -60,7 +60,7 @@ impl OwnDir {
         }
     }
 
-    /// Makes the directory `name` in this one, or opens the one that was made here.
+    /// Creates the sub-directory `name`, or opens it if it was created here before.
     pub fn sub(&self, name: &CStr) -> std::io::Result<Self> {
         match held::open_dir(self, name) {
             Err(Errno::NOENT) => {
@@ -73,7 +73,7 @@ impl OwnDir {
         }
     }
 
-    /// Makes a directory that did not exist, for content that other programs make.
+    /// Creates a directory for files of other programs. It must not exist.
     pub fn tree(&self, name: &CStr) -> std::io::Result<HeldDir> {
         if held::look(self, name).is_ok() {
             return Err(Errno::EXIST.into());
@@ -86,7 +86,7 @@ impl OwnDir {
         Ok(HeldDir::of(fd, self.path().join(held::name_path(name))))
     }
 
-    /// Creates a file that did not exist.
+    /// Creates a file. It must not exist.
     pub fn create(&self, name: &CStr) -> std::io::Result<File> {
         if held::look(self, name).is_ok() {
             return Err(Errno::EXIST.into());
@@ -99,13 +99,13 @@ impl OwnDir {
         Ok(file)
     }
 
-    /// Gives the open `file`, called `from`, the name `to`, which may have been another's.
+    /// Renames the open `file` from `from` to `to`. An existing file `to` is replaced.
     pub fn publish(&self, file: &File, from: &CStr, to: &CStr) -> std::io::Result<()> {
         self.list(to, file)?;
         Ok(held::rename(self, from, to)?)
     }
 
-    /// Removes a file that was made here; what is not on the list stays, and is an error.
+    /// Removes a file that was created here. A file that is not on the list stays, and is an error.
     pub fn unmake(&self, name: &CStr) -> std::io::Result<()> {
         match Listed::read(self)?.is_ours(self, name)? {
             Ours::File => Ok(held::unlink(self, name)?),
@@ -115,8 +115,8 @@ impl OwnDir {
         }
     }
 
-    /// Removes what was made in this directory, and the directory from `parent` if nothing else
-    /// is in it.
+    /// Removes the objects that were created in this directory. Removes the directory from `parent`
+    /// if nothing else is in it.
     pub(crate) fn remove(self, parent: &HeldDir, name: &CStr) -> Removal {
         let mut removal = Removal::default();
         removal.directory(parent, name, &self.0, Path::new(""));
@@ -127,7 +127,8 @@ impl OwnDir {
         self.append(&Line { name: text(name)?, inode: None, is_tree: false }).map(drop)
     }
 
-    /// Durable: what has content is found again after a power failure, too.
+    /// Lists an object with its inode, durably, so that objects with content are found after a
+    /// power failure.
     fn list(&self, name: &CStr, object: impl AsFd) -> std::io::Result<()> {
         let inode = Some(fstat(object)?.st_ino);
         self.append(&Line { name: text(name)?, inode, is_tree: false })?.sync_data()
@@ -156,10 +157,10 @@ fn open_list(dir: impl AsFd, flags: OFlags) -> std::io::Result<File> {
 #[derive(Debug, Serialize, Deserialize)]
 struct Line {
     name: String,
-    /// Absent: about to be made.
+    /// Inode of the object; absent before the object is created.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     inode: Option<u64>,
-    /// True for a directory whose whole content is ours.
+    /// True for a directory whose entire content counts as ours.
     #[serde(default, rename = "tree", skip_serializing_if = "std::ops::Not::not")]
     is_tree: bool,
 }
@@ -174,10 +175,10 @@ struct MadeObject {
     is_tree: bool,
 }
 
-/// Deepest directories that are removed of a tree; PostgreSQL's have four levels.
+/// Maximum depth of directories that are removed in a tree; PostgreSQL's have four levels.
 const DEPTH_MAX: u32 = 32;
 
-/// Answer to whether we made an object.
+/// Result of the check if we created an object.
 #[derive(Debug, PartialEq, Eq)]
 enum Ours {
     File,
@@ -226,9 +227,10 @@ impl Listed {
 /// Result of a removal.
 #[derive(Debug, Default)]
 pub(crate) struct Removal {
-    /// Found inside and not made by us: it stays, with all directories it is in.
+    /// Objects inside that we did not create. They stay, with all directories above them.
     pub kept: Vec<std::path::PathBuf>,
-    /// Removed, but kept by the file system under another name as long as it is open somewhere.
+    /// Objects that were removed, but that the file system keeps under another name while they are
+    /// open.
     pub lingering: Vec<std::path::PathBuf>,
     /// Objects that could not be removed, with the error.
     pub failed: Vec<(std::path::PathBuf, Errno)>,
@@ -247,7 +249,7 @@ impl Removal {
         }
     }
 
-    /// Removes what was made in `dir`, but for `last`; whether nothing else is left.
+    /// Removes the objects created in `dir`, except `last`. Returns true if nothing else is left.
     pub(crate) fn empty(&mut self, dir: &HeldDir, shown: &Path, last: &[&CStr]) -> bool {
         let before = self.count();
         match (Listed::read(dir), held::entries(dir)) {
@@ -288,7 +290,7 @@ impl Removal {
         }
     }
 
-    /// Removes a directory with all that is in it. Another file system that was mounted in it stays.
+    /// Removes a directory with all its content. Another file system that is mounted in it stays.
     fn tree(&mut self, parent: &HeldDir, name: &CStr, limits: (u64, u32), shown: &Path) {
         let (device, depth) = limits;
         let Ok(dir) = parent.open_dir(name) else { return self.kept.push(shown.to_owned()) };
@@ -310,7 +312,7 @@ impl Removal {
         self.removed_dir(parent, name, &dir, shown);
     }
 
-    /// Removes the list itself, last but for the directory.
+    /// Removes the list, as the last file of a directory.
     pub(crate) fn list_of(&mut self, dir: &HeldDir, shown: &Path) -> bool {
         self.gone(held::unlink(dir, MADE_FILE), &shown.join("made.jsonl"))
     }
@@ -335,7 +337,7 @@ impl Removal {
         }
     }
 
-    /// Records what kept a directory from being removed.
+    /// Records the entries that kept a directory from being removed.
     fn rest(&mut self, dir: &HeldDir, shown: &Path, error: Errno) {
         let names = held::entries(dir).unwrap_or_default();
         if names.is_empty() {
@@ -347,7 +349,8 @@ impl Removal {
         self.kept.extend(others.iter().map(shown));
     }
 
-    /// Records a removal. An object that is gone already counts as removed.
+    /// Records the result of a removal. An object that is already gone counts as removed. Returns
+    /// false on an error.
     pub(crate) fn gone(&mut self, result: rustix::io::Result<()>, shown: &Path) -> bool {
         match result {
             Ok(()) | Err(Errno::NOENT) => true,
@@ -363,9 +366,9 @@ impl Removal {
     }
 }
 
-/// Names under which NFS and FUSE keep a removed file that is open somewhere: `.nfs` and digits
-/// (Linux `fs/nfs/unlink.c`), `.fuse_hidden` and digits (libfuse, `hidden_name`). They go when
-/// it is closed, so we never remove them.
+/// Returns true for names under which NFS and FUSE keep a removed file that is still open: `.nfs`
+/// and digits (Linux `fs/nfs/unlink.c`), `.fuse_hidden` and digits (libfuse, `hidden_name`). Such
+/// files disappear when they are closed, so we never remove them.
 pub(crate) fn lingers(name: &CStr) -> bool {
     let is_hex = |rest: &[u8]| !rest.is_empty() && rest.iter().all(u8::is_ascii_hexdigit);
     let name = name.to_bytes();

@@ -8,42 +8,45 @@ use super::step::{Access, Data, Entry, HostId, Step, StepDevice, Steps, VmId, Wa
 use super::vm::{Vm, VmSettings};
 use crate::page::{PageId, Slot};
 
-/// Pages looked ahead for at once: more than a processor has loads under way, and few enough
-/// that what was read for the first is still near when it is needed.
+/// Number of pages that are prefetched together. It is larger than the number of loads that a
+/// processor has in flight. It is small enough that the memory read for the first page is still in
+/// the processor's cache when it is used.
 const AHEAD: usize = 64;
 
-/// An acceleration tier: maps each access to the I/Os it causes on tier and backing store.
+/// Acceleration tier: maps each access to the I/Os that it causes on tier and backing store.
 ///
-/// It is a calculation, not a [`state_machine::Machine`]: it has no timers of its own and one access has
-/// one answer, so a driver or a device model calls it directly. State changes when the access is
-/// made; the caller carries the steps out, those on overlapping bytes in the order given.
+/// It is a calculation, not a [`state_machine::Machine`]: it has no timers of its own and one
+/// access has one answer, so a driver or a device model calls it directly. State changes when the
+/// access is made. The caller carries out the steps; steps on overlapping bytes must be done in the
+/// order given.
 ///
-/// - A page is valid as a whole. A write to a missing page is placed in the tier at once only if
-///   it covers the page; a page it covers in part is written to the backing store and, if
-///   admitted, filled from there in the background, clean.
+/// - A page is valid as a whole. A write to a missing page is placed in the tier at once only if it
+///   covers the whole page. Otherwise the write goes to the backing store, and the page, if
+///   admitted, is filled from there in the background, clean.
 /// - A read that misses is answered by the backing store; the fill happens in the background.
-/// - A dirty page that must leave is destaged first; a write waiting for its place waits for that.
-///   It is destaged whole, unless peers have copies: then the one span of bytes that they have.
+/// - A dirty page is destaged before it is evicted, and a write that needs its place waits for
+///   that. The whole page is destaged, unless peers have copies; then only the copied range is.
 ///
-/// Over several hosts beside that:
+/// In addition, over several hosts:
 ///
-/// - A read looks in the share of the virtual machine's host, then in other hosts' shares, then
-///   in the store. What came from elsewhere is filled into the own share: a machine that has
-///   moved builds its footprint anew and reads the old one from where it was.
-/// - A write that is kept goes to the own share and to as many peers' logs as asked for; when too
-///   few peers are there or have room, or the host has no share, it goes through. A write makes
-///   all other hosts' copies of its pages invalid.
-/// - When hosts fail, what their dirty pages have as copies elsewhere reaches the store from
-///   there at once, and so does what has lost a copy: an answered write is lost only when a host
-///   and all peers with its copies fail together.
+/// - A read looks in the share of the VM's host, then in other hosts' shares, then in the backing
+///   store. Data from elsewhere is filled into the share of the VM's host. So a VM that has moved
+///   builds its footprint anew, and reads the old one from its former host.
+/// - A write in a write-back mode goes to the share of the VM's host and to the logs of as many
+///   peers as requested. If too few peers exist or have room, or the host has no share, the write
+///   goes through. A write invalidates all other hosts' copies of its pages.
+/// - When hosts fail, their dirty pages are destaged at once from the copies on other hosts, and so
+///   are dirty pages that have lost a copy. An answered write is lost only if a host and all peers
+///   with its copies fail together.
 ///
-/// After the descriptions of FVP at frankdenneman.nl (remote reads after a migration, copies on
-/// neighbours, the automatic change to write-through). Ours: the page-wise validity, the log of
-/// fixed size, peers in turn after the own host, destaging at once instead of copying again.
+/// Modelled on the descriptions of FVP at frankdenneman.nl (remote reads after a migration, copies
+/// on neighbours, the automatic change to write-through). Our choices: the page-wise validity, the
+/// log of fixed size, the order of peers (round-robin after the own host), destaging at once
+/// instead of copying again.
 ///
-/// State takes memory with the pages that are touched, not with the capacity: at most 119 bytes
-/// for each page that was ever in at the same time, and 58 for each that admission counts
-/// (with LRU, and as lists grow by halves; measured in `tests/memory.rs`).
+/// Memory grows with the pages that are touched, not with the capacity. It is at most 119 bytes for
+/// each page of the largest number that was ever resident, and 58 for each page that admission
+/// counts (with LRU, and as lists grow by halves; measured in `tests/memory.rs`).
 #[derive(Debug, Clone)]
 pub struct Tier {
     pub(super) config: Config,
@@ -52,26 +55,27 @@ pub struct Tier {
     pub(super) vms: Vec<Vm>,
 }
 
-/// The part of an access that lies in one page.
+/// Part of an access that lies in one page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Piece {
     pub(super) vm: VmId,
     /// Host of the VM.
     pub(super) host: HostId,
     pub(super) page: PageId,
-    /// First byte on the backing store.
+    /// Offset of the first byte on the backing store.
     pub(super) offset: u64,
     pub(super) length: u32,
-    /// True if the piece belongs to a sequential run that is longer than the cut-off.
+    /// True if the piece belongs to a sequential run that is longer than
+    /// [`Config::sequential_bytes`].
     pub(super) is_scan: bool,
     pub(super) entry: Entry,
 }
 
 impl Tier {
-    /// An empty tier, all hosts up.
+    /// Creates an empty tier with all hosts up.
     ///
     /// # Errors
-    /// When a value of the configuration is out of its range.
+    /// If a value of the configuration is out of its range.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
         config.check()?;
         let hosts = 0..config.shares_bytes.len();
@@ -79,29 +83,29 @@ impl Tier {
         Ok(Self { shares, copies: Copies::new(), vms: Vec::new(), config })
     }
 
-    /// Places a virtual machine, or moves it, or changes what happens to its accesses from now
-    /// on. Pages that are in stay, and what is dirty stays where it is until it is destaged.
+    /// Adds a VM, moves it to another host, or changes its settings for later accesses. Resident
+    /// pages stay, and dirty pages stay where they are until they are destaged.
     ///
     /// # Errors
-    /// When there is no such host, or more than two copies are asked for.
+    /// If there is no such host, or if more than two copies are requested.
     pub fn set(&mut self, vm: VmId, settings: VmSettings) -> Result<(), ConfigError> {
         self.config.check_vm(&settings)?;
         self.vm(vm).settings = settings;
         Ok(())
     }
 
-    /// Settings of a VM.
+    /// Returns the settings of a VM.
     pub fn settings_of(&self, vm: VmId) -> VmSettings {
         self.vms.get(usize::from(vm.0)).map_or(self.config.vms, |vm| vm.settings)
     }
 
-    /// Takes one access and appends what it causes to `steps`, which the caller empties and
-    /// reuses.
+    /// Handles one access and appends the steps that it causes to `steps`, which the caller empties
+    /// and reuses.
     pub fn access(&mut self, access: &Access, steps: &mut Vec<Step>) {
         self.access_while(access, Entry::Filtered, steps);
     }
 
-    /// Like [`Tier::access`], with a say in what comes in this time.
+    /// Handles one access like [`Tier::access`]; `entry` limits the pages that it may admit.
     pub fn access_while(&mut self, access: &Access, entry: Entry, steps: &mut Vec<Step>) {
         if access.operation == Operation::Flush {
             return self.flush(access.vm, steps);
@@ -176,9 +180,9 @@ impl Tier {
         }
     }
 
-    /// Makes durable what was answered. The fast device is durable: where it takes writes, what
-    /// it has answered is safe in it. What the backing store has answered since the last flush
-    /// is not: partial pages, what was not admitted, and what had too few peers.
+    /// Makes all answered writes durable. The fast device is durable, so writes that it has
+    /// answered are safe. Writes that the backing store has answered since the last flush are not
+    /// durable yet: partial pages, pages that were not admitted, and pages with too few peers.
     fn flush(&mut self, vm: VmId, steps: &mut Vec<Step>) {
         let own = self.vm(vm);
         let is_owed = std::mem::take(&mut own.owes_flush);
@@ -191,9 +195,9 @@ impl Tier {
         steps.extend((!is_kept || is_owed).then(|| flush(StepDevice::Backing)));
     }
 
-    /// Reads from memory what accesses at these offsets will need, all at once: a few dozen
-    /// accesses looked ahead for together are faster by more than that costs. Changes nothing.
-    /// Over several hosts nothing is read: the offset alone does not say in which share.
+    /// Prefetches the memory that accesses to these offsets will read, all at once. For a few dozen
+    /// accesses the gain exceeds the cost. Changes nothing. Over several hosts nothing is
+    /// prefetched, because an offset does not tell which share has the page.
     pub fn look_ahead(&self, offsets: &[u64]) {
         let [Share { cache: Some(cache), .. }] = &self.shares[..] else { return };
         let page_bytes = self.page_bytes();
@@ -207,12 +211,12 @@ impl Tier {
         }
     }
 
-    /// Begins measured time: counters are zero, and what is dirty beyond the low mark is clean,
-    /// that which became dirty first, as clean-up would have it. What is resident, its order
-    /// and what admission and scan detection remember stay.
+    /// Begins the measured time: sets all counters to zero, and marks dirty pages beyond the low
+    /// mark as clean, in the order in which clean-up would destage them. Resident pages and their
+    /// order stay, as does the state of admission and scan detection.
     ///
-    /// The rest stays dirty, because that is what a tier under load is like: pages that leave
-    /// have to be written back, which disks behind it must find time for.
+    /// The other dirty pages stay dirty, as in a tier under load: evicted pages must be written
+    /// back, which takes time on the backing disks.
     pub fn settle(&mut self) {
         let low = self.config.dirty_low_percent;
         for host in self.hosts() {
@@ -227,50 +231,50 @@ impl Tier {
         self.vms.iter_mut().for_each(|vm| vm.counters = Counters::default());
     }
 
-    /// Configuration of the tier.
+    /// Returns the configuration of the tier.
     pub const fn config(&self) -> &Config {
         &self.config
     }
 
-    /// Hosts, with a share or without, up or not.
+    /// Iterates over all hosts, with a share or without, up or not.
     pub fn hosts(&self) -> impl ExactSizeIterator<Item = HostId> + use<> {
         let hosts = u16::try_from(self.shares.len()).expect("1024 hosts at most");
         (0..hosts).map(HostId)
     }
 
-    /// Bytes that only the tier has: the destage backlog, in whole pages.
+    /// Returns the size of all dirty pages in bytes: the destage backlog, in whole pages.
     pub fn dirty_bytes(&self) -> u64 {
         self.hosts().map(|host| self.dirty_bytes_of(host)).sum()
     }
 
-    /// Dirty bytes in one host's share.
+    /// Returns the size of the dirty pages in one host's share, in bytes.
     pub fn dirty_bytes_of(&self, host: HostId) -> u64 {
         self.cache(host).map_or(0, Cache::dirty) as u64 * self.page_bytes()
     }
 
-    /// Bytes of resident pages, without copies of dirty ones.
+    /// Returns the size of the resident pages in bytes, without copies of dirty pages.
     pub fn resident_bytes(&self) -> u64 {
         self.hosts().map(|host| self.resident_bytes_of(host)).sum()
     }
 
-    /// Resident bytes in one host's share; 0 for an unknown host.
+    /// Returns the size of the resident pages in one host's share, in bytes; 0 for an unknown host.
     pub fn resident_bytes_of(&self, host: HostId) -> u64 {
         self.cache(host).map_or(0, |cache| cache.policy.len()) as u64 * self.page_bytes()
     }
 
-    /// Bytes of the tier that one VM's pages take.
+    /// Returns the size of one VM's resident pages, in bytes.
     pub fn footprint_bytes(&self, vm: VmId) -> u64 {
         let caches = self.shares.iter().filter_map(|share| share.cache.as_ref());
         caches.map(|cache| cache.owned_by(vm) as u64).sum::<u64>() * self.page_bytes()
     }
 
-    /// Counters of one VM. Evictions, destages and losses count for the VM that brought the page
-    /// in.
+    /// Returns the counters of one VM. Evictions, destages and losses count for the VM whose access
+    /// admitted the page.
     pub fn counters_of(&self, vm: VmId) -> Counters {
         self.vms.get(usize::from(vm.0)).map_or_else(Counters::default, |vm| vm.counters)
     }
 
-    /// Counters of all VMs.
+    /// Returns the sums of the counters of all VMs.
     pub fn counters(&self) -> Counters {
         let mut sum = Counters::default();
         self.vms.iter().for_each(|vm| sum.add(&vm.counters));
@@ -289,7 +293,7 @@ impl Tier {
         &mut self.vms[at]
     }
 
-    /// The counters of a virtual machine that has asked before.
+    /// Returns the counters of a VM that has made an access before.
     pub(super) fn count(&mut self, vm: VmId) -> &mut Counters {
         &mut self.vms[usize::from(vm.0)].counters
     }
@@ -302,12 +306,12 @@ impl Tier {
         self.shares.get_mut(usize::from(host.0))?.cache.as_mut()
     }
 
-    /// The share of a host in which a page was found.
+    /// Returns the cache of a host in which a page was found.
     pub(super) fn own(&mut self, host: HostId) -> &mut Cache {
         self.cache_mut(host).expect("a page is found where there is a share")
     }
 
-    /// Hosts after this one, in turn.
+    /// Iterates over the other hosts, starting after this one and wrapping around.
     pub(super) fn others(&self, host: HostId) -> impl Iterator<Item = HostId> + use<> {
         let hosts = self.shares.len();
         (1..hosts).map(move |further| {
@@ -316,13 +320,13 @@ impl Tier {
         })
     }
 
-    /// Host and number of the place in which the slot's page lies.
+    /// Returns the host and the number of the place in which the slot's page lies.
     pub(super) fn place(&self, host: HostId, slot: Slot) -> (HostId, u32) {
         let cache = self.cache(host).expect("a page is found where there is a share");
         (host, cache.place(slot))
     }
 
-    /// A step on a place of a share.
+    /// Returns a step on a place in a host's share.
     pub(super) fn on_share(
         &self,
         piece: Piece,
@@ -335,14 +339,14 @@ impl Tier {
         Step { place: StepDevice::Share(host), offset, ..piece.on_backing(operation, data) }
     }
 
-    /// The whole page of a piece.
+    /// Extends a piece to its whole page.
     pub(super) fn whole(&self, piece: Piece) -> Piece {
         Piece { offset: piece.page.0 * self.page_bytes(), length: self.config.page_bytes, ..piece }
     }
 }
 
 impl Piece {
-    /// A step on the backing store.
+    /// Returns a step on the backing store for this piece.
     pub(super) fn on_backing(&self, operation: Operation, data: Data) -> Step {
         Step {
             place: StepDevice::Backing,

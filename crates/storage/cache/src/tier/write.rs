@@ -12,8 +12,8 @@ const WRITE: Operation = Operation::Write;
 type Peers = [Option<HostId>; COPIES_MAX];
 
 impl Tier {
-    /// Writes a piece, whose page is at `hit` if the own share has it; whether it should have
-    /// been kept and could not.
+    /// Writes a piece. `hit` is the slot of its page in the own host's share, if resident there.
+    /// Returns true if the write should have been written back, but had to be written through.
     pub(super) fn write(&mut self, piece: Piece, hit: Option<Slot>, steps: &mut Steps) -> bool {
         let VmSettings { write_mode, copies, .. } = self.vms[usize::from(piece.vm.0)].settings;
         let copies = usize::from(copies);
@@ -39,8 +39,9 @@ impl Tier {
         piece.length == self.config.page_bytes
     }
 
-    /// Hosts that take copies of a piece: those that have copies of its page already, or else
-    /// the next ones with room. Nothing if there are too few, or the own host has no share.
+    /// Returns the hosts that take copies of a piece: the hosts that already have copies of its
+    /// page, or otherwise the next hosts with room. `None` if there are too few hosts, or if the
+    /// own host has no share.
     fn peers(&self, piece: Piece, hit: Option<Slot>, copies: usize) -> Option<Peers> {
         self.cache(piece.host)?;
         let mut peers = [None; COPIES_MAX];
@@ -56,13 +57,13 @@ impl Tier {
         Some(peers)
     }
 
-    /// Returns true if the page is dirty with exactly so many copies on peers.
+    /// Returns true if the page is dirty with exactly this number of copies on peers.
     fn is_dirty_with(&self, host: HostId, slot: Slot, copies: usize) -> bool {
         let is_dirty = self.cache(host).is_some_and(|cache| cache.is_dirty(slot));
         is_dirty && self.copied(host, slot).map_or(0, |own| own.places().count()) == copies
     }
 
-    /// Writes a piece to the own share and to peers, and leaves the backing store for later.
+    /// Writes a piece to the own host's share and to peers, but not to the backing store.
     fn keep(&mut self, piece: Piece, hit: Option<Slot>, peers: Peers, steps: &mut Steps) {
         let copies = peers.iter().flatten().count();
         let is_kept = hit.is_some_and(|slot| self.is_dirty_with(piece.host, slot, copies));
@@ -84,8 +85,8 @@ impl Tier {
         }
     }
 
-    /// Replaces older dirty data of a page, here with other copies or on another host. If the piece
-    /// does not cover the page, the older data must reach the backing store first.
+    /// Replaces older dirty data of a page that has a different set of copies or is dirty on
+    /// another host. If the piece does not cover the page, the older data is destaged first.
     fn supersede(&mut self, piece: Piece, hit: Option<Slot>, steps: &mut Steps) {
         let is_dirty = |slot: &Slot| self.cache(piece.host).is_some_and(|own| own.is_dirty(*slot));
         let own = hit.filter(is_dirty).map(|slot| (piece.host, slot));
@@ -99,7 +100,8 @@ impl Tier {
         }
     }
 
-    /// Copies a piece to peers, if there are any, and says the number of what they have.
+    /// Copies a piece to peers. Returns the number of the new [`Copied`], or `None` if there are no
+    /// peers.
     fn copy(&mut self, piece: Piece, peers: Peers, steps: &mut Steps) -> Option<u32> {
         peers[0]?;
         let mut at = [None; COPIES_MAX];
@@ -113,8 +115,8 @@ impl Tier {
         Some(self.copies.keep(Copied { from, to, at }))
     }
 
-    /// Adds a piece to what peers have of a dirty page. Bytes between it and what was dirty
-    /// before are copied too, so that one span stays one.
+    /// Adds a piece to the peers' copies of a dirty page. Bytes between the piece and the range
+    /// that was copied before are copied too, so that the copies stay one range.
     fn add_to_copies(&mut self, piece: Piece, number: u32, own: (HostId, u32), steps: &mut Steps) {
         let copied = *self.copies.get(number);
         let (from, to) = self.span(piece);
@@ -138,8 +140,8 @@ impl Tier {
         self.copies.widen(number, (from, to));
     }
 
-    /// Writes a piece to the backing store, and to its page if that is in or may come in; whether
-    /// it may is asked here unless it was asked before.
+    /// Writes a piece to the backing store, and to its page if the page is resident or admitted.
+    /// `is_admitted` is the result of an earlier decision; without one, admission is decided here.
     fn write_through(
         &mut self,
         piece: Piece,
@@ -174,7 +176,7 @@ impl Tier {
         steps.list.push(self.on_share(whole, at, WRITE, data).later());
     }
 
-    /// Other hosts' copies of a page are no longer the newest.
+    /// Removes the page from other hosts' shares, because it is no longer current there.
     fn invalidate_others(&mut self, host: HostId, page: PageId) {
         for other in self.others(host) {
             if let Some(cache) = self.cache_mut(other)
@@ -185,7 +187,7 @@ impl Tier {
         }
     }
 
-    /// The bytes of its page that a piece covers.
+    /// Returns the range of its page that a piece covers.
     fn span(&self, piece: Piece) -> (u32, u32) {
         let within = u32::try_from(piece.offset % self.page_bytes()).expect("within a page");
         (within, within + piece.length)

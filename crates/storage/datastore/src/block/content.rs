@@ -1,4 +1,4 @@
-//! What a device holds that may be written to: nothing, or what Tilemark left there.
+//! Content of a device that may be written: nothing, or data that Tilemark left there.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -13,7 +13,8 @@ use crate::label::{LABEL_LENGTH, Label, RESERVED, data_end};
 use crate::preflight::Examination;
 use crate::signature::{self, Signature};
 
-/// The content rule: both ends zero, but for a valid label of ours.
+/// Checks the rule on both ends of a device: all zeros, except for a valid label of ours. Returns
+/// the label.
 pub(super) fn check_ends(
     file: &File,
     size: u64,
@@ -47,7 +48,8 @@ pub(super) fn check_ends(
     label
 }
 
-/// The middle rule: nothing in a sample of it, unless a label of ours says whose it is.
+/// Checks the rule on the middle of a device: a sample of it must be zeros, unless a label of ours
+/// marks its data as ours.
 pub(super) fn check_middle(
     file: &File,
     size: u64,

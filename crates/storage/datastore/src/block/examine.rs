@@ -1,4 +1,4 @@
-//! What a device must be like to be written to; reads only.
+//! Examination of a device before it may be written; reads only.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
@@ -21,13 +21,13 @@ use crate::store::{Claim, Located, Step};
 use crate::sysfs::Device;
 use crate::{DatastoreError, Options, Refusal, in_use};
 
-/// An examined device. The node is held, so a swap of the path cannot redirect the opening.
+/// Examined device. The node is held open, so a swap of the path cannot redirect the opening.
 #[derive(Debug)]
 pub(super) struct Examined {
     node: OwnedFd,
     device: Device,
     path: PathBuf,
-    /// Devices that share its blocks.
+    /// Devices that share blocks with the device.
     relatives: Vec<Relative>,
     /// Identity of the device that was examined.
     identity: Option<Identity>,
@@ -51,7 +51,7 @@ impl Located for Examined {
         resolved(&self.node, &self.path)
     }
 
-    /// Needs no opening, so that it also speaks where that is not permitted.
+    /// Checks without opening the device, so that it also reports without permission to open.
     fn check_surroundings(&mut self, options: &Options, examination: &mut Examination) -> Step {
         examination.preflight.device = Some(self.device.facts());
         if !options.write {
@@ -100,7 +100,7 @@ impl Located for Examined {
         ControlFlow::Continue(())
     }
 
-    /// Opens the device for us alone and asks everything once more of what was opened.
+    /// Opens the device exclusively, and repeats the checks on the opened device.
     fn claim(
         mut self: Box<Self>,
         preflight: &mut Preflight,
@@ -128,9 +128,9 @@ impl Located for Examined {
 }
 
 impl Examined {
-    /// Asks the kernel for exclusive use and gives it back: it has the last word on mounts,
-    /// volumes and arrays that no table shows (blkdev_get, `O_EXCL` without `O_CREAT`). The same
-    /// for what lies below, and for the lock.
+    /// Opens the device exclusively as a test, and closes it again. The kernel also knows mounts,
+    /// volumes and arrays that no table shows (blkdev_get, `O_EXCL` without `O_CREAT`). Does the
+    /// same for devices below, and for the lock.
     fn check_exclusive(&self, examination: &mut Examination) {
         let claimed = match reopen(&self.node, OFlags::RDONLY | OFlags::EXCL) {
             Ok(file) => claim(&file, &self.device, &self.relatives, &self.path).map(drop),
@@ -150,11 +150,11 @@ impl Examined {
 enum Look {
     /// Both ends, and a sample of the middle.
     Whole,
-    /// The ends alone, right after the whole.
+    /// Only the ends, right after an examination of the whole.
     Ends,
 }
 
-/// The rules on content.
+/// Checks the rules on the device's content.
 fn check_inside(file: &mut File, look: Look, path: &Path, examination: &mut Examination) {
     let size = size_of(file);
     let label = check_ends(file, size, path, examination);
@@ -164,7 +164,7 @@ fn check_inside(file: &mut File, look: Look, path: &Path, examination: &mut Exam
     examination.preflight.write_bytes = examination.preflight.needed_bytes + LABEL_LENGTH as u64;
 }
 
-/// Bytes of the open device; none where that cannot be told.
+/// Returns the size of the open device in bytes; 0 if it is unknown.
 fn size_of(file: &mut File) -> u64 {
     file.seek(SeekFrom::End(0)).unwrap_or(0)
 }
@@ -179,7 +179,7 @@ fn check_room(size: u64, options: &Options, examination: &mut Examination) {
     examination.check_space(Bytes::new(size), limit);
 }
 
-/// The identity rule: the device's own name, typed by a person or a script that knows it.
+/// Checks the identity rule: the user must have given one of the device's own names.
 pub(super) fn check_identity(
     device: &Device,
     path: &Path,

@@ -1,4 +1,4 @@
-//! A device that carries our label.
+//! Device that carries our label.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
@@ -27,7 +27,7 @@ struct FoundLabel {
     owned: Owned,
 }
 
-/// The device at a path, if it carries a valid label; reads only.
+/// Finds the device at a path, if it carries a valid label; reads only.
 pub(super) fn find(path: &Path) -> Result<Option<Box<dyn RunLeftover>>, DatastoreError> {
     let node = open_node(path)?;
     let mut file =
@@ -71,7 +71,8 @@ impl RunLeftover for FoundLabel {
             .map_err(|error| DatastoreError::io("open", &self.owned.path, error))
     }
 
-    /// The label of a device that is named by identity and not in use, and only the label.
+    /// Erases only the label, and only if the user named the device by identity and the device is
+    /// not in use.
     fn remove(self: Box<Self>, options: &CleanupOptions) -> Result<Fate, DatastoreError> {
         let path = &*self.owned.path;
         let device = device_of(&self.node, path)?;

@@ -1,11 +1,10 @@
-//! A look at the middle of a device whose ends are empty: some thousand blocks, spread evenly
-//! and at random.
+//! Sampling of the middle of a device whose ends are empty: some thousand blocks, half spread
+//! evenly and half at random.
 //!
-//! What it can find: of data on a share `p` of the blocks it misses all with probability
-//! `(1 - p) ^ 4096`, 2 % where one block of a thousand holds data, below 2e-18 for one of a
-//! hundred. What it costs: 16 MiB of reading, and where every read is a seek at most
-//! [`LONGEST`]. A device that was discarded and answers with zeros is empty to it, as to
-//! everybody.
+//! Detection: if a share `p` of the blocks holds data, the sample misses all of them with
+//! probability `(1 - p) ^ 4096`. This is 2 % for one block in a thousand, and below 2e-18 for one
+//! in a hundred. Cost: 16 MiB of reading, or, if every read is a seek, about [`LONGEST`]. A device
+//! that was discarded and reads as zeros counts as empty.
 
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
@@ -16,31 +15,31 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{Advice, fadvise};
 
-/// Bytes of one look: the block of most file systems and databases.
+/// Size of one sample in bytes: the block of most file systems and databases.
 pub(crate) const BLOCK: u64 = 4096;
-/// Looks of each kind, even and random. Our choice, for the shares above.
+/// Number of samples of each kind, even and random. Our choice, for the probabilities above.
 const LOOKS: u64 = 2048;
-/// Ways through the device, each from start to end: when time runs out, what was seen is spread
-/// over all of it.
+/// Number of passes over the device, each from start to end. If time runs out, the samples so far
+/// are still spread over the whole device.
 const PASSES: usize = 8;
-/// Longest time; the first pass is made in any case. Our choice: a disk of 7,200 turns a
-/// minute answers some 1,500 scattered reads in it.
+/// Time after which no further pass begins; the first pass is always made. Our choice: a disk of
+/// 7,200 turns per minute completes some 1,500 random reads in this time.
 const LONGEST: Duration = Duration::from_secs(10);
 
 /// Result of sampling the middle of a device.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Middle {
-    /// Blocks that were read.
+    /// Number of blocks that were read.
     pub looked: u64,
-    /// Blocks of the device.
+    /// Number of blocks in the range.
     pub blocks: u64,
-    /// Blocks that hold a byte that is not zero.
+    /// Number of blocks that hold a byte other than zero.
     pub filled: u64,
-    /// The lowest such byte that was seen.
+    /// Lowest offset of a non-zero byte that was read.
     pub first: Option<u64>,
 }
 
-/// Looks at the bytes of `range`, whose start is a multiple of the block.
+/// Samples the bytes of `range`, whose start must be a multiple of the block size.
 pub(crate) fn look(file: &File, range: Range<u64>) -> io::Result<Middle> {
     let blocks = range.end.saturating_sub(range.start) / BLOCK;
     let mut middle = Middle { blocks, ..Middle::default() };
@@ -60,7 +59,7 @@ pub(crate) fn look(file: &File, range: Range<u64>) -> io::Result<Middle> {
     Ok(middle)
 }
 
-/// The blocks of one pass, rising, each in one pass only.
+/// Returns the blocks of one pass, ascending. Each block is in one pass only.
 fn pass_of(pass: u64, blocks: u64, random: &RandomState) -> Vec<u64> {
     if blocks <= 2 * LOOKS {
         return (pass..blocks).step_by(PASSES).collect();

@@ -1,4 +1,4 @@
-//! A block device as datastore, the one kind of target where a mistake destroys a disk.
+//! Block device as datastore, the only kind of target where a mistake destroys a disk.
 
 mod content;
 mod examine;

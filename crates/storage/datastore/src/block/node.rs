@@ -1,4 +1,4 @@
-//! A device node, held so that a swap of its path cannot redirect the opening.
+//! Device node, held open so that a swap of its path cannot redirect the opening.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
@@ -30,7 +30,7 @@ impl Identity {
     }
 }
 
-/// Finds the node, if it is of a block device, without opening the device.
+/// Opens the node of a block device without opening the device.
 pub(super) fn open_node(path: &Path) -> Result<OwnedFd, Refusal> {
     // O_PATH: looking at a fifo, a tape or a watchdog must not open it.
     let node =
@@ -49,14 +49,14 @@ pub(super) fn open_node(path: &Path) -> Result<OwnedFd, Refusal> {
     }
 }
 
-/// The device of a node.
+/// Returns the device of a node.
 pub(super) fn device_of(node: impl AsFd, path: &Path) -> Result<Device, Refusal> {
     let found = fstat(node).map_err(|error| Refusal::unreadable("look at", path, error))?;
     let number = DeviceNumber::from_packed(found.st_rdev);
     Device::find(number).ok_or_else(|| Refusal::unreadable("find in sysfs", path, Errno::NODEV))
 }
 
-/// Checks that the opened device is the examined one, by number, disk sequence number and size.
+/// Checks that the opened device is the examined one: same number, disk sequence number and size.
 pub(super) fn check_unchanged(
     identity: &Identity,
     file: &mut File,
@@ -89,7 +89,7 @@ pub(super) fn check_unchanged(
     examination.check("changed", ("the opened device is the one checked", &limit), found, refusal);
 }
 
-/// Why a device could not be opened.
+/// Returns the refusal for a device that could not be opened.
 pub(super) fn not_opened(attempted: &'static str, path: &Path, error: Errno) -> Refusal {
     match error {
         Errno::BUSY => {

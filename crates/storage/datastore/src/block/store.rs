@@ -1,4 +1,4 @@
-//! A device that is claimed, labelled and divided.
+//! Device that is claimed, labelled and divided.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -20,23 +20,24 @@ use crate::removed::Removed;
 use crate::store::{Claim, Claimed, Remembers};
 use crate::{DatastoreError, DiskRequest, Options, VirtualDisk};
 
-/// An open block device. Exclusive use ends when the store and all its disks are dropped.
+/// Open block device. Exclusive use ends when the store and all its disks are dropped.
 #[derive(Debug)]
 pub(super) struct BlockStore {
-    /// Opened with `O_EXCL` when it is written to; every disk shares it.
+    /// Device, opened with `O_EXCL` if it is written to. All disks share it.
     data: Arc<File>,
-    /// For the label: through the page cache, because `data` takes aligned buffers only.
+    /// Device for writes of the label. It uses the page cache, because `data` takes aligned buffers
+    /// only.
     label: Option<File>,
     path: PathBuf,
     access: Access,
     writable: bool,
-    /// True once a disk was given out: the middle of the device may hold our data from then on.
+    /// True once a disk was created: from then on the middle of the device may hold our data.
     used: bool,
     carver: Carver,
 }
 
 impl BlockStore {
-    /// Labels a device that is held.
+    /// Labels a device that is open exclusively.
     pub fn claim(
         (node, identity): (&OwnedFd, &Identity),
         (file, claims): (File, Vec<File>),
@@ -75,7 +76,7 @@ impl Claimed for BlockStore {
         self.carver.available()
     }
 
-    /// Gives out the next free range.
+    /// Creates a disk on the next free range.
     fn create_disk(
         &mut self,
         request: &DiskRequest,
@@ -92,18 +93,19 @@ impl Claimed for BlockStore {
         Ok((request.disk(&self.data, base, (self.access, self.writable))?, Vec::new()))
     }
 
-    /// All its disks are parts of one, and blocks are shared by whole files.
+    /// Always fails: all disks are parts of one device, and reflinks share blocks only between
+    /// files.
     fn try_link(&self) -> Result<(), DatastoreError> {
         Err(DatastoreError::no_reflink(self.path()))
     }
 
-    /// A device does not know which disk was where.
+    /// Returns `None`, because a device does not record which disk was where.
     fn remembers(&self) -> Option<&dyn Remembers> {
         None
     }
 
-    /// Erases the label of a device on which no disk was made. Where there was one the label
-    /// stays: it is what tells the next run that the data in the middle may be lost.
+    /// Erases the label of a device on which no disk was created. If there was a disk, the label
+    /// stays, because it tells the next run that the data in the middle may be destroyed.
     fn remove(self: Box<Self>, mark: Mark) -> Removed {
         let Self { label, used, path, .. } = *self;
         let Some(label) = label.filter(|_| !used) else { return Removed::default() };

@@ -1,8 +1,8 @@
-//! Taking over the sub-directory of a run that has ended, with its disks.
+//! Takeover of the sub-directory of a run that has ended, with its disks.
 //!
-//! Everything is reached through the sub-directory as it was opened when it was checked, never
-//! by its path, and no symbolic link is followed. Whoever holds the lock of the marker owns the
-//! sub-directory; taking over begins with that lock.
+//! All files are reached through the sub-directory that was opened for the check, never by path,
+//! and no symbolic link is followed. The process that holds the lock of the marker owns the
+//! sub-directory. A takeover begins with that lock.
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -22,7 +22,7 @@ use crate::owner::{LockedMarker, Marker, OwnerState};
 use crate::preflight::Examination;
 use crate::{AdoptProblem, DatastoreError, Refusal};
 
-/// The rule that replaces "the sub-directory does not exist" where one is to be taken over.
+/// Checks the rule for a takeover, in place of the rule that the sub-directory must not exist.
 pub(crate) fn check(
     parent: &HeldDir,
     resolved: &Path,
@@ -61,7 +61,7 @@ fn find(parent: &HeldDir, run_id: &str) -> Result<OwnedDir, AdoptProblem> {
     Ok(dir)
 }
 
-/// An owner in this very process is told apart by the lock.
+/// Checks that the owner has ended. An owner in this same process is detected by the lock.
 fn has_ended(state: &OwnerState) -> Result<(), AdoptProblem> {
     match state {
         OwnerState::Dead | OwnerState::This => Ok(()),
@@ -70,7 +70,7 @@ fn has_ended(state: &OwnerState) -> Result<(), AdoptProblem> {
     }
 }
 
-/// Locks the marker and reads it again under the lock: it may have changed hands since.
+/// Locks the marker, and reads it again under the lock, because the owner may have changed since.
 fn hold(dir: &HeldDir, run_id: &str) -> Result<(LockedMarker, Marker), AdoptProblem> {
     let file = open_plain(dir, MARKER_FILE, "owner.json")?.ok_or(AdoptProblem::NotOurs)?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -92,7 +92,7 @@ fn hold(dir: &HeldDir, run_id: &str) -> Result<(LockedMarker, Marker), AdoptProb
     Ok((held, marker))
 }
 
-/// Nothing among the state files may lead elsewhere.
+/// Checks that all state files are regular files without further hard links.
 fn check_state(dir: &HeldDir) -> Result<(), AdoptProblem> {
     let foreign = |name: &CStr, found: &str| AdoptProblem::Foreign {
         name: name_path(name).display().to_string(),
@@ -112,7 +112,8 @@ fn check_state(dir: &HeldDir) -> Result<(), AdoptProblem> {
     Ok(())
 }
 
-/// Takes the sub-directory over: locks its marker, checks again, and puts our own in its place.
+/// Takes the sub-directory over: locks its marker, checks again, and replaces the marker by our
+/// own.
 pub(crate) fn claim(
     dir: &OwnedDir,
     needed: Bytes,
@@ -131,7 +132,8 @@ pub(crate) fn claim(
     claimed.map_err(|error| DatastoreError::io("mark", path, error))
 }
 
-/// The new marker is locked before it is seen under its name; the old lock is held until then.
+/// Replaces the marker. The new marker is locked before it gets its final name, and the old lock is
+/// held until then.
 fn replace_marker(own: &OwnDir, marker: &Marker) -> std::io::Result<LockedMarker> {
     // What a kill left of an earlier taking over.
     let _ = own.unmake(MARKER_NEW);
@@ -143,7 +145,7 @@ fn replace_marker(own: &OwnDir, marker: &Marker) -> std::io::Result<LockedMarker
     Ok(held)
 }
 
-/// Opens a disk that is there already; `None` if it is not.
+/// Opens an existing disk; `None` if it does not exist.
 pub(crate) fn open_disk(
     dir: &OwnDir,
     name: &CStr,

@@ -1,4 +1,4 @@
-//! What may be made in a directory; reads only.
+//! Examination of a directory before objects are created in it; reads only.
 
 use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
@@ -19,18 +19,18 @@ use crate::preflight::{Examination, Preflight};
 use crate::store::{Claim, Located, Step};
 use crate::{DatastoreError, Options, Refusal};
 
-/// An examined directory, held open so that a swap of the path cannot redirect anything.
+/// Examined directory, held open so that a swap of the path cannot redirect later accesses.
 #[derive(Debug)]
 pub(super) struct Examined {
     dir: HeldDir,
     resolved: PathBuf,
     file_system: Option<FileSystem>,
-    /// Directory of an earlier run that is taken over.
+    /// Sub-directory of an earlier run that is to be taken over.
     adopted: Option<OwnedDir>,
 }
 
 impl Examined {
-    /// Opens the directory that a path leads to.
+    /// Opens the directory at a path.
     pub fn open(path: &Path) -> Result<Self, Refusal> {
         let fd = open_directory(path)?;
         let resolved = resolved(&fd, path);
@@ -67,7 +67,8 @@ impl Located for Examined {
         ControlFlow::Continue(())
     }
 
-    /// Checks nothing: foreign files are never touched, because all of ours is in a sub-directory.
+    /// Checks nothing: foreign files are never touched, because all our files are in a
+    /// sub-directory.
     fn check_content(&mut self, _: &Options, _: &mut Examination) -> Step {
         ControlFlow::Continue(())
     }
@@ -80,7 +81,7 @@ impl Located for Examined {
         ControlFlow::Continue(())
     }
 
-    /// The sub-directory is made exclusively, or locked before it is taken over.
+    /// Checks nothing: the sub-directory is created exclusively, or locked before it is taken over.
     fn check_grant(&mut self, _: &Options, _: &mut Examination) -> Step {
         ControlFlow::Continue(())
     }
@@ -112,7 +113,7 @@ fn open_directory(path: &Path) -> Result<OwnedFd, Refusal> {
     })
 }
 
-/// Below the directory everything is opened by openat2, and by nothing else.
+/// Checks that openat2 works, by which all files below the directory are opened.
 fn check_beneath(dir: &HeldDir, resolved: &Path, examination: &mut Examination) {
     let can = held::can_open_beneath(dir);
     let refusal = (!can).then(|| Refusal::NoOpenat2 { path: resolved.to_owned() });

@@ -1,7 +1,7 @@
-//! Records of disks that were filled: which may be used again without writing them once more.
+//! Records of disks that were filled, which need not be written again before reuse.
 //!
-//! One JSON file per disk in the state directory. It is bound to the disk's inode, so that
-//! neither a copy nor a new disk of the same name passes for the one that was filled.
+//! Each disk has one JSON file in the state directory. The record contains the disk's inode, so
+//! that it is valid neither for a copy nor for a new disk of the same name.
 
 use std::ffi::{CStr, CString};
 use std::io::{Read, Write};
@@ -13,11 +13,12 @@ use crate::disk_name::file_name;
 use crate::made::OwnDir;
 use crate::{Fill, VirtualDisk};
 
-/// The schema id in every record; drawn in `docs/formats/datastore.md`.
+/// Schema id in every record; `docs/formats/datastore.md` describes the format.
 const SCHEMA: &str = "tilemark.filled/1.0";
-/// The end of the name of every record: as long as that of a disk, so that it always fits.
+/// File name suffix of a record. It is as long as the suffix of a disk, so that the name always
+/// fits.
 const SUFFIX: &str = ".full";
-/// A record while it is being written.
+/// File name of a record while it is being written.
 const NEW: &CStr = c"full.new";
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -57,7 +58,7 @@ pub(crate) fn read(state: &OwnDir, disk: &VirtualDisk) -> Option<Fill> {
     record.is_of(&wanted).then_some(record.fill)
 }
 
-/// Records a filled disk: written aside, made durable, then renamed.
+/// Records a filled disk. The record is written to a temporary file, made durable, then renamed.
 pub(crate) fn write(state: &OwnDir, disk: &VirtualDisk, fill: &Fill) -> std::io::Result<()> {
     let name = record_name(&disk.name).ok_or(std::io::ErrorKind::InvalidFilename)?;
     // What a kill left of an earlier record.

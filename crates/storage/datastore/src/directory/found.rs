@@ -1,4 +1,4 @@
-//! What runs left in a directory, or are using.
+//! Sub-directories of runs in a directory, dead or alive.
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -17,14 +17,14 @@ use crate::owner::Owned;
 use crate::store::{Fate, Left, RunLeftover};
 use crate::{CleanupOptions, DatastoreError, DiskRequest, Refusal, VirtualDisk, direct};
 
-/// A sub-directory of ours.
+/// Sub-directory of ours.
 struct FoundDir {
     parent: HeldDir,
     item: OwnedDir,
     owned: Owned,
 }
 
-/// The sub-directories of ours in a directory.
+/// Finds the sub-directories of ours in a directory.
 pub(super) fn find(dir: &Path) -> Result<Vec<Box<dyn RunLeftover>>, DatastoreError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let fd = rustix::fs::open(dir, flags, Mode::empty()).map_err(|error| match error {

@@ -1,4 +1,4 @@
-//! A directory as datastore: one sub-directory per run, one file per virtual disk.
+//! Directory as datastore: one sub-directory per run, one file per virtual disk.
 
 mod adopt;
 mod examine;
@@ -11,7 +11,7 @@ use std::path::Path;
 use crate::store::{Facts, Located, RunLeftover, Store};
 use crate::{DatastoreError, Options, Refusal};
 
-/// A directory: one file per virtual disk, as a hypervisor's datastore.
+/// Target that is a directory: one file per virtual disk, as in a hypervisor's datastore.
 #[derive(Debug)]
 pub struct Directory;
 

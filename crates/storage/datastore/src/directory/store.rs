@@ -1,4 +1,4 @@
-//! The sub-directory of a run, with its disks.
+//! Sub-directory of a run, with its disks.
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -23,14 +23,14 @@ use crate::reserve::reserve;
 use crate::store::{Claim, Claimed, Lent, Remembers};
 use crate::{DatastoreError, DiskRequest, Fill, Options, VirtualDisk};
 
-/// An open directory datastore. Dropping it leaves everything in place for `cleanup`.
+/// Open directory datastore. Dropping it leaves all files in place for `cleanup`.
 #[derive(Debug)]
 pub(super) struct DirectoryStore {
     parent: HeldDir,
     name: CString,
     own: OwnDir,
     state: OwnDir,
-    /// Made by an earlier run: its disks are opened where they exist.
+    /// True if an earlier run created the sub-directory. Its existing disks are opened.
     is_adopted: bool,
     path: PathBuf,
     buffered: bool,
@@ -83,7 +83,7 @@ impl DirectoryStore {
         Ok((disk, warning.into_iter().collect()))
     }
 
-    /// Opens a disk that is there already, in this directory.
+    /// Opens an existing disk in this directory; `None` if it does not exist.
     fn open_in(
         &self,
         dir: &OwnDir,
@@ -107,7 +107,7 @@ impl Claimed for DirectoryStore {
         &self.path
     }
 
-    /// Free bytes above the file system's reserve.
+    /// Returns the free bytes above the file system's reserve.
     fn room(&self) -> Bytes {
         crate::file_system::room(&self.own)
     }
@@ -160,7 +160,8 @@ impl Claimed for DirectoryStore {
         Some(self)
     }
 
-    /// A sub-directory that was renamed is emptied, and its new name stays.
+    /// Removes the files and the sub-directory. If the sub-directory was renamed, it is emptied but
+    /// stays.
     fn remove(self: Box<Self>, mark: Mark) -> Removed {
         drop(self.state);
         let place = (&*self.name, &*self.own);

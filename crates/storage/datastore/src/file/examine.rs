@@ -1,4 +1,4 @@
-//! What may be overwritten or created as a file target; reads only.
+//! Examination of a file target before it is overwritten or created; reads only.
 
 use std::fs::File;
 use std::ops::ControlFlow;
@@ -19,7 +19,7 @@ use crate::signature::{self, Signature, UNKNOWN};
 use crate::store::{Claim, Step};
 use crate::{DatastoreError, Options, Refusal, in_use, mounts, openers, owned};
 
-/// A file under examination.
+/// File target under examination.
 #[derive(Debug)]
 pub(super) struct Examined {
     located: Located,
@@ -78,7 +78,8 @@ impl crate::store::Located for Examined {
         ControlFlow::Continue(())
     }
 
-    /// A lease told whether anybody has it open; it is asked for again at the opening.
+    /// Checks nothing: an earlier check tested by a lease if the file is open elsewhere, and the
+    /// test is repeated when the file is opened for writing.
     fn check_grant(&mut self, _: &Options, _: &mut Examination) -> Step {
         ControlFlow::Continue(())
     }
@@ -155,7 +156,7 @@ fn check_users(
     examination.check("file-in-use", ("nobody else uses the file", "nobody"), found, refusal);
 }
 
-/// Mount point of the file if it is mounted without a loop device.
+/// Returns the mount point of the file if it is mounted without a loop device.
 fn mounted(relatives: &[Relative], examination: &mut Examination) -> Option<String> {
     let all = mounts::all().map_err(|error| {
         let text = format!("what is mounted cannot be read: {error}");
@@ -165,7 +166,8 @@ fn mounted(relatives: &[Relative], examination: &mut Examination) -> Option<Stri
     Some(format!("the mount at {point}"))
 }
 
-/// Processes that have the file open. The kernel says whether there is one, and `/proc` which.
+/// Finds processes that have the file open. The kernel reports if there is one, and `/proc` tells
+/// which.
 fn opened(existing: &Existing, path: &Path, examination: &mut Examination) -> Option<String> {
     let openers = || openers::of(&[existing.place()]).found.pop();
     let process = |opener: openers::Opener| format!("process {}", opener.process);

@@ -1,4 +1,4 @@
-//! A file that carries our marker.
+//! File that carries our marker.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::owner::{Marker, Owned};
 use crate::store::{Fate, Left, RunLeftover};
 use crate::{CleanupOptions, DatastoreError, DiskRequest, Options, Refusal};
 
-/// A marked file and its marker.
+/// File with our marker.
 struct FoundFile {
     located: Located,
     existing: Existing,
@@ -20,7 +20,7 @@ struct FoundFile {
     owned: Owned,
 }
 
-/// The file at a path, if it carries our marker; reads only.
+/// Finds the file at a path, if it carries our marker; reads only.
 pub(super) fn find(path: &Path) -> Result<Option<Box<dyn RunLeftover>>, DatastoreError> {
     let options = Options { write: false, ..Options::default() };
     let mut located = locate(path, &options)?;
@@ -46,7 +46,7 @@ impl RunLeftover for FoundFile {
             .map_err(|error| DatastoreError::io("open", &self.owned.path, error))
     }
 
-    /// The file, or only its marker when it existed before.
+    /// Removes the file, or only its marker if the file existed before.
     fn remove(self: Box<Self>, _: &CleanupOptions) -> Result<Fate, DatastoreError> {
         let Located { dir, name, path, .. } = self.located;
         let links = u32::try_from(self.existing.stat.st_nlink).unwrap_or(u32::MAX);

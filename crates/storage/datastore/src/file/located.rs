@@ -1,4 +1,5 @@
-//! A file, or the place for one, found without following anything twice; reads only.
+//! Location of a file that exists or is to be created. Every path is resolved only once; reads
+//! only.
 
 use std::ffi::CString;
 use std::fs::{self, File};
@@ -17,19 +18,19 @@ use crate::owner::Marker;
 use crate::place::{DeviceOrFile, FileId};
 use crate::{Options, Refusal};
 
-/// A file, or the place for one; both held open.
+/// Location of a file that exists or is to be created; directory and file are held open.
 #[derive(Debug)]
 pub(super) struct Located {
     pub dir: OwnedFd,
     pub name: CString,
-    /// As it was given.
+    /// Path as given by the user.
     pub asked: PathBuf,
-    /// After every symbolic link.
+    /// Path after all symbolic links were resolved.
     pub path: PathBuf,
     pub existing: Option<Existing>,
 }
 
-/// A file that exists, open for reading.
+/// Existing file, open for reading.
 #[derive(Debug)]
 pub(super) struct Existing {
     pub file: File,
@@ -37,7 +38,7 @@ pub(super) struct Existing {
     pub marker: Option<Marker>,
 }
 
-/// Finds the file or its place, without any rule but the kind.
+/// Locates the file or the place for it. Checks no rule except the file type.
 pub(super) fn locate(path: &Path, options: &Options) -> Result<Located, Refusal> {
     // O_PATH: a fifo or a device must not be opened to see that it is one.
     match open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
@@ -105,13 +106,14 @@ fn open_parent(path: &Path) -> Result<(OwnedFd, CString), Refusal> {
     Ok((dir, name))
 }
 
-/// Device and inode: what a file is, whatever its name.
+/// Returns device and inode, which identify a file under any name.
 pub(super) fn identity(stat: &Stat) -> (u64, u64) {
     (stat.st_dev, stat.st_ino)
 }
 
 impl Existing {
-    /// Place of the file's blocks.
+    /// Returns the identity of the file, for a comparison with devices and files that share its
+    /// blocks.
     pub fn place(&self) -> DeviceOrFile {
         let device = DeviceNumber::from_packed(self.stat.st_dev);
         DeviceOrFile::File(FileId { device, inode: self.stat.st_ino })

@@ -1,5 +1,5 @@
-//! The marker of a file target: an extended attribute of the file, or, where the file system
-//! has none, a file beside it that names the inode.
+//! Marker of a file target: an extended attribute of the file, or, if the file system has none, a
+//! file beside it that names the inode.
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -13,11 +13,11 @@ use crate::held;
 use crate::owner::Marker;
 
 const ATTRIBUTE: &CStr = c"user.tilemark";
-/// Follows the file's name in the name of a marker beside it.
+/// Suffix that is appended to the file's name for a marker beside it.
 const BESIDE: &str = ".tilemark-owner.json";
 const BYTES_MAX: usize = 64 << 10;
 
-/// The valid marker of the open `file` called `name` in `dir`.
+/// Reads the valid marker of the open `file` called `name` in `dir`.
 pub(crate) fn read(dir: impl AsFd, name: &CStr, file: impl AsFd) -> Option<Marker> {
     let mut bytes = vec![0; BYTES_MAX];
     match fgetxattr(&file, ATTRIBUTE, &mut bytes[..]) {
@@ -46,7 +46,7 @@ fn inode(file: impl AsFd) -> rustix::io::Result<(u64, u64)> {
     Ok((found.st_dev, found.st_ino))
 }
 
-/// Marks the open `file` called `name` in `dir`, replacing a marker that is there.
+/// Marks the open `file` called `name` in `dir`. An existing marker is replaced.
 pub(crate) fn write(
     dir: impl AsFd,
     name: &CStr,
@@ -62,7 +62,7 @@ pub(crate) fn write(
     }
 }
 
-/// As [`write()`], by attribute only.
+/// Writes the marker like [`write()`], but only as an attribute.
 pub(crate) fn write_attribute(file: impl AsFd, marker: &Marker) -> rustix::io::Result<()> {
     fsetxattr(file, ATTRIBUTE, &marker.to_bytes(), XattrFlags::empty())
 }
@@ -76,7 +76,7 @@ fn write_beside(dir: impl AsFd, name: &CStr, marker: &Marker) -> rustix::io::Res
     held::rename(dir, &new, &beside(name, ""))
 }
 
-/// Takes the marker off a file that stays, or away from one that is gone.
+/// Removes the marker of a file that stays, or the marker file of a file that is gone.
 pub(crate) fn erase(dir: impl AsFd, name: &CStr, file: impl AsFd) {
     if read_beside(&dir, name, &file).is_some() {
         let _ = held::unlink(dir, &beside(name, ""));

@@ -1,4 +1,4 @@
-//! One file as datastore, divided between the virtual disks.
+//! File as datastore, divided between the virtual disks.
 
 mod examine;
 mod found;

@@ -1,4 +1,4 @@
-//! A file that is claimed, marked and divided.
+//! File that is claimed, marked and divided.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -26,7 +26,7 @@ use crate::reserve::reserve;
 use crate::store::{Claim, Claimed, Remembers};
 use crate::{DatastoreError, DiskRequest, Options, Refusal, VirtualDisk};
 
-/// An open file datastore. Dropping it leaves the file for `cleanup`.
+/// Open file datastore. Dropping it leaves the file for `cleanup`.
 #[derive(Debug)]
 struct FileStore {
     dir: OwnedFd,
@@ -35,13 +35,13 @@ struct FileStore {
     data: Arc<File>,
     access: Access,
     writable: bool,
-    /// The file existed before us and stays.
+    /// True if the file existed before Tilemark used it, and therefore stays.
     keep: bool,
     size_before: u64,
     carver: Carver,
 }
 
-/// Creates and marks the file, or claims the examined one.
+/// Creates and marks the file, or claims the examined file.
 pub(super) fn claim(
     located: Located,
     preflight: &Preflight,
@@ -78,7 +78,7 @@ impl Claimed for FileStore {
         &self.path
     }
 
-    /// Bytes that may be given out above the file system's reserve.
+    /// Returns the bytes that may be assigned to disks above the file system's reserve.
     fn room(&self) -> Bytes {
         if !self.writable {
             return self.carver.available();
@@ -87,7 +87,7 @@ impl Claimed for FileStore {
         self.carver.available().min(room(&*self.data) + Bytes::new(inside))
     }
 
-    /// The next range, and its space.
+    /// Creates a disk on the next free range, and allocates its space.
     fn create_disk(
         &mut self,
         request: &DiskRequest,
@@ -113,17 +113,17 @@ impl Claimed for FileStore {
         Ok((disk, warnings))
     }
 
-    /// All its disks are parts of one, and blocks are shared by whole files.
+    /// Always fails: all disks are parts of one file, and reflinks share blocks only between files.
     fn try_link(&self) -> Result<(), DatastoreError> {
         Err(DatastoreError::no_reflink(self.path()))
     }
 
-    /// A file does not know which disk was where.
+    /// Returns `None`, because a file does not record which disk was where.
     fn remembers(&self) -> Option<&dyn Remembers> {
         None
     }
 
-    /// The file if we created it; takes our marker off one that existed before.
+    /// Removes the file if we created it. If it existed before, only the marker is removed.
     fn remove(self: Box<Self>, mark: Mark) -> Removed {
         if !self.writable {
             return Removed::default();
@@ -136,7 +136,8 @@ impl Claimed for FileStore {
     }
 }
 
-/// Opens an examined file for writing: the same inode, checked once more, then marked.
+/// Opens an examined file for writing: checks that it is the same inode and not open elsewhere,
+/// then marks it.
 fn take(
     existing: Existing,
     dir: &OwnedFd,
@@ -172,8 +173,8 @@ fn take(
     Ok((file, mark))
 }
 
-/// Creates the file with its marker. Where the file system can, it appears under its name
-/// with the marker already in place; elsewhere a kill in between leaves an empty file.
+/// Creates the file with its marker. If the file system can, the file appears under its name with
+/// the marker in place. Otherwise a kill in between leaves an empty file.
 fn create(
     dir: &OwnedFd,
     name: &CString,
@@ -206,7 +207,8 @@ fn create(
     }
 }
 
-/// Removes a file of ours by name, if the name still leads to it; `false` when it stays.
+/// Removes a file of ours by name, if the name still leads to it. Returns `false` if the file
+/// stays.
 pub(super) fn remove_marked(
     dir: &OwnedFd,
     name: &CString,

@@ -1,4 +1,4 @@
-//! Asking a file system for its UUID by an open file, which needs no device node and no udev.
+//! Query of a file system's UUID through an open file, which needs no device node and no udev.
 
 use std::os::fd::AsFd;
 
@@ -15,11 +15,11 @@ struct FsUuid {
 /// `FS_IOC_GETFSUUID` of the same header, since Linux 6.9.
 const FS_IOC_GETFSUUID: Opcode = opcode::read::<FsUuid>(0x15, 0);
 
-/// The UUID of the file system that has this file.
+/// Returns the UUID of the file system that has this file.
 ///
 /// # Errors
 ///
-/// `ENOTTY` where kernel or file system do not know the question.
+/// `ENOTTY` if the kernel or the file system does not support the call.
 pub(crate) fn fs_uuid(file: impl AsFd) -> rustix::io::Result<Vec<u8>> {
     // SAFETY: the command fills one `struct fsuuid2` of 17 bytes, which `FsUuid` is (checked below), and
     // every bit pattern is a valid `FsUuid`.

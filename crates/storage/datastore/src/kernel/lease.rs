@@ -1,23 +1,24 @@
-//! Asking the kernel whether a file is open elsewhere; `fcntl` leases have no safe wrapper.
+//! Check if a file is open elsewhere, by an `fcntl` lease, which has no safe wrapper.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// Chooses the signal of a lease; include/uapi/asm-generic/fcntl.h, absent from `libc`.
+/// Command that chooses the signal of a lease; include/uapi/asm-generic/fcntl.h, absent from
+/// `libc`.
 const F_SETSIG: libc::c_int = 10;
 
-/// Answer of the kernel to whether another process has the file open.
+/// Result of the check if another process has the file open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OpenElsewhere {
     Yes,
     No,
-    /// The file system or the user's rights do not allow the question.
+    /// The file system or the user's rights do not allow the check. The text is the error.
     Unknown(String),
 }
 
-/// Takes a write lease and gives it back at once: the kernel grants one only while no other
-/// open file description of the inode exists (fcntl(2), "Leases"). Nothing is written.
+/// Takes a write lease and returns it at once. The kernel grants a lease only while no other open
+/// file description of the inode exists (fcntl(2), "Leases"). Nothing is written.
 pub(crate) fn open_elsewhere(file: &File) -> OpenElsewhere {
     // Should someone open the file in between, the kernel signals the lease's holder; the
     // default SIGIO would end this process, SIGURG is ignored unless asked for.

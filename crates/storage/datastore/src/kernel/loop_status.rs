@@ -1,4 +1,4 @@
-//! Asking a loop device which object it lies on, by number and inode instead of by name.
+//! Query of the object below a loop device, by number and inode instead of by name.
 
 use std::fs::File;
 
@@ -17,7 +17,7 @@ struct LoopInfo {
 /// `LOOP_GET_STATUS64` of the same header; its number does not encode direction or size.
 const LOOP_GET_STATUS64: Opcode = 0x4C05;
 
-/// Object that a loop device lies on.
+/// Object below a loop device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LoopStatus {
     /// A file: the packed number of its file system, and its inode.
@@ -26,11 +26,11 @@ pub(crate) enum LoopStatus {
     Device(u64),
 }
 
-/// The object below an attached loop device.
+/// Returns the object below an attached loop device.
 ///
 /// # Errors
 ///
-/// `ENXIO` where nothing is attached, `ENOTTY` where it is no loop device.
+/// `ENXIO` if nothing is attached, `ENOTTY` if the file is not a loop device.
 pub(crate) fn loop_status(file: &File) -> rustix::io::Result<LoopStatus> {
     // SAFETY: the command fills one `struct loop_info64` of 232 bytes, which `LoopInfo` is
     // (checked below), and every bit pattern is a valid `LoopInfo`.

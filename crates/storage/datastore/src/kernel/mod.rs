@@ -1,5 +1,4 @@
-//! Questions that only the kernel can answer and that have no safe wrapper: the only unsafe
-//! code of this crate.
+//! System calls that have no safe wrapper: the only unsafe code of this crate.
 
 mod fs_uuid;
 mod lease;
