@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!        loop1   loop2          Downwards: the object below a loop device, the slaves of dm (LVM,
-//!            \   /   \          LUKS, multipath), md and bcache, the write-back device of zram, the
+//!            \   /   \          LUKS, multipath), md and bcache, zram's write-back device, the
 //!            file     sdb       disk of a partition. Sideways: the same unit on another path.
 //!                    / | \      Upwards from all of these: partitions, and devices built on
 //!                sdb1 sdb2 dm-0 them.

@@ -1,4 +1,4 @@
-//! That a target is claimed: the proof without which no kind has one.
+//! Proof that a target is claimed. No kind of target can be opened without this proof.
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -14,26 +14,26 @@ use crate::made::OwnDir;
 use crate::owner::{LockedMarker, Marker, lock};
 use crate::{DatastoreError, Options, Refusal};
 
-/// The beginning of the name of every sub-directory of ours; the run id follows.
+/// Prefix of the name of every sub-directory of ours; the run id follows.
 pub(crate) const PREFIX: &str = ".tilemark-";
-/// Name of the marker in a directory of ours.
+/// File name of the marker in a directory of ours.
 pub(crate) const MARKER_FILE: &CStr = c"owner.json";
-/// The marker while it is being written.
+/// File name of the marker while it is being written.
 pub(crate) const MARKER_NEW: &CStr = c"owner.json.new";
 
-/// Proof that a target is marked as ours and locked, or is only read. Only the functions here make
-/// one, and they mark and lock.
+/// Proof that a target is marked as ours and locked, or is only read. Only the functions of this
+/// type create one, and they mark and lock.
 #[derive(Debug)]
 pub struct Mark {
-    /// The locked marker, where it is a file of its own.
+    /// Locked marker, if it is a separate file.
     held: Option<LockedMarker>,
-    /// Other files that stay open: devices below, and locks.
+    /// Other files that stay open: devices below the target, and locks.
     _claims: Vec<File>,
 }
 
 impl Mark {
-    /// Locks a new file and writes the marker into it, durably. Whoever opens the file later
-    /// tells by [`Owned::of`](crate::Owned::of) whether its owner lives.
+    /// Locks a new file and writes the marker into it, durably. [`Owned::of`](crate::Owned::of)
+    /// uses the lock to find out later if the owner is alive.
     pub fn write(file: File, marker: &Marker) -> std::io::Result<Self> {
         let mut held = LockedMarker(file);
         lock(&held.0);
@@ -42,8 +42,8 @@ impl Mark {
         Ok(Self::of(held))
     }
 
-    /// Makes the sub-directory of a run in `parent`, which is at `resolved`. The marker first:
-    /// without it nothing in there is known as ours.
+    /// Creates the sub-directory of a run in `parent`, whose path is `resolved`. The marker is the
+    /// first file in it: without the marker no object in it counts as ours.
     pub(crate) fn make(
         parent: &HeldDir,
         resolved: &Path,
@@ -69,28 +69,30 @@ impl Mark {
         Ok((OwnDir::over(dir)?, mark))
     }
 
-    /// A marker that was written and locked already.
+    /// Returns the proof for a marker that was written and locked already.
     pub(crate) const fn of(held: LockedMarker) -> Self {
         Self { held: Some(held), _claims: Vec::new() }
     }
 
-    /// Locks what carries its marker itself, for as long as it is open.
+    /// Locks an object that carries its marker itself, for as long as it is open.
     pub(crate) fn on(data: impl AsFd) -> Self {
         lock(data);
         Self::holding(Vec::new())
     }
 
-    /// A device that the kernel granted to us alone, and what else is kept from others.
+    /// Returns the proof for a device that is open exclusively. `claims` are other claimed files to
+    /// keep open.
     pub(crate) const fn holding(claims: Vec<File>) -> Self {
         Self { held: None, _claims: claims }
     }
 
-    /// Proof without a mark for a target that is only read; `None` if anything may be written.
+    /// Returns the proof for a target that is only read and not marked; `None` if the target may be
+    /// written.
     pub fn read_only(options: &Options) -> Option<Self> {
         (!options.write).then(|| Self::holding(Vec::new()))
     }
 
-    /// The locked marker, to be closed before it is removed.
+    /// Returns the locked marker, which must be closed before it is removed.
     pub(crate) fn into_held(self) -> Option<LockedMarker> {
         self.held
     }

@@ -1,4 +1,4 @@
-//! What is mounted, in every mount namespace that can be seen, and what is swapped to.
+//! Mounts of all visible mount namespaces, and swap areas.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,29 +21,29 @@ pub(crate) struct Mount {
     pub super_options: String,
 }
 
-/// A mount and one process that sees it.
+/// Mount, and one process that sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SeenMount {
     pub mount: Mount,
-    /// A process in the mount's namespace; 0 is this process's own.
+    /// Id of a process in the mount's namespace; 0 stands for this process's own namespace.
     pub pid: u32,
 }
 
-/// All mounts of all namespaces that have a process.
+/// Mounts of all namespaces that have a process.
 #[derive(Debug, Default)]
 pub(crate) struct AllMounts {
     pub mounts: Vec<SeenMount>,
-    /// Processes whose table may not be read.
+    /// Number of processes whose mount table may not be read.
     pub unreadable: usize,
 }
 
-/// The mounts of this process's own namespace.
+/// Returns the mounts of this process's own namespace.
 pub(crate) fn own() -> std::io::Result<Vec<Mount>> {
     Ok(parse(&fs::read_to_string("/proc/self/mountinfo")?))
 }
 
-/// The mounts of every namespace. A namespace held by a file alone is not seen here; the
-/// exclusive open finds its devices.
+/// Returns the mounts of every namespace that has a process. A namespace that is held only by a
+/// file is missed; exclusive opening finds its devices.
 pub(crate) fn all() -> std::io::Result<AllMounts> {
     let mut found = AllMounts {
         mounts: own()?.into_iter().map(|mount| SeenMount { mount, pid: 0 }).collect(),
@@ -72,17 +72,17 @@ pub(crate) fn all() -> std::io::Result<AllMounts> {
     Ok(found)
 }
 
-/// Namespace and root directory of a process, which decide the mounts that it sees: a process in a
-/// chroot sees only mounts below its root.
+/// Returns the namespace and root directory of a process, which decide the mounts that it sees: a
+/// process in a chroot sees only mounts below its root.
 fn view(process: &Path) -> Option<(PathBuf, PathBuf)> {
     let namespace = fs::read_link(process.join("ns/mnt")).ok()?;
     Some((namespace, fs::read_link(process.join("root")).ok()?))
 }
 
 impl Mount {
-    /// Every block device the mount is known to use: its own number, and the devices it names
-    /// as source, because btrfs and bcachefs report an anonymous number (`0:N`) and bcachefs
-    /// joins its sources with colons.
+    /// Returns every block device that the mount is known to use: its own number, and the devices
+    /// that it names as source. The sources are needed because btrfs and bcachefs report an
+    /// anonymous number (`0:N`); bcachefs joins its sources with colons.
     pub fn devices(&self) -> Vec<DeviceNumber> {
         let mut devices = vec![self.device];
         for source in self.source.split(':').filter(|source| source.starts_with('/')) {
@@ -93,7 +93,7 @@ impl Mount {
 }
 
 impl Mount {
-    /// [`Self::devices`], and the file where an image is mounted without a loop device.
+    /// Returns [`Self::devices`], and the source file if an image is mounted without a loop device.
     pub fn places(&self) -> Vec<DeviceOrFile> {
         let mut places: Vec<DeviceOrFile> =
             self.devices().into_iter().map(DeviceOrFile::Device).collect();
@@ -123,12 +123,12 @@ impl From<untrusted::mountinfo::Mount<'_>> for Mount {
     }
 }
 
-/// Active swap areas: the paths as the kernel names them.
+/// Returns the paths of the active swap areas, as the kernel names them.
 pub(crate) fn swaps() -> std::io::Result<Vec<PathBuf>> {
     Ok(parse_swaps(&fs::read_to_string("/proc/swaps")?))
 }
 
-/// A deleted swap file is shown with a suffix the path does not have.
+/// Parses `/proc/swaps`. A deleted swap file is shown with a suffix that is not part of the path.
 fn parse_swaps(text: &str) -> Vec<PathBuf> {
     text.lines()
         .skip(1)

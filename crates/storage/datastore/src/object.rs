@@ -1,4 +1,4 @@
-//! What an object of the file system is, where it lies, and the very same once more.
+//! File types, resolved paths and reopening of file system objects.
 
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, OFlags, open, stat};
 
-/// Kind of the object at a path, in words.
+/// Returns the type of the object at a path, in words.
 pub(crate) fn kind_of(path: &Path) -> &'static str {
     match stat(path) {
         Ok(found) => kind_word(FileType::from_raw_mode(found.st_mode)),
@@ -14,7 +14,7 @@ pub(crate) fn kind_of(path: &Path) -> &'static str {
     }
 }
 
-/// A file type in words.
+/// Returns a file type in words.
 pub(crate) fn kind_word(kind: FileType) -> &'static str {
     match kind {
         FileType::RegularFile => "regular file",
@@ -28,13 +28,13 @@ pub(crate) fn kind_word(kind: FileType) -> &'static str {
     }
 }
 
-/// The path of an open object after every symbolic link, as the kernel knows it.
+/// Returns the path of an open object after all symbolic links, as the kernel reports it.
 pub(crate) fn resolved(object: impl AsFd, path: &Path) -> PathBuf {
     let link = format!("/proc/self/fd/{}", object.as_fd().as_raw_fd());
     std::fs::read_link(link).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Opens the very inode that `node` holds, whatever its path names by now.
+/// Opens the inode that `node` holds, even if its path now leads elsewhere.
 pub(crate) fn reopen(node: impl AsFd, flags: OFlags) -> rustix::io::Result<File> {
     let path = format!("/proc/self/fd/{}", node.as_fd().as_raw_fd());
     open(path, flags | OFlags::CLOEXEC, Mode::empty()).map(File::from)

@@ -1,33 +1,33 @@
-//! Which processes have a device or file open, found in `/proc`.
+//! Processes that have a device or file open, found in `/proc`.
 //!
-//! Exclusive use is a question of manners: a virtual machine's disk, a database's raw volume
-//! or a user-space file system is often opened without it. What a process holds in other ways
-//! (mapped and closed, handed to the kernel, in a PID namespace beside ours) is not seen here.
+//! Exclusive use is voluntary: a VM's disk, a database's raw volume or a user-space file system is
+//! often opened without it. Other uses by a process are missed here: files that are mapped and
+//! closed, handed to the kernel, or open in a PID namespace beside ours.
 
 use std::fs;
 use std::path::Path;
 
 use crate::place::DeviceOrFile;
 
-/// A process that has one of the places open.
+/// Process that has one of the devices or files open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Opener {
     pub place: DeviceOrFile,
-    /// Number and name: `4711 (qemu-kvm)`.
+    /// Process id and name: `4711 (qemu-kvm)`.
     pub process: String,
     /// True if the process may write.
     pub writes: bool,
 }
 
-/// Processes by the place that they have open, as far as this user may see.
+/// Processes that have devices or files open, as far as this user may see.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Openers {
     pub found: Vec<Opener>,
-    /// Processes whose open files may not be listed.
+    /// Number of processes whose open files may not be listed.
     pub unreadable: usize,
 }
 
-/// Looks through the open files of every process but this one.
+/// Searches the open files of every process except this one for these devices and files.
 pub(crate) fn of(places: &[DeviceOrFile]) -> Openers {
     let own = std::process::id();
     let mut openers = Openers::default();
@@ -48,7 +48,7 @@ pub(crate) fn of(places: &[DeviceOrFile]) -> Openers {
     openers
 }
 
-/// Places that this process has open.
+/// Searches the open files of this process for these devices and files.
 pub(crate) fn of_this_process(places: &[DeviceOrFile]) -> Vec<Opener> {
     let process = Path::new("/proc").join(std::process::id().to_string());
     of_process(&process, places).unwrap_or_default()

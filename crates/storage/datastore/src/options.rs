@@ -1,37 +1,39 @@
 use units::Bytes;
 
-/// Permissions of the user.
+/// Options and permissions that the user gave for a target.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Through the page cache instead of `O_DIRECT`.
+    /// True to use the page cache instead of `O_DIRECT`.
     pub buffered: bool,
     /// True if the run writes. If false, a file or block target is opened read-only and needs
-    /// neither marker nor identity; a directory target always writes, because the run creates its
-    /// disks.
+    /// neither marker nor identity. A directory target is always written, because the run creates
+    /// its disks.
     pub write: bool,
-    /// At most this much is provisioned, on any kind of target.
+    /// Maximum size of all disks, on any kind of target; `None` for no limit of the user.
     pub space_max: Option<Bytes>,
-    /// The identity of the block device whose content may be lost: its serial, WWN/EUI or a
-    /// name in `/dev/disk/by-id`; see `docs/safety.md`.
+    /// Identity of the block device whose content may be destroyed: its serial, WWN/EUI or a name
+    /// in `/dev/disk/by-id`; see `docs/safety.md`.
     pub destroy_data: Option<String>,
-    /// An existing file that is not ours may be overwritten (images and used files never).
+    /// True to allow overwriting an existing file that is not ours. Images and files in use are
+    /// never overwritten.
     pub overwrite_file: bool,
-    /// A directory on a memory, overlay or root file system may be used.
+    /// True to allow a directory on a memory, overlay or root file system.
     pub allow_root_fs: bool,
-    /// Names the sub-directory and goes into every marker: 1 to 100 letters, digits, `-`,
-    /// `_` or `.`, not beginning with a dot.
+    /// Id of the run. It is part of the sub-directory's name and of every marker: 1 to 100 letters,
+    /// digits, `-`, `_` or `.`, not beginning with a dot.
     pub run_id: String,
-    /// The run whose sub-directory is taken over with its disks instead of making one; only a
-    /// directory target has such.
+    /// Id of the run whose sub-directory is taken over with its disks, in place of creating one.
+    /// Only for a directory target.
     pub adopt: Option<String>,
 }
 
-/// Permissions of a cleanup.
+/// Options and permissions of a cleanup.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CleanupOptions {
-    /// Only this run's, and then also when it was made on another host.
+    /// Id of the only run to remove; also if it ran on another host. `None` for all runs of this
+    /// host.
     pub run_id: Option<String>,
-    /// The identity of a block device whose label may be erased.
+    /// Identity of the block device whose label may be erased.
     pub destroy_data: Option<String>,
 }
 

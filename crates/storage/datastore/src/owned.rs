@@ -1,4 +1,4 @@
-//! The sub-directories of ours in an open directory: looking, and removing exactly them.
+//! Sub-directories of ours in an open directory: search and removal.
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -20,25 +20,26 @@ use crate::removed::failures;
 use crate::store::Fate;
 use crate::{Options, Refusal};
 
-/// Directory for state kept beside the disks.
+/// Name of the directory for state beside the disks.
 pub(crate) const STATE: &CStr = c"state";
 
-/// A sub-directory with a valid marker, held open.
+/// Sub-directory of ours, held open.
 #[derive(Debug)]
 pub(crate) struct OwnedDir {
     pub name: CString,
     pub fd: HeldDir,
-    /// `None`: the process was killed between creating the directory and marking it; there is
-    /// nothing in it but perhaps a half-written marker.
+    /// Marker of the run. `None` if the process was killed between creating the directory and
+    /// marking it; then the directory is empty except for a half-written marker.
     pub marker: Option<Marker>,
     pub state: OwnerState,
-    /// Bytes allocated to the files in it.
+    /// Bytes that are allocated to the files in the sub-directory.
     pub allocated: u64,
 }
 
 impl OwnedDir {
-    /// Keeps others from taking it over, where the file system has locks; `None` if another
-    /// has just done that.
+    /// Locks the marker, to keep other processes from taking the sub-directory over. The inner
+    /// value is `None` if the file system has no locks or there is no marker. The outer value is
+    /// `None` if another process holds the lock or has replaced the marker.
     fn lock(&self) -> Option<Option<LockedMarker>> {
         let Some((file, marker)) = read_marker(&self.fd) else { return Some(None) };
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -54,7 +55,7 @@ impl OwnedDir {
     }
 }
 
-/// The rule that a run makes its sub-directory, and finds none.
+/// Checks the rule that the run's sub-directory does not exist yet.
 pub(crate) fn check_absent(
     fd: &HeldDir,
     resolved: &Path,
@@ -72,7 +73,7 @@ pub(crate) fn check_absent(
     );
 }
 
-/// All sub-directories of ours in `parent`; others are passed over in silence.
+/// Returns all sub-directories of ours in `parent`, and ignores other entries.
 pub(crate) fn scan(parent: impl AsFd) -> rustix::io::Result<Vec<OwnedDir>> {
     let mut found = Vec::new();
     for name in entries(&parent)? {
@@ -108,7 +109,8 @@ fn look(parent: impl AsFd, name: CString) -> Option<OwnedDir> {
     }
 }
 
-/// The sub-directory of a run, with its name; nothing if it is not there or not marked by that run.
+/// Returns the sub-directory of a run, with its name. `None` if it does not exist or carries no
+/// marker of that run.
 pub(crate) fn of_run(parent: impl AsFd, run_id: &str) -> Option<(CString, HeldDir)> {
     let name = CString::new(format!("{PREFIX}{run_id}")).ok()?;
     let dir = HeldDir::of(held::open_dir(parent, &name).ok()?, name_path(&name));
@@ -121,7 +123,7 @@ fn read_marker(dir: impl AsFd) -> Option<(File, Marker)> {
     Some((file, Marker::parse(&bytes)?))
 }
 
-/// A file that is no link and not waited for, with the first 64 KiB of it.
+/// Opens a file without following links and without blocking, and reads its first 64 KiB.
 fn read_small(dir: impl AsFd, name: &CStr) -> Option<(File, Vec<u8>)> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK;
     let mut file = File::from(held::open_at(dir, name, flags, Mode::empty()).ok()?);
@@ -130,8 +132,8 @@ fn read_small(dir: impl AsFd, name: &CStr) -> Option<(File, Vec<u8>)> {
     Some((file, bytes))
 }
 
-/// Nothing but a marker half written by us, and old enough not to be in the making. `rmdir` of
-/// it loses nothing.
+/// Returns true if the directory holds nothing except a half-written marker of ours, and is too old
+/// to be still in creation. Removing it loses nothing.
 fn is_unfinished(dir: impl AsFd) -> bool {
     const OLD_SECONDS: i64 = 60;
     let Ok(found) = rustix::fs::fstat(&dir) else { return false };
@@ -156,7 +158,7 @@ fn size_of_fs(dir: impl AsFd) -> u64 {
     rustix::fs::fstatvfs(dir).map_or(0, |space| space.f_blocks.saturating_mul(space.f_frsize))
 }
 
-/// Sums up what the given sub-directories hold.
+/// Sums up the space that these sub-directories use and reserve.
 pub(crate) fn leftovers(dirs: &[OwnedDir]) -> Leftovers {
     dirs.iter().fold(Leftovers::default(), |sum, dir| {
         let reserved = match (&dir.marker, &dir.state) {
@@ -173,7 +175,7 @@ pub(crate) fn leftovers(dirs: &[OwnedDir]) -> Leftovers {
 }
 
 impl OwnedDir {
-    /// Description of the object, found in `dir`.
+    /// Describes the sub-directory, which was found in `dir`.
     pub fn owned(&self, dir: &Path) -> Owned {
         let marker = self.marker.as_ref();
         Owned {
@@ -185,27 +187,30 @@ impl OwnedDir {
         }
     }
 
-    /// As [`OwnedDir::lock`]: why it stays where another process has it at this moment.
+    /// Locks the marker like [`OwnedDir::lock`]. If another process holds the lock, returns that as
+    /// the reason why the directory stays.
     pub fn locked(&self) -> Result<Option<LockedMarker>, Fate> {
         let stays = || Some("another process holds its marker".to_owned());
         self.lock().ok_or_else(|| Fate { stays: stays(), failed: Vec::new() })
     }
 
-    /// Removes it from `parent` with everything that was made in it. It is shown as `path`.
+    /// Removes the sub-directory from `parent`, with all objects that were created in it. Messages
+    /// show it as `path`.
     pub fn remove(self, held: Option<LockedMarker>, parent: &HeldDir, path: &Path) -> Fate {
         let removal = remove(parent, (&self.name, &self.fd), self.marker_name(), held);
         Fate { stays: stayed(&removal), failed: failures(path, removal.failed) }
     }
 
-    /// Name of the file that is removed last: the marker, or a half-written one.
+    /// Returns the name of the file that is removed last: the marker, or a half-written marker.
     fn marker_name(&self) -> &'static CStr {
         if self.marker.is_some() { MARKER_FILE } else { MARKER_NEW }
     }
 }
 
-/// Removes from `dir` what was made in it, then the file `marker`, then itself under its `name`
-/// in `parent`: an interrupted removal is found again. `held` is the marker where it is open: a
-/// file system may keep a removed file for as long as it is.
+/// Removes the objects that were created in `dir`, then the file `marker`, then the directory under
+/// its `name` in `parent`. This order lets a cleanup find an interrupted removal. `held` is the
+/// open marker, if any. It is closed before the marker is removed, because a file system may keep a
+/// removed file while it is open.
 pub(crate) fn remove(
     parent: &HeldDir,
     (name, dir): (&CStr, &HeldDir),
@@ -222,7 +227,7 @@ pub(crate) fn remove(
     removal
 }
 
-/// Why a sub-directory stays; each name with the reason it stays for.
+/// Returns the reasons why a sub-directory stays, with the names for each reason.
 fn stayed(removal: &Removal) -> Option<String> {
     let list = |what: &str, names: &[PathBuf]| {
         let names: Vec<String> = names.iter().map(|name| name.display().to_string()).collect();

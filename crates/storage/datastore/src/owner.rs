@@ -1,4 +1,5 @@
-//! The marker: who made a directory or file of ours, and whether that process still lives.
+//! Marker of a directory or file of ours: the process that created it, and a check if that process
+//! is still alive.
 
 use std::fs;
 use std::os::fd::AsFd;
@@ -9,7 +10,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-/// The schema id in every marker; what does not carry it is not ours.
+/// Schema id in every marker. A file without it is not ours.
 pub(crate) const MARKER_SCHEMA: &str = "tilemark.owner/1.0";
 
 /// Owner of a directory or file. Stored as JSON; see `docs/safety.md`.
@@ -19,18 +20,19 @@ pub struct Marker {
     pub(crate) schema: String,
     pub(crate) run_id: String,
     pub(crate) pid: u32,
-    /// The process's start in clock ticks after boot, so that a reused pid is not mistaken.
+    /// Start time of the process in clock ticks after boot, which detects a reused pid.
     pub(crate) start_ticks: u64,
-    /// The pid is only meaningful in this namespace.
+    /// PID namespace in which the pid is valid.
     pub(crate) pid_namespace: String,
     pub(crate) boot_id: String,
     pub(crate) host: String,
     /// Time of creation, RFC 3339.
     pub(crate) created: String,
     pub(crate) tool_version: String,
-    /// Bytes the run may come to allocate.
+    /// Bytes that the run may allocate at most.
     pub(crate) reserved_bytes: u64,
-    /// The file existed before and stays when the run is removed.
+    /// True if the file existed before Tilemark used it, and therefore stays when the run is
+    /// removed.
     #[serde(default)]
     pub(crate) keep: bool,
     /// For a marker beside a file: the file's device and inode numbers.
@@ -43,40 +45,40 @@ pub struct Marker {
 pub enum OwnerState {
     /// The owner is this process.
     This,
-    /// Another process that runs now.
+    /// The owner is another process that runs now.
     Alive {
         /// Process id of the owner.
         pid: u32,
     },
     /// The owner ended, or the host was restarted since.
     Dead,
-    /// The owner ran on another host, which cannot be asked.
+    /// The owner ran on another host, so its state is unknown.
     Elsewhere {
         /// Name of the other host.
         host: String,
     },
 }
 
-/// Something of ours that a run left behind or is using. Outside this crate there is only
-/// [`Owned::of`] to make one: whether a run lives is what its marker says.
+/// Object of ours that a run left behind or is using. Outside this crate only [`Owned::of`] creates
+/// one, so the state of the owner always comes from a marker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Owned {
-    /// The sub-directory, the file or the device.
+    /// Path of the sub-directory, the file or the device.
     pub path: PathBuf,
-    /// The run; empty when it was killed before it could write its marker.
+    /// Id of the run; empty if it was killed before it could write its marker.
     pub run_id: String,
-    /// State of the owner. A label of a device does not name its process, so its owner is always
-    /// [`OwnerState::Dead`]; a live run is noticed by its exclusive use.
+    /// State of the owner. A device's label does not name its process, so its owner is always
+    /// [`OwnerState::Dead`]. A live run is detected by its exclusive use.
     pub state: OwnerState,
-    /// Bytes allocated on disk; of a device, the bytes of the label.
+    /// Bytes allocated on disk; for a device, the size of the label.
     pub bytes: Bytes,
-    /// Time of creation, RFC 3339; empty as for `run_id`.
+    /// Time of creation, RFC 3339; empty if `run_id` is empty.
     pub created: String,
 }
 
 impl Owned {
-    /// Describes the object at `path` with `bytes` of space by its marker. `locked` is the open
+    /// Describes the object at `path` with `bytes` of space, from its marker. `locked` is the open
     /// file that a live owner holds locked.
     pub fn of(marker: &Marker, locked: impl AsFd, path: PathBuf, bytes: Bytes) -> Self {
         Self {
@@ -90,7 +92,7 @@ impl Owned {
 }
 
 impl Marker {
-    /// A marker of this process for a run that may come to allocate so many bytes.
+    /// Creates a marker of this process for a run that may allocate `reserved` bytes.
     pub fn new(run_id: &str, reserved: Bytes) -> Self {
         let pid = std::process::id();
         Self {
@@ -109,26 +111,26 @@ impl Marker {
         }
     }
 
-    /// Reads a marker; anything not exactly ours is none.
+    /// Parses a marker. `None` if the bytes are not exactly a marker of ours.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let marker: Self = serde_json::from_slice(bytes).ok()?;
         (marker.schema == MARKER_SCHEMA && crate::options::run_id_is_valid(&marker.run_id))
             .then_some(marker)
     }
 
-    /// Returns true if the bytes are the beginning of a marker, as a kill may leave one.
+    /// Returns true if the bytes are the beginning of a marker, which a kill may leave.
     pub(crate) fn begins(bytes: &[u8]) -> bool {
         let start = format!("{{\n  \"schema\": \"{MARKER_SCHEMA}\",");
         let length = bytes.len().min(start.len());
         bytes[..length] == start.as_bytes()[..length]
     }
 
-    /// The marker as it is stored.
+    /// Encodes the marker for storage.
     pub fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec_pretty(self).expect("a marker has only text keys")
     }
 
-    /// Finds out whether the owner lives. `locked` is the open file that a live owner holds locked.
+    /// Determines the state of the owner. `locked` is the open file that a live owner holds locked.
     pub(crate) fn state(&self, locked: impl AsFd) -> OwnerState {
         let alive = OwnerState::Alive { pid: self.pid };
         if self.boot_id != boot_id() {
@@ -160,8 +162,9 @@ impl Marker {
 }
 
 impl Marker {
-    /// As [`Marker::state`] for one who holds the lock: an owner in another container of this
-    /// kernel would have it, so it has ended.
+    /// Determines the state of the owner like [`Marker::state`], for a caller that holds the lock.
+    /// An owner in another container of this kernel has ended, because otherwise it would hold the
+    /// lock.
     pub(crate) fn state_under_lock(&self) -> OwnerState {
         if self.boot_id == boot_id() && self.pid_namespace != pid_namespace() {
             return OwnerState::Dead;
@@ -171,8 +174,8 @@ impl Marker {
     }
 }
 
-/// A locked marker. It is unlocked by name when dropped: closing alone leaves the lock to any
-/// child process that was forked, and has not yet executed its program, at that moment.
+/// Locked marker. Dropping it unlocks explicitly. Closing alone would leave the lock to a child
+/// process that was forked but has not executed its program yet.
 #[derive(Debug)]
 pub(crate) struct LockedMarker(pub std::fs::File);
 
@@ -182,7 +185,7 @@ impl Drop for LockedMarker {
     }
 }
 
-/// Locks `file` for as long as it stays open; a file system without locks is let pass.
+/// Locks `file` for as long as it stays open. Does nothing on a file system without locks.
 pub(crate) fn lock(file: impl AsFd) {
     let _ = flock(file, FlockOperation::NonBlockingLockExclusive);
 }
@@ -205,8 +208,8 @@ fn read_trimmed(path: &str) -> String {
     fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default()
 }
 
-/// Field 22 of `/proc/pid/stat` (proc(5)); the command before it may hold spaces and brackets.
-/// A zombie has ended.
+/// Returns the start time of a process, field 22 of `/proc/pid/stat` (proc(5)). The command before
+/// it may hold spaces and brackets. `None` for a zombie, which counts as ended.
 fn start_ticks(pid: u32) -> Option<u64> {
     parse_start_ticks(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }

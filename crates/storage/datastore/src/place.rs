@@ -1,4 +1,4 @@
-//! Where blocks are kept, told by number and inode where names could lie.
+//! Identity of devices and files by number and inode, because names can be wrong.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -15,7 +15,7 @@ pub(crate) struct FileId {
     pub inode: u64,
 }
 
-/// Place of blocks: a block device or a file.
+/// Block device or file in which blocks are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum DeviceOrFile {
     Device(DeviceNumber),
@@ -23,8 +23,8 @@ pub(crate) enum DeviceOrFile {
 }
 
 impl DeviceOrFile {
-    /// Finds the place that the path leads to: a block device by its number, anything else by its
-    /// inode.
+    /// Returns the object to which the path leads: a block device by its number, anything else by
+    /// its inode.
     pub fn of(path: &Path) -> Option<Self> {
         // Cached attributes do: a dead network file system must not stop the look-up.
         let flags = AtFlags::STATX_DONT_SYNC;
@@ -38,7 +38,7 @@ impl DeviceOrFile {
     }
 }
 
-/// The device number of a block special file.
+/// Returns the device number of a block special file.
 pub(crate) fn block_number(path: &Path) -> Option<DeviceNumber> {
     let found = fs::metadata(path).ok()?;
     found.file_type().is_block_device().then(|| DeviceNumber::from_packed(found.rdev()))

@@ -6,43 +6,43 @@ use units::Bytes;
 
 use crate::Refusal;
 
-/// The schema id of [`Preflight`] as JSON; the minor number rises with added fields.
+/// Schema id of [`Preflight`] as JSON. The minor number rises when fields are added.
 pub const PREFLIGHT_SCHEMA: &str = "tilemark.preflight/1.0";
 
-/// Result of the checks before anything was written.
+/// Result of the checks that are made before anything is written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Preflight {
     /// Version of the format: [`PREFLIGHT_SCHEMA`].
     pub schema: String,
-    /// The target, with its kind.
+    /// Target as text, with its kind.
     pub target: String,
-    /// The path after every symbolic link.
+    /// Path after all symbolic links.
     pub resolved: String,
-    /// Kernel name and release, `Linux 6.12.1`.
+    /// Kernel name and release, for example `Linux 6.12.1`.
     pub kernel: String,
     /// Bytes the run needs for its disks.
     pub needed_bytes: u64,
-    /// Bytes the datastore may hold under all limits.
+    /// Bytes that the disks may use under all limits.
     pub capacity_bytes: u64,
-    /// Bytes that would be written by provisioning and prefilling: the disks, and our label.
-    /// 0 when nothing is written.
+    /// Bytes that provisioning and prefilling would write: the disks, and our label. 0 if nothing
+    /// is written.
     pub write_bytes: u64,
-    /// Every rule that was checked, in order.
+    /// All rules that were checked, in order.
     pub checks: Vec<Check>,
-    /// The file system below a directory or file target.
+    /// File system of a directory or file target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_system: Option<FileSystemFacts>,
-    /// The device, or the device below the file system where the kernel names one.
+    /// Target device, or the device below the file system if the kernel names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<DeviceFacts>,
-    /// Warnings: allowed, but worth knowing.
+    /// Warnings: facts that do not forbid the target but are worth knowing.
     pub warnings: Vec<Warning>,
 }
 
 /// Rule with the value found and the value allowed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Check {
-    /// The rule; when it is broken the refusal has the same id.
+    /// Id of the rule. If the rule is broken, the refusal has the same id.
     pub id: String,
     /// Checked property, in words.
     pub what: String,
@@ -54,7 +54,7 @@ pub struct Check {
     pub passed: bool,
 }
 
-/// Something allowed but worth knowing.
+/// Fact that does not forbid the target but is worth knowing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Warning {
     /// Stable name of the warning.
@@ -63,11 +63,12 @@ pub struct Warning {
     pub text: String,
 }
 
-/// Direct I/O was asked for and the file system refuses it.
+/// Warning that the file system refuses direct I/O, which was requested.
 pub(crate) const DIRECT_REFUSED: &str = "direct-refused";
 
 impl Preflight {
-    /// Why the page cache is measured although direct I/O was asked for, if it is.
+    /// Returns the warning that the page cache is measured although direct I/O was requested, if
+    /// this is so.
     pub fn direct_refused(&self) -> Option<&str> {
         let refused = self.warnings.iter().find(|warning| warning.id == DIRECT_REFUSED);
         refused.map(|warning| warning.text.as_str())
@@ -81,10 +82,10 @@ impl Warning {
     }
 }
 
-/// A mounted file system.
+/// Properties of a mounted file system.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileSystemFacts {
-    /// `ext4`, `xfs`, `nfs4`, ...
+    /// Type of the file system: `ext4`, `xfs`, `nfs4`, ...
     pub fs_type: String,
     /// Path of the mount point.
     pub mount_point: String,
@@ -92,19 +93,20 @@ pub struct FileSystemFacts {
     pub source: String,
     /// Options of the mount and of the file system, comma separated.
     pub options: String,
-    /// Size of the file system.
+    /// Size of the file system in bytes.
     pub size_bytes: u64,
-    /// Bytes an ordinary user may still allocate.
+    /// Bytes that an ordinary user may still allocate.
     pub free_bytes: u64,
-    /// Bytes other tilemark directories and files hold or have reserved in the same place.
+    /// Bytes that other directories and files of Tilemark use or have reserved on the same file
+    /// system.
     pub leftover_bytes: u64,
 }
 
-/// A block device as sysfs describes it. A partition shows its own size and number, and its
-/// disk's model, serial, scheduler and queue.
+/// Properties of a block device from sysfs. A partition has its own size and number, and the model,
+/// serial, scheduler and queue of its disk.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceFacts {
-    /// The kernel's name, such as `nvme0n1`; not an identity.
+    /// Kernel name of the device, such as `nvme0n1`. It does not identify the device.
     pub name: String,
     /// Device number, `major:minor`.
     pub number: String,
@@ -121,29 +123,30 @@ pub struct DeviceFacts {
     pub wwid: Option<String>,
     /// Names of the device in `/dev/disk/by-id`.
     pub by_id: Vec<String>,
-    /// Smallest unit the device can address, in bytes.
+    /// Smallest unit that the device can address, in bytes.
     pub logical_sector_bytes: u32,
-    /// Smallest unit the device writes without reading, in bytes.
+    /// Smallest unit that the device writes without reading, in bytes.
     pub physical_sector_bytes: u32,
-    /// The active I/O scheduler.
+    /// Active I/O scheduler.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<String>,
-    /// True if the kernel takes the device for a rotating disk.
+    /// True if the kernel treats the device as a rotating disk.
     pub rotational: bool,
-    /// Write cache as the kernel treats it: `write back` or `write through`.
+    /// Mode of the write cache that the kernel assumes: `write back` or `write through`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_cache: Option<String>,
-    /// The file behind a loop device.
+    /// Path of the file below a loop device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backing_file: Option<String>,
 }
 
-/// A preflight in the making, with all the refusals, not only the first.
+/// Preflight in progress. It collects all refusals, not only the first.
 #[derive(Debug, Clone)]
 pub struct Examination {
     /// Result so far.
     pub preflight: Preflight,
-    /// Every broken rule, in the order of the checks. Empty: the target may be used.
+    /// Refusals of all broken rules, in the order of the checks. If it is empty, the target may be
+    /// used.
     pub refusals: Vec<Refusal>,
 }
 
@@ -170,7 +173,7 @@ impl Examination {
         Self { preflight, refusals: Vec::new() }
     }
 
-    /// Records a rule that holds when there is no `refusal`.
+    /// Records a checked rule. The rule holds if `refusal` is `None`.
     pub fn check(
         &mut self,
         id: &'static str,
@@ -188,7 +191,7 @@ impl Examination {
         self.refusals.extend(refusal);
     }
 
-    /// Unwraps a result. An error becomes a refusal and ends the examination.
+    /// Unwraps a result. An error is recorded as a refusal and ends the examination.
     pub fn need<T>(&mut self, rule: (&str, &str), found: Result<T, Refusal>) -> ControlFlow<(), T> {
         match found {
             Ok(found) => ControlFlow::Continue(found),
@@ -199,7 +202,8 @@ impl Examination {
         }
     }
 
-    /// Checks that what is needed is within `limit`, which came about by `rule`.
+    /// Checks that the needed bytes are within `limit`. `rule` is the text of the rule behind the
+    /// limit.
     pub fn check_space(&mut self, free: Bytes, (limit, rule): (Bytes, String)) {
         let needed = Bytes::new(self.preflight.needed_bytes);
         self.preflight.capacity_bytes = limit.get();
@@ -214,12 +218,12 @@ impl Examination {
         self.check("space", ("the disks fit", &text), format!("{needed} needed"), refusal);
     }
 
-    /// Notes what is allowed but worth knowing.
+    /// Records a warning.
     pub fn warn(&mut self, id: &str, text: impl Into<String>) {
         self.preflight.warnings.push(Warning::new(id, text));
     }
 
-    /// The preflight, or the first refusal.
+    /// Returns the preflight, or the first refusal.
     pub fn into_result(self) -> Result<Preflight, Refusal> {
         match self.refusals.into_iter().next() {
             Some(refusal) => Err(refusal),

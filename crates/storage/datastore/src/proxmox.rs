@@ -7,10 +7,11 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Word before the colon of such a target.
+/// Word before the colon of a Proxmox VE target.
 pub(crate) const WORD: &str = "pve";
 const CONFIG: &str = "/etc/pve/storage.cfg";
-/// Types with a directory, and whether Proxmox mounts it at `/mnt/pve/NAME` by itself.
+/// Storage types that have a directory. The flag is true if Proxmox mounts the directory at
+/// `/mnt/pve/NAME` by itself.
 const WITH_DIRECTORY: [(&str, bool); 6] = [
     ("dir", false),
     ("btrfs", false),
@@ -20,16 +21,16 @@ const WITH_DIRECTORY: [(&str, bool); 6] = [
     ("glusterfs", true),
 ];
 
-/// Why a storage of Proxmox VE is no datastore.
+/// Reason why a storage of Proxmox VE cannot be used as a datastore.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProxmoxError {
     /// The list of storages cannot be read.
     #[error("the storages of Proxmox VE cannot be read: {CONFIG}: {reason}")]
     Config {
-        /// Answer of the system.
+        /// Text of the system's error.
         reason: String,
-        /// True where there is no such file.
+        /// True if the file does not exist.
         is_absent: bool,
     },
     /// No storage has this name.
@@ -40,7 +41,7 @@ pub enum ProxmoxError {
         /// Names of all storages.
         known: Vec<String>,
     },
-    /// The storage is switched off.
+    /// The storage is disabled.
     #[error("the Proxmox VE storage \"{name}\" is disabled")]
     Disabled {
         /// Name of the storage.
@@ -53,13 +54,13 @@ pub enum ProxmoxError {
         name: String,
         /// Type of the storage as in storage.cfg.
         kind: String,
-        /// Commands that make a directory on it.
+        /// Commands that create a directory on the storage.
         way: String,
     },
 }
 
 impl ProxmoxError {
-    /// Advice for the user.
+    /// Returns advice for the user.
     pub(crate) fn hint(&self) -> String {
         match self {
             Self::Config { is_absent: true, .. } => {
@@ -73,7 +74,7 @@ impl ProxmoxError {
     }
 }
 
-/// The directory of a storage of this node.
+/// Returns the directory of a storage of this node.
 pub(crate) fn directory(name: &str) -> Result<PathBuf, ProxmoxError> {
     let config = fs::read_to_string(CONFIG).map_err(|error| ProxmoxError::Config {
         reason: error.to_string(),
@@ -118,7 +119,7 @@ impl Storage<'_> {
         self.properties.iter().find(|(have, _)| *have == key).map(|(_, value)| *value)
     }
 
-    /// Command that makes a directory on a storage without one.
+    /// Returns the commands that create a directory on a storage without one.
     fn way(&self) -> String {
         let or = |key: &str, absent: &'static str| self.value(key).unwrap_or(absent).to_owned();
         let mounted = |device: &str| {

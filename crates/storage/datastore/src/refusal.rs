@@ -6,14 +6,14 @@ use units::Bytes;
 
 use crate::AdoptProblem;
 
-/// A file system on which a run would fill memory or the host's own root.
+/// Type of file system on which a run would fill memory or the host's root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FsConcern {
-    /// `tmpfs`, `ramfs` and the like: what is measured is memory, what is filled too.
+    /// `tmpfs`, `ramfs` and the like: the run would measure and fill memory.
     Memory,
-    /// `overlay`: usually a container's own layer.
+    /// `overlay`: usually the writable layer of a container.
     Overlay,
-    /// The file system mounted at `/`.
+    /// File system mounted at `/`.
     Root,
 }
 
@@ -27,17 +27,17 @@ impl FsConcern {
     }
 }
 
-/// End of a device that was read.
+/// End of a device whose content was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// The first 8 MiB.
+    /// First 8 MiB of the device.
     First,
-    /// The last 8 MiB.
+    /// Last 8 MiB of the device.
     Last,
 }
 
 impl End {
-    /// Word for messages: `first` or `last`.
+    /// Returns the word for messages: `first` or `last`.
     pub const fn word(self) -> &'static str {
         match self {
             Self::First => "first",
@@ -46,24 +46,24 @@ impl End {
     }
 }
 
-/// Why a target is not used. Nothing was written when one of these is returned.
+/// Reason why a target is refused. Nothing has been written when a refusal is returned.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The run id cannot be a part of a file name.
+    /// The run id cannot be part of a file name.
     #[error(
         "run id \"{run_id}\" is not 1 to 100 letters, digits, \"-\", \"_\" or \".\", not beginning with a dot"
     )]
     RunId {
-        /// The run id as given.
+        /// Run id as given.
         run_id: String,
     },
     /// Disks of an earlier run cannot be taken over.
     #[error("cannot take over {}: {problem}", path.display())]
     Adopt {
-        /// The sub-directory, or a disk in it.
+        /// Path of the sub-directory, or of a disk in it.
         path: PathBuf,
-        /// Reason against taking over.
+        /// Reason why the disks cannot be taken over.
         problem: AdoptProblem,
     },
     /// The path does not exist.
@@ -80,7 +80,7 @@ pub enum Refusal {
         /// Directory that should hold the target.
         parent: PathBuf,
     },
-    /// The path is something else than the target says.
+    /// The object at the path is not of the kind that the target names.
     #[error("{} is a {found}, not a {wanted}", path.display())]
     WrongKind {
         /// Path of the target.
@@ -90,24 +90,25 @@ pub enum Refusal {
         /// Kind that is needed, in words.
         wanted: &'static str,
     },
-    /// The path may not be looked at.
+    /// The path or its content cannot be read.
     #[error("cannot {attempted} {}: {source}", object.display())]
     Unreadable {
-        /// Attempted operation, as a verb.
+        /// Operation that was attempted, as a verb.
         attempted: &'static str,
-        /// Object of the operation.
+        /// Path on which it was attempted.
         object: PathBuf,
-        /// Error of the system.
+        /// Error that the system returned.
         #[source]
         source: Arc<io::Error>,
     },
-    /// The kernel, or a filter of its calls, lacks the one call by which files are opened.
+    /// The kernel lacks openat2, or a system call filter blocks it. All files are opened by this
+    /// call.
     #[error("openat2 is not available on this machine, and below {} nothing is opened without it", path.display())]
     NoOpenat2 {
         /// Path of the directory.
         path: PathBuf,
     },
-    /// The directory may not be written to by this user.
+    /// This user may not write to the directory.
     #[error("{} may not be written to by user {uid}", path.display())]
     NotWritable {
         /// Path of the target.
@@ -123,19 +124,19 @@ pub enum Refusal {
         /// Mount point of the file system.
         mount_point: String,
     },
-    /// The file system is one that should not be filled by default.
+    /// The file system must not be filled unless the user allows it.
     #[error("{} is on {} ({fs_type} mounted at {mount_point})", path.display(), concern.words())]
     FileSystem {
         /// Path of the target.
         path: PathBuf,
-        /// Why it is refused.
+        /// Type of file system that is the reason for the refusal.
         concern: FsConcern,
         /// Type of the file system.
         fs_type: String,
         /// Mount point of the file system.
         mount_point: String,
     },
-    /// The bytes needed do not fit under the limits.
+    /// The needed bytes exceed the limits.
     #[error(
         "{} needs {needed} ({} B); {} may be used: {rule}",
         path.display(), needed.get(), at_most(*limit)
@@ -149,41 +150,41 @@ pub enum Refusal {
         limit: Bytes,
         /// Free bytes of the file system, or the size of the device.
         free: Bytes,
-        /// Rule behind the limit, in words.
+        /// Text of the rule behind the limit.
         rule: String,
     },
-    /// The sub-directory of this run exists.
+    /// The sub-directory of this run already exists.
     #[error("{} exists already", path.display())]
     AlreadyThere {
         /// Path of the target.
         path: PathBuf,
     },
-    /// An existing file is not ours.
+    /// The existing file is not ours.
     #[error("file {} ({size}) exists and does not carry tilemark's marker", path.display())]
     NotOurs {
         /// Path of the target.
         path: PathBuf,
-        /// Size of the target.
+        /// Size of the existing file.
         size: Bytes,
     },
-    /// The file has other names.
+    /// The file has further hard links.
     #[error("file {} has {links} hard links, allowed is 1", path.display())]
     HardLinks {
         /// Path of the target.
         path: PathBuf,
-        /// Number of the file's names (hard links).
+        /// Number of hard links.
         links: u32,
     },
-    /// A symbolic link stands where a file would be created.
+    /// A symbolic link without a target is at the path of the file to create.
     #[error("{} is a symbolic link to nothing", path.display())]
     DanglingLink {
         /// Path of the target.
         path: PathBuf,
     },
-    /// The file or device is swapped to.
+    /// The file or device is used as swap space.
     #[error("{} is active swap space", path.display())]
     Swap {
-        /// The path or device.
+        /// Path of the file or device.
         path: PathBuf,
     },
     /// Another process uses the file.
@@ -191,7 +192,7 @@ pub enum Refusal {
     FileInUse {
         /// Path of the target.
         path: PathBuf,
-        /// Who, as far as it is known.
+        /// User of the file, in words, as far as it is known.
         user: String,
     },
     /// The file holds an image or a file system.
@@ -204,26 +205,26 @@ pub enum Refusal {
         /// Offset of the content in bytes.
         offset: u64,
     },
-    /// The device, a part of it or the disk it is a part of is mounted.
+    /// The device, one of its partitions or its disk is mounted.
     #[error("{} is mounted: {used} at {mount_point}{}", device.display(), in_namespace(*pid))]
     Mounted {
         /// Path of the target device.
         device: PathBuf,
-        /// The device that is mounted: itself or a relative.
+        /// Device that is mounted: the target or a relative.
         used: String,
         /// Mount point of the device.
         mount_point: String,
-        /// A process that sees the mount, or 0 for one's own namespace.
+        /// Id of a process that sees the mount, or 0 for this process's own namespace.
         pid: u32,
     },
-    /// Another block device is built on top.
+    /// Another block device is built on the device.
     #[error("{} is in use: {used} is held by {holder}", device.display())]
     Held {
         /// Path of the target device.
         device: PathBuf,
-        /// The device that is held: itself or a relative.
+        /// Device on which it is built: the target or a relative.
         used: String,
-        /// The device on top.
+        /// Device that is built on it.
         holder: String,
     },
     /// The device has partitions.
@@ -234,49 +235,49 @@ pub enum Refusal {
         /// Names of the partitions.
         partitions: Vec<String>,
     },
-    /// The kernel does not grant exclusive use.
+    /// The kernel does not allow exclusive use.
     #[error("{} is in exclusive use by something else: {used} (EBUSY)", device.display())]
     Busy {
         /// Path of the target device.
         device: PathBuf,
-        /// The device that is in use: itself, or one it lies on.
+        /// Device that is in use: the target, or a device below it.
         used: String,
     },
-    /// Another process has the device open, or what shares its blocks.
+    /// Another process has the device open, or an object that shares its blocks.
     #[error("{} is in use: process {process} has {used} open {}", device.display(), access(*writes))]
     OpenElsewhere {
         /// Path of the target device.
         device: PathBuf,
-        /// The device or file that is open: itself or a relative.
+        /// Device or file that is open: the target or a relative.
         used: String,
-        /// Process by number and name.
+        /// Process id and name.
         process: String,
         /// True if the process may write.
         writes: bool,
     },
-    /// Another process keeps the BSD lock of the device.
+    /// Another process holds the BSD lock of the device.
     #[error("{} is locked by another process (flock): {used}", device.display())]
     Locked {
         /// Path of the target device.
         device: PathBuf,
-        /// The device that is locked: itself or a relative.
+        /// Device that is locked: the target or a relative.
         used: String,
     },
-    /// The object below a loop device is not known.
+    /// The object below a loop device is unknown.
     #[error("{} lies on \"{name}\", and which file or device that is cannot be found out", device.display())]
     BackingUnknown {
         /// Path of the target device.
         device: PathBuf,
-        /// The name as the kernel shows it.
+        /// Name of the object as the kernel reports it.
         name: String,
     },
-    /// The kernel knows the device as read-only.
+    /// The kernel treats the device as read-only.
     #[error("{} is a read-only device", device.display())]
     ReadOnlyDevice {
         /// Path of the target device.
         device: PathBuf,
     },
-    /// The device is not empty and not ours.
+    /// The device is not empty, and its content is not ours.
     #[error(
         "{} is not empty: the {} 8 MiB hold {signature} (at byte {offset})",
         device.display(), end.word()
@@ -284,14 +285,14 @@ pub enum Refusal {
     Content {
         /// Path of the target device.
         device: PathBuf,
-        /// Content that was recognised; `data` if none was.
+        /// Type of content that was recognised; `data` if it is unknown.
         signature: String,
         /// Offset of the content on the device, in bytes.
         offset: u64,
-        /// End of the device that was read.
+        /// End of the device in which the content was found.
         end: End,
     },
-    /// The ends of the device are empty, its middle is not.
+    /// The ends of the device are empty, but its middle is not.
     #[error(
         "{} is not empty: of {looked} blocks of 4 KiB looked at in its middle {filled} hold data, the first at byte {offset}",
         device.display()
@@ -299,14 +300,14 @@ pub enum Refusal {
     MiddleContent {
         /// Path of the target device.
         device: PathBuf,
-        /// Blocks with a byte that is not zero.
+        /// Number of blocks with a byte other than zero.
         filled: u64,
         /// Number of blocks that were read.
         looked: u64,
-        /// The first such byte on the device.
+        /// Offset of the first non-zero byte on the device.
         offset: u64,
     },
-    /// The device to be overwritten was not named by identity.
+    /// The user did not name by identity the device to be overwritten.
     #[error("writing to {} destroys its data, and its identity was not given", device.display())]
     IdentityMissing {
         /// Path of the target device.
@@ -314,7 +315,7 @@ pub enum Refusal {
         /// Names that would be accepted.
         choices: Vec<String>,
     },
-    /// The identity given is not this device's.
+    /// The given identity is not an identity of this device.
     #[error("\"{given}\" is not the identity of {}", device.display())]
     IdentityMismatch {
         /// Path of the target device.
@@ -324,26 +325,26 @@ pub enum Refusal {
         /// Names that would be accepted.
         choices: Vec<String>,
     },
-    /// A rule that only one kind of target has.
+    /// A rule is broken that only one kind of target has.
     #[error("{text}")]
     Rule {
-        /// The stable name of the rule.
+        /// Stable name of the rule.
         id: &'static str,
         /// Object, value found and value allowed, in words.
         text: String,
         /// Advice for the user, if there is any.
         hint: Option<String>,
     },
-    /// The object behind the path changed between check and use.
+    /// The object at the path changed between check and use.
     #[error("{} changed while it was checked: {what} was {was} and is {is}", path.display())]
     Changed {
         /// Path of the target.
         path: PathBuf,
         /// Property that changed.
         what: &'static str,
-        /// Value at the check.
+        /// Value when it was checked.
         was: String,
-        /// Value at the opening.
+        /// Value when it was opened.
         is: String,
     },
 }
@@ -364,7 +365,7 @@ fn at_most(limit: Bytes) -> String {
 }
 
 impl Refusal {
-    /// A stable name of the rule, for scripts and documentation.
+    /// Returns the stable name of the rule, for scripts and documentation.
     pub const fn id(&self) -> &'static str {
         match self {
             Self::RunId { .. } => "run-id",
@@ -404,7 +405,7 @@ impl Refusal {
         }
     }
 
-    /// Advice for the user, if there is any.
+    /// Returns advice for the user, if there is any.
     pub fn hint(&self) -> Option<String> {
         let text = match self {
             Self::Missing { .. } => {
@@ -495,7 +496,7 @@ impl Refusal {
         Some(text.to_owned())
     }
 
-    /// An error of the operating system while looking.
+    /// Returns the refusal for an error of the operating system during a check.
     pub(crate) fn unreadable(
         attempted: &'static str,
         object: impl Into<PathBuf>,

@@ -10,18 +10,19 @@ use crate::made::{OwnDir, Removal};
 /// Result of a removal.
 #[derive(Debug, Clone, Default)]
 pub struct Removed {
-    /// Directories and files that are gone, and devices whose label was erased.
+    /// Paths of removed directories and files, and of devices whose label was erased.
     pub removed: Vec<PathBuf>,
-    /// Foreign objects in a directory of ours. They stay, with the directory.
+    /// Objects of others in a directory of ours. They stay, and so does the directory.
     pub kept: Vec<PathBuf>,
-    /// Objects that the file system keeps while they are open somewhere, with the directory.
+    /// Objects that the file system keeps while they are open elsewhere. The directory stays with
+    /// them.
     pub lingering: Vec<PathBuf>,
     /// Errors of objects that could not be removed.
     pub failed: Vec<DatastoreError>,
 }
 
 impl Removed {
-    /// Result of removing one object.
+    /// Returns the result of removing one object.
     pub(crate) fn one(removed: Result<Option<PathBuf>, DatastoreError>) -> Self {
         match removed {
             Ok(path) => Self { removed: path.into_iter().collect(), ..Self::default() },
@@ -29,13 +30,13 @@ impl Removed {
         }
     }
 
-    /// Removes a directory of ours beside the target, too.
+    /// Also removes a directory of ours beside the target.
     pub fn outside(&mut self, dir: OwnDir, parent: &HeldDir, name: &CStr) {
         let path = dir.path().to_owned();
         self.and(Self::directory(path, dir.remove(parent, name)));
     }
 
-    /// Adds what was removed beside this.
+    /// Adds the result of another removal.
     pub fn and(&mut self, also: Self) {
         self.removed.extend(also.removed);
         self.kept.extend(also.kept);
@@ -43,7 +44,7 @@ impl Removed {
         self.failed.extend(also.failed);
     }
 
-    /// Result of removing a directory of ours.
+    /// Returns the result of removing a directory of ours.
     pub(crate) fn directory(path: PathBuf, removal: Removal) -> Self {
         let all = |names: Vec<PathBuf>| names.iter().map(|name| path.join(name)).collect();
         let is_complete = removal.is_complete();
@@ -56,7 +57,7 @@ impl Removed {
     }
 }
 
-/// Failures inside a directory, as errors.
+/// Converts failures inside a directory into errors.
 pub(crate) fn failures(path: &Path, failed: Vec<(PathBuf, Errno)>) -> Vec<DatastoreError> {
     let error = |(name, error)| DatastoreError::io("remove", path.join(name), error);
     failed.into_iter().map(error).collect()

@@ -1,4 +1,4 @@
-//! Space that a disk has before anything is written to it.
+//! Reservation of a disk's space before anything is written to it.
 
 use std::fs::File;
 use std::path::Path;
@@ -9,8 +9,8 @@ use rustix::io::Errno;
 use crate::preflight::Warning;
 use crate::{DatastoreError, DiskRequest};
 
-/// Allocates the first `size` bytes of the file at `path` for a disk, or sets its size where
-/// the file system of `place` cannot allocate, which is a warning.
+/// Allocates the first `size` bytes of the file at `path` for a disk. If the file system of `place`
+/// cannot allocate, only the file's size is set, and a warning is returned.
 pub(crate) fn reserve(
     file: &File,
     size: u64,
@@ -34,7 +34,7 @@ pub(crate) fn reserve(
     }
 }
 
-/// Grows `file` to `size` bytes; the id of a warning when the space is not reserved.
+/// Grows `file` to `size` bytes. Returns the id of a warning if the space is not reserved.
 fn reserve_to(file: &File, size: u64) -> rustix::io::Result<Option<&'static str>> {
     if fstat(file)?.st_size.unsigned_abs() >= size && size > 0 {
         // Nothing is ever cut off; what exists may still be sparse.

@@ -1,11 +1,12 @@
-//! What must be set up before there is a target, and taken down after it: a mount, a network
-//! initiator. The protocols (NFS, iSCSI, NBD, NVMe/TCP) will be its users; none is built yet.
+//! Set-up that must exist before a target can be opened and that is taken down afterwards: a mount,
+//! a network initiator. No kind of target uses a session yet; the protocols of the crate `over`
+//! (NFS, iSCSI, NBD, NVMe/TCP) are set up without it.
 //!
-//! A session is a kind of target around another one. [`Around`] makes a [`Store`] of it, and
-//! does all of the work that must not be forgotten: the marker is there before anything is set
-//! up and goes after everything was taken down, the rules of the inner target are those of its
-//! own kind, asked when it is there, and `cleanup` does for a killed run what its end would have
-//! done. What is set up is nobody's but the run's, so disks are not known again later.
+//! A session is a kind of target around another target. [`Around`] makes a [`Store`] of it and does
+//! all the work that is common to sessions. The marker is written before anything is set up, and
+//! removed after everything was taken down. The inner target is checked by the rules of its own
+//! kind, once it is set up. For a killed run, `cleanup` takes the session down. The set-up belongs
+//! to one run, so its disks are not found again later.
 
 use std::ffi::CString;
 use std::fmt::Debug;
@@ -29,30 +30,31 @@ use crate::store::{
 };
 use crate::{CleanupOptions, DatastoreError, DiskRequest, Options, Refusal, Target, VirtualDisk};
 
-/// A kind of session. Every method is required.
+/// Kind of session. All methods are required.
 pub trait Session: Debug + Copy + Send + Sync + 'static {
-    /// Properties of the session's targets. Their disks are not remembered.
+    /// Returns the properties of the session's targets. Their disks are not remembered.
     fn facts(&self) -> &'static Facts;
 
-    /// The directory that takes the markers of its sessions; it exists.
+    /// Returns the directory for the markers of its sessions. It must exist.
     fn place(&self, address: &Path) -> PathBuf;
 
-    /// Checks all that can be checked before the session is set up, room included
+    /// Checks everything that can be checked before the session is set up, including the room
     /// ([`Examination::check_space`]). Reads only.
     fn check(&self, address: &Path, options: &Options, examination: &mut Examination) -> Step;
 
-    /// Sets it up. `own` carries the marker and takes what must be known to take it down again,
-    /// written before it is needed. What is set up is told from any other session's by `own`.
+    /// Sets the session up. `own` is the directory with the marker. The session stores in it the
+    /// data needed to take it down, before the data is needed. `own` also distinguishes this
+    /// session from others.
     fn set_up(&self, address: &Path, own: &OwnDir) -> Result<(), DatastoreError>;
 
-    /// The target inside, if it is set up. Reads only.
+    /// Returns the inner target, if the session is set up. Reads only.
     fn inner(&self, address: &Path, own: &HeldDir) -> Option<Target>;
 
-    /// Takes down what there is of it, however far it came; that nothing is there is no error.
+    /// Takes down the parts of the session that were set up. It is not an error if there are none.
     fn tear_down(&self, address: &Path, own: &HeldDir) -> Result<(), DatastoreError>;
 }
 
-/// A session as a kind of target.
+/// Session as a kind of target.
 #[derive(Debug, Clone, Copy)]
 pub struct Around<S>(pub S);
 
@@ -93,7 +95,7 @@ fn open(path: &Path) -> std::io::Result<HeldDir> {
     Ok(place.shown_as(&resolved))
 }
 
-/// A session that is not set up.
+/// Session that is not set up.
 struct Planned<S> {
     session: S,
     address: PathBuf,
@@ -118,17 +120,17 @@ impl<S: Session> Located for Planned<S> {
         ControlFlow::Continue(())
     }
 
-    /// The kind of the inner target checks this, once it is there.
+    /// Checks nothing: the kind of the inner target checks its content after the set-up.
     fn check_content(&mut self, _: &Options, _: &mut Examination) -> Step {
         ControlFlow::Continue(())
     }
 
-    /// As far as the session can tell, among its surroundings.
+    /// Checks nothing: the session checks the room in [`Session::check`], as far as it can.
     fn check_room(&mut self, _: &Options, _: &mut Examination) -> Step {
         ControlFlow::Continue(())
     }
 
-    /// The kind of the inner target checks this, once it is there.
+    /// Checks nothing: the kind of the inner target checks it after the set-up.
     fn check_grant(&mut self, _: &Options, _: &mut Examination) -> Step {
         ControlFlow::Continue(())
     }
@@ -157,7 +159,7 @@ impl<S: Session> Located for Planned<S> {
     }
 }
 
-/// A session with its marker, set up or about to be.
+/// Session with its marker, set up or about to be.
 #[derive(Debug)]
 struct Open<S> {
     session: S,
@@ -168,7 +170,7 @@ struct Open<S> {
 }
 
 impl<S: Session> Open<S> {
-    /// Sets it up, and claims the inner target by all of its own rules.
+    /// Sets the session up, and claims the inner target under all rules of its kind.
     fn inside(
         &self,
         preflight: &mut Preflight,
@@ -191,7 +193,7 @@ impl<S: Session> Open<S> {
         Ok(claim)
     }
 
-    /// Takes it down; the marker last.
+    /// Takes the session down. The marker is removed last.
     fn close(self, mark: Mark, removed: &mut Removed) {
         let Self { session, address, place, name, own } = self;
         if let Err(error) = session.tear_down(&address, &own) {
@@ -202,7 +204,7 @@ impl<S: Session> Open<S> {
     }
 }
 
-/// A session that is set up, with the claimed target inside.
+/// Session that is set up, with the claimed inner target.
 #[derive(Debug)]
 struct Standing<S> {
     open: Open<S>,
@@ -234,7 +236,8 @@ impl<S: Session> Claimed for Standing<S> {
         self.inner.remembers()
     }
 
-    /// The inner target first; what stays there keeps the session, and with it the marker.
+    /// Removes the inner target first. If an object stays there, the session and its marker stay,
+    /// too.
     fn remove(self: Box<Self>, mark: Mark) -> Removed {
         let mut removed = self.inner.remove(self.inner_mark);
         if removed.kept.is_empty() && removed.lingering.is_empty() && removed.failed.is_empty() {
@@ -244,7 +247,7 @@ impl<S: Session> Claimed for Standing<S> {
     }
 }
 
-/// A session that a run left or is using.
+/// Session that a run left or is using.
 struct FoundSession<S> {
     session: S,
     address: PathBuf,
@@ -254,13 +257,14 @@ struct FoundSession<S> {
 }
 
 impl<S: Session> FoundSession<S> {
-    /// The target inside. Before its marker was there nothing was set up.
+    /// Returns the inner target. `None` without a marker, because nothing was set up before the
+    /// marker was written.
     fn inner(&self) -> Option<Target> {
         self.item.marker.as_ref()?;
         self.session.inner(&self.address, &self.item.fd)
     }
 
-    /// Objects of this run in the inner target.
+    /// Finds the objects of this run in the inner target.
     fn inside(&self) -> Result<Option<Box<dyn RunLeftover>>, DatastoreError> {
         let Some(inner) = self.inner() else { return Ok(None) };
         let found = inner.store().find(inner.path())?;
@@ -282,7 +286,8 @@ impl<S: Session> RunLeftover for FoundSession<S> {
         self.inside()?.map_or_else(nothing, |found| found.open())
     }
 
-    /// As at the end of a run: the inner target by its own rules, the session, the marker.
+    /// Removes the inner target by its own rules, then the session, then the marker, as at the end
+    /// of a run.
     fn remove(self: Box<Self>, options: &CleanupOptions) -> Result<Fate, DatastoreError> {
         let held = match self.item.locked() {
             Ok(held) => held,

@@ -1,7 +1,7 @@
-//! Recognising what a device or file holds, to name it in a refusal.
+//! Recognition of the content of a device or file, to name it in a refusal.
 //!
-//! The rule that protects is that both ends must be zero; this table only finds the word.
-//! Offsets and magic numbers are facts of the formats, each noted with where it is defined.
+//! The protecting rule is that both ends must be zero; this table only finds the name of the
+//! content. Offsets and magic numbers are facts of the formats. The source of each is noted.
 
 use crate::refusal::End;
 
@@ -9,18 +9,18 @@ use crate::refusal::End;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Signature {
     pub name: &'static str,
-    /// First byte of the magic number, from the start of the device.
+    /// Offset of the magic number from the start of the device, in bytes.
     pub offset: u64,
     pub end: End,
 }
 
-/// The name of content that is none of the known.
+/// Name of content that is not recognised.
 pub(crate) const UNKNOWN: &str = "data";
 
 struct Magic(&'static str, usize, &'static [u8]);
 
-/// Counted from the first byte. The specific come before the general: a FAT or NTFS boot
-/// sector also ends like an MBR, which is therefore last.
+/// Magic numbers at offsets from the first byte. Specific formats come before general ones: a FAT
+/// or NTFS boot sector also ends like an MBR, which is therefore last.
 const FIRST: &[Magic] = &[
     // Disk image formats, by their specifications.
     Magic("a qcow2 image", 0, b"QFI\xfb"),
@@ -97,8 +97,8 @@ const FIRST: &[Magic] = &[
     Magic("an MBR partition table or boot sector", 510, b"\x55\xaa"),
 ];
 
-/// Recognises the content of a device's two ends; `None` if every byte of both is zero. `size` is
-/// the device's; `last` ends at its last byte.
+/// Recognises the content of a device's two ends; `None` if all bytes of both are zero. `size` is
+/// the size of the device, and `last` ends at its last byte.
 pub(crate) fn recognise(first: &[u8], last: &[u8], size: u64) -> Option<Signature> {
     in_first(first)
         .map(|(name, at)| Signature { name, offset: at as u64, end: End::First })
@@ -129,7 +129,8 @@ fn in_first(bytes: &[u8]) -> Option<(&'static str, usize)> {
         .or_else(|| plain(&FIRST[last..]))
 }
 
-/// The super block at 1024 bytes and its feature words (Documentation/filesystems/ext4).
+/// Recognises an ext super block at 1024 bytes by its magic number and feature words
+/// (Documentation/filesystems/ext4).
 fn ext(bytes: &[u8]) -> Option<(&'static str, usize)> {
     const MAGIC_AT: usize = 0x438;
     if !has(bytes, MAGIC_AT, b"\x53\xef") {
@@ -151,7 +152,7 @@ fn ext(bytes: &[u8]) -> Option<(&'static str, usize)> {
     Some((name, MAGIC_AT))
 }
 
-/// The label in one of the first four sectors (LVM2, lib/format_text/layout.h).
+/// Recognises an LVM label in one of the first four sectors (LVM2, lib/format_text/layout.h).
 fn lvm(bytes: &[u8]) -> Option<(&'static str, usize)> {
     let at = [0, 512, 1024, 1536].into_iter().find(|at| has(bytes, *at, b"LABELONE"))?;
     Some(("an LVM2 physical volume", at))
@@ -159,7 +160,7 @@ fn lvm(bytes: &[u8]) -> Option<(&'static str, usize)> {
 
 const ZFS: &str = "a ZFS member";
 
-/// An uberblock in the second half of a 256 KiB label at the start of `bytes`, in either byte
+/// Finds an uberblock in the second half of a 256 KiB label at the start of `bytes`, in either byte
 /// order (ZFS on-disk specification, 1.3).
 fn zfs(bytes: &[u8]) -> Option<usize> {
     (0x20000..0x40000).step_by(1024).find(|at| {

@@ -1,9 +1,11 @@
-//! Identity of the storage behind an open file or device: what stays when kernel names change places.
+//! Identity of the storage behind an open file or device, which stays the same when kernel names
+//! change.
 //!
-//! A device is named by what it says of itself (world wide name, serial number, the UUID of a device-mapper
-//! volume), a partition by its disk and its start, a loop device by its file, a file by its file system, inode
-//! and time of birth: an inode's number alone is given again as soon as its file is removed. What has none of
-//! these is named by its disk sequence number and the start of the host, and that name does not last.
+//! A device is named by its own properties (world wide name, serial number, the UUID of a
+//! device-mapper volume), a partition by its disk and its start, a loop device by its file. A file
+//! is named by its file system, inode and time of birth, because the inode number alone is reused
+//! as soon as the file is removed. Other devices are named by their disk sequence number and the
+//! boot of the host; that name is not lasting.
 
 use std::fs::File;
 use std::io;
@@ -19,15 +21,15 @@ use crate::owner::boot_id;
 use crate::place::DeviceOrFile;
 use crate::sysfs::Device;
 
-/// Loop devices over files behind loop devices end here.
+/// Maximum depth of loop devices over files on loop devices.
 const DEPTH_MAX: usize = 8;
 
 /// Identity of the storage behind a file or device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StorageIdentity {
-    /// Text without spaces, such as `wwid:eui.0025388b710116a1-part2`.
+    /// Name as text without spaces, such as `wwid:eui.0025388b710116a1-part2`.
     pub name: String,
-    /// True if the storage keeps this name over a restart of the host.
+    /// True if the storage keeps this name when the host is restarted.
     pub is_lasting: bool,
 }
 
@@ -42,11 +44,11 @@ impl StorageIdentity {
     }
 }
 
-/// Names the storage behind an open file or block device.
+/// Returns the identity of the storage behind an open file or block device.
 ///
 /// # Errors
 ///
-/// What the kernel says when it is asked for the file's attributes.
+/// The error of the kernel if the file's attributes cannot be read.
 pub fn storage_identity(file: impl AsFd) -> io::Result<StorageIdentity> {
     identity(file, DEPTH_MAX)
 }
@@ -61,7 +63,7 @@ fn identity(file: impl AsFd, depth: usize) -> io::Result<StorageIdentity> {
         .map_or_else(|| in_this_boot(number), |device| of_device(&device, depth)))
 }
 
-/// Name that holds until the host starts again.
+/// Returns a name that is valid until the host is restarted.
 fn in_this_boot(number: DeviceNumber) -> StorageIdentity {
     StorageIdentity { name: format!("boot:{}:device:{number}", boot_id()), is_lasting: false }
 }
@@ -113,11 +115,12 @@ fn of_file_system(
     })
 }
 
-/// File systems whose source names them on every host.
+/// File systems whose source is the same name on every host.
 const REMOTE: [&str; 9] =
     ["nfs", "nfs4", "cifs", "smb3", "ceph", "9p", "virtiofs", "lustre", "fuse.glusterfs"];
 
-/// File systems that have always told when a file was made: ext4, XFS, btrfs, F2FS, bcachefs, tmpfs, overlayfs.
+/// File systems that have reported the birth time of files in all versions: ext4, XFS, btrfs, F2FS,
+/// bcachefs, tmpfs, overlayfs.
 const BORN: [u64; 7] =
     [EXT, 0x5846_5342, BTRFS, 0xf2f5_2010, 0xca45_1a4e, 0x0102_1994, 0x794c_7630];
 
@@ -152,7 +155,7 @@ fn of_device(device: &Device, depth: usize) -> StorageIdentity {
     }
 }
 
-/// Cheap USB bridges all have one serial number: it tells nothing where another device has the same.
+/// Returns true if no other device has the same serial number. Cheap USB bridges all share one.
 fn is_only_one(device: &Device) -> bool {
     let serial = device.serial();
     !Device::all_whole()
@@ -160,7 +163,7 @@ fn is_only_one(device: &Device) -> bool {
         .any(|other| other.number != device.number && other.serial() == serial)
 }
 
-/// A loop device is what lies below it, from its offset on.
+/// Returns the identity of a loop device: the identity of the object below, with the offset in it.
 fn below_loop(device: &Device, depth: usize) -> Option<StorageIdentity> {
     let below = backing::below(device).filter(|_| depth > 0)?.ok()?;
     let lower = match below {

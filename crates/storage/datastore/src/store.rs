@@ -1,17 +1,17 @@
-//! What a kind of target must be able to do.
+//! Interface that every kind of target implements.
 //!
-//! A kind is one type that implements [`Store`] and one line in `kinds`. Four objects follow one
-//! another: what was [located](Located) at an address and is held open, what was
-//! [claimed](Claim) of it, and, for `cleanup` and `verify`, what was [found](Found) of ours.
+//! A kind is one type that implements [`Store`] and one line in `kinds`. There are four objects:
+//! the object [located](Located) at an address and held open, the object [claimed](Claim) from it,
+//! and, for `cleanup` and `verify`, the objects of ours that were [found](Found).
 //!
-//! What it refuses: every method is required and none has a default, so that a kind without an
-//! answer to a rule of `docs/safety.md` does not compile. Where nothing can go wrong, a kind
-//! says so in words.
+//! Every method is required and none has a default, so a kind that does not implement a rule of
+//! `docs/safety.md` does not compile. If a rule does not apply to a kind, its method checks nothing
+//! and says why.
 //!
-//! Invariants, kept by those who call and not left to a kind: the steps of an examination are
-//! taken in the order of [`Located`] and write nothing; nothing is claimed after a refusal; what
-//! is claimed is the object that was examined; what was found is removed only if its marker says
-//! that its run has ended. A [`Mark`] and an [`Owned`] can be had from a marker only.
+//! The callers, not the kinds, keep these invariants: the steps of an examination are called in the
+//! order of [`Located`] and write nothing. Nothing is claimed after a refusal. The claimed object
+//! is the examined object. A found object is removed only if its marker shows that its run has
+//! ended. A [`Mark`] and an [`Owned`] can be created only from a marker.
 
 use std::ffi::CStr;
 use std::fmt::Debug;
@@ -32,68 +32,72 @@ use crate::{CleanupOptions, DatastoreError, DiskRequest, Fill, Options, Refusal,
 /// Properties of every target of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
-    /// In front of the colon: ASCII letters, digits and dashes, beginning with a letter.
+    /// Word before the colon in a target's text: ASCII letters, digits and dashes, beginning with a
+    /// letter.
     pub word: &'static str,
-    /// In messages: `block device`.
+    /// Noun for messages, for example `block device`.
     pub noun: &'static str,
-    /// The first rule, and what it allows: ("the target is a directory", "an existing directory").
+    /// First rule, and the allowed value: ("the target is a directory", "an existing directory").
     pub rule: (&'static str, &'static str),
-    /// True if the address is a path of this host. Paths are made absolute, and their links are
-    /// shown.
+    /// True if the address is a path of this host. Such paths are made absolute, and symbolic links
+    /// in them are reported.
     pub is_path: bool,
     /// True if a later run finds the disks of an earlier one by their names.
     pub remembers_disks: bool,
     /// True if every disk is an open file of its own.
     pub is_file_per_disk: bool,
-    /// True if the target may have content that no run made.
+    /// True if the target may have content that no run wrote.
     pub has_content: bool,
 }
 
-/// A kind of target.
+/// Kind of target.
 pub trait Store: Debug + Send + Sync {
-    /// Properties of every target of this kind.
+    /// Returns the properties of every target of this kind.
     fn facts(&self) -> &'static Facts;
 
-    /// Finds and holds what is at the address, or the place for it, if it is of this kind. What
-    /// was opened here is what everything after is asked of; nothing is opened that might act
-    /// on being opened, and nothing is changed.
+    /// Finds the object at the address, or the place to create it, and holds it open, if it is of
+    /// this kind. All later checks use the object opened here. No object is opened that might react
+    /// to being opened, and nothing is changed.
     fn locate(&self, address: &Path, options: &Options) -> Result<Box<dyn Located>, Refusal>;
 
-    /// Everything of ours at the address, live runs' too. Reads only.
+    /// Finds all objects of ours at the address, also those of live runs. Reads only.
     fn find(&self, address: &Path) -> Result<Vec<Box<dyn RunLeftover>>, DatastoreError>;
 }
 
-/// Decision whether an examination goes on. If it breaks off, the refusal is recorded.
+/// Decision if an examination continues. If it ends early, the refusal is recorded.
 pub type Step = ControlFlow<()>;
 
-/// Object at an address, held open. The steps are taken in this order and write nothing.
+/// Object at an address, held open. The check methods are called in the order given here and write
+/// nothing.
 pub trait Located {
-    /// Kind of the object, in words.
+    /// Returns the kind of the object, in words.
     fn what(&self) -> &'static str;
 
-    /// Path after all symbolic links; the address if the object has no path.
+    /// Returns the path after all symbolic links, or the address if the object has no path.
     fn resolved(&self) -> PathBuf;
 
-    /// Checks that the storage below, and all that shares blocks with the object, is not in use and
+    /// Checks that the storage below, and all objects that share blocks with it, are not in use and
     /// may be written and filled.
     fn check_surroundings(&mut self, options: &Options, examination: &mut Examination) -> Step;
 
-    /// Checks that the object may be used: absent, ours by a marker whose run has ended, named by
-    /// identity, or given up by the user. Checks that no other process uses it.
+    /// Checks that the object may be used: it does not exist, or it is ours by a marker whose run
+    /// has ended, or the user has named it by identity or allowed to overwrite it. Checks that no
+    /// other process uses it.
     fn check_owner(&mut self, options: &Options, examination: &mut Examination) -> Step;
 
-    /// Checks that no content would be lost.
+    /// Checks that no content of others would be lost.
     fn check_content(&mut self, options: &Options, examination: &mut Examination) -> Step;
 
-    /// Checks the room; sets capacity and bytes to be written of the preflight.
+    /// Checks the room. Sets the capacity and the bytes to be written in the preflight.
     fn check_room(&mut self, options: &Options, examination: &mut Examination) -> Step;
 
-    /// Checks that the system would grant what [`Located::claim`] will ask for. The claim has the
-    /// last word.
+    /// Checks that the system would grant the locks and rights that [`Located::claim`] needs. The
+    /// claim itself decides.
     fn check_grant(&mut self, options: &Options, examination: &mut Examination) -> Step;
 
-    /// Claims what was examined, and no other object: marks it, locks it, and asks again what
-    /// may have changed. Only called when nothing refuses. On an error nothing of ours is left.
+    /// Claims the examined object, and no other: marks and locks it, and repeats the checks of
+    /// properties that may have changed. Only called if nothing was refused. On an error no object
+    /// of ours is left.
     fn claim(
         self: Box<Self>,
         preflight: &mut Preflight,
@@ -104,106 +108,106 @@ pub trait Located {
 /// Target that was claimed for a run.
 #[derive(Debug)]
 pub struct Claim {
-    /// Proof of mark and lock; given back when all is removed.
+    /// Proof of mark and lock; returned when everything is removed.
     pub mark: Mark,
-    /// Storage of which disks are made.
+    /// Storage in which disks are created.
     pub claimed: Box<dyn Claimed>,
     /// Warnings of the claim.
     pub warnings: Vec<Warning>,
 }
 
-/// Storage of which disks are made. Dropping it closes everything and removes nothing.
+/// Storage in which disks are created. Dropping it closes everything and removes nothing.
 pub trait Claimed: Debug + Send + Sync {
-    /// Path of all that is ours, for messages.
+    /// Returns the path of the object that is ours, for messages.
     fn path(&self) -> &Path;
 
-    /// Bytes that may be given to disks now.
+    /// Returns the bytes that may be assigned to disks now.
     fn room(&self) -> Bytes;
 
-    /// Makes a disk that overlaps no other, with all its space where that can be reserved.
+    /// Creates a disk that overlaps no other, and allocates all its space if the storage can.
     fn create_disk(
         &mut self,
         request: &DiskRequest,
     ) -> Result<(VirtualDisk, Vec<Warning>), DatastoreError>;
 
-    /// Tries whether disks can share blocks (reflink) with two small files of ours, and removes
-    /// them.
+    /// Tests with two small files if disks can share blocks (reflink), and removes these files.
     fn try_link(&self) -> Result<(), DatastoreError>;
 
-    /// Interface to the disks of earlier runs, if they are remembered.
+    /// Returns the interface to the disks of earlier runs, if the storage records them.
     fn remembers(&self) -> Option<&dyn Remembers>;
 
-    /// Removes everything that was made, and nothing else.
+    /// Removes all objects that were created, and nothing else.
     fn remove(self: Box<Self>, mark: Mark) -> Removed;
 }
 
-/// Disks that are known again, and state beside them.
+/// Storage that records its disks by name, with state beside them.
 pub trait Remembers {
-    /// A directory of ours beside the disks.
+    /// Returns the directory of ours beside the disks.
     fn state_dir(&self) -> &OwnDir;
 
-    /// Makes a directory beside the disks for content that programs of another user make. That user
-    /// may pass the directories of ours above it, and see nothing of them.
+    /// Creates a directory beside the disks for files that programs of another user write. That
+    /// user may pass through the directories of ours above it, but not list them.
     fn tree(&self, name: &CStr) -> Result<HeldDir, DatastoreError>;
 
     /// Returns true if the disks were taken over from an earlier run.
     fn is_taken_over(&self) -> bool;
 
-    /// Opens a disk that an earlier run made; `None` if there is none of that name.
+    /// Opens a disk that an earlier run created; `None` if there is none of that name.
     fn open_disk(
         &self,
         request: &DiskRequest,
     ) -> Result<Option<(VirtualDisk, Vec<Warning>)>, DatastoreError>;
 
-    /// Opens disks of another part of the same run, with its state beside them; they stay that part's.
+    /// Opens disks of another part of the same run, with the state beside them. The disks still
+    /// belong to that part.
     fn lent(&self, run_id: &str, requests: &[DiskRequest]) -> Result<Lent, DatastoreError>;
 
     /// Returns true if a disk of this name exists.
     fn has_disk(&self, disk: &str) -> bool;
 
-    /// Returns true if `disk` is recorded as filled with such data.
+    /// Returns true if `disk` is recorded as filled with data of these properties.
     fn is_filled(&self, disk: &VirtualDisk, fill: &Fill) -> bool;
 
-    /// Records that all of `disk` is written and durable.
+    /// Records that the whole of `disk` is written and durable.
     fn record_filled(&self, disk: &VirtualDisk, fill: &Fill) -> Result<(), DatastoreError>;
 }
 
-/// Disks of another part of the same run, which neither counts nor removes them.
+/// Disks of another part of the same run, which the borrower neither counts nor removes.
 #[derive(Debug)]
 pub struct Lent {
-    /// Directory of the part's state beside its disks.
+    /// Directory of that part's state beside its disks.
     pub state_dir: OwnDir,
-    /// The disks, as they were asked for.
+    /// Opened disks, in the order of the requests.
     pub disks: Vec<VirtualDisk>,
 }
 
-/// Something of ours that a run left behind or is using, held as it was found.
+/// Object of ours that a run left behind or is using, held open.
 pub trait RunLeftover {
-    /// Owner, with the state of its run.
+    /// Returns the description of the object, with the state of its run.
     fn owned(&self) -> &Owned;
 
-    /// Disks of the run by name; none if they are not remembered.
+    /// Returns the disks of the run, sorted by name; empty if the storage does not record them.
     fn disks(&self) -> Result<Vec<DiskRequest>, DatastoreError>;
 
-    /// Opens what is left, for reading only.
+    /// Opens the disks and the state that are left, for reading only.
     fn open(&self) -> Result<Left, DatastoreError>;
 
-    /// Removes it. Only called for a run that has ended, or one of this process; a kind that
-    /// knows a lock takes it first, and leaves what another holds.
+    /// Removes the object. Only called for a run that has ended, or a run of this process. A kind
+    /// with locks takes the lock first, and leaves objects that another process has locked.
     fn remove(self: Box<Self>, options: &CleanupOptions) -> Result<Fate, DatastoreError>;
 }
 
 /// Objects that a run left, open for reading only.
 #[derive(Debug)]
 pub enum Left {
-    /// Disks that are known by name, with their state.
+    /// Disks that are recorded by name, with their state.
     Disks {
         /// Directory of the state beside the disks, if the run made one.
         state_dir: Option<HeldDir>,
-        /// The disks, by name.
+        /// Disks of the run, sorted by name.
         disks: Vec<VirtualDisk>,
     },
-    /// A single object. A list among the runs has the ranges of the disks.
+    /// Single file or device. A list outside the target has the ranges of its disks.
     Whole(File),
 }
 

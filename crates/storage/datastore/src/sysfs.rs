@@ -1,4 +1,4 @@
-//! Block devices as sysfs shows them: relatives, users, identity.
+//! Block devices in sysfs: relatives, users, identity.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ impl Device {
         Self::at(&Path::new("/sys/dev/block").join(number.to_string()))
     }
 
-    /// The device whose sysfs directory, or a link to it, is `path`.
+    /// Returns the device whose sysfs directory, or a link to it, is `path`.
     pub fn at(path: &Path) -> Option<Self> {
         let dir = fs::canonicalize(path).ok()?;
         let number = DeviceNumber::parse(&fs::read_to_string(dir.join("dev")).ok()?)?;
@@ -35,7 +35,7 @@ impl Device {
         Self::listed(Path::new("/sys/block"))
     }
 
-    /// The devices whose directories, or links to them, are in `dir`.
+    /// Returns the devices whose sysfs directories, or links to them, are in `dir`.
     pub fn listed(dir: &Path) -> Vec<Self> {
         let entries = fs::read_dir(dir).into_iter().flatten().flatten();
         let mut devices: Vec<Self> = entries.filter_map(|entry| Self::at(&entry.path())).collect();
@@ -43,41 +43,42 @@ impl Device {
         devices
     }
 
-    /// A trimmed attribute, if it is there and not empty.
+    /// Returns a sysfs attribute without surrounding spaces, if it exists and is not empty.
     pub fn attribute(&self, name: &str) -> Option<String> {
         let text = fs::read(self.dir.join(name)).ok()?;
         let text = String::from_utf8_lossy(&text).trim_matches(['\0', ' ', '\n', '\t']).to_owned();
         (!text.is_empty()).then_some(text)
     }
 
-    /// An attribute that is a number.
+    /// Returns a sysfs attribute that is a number.
     pub fn number_of(&self, name: &str) -> Option<u64> {
         self.attribute(name)?.parse().ok()
     }
 
-    /// The position of a partition on its disk, counted from 1.
+    /// Returns the number of a partition on its disk, counted from 1.
     pub fn partition(&self) -> Option<u64> {
         self.number_of("partition")
     }
 
-    /// The disk a partition is a part of; the device itself when it is not a partition.
+    /// Returns the disk to which a partition belongs, or the device itself if it is not a
+    /// partition.
     pub fn whole(&self) -> Self {
         self.partition().and_then(|_| Self::at(self.dir.parent()?)).unwrap_or_else(|| self.clone())
     }
 
-    /// The partitions of a disk.
+    /// Returns the partitions of a disk.
     pub fn partitions(&self) -> Vec<Self> {
         let mut parts = Self::listed(&self.dir);
         parts.retain(|part| part.dir.parent() == Some(&self.dir) && part.partition().is_some());
         parts
     }
 
-    /// Devices this one is built on: dm (LVM, LUKS, multipath), md, bcache.
+    /// Returns the devices on which this device is built: dm (LVM, LUKS, multipath), md, bcache.
     pub fn slaves(&self) -> Vec<Self> {
         Self::listed(&self.dir.join("slaves"))
     }
 
-    /// Size in bytes; sysfs counts in 512 B whatever the sector size.
+    /// Returns the size in bytes. sysfs counts in 512 B for every sector size.
     pub fn size(&self) -> u64 {
         self.number_of("size").unwrap_or(0) * 512
     }
@@ -87,17 +88,18 @@ impl Device {
         self.number_of("ro") == Some(1)
     }
 
-    /// Rises whenever another medium or device takes this name (Linux 5.15 and later).
+    /// Returns the disk sequence number, which rises whenever another medium or device takes this
+    /// name (Linux 5.15 and later).
     pub fn sequence(&self) -> Option<u64> {
         self.whole().number_of("diskseq")
     }
 
-    /// The file behind a loop device.
+    /// Returns the path of the file below a loop device.
     pub fn backing_file(&self) -> Option<String> {
         self.whole().attribute("loop/backing_file")
     }
 
-    /// Serial number as the device reports it.
+    /// Returns the serial number that the device reports.
     pub fn serial(&self) -> Option<String> {
         self.attribute("serial").or_else(|| self.attribute("device/serial")).or_else(|| {
             // SCSI: VPD page 0x80, four bytes of header before the text (SPC-4, 7.8.15).
@@ -107,12 +109,13 @@ impl Device {
         })
     }
 
-    /// The world wide name of the unit behind the device, which is the same on every path to it.
+    /// Returns the world wide name of the storage unit behind the device. It is the same on every
+    /// path to the unit.
     pub fn unit(&self) -> Option<String> {
         self.attribute("wwid").or_else(|| self.attribute("device/wwid"))
     }
 
-    /// As [`Device::unit`], or what the device mapper calls it.
+    /// Returns [`Device::unit`], or the UUID of a device-mapper device.
     pub fn wwid(&self) -> Option<String> {
         self.unit()
             .or_else(|| self.attribute("dm/uuid"))
@@ -120,7 +123,8 @@ impl Device {
     }
 
     /// Returns true if no other host can reach the device: memory, and disks on a bus inside this
-    /// host. A hypervisor, a SAN or a server may give its disk to other hosts, too.
+    /// host. For other devices it is false, because a hypervisor, a SAN or a server may also give
+    /// its disk to other hosts.
     pub fn is_this_hosts_own(&self) -> bool {
         let path = self.dir.to_string_lossy();
         ["zram", "pmem", "mmcblk"].iter().any(|kind| self.name.starts_with(kind))
@@ -129,7 +133,7 @@ impl Device {
             || self.attribute("device/transport").is_some_and(|transport| transport == "pcie")
     }
 
-    /// Names of the device in `/dev/disk/by-id`.
+    /// Returns the names of the device in `/dev/disk/by-id`.
     pub fn by_id(&self) -> Vec<String> {
         let entries = fs::read_dir("/dev/disk/by-id").into_iter().flatten().flatten();
         let mut names: Vec<String> = entries
@@ -140,7 +144,7 @@ impl Device {
         names
     }
 
-    /// Facts of the device for a preflight.
+    /// Returns the properties of the device for a preflight.
     pub fn facts(&self) -> DeviceFacts {
         let whole = self.whole();
         let queue_bytes = |name: &str| {
@@ -171,7 +175,7 @@ impl Device {
     }
 }
 
-/// `none [mq-deadline] kyber` names `mq-deadline`.
+/// Returns the active scheduler: `mq-deadline` for `none [mq-deadline] kyber`.
 fn active_scheduler(text: &str) -> String {
     let inside = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     inside.map_or(text, |(name, _)| name).to_owned()
@@ -182,14 +186,15 @@ pub(crate) mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    /// Adds a device to a made-up sysfs.
+    /// Adds a device to a simulated sysfs.
     pub(crate) fn put(tree: &tempfile::TempDir, path: &str, number: &str) {
         let dir = tree.path().join("block").join(path);
         fs::create_dir_all(dir.join("slaves")).expect("directory");
         fs::write(dir.join("dev"), number).expect("dev");
     }
 
-    /// A made-up sysfs: `sda` with partition `sda1`, held by `dm-0`, which is held by `dm-1`.
+    /// Creates a simulated sysfs: `sda` with partition `sda1`, held by `dm-0`, which is held by
+    /// `dm-1`.
     pub(crate) fn tree() -> tempfile::TempDir {
         let tree = tempfile::tempdir().expect("temporary directory");
         put(&tree, "sda", "8:0\n");

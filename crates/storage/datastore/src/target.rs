@@ -3,12 +3,12 @@ use std::path::{Path, PathBuf};
 
 use crate::store::{Facts, Store};
 
-/// Place of virtual disks: a kind, and an address that the kind understands.
+/// Location of virtual disks: a kind of target, and an address that the kind interprets.
 ///
-/// Text: `dir:PATH`, `file:PATH`, `block:PATH`. `pve:NAME` is the directory of a storage of
-/// Proxmox VE, and `dir:PATH` from then on. A bare path is a directory, unless it names
-/// a block device now. A bare path may not begin with a word and a colon (`nfs:x`): that is
-/// taken for a mistyped kind. `~` is not expanded.
+/// Text: `dir:PATH`, `file:PATH`, `block:PATH`. `pve:NAME` is converted to `dir:PATH` with the
+/// directory of a storage of Proxmox VE. A path without a kind is a directory, unless it is a block
+/// device at that moment. Such a path may not begin with a word and a colon (`nfs:x`), because that
+/// could be a mistyped kind. `~` is not expanded.
 #[derive(Debug, Clone)]
 pub struct Target {
     kind: &'static dyn Store,
@@ -16,27 +16,28 @@ pub struct Target {
 }
 
 impl Target {
-    /// A target of a kind.
+    /// Creates a target of a kind.
     pub fn new(kind: &'static dyn Store, address: impl Into<PathBuf>) -> Self {
         Self { kind, address: address.into() }
     }
 
-    /// The address as given; of most kinds a path.
+    /// Returns the address as given; for most kinds a path.
     pub fn path(&self) -> &Path {
         &self.address
     }
 
-    /// Properties of every target of its kind.
+    /// Returns the properties of every target of its kind.
     pub fn facts(&self) -> &'static Facts {
         self.kind.facts()
     }
 
-    /// Implementation of the target's kind.
+    /// Returns the implementation of the target's kind.
     pub(crate) fn store(&self) -> &'static dyn Store {
         self.kind
     }
 
-    /// Target with an absolute path, which means the same in every working directory.
+    /// Returns the target with an absolute path, which has the same meaning in every working
+    /// directory.
     #[must_use]
     pub fn absolute(&self) -> Self {
         let path = self.facts().is_path.then(|| std::path::absolute(&self.address).ok());
@@ -55,7 +56,7 @@ impl PartialEq for Target {
 impl Eq for Target {}
 
 impl fmt::Display for Target {
-    /// Text that parses back to exactly this target, kind always included.
+    /// Writes the text that parses to exactly this target, always with the kind.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.facts().word, self.address.display())
     }

@@ -1,5 +1,5 @@
-//! Whether a file or device that a caller has opened by itself is used by others: the rules on use of a datastore,
-//! for programs that serve what is there and bring no datastore.
+//! Check that a file or device that a caller has opened itself is not in use: the rules of a
+//! datastore on use, for programs that serve an existing file or device without a datastore.
 
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
@@ -10,12 +10,13 @@ use crate::openers::{self, Opener};
 use crate::place::DeviceOrFile;
 use crate::{Refusal, in_use, mounts};
 
-/// Checks that nobody uses the blocks of `file` by another name: no mount, no swap space, no device on top of it or
-/// beside it, no process that has a relative open for writing. Who has `file` itself open is for its locks to say, and
-/// readers are let be. `path` is for messages.
+/// Checks that the blocks of `file` are not in use by another name: no mount, no swap space, no
+/// device above or beside it, no process that has a relative open for writing. Processes that have
+/// `file` itself open are not checked, because locks on it do that. Readers are allowed. `path` is
+/// for messages.
 ///
 /// # Errors
-/// The first rule that is broken, or that could not be looked at. No rule has an override.
+/// The first rule that is broken, or that could not be checked. No rule has an override.
 pub fn check_unused(path: &Path, file: impl AsFd) -> Result<(), Refusal> {
     // The opened object, whatever its path leads to by now.
     let link = PathBuf::from(format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()));
@@ -53,7 +54,8 @@ fn check_mounts(path: &Path, relatives: &[Relative]) -> Result<(), Refusal> {
     }
 }
 
-/// Another server that has the same unit by another path, or the file below a loop device. It may be this process.
+/// Checks that no process, this one included, has a relative open for writing. It could be another
+/// server that uses the same unit by another path, or the file below a loop device.
 fn check_writers(path: &Path, target: DeviceOrFile, relatives: &[Relative]) -> Result<(), Refusal> {
     let places: Vec<DeviceOrFile> =
         relatives.iter().map(|relative| relative.place).filter(|place| *place != target).collect();

@@ -1,11 +1,12 @@
-//! Reading and writing numbers in network byte order.
+//! Numbers in network byte order.
 
-/// Reader of big-endian fields from the front of a slice. After the first field that is incomplete,
-/// every later field is missing, too: a shorter one behind it would be read from the wrong place.
+/// Reader of big-endian fields from the front of a slice. After the first incomplete field, every
+/// later field is missing, too. Otherwise a shorter later field would be read from the wrong
+/// offset.
 pub(crate) struct Reader<'a>(pub &'a [u8]);
 
 impl<'a> Reader<'a> {
-    /// Next `length` bytes, or `None` if fewer are left.
+    /// Consumes the next `length` bytes, or returns `None` if fewer are left.
     pub fn take(&mut self, length: usize) -> Option<&'a [u8]> {
         let whole = std::mem::take(&mut self.0);
         let (taken, rest) = whole.split_at_checked(length)?;
@@ -31,7 +32,7 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_be_bytes)
     }
 
-    /// Bytes behind a 32-bit length.
+    /// Consumes a 32-bit length and the bytes that follow it.
     pub fn counted(&mut self) -> Option<&'a [u8]> {
         let length = self.u32()?;
         self.take(usize::try_from(length).ok()?)
@@ -64,12 +65,12 @@ impl Write for Vec<u8> {
     }
 }
 
-/// Length as the protocol sends it. The caller has bounded it before.
+/// Converts a length for the protocol. The caller must have limited it before.
 pub(crate) fn short(length: usize) -> u32 {
     u32::try_from(length).expect("what is written is bounded far below 4 GiB")
 }
 
-/// String of the protocol: UTF-8 without NUL, at most [`crate::limits::STRING_MAX`] bytes.
+/// Checks a string of the protocol: UTF-8 without NUL, at most [`crate::limits::STRING_MAX`] bytes.
 pub(crate) fn string(bytes: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(bytes).ok()?;
     (text.len() <= crate::limits::STRING_MAX && !text.contains('\0')).then_some(text)

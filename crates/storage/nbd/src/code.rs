@@ -1,19 +1,19 @@
-/// Error of the protocol. Numbers are those of the specification ("Error values").
+/// Error of the protocol. The numbers are defined by the specification ("Error values").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Code {
     /// Write to a read-only export.
     #[error("not permitted")]
     NotPermitted = 1,
-    /// The storage failed.
+    /// The storage failed (I/O error).
     #[error("input/output error")]
     Io = 5,
-    /// Too little memory on the server.
+    /// The server has too little memory.
     #[error("out of memory")]
     NoMemory = 12,
-    /// The export does not offer the request, or its range is wrong.
+    /// The export does not support the request, or the range is not valid.
     #[error("invalid request")]
     Invalid = 22,
-    /// No space, or a write beyond the end.
+    /// There is no space, or a write exceeds the end of the export.
     #[error("no space left")]
     NoSpace = 28,
     /// Read that is too long for a single answer.
@@ -22,19 +22,19 @@ pub enum Code {
     /// Zeroing would not be fast.
     #[error("not supported")]
     NotSupported = 95,
-    /// The server is about to end.
+    /// The server is shutting down.
     #[error("server is shutting down")]
     Shutdown = 108,
 }
 
 impl Code {
-    /// Number as sent.
+    /// Returns the number as sent.
     #[must_use]
     pub const fn to_wire(self) -> u32 {
         self as u32
     }
 
-    /// Error of a received number. The specification asks to treat unknown numbers as
+    /// Converts a received number. The specification requires to treat unknown numbers as
     /// [`Self::Invalid`].
     #[must_use]
     pub const fn from_wire(number: u32) -> Self {
@@ -50,8 +50,9 @@ impl Code {
         }
     }
 
-    /// Error for a positive Linux `errno`. `EDQUOT` and `EFBIG` become [`Self::NoSpace`], as the
-    /// specification says; an `errno` that it does not name becomes [`Self::Io`].
+    /// Converts a positive Linux `errno`. `EDQUOT` and `EFBIG` become [`Self::NoSpace`], as the
+    /// specification requires. An `errno` that the specification does not name becomes
+    /// [`Self::Io`].
     #[must_use]
     pub const fn of_errno(errno: i32) -> Self {
         match errno {

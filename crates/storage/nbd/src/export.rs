@@ -11,7 +11,7 @@ pub struct BlockSizes {
     maximum: u32,
 }
 
-/// Largest request in bytes if no maximum was negotiated.
+/// Maximum request size in bytes if none was negotiated.
 const MAXIMUM: u32 = 32 << 20;
 
 impl BlockSizes {
@@ -21,7 +21,7 @@ impl BlockSizes {
     /// Creates block sizes and checks the bounds of the specification.
     ///
     /// # Errors
-    /// If they break a rule.
+    /// If a size is out of bounds.
     pub fn new(minimum: u32, preferred: u32, maximum: u32) -> Result<Self, ExportError> {
         let wrong = |what, seen: u32, allowed| Err(ExportError::Block { what, seen, allowed });
         if !minimum.is_power_of_two() || minimum > 1 << 16 {
@@ -36,25 +36,25 @@ impl BlockSizes {
         Ok(Self { minimum, preferred, maximum })
     }
 
-    /// Minimum: offsets and lengths are multiples of it.
+    /// Returns the minimum block size: offsets and lengths are multiples of it.
     #[must_use]
     pub fn minimum(self) -> u32 {
         self.minimum
     }
 
-    /// Preferred size of requests.
+    /// Returns the preferred size of requests.
     #[must_use]
     pub fn preferred(self) -> u32 {
         self.preferred
     }
 
-    /// Length of the longest read or write.
+    /// Returns the maximum length of a read or write.
     #[must_use]
     pub fn maximum(self) -> u32 {
         self.maximum
     }
 
-    /// Returns true if the range begins and ends on a minimum block.
+    /// Returns true if offset and length are multiples of the minimum block size.
     #[must_use]
     pub fn fit(self, offset: u64, length: u32) -> bool {
         offset.is_multiple_of(u64::from(self.minimum)) && length.is_multiple_of(self.minimum)
@@ -74,7 +74,7 @@ pub struct Export {
 /// Reason why a disk cannot be offered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExportError {
-    /// The name or the description is too long or has a NUL.
+    /// The name or the description is too long or contains a NUL.
     #[error(
         "{what} of an export has {length} B{nul}; at most {STRING_MAX} B without NUL are allowed"
     )]
@@ -86,7 +86,7 @@ pub enum ExportError {
         /// ` with a NUL` if the text has one, else empty.
         nul: &'static str,
     },
-    /// The size is no multiple of the minimum block, or too large.
+    /// The size is not a multiple of the minimum block size, or too large.
     #[error(
         "export {name:?} has {size} B, which is not a multiple of its block of {block} B, or over 2^63"
     )]
@@ -95,9 +95,9 @@ pub enum ExportError {
         name: String,
         /// Size of the export in bytes.
         size: u64,
-        /// Minimum block in bytes.
+        /// Minimum block size in bytes.
         block: u32,
-        /// Largest allowed size below `size`, in bytes.
+        /// Largest valid size below `size`, in bytes.
         cut: u64,
     },
     /// A block size is out of the specification's bounds.
@@ -105,7 +105,7 @@ pub enum ExportError {
     Block {
         /// `minimum`, `preferred` or `maximum`.
         what: &'static str,
-        /// Block size in bytes.
+        /// Rejected block size in bytes.
         seen: u32,
         /// Allowed values, in words.
         allowed: &'static str,
@@ -113,7 +113,7 @@ pub enum ExportError {
 }
 
 impl ExportError {
-    /// Way out, if there is one.
+    /// Returns a hint on how to solve the problem, if there is one.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         match self {
             Self::Text { .. } => Some("give it a shorter one".into()),
@@ -144,41 +144,41 @@ impl Export {
         Ok(Self { name: name.to_owned(), description: String::new(), size, blocks, abilities })
     }
 
-    /// Adds a description for clients that list exports.
+    /// Sets a description for clients that list exports.
     ///
     /// # Errors
-    /// If they are too long.
+    /// If the description is too long or contains a NUL.
     pub fn described(mut self, description: &str) -> Result<Self, ExportError> {
         check_text("the description", description)?;
         description.clone_into(&mut self.description);
         Ok(self)
     }
 
-    /// Name that clients ask for.
+    /// Returns the name by which clients request the export.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Description for people who list exports.
+    /// Returns the description for people who list exports.
     #[must_use]
     pub fn description(&self) -> &str {
         &self.description
     }
 
-    /// Size in bytes.
+    /// Returns the size in bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Block sizes.
+    /// Returns the block sizes of requests.
     #[must_use]
     pub fn blocks(&self) -> BlockSizes {
         self.blocks
     }
 
-    /// Abilities and properties.
+    /// Returns the features and properties of the export.
     #[must_use]
     pub fn abilities(&self) -> Abilities {
         self.abilities

@@ -1,30 +1,30 @@
 use crate::Violation;
 
-/// Reason why a client gets no disk.
+/// Reason why the negotiation with a server failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClientError {
-    /// The server broke a rule.
+    /// The server violated the protocol.
     #[error("the NBD server broke the protocol: {0}")]
     Violation(#[from] Violation),
-    /// The server speaks only an obsolete handshake.
+    /// The server supports only an obsolete handshake.
     #[error("the NBD server speaks the {0}, which has no {1}")]
     TooOld(&'static str, &'static str),
     /// The server refused an option.
     #[error("the NBD server refuses {what} of export {export:?}: {reason}{message}")]
     Refused {
-        /// Option or request, in words.
+        /// Refused option or request, in words.
         what: &'static str,
         /// Name of the export.
         export: String,
-        /// Kind of refusal, in words.
+        /// Reason of the refusal, in words.
         reason: &'static str,
-        /// The server's own message behind `: `, or empty.
+        /// Message of the server after `: `, or empty.
         message: String,
     },
 }
 
 impl ClientError {
-    /// Way out, if there is one.
+    /// Returns a hint on how to solve the problem, if there is one.
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::TooOld(..) => Some("use a server that knows the fixed newstyle handshake"),
@@ -33,18 +33,18 @@ impl ClientError {
     }
 }
 
-/// Request that the export does not take. Nothing was sent.
+/// Reason why a request is not valid for the export. Nothing was sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
-    /// The export does not offer the operation.
+    /// The export does not support the operation.
     #[error("export {export:?} does not offer to {operation}")]
     Ability {
         /// Name of the export.
         export: String,
-        /// Option or request, in words.
+        /// Operation, in words.
         operation: &'static str,
     },
-    /// The range does not fit the export.
+    /// The range does not fit the size and the blocks of the export.
     #[error(
         "{length} B from {offset} on do not fit export {export:?}. It has {size} B in blocks of \
          {minimum} B and takes at most {maximum} B at once"
@@ -58,9 +58,9 @@ pub enum Unfit {
         length: u32,
         /// Size of the export in bytes.
         size: u64,
-        /// Minimum block in bytes.
+        /// Minimum block size in bytes.
         minimum: u32,
-        /// Longest read or write in bytes.
+        /// Maximum size of a read or write in bytes.
         maximum: u32,
     },
 }

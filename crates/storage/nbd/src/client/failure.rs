@@ -1,10 +1,10 @@
 use crate::Code;
 
-/// Error of a server for a request that it did not carry out.
+/// Error reply of a server to a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{code}{message}")]
 pub struct Failure {
-    /// Error code.
+    /// Error code of the server.
     pub code: Code,
     /// Message of the server after a colon; often empty.
     pub message: String,

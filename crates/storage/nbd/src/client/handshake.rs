@@ -7,11 +7,11 @@ use crate::limits::{OPTION_REPLIES_MAX, OPTION_REPLY_MAX, STRING_MAX};
 use crate::wire::{self, handshake, info, option, reply};
 use crate::{Abilities, BlockSizes, Progress, Violation};
 
-/// Next action of the driver.
+/// Next action that the driver must take.
 #[derive(Debug)]
 pub enum Next {
-    /// Send the output and read more. Less than [`crate::limits::HANDSHAKE_BUFFER`] bytes are left
-    /// unconsumed.
+    /// Send the output and read more. Less than [`crate::limits::HANDSHAKE_BUFFER`] bytes of input
+    /// are unconsumed.
     More,
     /// Start TLS, then call [`Handshake::encrypted`].
     StartTls,
@@ -48,7 +48,7 @@ enum Step {
 }
 
 impl Handshake {
-    /// Waits for a server's greeting.
+    /// Creates a handshake that waits for a server's greeting.
     ///
     /// # Panics
     /// If the export's name is longer than [`STRING_MAX`].
@@ -69,7 +69,7 @@ impl Handshake {
     /// Continues after TLS has begun.
     ///
     /// # Panics
-    /// If TLS was not to begin.
+    /// If the handshake did not ask for TLS.
     pub fn encrypted(&mut self, out: &mut Vec<u8>) {
         assert!(self.state == State::Encrypting, "TLS begins when the handshake says so");
         self.ask_structured(out);
@@ -78,7 +78,7 @@ impl Handshake {
     /// Consumes received bytes and writes the next messages.
     ///
     /// # Errors
-    /// If the server broke a rule, or refuses the disk.
+    /// If the server violates the protocol, or refuses the export.
     pub fn feed(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<Progress<Next>, ClientError> {
         let mut consumed = 0;
         loop {

@@ -4,14 +4,14 @@ use crate::bytes::Reader;
 use crate::wire::{self, reply};
 use crate::{BlockSizes, Violation};
 
-/// A reply to an option.
+/// Reply of the server to an option.
 pub(super) struct Reply<'a> {
     pub kind: u32,
     pub data: &'a [u8],
 }
 
 impl<'a> Reply<'a> {
-    /// Reads a reply, or returns `None` until it is complete.
+    /// Parses a reply. Returns `None` while the reply is incomplete.
     pub fn read(input: &'a [u8], option: u32, max: usize) -> Result<Option<Self>, Violation> {
         let mut reader = Reader(input);
         let parts = (reader.u64(), reader.u32(), reader.u32(), reader.u32());
@@ -30,7 +30,7 @@ impl<'a> Reply<'a> {
     }
 }
 
-/// Reads size and flags of an export.
+/// Parses the size and the flags of an export.
 pub(super) fn read_export(data: &[u8]) -> Result<(u64, u16), Violation> {
     let mut reader = Reader(data);
     match (reader.u64(), reader.u16(), reader.0) {
@@ -51,7 +51,7 @@ pub(super) fn read_block_sizes(data: &[u8]) -> Result<BlockSizes, Violation> {
     }
 }
 
-/// Meaning of an error reply.
+/// Returns the meaning of an error reply, in words; `None` for an unknown one.
 pub(super) fn reason(kind: u32) -> Option<&'static str> {
     Some(match kind {
         reply::UNSUPPORTED => "it does not know that",

@@ -1,12 +1,12 @@
 use crate::Violation;
 use crate::limits::PARTS_MAX;
 
-/// Received parts of a read: sorted, disjoint, with neighbours joined.
+/// Received parts of a read: sorted and disjoint; adjacent parts are merged.
 #[derive(Debug, Default)]
 pub(super) struct Parts(Vec<(u32, u32)>);
 
 impl Parts {
-    /// Adds a part, `start` to `end`, which must not have come before.
+    /// Adds the part from `start` to `end`. It must not overlap an earlier part.
     pub fn add(&mut self, start: u32, end: u32) -> Result<(), Violation> {
         let at = self.0.partition_point(|part| part.1 <= start);
         if self.0.get(at).is_some_and(|next| next.0 < end) {
@@ -27,7 +27,7 @@ impl Parts {
         Ok(())
     }
 
-    /// True if the parts cover so many bytes.
+    /// Returns true if the parts cover all `length` bytes.
     pub fn are_all_of(&self, length: u32) -> bool {
         self.0 == [(0, length)]
     }

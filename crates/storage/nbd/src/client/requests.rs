@@ -8,12 +8,13 @@ use crate::limits::ERROR_CHUNK_MAX;
 use crate::wire::{self, chunk, command};
 use crate::{Abilities, Code, Operation, Progress, Violation};
 
-/// Item at the front of the input.
+/// Item parsed at the front of the input.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Received {
-    /// Incomplete item; the unconsumed rest is less than [`crate::limits::REPLY_BUFFER`].
+    /// The item is incomplete. The unconsumed rest is smaller than [`crate::limits::REPLY_BUFFER`].
     More,
-    /// Following bytes belong to this read; the driver takes them before the next call.
+    /// The following bytes are data of this read. The driver must consume them before the next
+    /// call.
     Data {
         /// Cookie of the read.
         cookie: u64,
@@ -22,7 +23,7 @@ pub enum Received {
         /// Number of bytes; at least one.
         length: u32,
     },
-    /// Part of a read is zeroes, which are not sent.
+    /// A part of a read is zeroes, which are not sent.
     Zeroes {
         /// Cookie of the read.
         cookie: u64,
@@ -31,7 +32,7 @@ pub enum Received {
         /// Number of bytes; at least one.
         length: u32,
     },
-    /// A request has ended. After a failure a read's data mean nothing.
+    /// A request is complete. If a read failed, its data are not valid.
     Done {
         /// Cookie of the request.
         cookie: u64,
@@ -40,12 +41,12 @@ pub enum Received {
     },
 }
 
-/// A client's requests to an export, and the replies to them.
+/// Requests of a client to an export, with the parser for their replies.
 #[derive(Debug)]
 pub struct Requests {
     agreed: Agreed,
     pending: Slots,
-    /// A read whose last data the driver is taking.
+    /// Read whose last data the driver is consuming.
     ending: Option<u64>,
 }
 
@@ -61,22 +62,23 @@ impl Requests {
         Self { agreed, pending: Slots::default(), ending: None }
     }
 
-    /// Result of the negotiation.
+    /// Returns the result of the negotiation.
     #[must_use]
     pub fn agreed(&self) -> &Agreed {
         &self.agreed
     }
 
-    /// Requests without an answer.
+    /// Returns the number of requests without a complete answer.
     #[must_use]
     pub fn outstanding(&self) -> usize {
         self.pending.len()
     }
 
-    /// Writes a request; the data of a write go behind it. Its name until it is done.
+    /// Writes a request, and returns its cookie, which is valid until the request is complete. The
+    /// caller appends the data of a write.
     ///
     /// # Errors
-    /// If the export does not accept the request. Nothing is written then.
+    /// If the request is not valid for the export. Nothing is written then.
     pub fn submit(
         &mut self,
         operation: Operation,
@@ -96,7 +98,7 @@ impl Requests {
         Ok(cookie)
     }
 
-    /// Writes the goodbye. Nothing may be written after it; replies still come.
+    /// Writes a disconnect request. Nothing may be written after it; replies still arrive.
     pub fn disconnect(&self, out: &mut Vec<u8>) {
         header(0, command::DISCONNECT, 0, 0, 0, out);
     }
@@ -122,7 +124,7 @@ impl Requests {
     /// Parses the item at the front of the input.
     ///
     /// # Errors
-    /// If the server broke a rule: outstanding requests may or may not have been executed.
+    /// If the server violated the protocol. Outstanding requests may or may not have been executed.
     pub fn receive(&mut self, input: &[u8]) -> Result<Progress<Received>, Violation> {
         if let Some(cookie) = self.ending.take() {
             return Ok(Progress { consumed: 0, next: self.finish(cookie)? });
@@ -205,7 +207,7 @@ impl Requests {
         Ok(Some((wire::CHUNK_HEADER + 8, Some(data))))
     }
 
-    /// A chunk whose payload is read here.
+    /// Parses a chunk with a small payload, which is consumed here.
     fn small(
         &mut self,
         chunk: &Chunk,
@@ -262,12 +264,12 @@ impl Requests {
 }
 
 impl Pending {
-    /// Only the first error counts.
+    /// Records an error. Only the first one is kept.
     fn fail(&mut self, error: u32, message: String) {
         self.failure.get_or_insert(Failure { code: Code::from_wire(error), message });
     }
 
-    /// Offset of a part within its read.
+    /// Returns the offset of a part within its read, and records the part as received.
     fn part(&mut self, offset: u64, length: u32) -> Result<u32, Violation> {
         let at = offset.checked_sub(self.offset).and_then(|at| u32::try_from(at).ok());
         let place = at.and_then(|at| Some((at, at.checked_add(length)?)));
@@ -290,7 +292,7 @@ fn hole(pending: &mut Pending, payload: &[u8]) -> Result<(u32, u32), Violation> 
     Ok((pending.part(offset, length)?, length))
 }
 
-/// Number and message of an error chunk; other content is ignored.
+/// Parses the number and the message of an error chunk; other content is ignored.
 fn failure(payload: &[u8]) -> Result<(u32, String), Violation> {
     let mut reader = Reader(payload);
     let (error, length) = (reader.u32(), reader.u16());

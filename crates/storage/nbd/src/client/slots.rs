@@ -2,7 +2,7 @@ use super::failure::Failure;
 use super::parts::Parts;
 use crate::Operation;
 
-/// A request that was not answered to its end.
+/// Request whose answer is not complete.
 #[derive(Debug)]
 pub(super) struct Pending {
     pub operation: Operation,
@@ -12,8 +12,8 @@ pub(super) struct Pending {
     pub failure: Option<Failure>,
 }
 
-/// Requests by their cookies: the place in a table, and how often the place was used before, so that
-/// a reply to an ended request is not taken for one to a later request in its place.
+/// Requests by their cookies. A cookie is the index in a table and a count of earlier uses of the
+/// entry. So a late reply to a completed request does not match a newer request in the same entry.
 // Not `state_machine::Slab`, whose numbers do not distinguish successive uses of a place.
 #[derive(Debug, Default)]
 pub(super) struct Slots {
