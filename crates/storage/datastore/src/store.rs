@@ -2,7 +2,7 @@
 //!
 //! A kind is one type that implements [`Store`] and one line in `kinds`. There are four objects:
 //! the object [located](Located) at an address and held open, the object [claimed](Claim) from it,
-//! and, for `cleanup` and `verify`, the objects of ours that were [found](Found).
+//! and, for `cleanup` and `verify`, the objects of ours that were [found](RunLeftover).
 //!
 //! Every method is required and none has a default, so a kind that does not implement a rule of
 //! `docs/safety.md` does not compile. If a rule does not apply to a kind, its method checks nothing

@@ -1,31 +1,33 @@
 use crate::Abilities;
 use crate::wire::{command, command_flag};
 
-/// Operation on a range of an export: what a client asks, and a server and its disks carry out.
+/// Operation on a range of an export, as a client requests it and a server and its disks execute
+/// it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// Send the range. A server's reads with `NO_FRAGMENT` need no mark: they are sent in one piece
-    /// anyway.
+    /// Send the range. The flag `NO_FRAGMENT` on a server's reads is not kept, because reads are
+    /// always sent in one piece.
     Read,
     /// Replace the range by the payload, which follows the header.
     Write {
-        /// FUA: durable before the reply.
+        /// FUA: the data must be durable before the reply.
         fua: bool,
     },
     /// Make all answered writes durable.
     Flush,
     /// Discard the range. Its content is undefined afterwards.
     Trim {
-        /// FUA: durable before the reply.
+        /// FUA: the trim must be durable before the reply.
         fua: bool,
     },
     /// Zero the range.
     WriteZeroes {
-        /// FUA: durable before the reply.
+        /// FUA: the zeroes must be durable before the reply.
         fua: bool,
-        /// The range must stay allocated.
+        /// True if the range must stay allocated.
         no_hole: bool,
-        /// Zero only if that is faster than writing; else answer [`Code::NotSupported`](crate::Code::NotSupported).
+        /// Zero only if zeroing is faster than writing; otherwise answer
+        /// [`Code::NotSupported`](crate::Code::NotSupported).
         fast: bool,
     },
     /// Prefetch the range.
@@ -39,7 +41,8 @@ impl Operation {
         matches!(self, Self::Write { .. } | Self::Trim { .. } | Self::WriteZeroes { .. })
     }
 
-    /// Number, flags, required ability of the server, and name for people.
+    /// Returns the number, the flags, the feature that the server must have, and the name for
+    /// messages.
     pub(crate) fn describe(self) -> (u16, u16, Abilities, &'static str) {
         let flag = |fua| if fua { command_flag::FUA } else { 0 };
         let needs = |fua| if fua { Abilities::FUA } else { Abilities::NONE };

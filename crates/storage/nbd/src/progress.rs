@@ -2,8 +2,8 @@
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Progress<T> {
-    /// Bytes of the input that were consumed. The driver keeps the rest and feeds it again.
+    /// Number of input bytes that were consumed. The driver keeps the rest and passes it again.
     pub consumed: usize,
-    /// Next action of the driver.
+    /// Next action that the driver must take.
     pub next: T,
 }

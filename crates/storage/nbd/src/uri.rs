@@ -11,7 +11,7 @@ use crate::limits::STRING_MAX;
 pub struct Uri {
     /// Address of the server.
     pub place: NbdAddress,
-    /// The client demands TLS before it names the export.
+    /// True if the client requires TLS before it sends the name of the export.
     pub tls: bool,
     /// Name of the export; may be empty.
     pub export: String,
@@ -29,7 +29,7 @@ pub enum NbdAddress {
 /// Default port (IANA).
 const PORT: u16 = 10809;
 
-/// Reason why a text is no address of an export.
+/// Reason why a text is not a valid address of an export.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is no address of an NBD export: {why}")]
 pub struct UriError {
@@ -38,7 +38,7 @@ pub struct UriError {
 }
 
 impl UriError {
-    /// Hint on what to do.
+    /// Returns a hint on what to do.
     pub const fn hint(&self) -> Option<&'static str> {
         Some("nbd+unix:///NAME?socket=/PATH, or nbd://HOST:PORT/NAME; nbds for TLS")
     }

@@ -7,9 +7,9 @@ pub enum Violation {
     Magic {
         /// Name of the message or field.
         what: &'static str,
-        /// Number received.
+        /// Number that was received.
         seen: u64,
-        /// Number expected.
+        /// Number that was expected.
         wanted: u64,
     },
     /// The client set handshake flags that the server did not offer.
@@ -21,32 +21,32 @@ pub enum Violation {
     /// The client sent too many options.
     #[error("more than {0} options")]
     Options(u32),
-    /// The data of an option are too long to be skipped.
+    /// The data of an option is too long to be skipped.
     #[error("option {option} with {length} B; at most {max} B are skipped")]
     OptionLength {
         /// Number of the option.
         option: u32,
         /// Length in bytes.
         length: u32,
-        /// Longest length that is skipped, in bytes.
+        /// Maximum length that is skipped, in bytes.
         max: u32,
     },
-    /// `EXPORT_NAME` has no way to answer with an error.
+    /// An error in `EXPORT_NAME`, which cannot be answered with an error reply.
     #[error("the export cannot be had, and EXPORT_NAME has no answer that says so: {0}")]
     Export(&'static str),
-    /// Unencrypted bytes follow the request for TLS. They may have been injected, so they are
-    /// refused.
+    /// Unencrypted bytes follow the request for TLS. They may have been injected, so the connection
+    /// is refused.
     #[error("{0} B in the clear after STARTTLS, which somebody between the two may have put there")]
     AfterTls(usize),
-    /// Payload of a refused write that is too long to be discarded.
+    /// The payload of a refused write is too long to be discarded.
     #[error("a write of {length} B; more than {max} B are not even thrown away")]
     Payload {
         /// Length in bytes.
         length: u32,
-        /// Longest payload that is thrown away, in bytes.
+        /// Maximum payload that is discarded, in bytes.
         max: u32,
     },
-    /// Reply of the server that breaks a rule.
+    /// A reply of the server violates the protocol.
     #[error("{what}: {seen} seen, {wanted} wanted")]
     Reply {
         /// Name of the message or field.

@@ -1,18 +1,18 @@
 //! Numbers of the protocol (the specification, "Values").
 
-/// `NBDMAGIC`: first number of every server.
+/// `NBDMAGIC`: the first number that every server sends.
 pub(crate) const GREETING: u64 = 0x4e42_444d_4147_4943;
-/// `IHAVEOPT`: newstyle, and before each option.
+/// `IHAVEOPT`: sent by a newstyle server, and before each option.
 pub(crate) const OPTION: u64 = 0x4948_4156_454f_5054;
 /// Magic number of the oldstyle handshake.
 pub(crate) const OLDSTYLE: u64 = 0x0000_4202_8186_1253;
-/// Before each reply to an option.
+/// Magic number before each reply to an option.
 pub(crate) const OPTION_REPLY: u64 = 0x0003_e889_0455_65a9;
 pub(crate) const REQUEST: u32 = 0x2560_9513;
 pub(crate) const SIMPLE_REPLY: u32 = 0x6744_6698;
 pub(crate) const CHUNK: u32 = 0x668e_33ef;
 
-/// Zeroes after the answer to `EXPORT_NAME`, unless it was agreed to leave them out.
+/// Number of zeroes after the answer to `EXPORT_NAME`, unless both sides agreed to omit them.
 pub(crate) const PADDING: usize = 124;
 pub(crate) const OPTION_HEADER: usize = 16;
 pub(crate) const OPTION_REPLY_HEADER: usize = 20;
@@ -43,7 +43,7 @@ pub(crate) mod reply {
     pub(crate) const ACK: u32 = 1;
     pub(crate) const SERVER: u32 = 2;
     pub(crate) const INFO: u32 = 3;
-    /// Bit of every error.
+    /// Bit that is set in every error reply.
     pub(crate) const ERROR: u32 = 1 << 31;
     pub(crate) const UNSUPPORTED: u32 = ERROR + 1;
     pub(crate) const POLICY: u32 = ERROR + 2;
@@ -91,7 +91,7 @@ pub(crate) mod chunk {
     pub(crate) const NONE: u16 = 0;
     pub(crate) const DATA: u16 = 1;
     pub(crate) const HOLE: u16 = 2;
-    /// Bit of every error.
+    /// Bit that is set in every error chunk.
     pub(crate) const ERROR_BIT: u16 = 1 << 15;
     pub(crate) const ERROR: u16 = ERROR_BIT + 1;
 }

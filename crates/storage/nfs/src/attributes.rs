@@ -1,4 +1,4 @@
-//! Attributes of files: the server's, and as FUSE wants them.
+//! File attributes in the form of NFS and in the form of FUSE.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -7,7 +7,7 @@ use fuser::{FileAttr, FileType, INodeNo, TimeOrNow};
 use crate::error::Trouble;
 use crate::xdr::{Reader, Writer};
 
-/// Attributes that a server tells (RFC 1813, 2.6, `fattr3`).
+/// Attributes that a server sends (RFC 1813, 2.6, `fattr3`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Attributes {
     pub kind: FileType,
@@ -17,7 +17,7 @@ pub(crate) struct Attributes {
     group: u32,
     size: u64,
     used: u64,
-    /// Number of the file in its file system.
+    /// Number of the file in its file system (inode number).
     pub number: u64,
     accessed: SystemTime,
     modified: SystemTime,
@@ -45,7 +45,8 @@ impl Attributes {
         Ok(Self { kind, mode, links, user, group, size, used, number, accessed, modified, changed })
     }
 
-    /// As FUSE wants them, with the kernel's number.
+    /// Converts the attributes for FUSE. `number` is the file's number for the kernel, and `block`
+    /// the block size.
     pub fn shown(&self, number: u64, block: u32) -> FileAttr {
         FileAttr {
             ino: INodeNo(number),
@@ -73,12 +74,12 @@ fn time(read: &mut Reader<'_>) -> Result<SystemTime, Trouble> {
     Ok(UNIX_EPOCH + since)
 }
 
-/// Attributes after a call, which a server may leave out (`post_op_attr`).
+/// Parses the attributes after a call, which a server may leave out (`post_op_attr`).
 pub(crate) fn after(read: &mut Reader<'_>) -> Result<Option<Attributes>, Trouble> {
     read.optional(Attributes::read)
 }
 
-/// Passes over the attributes before and after a change (`wcc_data`).
+/// Skips the attributes before and after a change (`wcc_data`).
 pub(crate) fn pass_change(read: &mut Reader<'_>) -> Result<(), Trouble> {
     read.optional(|read| read.bytes(24).map(drop))?;
     after(read).map(drop)

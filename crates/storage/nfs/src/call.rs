@@ -3,7 +3,7 @@
 use crate::error::Trouble;
 use crate::xdr::{Reader, Writer};
 
-/// Procedure of a program.
+/// Procedure of an RPC program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Procedure {
     pub program: u32,
@@ -11,18 +11,19 @@ pub(crate) struct Procedure {
     pub number: u32,
 }
 
-/// Longest record that is accepted: the largest block and its envelope.
+/// Maximum size of a record that is accepted, in bytes: the largest block and its envelope.
 pub(crate) const RECORD_MAX: usize = (1 << 20) + (64 << 10);
 /// Mark of the last fragment of a record (RFC 5531, 11).
 const LAST: u32 = 1 << 31;
 
-/// Length of a fragment, and whether it ends its record.
+/// Decodes a record mark: the length of the fragment, and true if it is the last of its record.
 pub(crate) fn fragment(mark: [u8; 4]) -> (usize, bool) {
     let mark = u32::from_be_bytes(mark);
     (usize::try_from(mark & !LAST).unwrap_or(usize::MAX), mark & LAST != 0)
 }
 
-/// Identity of this process (`AUTH_SYS`, RFC 5531, appendix A): the user who runs it.
+/// Returns the credentials of this process (`AUTH_SYS`, RFC 5531, appendix A): the user who runs
+/// it.
 pub(crate) fn credentials() -> Vec<u8> {
     let host = rustix::system::uname();
     let host = host.nodename().to_bytes();
@@ -37,7 +38,7 @@ pub(crate) fn credentials() -> Vec<u8> {
     groups.iter().fold(body, |body, group| body.u32(*group)).into_bytes()
 }
 
-/// A call as one record.
+/// Encodes a call as one record.
 pub(crate) fn record(id: u32, procedure: Procedure, credentials: &[u8], body: &[u8]) -> Vec<u8> {
     let Procedure { program, version, number } = procedure;
     let call = Writer::default().u32(id).u32(0).u32(2).u32(program).u32(version).u32(number);
@@ -50,14 +51,14 @@ pub(crate) fn record(id: u32, procedure: Procedure, credentials: &[u8], body: &[
     record
 }
 
-/// Number of the call that a record answers.
+/// Returns the number of the call that a record answers.
 pub(crate) fn answered(record: &[u8]) -> Result<u32, Trouble> {
     let mut read = Reader(record);
     let (id, is_answer) = (read.u32()?, read.u32()? == 1);
     if is_answer { Ok(id) } else { Err(Trouble::Malformed) }
 }
 
-/// Result in a record, after the envelope.
+/// Returns a reader for the result in a record, after the envelope.
 pub(crate) fn result(record: &[u8]) -> Result<Reader<'_>, Trouble> {
     let mut read = Reader(record);
     read.bytes(8)?;

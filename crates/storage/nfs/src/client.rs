@@ -13,11 +13,11 @@ use crate::nodes::Handle;
 use crate::services::{self, HANDLE_MAX, NFS};
 use crate::xdr::{Reader, Writer};
 
-/// Longest name that is accepted from a server: that of Linux.
+/// Maximum length of a name that is accepted from a server, in bytes; the maximum of Linux.
 const NAME_MAX: usize = 255;
-/// Most bytes of a request.
+/// Maximum size of a read or write request, in bytes.
 const REQUEST_MAX: u32 = 1 << 20;
-/// Bytes of a listing that are asked for at once.
+/// Size of a directory listing that is requested at once, in bytes.
 const LISTING: u32 = 64 << 10;
 /// Bits of ACCESS (RFC 1813, 3.3.4).
 const READ: u32 = 1;
@@ -31,29 +31,29 @@ pub(crate) const fn nfs(number: u32) -> Procedure {
     Procedure { program: NFS.0, version: NFS.1, number }
 }
 
-/// Facts about a mounted export.
+/// Properties of a mounted export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
     /// Address of the server.
     pub address: IpAddr,
-    /// Port of NFS.
+    /// TCP port of the NFS service.
     pub port: u16,
-    /// Most bytes of a read.
+    /// Maximum size of a read, in bytes.
     pub read_max: u32,
-    /// Most bytes of a write.
+    /// Maximum size of a write, in bytes.
     pub write_max: u32,
-    /// True if the server says that files may be made in the export's directory.
+    /// True if the server reports that files may be created in the export's directory.
     pub may_write: bool,
 }
 
-/// Free and used space of the export's file system, in bytes, and its files.
+/// Free and used space of the export's file system, in bytes, and its numbers of files.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Space {
     pub bytes: [u64; 3],
     pub files: [u64; 2],
 }
 
-/// Name in a directory.
+/// Entry of a directory, with its name.
 #[derive(Debug, Clone)]
 pub(crate) struct Named {
     pub number: u64,
@@ -62,7 +62,7 @@ pub(crate) struct Named {
     cookie: u64,
 }
 
-/// A connection to an export.
+/// Connection to an export.
 pub struct Client {
     pub(crate) connection: Connection,
     pub(crate) root: Handle,
@@ -77,11 +77,11 @@ impl std::fmt::Debug for Client {
 }
 
 impl Client {
-    /// Mounts an export and asks what it allows; writes nothing.
+    /// Mounts an export and asks for its properties; writes nothing.
     ///
     /// # Errors
     ///
-    /// The server cannot be reached, is none of NFS 3, or refuses the export.
+    /// If the server cannot be reached, does not support NFS 3, or refuses the export.
     pub fn connect(export: &Export) -> Result<Self, NfsError> {
         let address = services::resolve(export)?;
         let root = services::root(export, address)?;
@@ -102,12 +102,12 @@ impl Client {
         Ok(client)
     }
 
-    /// Facts about the mounted export.
+    /// Returns the properties of the mounted export.
     pub const fn facts(&self) -> Facts {
         self.facts
     }
 
-    /// Waits until the connection is lost, which is the error.
+    /// Waits until the connection is lost, and returns the reason.
     pub fn wait(&self) -> NfsError {
         NfsError::Lost { server: self.export.server.clone(), why: self.connection.wait() }
     }
@@ -116,7 +116,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// The server cannot be reached any more; it has nothing to free.
+    /// If the server cannot be reached any more; then it has nothing to free.
     pub fn leave(export: &Export) -> Result<(), NfsError> {
         services::leave(export)
     }
@@ -160,8 +160,8 @@ impl Client {
         })
     }
 
-    /// True if the server allows what access(2) asks for; bits 4, 2 and 1 are read, write and
-    /// execute.
+    /// Returns true if the server allows the access that access(2) asks for. Bits 4, 2 and 1 are
+    /// read, write and execute.
     pub(crate) fn may(
         &self,
         handle: &Handle,
@@ -207,7 +207,7 @@ impl Client {
         Ok((handle, attributes))
     }
 
-    /// Makes a file. If it must be new, one that exists is an error.
+    /// Creates a file. If it must be new, an existing file is an error.
     pub(crate) fn create(
         &self,
         (parent, name): (&Handle, &OsStr),
@@ -261,7 +261,7 @@ impl Client {
         self.ask(14, body, pass_change)
     }
 
-    /// All names in a directory.
+    /// Returns all names in a directory.
     pub(crate) fn list(&self, directory: &Handle) -> Result<Vec<Named>, Trouble> {
         let (mut cookie, mut verifier) = (0, [0; 8]);
         let mut names: Vec<Named> = Vec::new();
@@ -283,7 +283,7 @@ impl Client {
     }
 }
 
-/// Status of an answer.
+/// Parses the status of an answer; a status other than success is an error.
 pub(crate) fn status(read: &mut Reader<'_>) -> Result<(), Trouble> {
     match read.u32()? {
         0 => Ok(()),

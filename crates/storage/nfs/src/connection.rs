@@ -1,4 +1,5 @@
-//! A TCP connection to a service. Calls are sent as they come; a thread hands out the answers.
+//! TCP connection to a service. Calls are sent at once; a thread reads the answers and passes them
+//! on.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -16,28 +17,28 @@ use crate::call::{self, Procedure, RECORD_MAX};
 use crate::error::{Lost, Trouble};
 use crate::xdr::{Reader, Writer};
 
-/// Longest time to connect, and to hand a call to the kernel.
+/// Maximum time to connect.
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 const SEND_MAX: Duration = Duration::from_secs(30);
-/// Silence after which a connection with open calls is lost: so many ticks, 30 s in all. Our
-/// choice: as long as the kernel's SCSI layer waits for a command.
+/// Interval at which silence is checked. A connection with open calls is lost after [`TICKS_MAX`]
+/// silent intervals, 30 s in all. Our choice: the kernel's SCSI layer waits as long for a command.
 const TICK: Duration = Duration::from_secs(10);
 const TICKS_MAX: u32 = 3;
-/// Ports that only root may have; servers ask for one (`secure` of exports(5)).
+/// Ports that only root may use. Servers may require one (`secure` of exports(5)).
 const RESERVED: std::ops::RangeInclusive<u16> = 665..=1023;
 
-/// Use of an answer; called once, on the thread that reads.
+/// Callback for an answer. It is called once, on the thread that reads answers.
 type Done = Box<dyn FnOnce(Result<Reader<'_>, Trouble>) + Send>;
 
 #[derive(Default)]
 struct State {
     last: u32,
     open: BTreeMap<u32, Done>,
-    /// Why the connection is lost.
+    /// Reason why the connection is lost; `None` while it is not.
     lost: Option<Lost>,
 }
 
-/// A connection. Dropping it closes it.
+/// Connection to a service. Dropping it closes the connection.
 pub(crate) struct Connection {
     state: Arc<Mutex<State>>,
     credentials: Vec<u8>,
@@ -51,7 +52,7 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Connection {
-    /// Connects, from a port that only root may have if this is root.
+    /// Connects to an address. If the process runs as root, it uses a port that only root may use.
     pub fn new(address: SocketAddr) -> io::Result<Self> {
         let stream = connected(address)?;
         stream.set_nodelay(true)?;
@@ -77,7 +78,7 @@ impl Connection {
         Ok(Self { state, credentials, sender, reader: Some(reader), ended })
     }
 
-    /// Calls without waiting. `done` must not wait for another answer.
+    /// Sends a call without waiting for the answer. `done` must not wait for another answer.
     pub fn call(
         &self,
         procedure: Procedure,
@@ -104,7 +105,7 @@ impl Connection {
         }
     }
 
-    /// Calls, and waits for the answer. Not for use in the `done` of another call.
+    /// Sends a call and waits for the answer. Must not be used in the `done` of another call.
     pub fn ask<T: Send + 'static>(
         &self,
         procedure: Procedure,
@@ -118,7 +119,7 @@ impl Connection {
         told.recv().unwrap_or(Err(Trouble::Lost))
     }
 
-    /// Waits until the connection is lost; the reason.
+    /// Waits until the connection is lost, and returns the reason.
     pub fn wait(&self) -> Lost {
         held(&self.ended).recv().unwrap_or(Lost::Closed)
     }
@@ -135,16 +136,17 @@ impl Drop for Connection {
     }
 }
 
-/// Answers of a connection, as they come.
+/// Reader of a connection's answers.
 struct Answers<'a> {
     stream: TcpStream,
     state: &'a Mutex<State>,
-    /// Ticks without a byte while something was open.
+    /// Number of intervals without a byte while an answer was expected.
     quiet: u32,
 }
 
 impl Answers<'_> {
-    /// Hands out every answer; returns why there is none any more.
+    /// Passes every answer to the callback of its call. Returns the reason when no more answers can
+    /// come.
     fn hand_out(mut self) -> Lost {
         let mut record = Vec::new();
         loop {
@@ -249,8 +251,8 @@ mod tests {
     use super::*;
     use crate::client::nfs;
 
-    /// Calls a server that does this; returns the call's result, and the reason why the connection
-    /// is lost.
+    /// Calls a server that behaves like `server`. Returns the result of the call, and the reason
+    /// why the connection is lost.
     fn with_server(
         server: impl FnOnce(TcpStream) + Send + 'static,
     ) -> (Result<u32, Trouble>, Lost) {
@@ -263,7 +265,7 @@ mod tests {
         (answer, connection.wait())
     }
 
-    /// Reads the one call, of which the first four bytes are its length and the next its number.
+    /// Reads one call. Its first four bytes are its length, and the next four its number.
     fn call(stream: &mut TcpStream) -> [u8; 4] {
         let mut mark = [0; 4];
         stream.read_exact(&mut mark).expect("a call");

@@ -1,20 +1,20 @@
 use std::fmt;
 use std::io;
 
-/// Why a call has no answer that can be used.
+/// Reason why a call has no usable answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trouble {
-    /// The server answers with this status (RFC 1813, 2.6).
+    /// The server answered with this error status (RFC 1813, 2.6).
     Status(u32),
-    /// The server does not carry the call out (RFC 5531, 9): why.
+    /// The server did not execute the call (RFC 5531, 9); the text is the reason.
     Rejected(&'static str),
-    /// The answer is not one.
+    /// The answer is malformed.
     Malformed,
     /// The connection is lost.
     Lost,
 }
 
-/// Statuses of NFS 3 with the names that users know (RFC 1813, 2.6).
+/// Statuses of NFS 3, with the names that users know (RFC 1813, 2.6).
 const STATUSES: [(u32, &str); 15] = [
     (1, "not the owner"),
     (2, "no such file or directory"),
@@ -47,33 +47,33 @@ impl fmt::Display for Trouble {
     }
 }
 
-/// Why a connection was lost.
+/// Reason why a connection was lost.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Lost {
-    /// The server closed it, or this process did.
+    /// The server or this process closed the connection.
     #[error("it was closed")]
     Closed,
-    /// The server was silent while an answer was awaited.
+    /// The server was silent while an answer was expected.
     #[error("the server did not answer for {seconds} s")]
     Silent {
-        /// Length of the silence.
+        /// Length of the silence, in seconds.
         seconds: u64,
     },
-    /// The server sent what is no answer.
+    /// The server sent data that is not an answer.
     #[error("the server sent what is no answer")]
     NoAnswer,
-    /// The server sent more than was asked for.
+    /// The server sent an answer above the maximum size.
     #[error("the server sent an answer of more than {most} bytes")]
     TooLong {
-        /// Most bytes of an answer.
+        /// Maximum size of an answer, in bytes.
         most: usize,
     },
-    /// Error of the system.
+    /// The system returned an error.
     #[error("{attempt} failed: {text}")]
     Io {
-        /// Attempt, as a noun.
+        /// Operation that was attempted, as a noun.
         attempt: &'static str,
-        /// Error of the system, in words: several callers get it.
+        /// Text of the system's error. It is a text because several callers get a copy.
         text: String,
     },
 }
@@ -81,7 +81,7 @@ pub enum Lost {
 /// Error of an export or its server.
 #[derive(Debug, thiserror::Error)]
 pub enum NfsError {
-    /// The server's name has no address.
+    /// The server's name cannot be resolved.
     #[error("cannot find an address of the NFS server {server}: {source}")]
     Resolve {
         /// Name of the server.
@@ -101,7 +101,7 @@ pub enum NfsError {
         #[source]
         source: io::Error,
     },
-    /// The portmapper does not know a service.
+    /// The portmapper does not know a port of the service.
     #[error("the server {server} has no {service} over TCP")]
     NoService {
         /// Name of the service.
@@ -116,20 +116,20 @@ pub enum NfsError {
         server: String,
         /// Path of the export.
         path: String,
-        /// Answer of the server.
+        /// Error in the server's answer.
         trouble: Trouble,
     },
-    /// A call failed before there was a mount.
+    /// A call failed before the export was mounted.
     #[error("the NFS server {server} did not answer {attempt}: {trouble}")]
     Call {
-        /// Attempt, as a noun.
+        /// Operation that was attempted, as a noun.
         attempt: &'static str,
         /// Name of the server.
         server: String,
-        /// Answer of the server.
+        /// Error in the server's answer.
         trouble: Trouble,
     },
-    /// FUSE refuses the mount point.
+    /// FUSE refused the mount point.
     #[error("cannot show the export at {path}: {source}")]
     Show {
         /// Path of the mount point.
@@ -143,13 +143,13 @@ pub enum NfsError {
     Lost {
         /// Name of the server.
         server: String,
-        /// Reason.
+        /// Reason why the connection was lost.
         why: Lost,
     },
 }
 
 impl NfsError {
-    /// Advice for the user.
+    /// Returns advice for the user.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Resolve { .. } => Some("write nfs:SERVER:/EXPORT with a name or an address"),

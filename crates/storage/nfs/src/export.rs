@@ -1,9 +1,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Word in front of an export's name.
+/// Prefix of an export's name.
 const WORD: &str = "nfs:";
-/// Longest path of an export (RFC 1813, 5.1.1, `MNTPATHLEN`).
+/// Maximum length of an export's path, in bytes (RFC 1813, 5.1.1, `MNTPATHLEN`).
 const PATH_MAX: usize = 1024;
 
 /// Name of an export: `nfs:SERVER:/PATH[,port=PORT][,mount-port=PORT]`.
@@ -13,24 +13,24 @@ pub struct Export {
     pub server: String,
     /// Path of the export, or of a directory in it.
     pub path: String,
-    /// Port of NFS; if absent, the portmapper is asked.
+    /// Port of NFS; `None` to ask the portmapper.
     pub port: Option<u16>,
-    /// Port of the mount service; if absent, the portmapper is asked.
+    /// Port of the mount service; `None` to ask the portmapper.
     pub mount_port: Option<u16>,
 }
 
-/// Why a text is no name of an export.
+/// Reason why a text is not a valid name of an export.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("\"{text}\" is no NFS export: {why}; write nfs:SERVER:/EXPORT")]
 pub struct ExportError {
-    /// The text as given.
+    /// Text as given by the user.
     pub text: String,
-    /// Fault of the text.
+    /// Error in the text.
     pub why: &'static str,
 }
 
 impl Export {
-    /// True if a text is meant as the name of an export.
+    /// Returns true if a text has the prefix of an export's name.
     pub fn is_meant(text: &str) -> bool {
         text.starts_with(WORD)
     }

@@ -20,17 +20,18 @@ use crate::error::Trouble;
 use crate::nodes::{Handle, Nodes, ROOT};
 use crate::transfer::{Reading, Transfers, errno};
 
-/// Time for which the kernel may cache names and sizes. Our choice: what a run has made only it
-/// changes.
+/// Time for which the kernel may cache names and sizes. Our choice: only the run itself changes the
+/// files that it created.
 const KEPT: Duration = Duration::from_secs(1);
-/// Requests in flight before the kernel blocks their senders. Our choice: the engine's limit.
+/// Maximum number of requests in flight before the kernel blocks the senders. Our choice: the
+/// engine's limit.
 const BACKGROUND: u16 = 4096;
-/// Unit of the free space.
+/// Unit in which free space is reported, in bytes.
 const BLOCK: u32 = 4096;
-/// Status of an answer whose file is not known here any more.
+/// Error for a file that this client does not know any more.
 const STALE: Trouble = Trouble::Status(70);
 
-/// An export as a file system.
+/// Export as a FUSE file system.
 pub(crate) struct ExportFs {
     client: Arc<Client>,
     transfers: Arc<Transfers>,
@@ -57,7 +58,8 @@ fn answer_entry(result: Result<FileAttr, Trouble>, reply: ReplyEntry) {
     }
 }
 
-/// No page cache on this side: the load goes to the server, and so do programs' own files.
+/// Returns the flags of opened files: no page cache on this side. So the load reaches the server,
+/// and so does I/O on programs' own files.
 const fn opened() -> FopenFlags {
     FopenFlags::FOPEN_DIRECT_IO.union(FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES)
 }
@@ -74,7 +76,7 @@ impl ExportFs {
         held(&self.nodes).handle(node.0).ok_or(STALE)
     }
 
-    /// A file, told to the kernel.
+    /// Registers a file in the table of nodes, and returns its attributes for the kernel.
     fn told(&self, (handle, attributes): (Handle, Attributes)) -> FileAttr {
         let number = held(&self.nodes).tell(&handle, attributes.number);
         attributes.shown(number, BLOCK)
@@ -109,7 +111,8 @@ impl ExportFs {
         self.client.may(&handle, is_directory, mask)
     }
 
-    /// Names of a directory, with `.` and `..` as servers list them or not.
+    /// Reads the names of a directory and stores them under a new number. `.` and `..` are included
+    /// if the server lists them.
     fn listed(&self, directory: INodeNo) -> Result<u64, Trouble> {
         let names = self.client.list(&self.handle(directory)?)?;
         let number = self.last_listing.fetch_add(1, Ordering::Relaxed) + 1;
@@ -308,7 +311,7 @@ impl Filesystem for ExportFs {
         }
     }
 
-    /// Called at the close of a descriptor; durability is the task of [`Self::fsync`].
+    /// Does nothing at the close of a descriptor, because [`Self::fsync`] makes data durable.
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
         reply.ok();
     }
@@ -320,7 +323,7 @@ impl Filesystem for ExportFs {
         }
     }
 
-    /// A server has made names stable before it answers (RFC 1813, 4.8).
+    /// Does nothing: a server makes names stable before it answers (RFC 1813, 4.8).
     fn fsyncdir(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
         reply.ok();
     }

@@ -1,16 +1,18 @@
-//! A client of NFS 3 that shows an export of another server as a directory.
+//! Client of NFS 3 that shows an export of another server as a directory.
 //!
-//! What it does: [`Export`] reads the name of an export. [`Client::connect`] finds the server's
-//! services (RFC 1833), gets the export's root (RFC 1813, appendix I) and asks what it allows.
-//! [`serve`] shows it at a mount point by FUSE until the connection is lost or the process ends.
+//! Function: [`Export`] parses the name of an export. [`Client::connect`] finds the server's
+//! services (RFC 1833), gets the export's root (RFC 1813, appendix I) and asks for its properties.
+//! [`serve`] shows the export at a mount point by FUSE until the connection is lost or the process
+//! ends.
 //!
-//! What it refuses: links and special files are neither made nor followed, and nothing is renamed
-//! on condition, because NFS 3 cannot. A lost connection is not made again: a measurement on a
-//! server that went away is none.
+//! Refused: links and special files are neither created nor followed, and conditional renames fail,
+//! because NFS 3 has none. A lost connection is not opened again, because a measurement on a server
+//! that went away is not valid.
 //!
-//! Invariants: nothing is kept here that the server does not have. Reads and writes go to it one by
-//! one, and a flush is answered when the server says that all is on stable storage. What a server
-//! sends is bounded before it is read, and never trusted. Locks are those of this computer.
+//! Invariants: no data is cached here. Reads and writes go to the server one by one, and a flush is
+//! answered when the server reports that everything is on stable storage. The size of data from a
+//! server is checked before it is read, and its content is never trusted. Locks are local to this
+//! computer.
 #![forbid(unsafe_code)]
 
 mod attributes;

@@ -1,18 +1,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Handle of a file or directory at the server.
+/// NFS handle of a file or directory.
 pub(crate) type Handle = Arc<[u8]>;
 
 /// Number of the root for the kernel (`FUSE_ROOT_ID`).
 pub(crate) const ROOT: u64 = 1;
-/// First number for a file whose own is taken by another one.
+/// First number for files whose own number is in use for another file.
 const OTHERS: u64 = 1 << 62;
 
-/// Files that the kernel knows, by the numbers that it knows them by.
+/// Files that the kernel knows, by number.
 ///
-/// A number is the server's own, so that it is the same for every mount. Files of another file
-/// system below the export may have the same one, and get another.
+/// The number of a file is its number on the server, so that it is the same for every mount. If a
+/// file of another file system below the export has a number that is already in use, it gets
+/// another number.
 #[derive(Debug)]
 pub(crate) struct Nodes {
     by_number: BTreeMap<u64, Node>,
@@ -23,7 +24,7 @@ pub(crate) struct Nodes {
 #[derive(Debug)]
 struct Node {
     handle: Handle,
-    /// Times that the kernel was told of it.
+    /// Number of lookups by the kernel that it has not forgotten yet.
     told: u64,
 }
 
@@ -34,12 +35,13 @@ impl Nodes {
         Self { by_number, by_handle, next: OTHERS }
     }
 
-    /// Handle of a number.
+    /// Returns the handle of the file with this number.
     pub fn handle(&self, number: u64) -> Option<Handle> {
         self.by_number.get(&number).map(|node| Arc::clone(&node.handle))
     }
 
-    /// Number of a file that the kernel is told of.
+    /// Returns the number of a file, and counts a lookup by the kernel. `own` is the file's number
+    /// on the server.
     pub fn tell(&mut self, handle: &Handle, own: u64) -> u64 {
         let known = self.by_handle.get(handle).copied();
         let number = known.unwrap_or_else(|| self.free(own));
@@ -57,7 +59,7 @@ impl Nodes {
         self.next
     }
 
-    /// Takes note that the kernel has forgotten a number so many times.
+    /// Records that the kernel has forgotten `times` lookups of this number.
     pub fn forget(&mut self, number: u64, times: u64) {
         let Some(node) = self.by_number.get_mut(&number) else { return };
         node.told = node.told.saturating_sub(times);

@@ -8,16 +8,17 @@ use crate::error::NfsError;
 use crate::export::Export;
 use crate::fs::ExportFs;
 
-/// Threads that take requests from the kernel. Our choice: names are asked for one by one on them,
-/// and data is only handed on.
+/// Number of threads that take requests from the kernel. Our choice: they handle requests on names
+/// one by one, and only pass data on.
 const THREADS: usize = 4;
 
-/// Shows an export at a mount point, calls `ready`, and does so until the connection is lost, which
-/// is the error. The end of the process ends the mount; whoever began it detaches the rest.
+/// Shows an export at a mount point and calls `ready`. Returns an error when the connection is
+/// lost. The mount ends with the process; the caller of the process must detach a remaining mount
+/// point.
 ///
 /// # Errors
 ///
-/// The export cannot be mounted, or the connection was lost.
+/// If the export cannot be mounted, or the connection was lost.
 pub fn serve(export: &Export, point: &Path, ready: impl FnOnce()) -> NfsError {
     match shown(export, point, ready) {
         Ok(lost) | Err(lost) => lost,

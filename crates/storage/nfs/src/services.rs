@@ -1,4 +1,4 @@
-//! The services beside NFS itself: the portmapper (RFC 1833, 3) and the mount service (RFC 1813,
+//! Services besides NFS itself: the portmapper (RFC 1833, 3) and the mount service (RFC 1813,
 //! appendix I).
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -15,18 +15,18 @@ const GET_PORT: Procedure = Procedure { program: 100_000, version: 2, number: 3 
 /// Program and version of NFS 3.
 pub(crate) const NFS: (u32, u32) = (100_003, 3);
 const MOUNT: (u32, u32) = (100_005, 3);
-/// Number of TCP at the portmapper.
+/// Protocol number of TCP for the portmapper.
 const TCP: u32 = 6;
-/// Longest handle (RFC 1813, 2.4).
+/// Maximum size of a handle, in bytes (RFC 1813, 2.4).
 pub(crate) const HANDLE_MAX: usize = 64;
-/// Security by user number (RFC 5531, 8.2), and none.
+/// Accepted security flavours: by user number (RFC 5531, 8.2), and none.
 const FLAVOURS: [u32; 2] = [1, 0];
 
 const fn mount(number: u32) -> Procedure {
     Procedure { program: MOUNT.0, version: MOUNT.1, number }
 }
 
-/// Address of the server.
+/// Resolves the address of the server.
 pub(crate) fn resolve(export: &Export) -> Result<IpAddr, NfsError> {
     let server = || export.server.clone();
     let found = (export.server.as_str(), 0).to_socket_addrs();
@@ -49,7 +49,7 @@ pub(crate) fn reach(
     })
 }
 
-/// Port of NFS.
+/// Returns the port of NFS: from the export's name, or from the portmapper.
 pub(crate) fn nfs_port(export: &Export, address: IpAddr) -> Result<u16, NfsError> {
     export.port.map_or_else(|| ask_port(export, address, NFS, "NFS 3"), Ok)
 }
@@ -74,7 +74,7 @@ fn ask_port(
     port.ok_or_else(|| NfsError::NoService { service, server: server() })
 }
 
-/// Handle of the export's directory.
+/// Asks the mount service for the handle of the export's directory.
 pub(crate) fn root(export: &Export, address: IpAddr) -> Result<Handle, NfsError> {
     let service = reach("the mount service", (address, mount_port(export, address)?))?;
     let body = Writer::default().opaque(export.path.as_bytes());
@@ -98,7 +98,7 @@ pub(crate) fn root(export: &Export, address: IpAddr) -> Result<Handle, NfsError>
     })
 }
 
-/// Tells the mount service that the export is no longer used. It only keeps a list.
+/// Tells the mount service that the export is no longer used. The service only keeps a list.
 pub(crate) fn leave(export: &Export) -> Result<(), NfsError> {
     let address = resolve(export)?;
     let service = reach("the mount service", (address, mount_port(export, address)?))?;

@@ -1,4 +1,4 @@
-//! Reads, writes and flushes, as many at once as the kernel hands over.
+//! Reads, writes and flushes, as many in flight as the kernel sends.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
@@ -15,14 +15,14 @@ use crate::xdr::{Reader, Writer};
 const READ: u32 = 6;
 const WRITE: u32 = 7;
 const COMMIT: u32 = 21;
-/// Promises of a write (RFC 1813, 3.3.7): none, and that data and attributes are stable.
+/// Stability levels of a write (RFC 1813, 3.3.7): not stable, and data and attributes stable.
 const UNSTABLE: u32 = 0;
 const FILE_SYNC: u32 = 2;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// Error of the system for a call without a usable answer. NFS 3 takes most of its statuses from
-/// Unix; Linux has other numbers for some (RFC 1813, 2.6).
+/// Converts the failure of a call into an error number of Linux. Most statuses of NFS 3 are numbers
+/// of Unix; Linux has other numbers for some (RFC 1813, 2.6).
 pub(crate) fn errno(trouble: Trouble) -> Errno {
     use rustix::io::Errno as Linux;
     let known = match trouble {
@@ -52,7 +52,7 @@ pub(crate) fn errno(trouble: Trouble) -> Errno {
     Errno::from_i32(known.raw_os_error())
 }
 
-/// A read that may take several calls.
+/// Read that may need several calls.
 pub(crate) struct Reading {
     pub handle: Handle,
     pub offset: u64,
@@ -61,13 +61,14 @@ pub(crate) struct Reading {
     pub reply: ReplyData,
 }
 
-/// Transfers of data between the kernel and a server.
+/// Data transfers between the kernel and a server.
 pub(crate) struct Transfers {
     client: Arc<Client>,
-    /// Mark of the server's present life: data that was not yet stable in another one is lost.
+    /// Verifier that identifies the present boot of the server. If it changes, unstable data is
+    /// lost.
     verifier: Mutex<Option<[u8; 8]>>,
     has_restarted: AtomicBool,
-    /// Work of answers that must not be done on the thread that reads them.
+    /// Queue of jobs that answers cause and that must not run on the thread that reads answers.
     later: Sender<Job>,
 }
 
@@ -138,7 +139,7 @@ impl Transfers {
         });
     }
 
-    /// Has all of a file put on stable storage.
+    /// Makes the server write all data of a file to stable storage.
     pub fn flush(self: &Arc<Self>, handle: &Handle, reply: ReplyEmpty) {
         let body = Writer::default().opaque(handle).u64(0).u32(0);
         let own = Arc::clone(self);
@@ -156,7 +157,7 @@ impl Transfers {
         });
     }
 
-    /// Notes the mark of the server's life.
+    /// Reads the server's verifier, and records a restart of the server if it has changed.
     fn note(&self, read: &mut Reader<'_>) -> Result<(), Trouble> {
         let mut now = [0; 8];
         now.copy_from_slice(read.bytes(8)?);

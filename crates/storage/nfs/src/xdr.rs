@@ -1,8 +1,8 @@
-//! XDR (RFC 4506): numbers of 4 bytes, and byte strings that are filled up to 4 bytes.
+//! XDR (RFC 4506): numbers of 4 bytes, and byte strings that are padded to a multiple of 4 bytes.
 
 use crate::error::Trouble;
 
-/// A message that is written.
+/// Writer of a message.
 #[derive(Debug, Default)]
 pub(crate) struct Writer(Vec<u8>);
 
@@ -17,21 +17,21 @@ impl Writer {
         self
     }
 
-    /// Bytes whose number both sides know.
+    /// Writes bytes without a length, because both sides know it.
     pub fn fixed(mut self, bytes: &[u8]) -> Self {
         self.0.extend(bytes);
         self.0.resize(self.0.len().next_multiple_of(4), 0);
         self
     }
 
-    /// Bytes with their number in front.
+    /// Writes the length of the bytes, then the bytes.
     pub fn opaque(self, bytes: &[u8]) -> Self {
         // Names and blocks are far smaller; the kernel bounds both.
         let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
         self.u32(length).fixed(bytes)
     }
 
-    /// A number that may be absent.
+    /// Writes a number that may be absent.
     pub fn optional(self, value: Option<u32>) -> Self {
         match value {
             Some(value) => self.u32(1).u32(value),
@@ -44,7 +44,7 @@ impl Writer {
     }
 }
 
-/// A message that is read. Every reading past its end is an error.
+/// Reader of a message. Every read past the end of the message is an error.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reader<'a>(pub &'a [u8]);
 
@@ -75,7 +75,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Bytes with their number in front, at most so many.
+    /// Reads a length and the bytes that follow it, at most `most`.
     pub fn opaque(&mut self, most: usize) -> Result<&'a [u8], Trouble> {
         let length = usize::try_from(self.u32()?).map_err(|_| Trouble::Malformed)?;
         if length > most {

@@ -4,14 +4,14 @@ use std::io;
 use nfs::NfsError;
 use process_home::HomeError;
 
-/// Part of a session's life in which an error happened.
+/// Phase of a session in which an error happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// A private network namespace is made.
+    /// The private network namespace is created.
     Network,
     /// A server starts.
     Start,
-    /// The files are handed to the server.
+    /// The files are exported by the server.
     Export,
     /// The initiator connects to the server.
     Attach,
@@ -39,7 +39,7 @@ pub enum OverError {
     NotRoot {
         /// Word of the protocol.
         protocol: &'static str,
-        /// Part that an ordinary user may not do.
+        /// Action for which root is needed.
         why: &'static str,
     },
     /// A program is not installed.
@@ -52,12 +52,12 @@ pub enum OverError {
         /// Debian's package of the program.
         package: &'static str,
     },
-    /// A program does not tell its version.
+    /// A program does not report its version.
     #[error("{program} does not tell its version; its answer is \"{said}\"")]
     NoVersion {
         /// Name of the program.
         program: &'static str,
-        /// Beginning of the answer.
+        /// Beginning of the program's output.
         said: String,
     },
     /// A program is too old.
@@ -65,11 +65,11 @@ pub enum OverError {
     TooOld {
         /// Name of the program.
         program: &'static str,
-        /// Version that it told.
+        /// Version that the program reported.
         version: String,
-        /// First version that works.
+        /// Oldest version that works.
         least: &'static str,
-        /// Missing ability.
+        /// Feature that is missing in older versions.
         why: &'static str,
     },
     /// The storage daemon lacks a part.
@@ -77,90 +77,90 @@ pub enum OverError {
     Incapable {
         /// Name of the program.
         program: &'static str,
-        /// Missing part.
+        /// Part that is missing.
         part: &'static str,
-        /// Package with the part.
+        /// Debian's package with the part.
         package: &'static str,
-        /// Answer of the program.
+        /// Output of the program.
         said: String,
     },
-    /// A disk's path cannot be handed to the programs.
+    /// The path of a disk's file cannot be passed to the programs.
     #[error("{program} cannot serve the disk {path}: {why}")]
     Path {
-        /// Program that would get the path.
+        /// Program to which the path would be passed.
         program: &'static str,
-        /// Path of the disk.
+        /// Path of the disk's file.
         path: String,
-        /// Obstacle.
+        /// Reason why the path cannot be passed.
         why: &'static str,
     },
-    /// Error of the private directory.
+    /// The private directory cannot be created or marked.
     #[error(transparent)]
     Home(#[from] HomeError),
     /// An existing export cannot be used.
     #[error(transparent)]
     Nfs(#[from] NfsError),
-    /// Error of the system.
+    /// The system returned an error.
     #[error("cannot {attempt} {object}: {source}")]
     Io {
-        /// Attempted operation, as a verb.
+        /// Operation that was attempted, as a verb.
         attempt: &'static str,
-        /// File or program.
+        /// File or program on which it was attempted.
         object: String,
-        /// Error of the system.
+        /// Error that the system returned.
         #[source]
         source: io::Error,
     },
-    /// A program ended that must go on.
+    /// A program ended although it must run until the session ends.
     #[error("{program} ended {phase} ({status}){}", last_words(.said))]
     Ended {
         /// Name of the program.
         program: &'static str,
-        /// Time of the end.
+        /// Phase of the session in which it ended.
         phase: Phase,
         /// Exit status or signal.
         status: String,
-        /// Last lines of its log.
+        /// Last lines of the program's log.
         said: String,
     },
-    /// A command of a server's tool failed.
+    /// A command of a server's administration tool failed.
     #[error("{program} failed {phase} ({status}){}", last_words(.said))]
     Command {
         /// Name of the tool.
         program: &'static str,
-        /// Time of the failure.
+        /// Phase of the session in which it failed.
         phase: Phase,
         /// Exit status or signal.
         status: String,
         /// Last lines of its output.
         said: String,
     },
-    /// A program is not ready in time.
+    /// A program was not ready in time.
     #[error("{program} was not ready within {seconds} s {phase}{}", last_words(.said))]
     NotReady {
         /// Name of the program.
         program: &'static str,
-        /// Time of the wait.
+        /// Phase of the session in which it was awaited.
         phase: Phase,
-        /// Length of the wait.
+        /// Length of the wait, in seconds.
         seconds: u64,
-        /// Last lines of its log.
+        /// Last lines of the program's log.
         said: String,
     },
-    /// No I/O was answered for a long time.
+    /// I/O was open, but none was answered for a long time.
     #[error("{program} hangs under load: no I/O was answered for {seconds} s{}", last_words(.said))]
     Hangs {
-        /// Name of the program that is stopped, or of the server.
+        /// Name of the program that is stopped by a signal, or of the server if none is.
         program: &'static str,
-        /// Length of the silence.
+        /// Time without an answer, in seconds.
         seconds: u64,
-        /// Last lines of its log.
+        /// Last lines of the program's log.
         said: String,
     },
 }
 
 impl OverError {
-    /// Advice for the user.
+    /// Returns advice for the user.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NotRoot { .. } => Some("run it as root, or use --over nbd".to_owned()),

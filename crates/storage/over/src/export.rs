@@ -1,7 +1,7 @@
-//! An export that another server has already, shown as a directory.
+//! Export of an existing server, shown as a directory.
 //!
-//! A process of this program is the client, so that a killed run cannot hang on its own files: the
-//! kernel lets a process go only after its open I/O has been answered.
+//! The client is a separate process of this program. Otherwise a killed run could hang on its own
+//! files: the kernel ends a process only after its open I/O has been answered.
 
 use std::fs::{self, File};
 use std::net::IpAddr;
@@ -17,43 +17,43 @@ use crate::process::{EndBy, Launch, Process, READY_MAX};
 use crate::program::{Needed, Program};
 use crate::session::{KIND, MOUNT_POINT};
 
-/// Name of the client's process in messages, and of its log.
+/// Name of the client's process in messages, and of its log file.
 const NAME: &str = "nfs-client";
 const WORD: &str = "nfs:SERVER:/EXPORT";
 
-/// Facts about a mounted export, for results.
+/// Properties of a mounted export, for results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportFacts {
     /// Name of the export.
     pub export: Export,
     /// Address of the server.
     pub address: IpAddr,
-    /// Port of NFS.
+    /// TCP port of the NFS service.
     pub port: u16,
-    /// False if the server allows no writing.
+    /// True if the server allows writing to the export.
     pub may_write: bool,
 }
 
 impl ExportFacts {
-    /// Server and path: `filer:/vol/a`.
+    /// Returns server and path: `filer:/vol/a`.
     pub fn place(&self) -> String {
         format!("{}:{}", self.export.server, self.export.path)
     }
 
-    /// Network between client and server, in words.
+    /// Returns the network between client and server, in words.
     pub fn network(&self) -> String {
         format!("TCP to {}, port {}", self.address, self.port)
     }
 }
 
-/// A mounted export. Dropping it ends the client, unmounts and tells the server.
+/// Mounted export. Dropping it ends the client, unmounts, and tells the server.
 #[derive(Debug)]
 pub struct MountedExport {
     facts: ExportFacts,
     point: PathBuf,
     client: Mutex<Process>,
     trouble: Mutex<Option<Arc<OverError>>>,
-    /// Private directory; the last to go.
+    /// Private directory; dropped last.
     _home: Home,
 }
 
@@ -62,16 +62,17 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl MountedExport {
-    /// Words between the load and the server.
+    /// Description of the path between the load and the server.
     pub const HOP: &'static str = "a FUSE directory of Tilemark's NFS 3 client, without page cache, \
                                    and the client over TCP; no kernel client";
 
-    /// Mounts an export by a client that `program`, this program, is. Writes nothing on the server.
-    /// This thread must live as long as the mount, because the client ends with it.
+    /// Mounts an export. The client is a process of `program`, which must be this program. Writes
+    /// nothing on the server. The calling thread must live as long as the mount, because the client
+    /// ends with the thread.
     ///
     /// # Errors
     ///
-    /// The server cannot be reached or refuses the export, or FUSE is not allowed.
+    /// If the server cannot be reached or refuses the export, or FUSE is not allowed.
     pub fn new(export: &Export, program: &Path) -> Result<Self, OverError> {
         // Asked here first: the error of another process would be a text in a log.
         let found = Client::connect(export)?.facts();
@@ -106,28 +107,28 @@ impl MountedExport {
         Ok(Self { facts, point, client, trouble, _home: home })
     }
 
-    /// Facts about the mount.
+    /// Returns the properties of the mounted export.
     pub const fn facts(&self) -> &ExportFacts {
         &self.facts
     }
 
-    /// Directory that shows the export.
+    /// Returns the directory that shows the export.
     pub fn point(&self) -> &Path {
         &self.point
     }
 
-    /// Number of the client's process.
+    /// Returns the id of the client's process.
     pub fn pid(&self) -> u32 {
         held(&self.client).pid()
     }
 
-    /// Processor time of the client.
+    /// Returns the processor time of the client so far.
     pub fn cpu_time(&self) -> Duration {
         cpu_time(self.pid()).unwrap_or_default()
     }
 
-    /// Error of the client, if it has ended: the cause of all failed I/O since. A client ends when
-    /// its server has gone or does not answer for 30 s.
+    /// Returns the error of the client if it has ended, which is the cause of all later failed I/O.
+    /// A client ends when its server has gone or does not answer for 30 s.
     pub fn trouble(&self) -> Option<Arc<OverError>> {
         let mut known = held(&self.trouble);
         if known.is_none() {

@@ -1,8 +1,8 @@
-//! QEMU's storage daemon: as a user-space initiator that shows remote disks as files, and as a
-//! server.
+//! QEMU's storage daemon, used as a server, and as a user-space initiator that shows remote disks
+//! as files.
 //!
-//! The daemon must be of one build with its block modules. Without them it does not know the
-//! drivers, and says so at once.
+//! The daemon and its block modules must come from the same build. Otherwise the daemon does not
+//! know the drivers, and reports that at once.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
@@ -16,7 +16,8 @@ use crate::process::{EndBy, Launch, Process, READY_MAX};
 use crate::program::{Least, Needed, Program};
 
 const NAME: &str = "qemu-storage-daemon";
-/// 6.0 is the first version with the FUSE export and `--pidfile` (QEMU's change log, 5.2 to 6.0).
+/// Oldest version that works: 6.0 is the first with the FUSE export and `--pidfile` (QEMU's change
+/// log, 5.2 to 6.0).
 const LEAST: Least = Least { version: "6.0", why: "it cannot show disks as files" };
 
 /// Finds the daemon.
@@ -25,7 +26,7 @@ pub(crate) fn find(protocol: &'static str) -> Result<Program, OverError> {
 }
 
 /// Refuses a daemon that cannot show disks of this driver as files. `settings` are complete but
-/// lead nowhere, so that the daemon loads its module and then ends.
+/// name no existing disk, so the daemon loads its module and then ends.
 pub(crate) fn check_driver(daemon: &Program, settings: &Value) -> Result<(), OverError> {
     // The answer to an export without a node names the missing node, or the unknown type.
     let said = daemon.answer(&["--export", "type=fuse,id=x"])?;
@@ -42,7 +43,8 @@ pub(crate) fn check_driver(daemon: &Program, settings: &Value) -> Result<(), Ove
     Ok(())
 }
 
-/// Starts the daemon as an initiator of these nodes. Returns it with a file for each.
+/// Starts the daemon as an initiator of these block nodes. Returns the daemon, and a file for each
+/// node.
 pub(crate) fn attach(
     home: &Home,
     setpriv: &Program,
@@ -72,7 +74,8 @@ pub(crate) fn attach(
     Ok((daemon, files))
 }
 
-/// Starts the daemon and waits until all of its exports are there: it writes its number last.
+/// Starts the daemon and waits until all of its exports exist: it writes the file with its process
+/// id last.
 pub(crate) fn start(
     home: &Home,
     setpriv: &Program,

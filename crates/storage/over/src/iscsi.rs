@@ -23,13 +23,14 @@ const FACTS: ProtocolFacts = ProtocolFacts {
 };
 
 const TGTD: &str = "tgtd";
-/// The version that was tried; older ones may work, and are not known to.
+/// Oldest version that was tested; older ones may work.
 const LEAST: Least = Least { version: "1.0.79", why: "its user-space I/O was not tried" };
 const TARGET: &str = "iqn.2026-11.tilemark:over";
-/// Units of one target. The first level of SCSI's numbers ends at 255 (SAM-5, 4.7.5).
+/// Maximum number of units (LUNs) of one target. The first level of SCSI's numbers ends at 255
+/// (SAM-5, 4.7.5).
 const UNITS_MAX: usize = 200;
 
-/// iSCSI.
+/// iSCSI protocol: tgt as the server, libiscsi as the initiator.
 #[derive(Debug)]
 pub(crate) struct Iscsi;
 
@@ -81,7 +82,7 @@ impl Protocol for Iscsi {
     }
 }
 
-/// The tool hands a path on as a part of `path=...,bstype=...`.
+/// Checks that the tool can pass on the path, which becomes a part of `path=...,bstype=...`.
 fn check_path(file: &ServedFile) -> Result<(), OverError> {
     let path = file.path.to_str();
     if path.is_some_and(|path| !path.contains([',', '\n'])) {
@@ -91,8 +92,8 @@ fn check_path(file: &ServedFile) -> Result<(), OverError> {
     Err(OverError::Path { program, path, why: "a comma or a line end is in its path" })
 }
 
-/// Starts the server. It ignores SIGTERM while a target exists, so it is killed: by then its
-/// initiator has flushed and gone.
+/// Starts the server. It is ended by SIGKILL, because it ignores SIGTERM while a target exists. By
+/// then its initiator has flushed and disconnected.
 fn start(checked: &Checked, home: &Home, enter: Vec<String>) -> Result<Process, OverError> {
     let launch = Launch {
         program: &checked.server,
@@ -104,7 +105,7 @@ fn start(checked: &Checked, home: &Home, enter: Vec<String>) -> Result<Process, 
     Process::start(home, &checked.setpriv, launch)
 }
 
-/// Target and unit of a disk, from 1.
+/// Returns the numbers of target and unit of a disk, both counted from 1.
 const fn place_of(nth: usize) -> (usize, usize) {
     (nth / UNITS_MAX + 1, nth % UNITS_MAX + 1)
 }
@@ -117,7 +118,7 @@ fn node(nth: usize, portal: &str) -> Value {
     })
 }
 
-/// The server's tool.
+/// Administration tool of the server.
 struct Tool<'a> {
     program: &'a Program,
     home: &'a Home,
@@ -132,7 +133,7 @@ impl Tool<'_> {
         run(self.program, Phase::Export, &mut command)
     }
 
-    /// Waits until the server answers.
+    /// Waits until the server answers the tool.
     fn wait(&self, server: &mut Process) -> Result<(), OverError> {
         let socket = self.home.path().join("tgt.sock.0");
         server.wait_until(Phase::Start, READY_MAX, || socket.exists())?;
@@ -148,11 +149,11 @@ impl Tool<'_> {
         Ok(())
     }
 
-    /// Makes a unit of each file.
+    /// Creates a unit for each file.
     ///
     /// `rdwr` with `direct` opens the file without the page cache and answers a flush after
-    /// fdatasync(2). `aio` is faster and answers a flush without one (traced on 1.0.85), so a
-    /// write that was flushed would not be durable.
+    /// fdatasync(2). `aio` is faster but answers a flush without fdatasync (traced on 1.0.85), so a
+    /// flushed write would not be durable.
     fn export(&self, files: &[ServedFile]) -> Result<(), OverError> {
         for (nth, file) in files.iter().enumerate() {
             let (target, unit) = place_of(nth);

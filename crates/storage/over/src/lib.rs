@@ -1,18 +1,18 @@
-//! Storage protocols set up below a run's disks, and taken down after it.
+//! Storage protocols that are set up below a run's disks, and taken down after the run.
 //!
-//! What it does: [`check`] finds a protocol's programs and asks their versions. [`Session::set_up`]
+//! Function: [`check`] finds a protocol's programs and checks their versions. [`Session::set_up`]
 //! starts a server of the protocol for files of a datastore, and an initiator through which the
-//! same files are reached again: an address for the engine's own NBD client, or files of a FUSE
-//! mount. [`Session::end`] stops both in reverse order. [`MountedExport`] shows an export that
-//! another server has already as a directory. [`sweep`] removes what a killed run left.
+//! same files are accessed: an address for the engine's own NBD client, or files of a FUSE mount.
+//! [`Session::end`] stops both in reverse order. [`MountedExport`] shows an export of an existing
+//! server as a directory. [`sweep`] removes the leftovers of a killed run.
 //!
-//! What it refuses: files whose path the programs cannot be told; a protocol whose programs are
-//! missing, too old or not allowed, before anything is made.
+//! Refused, before anything is created: files whose path cannot be passed to the programs; a
+//! protocol whose programs are missing, too old or not allowed.
 //!
-//! Invariants: nothing listens beyond loopback or a private network namespace, and no file of the
-//! system is written: sockets, logs, settings and mount points are in a private directory
-//! ([`process_home::Home`]). Every process carries that directory's name and dies with the thread
-//! that started it. A server that has ended, or no longer answers, is an error that names it.
+//! Invariants: all services listen only on loopback or in a private network namespace. No file of
+//! the system is written: sockets, logs, settings and mount points are in a private directory
+//! ([`process_home::Home`]). Every process carries the name of that directory and ends with the
+//! thread that started it. If a server has ended, or no longer answers, the error names the server.
 #![forbid(unsafe_code)]
 
 mod error;

@@ -18,7 +18,7 @@ const FACTS: ProtocolFacts = ProtocolFacts {
     server_cache: "",
 };
 
-/// NBD.
+/// NBD protocol: QEMU's storage daemon as the server, the engine as the initiator.
 #[derive(Debug)]
 pub(crate) struct Nbd;
 
@@ -49,7 +49,8 @@ impl Protocol for Nbd {
     }
 }
 
-/// An address that was free a moment ago. The daemon refuses to start if somebody takes it first.
+/// Returns an address that is free at the moment. If another program takes it first, the daemon
+/// refuses to start.
 fn free_address() -> Result<SocketAddr, OverError> {
     let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|own| own.local_addr());
     bound.map_err(|source| OverError::Io { attempt: "find", object: "a free port".into(), source })

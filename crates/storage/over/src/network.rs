@@ -1,4 +1,4 @@
-//! A private network namespace with an address, for servers whose port or portmapper is fixed.
+//! Private network namespace with an address, for servers with a fixed port or a fixed portmapper.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,20 +9,20 @@ use crate::error::{OverError, Phase};
 use crate::process::{EndBy, Launch, Process, READY_MAX};
 use crate::program::{Needed, Program};
 
-/// Address of the servers. ganesha does not find an address of a namespace that has 127.0.0.1
-/// alone, because name resolution leaves loopback out (getaddrinfo(3), `AI_ADDRCONFIG`). Nothing
-/// else is in the namespace, so any address is free.
+/// Address of the servers. ganesha does not find an address in a namespace that has only 127.0.0.1,
+/// because name resolution leaves loopback out (getaddrinfo(3), `AI_ADDRCONFIG`). The namespace has
+/// no other address, so any address is free.
 pub(crate) const ADDRESS: &str = "10.9.9.1";
 
 const READY: &str = "ready";
 
 /// Script of the process that keeps the namespace. The portmapper has its socket and its lock in
-/// `/run`, so the namespace gets a `/run` of its own: that of the host stays as it is.
+/// `/run`. So the namespace gets a `/run` of its own, and the host's `/run` does not change.
 const SCRIPT: &str = "set -e; ip link set lo up; ip addr add 10.9.9.1/32 dev lo; \
     mount -t tmpfs -o size=1m,mode=755 tilemark /run; mkdir /run/rpcbind /run/ganesha; \
     echo ready; exec sleep infinity";
 
-/// Programs that make and enter a namespace.
+/// Programs that create and enter a namespace.
 #[derive(Debug, Clone)]
 pub(crate) struct Tools {
     unshare: Program,
@@ -38,7 +38,7 @@ impl Tools {
     }
 }
 
-/// A namespace, kept by a process.
+/// Network namespace, kept by a process.
 #[derive(Debug)]
 pub(crate) struct Network {
     nsenter: Program,
@@ -46,7 +46,7 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Makes a namespace.
+    /// Creates a namespace.
     pub fn make(home: &Home, setpriv: &Program, tools: &Tools) -> Result<Self, OverError> {
         let arguments = ["--net", "--mount", "sh", "-c", SCRIPT].map(str::to_owned).to_vec();
         let launch = Launch {
@@ -64,7 +64,7 @@ impl Network {
         Ok(Self { nsenter: tools.nsenter.clone(), keeper })
     }
 
-    /// Command that enters the network, with the `/run` of the host.
+    /// Returns the command that enters the namespace, with the host's `/run`.
     pub fn enter(&self) -> Vec<String> {
         let pid = self.keeper.pid();
         vec![
@@ -74,14 +74,14 @@ impl Network {
         ]
     }
 
-    /// Command that enters the network, with the namespace's own `/run`.
+    /// Returns the command that enters the namespace, with the namespace's own `/run`.
     pub fn enter_with_run(&self) -> Vec<String> {
         let mut enter = self.enter();
         enter.insert(1, format!("--mount=/proc/{}/ns/mnt", self.keeper.pid()));
         enter
     }
 
-    /// Path of a file in the namespace's own `/run`, as seen from outside.
+    /// Returns the path of a file in the namespace's own `/run`, as seen from outside.
     pub fn run_path(&self, name: &str) -> PathBuf {
         PathBuf::from(format!("/proc/{}/root/run/{name}", self.keeper.pid()))
     }

@@ -25,12 +25,12 @@ const FACTS: ProtocolFacts = ProtocolFacts {
 };
 
 const GANESHA: &str = "ganesha.nfsd";
-/// The version that was tried; older ones may work, and are not known to.
+/// Oldest version that was tested; older ones may work.
 const LEAST: Least = Least { version: "4.0", why: "its settings were not tried" };
 /// Program and version of NFS 3 at the portmapper (RFC 1813, appendix).
 const PROGRAM: [&str; 2] = ["100003", "3"];
 
-/// NFS version 3.
+/// NFS 3 protocol: ganesha as the server, libnfs as the initiator.
 #[derive(Debug)]
 pub(crate) struct Nfs3;
 
@@ -99,7 +99,7 @@ impl Protocol for Nfs3 {
     }
 }
 
-/// Directory of the files, which is exported.
+/// Returns the directory of the files, which is exported.
 fn directory_of(files: &[ServedFile]) -> Result<&Path, OverError> {
     let refused = |path: &Path, why| {
         let path = path.display().to_string();
@@ -122,7 +122,8 @@ fn directory_of(files: &[ServedFile]) -> Result<&Path, OverError> {
     Ok(first)
 }
 
-/// Settings of the server: NFS 3 over TCP, one export, only for clients in the private network.
+/// Returns the settings of the server: NFS 3 over TCP, one export, only for clients in the private
+/// network.
 fn settings(directory: &Path) -> String {
     let directory = directory.display();
     format!(
@@ -155,7 +156,7 @@ fn start(
     Process::start(home, &checked.setpriv, launch)
 }
 
-/// True if NFS 3 answers over TCP, by the portmapper's own port.
+/// Returns true if NFS 3 answers over TCP at the port that the portmapper reports.
 fn answers(rpcinfo: &Program, network: &Network) -> bool {
     let enter = network.enter();
     let Some((nsenter, options)) = enter.split_first() else { return false };

@@ -1,4 +1,4 @@
-//! Processes of a session: started, watched and ended.
+//! Processes of a session: start, supervision and end.
 
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
@@ -12,20 +12,20 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::error::{OverError, Phase};
 use crate::program::Program;
 
-/// Longest time for a program to become ready.
+/// Maximum time for a program to become ready.
 pub(crate) const READY_MAX: Duration = Duration::from_secs(15);
-/// Longest time for a program to end after its signal. Then it is killed.
+/// Maximum time for a program to end after its signal. Then it is killed.
 const END_MAX: Duration = Duration::from_secs(5);
 const TICK: Duration = Duration::from_millis(5);
-/// Most characters of a log that an error quotes.
+/// Maximum number of characters of a log that an error quotes.
 const SAID_MAX: usize = 400;
 
-/// Signal that ends a program in order.
+/// Signal that ends a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EndBy {
-    /// The program ends in order at SIGTERM.
+    /// SIGTERM, at which the program ends cleanly.
     Term,
-    /// The program ignores SIGTERM, or has nothing to put in order.
+    /// SIGKILL, because the program ignores SIGTERM or needs no clean end.
     Kill,
 }
 
@@ -38,18 +38,19 @@ impl EndBy {
     }
 }
 
-/// Program and arguments of a process.
+/// Parameters for the start of a process.
 #[derive(Debug)]
 pub(crate) struct Launch<'a> {
     pub program: &'a Program,
-    /// Program and arguments that enter a namespace; empty to stay in that of this process.
+    /// Program and arguments that enter a namespace; empty to stay in the namespace of this
+    /// process.
     pub enter: Vec<String>,
     pub arguments: Vec<String>,
     pub end_by: EndBy,
     pub variables: Vec<(&'static str, PathBuf)>,
 }
 
-/// A running process. Dropping it ends it.
+/// Running process. Dropping it ends the process.
 #[derive(Debug)]
 pub(crate) struct Process {
     pub name: &'static str,
@@ -61,9 +62,9 @@ pub(crate) struct Process {
 impl Process {
     /// Starts a process with its output in a log file of the private directory.
     ///
-    /// `setpriv` asks the kernel to kill the process at the end of the thread that starts it, so
-    /// that a killed run leaves no server (prctl(2), `PR_SET_PDEATHSIG`). The alternative is unsafe
-    /// code between fork and exec.
+    /// `setpriv` makes the kernel kill the process when the thread that started it ends, so that a
+    /// killed run leaves no server (prctl(2), `PR_SET_PDEATHSIG`). The alternative is unsafe code
+    /// between fork and exec.
     pub fn start(home: &Home, setpriv: &Program, launch: Launch<'_>) -> Result<Self, OverError> {
         let Launch { program, enter, arguments, end_by, variables } = launch;
         let log = home.path().join(format!("{}.log", program.name));
@@ -88,17 +89,17 @@ impl Process {
         Ok(Self { name: program.name, child, log, end_by })
     }
 
-    /// Process identifier.
+    /// Returns the process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Last lines of the log, shortened.
+    /// Returns the last lines of the log, shortened.
     pub fn said(&self) -> String {
         last_lines(&fs::read_to_string(&self.log).unwrap_or_default())
     }
 
-    /// Checks that the process runs; the error has its exit status.
+    /// Checks that the process runs. If it does not, the error has its exit status.
     pub fn check(&mut self, phase: Phase) -> Result<(), OverError> {
         let Ok(Some(status)) = self.child.try_wait() else { return Ok(()) };
         let (program, status) = (self.name, status.to_string());
@@ -132,7 +133,7 @@ impl Process {
         let _ = self.child.kill();
     }
 
-    /// Ends the process in order, and kills it if that takes too long.
+    /// Ends the process by its signal. Kills it if it does not end within [`END_MAX`].
     pub fn end(&mut self) {
         self.signal(self.end_by.signal());
         if self.wait(END_MAX).is_none() {
@@ -170,7 +171,8 @@ fn pid_of(child: &Child) -> Option<Pid> {
     i32::try_from(child.id()).ok().and_then(Pid::from_raw)
 }
 
-/// Runs a command to its end, and returns its output. It is killed if its server does not answer.
+/// Runs a command to its end, and returns its output. Kills the command if it does not end within
+/// [`READY_MAX`].
 pub(crate) fn run(
     program: &Program,
     phase: Phase,
@@ -203,7 +205,7 @@ pub(crate) fn run(
     Err(OverError::Command { program, phase, status, said: last_lines(&text(&output.stderr)) })
 }
 
-/// Last lines of a text, up to [`SAID_MAX`] characters.
+/// Returns the last lines of a text, up to [`SAID_MAX`] characters.
 fn last_lines(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let mut kept: Vec<&str> = Vec::new();

@@ -3,21 +3,21 @@ use std::process::{Command, Stdio};
 
 use crate::error::OverError;
 
-/// Directories of servers that the `PATH` of an ordinary user lacks.
+/// Directories of server programs that are missing in the `PATH` of an ordinary user.
 const SBIN: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
-/// An installed program.
+/// Installed program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
     /// Name of the program.
     pub name: &'static str,
     /// Path of the program.
     pub path: PathBuf,
-    /// Version that it tells; empty if it was not asked.
+    /// Version that the program reports; empty if it was not asked.
     pub version: String,
 }
 
-/// A program that a protocol needs.
+/// Program that a protocol needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Needed {
     /// Name of the program.
@@ -60,7 +60,7 @@ impl Program {
         Ok(self)
     }
 
-    /// Output of the program with these arguments, standard error included.
+    /// Runs the program with these arguments, and returns its output, standard error included.
     pub(crate) fn answer(&self, arguments: &[&str]) -> Result<String, OverError> {
         let output = Command::new(&self.path).args(arguments).stdin(Stdio::null()).output();
         let output = output.map_err(|source| OverError::Io {
@@ -79,12 +79,12 @@ impl Program {
 pub(crate) struct Least {
     /// Version number.
     pub version: &'static str,
-    /// Ability that older versions lack.
+    /// Feature that older versions lack.
     pub why: &'static str,
 }
 
-/// First number with a dot in a text: `10.0.2` of `qemu-storage-daemon version 10.0.2 (Debian ...)`,
-/// `4.3` of `NFS-Ganesha Release = V4.3`.
+/// Returns the first number with a dot in a text: `10.0.2` of `qemu-storage-daemon version 10.0.2
+/// (Debian ...)`, `4.3` of `NFS-Ganesha Release = V4.3`.
 fn version_in(said: &str) -> Option<String> {
     let numbers = said.split(|c: char| !c.is_ascii_digit() && c != '.');
     let mut numbers = numbers.map(|number| number.trim_matches('.'));

@@ -5,12 +5,12 @@ use crate::network::Tools;
 use crate::program::{Needed, Program};
 use crate::set_up::{ServedFile, SetUp};
 
-/// Facts about a protocol, for results and guides.
+/// Properties of a protocol, for results and guides.
 #[derive(Debug)]
 pub struct ProtocolFacts {
     /// Word of `--over`.
     pub word: &'static str,
-    /// Name of the initiator if it is no program of its own.
+    /// Name of the initiator if it is not a separate program.
     pub initiator: &'static str,
     /// Hops between the load and the server, in words.
     pub hop: &'static str,
@@ -20,12 +20,12 @@ pub struct ProtocolFacts {
     pub server_cache: &'static str,
 }
 
-/// A storage protocol with its server and its initiator.
+/// Storage protocol with its server and its initiator.
 pub trait Protocol: std::fmt::Debug + Sync {
-    /// Facts for results.
+    /// Returns the properties for results.
     fn facts(&self) -> &'static ProtocolFacts;
 
-    /// Finds programs and asks their versions; makes nothing.
+    /// Finds the programs and checks their versions; creates nothing.
     fn programs(&self) -> Result<Checked, OverError>;
 
     /// Starts server and initiator for these files.
@@ -38,37 +38,37 @@ pub trait Protocol: std::fmt::Debug + Sync {
     ) -> Result<(), OverError>;
 }
 
-/// Programs of a protocol that was checked.
+/// Programs of a protocol, found and checked.
 #[derive(Debug, Clone)]
 pub struct Checked {
-    /// Program that serves.
+    /// Program of the server.
     pub server: Program,
-    /// Program that is the initiator; `None` if this program is.
+    /// Program of the initiator; `None` if this program is the initiator.
     pub initiator: Option<Program>,
     pub(crate) setpriv: Program,
     pub(crate) tools: Option<Tools>,
-    /// Other programs, in an order that the protocol knows.
+    /// Further programs, in an order that only the protocol defines.
     pub(crate) others: Vec<Program>,
 }
 
 impl Checked {
-    /// A server without further programs.
+    /// Returns the programs of a protocol with this server and no further programs.
     pub(crate) fn of(protocol: &'static str, server: Program) -> Result<Self, OverError> {
         let setpriv = Needed { name: "setpriv", package: "util-linux" }.find(protocol)?;
         Ok(Self { server, initiator: None, setpriv, tools: None, others: Vec::new() })
     }
 }
 
-/// Checks a protocol's programs; makes nothing.
+/// Checks a protocol's programs; creates nothing.
 ///
 /// # Errors
 ///
-/// A program is missing, too old, lacks a part, or is for root only.
+/// If a program is missing, too old, lacks a part, or may be used only by root.
 pub fn check(protocol: &dyn Protocol) -> Result<Checked, OverError> {
     protocol.programs()
 }
 
-/// Refuses everybody but root.
+/// Returns an error unless the process runs as root.
 pub(crate) fn require_root(protocol: &'static str, why: &'static str) -> Result<(), OverError> {
     if rustix::process::geteuid().is_root() {
         Ok(())

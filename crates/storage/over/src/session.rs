@@ -1,4 +1,4 @@
-//! A session: server and initiator of a protocol, from set-up to tear-down.
+//! Session of a protocol: server and initiator, from set-up to tear-down.
 
 use std::time::{Duration, Instant};
 
@@ -9,10 +9,10 @@ use crate::process::Process;
 use crate::protocol::{Checked, Protocol};
 use crate::set_up::{Reached, ServedFile, SetUp};
 
-/// Directory at which an existing export is mounted.
+/// Name of the directory at which an existing export is mounted.
 pub(crate) const MOUNT_POINT: &str = "export";
 
-/// Private directories of sessions.
+/// Kind of the private directories of sessions.
 pub(crate) static KIND: HomeKind = HomeKind {
     prefix: "tilemark-over-",
     variable: "TILEMARK_OVER",
@@ -30,38 +30,39 @@ fn is_own_file(name: &str) -> bool {
         || name == MOUNT_POINT
 }
 
-/// Longest silence of a session under load: no I/O is answered although some are open. Our choice:
-/// the kernel's SCSI layer waits as long for one command (`/sys/block/*/device/timeout`, 30 s).
+/// Maximum time of a session under load in which I/O is open but none is answered. Our choice: the
+/// kernel's SCSI layer waits as long for one command (`/sys/block/*/device/timeout`, 30 s).
 pub const SILENCE_MAX: Duration = Duration::from_secs(30);
 
-/// Answers to a load's I/O in a time.
+/// State of a load's I/O since the last report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answered {
-    /// Some I/O was answered, or none was open.
+    /// Some I/O was answered, or no I/O was open.
     Fine,
-    /// I/O was open and none was answered, or the load said nothing.
+    /// I/O was open and none was answered, or the load did not report.
     NothingOfOpen,
 }
 
-/// A protocol that is set up. Dropping it takes everything down.
+/// Protocol that is set up. Dropping it takes everything down.
 #[derive(Debug)]
 pub struct Session {
     up: SetUp,
     reached: Reached,
     setup_time: Duration,
-    /// Time of the last answered I/O, or of a time without open I/O.
+    /// Time of the last report with answered I/O or without open I/O.
     last_answer: Instant,
-    /// Private directory; the last to go.
+    /// Private directory; dropped last.
     home: Home,
 }
 
 impl Session {
-    /// Starts server and initiator for files of a run. This thread must live as long as the
-    /// session, because the processes end with it.
+    /// Starts server and initiator for files of a run. The calling thread must live as long as the
+    /// session, because the processes end with the thread.
     ///
     /// # Errors
     ///
-    /// A path cannot be served, or a program fails or is not ready in time; then nothing is left.
+    /// If a path cannot be served, or a program fails or is not ready in time. Then nothing is
+    /// left.
     pub fn set_up(
         protocol: &dyn Protocol,
         checked: &Checked,
@@ -80,33 +81,33 @@ impl Session {
         Ok(Self { up, reached, setup_time, last_answer: Instant::now(), home })
     }
 
-    /// Way to the served files.
+    /// Returns the access to the served files.
     pub const fn reached(&self) -> &Reached {
         &self.reached
     }
 
-    /// Time from the first program's start until the files could be opened.
+    /// Returns the time from the first program's start until the files could be opened.
     pub const fn setup_time(&self) -> Duration {
         self.setup_time
     }
 
-    /// Private directory of the session.
+    /// Returns the private directory of the session.
     pub fn home(&self) -> &Home {
         &self.home
     }
 
-    /// Numbers of the processes by name, for tests that harm them.
+    /// Returns the names and ids of the processes, for tests that disturb them.
     pub fn pids(&mut self) -> Vec<(&'static str, u32)> {
         self.up.processes().map(|process| (process.name, process.pid())).collect()
     }
 
     /// Checks that all processes run. If one has ended, the initiator is killed, so that open I/O
-    /// fails instead of waiting for a server that never comes back: iSCSI and NFS clients try
-    /// again for ever.
+    /// fails. Otherwise open I/O would wait for ever, because iSCSI and NFS clients never stop
+    /// retrying.
     ///
     /// # Errors
     ///
-    /// A process has ended.
+    /// If a process has ended.
     pub fn check(&mut self) -> Result<(), OverError> {
         let first = self.up.processes().find_map(|process| process.check(Phase::Load).err());
         first.map_or(Ok(()), |error| {
@@ -115,12 +116,12 @@ impl Session {
         })
     }
 
-    /// Notes what the load saw since the last call.
+    /// Records the state of the load's I/O since the last call.
     ///
     /// # Errors
     ///
-    /// I/O is open, and none was answered for 30 s, or for `silence_max` if that is
-    /// longer. The initiator is killed.
+    /// If I/O is open, and none was answered for 30 s, or for `silence_max` if that is longer. The
+    /// initiator is killed.
     pub fn note(&mut self, answered: Answered, silence_max: Duration) -> Result<(), OverError> {
         if answered != Answered::NothingOfOpen {
             self.last_answer = Instant::now();
@@ -138,8 +139,8 @@ impl Session {
         Err(OverError::Hangs { program, seconds: silence.as_secs(), said })
     }
 
-    /// Processor time of the servers, and of the initiator if it is a process of its own. Work of
-    /// the kernel for them outside of their threads is not in it.
+    /// Returns the processor time of the servers, and of the initiator if it is a separate process.
+    /// Work that the kernel does for them outside their threads is not included.
     pub fn cpu_times(&self) -> (Duration, Option<Duration>) {
         let of = |process: &Process| cpu_time(process.pid()).unwrap_or_default();
         (self.up.servers.iter().map(of).sum(), self.up.initiator.as_ref().map(of))
@@ -153,11 +154,11 @@ impl Session {
         }
     }
 
-    /// Ends initiator and servers, in this order, and removes what they left.
+    /// Ends initiator and servers, in this order, and removes their files.
     ///
     /// # Errors
     ///
-    /// A process had ended before its time.
+    /// If a process had already ended.
     pub fn end(mut self) -> Result<(), OverError> {
         let checked = self.check();
         self.up.take_down();
@@ -171,14 +172,14 @@ impl Drop for Session {
     }
 }
 
-/// A private directory for a test.
+/// Creates a private directory for a test.
 #[cfg(test)]
 pub(crate) fn test_home() -> Home {
     Home::make(&KIND, "run-1").expect("a private directory")
 }
 
-/// Ends the servers and initiators of killed runs and removes their directories; with `is_real`
-/// false it only lists them.
+/// Ends the servers and initiators of killed runs and removes their directories. If `is_real` is
+/// false, only lists them.
 pub fn sweep(is_real: bool) -> Vec<Swept> {
     process_home::sweep(&KIND, is_real)
 }

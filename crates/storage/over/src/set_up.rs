@@ -1,4 +1,4 @@
-//! Files that a protocol serves, the way to them, and the parts of a session while it is set up.
+//! Files that a protocol serves, the access to them, and the parts of a session during set-up.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::network::Network;
 use crate::process::Process;
 
-/// A file of a datastore that is to be served.
+/// File of a datastore to serve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServedFile {
     /// Name of the disk.
@@ -18,21 +18,21 @@ pub struct ServedFile {
     pub direct: bool,
 }
 
-/// Way to the served files.
+/// Access to the served files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reached {
-    /// NBD server and the names of the exports by disk.
+    /// NBD server with an export for each disk.
     Nbd {
         /// Address of the server.
         server: SocketAddr,
-        /// Names of the exports by the names of the disks.
+        /// Names of the exports, by name of the disk.
         exports: BTreeMap<String, String>,
     },
-    /// A file for each served file, in the order of those.
+    /// One file for each served file, in the order of the served files.
     Files(Vec<PathBuf>),
 }
 
-/// Parts of a session while it is set up.
+/// Parts of a session, collected during set-up.
 #[derive(Debug, Default)]
 pub struct SetUp {
     pub(crate) network: Option<Network>,
@@ -43,7 +43,7 @@ pub struct SetUp {
 }
 
 impl SetUp {
-    /// Processes without which no I/O is answered.
+    /// Iterates over the processes that are needed to answer I/O.
     pub(crate) fn processes(&mut self) -> impl Iterator<Item = &mut Process> {
         let keeper = self.network.as_mut().map(|network| &mut network.keeper);
         self.servers.iter_mut().chain(self.initiator.as_mut()).chain(keeper)

@@ -1,8 +1,8 @@
-//! A private directory: made, marked, found again and removed.
+//! Private directory of processes: creation, marker, search and removal.
 //!
-//! It is `/tmp/PREFIX<16 hex digits>`, whatever `TMPDIR` says: whoever cleans up must look in the
-//! same place, and the path of a socket has 107 bytes at most (unix(7)). Its marker is the
-//! datastore's.
+//! Its path is `/tmp/PREFIX<16 hex digits>`, independent of `TMPDIR`: a later cleanup must look in
+//! the same place, and the path of a socket has at most 107 bytes (unix(7)). Its marker has the
+//! format of the datastore's marker.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read};
@@ -18,30 +18,32 @@ use crate::processes::{carriers, end_carriers};
 
 const PARENT: &str = "/tmp";
 const MARKER: &str = "owner.json";
-/// Age from which a directory without a marker is a leftover and not just being made.
+/// Age in seconds from which a directory without a marker is a leftover. A younger one may still be
+/// in creation.
 const UNMARKED_SECONDS: u64 = 60;
 
-/// A kind of private directories, told from others by its prefix.
+/// Kind of private directories, distinguished by a prefix.
 #[derive(Debug)]
 pub struct HomeKind {
-    /// Beginning of a directory's name; 16 hexadecimal digits follow.
+    /// Prefix of a directory's name; 16 hexadecimal digits follow.
     pub prefix: &'static str,
-    /// Environment variable with the directory's name, in every process of it.
+    /// Environment variable that has the directory's name in every process of the directory.
     pub variable: &'static str,
-    /// True for the name of a file or mount point that the kind makes; sockets and the marker are
-    /// always known.
+    /// Returns true for the name of a file or mount point that the kind creates. Sockets and the
+    /// marker need not be included.
     pub is_own: fn(&str) -> bool,
-    /// Others who may use the directory.
+    /// Access of other users to the directory.
     pub guests: Guests,
 }
 
-/// Users beside the owner who may use a private directory.
+/// Access of users other than the owner to a private directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Guests {
-    /// No other user enters.
+    /// No other user may enter.
     None,
-    /// Processes of another user pass to directories of their own in it, and list nothing. Such a
-    /// directory has a name that is the kind's, and is removed with all that is in it.
+    /// Processes of another user may pass through to their own directories inside, but not list the
+    /// directory. The name of such a directory must satisfy `is_own`. It is removed with all its
+    /// content.
     Pass,
 }
 
@@ -54,20 +56,21 @@ impl Guests {
     }
 }
 
-/// Error of making or marking a private directory.
+/// Error of creating or marking a private directory.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {attempt} {path}: {source}")]
 pub struct HomeError {
-    /// Attempted operation, as a verb.
+    /// Operation that was attempted, as a verb.
     pub attempt: &'static str,
     /// Path of the file or directory.
     pub path: String,
-    /// Error of the system.
+    /// Error that the system returned.
     #[source]
     pub source: io::Error,
 }
 
-/// A private directory. Dropping it ends every process that carries its name, and removes it.
+/// Private directory. Dropping it ends every process that carries its name, and removes the
+/// directory.
 #[derive(Debug)]
 pub struct Home {
     kind: &'static HomeKind,
@@ -77,10 +80,10 @@ pub struct Home {
 }
 
 impl Home {
-    /// Makes a directory for the run of this identifier.
+    /// Creates a directory for the run with this id.
     ///
     /// # Errors
-    /// The directory cannot be made or marked.
+    /// If the directory cannot be created or marked.
     pub fn make(kind: &'static HomeKind, run_id: &str) -> Result<Self, HomeError> {
         let failed = |attempt, path: &Path| {
             let path = path.display().to_string();
@@ -101,17 +104,17 @@ impl Home {
         Ok(home)
     }
 
-    /// Path of the directory.
+    /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Name of the directory, which its processes carry.
+    /// Returns the name of the directory, which its processes carry in their environment.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Environment variable of its processes, and the variable's value.
+    /// Returns the environment variable for its processes, and the variable's value.
     pub fn variable(&self) -> (&'static str, &str) {
         (self.kind.variable, &self.name)
     }
@@ -137,16 +140,18 @@ fn random() -> io::Result<u64> {
 pub struct Swept {
     /// Path of the private directory.
     pub path: PathBuf,
-    /// Run that it was made for; empty if the run was killed before it wrote that.
+    /// Id of the run that created the directory; empty if the run was killed before it wrote the
+    /// marker.
     pub run_id: String,
-    /// Number of processes that were ended, or would be.
+    /// Number of processes that were ended, or would be if `is_real` were true.
     pub processes: usize,
     /// Reason why the directory stays, if it does.
     pub stays: Option<String>,
 }
 
-/// Ends the processes of runs that ended without doing so, and removes their directories; with
-/// `is_real` false it only lists them. Only for this user: directories of others cannot be entered.
+/// Ends the remaining processes of runs that have ended, and removes the directories of these runs.
+/// If `is_real` is false, only lists them. Handles only directories of this user; directories of
+/// others cannot be entered.
 pub fn sweep(kind: &HomeKind, is_real: bool) -> Vec<Swept> {
     let Ok(found) = fs::read_dir(PARENT) else { return Vec::new() };
     let names = found.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -180,7 +185,7 @@ fn sweep_one(kind: &HomeKind, name: &str, is_real: bool) -> Option<Swept> {
     Some(Swept { path, run_id, processes, stays })
 }
 
-/// Run that the directory was made for; `None` while its owner lives.
+/// Returns the id of the run that created the directory; `None` while its owner is alive.
 fn run_that_ended(path: &Path, status: &fs::Metadata) -> Option<String> {
     let Ok(mut file) = File::open(path.join(MARKER)) else {
         let old = status.modified().ok()?.elapsed().ok()? >= Duration::from_secs(UNMARKED_SECONDS);
@@ -193,8 +198,8 @@ fn run_that_ended(path: &Path, status: &fs::Metadata) -> Option<String> {
     (owned.state == OwnerState::Dead).then_some(owned.run_id)
 }
 
-/// Removes the files of such a directory, the marker last. The error has the reason if something
-/// else is in it.
+/// Removes the files of a private directory, the marker last, and the directory. Returns an error
+/// with the reason if other files are in it.
 fn empty(path: &Path, kind: &HomeKind) -> io::Result<()> {
     let text = |error: io::Error| io::Error::other(format!("{}: {error}", path.display()));
     let mut foreign = Vec::new();

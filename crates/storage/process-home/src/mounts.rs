@@ -12,7 +12,7 @@ pub(crate) fn unmount_inside(directory: &Path) {
     fuse_mounts(&table, directory).iter().for_each(|point| unmount(point));
 }
 
-/// Detaches a FUSE mount. Its server may be gone, so the mount is not waited for.
+/// Detaches a FUSE mount without waiting for it, because its server may be gone.
 pub fn unmount(point: &Path) {
     // A link could be put in the place of the mount point, so none is followed.
     let flags = UnmountFlags::DETACH | UnmountFlags::NOFOLLOW;
@@ -25,9 +25,9 @@ pub fn unmount(point: &Path) {
     }
 }
 
-/// Mount points of FUSE inside a directory, by the text of `/proc/self/mountinfo` (proc(5)): the
-/// fifth field is the mount point, and the type follows the separator `-`. The directory's name has
-/// no character that the kernel would escape.
+/// Returns the FUSE mount points inside a directory, parsed from `/proc/self/mountinfo` (proc(5)).
+/// The fifth field is the mount point, and the type follows the separator `-`. The directory's name
+/// has no character that the kernel would escape.
 fn fuse_mounts(table: &str, directory: &Path) -> Vec<PathBuf> {
     let of_line = |line: &str| {
         let (mount, file_system) = line.split_once(" - ")?;

@@ -5,20 +5,20 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-/// Processes whose environment has this variable with this value.
+/// Returns the ids of the processes that have this environment variable with this value.
 pub fn carriers(variable: &str, value: &str) -> Vec<u32> {
     pids(variable, value).iter().map(|pid| pid.as_raw_nonzero().get().unsigned_abs()).collect()
 }
 
-/// True if the process is stopped by a signal or a debugger (proc(5), states `T` and `t`).
+/// Returns true if the process is stopped by a signal or a debugger (proc(5), states `T` and `t`).
 pub fn is_stopped(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
     matches!(after.split_whitespace().next(), Some("T" | "t"))
 }
 
-/// Processor time of a process and its threads so far: fields 14 and 15 of its `stat`, in
-/// hundredths of a second (proc(5); USER_HZ is 100 whatever the kernel's tick).
+/// Returns the processor time of a process and its threads so far: fields 14 and 15 of its `stat`,
+/// in hundredths of a second (proc(5); USER_HZ is 100 for every kernel tick).
 pub fn cpu_time(pid: u32) -> Option<Duration> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, after) = stat.rsplit_once(')')?;
@@ -28,7 +28,8 @@ pub fn cpu_time(pid: u32) -> Option<Duration> {
     Some(Duration::from_millis(10 * (user + system)))
 }
 
-/// Kills every process that carries the value, and waits until they are gone. Returns their number.
+/// Kills every process that carries the value, and waits until all have ended. Returns their
+/// number.
 pub(crate) fn end_carriers(variable: &str, value: &str) -> usize {
     let found = pids(variable, value);
     for pid in &found {
@@ -51,8 +52,8 @@ fn pids(variable: &str, value: &str) -> Vec<Pid> {
     numbers.filter_map(Pid::from_raw).filter(|pid| carries(*pid, variable, value)).collect()
 }
 
-/// The kernel keeps the environment that a process was started with; a process that has ended has
-/// none.
+/// Returns true if a process was started with this environment variable and value. A process that
+/// has ended has no environment.
 fn carries(pid: Pid, variable: &str, value: &str) -> bool {
     let wanted = format!("{variable}={value}");
     let path = format!("/proc/{}/environ", pid.as_raw_nonzero());

@@ -1,12 +1,12 @@
-//! Blocks in memory, compressed with LZ4 where compression saves at least one cell.
+//! Blocks in memory, compressed with LZ4 if compression saves at least one cell.
 //!
 //! Memory is divided into cells. A block takes as many cells as it needs, anywhere in memory, so no
-//! room is lost to gaps. A block that compression shortens by less than an eighth is stored
-//! uncompressed.
+//! room is lost to fragmentation. A block that compression shortens by less than an eighth is
+//! stored uncompressed.
 //!
-//! The state machine decides which blocks are stored and that there is room for them. Stored bytes
-//! have no checksum: memory is trusted as a page cache trusts it. A compressed block that does not
-//! decompress to a whole block ends the program.
+//! The state machine decides which blocks are stored, and ensures that there is room for them.
+//! Stored bytes have no checksum: memory is trusted, as by a page cache. If a compressed block does
+//! not decompress to a whole block, the program panics.
 
 use lz4_flex::block::{
     CompressTable, compress_into_with_table, decompress_into, get_maximum_output_size,
@@ -17,13 +17,13 @@ const BLOCK: usize = 4096;
 const CELL: usize = CELL_BYTES as usize;
 /// Size of the header of a compressed block: the number of bytes that follow, little-endian.
 const LENGTH: usize = 2;
-/// End of a list of cells.
+/// Marks the end of a list of cells.
 const NONE: u32 = u32::MAX;
 
-/// The memory of a memory tier, taken from the kernel as it is used.
+/// Memory of a memory tier. The kernel allocates it when it is first used.
 pub(crate) struct Arena {
     cells: Vec<u8>,
-    /// Next cell, by cell: of the same block for a cell in use, of the free list for a free cell.
+    /// Links between cells, by cell: the next cell of the same block, or the next free cell.
     next: Vec<u32>,
     /// Head of the free list: the cell that was freed last.
     free: u32,
@@ -31,7 +31,7 @@ pub(crate) struct Arena {
     fresh: u32,
     table: CompressTable,
     packed: Vec<u8>,
-    /// Blocks stored since [`Arena::told`] was last called.
+    /// Blocks stored since the last call of [`Arena::told`], with their cells.
     told: Vec<(IoId, MemoryCells)>,
 }
 
@@ -55,12 +55,13 @@ impl Arena {
         }
     }
 
-    /// Bytes of the list of cells, for the highest number of cells in use at once so far.
+    /// Returns the size of the links in bytes, for the largest number of cells in use at the same
+    /// time so far.
     pub(crate) fn links_bytes(&self) -> u64 {
         u64::from(self.fresh) * size_of::<u32>() as u64
     }
 
-    /// Stores a block, and notes its cells for [`Arena::told`].
+    /// Stores a block, and records its cells for [`Arena::told`].
     pub(crate) fn keep(&mut self, io: IoId, block: &[u8]) {
         assert!(block.len() == BLOCK, "a block has {BLOCK} bytes");
         let packed = compress_into_with_table(block, &mut self.packed[LENGTH..], &mut self.table);
@@ -88,12 +89,12 @@ impl Arena {
         self.told.push((io, kept));
     }
 
-    /// Takes the blocks stored since the last call, and the cells of each.
+    /// Returns and clears the list of blocks stored since the last call, with the cells of each.
     pub(crate) fn told(&mut self) -> Vec<(IoId, MemoryCells)> {
         std::mem::take(&mut self.told)
     }
 
-    /// Reads bytes of a stored block, from `skip` on.
+    /// Reads bytes of a stored block, starting at offset `skip`.
     pub(crate) fn recall(&mut self, kept: MemoryCells, skip: usize, into: &mut [u8]) {
         if kept.cells == BLOCK_CELLS {
             return self.copy(kept, skip, into);
@@ -161,7 +162,7 @@ fn cells_of(length: usize) -> u8 {
 mod tests {
     use super::*;
 
-    /// Block with `random` pseudo-random bytes from `seed`; the rest is constant.
+    /// Returns a block with `random` pseudo-random bytes from `seed`; the rest is constant.
     fn block(seed: u64, random: usize) -> Vec<u8> {
         let mut state = seed | 1;
         let mut byte = || {

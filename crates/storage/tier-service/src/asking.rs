@@ -13,15 +13,16 @@ use crate::inbox::{Ask, Command, Inbox, Left, Reply};
 pub struct Control {
     pub(crate) asks: Sender<Ask>,
     waker: Arc<OnceLock<Waker>>,
-    /// State of the set; dead once its server has ended.
+    /// State of the set; the reference is dead once the server has ended.
     pub(crate) core: Arc<OnceLock<Weak<Mutex<Core>>>>,
-    /// Held while a disk is attached: two disks at once might choose the same entry of the set.
+    /// Lock that is held while a disk is attached. Two simultaneous attaches might choose the same
+    /// entry of the set.
     pub(crate) coming: Arc<Mutex<()>>,
-    /// Counts disks that move to another server now: each holds a clone.
+    /// Counter of the disks that are being moved to another server: each move holds a clone.
     pub(crate) giving: Arc<()>,
     /// Certificates of this host, for peers of disks that are attached later.
     pub(crate) tls: Option<ClientTls>,
-    /// Longest time that clients wait for another server, or for a disk that moves.
+    /// Maximum time that clients wait for another server, or for a disk that is being moved.
     pub(crate) patience: Duration,
     left: Arc<OnceLock<Left>>,
 }
@@ -30,7 +31,8 @@ pub struct Control {
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Control {
-    /// Connects to the server of the set: from then on, messages of peers are processed.
+    /// Connects the control to the server of the set. From then on, messages of peers are
+    /// processed.
     pub fn serve(&self, server: &Running) {
         self.waker.get_or_init(|| server.waker()).wake();
     }
@@ -41,18 +43,18 @@ impl Control {
         Self { tls, ..self }
     }
 
-    /// Sets the longest time that clients wait for another server, or for a disk that moves
-    /// (default one minute). After that, their requests fail.
+    /// Sets the maximum time that clients wait for another server, or for a disk that is being
+    /// moved (default one minute). After that, their requests fail.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }
 
-    /// Sends a command and waits for its answer, which is a report for a status command. An attach
-    /// is waited for without a time limit.
+    /// Sends a command and waits for its answer. The answer to a status command is a report. An
+    /// attach is awaited without a time limit.
     ///
     /// # Errors
-    /// Unknown disk, refused command, or no answer within `patience`.
+    /// If the disk is unknown, the command is refused, or no answer comes within `patience`.
     pub fn ask(&self, command: Command, server: &Running, patience: Duration) -> Reply {
         command.check()?;
         self.waker.get_or_init(|| server.waker());
@@ -63,8 +65,8 @@ impl Control {
         }
     }
 
-    /// State in which the server left its set; `None` while the server runs, and after a panic of
-    /// its thread.
+    /// Returns the state of the set when its server ended; `None` while the server runs, and after
+    /// a panic of its thread.
     #[must_use]
     pub fn left(&self) -> Option<Left> {
         self.left.get().cloned()
@@ -100,7 +102,7 @@ impl Control {
     }
 }
 
-/// Makes the inbox of a set, the control that sends to it, and the receiver of messages for the
+/// Creates the inbox of a set, the control that sends to it, and the receiver of messages for the
 /// operator.
 pub(crate) fn inbox(
     names: Vec<Option<String>>,

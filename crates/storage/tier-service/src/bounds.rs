@@ -9,14 +9,14 @@ use crate::identity::{NAME_MAX, is_name};
 use crate::inbox::{Coming, Command};
 use crate::{Refusal, SetError};
 
-/// Longest time after which population is switched back: a year. Our choice; a longer time is a
-/// mistake.
+/// Maximum time in seconds after which population is switched back: a year. Our choice; a longer
+/// time is a mistake.
 const TURN_SECONDS_MAX: u64 = 366 * 24 * 3600;
-/// Longest name of a policy, in bytes. Our choice: known policies have up to 9 letters.
+/// Maximum length of a policy's name, in bytes. Our choice: known policies have up to 9 letters.
 const POLICY_BYTES_MAX: usize = 32;
-/// Most identities that one command may accept. Our choice: a disk has two.
+/// Maximum number of identities that one command may accept. Our choice: a disk has two.
 const ACCEPTED_MAX: u64 = 16;
-/// Longest path or address, in bytes: as long as the kernel takes a path (`PATH_MAX`).
+/// Maximum length of a path or address, in bytes; the kernel's maximum for a path (`PATH_MAX`).
 const TEXT_BYTES_MAX: usize = 4096;
 
 impl Command {

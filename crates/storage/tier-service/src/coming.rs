@@ -1,7 +1,8 @@
-//! Attaches disks to a set, and detaches them, while the set is served.
+//! Attaching and detaching of disks while their set is served.
 //!
-//! The thread of the caller does all that takes time: it opens files, reads logs and waits for
-//! outstanding requests. The server's thread only does short steps that this thread asks for.
+//! The caller's thread does all work that takes time: it opens files, reads logs and waits for
+//! outstanding requests. The server's thread only does short steps that the caller's thread
+//! requests.
 
 use std::path::Path;
 use std::sync::mpsc::SyncSender;
@@ -26,12 +27,12 @@ use crate::reserved::Reserve;
 use crate::route::Shape;
 use crate::set::{Backing, export, open_backing, places};
 
-/// A disk that was opened, ready to be offered to clients.
+/// Opened disk, ready to be offered to clients.
 pub(crate) struct Offer {
     pub(crate) export: Export,
     /// Number of the disk's route.
     pub(crate) route: usize,
-    /// Damage of the disk's log that loses no write.
+    /// Damage of the disk's log that causes no loss of a write.
     pub(crate) skipped: Option<Skipped>,
 }
 
@@ -63,8 +64,8 @@ impl Control {
         Ok(report.map(|report| Report { said, ..report }))
     }
 
-    /// Detaches a disk that was attached but is not offered. Its result is ignored: the caller
-    /// already gets the error that stopped the attach.
+    /// Detaches a disk that was attached but could not be offered. The result is ignored, because
+    /// the caller already gets the error that stopped the attach.
     fn undo(&self, name: &str, is_elsewhere: bool) {
         if is_elsewhere {
             let _ = self.send(Ask::Move(Move::Drop(name.to_owned())));
@@ -74,8 +75,8 @@ impl Control {
         }
     }
 
-    /// Opens a disk in this set; the caller holds [`Control`]'s lock for attaching. `told` is the
-    /// shape that clients already know: a disk with another shape is refused.
+    /// Opens a disk in this set. The caller must hold [`Control`]'s lock for attaching. `told` is
+    /// the shape that clients already know; a disk with another shape is refused.
     pub(crate) fn open(
         &self,
         opening: Opening,
@@ -170,7 +171,7 @@ impl Control {
         Ok(None)
     }
 
-    /// Removes a disk of another server from those that clients find here.
+    /// Stops offering a disk of another server here.
     fn leave_elsewhere(&self, moving: &ElsewhereReport, server: &Running) -> Reply {
         let name = &moving.name;
         if moving.owner.is_none() || moving.is_pulled {
@@ -188,7 +189,7 @@ impl Control {
     }
 }
 
-/// Refusal that names the known disks, for a name that no disk has.
+/// Returns the refusal for a name that no disk has, with the list of known disks.
 pub(crate) fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Refusal {
     Refusal::new(match known.collect::<Vec<_>>().join(", ") {
         known if known.is_empty() => format!("no disk \"{name}\"; there is none"),

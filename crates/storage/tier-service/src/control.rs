@@ -16,12 +16,12 @@ use crate::inbox::{
 };
 use crate::marks;
 
-/// Most pages, in percent of all, that disks with policies of their own may have together. The rest
-/// is for other disks.
+/// Maximum percentage of all pages for the disks that have their own policy, together. The rest is
+/// for the other disks.
 const PARTS_PERCENT_MAX: u32 = 99;
 
 impl Core {
-    /// Processes the commands in the inbox.
+    /// Executes the messages in the inbox.
     pub(crate) fn attend(&mut self, fx: &mut Effects) {
         while let Ok(ask) = self.inbox.asked.try_recv() {
             match ask {
@@ -117,8 +117,8 @@ impl Core {
         found.and_then(|index| u16::try_from(index).ok()).ok_or_else(|| unknown(name, known))
     }
 
-    /// Parses the name of a policy into an order, for one disk or for all disks without a policy of
-    /// their own.
+    /// Parses the name of a policy, and returns the order that sets it for one disk, or for all
+    /// disks without a policy of their own.
     fn policy(&self, disk: Option<&str>, name: &str) -> Result<Order, Refusal> {
         let parse = || name.parse::<PolicyKind>().map_err(Refusal::new);
         let Some(disk) = disk else {
@@ -139,8 +139,7 @@ impl Core {
         Ok(Order::OwnPolicy { disk: index, policy })
     }
 
-    /// Checks a new share. For a disk with a policy of its own, the share is a partition of the
-    /// pages.
+    /// Checks a new share. For a disk with its own policy, the share is a partition of the pages.
     fn check_share(&self, index: u16, command: &Command) -> Result<u16, Refusal> {
         let has_own = self.tier.status(index).is_some_and(|status| status.policy.is_some());
         match command {
@@ -166,8 +165,8 @@ impl Core {
         ))
     }
 
-    /// Notes the time at which population is switched back. An order without a time cancels an
-    /// earlier one.
+    /// Schedules the time at which population is switched back. An order without a time cancels an
+    /// earlier schedule.
     fn turn_again(&mut self, command: &Command, index: u16, fx: &mut Effects) {
         self.turns.retain(|(_, disk, _)| *disk != index);
         if let Command::Populate { on, for_s: Some(seconds), .. } = command {
@@ -179,7 +178,7 @@ impl Core {
         }
     }
 
-    /// Switches population of the disks whose time has come.
+    /// Switches population back for the disks whose time has come.
     pub(crate) fn turn(&mut self, fx: &mut Effects) {
         let now = Instant::now();
         let (due, later) =
@@ -191,7 +190,7 @@ impl Core {
         }
     }
 
-    /// Processes a note of the state machine: answers waiting commands and informs the operator.
+    /// Handles a note of the state machine: answers waiting commands and informs the operator.
     pub(crate) fn noted(&mut self, note: Note) {
         match note {
             Note::Closed => {
@@ -228,7 +227,7 @@ impl Core {
         }
     }
 
-    /// Message for the operator about a note; `None` for notes that need none.
+    /// Returns the message for the operator about a note; `None` for notes that need none.
     fn words(&self, note: Note) -> Option<String> {
         let name = |index: u16| {
             self.inbox.names.get(usize::from(index)).cloned().flatten().unwrap_or_default()
@@ -326,7 +325,8 @@ impl Core {
         }
     }
 
-    /// Stores the state in which the set is left, for callers that ask after this thread has ended.
+    /// Stores the state of the set at its end, for callers that ask for it after this thread has
+    /// ended.
     pub(crate) fn tell_left(&self) {
         let dirty = |index: u16| self.tier.status(index).map_or(0, |status| status.dirty_bytes);
         let named = (0..).zip(&self.inbox.names);
@@ -349,7 +349,7 @@ impl Core {
     }
 }
 
-/// Reason why an awaited note can no longer come, given that `note` came.
+/// Returns the reason why an awaited note can no longer come after `note`.
 fn hopeless(awaited: Note, note: Note) -> Option<&'static str> {
     match (awaited, note) {
         (Note::Attached(of), Note::NotAttached(index)) if of == index => {

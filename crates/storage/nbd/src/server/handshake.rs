@@ -5,30 +5,30 @@ use crate::limits::{HANDSHAKE_OUTPUT, OPTION_MAX, OPTION_SKIP_MAX, OPTIONS_MAX};
 use crate::wire::{self, handshake, option, reply};
 use crate::{Export, Progress, Violation};
 
-/// Encryption of a connection.
+/// State of a connection's encryption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tls {
-    /// There is none to be had.
+    /// TLS is not available.
     None,
-    /// A client may ask for it.
+    /// TLS is available, and a client may request it.
     Offered,
-    /// Only the demand for TLS is answered before it is active.
+    /// TLS is required. Until it is active, only the request to start it is answered.
     Required,
     /// TLS is active.
     Active,
 }
 
-/// Next action of the driver.
+/// Next action that the driver must take.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Send the output and read on. The unconsumed rest is less than
-    /// [`crate::limits::HANDSHAKE_BUFFER`].
+    /// Send the output and read more. Less than [`crate::limits::HANDSHAKE_BUFFER`] bytes of input
+    /// are unconsumed.
     More,
-    /// Send the output before the next call: it is already large, and a client that asks without
-    /// reading would enlarge it.
+    /// Send the output before the next call. It is already large, and a client that sends options
+    /// without reading answers would enlarge it.
     Send,
-    /// A client chooses an export of this name, which was not offered. The driver may add it now,
-    /// and calls again; otherwise the client gets an error.
+    /// A client chooses an export of this name, which is not offered. The driver may add the export
+    /// now and calls again. If it does not add one, the client gets an error.
     Wanted(String),
     /// Send the output, begin TLS, and call [`Handshake::encrypted`].
     StartTls,
@@ -38,7 +38,7 @@ pub enum Next {
     Close,
 }
 
-/// A server's side of the handshake.
+/// Server side of the handshake.
 #[derive(Debug)]
 pub struct Handshake {
     state: State,
@@ -48,8 +48,8 @@ pub struct Handshake {
     is_structured: bool,
     knows_blocks: bool,
     options: u32,
-    /// True to ask the driver for exports that it did not offer, and true if it was asked for the
-    /// next one.
+    /// True to ask the driver for exports that are not offered. `has_asked` is true once it was
+    /// asked for the present option.
     asks: bool,
     has_asked: bool,
 }
@@ -66,7 +66,7 @@ enum State {
         left: usize,
         answer: Answer,
     },
-    /// TLS has to begin.
+    /// The driver must start TLS.
     Encrypting,
     Ended,
 }
@@ -84,7 +84,7 @@ enum Step {
 const OFFERED: u16 = handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES;
 
 impl Handshake {
-    /// Greets a client.
+    /// Creates a handshake and writes the greeting to the client.
     #[must_use]
     pub fn new(tls: Tls, out: &mut Vec<u8>) -> Self {
         out.u64(wire::GREETING);
@@ -103,16 +103,16 @@ impl Handshake {
         }
     }
 
-    /// Asks the driver from now on for exports that it did not offer ([`Next::Wanted`]).
+    /// Enables [`Next::Wanted`], which asks the driver for exports that are not offered.
     pub fn ask_for_others(&mut self) {
         self.asks = true;
     }
 
-    /// Notes that TLS has begun, and forgets the negotiation in the clear (the specification,
-    /// `STARTTLS`).
+    /// Records that TLS is active, and discards the earlier unencrypted negotiation (the
+    /// specification, `STARTTLS`).
     ///
     /// # Panics
-    /// If the client did not request it.
+    /// If the client did not request TLS.
     pub fn encrypted(&mut self) {
         assert!(self.state == State::Encrypting, "TLS begins when the handshake says so");
         (self.tls, self.state) = (Tls::Active, State::Option);
@@ -122,7 +122,7 @@ impl Handshake {
     /// Handles input and writes the answers.
     ///
     /// # Errors
-    /// If the client broke a rule, or its request has no answer.
+    /// If the client violated the protocol, or its request cannot be answered.
     pub fn feed(
         &mut self,
         exports: &[Export],
@@ -212,7 +212,8 @@ impl Handshake {
         Ok(Step::Went { consumed: wire::OPTION_HEADER + data.len(), next })
     }
 
-    /// Name of an export for which the driver is asked, once.
+    /// Returns the name of an export that is not offered, to ask the driver for it. Asks only once
+    /// for each option.
     fn wanted(&mut self, known: Known, exports: &[Export], data: &[u8]) -> Option<String> {
         if !self.asks || std::mem::take(&mut self.has_asked) {
             return None;
@@ -227,7 +228,7 @@ impl Handshake {
         Some(name.to_owned())
     }
 
-    /// Refuses options that end the connection at once.
+    /// Refuses options that must end the connection at once.
     fn check_option(&self, option: u32, length: u32) -> Result<(), Violation> {
         if self.options >= OPTIONS_MAX {
             return Err(Violation::Options(OPTIONS_MAX));
@@ -247,7 +248,7 @@ impl Handshake {
         Ok(())
     }
 
-    /// Kind of an option, if it is known and allowed now.
+    /// Returns the kind of an option, if it is known and allowed now.
     fn known(&self, option: u32) -> Result<Known, Answer> {
         let known = Known::of(option);
         if self.tls == Tls::Required && !matches!(known, Some(Known::StartTls | Known::Abort)) {

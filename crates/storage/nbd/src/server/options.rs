@@ -1,10 +1,10 @@
-//! Requests of options, and their answers.
+//! Parsing of options, and their answers.
 
 use crate::Export;
 use crate::bytes::{Reader, Write, short, string};
 use crate::wire::{OPTION_REPLY, info, option, reply};
 
-/// An option that this server knows.
+/// Option that this server knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Known {
     ExportName,
@@ -41,7 +41,7 @@ impl Known {
     }
 }
 
-/// The last reply to an option.
+/// Type of the last reply to an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Answer(u32);
 
@@ -54,7 +54,7 @@ impl Answer {
         write_reply(option, self.0, self.words().as_bytes(), out);
     }
 
-    /// Text for people.
+    /// Returns the text of an error reply.
     fn words(self) -> &'static str {
         match self.0 {
             reply::UNSUPPORTED => "this server does not know the option",
@@ -70,7 +70,7 @@ impl Answer {
     }
 }
 
-/// Parsed query about an export.
+/// Parsed data of `INFO` or `GO`.
 pub(super) struct Asked<'a> {
     pub export: &'a Export,
     pub wants_blocks: bool,
@@ -78,7 +78,7 @@ pub(super) struct Asked<'a> {
     wants_description: bool,
 }
 
-/// Finds the export of this name. The empty name stands for the only one there is.
+/// Finds the export of this name. If there is only one export, the empty name selects it.
 pub(super) fn check_name<'a>(exports: &'a [Export], name: &[u8]) -> Result<&'a Export, Answer> {
     let name = string(name).ok_or(Answer::of(reply::INVALID))?;
     let found = exports.iter().find(|export| export.name() == name);
@@ -100,12 +100,11 @@ pub(super) fn query<'a>(exports: &'a [Export], data: &[u8]) -> Result<Asked<'a>,
     Ok(Asked { export: check_name(exports, name)?, wants_blocks, wants_name, wants_description })
 }
 
-/// Writes the information replies for an export. Block sizes are sent to every client: one that did
-/// not request them is still served ([`Session::longest`]), and gets an error for a range that is
-/// no multiple of the minimum block.
+/// Writes the information replies for an export. Block sizes are sent to every client. A client
+/// that did not request them is also served ([`Session::longest`]), but gets an error for a range
+/// that is not a multiple of the minimum block size.
 ///
 /// [`Session::longest`]: super::Session::longest
-///
 pub(super) fn info(option: u32, asked: &Asked<'_>, is_structured: bool, out: &mut Vec<u8>) {
     let export = asked.export;
     let mut tell = |kind: u16, write: &dyn Fn(&mut Vec<u8>)| {
@@ -146,7 +145,7 @@ pub(super) fn list(exports: &[Export], data: &[u8], out: &mut Vec<u8>) -> Answer
     Answer::of(reply::ACK)
 }
 
-/// Answers a query for metadata contexts: there are none, which is no error.
+/// Answers a query for metadata contexts: the list is empty, which is not an error.
 pub(super) fn list_contexts(exports: &[Export], data: &[u8], is_structured: bool) -> Answer {
     let mut reader = Reader(data);
     let (name, count) = (reader.counted(), reader.u32());

@@ -6,7 +6,7 @@ use crate::bytes::{Write, short};
 use crate::limits::STRING_MAX;
 use crate::wire::{self, chunk};
 
-/// Longest header before the data of a read, in bytes.
+/// Maximum length of the header before the data of a read, in bytes.
 pub const DATA_HEADER_MAX: usize = wire::CHUNK_HEADER + 8;
 
 impl Session {
@@ -16,8 +16,7 @@ impl Session {
         simple(cookie, 0, out);
     }
 
-    /// Writes the reply to a failed request. The message is left out of simple replies, which have
-    /// no room for it.
+    /// Writes the reply to a failed request. Simple replies have no room for the message.
     pub fn write_error(&self, cookie: u64, code: Code, message: &str, out: &mut Vec<u8>) {
         if !self.is_structured {
             return simple(cookie, code.to_wire(), out);
@@ -30,11 +29,11 @@ impl Session {
         out.bytes(message.as_bytes());
     }
 
-    /// Writes the header of a read's data, all of which follow in one piece. After this header an
-    /// error can no longer be sent.
+    /// Writes the header for the data of a read, which follow in one piece. After this header no
+    /// error can be sent.
     ///
     /// # Panics
-    /// If the request is no read.
+    /// If the request is not a read.
     pub fn write_data_header(&self, request: &Request, out: &mut Vec<u8>) {
         assert!(request.operation == Operation::Read, "only reads have data");
         if self.is_structured {
@@ -44,8 +43,8 @@ impl Session {
         }
     }
 
-    /// Writes the header of one part of a read's data. The last part ends the reply. Parts must not
-    /// overlap, and together they cover the range.
+    /// Writes the header of one part of a read's data. The last part completes the reply. Parts
+    /// must not overlap, and together they must cover the range.
     ///
     /// # Panics
     /// If structured replies were not negotiated, or `length` is 0.
@@ -82,7 +81,7 @@ impl Session {
     }
 }
 
-/// Cuts a message to the longest that may be sent.
+/// Cuts a message to the maximum length that may be sent.
 fn cut(message: &str) -> &str {
     let mut end = message.len().min(STRING_MAX);
     while !message.is_char_boundary(end) {

@@ -4,15 +4,15 @@ use crate::limits::PAYLOAD_SKIP_MAX;
 use crate::wire::{self, command, command_flag};
 use crate::{Abilities, Code, Operation, Violation};
 
-/// Length of a request's header in bytes; the data of a write come after it.
+/// Length of a request's header in bytes; the data of a write follow it.
 pub const REQUEST_BYTES: usize = 28;
 
-/// Valid request: it lies within the export, which offers it.
+/// Valid request: its range lies within the export, and the export supports its operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// Cookie by which the client knows the request.
+    /// Cookie of the client, to be sent in the reply.
     pub cookie: u64,
-    /// Operation.
+    /// Operation to execute.
     pub operation: Operation,
     /// Offset in bytes.
     pub offset: u64,
@@ -20,25 +20,25 @@ pub struct Request {
     pub length: u32,
 }
 
-/// Meaning of a request's header.
+/// Decoded header of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Incoming {
     /// A request for the driver.
     Request(Request),
-    /// The request is answered with an error.
+    /// The request must be answered with an error.
     Refused(Refusal),
-    /// The client sends no more requests, and leaves when all are answered.
+    /// The client sends no more requests, and disconnects when all are answered.
     Disconnect,
 }
 
-/// Request that cannot be carried out.
+/// Request that cannot be executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refusal {
-    /// Cookie by which the client knows the request.
+    /// Cookie of the client, to be sent in the reply.
     pub cookie: u64,
-    /// Error to answer.
+    /// Error for the reply.
     pub code: Code,
-    /// Bytes of payload that the driver throws away.
+    /// Number of payload bytes that the driver must read and discard.
     pub skip: u32,
 }
 
@@ -61,11 +61,11 @@ fn header(bytes: &[u8; REQUEST_BYTES]) -> Result<Header, Violation> {
 }
 
 impl Session {
-    /// Decodes a request's header and checks it.
+    /// Decodes and checks a request's header.
     ///
     /// # Errors
     /// If the magic number is wrong, so that the next header cannot be found, or if the payload of
-    /// a refused write is too long to be thrown away.
+    /// a refused write is too long to be discarded.
     pub fn incoming(&self, bytes: &[u8; REQUEST_BYTES]) -> Result<Incoming, Violation> {
         let header = header(bytes)?;
         if header.kind == command::DISCONNECT {
@@ -119,8 +119,8 @@ impl Session {
         if self.can(needs) { Ok(operation) } else { Err(Code::Invalid) }
     }
 
-    /// Checks the flags: FUA goes with every command of an export that offers it, the others with
-    /// their own command only.
+    /// Checks the flags. FUA is valid with every command if the export supports FUA; each other
+    /// flag is valid only with its own command.
     fn check_flags(&self, header: &Header) -> Result<(), Code> {
         let mut allowed = if self.can(Abilities::FUA) { command_flag::FUA } else { 0 };
         match header.kind {
@@ -135,8 +135,8 @@ impl Session {
         if header.flags & !allowed == 0 { Ok(()) } else { Err(Code::Invalid) }
     }
 
-    /// Checks the range. The specification leaves a length of 0 open; here it is an error, because
-    /// no client sends it on purpose. The maximum binds requests with a payload only.
+    /// Checks the range. The specification does not define a length of 0. Here it is an error,
+    /// because no client sends it on purpose. The maximum applies only to requests with a payload.
     fn check_range(&self, operation: Operation, header: &Header) -> Result<(), Code> {
         let Header { offset, length, .. } = *header;
         let travels = matches!(operation, Operation::Read | Operation::Write { .. });

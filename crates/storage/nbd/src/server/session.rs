@@ -5,32 +5,32 @@ use crate::{Abilities, BlockSizes, Export};
 pub struct Session {
     pub(super) export: Export,
     pub(super) is_structured: bool,
-    /// True if the client asked for block sizes, and so must obey them.
+    /// True if the client requested block sizes, and so must obey them.
     pub(super) knows_blocks: bool,
 }
 
-/// Least maximum of an export whose longer requests are divided. Our choice: at most 512 parts of a
-/// request of 32 MiB.
+/// Minimum of an export's maximum request size, in bytes, at which longer requests are divided. Our
+/// choice: at most 512 parts of a request of 32 MiB.
 const DIVIDED_MIN: u32 = 64 << 10;
 
 impl Session {
-    /// Export that the client uses.
+    /// Returns the export that the client chose.
     #[must_use]
     pub fn export(&self) -> &Export {
         &self.export
     }
 
-    /// Returns true if reads are answered in chunks.
+    /// Returns true if reads are answered in chunks (structured replies).
     #[must_use]
     pub fn is_structured(&self) -> bool {
         self.is_structured
     }
 
-    /// Longest read or write that the client may send, in bytes. The driver divides a request that
-    /// is longer than the export takes at once.
+    /// Returns the maximum size of a read or write that the client may send, in bytes. The driver
+    /// divides a request that is longer than the export's maximum.
     ///
     /// A client that did not request block sizes may use the defaults (the specification, "Block
-    /// size constraints"), as the kernel's does: up to 32 MiB.
+    /// size constraints"), up to 32 MiB. The kernel's client does so.
     #[must_use]
     pub fn longest(&self) -> u32 {
         let most = self.blocks().maximum();
