@@ -19,19 +19,19 @@ use crate::reserved::Reserved;
 use crate::route::{Giving, Route, TellGiving};
 use crate::times::{Times, Watch};
 
-/// Time for which closing a set waits for a backing store that refuses I/O. Our choice: waiting
-/// writes are safe in a log, and the operator waits for the server to end.
+/// Maximum time for which closing a set waits for a backing store that refuses I/O. Our choice:
+/// waiting writes are safe in a log, and the operator waits for the server to end.
 const REFUSED_PATIENCE: Duration = Duration::from_secs(10);
 
 /// I/O that the ring does for the state machine.
 #[derive(Debug)]
 pub(crate) enum Under {
-    /// Read that fills the whole memory of a request.
+    /// Read that fills the whole buffer of a request.
     Whole {
         io: ReadIo,
         done: u32,
     },
-    /// Read into a buffer of its own, from which the wanted part is copied.
+    /// Read into a separate buffer, from which the wanted part is copied.
     Part {
         io: ReadIo,
         done: u32,
@@ -52,7 +52,7 @@ pub(crate) enum Under {
     Flush {
         place: IoTarget,
     },
-    /// Read of both copies of a sidecar, to check the owner of the disk.
+    /// Read of both copies of a sidecar, to check that this set still owns the disk.
     Confirm {
         place: IoTarget,
         generation: u64,
@@ -65,38 +65,39 @@ pub(crate) enum Under {
 pub(crate) struct Core {
     pub(crate) tier: Tier,
     pub(crate) files: Files,
-    /// True if a durable write (`RWF_DSYNC`) to the cache device needs no flush after it.
+    /// True if a durable write (`RWF_DSYNC`) to the cache device needs no flush afterwards.
     writes_durably: bool,
     pub(crate) requests: Requests,
     pub(crate) memory: Pool,
     /// Blocks of the memory tier.
     pub(crate) arena: Arena,
-    /// I/O under way, by the state machine's number.
+    /// I/O in progress, indexed by the state machine's number.
     pub(crate) under: Vec<Option<Under>>,
     pub(crate) inbox: Inbox,
     pub(crate) times: Times,
     watch: Watch,
     pub(crate) peers: Peers,
-    /// Reserved backing devices, by index of the disk.
+    /// Reserved backing devices, by disk index.
     pub(crate) reserved: BTreeMap<u16, Arc<Reserved>>,
     pub(crate) refused: BTreeSet<u16>,
     /// Disks whose last failure was in the sidecar, not in the backing store.
     pub(crate) sidecars_refused: BTreeSet<u16>,
-    /// Checks of reservations that are not answered yet.
+    /// Number of checks of reservations that are not answered yet.
     checks: usize,
     is_closing: bool,
-    /// Deadline of a set that is closing while a backing store refuses I/O.
+    /// Time at which closing gives up if a backing store still refuses I/O; `None` before closing.
     gives_up_at: Option<Instant>,
-    /// Name of the set.
+    /// Identity of the set.
     pub(crate) set: Uuid,
     started: Instant,
     wake: Option<Instant>,
     pub(crate) is_closed: bool,
-    /// Times at which population of a disk is switched, with the index and the new state.
+    /// Times at which population of a disk is switched, each with the disk's index and the new
+    /// state.
     pub(crate) turns: Vec<(Instant, u16, bool)>,
-    /// Disks that clients find here, also those of other servers.
+    /// Disks that this server offers to clients, including disks that other servers own.
     pub(crate) routes: Vec<Option<Route>>,
-    /// Disks that move to another server as soon as none of their requests is under way.
+    /// Disks that move to another server as soon as they have no request in progress.
     pub(crate) quiet: Vec<(Giving, TellGiving)>,
     effects: Vec<tier::Effect>,
     pub(crate) marking: Marking,
@@ -136,7 +137,7 @@ impl Core {
         }
     }
 
-    /// Handles an alarm. The state machine runs only if its own time has come.
+    /// Handles a timer. The state machine runs only if its own timer is due.
     pub(crate) fn woken(&mut self, fx: &mut Effects) {
         self.turn(fx);
         self.mark_if_due(fx);
@@ -146,7 +147,7 @@ impl Core {
         }
     }
 
-    /// Handles a start of the server, or a wake-up by another thread.
+    /// Handles the start of the server, or a wake-up by another thread.
     pub(crate) fn told(&mut self, fx: &mut Effects) {
         self.mark_soon(fx);
         self.woken(fx);
@@ -154,15 +155,15 @@ impl Core {
         self.attend(fx);
     }
 
-    /// Processes the messages of the peers' threads.
+    /// Handles the messages of the peers' threads.
     fn hear_peers(&mut self, fx: &mut Effects) {
         while let Ok(told) = self.peers.told.try_recv() {
             self.hear(told, fx);
         }
     }
 
-    /// Begins to close the set. A server that ends is not woken by other threads any more, so
-    /// outstanding checks of reservations are waited for here.
+    /// Begins to close the set. Waits here for outstanding checks of reservations, because other
+    /// threads can no longer wake a server that stops.
     pub(crate) fn close(&mut self, fx: &mut Effects) {
         self.is_closing = true;
         self.gives_up_at = Some(Instant::now() + REFUSED_PATIENCE);
@@ -173,8 +174,8 @@ impl Core {
         self.handle(Event::Order(Order::Close), fx);
     }
 
-    /// True if a closing set can be dropped: it is closed, or a backing store refused I/O until the
-    /// deadline.
+    /// Returns true if a closing set can be dropped: it is closed, or a backing store refuses I/O
+    /// and the deadline has passed.
     pub(crate) fn is_over(&self) -> bool {
         let is_late = self.gives_up_at.is_some_and(|at| at <= Instant::now());
         self.is_closed || (is_late && self.is_refused())
@@ -242,7 +243,7 @@ impl Core {
         }
     }
 
-    /// Time of the state machine: since the set was opened.
+    /// Returns the time of the state machine: the time since the set was opened.
     pub(crate) fn now(&self) -> Nanos {
         Nanos::from(self.started.elapsed())
     }
@@ -290,8 +291,8 @@ impl Core {
         fx.io(Io { id: io, file, action, data });
     }
 
-    /// Ends a write after its last part. A durable write ends only after a flush, where the device
-    /// needs one.
+    /// Completes a write after its last part. If the device needs a flush for durability, a durable
+    /// write completes only after the flush.
     fn written(
         &mut self,
         id: IoId,
@@ -307,8 +308,8 @@ impl Core {
         self.start(id, Under::Flush { place }, Buffer::none(), fx);
     }
 
-    /// Handles the completion of a ring operation, which may have done all, a part or nothing of
-    /// the I/O.
+    /// Handles the completion of a ring operation, which may have done all of the I/O, a part, or
+    /// nothing.
     pub(crate) fn done(
         &mut self,
         id: IoId,
@@ -374,8 +375,8 @@ impl Core {
         }
     }
 
-    /// Handles the completion of a flush. A flush of a reserved disk's sidecar counts only after
-    /// the device confirmed the reservation.
+    /// Handles the completion of a flush. A flush of a reserved disk's sidecar is reported only
+    /// after the device has confirmed the reservation.
     fn flushed(
         &mut self,
         id: IoId,
@@ -398,7 +399,7 @@ impl Core {
         }
     }
 
-    /// Handles the answer to a check of a reservation.
+    /// Handles the result of a check of a reservation.
     fn checked(&mut self, id: IoId, disk: u16, result: Result<(), IoError>, fx: &mut Effects) {
         if result == Err(IoError::Fenced) {
             self.refused.insert(disk);
@@ -406,8 +407,8 @@ impl Core {
         self.ended(id, result.map(|()| Vec::new()), Buffer::none(), fx);
     }
 
-    /// Handles a failed write or flush. A device that is reserved for another host answers with
-    /// this error.
+    /// Handles a failed write or flush. `EBADE` from a backing device means that the device is
+    /// reserved for another host.
     fn refused(
         &mut self,
         id: IoId,
@@ -431,7 +432,7 @@ impl Core {
         self.ended(id, Err(error), data, fx);
     }
 
-    /// Adds a disk's reserved backing device.
+    /// Adds a disk's reserved backing device to the set.
     pub(crate) fn hold(&mut self, index: u16, reserved: Arc<Reserved>) {
         self.refused.remove(&index);
         self.reserved.insert(index, reserved);
@@ -489,15 +490,15 @@ impl Core {
     }
 }
 
-/// Progress of a read or write.
+/// Result of one operation of a read or write.
 enum Moved {
     All,
     Some(u32),
     Failed,
 }
 
-/// Progress after a completed operation. Zero bytes moved means that the file became shorter: an
-/// error, not zeros.
+/// Interprets a completed operation. If zero bytes were moved, the file became shorter: this is an
+/// error and does not read as zeros.
 fn moved(before: u32, bytes: u32, result: Result<u32, i32>) -> Moved {
     match result {
         Ok(now) if before + now >= bytes => Moved::All,
@@ -506,8 +507,8 @@ fn moved(before: u32, bytes: u32, result: Result<u32, i32>) -> Moved {
     }
 }
 
-/// Checks the read bytes against their checksums. Returns the checksums of whole blocks if the
-/// state machine wants them.
+/// Compares the read bytes with their checksums. Returns the checksums of whole blocks if the state
+/// machine wants them.
 fn checked(io: &ReadIo, data: &[u8]) -> Result<Vec<u32>, IoError> {
     for check in &io.checks {
         let range = check.at as usize..(check.at + check.bytes) as usize;

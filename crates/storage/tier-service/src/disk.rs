@@ -6,7 +6,8 @@ use tier::{Event, Op, Sums};
 
 use crate::core::Core;
 
-/// A cached disk of a set, for a front end. All disks of a set belong to one server, whose service is [`TierService`].
+/// Cached disk of a set, for a front end. All disks of a set belong to one server, whose service is
+/// [`TierService`].
 #[derive(Debug)]
 pub(crate) struct CachedDisk {
     pub(crate) core: Arc<Mutex<Core>>,
@@ -29,7 +30,7 @@ fn with<T>(core: &Mutex<Core>, work: impl FnOnce(&mut Core) -> T) -> T {
     work(&mut core.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// The state machine behind all disks of a set.
+/// Service of a server: the state machine behind all disks of a set.
 #[derive(Debug)]
 pub(crate) struct TierService {
     pub(crate) core: Arc<Mutex<Core>>,

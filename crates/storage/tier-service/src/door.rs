@@ -13,19 +13,19 @@ use serde::{Deserialize, Serialize};
 use crate::files::failed;
 use crate::{Command, Control, Refusal, Report, SetError};
 
-/// Longest question, in bytes; a question is one line.
+/// Maximum length of a question, in bytes; a question is one line.
 const QUESTION_BYTES: usize = 16 << 10;
-/// Longest wait for an answer. After it, the client is told that the command goes on.
+/// Maximum wait for an answer. After it, the client is told that the command continues.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// Time within which a client must send its question, and must take its answer.
+/// Time within which a client must send its question, and must read its answer.
 const SILENCE: Duration = Duration::from_secs(10);
-/// Most clients that have not sent a whole question. One more disconnects the oldest, so silent
-/// clients cannot lock others out. Our choice.
+/// Maximum number of clients that have not sent a complete question. One more disconnects the
+/// oldest, so silent clients cannot lock others out. Our choice.
 const SILENT_MAX: usize = 64;
-/// Most questions that are answered at once, each by its own thread; a `drain` may take minutes.
-/// One more is refused. Our choice.
+/// Maximum number of questions that are answered at the same time, each by its own thread; a
+/// `drain` may take minutes. One more is refused. Our choice.
 const QUESTIONS_MAX: usize = 64;
-/// Pause before `accept` is tried again after an error, for example no free file descriptor.
+/// Pause before `accept` is retried after an error, for example without a free file descriptor.
 const AGAIN: Duration = Duration::from_millis(100);
 
 /// Answer to a question, one line of JSON.
@@ -36,17 +36,17 @@ enum Answer {
     Error(Refusal),
 }
 
-/// Control socket of a running set: a Unix socket for its owner alone. Question and answer are one
-/// line of JSON each.
+/// Control socket of a running set: a Unix socket that only its owner can use. Question and answer
+/// are one line of JSON each.
 #[derive(Debug)]
 pub struct Door(PathBuf);
 
 impl Door {
-    /// Opens the socket; replaces one that a killed server left. A thread answers until the program
-    /// ends.
+    /// Opens the socket, and replaces a socket that a killed server left. A thread answers
+    /// questions until the program ends.
     ///
     /// # Errors
-    /// The socket cannot be made, or the path is in use.
+    /// If the socket cannot be created, or the path is in use.
     pub fn open(path: &Path, control: Control, server: &Arc<Running>) -> Result<Self, SetError> {
         // A refused connection proves that no process listens at the old socket.
         let is_dead = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
@@ -79,7 +79,7 @@ fn is_socket(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|there| there.file_type().is_socket())
 }
 
-/// A client that has not sent a whole question.
+/// Client that has not sent a complete question.
 struct Asker {
     stream: UnixStream,
     line: Vec<u8>,
@@ -93,8 +93,8 @@ enum Heard {
     End,
 }
 
-/// Accepts clients and reads their questions in this one thread. Only a whole question gets a
-/// thread, so silent clients cost none.
+/// Accepts clients and reads their questions in this one thread. A thread is started only for a
+/// complete question, so silent clients need none.
 fn attend(listener: &UnixListener, control: &Control, server: &Weak<Running>) {
     let mut askers = VecDeque::new();
     // The number of clones is the number of threads that answer.
@@ -118,7 +118,7 @@ fn attend(listener: &UnixListener, control: &Control, server: &Weak<Running>) {
     }
 }
 
-/// Waits until a client connects or sends something, or until the oldest client's time is over.
+/// Waits until a client connects or sends bytes, or until the time of the oldest client is over.
 fn wait(listener: &UnixListener, askers: &VecDeque<Asker>) -> io::Result<()> {
     // Clients are in the order of their deadlines.
     let left = askers.front().map(|asker| asker.until.saturating_duration_since(Instant::now()));
@@ -150,7 +150,8 @@ fn is_later(error: &io::Error) -> bool {
 }
 
 impl Asker {
-    /// Reads without blocking. Of a question that is too long, it keeps only enough to refuse it.
+    /// Reads without blocking. If a question is too long, keeps only as many bytes as are needed to
+    /// refuse it.
     fn hear(&mut self) -> Heard {
         let mut bytes = [0; QUESTION_BYTES];
         match (&self.stream).read(&mut bytes) {
@@ -229,7 +230,7 @@ fn tell(mut stream: &UnixStream, answer: &Answer) -> io::Result<()> {
 /// Sends a command to the control socket of a running set, and waits for the answer.
 ///
 /// # Errors
-/// No server listens at the path, or the server refused the command.
+/// If no server listens at the path, or the server refuses the command.
 pub fn ask(path: &Path, command: &Command) -> Result<Option<Report>, Refusal> {
     let failed = |error: io::Error| {
         Refusal::with_hint(

@@ -76,7 +76,7 @@ impl Core {
         self.requests.bufs.insert(from.0, taken);
     }
 
-    /// Copies bytes of a block in memory into a buffer.
+    /// Copies bytes of a block in the memory tier into a buffer.
     fn recall(&mut self, kept: MemoryCells, skip: usize, buf: Buf, to: Range<usize>) {
         let into = self.requests.bufs.get_mut(&buf.0).expect("memory that is named is there");
         self.arena.recall(kept, skip, &mut into[to]);
@@ -86,8 +86,8 @@ impl Core {
         self.requests.bufs.get_mut(&buf.0).expect("memory that is named is there")
     }
 
-    /// Starts a read. A read of a request's whole buffer goes there directly. Any other read gets a
-    /// buffer of its own, because checksums are of whole blocks.
+    /// Starts a read. A read that fills a request's whole buffer goes there directly. Any other
+    /// read gets a separate buffer, because checksums cover whole blocks.
     fn read(&mut self, io: ReadIo, fx: &mut Effects) {
         let is_whole = (io.skip, io.to) == (0, 0) && io.take == io.bytes;
         if is_whole && self.memory_of(io.buf).len() == io.take as usize {

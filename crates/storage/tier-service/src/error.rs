@@ -8,17 +8,17 @@ use nbd::{ExportError, UriError};
 use serde::{Deserialize, Serialize};
 use tier::{AttachError, GeometryError, OpenError};
 
-/// Error of making or opening a set.
+/// Error of creating or opening a set.
 #[derive(Debug, thiserror::Error)]
 pub enum SetError {
-    /// System call that failed.
+    /// A system call failed.
     #[error("could not {what} {}: {source}", path.display())]
     Kernel {
-        /// Attempted operation, as a verb.
+        /// Operation that was attempted, as a verb.
         what: &'static str,
         /// Path of the file or device.
         path: PathBuf,
-        /// Error of the system.
+        /// Error that the system returned.
         source: io::Error,
     },
     /// The path of a new set is in use.
@@ -32,7 +32,7 @@ pub enum SetError {
     Geometry {
         /// Path of the cache.
         path: PathBuf,
-        /// Error that caused this one.
+        /// Reason why the size cannot be divided.
         source: GeometryError,
     },
     /// The state machine refuses the set.
@@ -40,7 +40,7 @@ pub enum SetError {
     Open {
         /// Path of the cache.
         path: PathBuf,
-        /// Error that caused this one.
+        /// Reason why the set is refused.
         source: OpenError,
     },
     /// The state machine refuses one of the disks.
@@ -50,7 +50,7 @@ pub enum SetError {
         name: String,
         /// Path of the cache.
         path: PathBuf,
-        /// Error that caused this one.
+        /// Reason why the disk is refused.
         source: Box<AttachError>,
     },
     /// A file cannot be locked, or a device cannot be opened exclusively.
@@ -59,20 +59,20 @@ pub enum SetError {
     /// The file or device is in use under another name.
     #[error(transparent)]
     Used(#[from] datastore::Refusal),
-    /// More memory was asked for than the host has.
+    /// The requested memory exceeds the memory of the host.
     #[error("{bytes} B of memory are more than the {has} B that this machine can give")]
     MuchMemory {
-        /// Memory asked for, in bytes.
+        /// Requested memory, in bytes.
         bytes: u64,
         /// Memory of the host, in bytes.
         has: u64,
     },
-    /// Less memory was asked for than is useful.
+    /// The requested memory is too small to be useful.
     #[error("{bytes} B of memory are too few to be of use: {least} B are the least, and 0 is none")]
     LittleMemory {
-        /// Memory asked for, in bytes.
+        /// Requested memory, in bytes.
         bytes: u64,
-        /// Least useful memory, in bytes.
+        /// Minimum useful memory, in bytes.
         least: u64,
     },
     /// The front end cannot offer a disk.
@@ -80,7 +80,7 @@ pub enum SetError {
     Export {
         /// Name of the disk.
         name: String,
-        /// Error that caused this one.
+        /// Reason why the disk cannot be offered.
         source: ExportError,
     },
     /// The directory for copies contains other files.
@@ -95,21 +95,21 @@ pub enum SetError {
         /// Name of both disks.
         name: String,
     },
-    /// More disks were asked for than a set can have.
+    /// There are more disks than a set can have.
     #[error("{disks} disks are more than the {most} that the cache has room for")]
     Many {
-        /// Number of disks asked for.
+        /// Number of requested disks.
         disks: usize,
-        /// Most disks of a set.
+        /// Maximum number of disks in a set.
         most: usize,
     },
-    /// The file at the path of a sidecar is no sidecar.
+    /// The file at the path of a sidecar is not a sidecar.
     #[error("{} is there and is no sidecar of a tier; it is left as it is", path.display())]
     Sidecar {
         /// Path of the file.
         path: PathBuf,
     },
-    /// A fence file in a directory of copies holds no generation number.
+    /// A fence file in a directory of copies contains no generation number.
     #[error(
         "{} has no generation number, and says which copies of the disk are over", path.display()
     )]
@@ -117,7 +117,7 @@ pub enum SetError {
         /// Path of the fence file.
         path: PathBuf,
     },
-    /// The host has no machine ID, from which the key for reservations is made.
+    /// The host has no machine ID, from which the key for reservations is derived.
     #[error("this machine has no name, of which its key for reservations is made")]
     NoHost,
     /// The device cannot be reserved.
@@ -125,7 +125,7 @@ pub enum SetError {
     Reserve {
         /// Path of the device.
         path: PathBuf,
-        /// Error that caused this one.
+        /// Error of the reservation command.
         source: block_server::ReservationError,
     },
     /// Another host holds the device's reservation.
@@ -134,7 +134,7 @@ pub enum SetError {
         /// Path of the device.
         path: PathBuf,
     },
-    /// A host that is not the owner holds the device's reservation.
+    /// The reservation is held by a host other than the owner.
     #[error("{} is reserved by a host that its sidecar does not name, or that has the same /etc/machine-id as this one", path.display())]
     ReservedByOther {
         /// Path of the device.
@@ -146,7 +146,7 @@ pub enum SetError {
         /// Path of the device.
         path: PathBuf,
     },
-    /// A take-over by reservation was asked for, and the owner holds none.
+    /// The take-over was to preempt the owner's reservation, but the owner has none.
     #[error("the owner of \"{name}\" holds no reservation of {}, so taking one proves nothing", path.display())]
     NotReserved {
         /// Name of the disk.
@@ -154,24 +154,25 @@ pub enum SetError {
         /// Path of the device.
         path: PathBuf,
     },
-    /// A backing device needs an explicit path for its sidecar: `/dev` does not outlast a boot.
+    /// A backing device needs an explicit path for its sidecar, because files in `/dev` are lost at
+    /// a reboot.
     #[error("{} is a device, and needs a place for its sidecar", path.display())]
     NoSidecar {
         /// Path of the device.
         path: PathBuf,
     },
-    /// The name of a disk has characters that are not allowed.
+    /// The name of a disk contains characters that are not allowed, or has a wrong length.
     #[error(
         "disk \"{name}\" has a name that none can have; names are 1 to 64 letters, digits, dots, hyphens and underscores, no dot first"
     )]
     Name {
-        /// The name.
+        /// Name of the disk.
         name: String,
     },
 }
 
 impl SetError {
-    /// Advice on how to continue, if there is any.
+    /// Returns advice on how to continue, if there is any.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Self::There { .. } => "name another file, or remove this one if nothing of it is needed".into(),
@@ -196,7 +197,8 @@ impl SetError {
     }
 }
 
-/// Error of a served set as it crosses the control socket: text and hint apart.
+/// Error of a served set in the form that is sent over the control socket: text and hint
+/// separately.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{text}")]
 #[serde(from = "Written")]
@@ -209,12 +211,12 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// Makes a refusal with a text and a hint.
+    /// Creates a refusal with a text and a hint.
     pub(crate) fn with_hint(text: impl Into<String>, hint: impl Into<Cow<'static, str>>) -> Self {
         Self { text: text.into(), hint: Some(hint.into()) }
     }
 
-    /// Makes a refusal from an error that has no hint.
+    /// Creates a refusal from an error that has no hint.
     pub fn new(error: impl ToString) -> Self {
         Self { text: error.to_string(), hint: None }
     }
@@ -231,7 +233,8 @@ impl From<&str> for Refusal {
     }
 }
 
-/// The text and the hint of an error, so that no conversion forgets the hint.
+/// Implements the conversion of errors with a hint into a [`Refusal`], so that no conversion loses
+/// the hint.
 macro_rules! refusal_from {
     ($($error:ty),+) => {
         $(impl From<$error> for $crate::Refusal {
@@ -246,7 +249,7 @@ pub(crate) use refusal_from;
 
 refusal_from!(SetError, StartError, ExportError, AttachError, OpenError, UriError);
 
-/// Refusal by a connection's error, with the hint of its client if the client refused.
+/// Converts a connection's error, with the hint of its NBD client if the client refused.
 impl From<io::Error> for Refusal {
     fn from(error: io::Error) -> Self {
         let client = error.get_ref().and_then(|inner| inner.downcast_ref::<ClientError>());
@@ -255,8 +258,8 @@ impl From<io::Error> for Refusal {
     }
 }
 
-/// Error as a server writes it to the control socket. Servers of earlier versions wrote one text
-/// with the hint in it; such a server may still run while the command is newer.
+/// Error in the form that a server writes to the control socket. Servers of earlier versions wrote
+/// one text with the hint in it. Such a server may still run while the command is newer.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Written {

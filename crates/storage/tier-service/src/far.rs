@@ -1,10 +1,10 @@
 //! Client side of a disk that another server owns: a thread that forwards reads to the owner, and
-//! takes the disk over when a client here changes something.
+//! takes the disk over when a client here changes data.
 //!
 //! The export `owner/NAME` of the other server answers only while that server owns the disk, so
-//! requests never go from server to server in a chain. A write to `pull/NAME` makes the other
-//! server give up the disk, and is answered afterwards. Its bytes hold the address of the new owner
-//! and the address at which it reached the old one ([`message`]).
+//! requests are never forwarded along a chain of servers. A write to `pull/NAME` makes the other
+//! server give up the disk, and is answered afterwards. The bytes of the write are the address of
+//! the new owner and the address at which it reached the old owner ([`message`]).
 //!
 //! After a broken connection, reads and flushes are sent again, and so is a pull: a server that has
 //! already given up the disk answers at once. After the time of [`Control::with_patience`] a
@@ -34,7 +34,7 @@ use crate::way::ExportConnection;
 pub(crate) const PULL_BYTES: u32 = 4096;
 /// Pause before a server that does not answer, or does not give up the disk, is asked again.
 const AGAIN: Duration = Duration::from_millis(100);
-/// Most requests that are sent at once.
+/// Maximum number of requests that are sent together.
 const BATCH: usize = 64;
 
 /// Encodes a pull message: two addresses, one per line, then zeros.
@@ -50,7 +50,7 @@ pub(crate) fn message(other: &Other) -> Result<Vec<u8>, Refusal> {
     Ok(text)
 }
 
-/// Decodes a pull message into the server that pulls.
+/// Decodes a pull message. Returns the server that pulls.
 pub(crate) fn puller(bytes: &[u8]) -> Option<Other> {
     let text = std::str::from_utf8(bytes).ok()?.trim_end_matches('\0');
     let (address, back) = text.strip_suffix('\n')?.split_once('\n')?;
@@ -68,7 +68,7 @@ fn other(address: &str, back: &str) -> Result<Other, Refusal> {
     Ok(Other { uri, address: address.to_owned(), back: back.to_owned() })
 }
 
-/// Thread that talks to the server that owns a disk.
+/// State of the thread that talks to the owner of a disk.
 pub(crate) struct Far {
     control: Control,
     opening: Opening,
@@ -79,7 +79,7 @@ pub(crate) struct Far {
 }
 
 impl Control {
-    /// Finds a disk at the server that owns it.
+    /// Connects to the server that owns a disk, checks the disk's size, and starts a thread for it.
     pub(crate) fn find(
         &self,
         opening: Opening,
@@ -122,8 +122,8 @@ impl Control {
     }
 }
 
-/// Size of a file or device, in bytes. It reads metadata only: closing a descriptor of the file
-/// would drop this process's POSIX locks on it.
+/// Returns the size of a file or device, in bytes. Only metadata is read: closing a descriptor of
+/// the file would drop this process's POSIX locks on it.
 fn size_of(path: &Path) -> io::Result<u64> {
     use std::os::unix::fs::{FileTypeExt, MetadataExt};
     let found = std::fs::metadata(path)?;
@@ -148,7 +148,7 @@ impl Far {
         (line, Self { control, opening, other, wants: wanted, way: None, shape })
     }
 
-    /// Serves requests until the set has dropped the line.
+    /// Handles requests until the set has dropped the [`crate::route::Line`].
     pub(crate) fn run(mut self) {
         while let Ok(mut want) = self.wants.recv() {
             let mut asked = Vec::new();
@@ -172,7 +172,7 @@ impl Far {
         }
     }
 
-    /// True once the set is gone.
+    /// Returns true once the set has been dropped.
     fn is_over(&self) -> bool {
         self.control.core.get().is_none_or(|core| core.strong_count() == 0)
     }

@@ -18,8 +18,8 @@ use crate::SetError;
 /// store.
 const SIDECAR_FILE_BYTES: u64 = SIDECAR_BYTES as u64 + 4096;
 
-/// Default path of a sidecar: beside the backing file. A device has no default, because files in
-/// `/dev` are gone after a boot.
+/// Returns the default path of a sidecar: beside the backing file. A device has no default, because
+/// files in `/dev` are lost at a reboot.
 pub(crate) fn sidecar_of(backing: &Path) -> Result<PathBuf, SetError> {
     let found = std::fs::metadata(backing).map_err(failed("look at", backing))?;
     if !found.is_file() {
@@ -52,12 +52,12 @@ pub(crate) fn check_unused(path: &Path, file: impl AsFd) -> Result<(), SetError>
     Ok(())
 }
 
-/// Opens a file or device exclusively for reading.
+/// Opens a file or device exclusively, for reading only.
 pub(crate) fn hold_to_look(path: &Path) -> Result<ExclusiveFile, SetError> {
     Ok(block_server::hold(path, Access::default())?)
 }
 
-/// A sidecar that was just made. It is removed on drop, unless its disk is served.
+/// Sidecar that was just created. It is removed on drop, unless its disk is served.
 pub(crate) struct MadeSidecar(Option<PathBuf>);
 
 impl MadeSidecar {
@@ -74,8 +74,8 @@ impl Drop for MadeSidecar {
     }
 }
 
-/// Opens and locks a backing disk's sidecar, or makes an empty one. Symbolic links and files that
-/// are no sidecar are refused.
+/// Opens and locks a backing disk's sidecar, or creates an empty one. Symbolic links and files that
+/// are not a sidecar are refused.
 pub(crate) fn sidecar(
     backing: &Path,
     elsewhere: Option<&Path>,
@@ -100,7 +100,7 @@ pub(crate) fn known_sidecar(
 }
 
 /// Opens a sidecar without a lock, because its owner may hold one. [`replace_sidecar`] makes later
-/// writes of that owner void.
+/// writes of that owner ineffective.
 pub(crate) fn disputed_sidecar(
     backing: &Path,
     elsewhere: Option<&Path>,
@@ -109,8 +109,8 @@ pub(crate) fn disputed_sidecar(
     Ok(Arc::new(checked(open_sidecar(&path, missing)?, &path)?.into()))
 }
 
-/// Path for the new file of a sidecar. An unfinished file of an interrupted run is removed first;
-/// any other file there is refused.
+/// Returns the path for the new file of a sidecar. An unfinished file of an interrupted run is
+/// removed first; any other file there is refused.
 pub(crate) fn room_for_new(sidecar: &Path) -> Result<PathBuf, SetError> {
     let mut name = sidecar.file_name().unwrap_or_default().to_os_string();
     name.push(".new");
@@ -131,7 +131,8 @@ pub(crate) fn room_for_new(sidecar: &Path) -> Result<PathBuf, SetError> {
 }
 
 /// Replaces an open sidecar by a new file with `newest` as its newest copy. Processes that have the
-/// old file open go on writing to a file without a name. `new` is the path from [`room_for_new`].
+/// old file open continue to write to the old, unlinked file. `new` is the path from
+/// [`room_for_new`].
 pub(crate) fn replace_sidecar(
     path: &Path,
     new: &Path,
@@ -156,7 +157,7 @@ pub(crate) fn replace_sidecar(
     Ok(Arc::new(file.into()))
 }
 
-/// Path of a backing disk's sidecar: `elsewhere`, or beside the backing file.
+/// Returns the path of a backing disk's sidecar: `elsewhere`, or beside the backing file.
 pub(crate) fn path_of_sidecar(
     backing: &Path,
     elsewhere: Option<&Path>,
@@ -202,7 +203,7 @@ fn checked(file: File, path: &Path) -> Result<File, SetError> {
     Ok(file)
 }
 
-/// Makes an empty sidecar, atomically and durably.
+/// Creates an empty sidecar, atomically and durably.
 fn make_sidecar(path: &Path) -> Result<File, SetError> {
     let new = room_for_new(path)?;
     let made = write_new(&new, &empty_sidecar()).and_then(|file| {
@@ -217,16 +218,16 @@ fn make_sidecar(path: &Path) -> Result<File, SetError> {
     made
 }
 
-/// Content of a sidecar without a copy. It begins with the magic of a copy, so that a file of zeros
-/// is no sidecar.
+/// Returns the content of a sidecar without a copy. It begins with the magic number of a copy, so
+/// that a file of zeros is not a sidecar.
 fn empty_sidecar() -> Vec<u8> {
     let mut bytes = vec![0; usize::try_from(SIDECAR_FILE_BYTES).unwrap_or(0)];
     bytes[..SIDECAR_MAGIC.len()].copy_from_slice(SIDECAR_MAGIC);
     bytes
 }
 
-/// Makes a file with all of its blocks allocated. On a file system that writes in place, later
-/// writes need no new room.
+/// Creates a file with all of its blocks allocated. On a file system that writes in place, later
+/// writes need no new space.
 fn write_new(path: &Path, bytes: &[u8]) -> Result<File, SetError> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true).mode(0o600);
@@ -237,7 +238,7 @@ fn write_new(path: &Path, bytes: &[u8]) -> Result<File, SetError> {
     Ok(file)
 }
 
-/// Renames a file to a name that is not in use.
+/// Renames a file to a name that must not be in use.
 fn give_name(from: &Path, to: &Path) -> io::Result<()> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         // Some file systems (NFS) cannot rename without replacing. A hard link never replaces a
@@ -250,10 +251,10 @@ fn give_name(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes an empty sidecar in an existing file of the right length that is all zeros.
+/// Creates an empty sidecar in an existing file of the right length that contains only zeros.
 ///
 /// # Errors
-/// Wrong length, bytes that are not zero, or an error of the system.
+/// Wrong length, bytes other than zero, or an error of the system.
 pub fn make_sidecar_in(path: &Path) -> Result<(), SetError> {
     let file = open_sidecar(path, missing)?;
     let mut bytes = vec![0; usize::try_from(SIDECAR_FILE_BYTES).unwrap_or(0)];
@@ -275,34 +276,36 @@ pub(crate) fn keep_name(path: &Path) -> Result<(), SetError> {
     synced.map_err(failed("make durable", directory))
 }
 
-/// True if at least one of the two copies has the magic; the other may be torn or not written yet.
+/// Returns true if at least one of the two copies has the magic number; the other may be torn or
+/// not written yet.
 fn holds_a_sidecar(file: &File) -> bool {
     let mut bytes = vec![0; SIDECAR_BYTES];
     file.read_exact_at(&mut bytes, 0).is_ok()
         && bytes.chunks(SIDECAR_BYTES / 2).any(|copy| copy.starts_with(SIDECAR_MAGIC))
 }
 
-/// Identity of the storage behind an open file or device.
+/// Returns the identity of the storage behind an open file or device.
 pub(crate) fn identity_of(file: &OwnedFd, path: &Path) -> Result<Identity, SetError> {
     let found = datastore::storage_identity(file).map_err(failed("look at", path))?;
     Ok(Identity { name: found.name, is_lasting: found.is_lasting })
 }
 
-/// Newest valid copy in a sidecar.
+/// Returns the newest valid copy in a sidecar.
 fn newest_copy(sidecar: &OwnedFd) -> Option<Sidecar> {
     let mut bytes = vec![0; SIDECAR_BYTES];
     let read = rustix::io::pread(sidecar, &mut bytes, 0).unwrap_or(0);
     Sidecar::newest(&bytes[..read])
 }
 
-/// True if the owner accepted this identity of a disk's file for the current state of the sidecar.
+/// Returns true if the owner accepted this identity of a disk's file for the current state of the
+/// sidecar.
 pub(crate) fn is_accepted(accepted: &[String], identity: &Identity, sidecar: &OwnedFd) -> bool {
     let word = newest_copy(sidecar).map(|known| word_for_disk(&identity.name, &known));
     word.is_some_and(|word| accepted.contains(&word))
 }
 
-/// True if a sidecar of version 1 belongs to this file, by size and inode. Version 1 has nothing
-/// that identifies a device.
+/// Returns true if a sidecar of version 1 belongs to this file, by size and inode. Version 1 has no
+/// field that identifies a device.
 pub(crate) fn is_of_version_1(sidecar: &OwnedFd, backing: &OwnedFd, size: u64) -> bool {
     let known = newest_copy(sidecar).filter(|known| known.backing.name.is_empty());
     let (Some(known), Ok(found)) = (known, rustix::fs::fstat(backing)) else { return false };

@@ -1,11 +1,11 @@
-//! Exports for other servers: `owner/NAME` is a disk as its owner serves it. A write to `pull/NAME`
+//! Exports for other servers. `owner/NAME` is a disk as its owner serves it. A write to `pull/NAME`
 //! makes this server give up the disk ([`crate::far`]). `heir/NAME` exists while this server pulls
 //! the disk: the old owner checks it before it gives up the disk to that address.
 //!
 //! Every client that may connect may pull a disk, just as it may write to the disk. After a pull,
 //! new requests of clients here wait. Earlier requests are answered, the log is written to the
-//! backing store, the sidecar says *clean*, and all files are closed; then the pull is answered.
-//! From then on, requests go to the new owner.
+//! backing store, the sidecar is set to *clean*, and all files are closed. Then the pull is
+//! answered. From then on, requests go to the new owner.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, PoisonError, Weak};
@@ -22,20 +22,22 @@ use crate::inbox::{self, Ask, Move, ServedFiles};
 use crate::route::Other;
 use crate::way::ExportConnection;
 
-/// Most pulls at once. One more is refused, and its sender tries again. Our choice: a host moves
-/// few disks at a time.
+/// Maximum number of simultaneous pulls. One more is refused, and its sender retries. Our choice: a
+/// host moves few disks at a time.
 const GIVING_MAX: usize = 64;
-/// Interval at which requests are looked for that have waited too long.
+/// Interval at which requests that have waited too long are failed.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Catalogue of the exports for other servers, followed by another catalogue.
+/// Catalogue of the exports for other servers. Names that it does not know are looked up in a
+/// further catalogue.
 struct Doors {
     control: Control,
     others: Option<Box<dyn Catalog>>,
 }
 
 impl Control {
-    /// Makes the catalogue through which disks move to other servers. `others` has the other names.
+    /// Returns the catalogue through which disks move to other servers. `others` is the catalogue
+    /// of other names.
     #[must_use]
     pub fn catalog(&self, others: Option<Box<dyn Catalog>>) -> Box<dyn Catalog> {
         Box::new(Doors { control: self.clone(), others })
@@ -72,7 +74,7 @@ impl Catalog for Doors {
     }
 }
 
-/// A disk as its owner serves it. Its requests are passed to the server's thread.
+/// Export of a disk as its owner serves it. Its requests are passed to the server's thread.
 struct Owned {
     control: Control,
     name: String,
@@ -136,7 +138,7 @@ impl Disk for Pull {
 }
 
 impl Control {
-    /// Gives up a disk for another server. `None` if the disk was already given up.
+    /// Gives up a disk for another server. Returns `None` if the disk was already given up.
     fn give(&self, name: &str, to: Other) -> Result<Option<Far>, Refusal> {
         // If the other server does not pull this disk, the disk would end up without an owner.
         if let Err(error) =
@@ -160,8 +162,8 @@ impl Control {
         Ok(Some(far))
     }
 
-    /// Detaches a disk, without a time limit. If its log cannot be read, no server can have the
-    /// disk any more.
+    /// Detaches a disk, without a time limit. If the log of the disk cannot be read, this never
+    /// returns, because no server can have the disk any more.
     fn leave(&self, name: &str) -> Result<(), Refusal> {
         let (tell, told) = sync_channel(1);
         let command = inbox::Command::Detach { disk: name.to_owned() };
@@ -175,8 +177,8 @@ impl Control {
         }
     }
 
-    /// Waits without a time limit. Meanwhile, clients' requests for the disk fail after their own
-    /// limit.
+    /// Waits for an answer without a time limit. Meanwhile, clients' requests for the disk fail
+    /// after their own limit.
     fn wait<T>(&self, name: &str, told: &Receiver<Result<T, Refusal>>) -> Result<T, Refusal> {
         loop {
             match told.recv_timeout(LOOK) {

@@ -3,9 +3,9 @@
 //! ours and is locked while in use. A directory with other files is refused, because copies are
 //! emptied by name. Symbolic links are not followed.
 //!
-//! A copy is opened by its export name, `log/DISK/GENERATION`. An opening ends writes of earlier
-//! sessions, and writes of lower generations for good: these open read-only. So an owner whose disk
-//! was taken over gets no acknowledgement any more.
+//! A copy is opened by its export name, `log/DISK/GENERATION`. Each opening ends the writes of
+//! earlier sessions. It also ends the writes of lower generations for ever: these can only be
+//! opened read-only. So an owner whose disk was taken over gets no acknowledgement any more.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -23,23 +23,24 @@ use crate::SetError;
 use crate::files::{failed, keep_name};
 use crate::identity::is_name;
 
-/// Size of a copy, nearly all of it holes: larger than any log, so that the ring of the copy is
-/// never full.
+/// Size of a copy in bytes. Nearly all of it is a hole. It is larger than any log, so that the ring
+/// of the copy is never full.
 const CAPACITY: u64 = LABEL_BYTES + (1 << 40);
-/// Longest request, in bytes; the usual limit of NBD.
+/// Maximum size of a request, in bytes; the usual limit of NBD.
 const REQUEST_MAX: u32 = 32 << 20;
 
-/// File that marks a directory as one for copies.
+/// Name of the file that marks a directory as one for copies.
 const MARKER: &str = "tilemark-hold";
 
-/// Options for writing without following a symbolic link. New files are for their owner alone.
+/// Returns options for writing without following a symbolic link. New files are accessible only for
+/// their owner.
 fn writing() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).mode(0o600);
     options
 }
 
-/// A directory with copies of logs.
+/// Directory with copies of logs.
 #[derive(Debug)]
 pub struct Hold {
     directory: PathBuf,
@@ -54,9 +55,9 @@ struct DiskCopies {
     directory: PathBuf,
     disk: String,
     fence: u64,
-    /// Number of openings; only the session of the last one may write.
+    /// Number of openings so far. Only the session of the last opening may write.
     session: u64,
-    /// True while a request of the last session is under way.
+    /// True while a request of the last session is in progress.
     is_busy: bool,
     /// True once copies of lower generations were emptied.
     is_swept: bool,
@@ -72,10 +73,11 @@ struct Session {
 }
 
 impl Hold {
-    /// Opens a directory of copies, and makes it if needed.
+    /// Opens a directory of copies, and creates it if needed.
     ///
     /// # Errors
-    /// Error of the system, another server uses the directory, or it contains other files.
+    /// If the system returns an error, another server uses the directory, or it contains other
+    /// files.
     pub fn open(directory: &Path) -> Result<Self, SetError> {
         std::fs::create_dir_all(directory).map_err(failed("make", directory))?;
         let path = directory.join(MARKER);
@@ -133,8 +135,8 @@ impl DiskCopies {
         self.directory.join(format!("{}.{generation}.log", self.disk))
     }
 
-    /// Opens a copy for a new session, and ends the earlier one. `None` while the earlier session
-    /// has a request under way.
+    /// Opens a copy for a new session, and ends the earlier session. Returns `None` while the
+    /// earlier session has a request in progress.
     fn begin(
         &mut self,
         name: &str,
@@ -189,8 +191,8 @@ impl DiskCopies {
         Ok(())
     }
 
-    /// Empties copies of lower generations: the copy of a later generation has all of their
-    /// content. Their files stay, so that their owners are told that their generation is over.
+    /// Empties copies of lower generations, because the copy of a later generation has all of their
+    /// content. Their files stay, so that their owners learn that their generation has ended.
     fn sweep(&mut self) {
         if std::mem::replace(&mut self.is_swept, true) {
             return;

@@ -1,4 +1,4 @@
-//! Names of 16 bytes: random, or derived from other names.
+//! Identities of 16 bytes: random, or derived from other names.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,17 +6,18 @@ use std::io::{self, Read};
 use tier::Session;
 use tier::format::Uuid;
 
-/// Longest name of a disk, in characters. Our choice: enough for a UUID with a word before it.
+/// Maximum length of a disk's name, in characters. Our choice: enough for a UUID with a word before
+/// it.
 pub(crate) const NAME_MAX: usize = 64;
 
-/// Makes a random, unique name.
+/// Returns a random, unique identity.
 pub(crate) fn random() -> io::Result<Uuid> {
     let mut uuid = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut uuid)?;
     Ok(uuid)
 }
 
-/// Makes a unique number for this opening of a set or disk. Older copies are recognised by it.
+/// Returns a unique number for this opening of a set or disk. Older copies are recognised by it.
 pub(crate) fn session() -> io::Result<Session> {
     let random = u128::from_le_bytes(random()?);
     // 0 means that there was no opening.
@@ -24,19 +25,19 @@ pub(crate) fn session() -> io::Result<Session> {
     Ok(Session { boot: boot(), opening })
 }
 
-/// Identity of this boot of the host; zero where the kernel does not say.
+/// Returns the identity of this boot of the host; zero if the kernel does not report one.
 pub(crate) fn boot() -> Uuid {
     let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     parse(&text).unwrap_or_default()
 }
 
-/// Identity of this host; zero where it has none.
+/// Returns the identity of this host; zero if it has none.
 pub(crate) fn host() -> Uuid {
     let text = std::fs::read_to_string("/etc/machine-id").unwrap_or_default();
     parse(&text).unwrap_or_default()
 }
 
-/// Sixteen bytes in hexadecimal digits, with or without hyphens.
+/// Parses sixteen bytes in hexadecimal digits, with or without hyphens.
 fn parse(text: &str) -> Option<Uuid> {
     let digits: Vec<u8> = text.trim().bytes().filter(|byte| *byte != b'-').collect();
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
@@ -47,7 +48,8 @@ fn parse(text: &str) -> Option<Uuid> {
     bytes?.try_into().ok()
 }
 
-/// Name of a disk in every set: its own name if that is shorter than 16 bytes, else a hash of it.
+/// Returns the identity of a disk in every set: the disk's name if that is shorter than 16 bytes,
+/// otherwise a hash of the name.
 pub(crate) fn of_disk(name: &str) -> Uuid {
     let mut uuid = [0; 16];
     if name.len() < 16 {
@@ -60,12 +62,12 @@ pub(crate) fn of_disk(name: &str) -> Uuid {
     uuid
 }
 
-/// Name of the export with a disk's copy, at a holder.
+/// Returns the name of the export with a disk's copy on a holder.
 pub(crate) fn copy_name(disk: &str, generation: u64) -> String {
     format!("log/{disk}/{generation}")
 }
 
-/// Checks a name that becomes part of paths and addresses.
+/// Returns true if a name may be part of paths and addresses.
 pub(crate) fn is_name(name: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     (1..=NAME_MAX).contains(&name.len()) && name.chars().all(is_plain) && !name.starts_with('.')

@@ -15,7 +15,7 @@ use crate::opening::Opening;
 use crate::reserved::Reserved;
 use crate::route::{Line, Other, Shape, TellGiving};
 
-/// Name that means the policy of the set, where a disk's policy is given.
+/// Name that stands for the policy of the set, in place of a disk's own policy.
 pub const COMMON: &str = "common";
 
 /// Command for a running set.
@@ -24,10 +24,10 @@ pub const COMMON: &str = "common";
 pub enum Command {
     /// Reports the state of the set.
     Status,
-    /// Reports the state of the set, cheap enough for once a second: all held pages count as
-    /// servable, because a check of each takes long in a large set.
+    /// Reports the state of the set, cheaply enough for one report per second. All held pages are
+    /// counted as servable, because checking each page takes long in a large set.
     Pulse,
-    /// Writes a disk's log to its backing store; answered when that is done.
+    /// Writes a disk's log to its backing store; answered when the log is written.
     Drain {
         /// Name of the disk.
         disk: String,
@@ -45,26 +45,26 @@ pub enum Command {
         disk: String,
         /// True if new pages are admitted.
         on: bool,
-        /// Seconds after which population is switched back.
+        /// Seconds after which population is switched back; `None` to keep the new state.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         for_s: Option<u64>,
     },
-    /// Limits a disk's share of all pages.
+    /// Limits the share of all pages that a disk may have.
     Share {
         /// Name of the disk.
         disk: String,
-        /// Percent, 0 to 100.
+        /// Share in percent, 0 to 100.
         percent: u8,
     },
-    /// Sets the access to a page at which it is admitted.
+    /// Sets the number of accesses after which a page is admitted.
     Admission {
         /// Name of the disk.
         disk: String,
-        /// Number of the access; the first is 1.
+        /// Number of the access at which a page is admitted; the first is 1.
         access: u8,
     },
     /// Changes the eviction policy of one disk, or of all disks without a policy of their own. A
-    /// disk with its own policy has its share of pages as a partition.
+    /// disk with its own policy uses its share of pages as a partition.
     Policy {
         /// Name of the disk; `None` for all disks without a policy of their own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,35 +74,35 @@ pub enum Command {
     },
     /// Attaches a disk; answered when the disk is served.
     Attach(Box<Coming>),
-    /// Detaches a disk: clients find it no more, outstanding requests are answered, and its log is
-    /// written to the backing store. Answered when all that is done and its files are free for
-    /// others.
+    /// Detaches a disk: new clients do not find it, outstanding requests are answered, and its log
+    /// is written to the backing store. Answered when all this is done and the disk's files can be
+    /// opened by others.
     Detach {
         /// Name of the disk.
         disk: String,
     },
 }
 
-/// A disk to attach; the fields are those of [`crate::Opening`].
+/// Disk to attach, with the fields of [`crate::Opening`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Coming {
     /// Name of the disk.
     pub disk: String,
-    /// Backing file or device, an absolute path.
+    /// Absolute path of the backing file or device.
     pub backing: PathBuf,
     /// True for mode back: writes are answered from the log.
     pub back: bool,
-    /// Path of the sidecar; `None` for beside the backing file.
+    /// Path of the sidecar; `None` for the default beside the backing file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sidecar: Option<PathBuf>,
-    /// Copies of the log that must exist.
+    /// Number of copies of the log that must exist.
     #[serde(default)]
     pub copies: u8,
     /// Hosts that may hold copies, as NAME=ADDRESS.
     #[serde(default)]
     pub peers: Vec<String>,
-    /// True if the backing device is reserved for this host.
+    /// True to reserve the backing device for this host.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reserve: bool,
     /// Identities of backing store and sidecar that the owner accepts.
@@ -113,7 +113,7 @@ pub struct Coming {
     pub elsewhere: Option<Elsewhere>,
 }
 
-/// Server that owns a disk which is to follow its VM.
+/// Server that owns a disk that moves here together with its VM.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Elsewhere {
@@ -132,15 +132,15 @@ pub struct DiskReport {
     pub name: String,
     /// Mode of the disk: `through` or `back`.
     pub mode: String,
-    /// Bytes that are not yet on the backing store, in whole blocks of 4 KiB.
+    /// Bytes that are not on the backing store yet, in whole blocks of 4 KiB.
     pub dirty_bytes: u64,
-    /// Epochs that are not yet on the backing store.
+    /// Number of epochs that are not on the backing store yet.
     pub epochs: usize,
-    /// Chunks of the cache in use by the log.
+    /// Number of chunks of the cache that the log uses.
     pub log_chunks: usize,
-    /// Bytes of the disk's pages.
+    /// Size of the disk's pages, in bytes.
     pub page_bytes: u64,
-    /// Bytes of the disk's blocks in memory, uncompressed.
+    /// Uncompressed size of the disk's blocks in memory, in bytes.
     #[serde(default)]
     pub memory_held_bytes: u64,
     /// Memory that these blocks take, in bytes.
@@ -148,34 +148,34 @@ pub struct DiskReport {
     pub memory_taken_bytes: u64,
     /// Share of all pages, and of memory, that the disk may have, in percent.
     pub share_percent: u8,
-    /// Policy of the disk if it has its own, and with it a partition of the pages.
+    /// Policy of the disk, if it has its own and therefore a partition of the pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
     /// True if new pages are admitted.
     pub populates: bool,
     /// True if a part of the log cannot be read. Then no more writes go to the backing store.
     pub is_damaged: bool,
-    /// True if the backing store refused I/O lately and will be tried again.
+    /// True if the backing store refused I/O lately. The I/O will be retried.
     pub is_refused: bool,
-    /// Copies of the log that mode back needs.
+    /// Number of copies of the log that mode back needs.
     pub copies: u8,
-    /// Peers that hold a copy now.
+    /// Number of peers that hold a copy now.
     pub holding: usize,
     /// True if another host owns the disk now.
     pub is_fenced: bool,
-    /// State of the backing store alone, as the sidecar says: `clean`, `dirty`, `applying` or
-    /// `burnt`.
+    /// State of the backing store without the log, as recorded in the sidecar: `clean`, `dirty`,
+    /// `applying` or `burnt`.
     pub sidecar: String,
-    /// Number that rises with each new owner.
+    /// Generation of the disk, which rises with each new owner.
     pub generation: u64,
-    /// Age of the oldest write that is only in the log, in nanoseconds. A write from before the
-    /// server's start counts from that start.
+    /// Age of the oldest write that is only in the log, in nanoseconds. For a write from before the
+    /// server's start, the age counts from that start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dirty_age_ns: Option<u64>,
     /// Peers of the disk.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub peers: Vec<PeerReport>,
-    /// Events of the disk since the server began.
+    /// Event counters of the disk since the server started.
     #[serde(flatten)]
     pub counters: Counters,
 }
@@ -194,11 +194,11 @@ pub struct PeerReport {
 pub struct MemoryReport {
     /// Size of the memory tier, in bytes.
     pub bytes: u64,
-    /// Bytes of stored blocks, uncompressed.
+    /// Uncompressed size of the stored blocks, in bytes.
     pub held_bytes: u64,
-    /// Bytes that the stored blocks take, compressed or not.
+    /// Memory that the stored blocks take, compressed or not, in bytes.
     pub taken_bytes: u64,
-    /// Most bytes of bookkeeping, beside the memory tier itself.
+    /// Maximum memory for bookkeeping, in addition to the memory tier itself, in bytes.
     pub bookkeeping_bytes: u64,
 }
 
@@ -207,26 +207,26 @@ pub struct MemoryReport {
 pub struct Report {
     /// Size of a page, in bytes.
     pub page_size_bytes: u32,
-    /// Bytes of pages that the set has room for.
+    /// Size of the pages for which the set has room, in bytes.
     pub page_bytes: u64,
-    /// Bytes of pages that can be served now.
+    /// Size of the pages that can be served now, in bytes.
     pub held_bytes: u64,
-    /// The memory above them, if there is any.
+    /// Report on the memory tier, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryReport>,
     /// True if the cache device has failed.
     pub has_failed: bool,
-    /// Events since the server began.
+    /// Event counters since the server started.
     #[serde(flatten)]
     pub counters: Counters,
     /// Policy of disks without a policy of their own.
     #[serde(default)]
     pub policy: String,
-    /// Requests under way.
+    /// Number of requests in progress.
     pub in_flight: usize,
     /// Reports on the disks.
     pub disks: Vec<DiskReport>,
-    /// Disks that clients find here and that another server owns, or soon will.
+    /// Disks that this server offers to clients, but that another server owns or will soon own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub elsewhere: Vec<ElsewhereReport>,
     /// Messages for the operator who attached a disk.
@@ -234,7 +234,7 @@ pub struct Report {
     pub said: Vec<String>,
 }
 
-/// A disk that this server does not own, or is about to give up.
+/// Disk that this server does not own, or is about to give up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ElsewhereReport {
     /// Name of the disk.
@@ -244,16 +244,16 @@ pub struct ElsewhereReport {
     pub owner: Option<String>,
     /// True if the owner was asked to give up the disk.
     pub is_pulled: bool,
-    /// Requests that wait for the disk to have an owner.
+    /// Number of requests that wait until the disk has an owner.
     pub waiting: usize,
 }
 
-/// State in which a server left its set.
+/// State of a set at the end of its server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Left {
-    /// True if the set is closed: all operations have ended, and the superblock says so.
+    /// True if the set is closed: all operations have completed, and the superblock records that.
     pub in_order: bool,
-    /// Disks with writes that only their logs have: name, and bytes of such writes.
+    /// Disks with writes that are only in their logs: name, and bytes of these writes.
     pub waiting: Vec<(String, u64)>,
 }
 
@@ -273,7 +273,7 @@ pub(crate) type File = Arc<OwnedFd>;
 pub(crate) struct Room {
     pub(crate) superblock: Superblock,
     pub(crate) cache: File,
-    /// Names of the disks that clients find here.
+    /// Names of the disks that this server offers to clients.
     pub(crate) names: Vec<String>,
     pub(crate) request_bytes_max: u32,
 }
@@ -281,33 +281,33 @@ pub(crate) struct Room {
 /// Step of moving a disk between servers.
 #[derive(Debug)]
 pub(crate) enum Move {
-    /// Clients find the disk here from now on, and another server owns it. The number of its route
-    /// is sent back.
+    /// This server offers the disk to clients from now on, and another server owns it. The number
+    /// of its route is sent back.
     Come {
         opening: Box<Opening>,
         shape: Shape,
         line: Line,
         tell: SyncSender<Result<usize, Refusal>>,
     },
-    /// Clients do not find the disk here any more.
+    /// This server stops offering the disk.
     Drop(String),
-    /// Request of another server to this owner.
+    /// Request of another server that this owner must execute.
     Asked(String, Request),
     /// Answer of another server to a request, or answer to another server.
     Answer(RequestId, Result<(), Code>, Buffer),
     /// Another server pulls the disk.
     Give { name: String, to: Other, tell: TellGiving },
-    /// This server gave up the disk. The line leads to the new owner.
+    /// This server has given up the disk. The line is the thread to the new owner.
     Given(String, Line),
     /// Message for the operator.
     Said(String),
     /// The owner did not give up the disk, or it could not be opened here.
     Failed { name: String, why: Refusal },
-    /// Requests that wait since this time or longer fail.
+    /// Requests that have waited since this time or longer must fail.
     Expire(String, Instant),
 }
 
-/// A disk that was opened and joins the set.
+/// Opened disk that joins the set.
 #[derive(Debug)]
 pub(crate) struct Joining {
     pub(crate) prepared: Prepared,
@@ -344,6 +344,6 @@ pub(crate) struct Inbox {
     pub(crate) has_failed: bool,
     /// Sender of messages for the operator.
     pub(crate) told: Sender<String>,
-    /// Set once, when the server's thread ends.
+    /// State of the set, stored once when the server's thread ends.
     pub(crate) left: Arc<OnceLock<Left>>,
 }

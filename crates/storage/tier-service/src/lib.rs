@@ -1,19 +1,19 @@
-//! The acceleration tier with files, memory and a clock: it serves cached disks to a front end.
+//! Acceleration tier with files, memory and a clock: it serves cached disks to a front end.
 //!
-//! What it does: [`make`] makes a set in a new file, [`make_in`] in an existing file, [`make_on`]
-//! in an open file or device. [`Set::open`] opens a set for backing files and devices, and returns
-//! what a front end serves. A backing device that several hosts see can be reserved ([`Reserve`]).
-//! One [`tier::Tier`] decides for all disks. The front end's ring does the reads and writes that
-//! the tier orders; checksums and copies are made here. [`Control`] sends commands to a running
-//! set.
+//! Function: [`make`] creates a set in a new file, [`make_in`] in an existing file, [`make_on`] in
+//! an open file or device. [`Set::open`] opens a set for backing files and devices, and returns the
+//! disks and the service for a front end. A backing device that several hosts see can be reserved
+//! ([`Reserve`]). One [`tier::Tier`] decides for all disks. The front end's ring does the reads and
+//! writes that the tier orders; checksums and copies are made here. [`Control`] sends commands to a
+//! running set.
 //!
-//! What it refuses: to make a set over an existing file; a cache, a backing file or device, or a
-//! sidecar that another process holds; a sidecar that is a symbolic link; more memory than the host
-//! has.
+//! Refused: to create a set over an existing file; a cache, a backing file or device, or a sidecar
+//! that another process holds; a sidecar that is a symbolic link; more memory than the host has.
 //!
 //! Invariants: bytes from the cache device reach a client, or memory, only after their checksum was
 //! verified. A write copies its bytes when it is started, so the state machine may reuse their
-//! memory at once. A server that ends has left the set in order, or said that it could not.
+//! memory at once. A server that ends has closed the set in order, or has reported that it could
+//! not.
 #![forbid(unsafe_code)]
 
 mod arena;

@@ -11,15 +11,15 @@ use crate::files::{failed, hold, keep_name};
 use crate::media::Files;
 use crate::{SetError, identity};
 
-/// Bytes of zeros in one write.
+/// Size of one write of zeros, in bytes.
 const ZEROS: usize = 1 << 20;
 
-/// Makes an empty set in a new file, and allocates all of its room. Returns how the file is
-/// divided.
+/// Creates an empty set in a new file, and allocates all of its space. Returns the layout of the
+/// file.
 ///
 /// # Errors
-/// The path is in use, there is no room, or the size cannot be divided. An unfinished file is
-/// removed.
+/// If the path is in use, there is too little space, or the size cannot be divided. An unfinished
+/// file is removed.
 pub fn make(path: &Path, plan: Plan) -> Result<Geometry, SetError> {
     let geometry = Geometry::new(plan)
         .map_err(|source| SetError::Geometry { path: path.to_owned(), source })?;
@@ -40,10 +40,11 @@ pub fn make(path: &Path, plan: Plan) -> Result<Geometry, SetError> {
     made.map(|()| geometry)
 }
 
-/// Makes an empty set in an existing file of the plan's size or larger, and overwrites its content.
+/// Creates an empty set in an existing file of the plan's size or larger, and overwrites its
+/// content.
 ///
 /// # Errors
-/// Another process holds the file, it is too short, or its size cannot be divided.
+/// If another process holds the file, it is too short, or its size cannot be divided.
 pub fn make_in(path: &Path, plan: Plan) -> Result<Geometry, SetError> {
     let geometry = Geometry::new(plan)
         .map_err(|source| SetError::Geometry { path: path.to_owned(), source })?;
@@ -55,11 +56,11 @@ pub fn make_in(path: &Path, plan: Plan) -> Result<Geometry, SetError> {
     fill(path, plan, geometry).map(|()| geometry)
 }
 
-/// Makes an empty set in an open file or device that the caller holds exclusively, and overwrites
+/// Creates an empty set in an open file or device that the caller holds exclusively, and overwrites
 /// its content. `path` is for messages.
 ///
 /// # Errors
-/// The size cannot be divided, or an error of the system.
+/// If the size cannot be divided, or the system returns an error.
 pub fn make_on(file: OwnedFd, path: &Path, plan: Plan) -> Result<Geometry, SetError> {
     let geometry = Geometry::new(plan)
         .map_err(|source| SetError::Geometry { path: path.to_owned(), source })?;
@@ -78,10 +79,10 @@ fn fill_open(file: OwnedFd, path: &Path, plan: Plan, geometry: Geometry) -> Resu
     tier::init(&mut files, geometry, plan.device_bytes, set, identity::host()).map_err(refused)
 }
 
-/// Writes zeros where logs and the set's metadata will be. A file system records the first write to
-/// each allocated block durably before a durable write ends, and each write of a log would wait for
-/// that (ext4 here: 3,800 durable writes of 8 KiB a second, and 7,500 to blocks that were written
-/// before).
+/// Writes zeros to the areas of logs and of the set's metadata. A file system records the first
+/// write to each allocated block durably before a durable write completes, and each write of a log
+/// would wait for that. Measured with ext4: 3,800 durable writes of 8 KiB per second, and 7,500 to
+/// blocks that were written before.
 fn write_logs(files: &mut Files, geometry: Geometry) -> Result<(), IoError> {
     let [pages, end] =
         [geometry.page_chunks, geometry.chunks].map(|chunk| geometry.chunk_at(chunk));

@@ -1,4 +1,4 @@
-//! Stores the marks of backing stores while a set is served.
+//! Storing of the marks of backing stores while a set is served.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,11 +9,11 @@ use datastore::change_mark;
 use crate::core::Core;
 use crate::marks::{FIRST_IO, Marks};
 
-/// Time between a change and the storing of marks. Our choice: pages of a disk that was quiet for
-/// longer survive a kill, and an older copy of the cache is recognised if it lacks more than the
+/// Time between a change and the storing of marks. Our choice. Pages of a disk that had no change
+/// for longer survive a kill. An older copy of the cache is recognised if it lacks more than the
 /// last second.
 const EVERY: Duration = Duration::from_secs(1);
-/// Name of the alarm.
+/// Service's number for the timer of this module.
 const ALARM: u64 = 2;
 impl Core {
     /// Schedules the storing of marks after a change.
@@ -39,8 +39,8 @@ impl Core {
         }
     }
 
-    /// Stores the marks of a disk. Returns true if it must be repeated: the last change is younger
-    /// than a tick of the clock, or another storing is under way.
+    /// Stores the marks of a disk. Returns true if this must be repeated: the last change is
+    /// younger than a tick of the clock, or an earlier write of marks is still in progress.
     fn mark(&mut self, index: usize, fx: &mut Effects) -> bool {
         let number = u16::try_from(index).unwrap_or(u16::MAX);
         let Some((backing, sidecar)) = self.files.disks[index].clone() else { return false };
@@ -76,20 +76,21 @@ impl Core {
         is_young || has_none
     }
 
-    /// Handles the end of a storing. The next record follows it, also after a failure.
+    /// Handles the completion of a write of marks. If it failed, the marks are read from the
+    /// sidecar again before the next write.
     pub(crate) fn marked(&mut self, index: usize, is_ok: bool) {
         let Some(disk) = self.marking.disks.get_mut(index) else { return };
         *disk = disk.take().filter(|_| is_ok).map(|(marks, _)| (marks, false));
     }
 
-    /// Drops the marks of a detached disk: another disk may get its index.
+    /// Drops the marks of a detached disk, because another disk may get its index.
     pub(crate) fn forget_marks(&mut self, index: u16) {
         if let Some(disk) = self.marking.disks.get_mut(usize::from(index)) {
             *disk = None;
         }
     }
 
-    /// Marks of a disk that were stored last.
+    /// Returns the marks of a disk that were stored last.
     pub(crate) fn last_marks(&self, index: u16) -> Option<&Marks> {
         self.marking.disks.get(usize::from(index))?.as_ref().map(|(marks, _)| marks)
     }

@@ -1,11 +1,12 @@
-//! Marks of a backing store, and numbers of its set at the same moment, stored behind the sidecar.
+//! Marks of a backing store, with counters of its set at the same moment, stored behind the
+//! sidecar.
 //!
 //! They are written when the set is closed in order, and about once a second while it changes. If
-//! the backing store has the same marks at the next start, nobody wrote to it in between, so its
-//! pages are valid. A set with lower numbers than these is an older copy of itself.
+//! the backing store has the same marks at the next start, it was not written in between, so its
+//! pages are valid. If a set has lower counters than the stored ones, it is an older copy.
 //!
-//! Two records in one block are written in turn, each in sectors of its own, so a torn write spares
-//! the other one. `docs/formats/tier.md` draws them.
+//! Two records in one block are written in turn, each in its own sectors, so a torn write leaves
+//! the other record intact. `docs/formats/tier.md` shows the layout.
 
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -24,19 +25,19 @@ const BYTES: usize = BLOCK / 2;
 const SUM_AT: usize = BYTES - 8;
 const TEXT_AT: usize = 72;
 const MAGIC: &[u8; 8] = b"TMMARK\0\0";
-/// Longest wait for a tick of the file system's clock: two changes within one tick have the same
+/// Maximum wait for a tick of the file system's clock. Two changes within one tick have the same
 /// time.
 const PATIENCE: Duration = Duration::from_millis(200);
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
-/// First number of these I/Os: the state machine never has so many under way.
+/// First number of the I/Os that write marks. The state machine never has so many I/Os in progress.
 pub(crate) const FIRST_IO: u32 = 1 << 31;
 
-/// Marks that were stored, by disk.
+/// Stored marks of all disks, and the time of the next write.
 #[derive(Debug, Default)]
 pub(crate) struct Marking {
     pub(crate) due: Option<Instant>,
-    /// Marks that were stored last, by index; true while they are being written.
+    /// Marks that were stored last, by disk index. The flag is true while they are being written.
     pub(crate) disks: Vec<Option<(Marks, bool)>>,
 }
 
@@ -48,7 +49,7 @@ pub(crate) struct Marks {
     pub(crate) moment: Moment,
     /// True if the set was closed in order at that moment.
     is_left: bool,
-    /// Change mark of the backing store; `None` where later changes could go unnoticed.
+    /// Change mark of the backing store; `None` if later changes could remain undetected.
     pub(crate) mark: Option<ChangeMark>,
 }
 
@@ -58,7 +59,7 @@ impl Marks {
         Self { number, moment, is_left: false, mark }
     }
 
-    /// Offset of the record in the sidecar file, in bytes.
+    /// Returns the offset of the record in the sidecar file, in bytes.
     pub(crate) fn place(&self) -> u64 {
         AT + self.number % 2 * BYTES as u64
     }
@@ -138,7 +139,8 @@ pub(crate) fn leave(
     fdatasync(sidecar)
 }
 
-/// Compares the stored marks with the backing store: changed, unchanged or unknown.
+/// Compares the stored marks with the present marks of the backing store. Returns
+/// [`Since::Perhaps`] if the marks cannot prove that the backing store is changed or unchanged.
 pub(crate) fn since(
     backing: &OwnedFd,
     sidecar: &OwnedFd,
@@ -158,8 +160,8 @@ pub(crate) fn since(
     })
 }
 
-/// True if two marks are comparable. Marks of a device begin with the boot of the host and the disk
-/// sequence number; other values of these make the counters incomparable.
+/// Returns true if two marks are comparable. Marks of a device begin with the boot of the host and
+/// the disk sequence number. If these differ, the counters are not comparable.
 fn counts_go_on(was: &ChangeMark, now: &ChangeMark) -> bool {
     let is_file = was.changed_ns != 0 && now.changed_ns != 0;
     let which =
@@ -167,7 +169,7 @@ fn counts_go_on(was: &ChangeMark, now: &ChangeMark) -> bool {
     is_file || which(was) == which(now)
 }
 
-/// Reads the mark, and waits until the last change is older than a tick of the clock.
+/// Reads the marks, and waits until the last change is older than a tick of the clock.
 fn patient_mark(backing: &OwnedFd, is_reserved: bool) -> Option<ChangeMark> {
     // Writes of others through the page cache of a device are counted only when they are flushed.
     fdatasync(backing).ok()?;

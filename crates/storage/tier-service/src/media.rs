@@ -11,11 +11,11 @@ use crate::SetError;
 use crate::files::failed;
 use crate::opening::Opening;
 
-/// Open files of a set, by place.
+/// Open files of a set: the cache, and the files of each disk.
 #[derive(Debug, Clone)]
 pub(crate) struct Files {
     pub(crate) cache: Arc<OwnedFd>,
-    /// Backing store and sidecar, by index of the disk.
+    /// Backing store and sidecar of each disk, by disk index.
     pub(crate) disks: Vec<Option<(Arc<OwnedFd>, Arc<OwnedFd>)>>,
 }
 
@@ -33,9 +33,9 @@ impl Files {
     }
 }
 
-/// True if a durable write (`RWF_DSYNC`) to this file or device needs no flush after it: the device
-/// has FUA, or no volatile cache. On other devices the kernel flushes in a worker, which is slower
-/// than an explicit flush.
+/// Returns true if a durable write (`RWF_DSYNC`) to this file or device needs no flush afterwards:
+/// the device has FUA, or no volatile cache. On other devices the kernel flushes in a worker, which
+/// is slower than an explicit flush.
 pub(crate) fn writes_durably(file: &OwnedFd) -> bool {
     let Ok(found) = fstat(file) else { return false };
     let is_device = FileType::from_raw_mode(found.st_mode) == FileType::BlockDevice;
@@ -111,8 +111,8 @@ impl Media for Files {
     }
 }
 
-/// Files of a set while it is opened. It notes which file failed, because an error of the state
-/// machine does not name it.
+/// Files of a set while it is opened. The file that failed is recorded, because an error of the
+/// state machine does not name it.
 pub(crate) struct Watched<'a> {
     files: &'a Files,
     failed: Option<(&'static str, IoTarget, Errno)>,
@@ -123,8 +123,8 @@ impl<'a> Watched<'a> {
         Self { files, failed: None }
     }
 
-    /// Error with the path of the file that failed, if an I/O error is the cause. `disks` are the
-    /// disks of the set, by index.
+    /// Returns an error with the path of the file that failed, if an I/O error is the cause.
+    /// `disks` are the disks of the set, by index.
     pub(crate) fn failure<'b>(
         &self,
         error: &OpenError,

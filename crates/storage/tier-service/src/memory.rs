@@ -1,13 +1,13 @@
-//! Limits of the size of a memory tier.
+//! Limits on the size of a memory tier.
 
 use crate::SetError;
 
-/// Least size, in bytes. A smaller one is a mistake: it is below one request.
+/// Minimum size, in bytes. A smaller size is a mistake, because it is below one request.
 const LEAST: u64 = 1 << 20;
-/// Largest size, in bytes: cells are numbered with 32 bits.
+/// Maximum size, in bytes: cells are numbered with 32 bits.
 const MOST: u64 = 1 << 40;
 
-/// Refuses more memory than the host has, and less than is useful. Zero is allowed.
+/// Refuses more memory than the host has, and less than the minimum. Zero is allowed.
 pub(crate) fn check(bytes: u64) -> Result<(), SetError> {
     if bytes == 0 {
         return Ok(());

@@ -10,7 +10,7 @@ use crate::identity::copy_name;
 use crate::peers::{PeerAddress, Peers};
 use crate::reserved::Reserve;
 
-/// Copies of a disk's log in mode back.
+/// Settings for the copies of a disk's log in mode back.
 #[derive(Debug, Clone, Default)]
 pub struct Copies {
     /// Number of copies that must exist.
@@ -21,26 +21,26 @@ pub struct Copies {
     pub tls: Option<ClientTls>,
 }
 
-/// Settings of a disk to be cached.
+/// Settings of a disk to open.
 #[derive(Debug, Clone)]
 pub struct Opening {
-    /// Name of the disk for clients and in the set, where its pages and log are found by it: up to
-    /// 64 letters, digits, dots, hyphens and underscores.
+    /// Name of the disk for clients and in the set, which finds the disk's pages and log by the
+    /// name: up to 64 letters, digits, dots, hyphens and underscores.
     pub name: String,
-    /// Backing file or device.
+    /// Path of the backing file or device.
     pub backing: PathBuf,
     /// Mode in which writes are answered.
     pub mode: Mode,
     /// Path of the sidecar; `None` for the path of the backing file with `.tilemark-tier` added.
     pub sidecar: Option<PathBuf>,
-    /// Copies of its log.
+    /// Settings for the copies of the disk's log.
     pub copies: Copies,
-    /// Reservation of the backing device for this host, if wanted.
+    /// Reservation of the backing device for this host, if requested.
     pub reserve: Option<Reserve>,
 }
 
 impl Opening {
-    /// Path of the sidecar.
+    /// Returns the path of the sidecar.
     pub(crate) fn sidecar_path(&self) -> Result<PathBuf, SetError> {
         path_of_sidecar(&self.backing, self.sidecar.as_deref())
     }

@@ -1,6 +1,6 @@
-//! Peers that hold copies of this host's logs. Each disk and peer has a thread with a connection.
-//! The thread gets operations through a queue, sends results back through another, and wakes the
-//! server's thread.
+//! Peers that hold copies of this host's logs. Each pair of disk and peer has a thread with a
+//! connection. The thread gets operations through a queue, sends results back through another
+//! queue, and wakes the server's thread.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,9 +21,9 @@ use crate::identity::is_name;
 use crate::reserved::Reserved;
 use crate::way::ExportConnection;
 
-/// Pause before a peer that does not answer is tried again.
+/// Pause before the next attempt to connect to a peer that does not answer.
 const AGAIN: Duration = Duration::from_millis(500);
-/// Longest trim, in bytes; a multiple of the block size.
+/// Maximum length of a trim, in bytes; a multiple of the block size.
 const TRIM_MAX: u32 = 1 << 30;
 
 /// Peer that may hold copies.
@@ -33,7 +33,7 @@ pub struct PeerAddress {
     pub name: String,
     /// Address of the peer; the name of an export in it is ignored.
     pub uri: Uri,
-    /// Address as it was written, up to 64 bytes.
+    /// Address as the user wrote it, up to 64 bytes.
     pub address: String,
 }
 
@@ -56,7 +56,7 @@ impl FromStr for PeerAddress {
 }
 
 impl PeerAddress {
-    /// Holder as a sidecar stores it.
+    /// Returns the peer in the form that a sidecar stores.
     pub(crate) fn holder(&self) -> Holder {
         let mut address = [0; ADDRESS_BYTES];
         let bytes = self.address.as_bytes();
@@ -65,7 +65,7 @@ impl PeerAddress {
     }
 }
 
-/// Operation on a copy.
+/// Operation on a peer's copy.
 #[derive(Debug)]
 pub(crate) enum What {
     Write { at: u64, data: Buffer },
@@ -75,7 +75,8 @@ pub(crate) enum What {
 
 #[derive(Debug)]
 enum Ask {
-    /// I/O with the state machine's number, valid only for the connection of this number.
+    /// I/O with the state machine's number. It is valid only for the connection with the number
+    /// `way`.
     Io {
         way: u64,
         io: IoId,
@@ -124,15 +125,15 @@ struct Peer {
     line: u64,
     asks: Sender<Ask>,
     event: Arc<OwnedFd>,
-    /// Number of the connection that the state machine knows.
+    /// Number of the latest connection that was reported to the state machine.
     way: u64,
 }
 
-/// All peers of all disks of a set.
+/// Peers of all disks of a set.
 #[derive(Debug)]
 pub(crate) struct Peers {
     peers: BTreeMap<(u16, u8), Peer>,
-    /// Number of threads so far, from which each gets a unique number.
+    /// Number of threads started so far, which gives each thread a unique number.
     lines: u64,
     pub(crate) told: Receiver<PeerMessage>,
     tell: Sender<PeerMessage>,
@@ -153,7 +154,7 @@ impl Peers {
         gone.into_iter().filter_map(|place| self.peers.remove(&place)).for_each(Peer::end);
     }
 
-    /// True if the thread of this number still serves a peer.
+    /// Returns true if the thread of this number still serves a peer.
     pub(crate) fn is_line(&self, line: u64) -> bool {
         self.peers.values().any(|peer| peer.line == line)
     }
@@ -188,8 +189,8 @@ impl Peers {
         Ok(())
     }
 
-    /// Checks a reservation in a thread of its own: the device may take long to answer when a path
-    /// to it is lost.
+    /// Checks a reservation in a separate thread, because the device may take long to answer when a
+    /// path to it is lost.
     pub(crate) fn check(&self, disk: u16, io: IoId, reserved: Arc<Reserved>) {
         let (tell, waker) = (self.tell.clone(), Arc::clone(&self.waker));
         let say = move |result| {
@@ -208,7 +209,7 @@ impl Peers {
         }
     }
 
-    /// Notes the connection that the state machine knows from now on.
+    /// Records the number of the connection that was reported to the state machine.
     pub(crate) fn known(&mut self, disk: u16, peer: u8, way: u64) {
         if let Some(peer) = self.peers.get_mut(&(disk, peer)) {
             peer.way = way;
@@ -248,7 +249,7 @@ impl Drop for Peers {
     }
 }
 
-/// Thread of a peer.
+/// State of the thread of a peer.
 struct Line {
     line: u64,
     disk: u16,
@@ -271,7 +272,7 @@ enum Over {
     Ended,
 }
 
-/// I/O under way: number of outstanding parts, and the bytes read.
+/// I/O in progress: number of outstanding parts, and the bytes read.
 struct Under {
     left: u32,
     is_ok: bool,
@@ -337,7 +338,7 @@ impl Line {
         }
     }
 
-    /// Waits for an operation, or for the connection.
+    /// Waits for an operation, or until the connection is ready, for at most `time`.
     fn wait(&self, way: Option<(&ExportConnection, bool)>, time: Duration) {
         let mut fds = vec![PollFd::new(&self.event, PollFlags::IN)];
         if let Some((way, is_sending)) = way {
@@ -401,7 +402,7 @@ impl Line {
     }
 }
 
-/// Sends the requests of an I/O, as many as it needs.
+/// Sends the requests of an I/O. An I/O may need several.
 fn begin(
     way: &mut ExportConnection,
     io: IoId,

@@ -5,12 +5,12 @@ use nbd::Code;
 use rustc_hash::FxHashMap;
 use tier::{Buf, Op};
 
-/// Request of a client, until all of its parts are answered.
+/// Client request that is not completely answered.
 #[derive(Debug)]
 pub(crate) struct Open {
-    /// Buffer of the request, which goes back with the answer.
+    /// Buffer of the request, which is returned with the answer.
     pub(crate) buf: Option<Buf>,
-    /// Parts that are not answered yet.
+    /// Number of parts that are not answered yet.
     pub(crate) left: u32,
     pub(crate) result: Result<(), Code>,
     pub(crate) disk: u16,
@@ -19,7 +19,7 @@ pub(crate) struct Open {
     pub(crate) since: Instant,
 }
 
-/// Requests under way, and their buffers.
+/// Requests in progress, and their buffers.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
     pub(crate) open: FxHashMap<RequestId, Open>,
@@ -59,7 +59,7 @@ impl Requests {
         if open.left > 0 { None } else { self.open.remove(&id) }
     }
 
-    /// True if a request for the disk is under way.
+    /// Returns true if a request for the disk is in progress.
     pub(crate) fn has(&self, disk: u16) -> bool {
         self.open.values().any(|open| open.disk == disk)
     }

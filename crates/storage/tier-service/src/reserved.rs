@@ -1,8 +1,9 @@
 //! Reservation of a backing device that several hosts see.
 //!
-//! The key of a host is made from its machine ID. So it is the same for a take-over, for the server
-//! that follows, and after a kill. The key is in the sidecar. A take-over preempts *that* key and
-//! becomes the holder in one step, and the device then refuses late writes of the old owner.
+//! The key of a host is derived from its machine ID. So a take-over, the server that follows it,
+//! and a server after a kill all use the same key. The key is stored in the sidecar. A take-over
+//! preempts *that* key and becomes the holder in one step. The device then refuses late writes of
+//! the old owner.
 //!
 //! A server must be the *holder*, not only registered: a preempted host can register again, but
 //! cannot become the holder. A server that fails to become the holder unregisters, and has written
@@ -24,20 +25,20 @@ use tier::{IoError, ownership};
 
 use crate::{SetError, identity};
 
-/// Way to reserve a backing device.
+/// Settings for reserving a backing device.
 #[derive(Debug, Clone)]
 pub struct Reserve {
     /// Implementation of reservations.
     pub by: Arc<dyn Reservations>,
-    /// The key of this host, not 0.
+    /// Key of this host, never 0.
     pub key: u64,
 }
 
 impl Reserve {
-    /// Reservation through the kernel, with the key of this host.
+    /// Returns settings for the kernel's reservations with the key of this host.
     ///
     /// # Errors
-    /// The host has no machine ID.
+    /// If the host has no machine ID.
     pub fn of_this_host() -> Result<Self, SetError> {
         let host = identity::host();
         if host == Uuid::default() {
@@ -47,12 +48,12 @@ impl Reserve {
     }
 }
 
-/// A device that this host has reserved.
+/// Device that this host has reserved.
 #[derive(Debug)]
 pub(crate) struct Reserved {
     device: Arc<OwnedFd>,
     reserve: Reserve,
-    /// True if this process registered the host; then dropping this unregisters it.
+    /// True if this process registered the host; then dropping this object unregisters the host.
     is_trial: AtomicBool,
 }
 
@@ -60,7 +61,8 @@ impl Reserved {
     /// Registers this host and reserves the device.
     ///
     /// # Errors
-    /// Another host holds the reservation, or the device refuses; then this host is not registered.
+    /// If another host holds the reservation, or the device refuses. Then this host is not
+    /// registered.
     pub(crate) fn take(
         reserve: &Reserve,
         device: &Arc<OwnedFd>,
@@ -77,11 +79,12 @@ impl Reserved {
         }
     }
 
-    /// Preempts the host with the key `theirs`, which may still run but cannot write any more. A
-    /// host that released the device by itself has nothing under way.
+    /// Preempts the host with the key `theirs`, which may still run but cannot write any more. If
+    /// that host has released the device itself, it has no I/O in flight.
     ///
     /// # Errors
-    /// A third host holds the reservation, or the device refuses; then this host is not registered.
+    /// If a third host holds the reservation, or the device refuses. Then this host is not
+    /// registered.
     pub(crate) fn take_over(
         reserve: &Reserve,
         device: &Arc<OwnedFd>,
@@ -131,7 +134,7 @@ impl Reserved {
         self.is_trial.store(false, Ordering::Relaxed);
     }
 
-    /// Asks the device whether this host still holds the reservation.
+    /// Checks with the device that this host still holds the reservation.
     pub(crate) fn check(&self) -> Result<(), IoError> {
         match self.reserve.by.reserve(self.device.as_fd(), self.reserve.key) {
             Ok(()) => Ok(()),
@@ -140,8 +143,8 @@ impl Reserved {
         }
     }
 
-    /// Releases the device after its disk was detached. It is released only if the backing store
-    /// has all of the disk's writes, and if no earlier owner is fenced by this reservation alone.
+    /// Releases the device after its disk was detached. It stays reserved if the backing store
+    /// lacks writes of the disk, or if an earlier owner is fenced only by this reservation.
     pub(crate) fn end(&self, sidecar: &OwnedFd) {
         let mut bytes = vec![0; SIDECAR_BYTES];
         let read = rustix::io::pread(sidecar, &mut bytes, 0);

@@ -1,4 +1,5 @@
-//! Target of requests for a disk: the state machine here, or the server that owns the disk.
+//! Destination of requests for a disk: the state machine of this server, or the server that owns
+//! the disk.
 
 use std::sync::mpsc::{Sender, SyncSender};
 use std::time::Instant;
@@ -15,18 +16,18 @@ use crate::opening::Opening;
 pub(crate) struct Other {
     /// Address of the server; the name of an export in it is ignored.
     pub(crate) uri: Uri,
-    /// Address as it was written.
+    /// Address as the user wrote it.
     pub(crate) address: String,
-    /// Address at which that server reaches this one, as written.
+    /// Address at which that server reaches this one, as the user wrote it.
     pub(crate) back: String,
 }
 
 /// Message to the thread that talks to another server.
 #[derive(Debug)]
 pub(crate) enum Want {
-    /// A read or flush, and the time since when it waits.
+    /// Read or flush to forward, and the time since when it has waited.
     Ask(Request, Instant),
-    /// A client here wants to change the disk, so the disk must move here.
+    /// Take-over of the disk, because a client of this server wants to change it.
     Pull,
 }
 
@@ -38,7 +39,7 @@ pub(crate) struct Line {
     pub(crate) other: Other,
 }
 
-/// Properties of a disk that clients were told when they connected. They must not change with the
+/// Properties of a disk that clients learnt when they connected. They must not change with the
 /// owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
@@ -54,7 +55,7 @@ impl Shape {
     }
 }
 
-/// A disk that is to be given up.
+/// Disk that this server is about to give up.
 #[derive(Debug, Clone)]
 pub(crate) struct Giving {
     pub(crate) index: u16,
@@ -62,34 +63,34 @@ pub(crate) struct Giving {
     pub(crate) shape: Shape,
 }
 
-/// Sender of the disk once none of its requests is under way; `None` if the disk was already given
-/// up.
+/// Channel for the disk, which is sent once none of its requests is in progress. `None` is sent if
+/// the disk was already given up.
 pub(crate) type TellGiving = SyncSender<Result<Option<Giving>, Refusal>>;
 
-/// A disk that clients find here.
+/// Disk that this server offers to clients.
 #[derive(Debug)]
 pub(crate) struct Route {
     pub(crate) name: String,
     pub(crate) standing: Standing,
     /// Index of the disk in the set, while it is attached.
     pub(crate) index: u16,
-    /// Settings for opening the disk when it comes back.
+    /// Settings for opening the disk again when it moves back.
     pub(crate) opening: Opening,
     pub(crate) shape: Shape,
-    /// Requests that wait for the disk to have an owner, and since when.
+    /// Requests that wait until the disk has an owner, and the time since when each waits.
     pub(crate) waiting: Vec<(Instant, Request)>,
-    /// Thread to the owner, if that is another server.
+    /// Thread that talks to the owner, if another server owns the disk.
     pub(crate) line: Option<Line>,
 }
 
 impl Route {
-    /// Route of a disk of this set.
+    /// Creates the route of a disk of this set.
     pub(crate) fn near(opening: Opening, index: u16, shape: Shape) -> Self {
         let (name, waiting) = (opening.name.clone(), Vec::new());
         Self { name, standing: Standing::Near, index, opening, shape, waiting, line: None }
     }
 
-    /// Route of a disk of another server.
+    /// Creates the route of a disk of another server.
     pub(crate) fn far(opening: Opening, shape: Shape, line: Line) -> Self {
         Self { standing: Standing::Far, line: Some(line), ..Self::near(opening, u16::MAX, shape) }
     }

@@ -1,5 +1,5 @@
-//! Sends requests for a disk to its current owner, by [`Standing`], and changes the owner when a
-//! move has finished.
+//! Routing of a disk's requests to its current owner, by [`Standing`], and the change of the owner
+//! at the end of a move.
 
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ use crate::opening::Opening;
 use crate::route::{Giving, Other, Route, Shape, TellGiving, Want};
 
 impl Core {
-    /// Handles a request of a client of this server.
+    /// Routes a request of a client of this server.
     pub(crate) fn course(&mut self, at: usize, request: Request, fx: &mut Effects) {
         let changes =
             !matches!(request.operation, Operation::Read | Operation::Flush | Operation::Cache);
@@ -77,14 +77,15 @@ impl Core {
         let _ = self.inbox.told.send(words);
     }
 
-    /// Disk that other servers may read here as its owner: its shape, and the longest request.
+    /// Returns the shape and the maximum request size of a disk that other servers may read here,
+    /// because this server owns it.
     pub(crate) fn owned(&self, name: &str) -> Option<(Shape, u32)> {
         let mut routes = self.routes.iter().flatten();
         let route = routes.find(|own| own.name == name && own.standing.answers_servers())?;
         Some((route.shape, self.tier.request_bytes_max().min(REQUEST_BYTES_MAX)))
     }
 
-    /// Disk that this server is pulling.
+    /// Returns the shape of a disk that this server is pulling.
     pub(crate) fn pulled(&self, name: &str) -> Option<Shape> {
         let mut routes = self.routes.iter().flatten();
         let is_pulled = |own: &&Route| own.name == name && own.standing == Standing::Pulling;
@@ -153,8 +154,8 @@ impl Core {
         }
     }
 
-    /// Fails the requests of a disk that wait since `since` or longer; all of them for `None`. None
-    /// of them was begun.
+    /// Fails the requests of a disk that have waited since `since` or longer; all waiting requests
+    /// for `None`. None of these requests was started.
     fn expire(&mut self, name: &str, since: Option<Instant>, fx: &mut Effects) {
         let Some((_, route)) = self.route_of(name) else { return };
         let is_late = |at: &Instant| since.is_none_or(|since| *at <= since);
@@ -195,7 +196,7 @@ impl Core {
         self.tell_quiet();
     }
 
-    /// Lets disks move that have no request under way any more.
+    /// Lets disks move once they have no request in progress.
     pub(crate) fn tell_quiet(&mut self) {
         for (giving, tell) in std::mem::take(&mut self.quiet) {
             if self.requests.has(giving.index) {
@@ -206,7 +207,7 @@ impl Core {
         }
     }
 
-    /// Disks that this server does not own, or is about to give up.
+    /// Returns the disks that this server does not own, or is about to give up.
     pub(crate) fn elsewhere(&self) -> Vec<ElsewhereReport> {
         let routes = self.routes.iter().flatten();
         routes

@@ -5,17 +5,18 @@ use tier::Counters;
 use crate::inbox::{DiskReport, Report};
 use crate::times::Taken;
 
-/// Room and content of a tier, or of a disk's share of it.
+/// Capacity and use of a tier, or of a disk's share of it.
 struct Levels {
     capacity: u64,
     held: u64,
     dirty: u64,
-    /// Memory: bytes of stored blocks, and bytes that they take.
+    /// Memory tier: bytes of stored blocks, and bytes that they take.
     memory: (u64, u64),
 }
 
 impl Report {
-    /// Readings since an earlier report, all disks together as one tier of this name.
+    /// Returns the readings since an earlier report, with all disks together as one tier of this
+    /// name.
     #[must_use]
     pub fn as_one(&self, before: &Self, taken: &Taken, name: &str) -> Readings {
         let dirty = self.disks.iter().map(|disk| disk.dirty_bytes).sum();
@@ -29,8 +30,8 @@ impl Report {
         }
     }
 
-    /// Readings since an earlier report, each disk as a tier of its own: its share of the room, and
-    /// the pages in it.
+    /// Returns the readings since an earlier report, with each disk as a separate tier: its share
+    /// of the room, and its pages.
     #[must_use]
     pub fn by_disk(&self, before: &Self, taken: &Taken) -> Readings {
         let mut readings = Readings::default();

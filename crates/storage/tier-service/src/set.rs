@@ -31,9 +31,9 @@ use crate::{SetError, identity, marks, memory};
 /// Caching settings of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caching {
-    /// Eviction policy of pages and of memory.
+    /// Eviction policy of the pages and of the memory tier.
     pub policy: PolicyKind,
-    /// Rule for admitting pages.
+    /// Rule for the admission of pages.
     pub admission: Admission,
     /// Size of the memory tier, in bytes; 0 for none.
     pub memory_bytes: u64,
@@ -52,33 +52,34 @@ impl Default for Caching {
     }
 }
 
-/// A set that was opened, ready to be served.
+/// Opened set, ready to be served.
 #[derive(Debug)]
 pub struct Set {
-    /// Disks in the order in which they were given, and the service behind them, for one server.
+    /// Disks in the order in which they were given, and their service, for one server.
     pub offer: Offer,
     /// Sender of commands to the set while it is served.
     pub control: Control,
     /// Latencies of the backing stores and of the disks.
     pub times: Times,
-    /// Messages for the operator, as they come.
+    /// Receiver of messages for the operator.
     pub told: Receiver<String>,
-    /// True if the set was closed in order before.
+    /// True if the set had been closed in order.
     pub was_clean: bool,
-    /// Pages that are valid again.
+    /// Number of pages that are valid after the opening.
     pub pages: usize,
-    /// Writes in logs that wait for their backing stores.
+    /// Number of writes in logs that are not on their backing stores yet.
     pub writes: usize,
-    /// Damage of the metadata of pages.
+    /// Damage found in the metadata of pages.
     pub damage: PageDamage,
-    /// Damage of logs that loses no write, by name of the disk.
+    /// Damage of logs that causes no loss of a write, with the name of the disk.
     pub skipped: Vec<(String, Skipped)>,
-    /// Identity of each disk, by name: a text of set, generation and backing store. A disk that was
-    /// served elsewhere meanwhile, or another one of the same name, has another identity.
+    /// Identity of each disk, by name: a text of set, generation and backing store. The identity
+    /// changes if the disk was served elsewhere meanwhile, or if it is another disk of the same
+    /// name.
     pub identities: Vec<(String, String)>,
 }
 
-/// Open files of a disk: backing store, sidecar and reservation.
+/// Opened files of a disk: backing store, sidecar and reservation.
 pub(crate) struct Backing {
     pub(crate) attachment: Attachment,
     pub(crate) file: Arc<OwnedFd>,
@@ -90,7 +91,7 @@ pub(crate) struct Backing {
 }
 
 impl Backing {
-    /// Checks that the reservation is still held. Only then does the durable sidecar count.
+    /// Checks that the reservation is still held. Only then is the durable sidecar valid.
     fn is_still_held(&self, disk: &Opening) -> Result<(), SetError> {
         match self.reserved.as_ref().map(|reserved| reserved.check()) {
             Some(Err(_)) => Err(SetError::ReservedElsewhere { path: disk.backing.clone() }),
@@ -98,7 +99,7 @@ impl Backing {
         }
     }
 
-    /// Hands the files over to the core; they stay held after this process ends.
+    /// Passes the files to the core. They stay held after this process ends.
     fn hold_in(&mut self, core: &mut Core) {
         self.made.keep();
         if let Some(reserved) = &self.reserved {
@@ -112,7 +113,7 @@ impl Set {
     /// Reads all metadata of a set, and changes nothing.
     ///
     /// # Errors
-    /// Another process holds the set, the file is no set, or it is damaged.
+    /// If another process holds the set, the file is not a set, or it is damaged.
     pub fn examine(cache: &Path) -> Result<Examined, SetError> {
         let held = hold_to_look(cache)?;
         let mut files = Files { cache: Arc::new(held.file.into()), disks: Vec::new() };
@@ -125,7 +126,7 @@ impl Set {
     /// word, and a word is valid once.
     ///
     /// # Errors
-    /// [`SetError`]: a file is in use, is no set, or must not be served.
+    /// [`SetError`]: a file is in use, is not a set, or must not be served.
     pub fn open(
         cache: &Path,
         caching: Caching,
@@ -211,7 +212,7 @@ impl Set {
     }
 }
 
-/// Error of a refused disk, with the name of the disk.
+/// Returns the error of a refused disk, with the name of the disk.
 fn refused_disk<'a>(
     cache: &Path,
     index: u16,
@@ -227,7 +228,7 @@ fn exports(disks: &[Opening], backings: &[Backing], most: u32) -> Result<Vec<Exp
     disks.iter().zip(backings).map(|(disk, backing)| export(disk, backing, most)).collect()
 }
 
-/// Disks for the front end, in the order of their routes.
+/// Returns the disks and the service for the front end, in the order of their routes.
 fn offer(core: Arc<Mutex<Core>>, exports: Vec<Export>) -> Offer {
     let served = exports.into_iter().enumerate().map(|(route, export)| {
         let disk = CachedDisk { core: Arc::clone(&core), export, route };
@@ -237,7 +238,7 @@ fn offer(core: Arc<Mutex<Core>>, exports: Vec<Export>) -> Offer {
     Offer { disks, service: Some(Box::new(TierService { core })), ..Offer::default() }
 }
 
-/// Routes of the disks, which this set owns at the start.
+/// Creates the routes of the disks, which this set owns at the start.
 fn routes(disks: &[Opening], backings: &[Backing], exports: &[Export]) -> Vec<Option<Route>> {
     let all = disks.iter().zip(backings).zip(exports);
     let near = |((disk, backing), export): ((&Opening, &Backing), &Export)| {
@@ -246,7 +247,7 @@ fn routes(disks: &[Opening], backings: &[Backing], exports: &[Export]) -> Vec<Op
     all.map(near).collect()
 }
 
-/// Chooses an entry of the set for each disk: the disk's earlier one, or a free one.
+/// Returns the index of an entry of the set for each disk: the disk's earlier entry, or a free one.
 pub(crate) fn places(superblock: &Superblock, disks: &[Opening]) -> Result<Vec<u16>, SetError> {
     let mut taken: Vec<usize> = Vec::new();
     for (at, disk) in disks.iter().enumerate() {
@@ -323,7 +324,7 @@ pub(crate) fn export(disk: &Opening, backing: &Backing, most: u32) -> Result<Exp
     Export::new(&disk.name, bytes, blocks, abilities()).map_err(failed)
 }
 
-/// Features of every disk, the same on each server.
+/// Returns the features of every disk, which are the same on each server.
 pub(crate) fn abilities() -> Abilities {
     Abilities::FLUSH
         | Abilities::FUA

@@ -9,7 +9,7 @@ use crate::files::{check_unused, failed, hold_to_look, sidecar_of};
 use crate::media::Files;
 use crate::{Refusal, SetError, identity};
 
-/// Log of a disk that a later owner continued elsewhere, in a set that is not served.
+/// Log of a disk whose later owner continued without it, in a set that is not served.
 #[derive(Debug)]
 pub struct Stale {
     files: Files,
@@ -23,7 +23,7 @@ pub enum StaleFailure {
     /// The log is not stale, or cannot be read.
     #[error(transparent)]
     Log(#[from] StaleError),
-    /// Error of the system, or another process holds the set.
+    /// Another process holds the set, or the system returned an error.
     #[error(transparent)]
     Set(#[from] SetError),
 }
@@ -44,7 +44,7 @@ impl Stale {
     /// serving.
     ///
     /// # Errors
-    /// Another process serves the set, or one of the two files is missing.
+    /// If another process serves the set, or one of the two files is missing.
     pub fn open(
         cache: &Path,
         name: &str,
@@ -63,15 +63,15 @@ impl Stale {
     /// Reads the extent of the stale log.
     ///
     /// # Errors
-    /// The log is not stale, or cannot be read.
+    /// If the log is not stale, or cannot be read.
     pub fn look(&mut self) -> Result<StaleLog, StaleFailure> {
         Ok(tier::stale(&mut self.files, self.disk, IoTarget::Sidecar(0))?)
     }
 
-    /// Writes the blocks of the log, at their offsets of the disk, into a new sparse file.
+    /// Writes the blocks of the log, at their offsets on the disk, into a new sparse file.
     ///
     /// # Errors
-    /// The log is not stale, or cannot be read; or the path is in use.
+    /// If the log is not stale, or cannot be read; or if the path is in use.
     pub fn export(&mut self, to: &Path) -> Result<StaleLog, StaleFailure> {
         self.look()?;
         let mut options = OpenOptions::new();
@@ -83,10 +83,10 @@ impl Stale {
         Ok(log)
     }
 
-    /// Removes the log from the set for good.
+    /// Removes the log from the set for ever.
     ///
     /// # Errors
-    /// The log is not stale, or the set cannot be written.
+    /// If the log is not stale, or the set cannot be written.
     pub fn forget(&mut self) -> Result<StaleLog, StaleFailure> {
         // This is the first write, so uses of the cache under another name are checked here.
         check_unused(&self.cache, &self.files.cache)?;

@@ -1,4 +1,4 @@
-//! Hours of the day in which no pages are admitted to a set.
+//! Suspension: hours of the day in which a set admits no pages.
 
 use std::str::FromStr;
 use std::time::{Duration, Instant};
@@ -8,22 +8,22 @@ use block_server::Running;
 use crate::asking::Control;
 use crate::inbox::{Command, DiskReport};
 
-/// Interval at which disks are looked for that were attached within the hours.
+/// Interval of the search for disks that were attached within the hours.
 const LOOK: Duration = Duration::from_secs(1);
-/// Longest wait for an answer of the set.
+/// Maximum wait for an answer of the set.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A range of hours, which may pass midnight. Text: `22:00-02:00`.
+/// Range of hours, which may include midnight. Text: `22:00-02:00`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hours {
-    /// First minute of the range, from midnight.
+    /// First minute of the range, counted from midnight.
     from: u16,
-    /// First minute after the range, from midnight.
+    /// First minute after the range, counted from midnight.
     to: u16,
 }
 
 impl Hours {
-    /// True if the range contains a minute of the day.
+    /// Returns true if the range contains a minute of the day.
     fn has(self, minute: u16) -> bool {
         if self.from < self.to {
             (self.from..self.to).contains(&minute)
@@ -49,27 +49,27 @@ impl FromStr for Hours {
     }
 }
 
-/// Stops population of all disks at the begin of each range, and restarts it at the end. An
-/// operator's order in between holds until the range ends.
+/// Schedule that stops population of all disks at the beginning of each range, and restarts it at
+/// the end. An operator's order in between is valid until the range ends.
 #[derive(Debug)]
 pub struct Suspension {
     hours: Vec<Hours>,
     is_on: bool,
-    /// Disks that have the order for the current state.
+    /// Names of the disks that have received the order for the current state.
     told: Vec<String>,
-    /// Time of the next search for disks that were attached meanwhile.
+    /// Time of the next search for newly attached disks.
     next: Instant,
 }
 
 impl Suspension {
-    /// Makes a suspension that has stopped no disk yet.
+    /// Creates a suspension that has stopped no disk yet.
     #[must_use]
     pub fn new(hours: Vec<Hours>) -> Self {
         Self { hours, is_on: false, told: Vec::new(), next: Instant::now() }
     }
 
-    /// Sends the order for this minute of the day to disks that do not have it. Returns lines for
-    /// the operator.
+    /// Sends the order for this minute of the day to disks that have not received it. Returns lines
+    /// for the operator.
     pub fn keep(&mut self, minute: u16, control: &Control, running: &Running) -> Vec<String> {
         let is_on = self.hours.iter().any(|hours| hours.has(minute));
         let is_new = is_on != self.is_on;

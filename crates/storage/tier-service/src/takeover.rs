@@ -21,19 +21,19 @@ use crate::reserved::{Reserve, Reserved};
 use crate::way::ExportConnection;
 use crate::{Refusal, SetError, identity, marks};
 
-/// Most bytes of one read over a network.
+/// Maximum size of one read over a network, in bytes.
 const READ_MAX: usize = 1 << 20;
 
 /// Proof that the old owner cannot write any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Proof {
-    /// No proof: enough only for an owner on this host that has ended.
+    /// No proof. It is enough only if the owner ran on this host and has ended.
     Absent,
-    /// The reservation of the backing device is taken from the owner, which may still run.
+    /// Reservation of the backing device, which is taken from the owner. The owner may still run.
     Reservation,
-    /// Shell command that succeeds once the owner is off.
+    /// Shell command that succeeds once the owner is switched off.
     Agent(String),
-    /// The operator has switched the owner off.
+    /// Statement of the operator that the owner is switched off.
     Word,
 }
 
@@ -51,7 +51,7 @@ impl FromStr for Proof {
     }
 }
 
-/// A disk to be taken over, opened: no process on this host has it, or can get it.
+/// Disk to take over, opened. No process on this host has the disk open, or can open it.
 #[derive(Debug)]
 pub struct TakeOver {
     name: String,
@@ -66,7 +66,7 @@ pub struct TakeOver {
     is_vouched: bool,
 }
 
-/// Error of a take-over.
+/// Error of a takeover.
 #[derive(Debug, thiserror::Error)]
 pub enum TakeOverFailure {
     /// The log and its copies do not allow the take-over.
@@ -74,12 +74,12 @@ pub enum TakeOverFailure {
     Refused {
         /// Name of the disk.
         name: String,
-        /// Error that caused this one.
+        /// Reason of the refusal.
         source: TakeOverError,
         /// Holders that could not be reached, with the reasons.
         unreached: Vec<String>,
     },
-    /// Error of the system, or another process holds a file.
+    /// Another process holds a file, or the system returned an error.
     #[error(transparent)]
     Set(#[from] SetError),
     /// The owner may still write.
@@ -103,13 +103,13 @@ pub enum TakeOverFailure {
     NoAgent {
         /// Command of the agent.
         command: String,
-        /// Error that caused this one.
+        /// Error that the system returned.
         source: std::io::Error,
     },
 }
 
 impl TakeOverFailure {
-    /// Advice on how to continue, if there is any.
+    /// Returns advice on how to continue, if there is any.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         match self {
             Self::Refused { source, .. } => source.hint(),
@@ -122,7 +122,7 @@ impl TakeOverFailure {
 
 crate::error::refusal_from!(TakeOverFailure);
 
-/// Holders that could not be reached, each after a semicolon.
+/// Returns the list of holders that could not be reached, each after a semicolon.
 fn listed(unreached: &[String]) -> String {
     unreached.iter().map(|words| format!("; {words}")).collect()
 }
@@ -133,7 +133,7 @@ impl TakeOver {
     /// word is valid once.
     ///
     /// # Errors
-    /// A process on this host has the disk, or there is no sidecar.
+    /// If a process on this host has the disk, or there is no sidecar.
     pub fn open(
         name: &str,
         backing: PathBuf,
@@ -174,12 +174,12 @@ impl TakeOver {
         Ok(Self { name, backing, beside, proof, bytes, sidecar, files, identity, is_vouched })
     }
 
-    /// Ensures that the old owner can write no more, and that the backing device accepts writes of
-    /// this host.
+    /// Ensures that the old owner cannot write any more, and that the backing device accepts writes
+    /// of this host.
     ///
     /// # Errors
-    /// There is no proof, or the reservation of the device cannot be taken. Unless the loss of the
-    /// log is accepted, an owner is fenced only if the sidecar names a copy of the log.
+    /// If there is no proof, or the reservation of the device cannot be taken. Unless the loss of
+    /// the log is accepted, also if the log is needed and the sidecar names no copy of it.
     pub fn fence(&mut self, accepts_loss: bool) -> Result<(), TakeOverFailure> {
         self.prove()?;
         if self.sidecar.key == 0 && self.proof != Proof::Reservation {
@@ -191,7 +191,7 @@ impl TakeOver {
         self.reserve(&Reserve::of_this_host()?)
     }
 
-    /// Checks that the old owner can write no more: on this host because the files are free,
+    /// Checks that the old owner cannot write any more: on this host because the files are free,
     /// elsewhere by the given proof.
     fn prove(&self) -> Result<(), TakeOverFailure> {
         let command = match &self.proof {
@@ -217,8 +217,8 @@ impl TakeOver {
     /// replaced by a file that the owner does not have open.
     ///
     /// # Errors
-    /// The owner has no reservation although that was to be the proof; or the reservation cannot be
-    /// taken, and nothing has changed.
+    /// If the owner has no reservation although the reservation was to be the proof; or if the
+    /// reservation cannot be taken, and then nothing has changed.
     pub fn reserve(&mut self, reserve: &Reserve) -> Result<(), TakeOverFailure> {
         let theirs = self.sidecar.key;
         if theirs == 0 {
@@ -248,7 +248,7 @@ impl TakeOver {
     /// fenced.
     ///
     /// # Errors
-    /// No holder is named.
+    /// If no holder is named although the log is needed.
     fn look_for_copies(&self) -> Result<(), TakeOverFailure> {
         match self.has_log() && self.sidecar.holders.is_empty() {
             true => Err(self.refused(TakeOverError::NoCopy { named: 0, reached: 0 }, Vec::new())),
@@ -256,28 +256,28 @@ impl TakeOver {
         }
     }
 
-    /// True if the owner ran on this host since its boot. The owner has ended then, because this
-    /// process has the lock.
+    /// Returns true if the owner ran on this host since its boot. Then the owner has ended, because
+    /// this process has the lock.
     fn is_of_this_machine(&self) -> bool {
         self.sidecar.boot == identity::boot() && self.sidecar.boot != Uuid::default()
     }
 
-    /// True if the owner has a reservation of the backing device.
+    /// Returns true if the owner has a reservation of the backing device.
     #[must_use]
     pub fn is_reserved(&self) -> bool {
         self.sidecar.key != 0
     }
 
-    /// True if the backing store alone lacks writes that are in the log.
+    /// Returns true if the log has writes that the backing store lacks.
     #[must_use]
     pub fn has_log(&self) -> bool {
         ownership::has_log(&self.sidecar)
     }
 
-    /// Drops the writes of the log for good.
+    /// Drops the writes of the log for ever.
     ///
     /// # Errors
-    /// I/O error of the sidecar.
+    /// If the sidecar cannot be read or written.
     pub fn give_up(mut self) -> Result<(), TakeOverFailure> {
         match tier::give_up(&mut self.files, 0) {
             Ok(_) => Ok(()),
@@ -290,11 +290,11 @@ impl TakeOver {
     }
 
     /// Fences the old owner at all reachable holders, and writes the longest copy to the backing
-    /// store. `instead` has new addresses of holders that the sidecar has old ones of. The caller
-    /// ensures that the owner cannot write any more.
+    /// store. `instead` has new addresses for holders whose address in the sidecar is outdated. The
+    /// caller ensures that the owner cannot write any more.
     ///
     /// # Errors
-    /// No copy can be reached, or none is whole; then the disk is unchanged.
+    /// If no copy can be reached, or none is complete. Then the disk is unchanged.
     pub fn carry_out(
         &mut self,
         instead: &[PeerAddress],
@@ -331,7 +331,7 @@ impl TakeOver {
         tier::take_over(&mut reach, &taking).map_err(|source| self.refused(source, unreached))
     }
 
-    /// Compares the marks that the owner stored last with the backing store.
+    /// Compares the marks that the owner stored last with the present marks of the backing store.
     fn since(&self) -> Result<Since, TakeOverFailure> {
         let Some((backing, sidecar)) = self.files.disks[0].as_ref() else {
             return Ok(Since::Unknown);
@@ -344,7 +344,8 @@ impl TakeOver {
         Ok(marks::since(backing, sidecar, self.is_reserved()).map_err(failed)?)
     }
 
-    /// Connects to a holder. Opening the copy there fences the generation before its copy is read.
+    /// Connects to a holder. Opening the copy there fences older generations before the copy is
+    /// read.
     fn reach(
         &self,
         holder: &Holder,
@@ -375,7 +376,7 @@ impl TakeOver {
     }
 }
 
-/// Access to the shared files and to the copies of the holders.
+/// Access to the disk's own files and to the copies on the holders.
 struct Reach {
     files: Files,
     ways: Vec<ExportConnection>,

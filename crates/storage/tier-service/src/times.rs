@@ -14,9 +14,9 @@ pub struct Times(Arc<Mutex<Both>>);
 
 #[derive(Debug, Default)]
 struct Both {
-    /// Measurements that were already taken.
+    /// Measurements up to the last call of [`Times::take`].
     before: Taken,
-    /// Measurements since they were last taken.
+    /// Measurements since the last call of [`Times::take`].
     fresh: Taken,
 }
 
@@ -30,11 +30,12 @@ pub struct Taken {
 /// Measurements of a disk.
 #[derive(Debug, Clone, Default)]
 pub struct DiskTimes {
-    /// Reads of the backing store, for a request or to fill pages.
+    /// Latencies of reads from the backing store, for a request or to fill pages.
     pub backing_reads: Histogram,
-    /// Writes to the backing store, for a request or from a log.
+    /// Latencies of writes to the backing store, for a request or from a log.
     pub backing_writes: Histogram,
-    /// Clients' requests by direction, as of [`Direction::ALL`], and size.
+    /// Clients' requests, indexed by direction (in the order of [`Direction::ALL`]) and by size
+    /// class.
     requests: [[Requests; SizeClass::COUNT]; Direction::ALL.len()],
 }
 
@@ -43,14 +44,14 @@ pub struct DiskTimes {
 pub struct Requests {
     /// Latencies from arrival to answer, without failed requests.
     pub times: Histogram,
-    /// Bytes of successful requests.
+    /// Bytes of successful requests, in total.
     pub bytes: u64,
-    /// Failed requests.
+    /// Number of failed requests.
     pub errors: u64,
 }
 
 impl DiskTimes {
-    /// Requests by direction and size class, without empty classes.
+    /// Iterates over the requests by direction and size class, without empty classes.
     pub fn requests(&self) -> impl Iterator<Item = (Direction, SizeClass, &Requests)> {
         let cells =
             Direction::ALL.into_iter().zip(&self.requests).flat_map(|(direction, by_class)| {
@@ -88,7 +89,7 @@ impl DiskTimes {
 }
 
 impl Taken {
-    /// Latencies of clients' requests of a direction, over all disks and sizes.
+    /// Returns the latencies of clients' requests of a direction, over all disks and sizes.
     #[must_use]
     pub fn requests(&self, wanted: Direction) -> Histogram {
         let all = self.disks.iter().flat_map(DiskTimes::requests);
@@ -96,13 +97,13 @@ impl Taken {
         merged(of)
     }
 
-    /// Latencies of reads of all backing stores.
+    /// Returns the latencies of reads from all backing stores.
     #[must_use]
     pub fn backing_reads(&self) -> Histogram {
         merged(self.disks.iter().map(|disk| &disk.backing_reads))
     }
 
-    /// Latencies of writes to all backing stores.
+    /// Returns the latencies of writes to all backing stores.
     #[must_use]
     pub fn backing_writes(&self) -> Histogram {
         merged(self.disks.iter().map(|disk| &disk.backing_writes))
@@ -129,7 +130,7 @@ fn merged<'a>(of: impl Iterator<Item = &'a Histogram>) -> Histogram {
 }
 
 impl Times {
-    /// Takes the measurements since the last call.
+    /// Returns the measurements since the last call, and adds them to the earlier ones.
     #[must_use]
     pub fn take(&self) -> Taken {
         let mut both = self.lock();
@@ -138,7 +139,7 @@ impl Times {
         taken
     }
 
-    /// All measurements since the set was opened.
+    /// Returns all measurements since the set was opened.
     #[must_use]
     pub fn so_far(&self) -> Taken {
         let both = self.lock();
@@ -163,12 +164,13 @@ impl Times {
     }
 }
 
-/// I/O under way on backing stores: disk, direction and start, by number of the I/O.
+/// I/O in progress on backing stores, indexed by the number of the I/O: disk, true for a write, and
+/// start.
 #[derive(Debug, Default)]
 pub(crate) struct Watch(Vec<Option<(u16, bool, Instant)>>);
 
 impl Watch {
-    /// Notes the start of an I/O; a continued I/O keeps its first start.
+    /// Records the start of an I/O; a continued I/O keeps its first start.
     pub(crate) fn begun(&mut self, io: IoId, place: IoTarget, is_write: bool) {
         let IoTarget::Backing(disk) = place else { return };
         let at = io.0 as usize;
@@ -178,7 +180,7 @@ impl Watch {
         self.0[at].get_or_insert_with(|| (disk, is_write, Instant::now()));
     }
 
-    /// Notes the end of an I/O.
+    /// Records the completion of an I/O.
     pub(crate) fn ended(&mut self, io: IoId, is_ok: bool, times: &Times) {
         let found = self.0.get_mut(io.0 as usize).and_then(Option::take);
         let Some((disk, is_write, since)) = found else { return };

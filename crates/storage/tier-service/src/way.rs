@@ -12,7 +12,7 @@ use nbd::client::{ClientDemands, Failure, Handshake, Next, Received, Requests};
 use nbd::{NbdAddress, Operation, Uri};
 use rustls::ClientConnection;
 
-/// Longest time for a handshake, and for an answer that a caller waits for.
+/// Maximum time for a handshake, and for an answer that a caller waits for.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(crate) enum Socket {
@@ -54,7 +54,7 @@ impl Socket {
     }
 }
 
-/// Connects to the first address of a host that answers in time.
+/// Connects to the first address of a host that answers within the time limit.
 fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
     let mut last = io::Error::new(ErrorKind::NotFound, "the host has no address");
     for address in (host, port).to_socket_addrs()? {
@@ -94,12 +94,12 @@ pub(crate) struct Ended {
     pub(crate) result: Result<Vec<u8>, Failure>,
 }
 
-/// A connection on which an export was chosen.
+/// Connection on which an export was chosen.
 pub(crate) struct ExportConnection {
     pipe: Pipe,
     pub(crate) requests: Requests,
     held: Vec<u8>,
-    /// Bytes received so far of reads under way, by cookie.
+    /// Bytes received so far for reads in progress, by cookie.
     reads: BTreeMap<u64, Vec<u8>>,
 }
 
@@ -114,7 +114,7 @@ impl ExportConnection {
     /// Connects, and chooses an export.
     ///
     /// # Errors
-    /// No server answers, it is no NBD server, or it has no such export.
+    /// If no server answers, it is not an NBD server, or it has no such export.
     pub(crate) fn open(uri: &Uri, export: &str, tls: Option<&ClientTls>) -> io::Result<Self> {
         let socket = Socket::connect(&uri.place, !uri.tls)?;
         let mut pipe = Pipe { socket, tls: None, out: Vec::new(), sent: 0 };
@@ -137,7 +137,7 @@ impl ExportConnection {
         }
     }
 
-    /// Limits the time that reads of the socket wait.
+    /// Limits the time for which reads of the socket block.
     pub(crate) fn wait_at_most(&self, time: Duration) -> io::Result<()> {
         self.pipe.socket.wait_at_most(Some(time.max(Duration::from_millis(1))))
     }
@@ -172,12 +172,12 @@ impl ExportConnection {
         self.pipe.send()
     }
 
-    /// Receives bytes; waits for some if the socket blocks.
+    /// Receives bytes. Waits for some if the socket is in blocking mode.
     pub(crate) fn receive(&mut self) -> io::Result<()> {
         self.pipe.receive(&mut self.held)
     }
 
-    /// Next completed request among the received bytes.
+    /// Returns the next completed request among the received bytes.
     pub(crate) fn next(&mut self) -> io::Result<Option<Ended>> {
         loop {
             let progress = self.requests.receive(&self.held).map_err(io::Error::other)?;
@@ -204,7 +204,7 @@ impl ExportConnection {
         }
     }
 
-    /// Reads bytes of the export, and waits for them.
+    /// Reads bytes of the export, and waits for their arrival.
     pub(crate) fn read(&mut self, offset: u64, length: u32) -> io::Result<Vec<u8>> {
         let cookie = self.ask(Operation::Read, offset, length, &[])?;
         self.send()?;
@@ -274,7 +274,7 @@ impl Pipe {
         }
     }
 
-    /// Reads the socket once. A non-blocking socket may have nothing.
+    /// Reads from the socket once. A non-blocking socket may have no bytes.
     fn receive(&mut self, held: &mut Vec<u8>) -> io::Result<()> {
         let Some(tls) = &mut self.tls else {
             let before = held.len();
