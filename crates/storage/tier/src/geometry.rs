@@ -2,33 +2,33 @@ use crate::format::{
     BLOCK, DISKS, Identity, SUPERBLOCK_AT, SetState, Superblock, TABLE_ENTRIES, Uuid,
 };
 
-/// Smallest number of chunks for logs: two for the pool's log, one spare, two for a disk.
+/// Minimum number of chunks for logs: two for the pool's log, one spare, two for a disk.
 const LOG_CHUNKS_MIN: u32 = 5;
-/// Smallest chunk, in bytes.
+/// Minimum chunk size, in bytes.
 const CHUNK_MIN: u32 = 32 << 10;
 
-/// Wishes for the division of a new set.
+/// Requested layout of a new set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
-    /// Usable bytes of the cache device.
+    /// Usable size of the cache device, in bytes.
     pub device_bytes: u64,
-    /// Bytes of a page, a power of two from 4 to 64 KiB. FAST Cache has 64.
+    /// Size of a page in bytes, a power of two from 4 to 64 KiB. FAST Cache has 64.
     pub page_bytes: u32,
-    /// Bytes of a chunk, a multiple of pages from 32 KiB to 1 GiB.
+    /// Size of a chunk in bytes, a multiple of the page size, from 32 KiB to 1 GiB.
     pub chunk_bytes: u32,
-    /// Share of the chunks for logs, 1 to 90 percent.
+    /// Share of the chunks that is used for logs, 1 to 90 percent.
     pub log_percent: u8,
 }
 
 impl Plan {
-    /// Creates a plan with pages of 64 KiB, chunks of 16 MiB, and a tenth for logs.
+    /// Creates a plan with pages of 64 KiB, chunks of 16 MiB, and a tenth of the chunks for logs.
     pub fn new(device_bytes: u64) -> Self {
         Self { device_bytes, page_bytes: 64 << 10, chunk_bytes: 16 << 20, log_percent: 10 }
     }
 
-    /// Divides the device into the largest chunks, halving from 16 MiB, with which each of `disks`
-    /// disks has a log and logs take no more than their share. Large chunks waste a small device,
-    /// because the smallest number of log chunks is fixed.
+    /// Divides the device into the largest possible chunks, starting at 16 MiB and halving. Each of
+    /// `disks` disks must have a log, and logs must not exceed their share. Large chunks waste
+    /// space on a small device, because the minimum number of log chunks is fixed.
     ///
     /// # Errors
     /// [`GeometryError`], if even the smallest chunks do not fit.
@@ -72,17 +72,17 @@ pub enum GeometryError {
     /// The device is too small.
     #[error("a cache device of {bytes} B is too small: {needed} B at least with these sizes")]
     Small {
-        /// Bytes of the device.
+        /// Size of the device in bytes.
         bytes: u64,
-        /// Bytes needed.
+        /// Needed size in bytes.
         needed: u64,
     },
     /// There is no room for this many logs.
     #[error("{disks} disks are more than the {most} that a set of this size has room for logs of")]
     Disks {
-        /// Number of disks wanted.
+        /// Requested number of disks.
         disks: usize,
-        /// Largest number of disks.
+        /// Maximum number of disks.
         most: usize,
     },
 }
@@ -90,21 +90,21 @@ pub enum GeometryError {
 /// Layout of a cache device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Geometry {
-    /// Bytes of a page.
+    /// Size of a page in bytes.
     pub page_bytes: u32,
-    /// Bytes of a chunk.
+    /// Size of a chunk in bytes.
     pub chunk_bytes: u32,
     /// Address of the first chunk.
     pub first_chunk: u64,
     /// Number of chunks.
     pub chunks: u32,
-    /// Number of chunks that hold pages.
+    /// Number of chunks that hold pages; the others hold logs.
     pub page_chunks: u32,
 }
 
 impl Geometry {
-    /// Superblock of an empty set. A group of an earlier set is not taken for one of this set,
-    /// because it names another set.
+    /// Returns the superblock of an empty set. A group of an earlier set on the device is not taken
+    /// for a group of this set, because it names another set.
     pub(crate) fn first_superblock(self, device_bytes: u64, set: Uuid, host: Uuid) -> Superblock {
         let [table_at, _] = self.tables_at();
         Superblock {
@@ -132,10 +132,10 @@ impl Geometry {
         }
     }
 
-    /// Divides a device.
+    /// Divides a device as planned.
     ///
     /// # Errors
-    /// [`GeometryError`], with the wish and the allowed range.
+    /// [`GeometryError`], with the requested value and the allowed range.
     pub fn new(plan: Plan) -> Result<Self, GeometryError> {
         let Plan { device_bytes, page_bytes, chunk_bytes, log_percent } = plan;
         if !page_bytes.is_power_of_two() || !(4096..=65536).contains(&page_bytes) {
@@ -172,7 +172,7 @@ impl Geometry {
         Ok(geometry)
     }
 
-    /// Layout of an existing set.
+    /// Returns the layout of an existing set.
     pub fn of(superblock: &Superblock) -> Self {
         Self {
             page_bytes: superblock.page_bytes,
@@ -183,49 +183,49 @@ impl Geometry {
         }
     }
 
-    /// Number of pages that fit.
+    /// Returns the number of pages that fit.
     pub fn slots(&self) -> u32 {
         self.page_chunks * (self.chunk_bytes / self.page_bytes)
     }
 
-    /// Number of blocks of a page.
+    /// Returns the number of blocks of a page.
     pub fn page_blocks(&self) -> u64 {
         u64::from(self.page_bytes) / BLOCK
     }
 
-    /// Address of a slot.
+    /// Returns the address of a slot.
     pub fn slot_at(&self, slot: u32) -> u64 {
         self.first_chunk + u64::from(slot) * u64::from(self.page_bytes)
     }
 
-    /// Address of a chunk.
+    /// Returns the address of a chunk.
     pub fn chunk_at(&self, chunk: u32) -> u64 {
         self.first_chunk + u64::from(chunk) * u64::from(self.chunk_bytes)
     }
 
-    /// Chunk that holds this address.
+    /// Returns the chunk that holds this address.
     pub fn chunk_of(&self, at: u64) -> u32 {
         u32::try_from((at - self.first_chunk) / u64::from(self.chunk_bytes)).unwrap_or(u32::MAX)
     }
 
-    /// Number of blocks of a table.
+    /// Returns the number of blocks of a table.
     pub fn table_blocks(&self) -> u64 {
         u64::from(self.slots()).div_ceil(TABLE_ENTRIES as u64)
     }
 
-    /// Bytes of a table.
+    /// Returns the size of a table, in bytes.
     pub fn table_bytes(&self) -> u64 {
         self.table_blocks() * BLOCK
     }
 
-    /// Addresses of the two tables.
+    /// Returns the addresses of the two tables.
     pub fn tables_at(&self) -> [u64; 2] {
         let first = SUPERBLOCK_AT[1] + (1 << 20);
         [first, first + self.table_bytes()]
     }
 
-    /// Largest number of disks with a log: each needs two chunks, the pool's log two, and one is
-    /// always in transit.
+    /// Returns the maximum number of disks with a log: each needs two chunks, the pool's log needs
+    /// two, and one chunk is always in transit.
     pub fn disks_max(&self) -> usize {
         ((self.chunks - self.page_chunks).saturating_sub(3) as usize / 2).min(DISKS)
     }

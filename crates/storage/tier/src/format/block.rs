@@ -1,22 +1,22 @@
 use crc_fast::{CrcAlgorithm, checksum};
 
-/// Bytes of a block, for addresses.
+/// Size of a block in bytes, as a type for addresses.
 pub const BLOCK: u64 = 4096;
-/// Bytes of a block, for lengths.
+/// Size of a block in bytes, as a type for lengths.
 pub const BLOCK_BYTES: usize = 4096;
 
-/// Offset of a block's checksum, which covers the bytes before it.
+/// Offset of a block's checksum, which covers all bytes before it.
 const SUM_AT: usize = 4088;
 
-/// Sixteen bytes that name a set, a host or a disk.
+/// Sixteen bytes that identify a set, a host or a disk.
 pub type Uuid = [u8; 16];
 
-/// Checksum of data within one block: CRC-32C (RFC 3720, B.4).
+/// Returns the checksum of data within one block: CRC-32C (RFC 3720, B.4).
 pub fn block_sum(data: &[u8]) -> u32 {
     u32::try_from(checksum(CrcAlgorithm::Crc32Iscsi, data)).unwrap_or(u32::MAX)
 }
 
-/// Checksum of a payload: CRC-64/NVME (NVM Express NVM command set 1.0, 5.2.1.3.4).
+/// Returns the checksum of a payload: CRC-64/NVME (NVM Express NVM command set 1.0, 5.2.1.3.4).
 pub fn payload_sum(data: &[u8]) -> u64 {
     checksum(CrcAlgorithm::Crc64Nvme, data)
 }
@@ -48,7 +48,7 @@ impl Writer {
         self.put(at, &value.to_le_bytes())
     }
 
-    /// Finishes the block. Returns it and its checksum.
+    /// Finishes the block. Returns the block and its checksum.
     pub(super) fn seal(mut self) -> (Box<[u8; BLOCK_BYTES]>, u64) {
         let sum = payload_sum(&self.bytes[..SUM_AT]);
         self.u64(SUM_AT, sum);
@@ -64,7 +64,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Checks the block. `None` if the checksum is wrong or bytes are missing.
+    /// Checks a block and creates its reader. `None` if the checksum is wrong or bytes are missing.
     pub(super) fn open(bytes: &'a [u8]) -> Option<Self> {
         let bytes = bytes.get(..BLOCK_BYTES)?;
         let sum = payload_sum(&bytes[..SUM_AT]);

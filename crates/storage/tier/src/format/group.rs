@@ -1,9 +1,9 @@
 use super::block::{BLOCK_BYTES, Reader, Uuid, Writer};
 use super::table::PAGE_BLOCKS;
 
-/// Largest number of record places in a group.
+/// Maximum number of record places in a group.
 pub const GROUP_RECORDS: usize = 120;
-/// Chunk number that means none.
+/// Chunk number that stands for no chunk.
 pub const NO_CHUNK: u32 = u32::MAX;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"TMGR");
@@ -11,7 +11,7 @@ const FORMAT: u16 = 1;
 const RECORDS_AT: usize = 128;
 const RECORD_BYTES: usize = 32;
 
-/// Properties of a group besides its records.
+/// Flags of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Flags(pub u32);
 
@@ -20,8 +20,8 @@ impl Flags {
     pub const EPOCH_END: Self = Self(1);
     /// The group has no records; it only carries the durable position.
     pub const SEAL: Self = Self(2);
-    /// The group is the last of its chunk: the next group is at the start of the chunk that it
-    /// names.
+    /// The group is the last of its chunk. The next group is at the start of the chunk that this
+    /// group names.
     pub const LINK: Self = Self(4);
 
     /// Returns true if all flags of `other` are set.
@@ -45,11 +45,11 @@ pub enum Kind {
     Zero = 3,
     /// Zeroing of bytes that the backing store may deallocate.
     Trim = 4,
-    /// Map: a page lies in a slot.
+    /// Map: a page is in a slot.
     Map = 9,
-    /// Unmap: a slot does not hold the page any more.
+    /// Unmap: a slot no longer holds the page.
     Unmap = 10,
-    /// Start of a disk's log: it begins in that chunk, with that group.
+    /// Start of a disk's log: the chunk and the group at which it begins.
     LogStart = 11,
 }
 
@@ -74,13 +74,14 @@ pub struct Record {
     pub kind: Kind,
     /// Index of the disk.
     pub disk: u16,
-    /// Write, zero: length in bytes. Map: valid blocks of the page, one bit each. Log start: the
-    /// chunk.
+    /// Write, zero: length in bytes. Map: valid blocks of the page, one bit each. Log start: number
+    /// of the chunk.
     pub bytes: u32,
     /// Write, zero: offset on the disk. Map, unmap: number of the page. Log start: number of the
-    /// group.
+    /// first group.
     pub offset: u64,
-    /// Write: checksum of the payload. Map: last group of the disk's log that the page includes.
+    /// Write: checksum of the payload. Map: last group of the disk's log whose writes the page
+    /// includes.
     pub sum: u64,
     /// Map, unmap: the slot.
     pub place: u32,
@@ -91,12 +92,13 @@ pub struct Record {
 }
 
 impl Record {
-    /// Number of places that the record takes in a group.
+    /// Returns the number of places that the record takes in a group.
     pub const fn places(&self) -> usize {
         if self.sums.is_some() { 3 } else { 1 }
     }
 
-    /// Number of payload blocks behind the head: as many as the bytes touch on the disk.
+    /// Returns the number of payload blocks behind the head: the number of disk blocks that the
+    /// bytes touch.
     pub fn payload_blocks(&self) -> u64 {
         match self.kind {
             Kind::Write => blocks_touched(self.offset, self.bytes),
@@ -105,42 +107,41 @@ impl Record {
     }
 }
 
-/// Number of blocks of a disk that a range touches.
+/// Returns the number of disk blocks that a range touches.
 pub(crate) fn blocks_touched(offset: u64, bytes: u32) -> u64 {
     (offset + u64::from(bytes)).div_ceil(4096) - offset / 4096
 }
 
-/// Head: the first block of a group.
+/// Head of a group: its first block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
-    /// Number of the group; rises by one with each group of a log.
+    /// Number of the group, which rises by one with each group of a log.
     pub seq: u64,
-    /// Checksum of the head before it.
+    /// Checksum of the head of the previous group.
     pub previous: u64,
-    /// Last group that was durable when this one was written.
+    /// Last group that was durable when this head was written.
     pub durable: u64,
     /// Owner of the log: a disk, or the set itself for the pool.
     pub owner: Uuid,
-    /// Generation of that disk.
+    /// Generation of the disk that owns the log.
     pub generation: u64,
-    /// Position: bytes of the log before this group.
+    /// Position of the group: bytes of the log before it.
     pub position: u64,
-    /// Bytes of payload behind the head.
+    /// Size of the payload behind the head, in bytes.
     pub bytes: u32,
-    /// Further properties.
+    /// Flags of the group.
     pub flags: Flags,
     /// Epoch that the group belongs to.
     pub epoch: u64,
-    /// Last group that is durable on the backing store.
+    /// Last group whose writes are durable on the backing store.
     pub retired: u64,
-    /// Attachment of that disk.
+    /// Attachment of the disk that owns the log.
     pub attach: u64,
-    /// Time of its making, in nanoseconds since 1970; for people.
+    /// Time of writing, in nanoseconds since 1970; only informative.
     pub unix_ns: u64,
     /// With [`Flags::LINK`]: chunk in which the log continues.
     pub next_chunk: u32,
-    /// Number of the newest sidecar copy of the disk that was durable before this group; 0 if
-    /// unknown.
+    /// Number of the disk's newest sidecar copy that was durable before this group; 0 if unknown.
     pub sidecar: u64,
     /// Records of the group.
     pub records: Vec<Record>,
@@ -169,8 +170,8 @@ impl Head {
         block.seal()
     }
 
-    /// Decodes a head. Returns it with the block's checksum; `None` if the block is not a valid
-    /// head.
+    /// Decodes a head. Returns the head with the block's checksum; `None` if the block is not a
+    /// valid head.
     pub fn decode(bytes: &[u8]) -> Option<(Self, u64)> {
         // Tested before the checksum, because most blocks searched for a head are none.
         if bytes.get(..4)? != MAGIC.to_le_bytes() {

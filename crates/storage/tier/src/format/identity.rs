@@ -1,38 +1,39 @@
 use super::block::{Reader, Writer};
 
-/// Bytes of an identity in a block: its length and a flag, then its name.
+/// Size of an identity in a block, in bytes: its length and a flag, then its name.
 pub(super) const IDENTITY_BYTES: usize = 256;
-/// Longest name that is stored, in bytes.
+/// Maximum length of a name that is stored, in bytes.
 pub const IDENTITY_NAME_MAX: usize = IDENTITY_BYTES - 2;
 
-/// Flag in the length of an identity that lasts.
+/// Flag in the length field of an identity that is lasting.
 const LASTING: u16 = 1 << 15;
 
-/// Identity of the storage on which a place lies, such as `wwid:naa.5000c500a1b2c3d4`.
+/// Identity of the storage on which a file or device lies, such as `wwid:naa.5000c500a1b2c3d4`.
 ///
-/// Kernel names like `/dev/sdb` change places at a restart; this does not. The name is empty where
+/// Kernel names like `/dev/sdb` may change at a reboot; an identity does not. The name is empty if
 /// none is known, as in formats before version 2.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Identity {
-    /// Text by which a person can tell the storage, up to [`IDENTITY_NAME_MAX`] bytes.
+    /// Text that identifies the storage and that people can read, up to [`IDENTITY_NAME_MAX`]
+    /// bytes.
     pub name: String,
-    /// True if the same storage has this name after a restart of the host, too.
+    /// True if the storage keeps this name after a reboot of the host.
     pub is_lasting: bool,
 }
 
-/// Result of comparing the stored identity with the one found now.
+/// Result of comparing the stored identity with the present one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Match {
-    /// Both names are of the same storage.
+    /// Both names belong to the same storage.
     Same,
-    /// The names are of different storage.
+    /// The names belong to different storage.
     Other,
-    /// Undecided: one of the two names is unknown, or does not last.
+    /// Undecided: one of the two names is unknown or not lasting.
     Unknown,
 }
 
 impl Identity {
-    /// Compares this identity, which was stored, with the one that is found now.
+    /// Compares this stored identity with the identity that is found now.
     pub fn compare(&self, found: &Self) -> Match {
         match () {
             () if self.name.is_empty() || found.name.is_empty() => Match::Unknown,

@@ -1,24 +1,25 @@
 use super::block::{BLOCK, BLOCK_BYTES, Reader, Uuid, Writer};
 
-/// Bytes before the groups of a copied log: two copies of its label.
+/// Size of the area before the groups of a copied log, in bytes: two copies of the label.
 pub const LABEL_BYTES: u64 = 2 * BLOCK;
 
 const MAGIC: &[u8; 8] = b"TMCOPY\0\0";
 const FORMAT: u32 = 1;
 
-/// Label of the copy of a log that another host holds: where the copy begins. Behind the label the
-/// groups lie by their position, one after the other, in a ring.
+/// Label of the copy of a log on another host, with the start of the copy. Behind the label the
+/// groups lie in a ring, ordered by position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Label {
-    /// Disk of the log.
+    /// Identity of the log's disk.
     pub disk: Uuid,
     /// Generation of that disk.
     pub generation: u64,
-    /// Number of the label, which rises with each one written. The two copies take turns.
+    /// Number of the label, which rises with each label written. The two copies are written in
+    /// turn.
     pub number: u64,
-    /// Position of the first group that is kept.
+    /// Position of the first group that the copy keeps.
     pub position: u64,
-    /// Number of that group.
+    /// Number of the first group that the copy keeps.
     pub seq: u64,
 }
 
@@ -31,18 +32,18 @@ impl Label {
         block.seal().0
     }
 
-    /// Newer of the two valid copies; `None` if neither is valid.
+    /// Returns the newer of the two valid copies; `None` if neither is valid.
     pub fn newest(bytes: &[u8]) -> Option<Self> {
         let copies = bytes.chunks(BLOCK_BYTES).take(2).filter_map(Self::decode);
         copies.max_by_key(|copy| copy.number)
     }
 
-    /// Returns true if both copies are valid. A copy that is not valid may have been the newer one.
+    /// Returns true if both copies are valid. An invalid copy may have been the newer one.
     pub fn are_both_good(bytes: &[u8]) -> bool {
         bytes.chunks(BLOCK_BYTES).take(2).all(|copy| Self::decode(copy).is_some())
     }
 
-    /// Offset of the copy with this number, in bytes.
+    /// Returns the offset at which the label with this number is written, in bytes.
     pub const fn place(&self) -> u64 {
         (self.number % 2) * BLOCK
     }
@@ -62,7 +63,7 @@ impl Label {
     }
 }
 
-/// Offset of a log position in a copy of `capacity` bytes.
+/// Returns the offset of a log position in a copy of `capacity` bytes.
 pub const fn held_at(position: u64, capacity: u64) -> u64 {
     LABEL_BYTES + position % (capacity - LABEL_BYTES)
 }

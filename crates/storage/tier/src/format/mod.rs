@@ -1,7 +1,7 @@
 //! Formats on the cache device and beside a backing disk, byte by byte.
 //!
-//! `docs/formats/tier.md` draws them. All numbers are little-endian. Every block of 4,096 bytes
-//! that holds structure carries its own checksum, and a block with a wrong checksum is never used.
+//! `docs/formats/tier.md` shows them. All numbers are little-endian. Every metadata block of 4,096
+//! bytes has its own checksum. A block with a wrong checksum is never used.
 
 mod block;
 mod group;

@@ -1,16 +1,16 @@
 use super::block::{BLOCK_BYTES, Reader, Uuid, Writer};
 use super::identity::Identity;
 
-/// Bytes of a sidecar: two copies, of which the valid one with the higher number counts.
+/// Size of a sidecar in bytes: two copies. The valid copy with the higher number is current.
 pub const SIDECAR_BYTES: usize = 2 * BLOCK_BYTES;
-/// Bytes of a backing store's fingerprint, which version 1 stored.
+/// Size of a backing store's fingerprint in bytes; only version 1 stored it.
 pub const FINGERPRINT_BYTES: usize = 64;
 
-/// First bytes of each copy, in every version.
+/// First bytes of each copy, in all versions.
 pub const SIDECAR_MAGIC: &[u8; 7] = b"TMSIDE\0";
-/// Magic of version 1. A program of version 1 takes a block of a later format for an empty sidecar,
-/// and would serve the disk. It refuses a file that does not begin with its own magic, so version 2
-/// has another one.
+/// Magic number of version 1. A program of version 1 would mistake a block of a later format for an
+/// empty sidecar, and serve the disk. But it refuses a file that does not begin with its own magic
+/// number, so version 2 has another one.
 const MAGIC_1: &[u8; 8] = b"TMSIDE\0\0";
 const MAGIC: &[u8; 8] = b"TMSIDE\0\x02";
 const FORMAT: u32 = 2;
@@ -19,42 +19,42 @@ const IDENTITIES_AT: [usize; 2] = [640, 896];
 const HOLDERS_AT: usize = 120;
 const HOLDER_BYTES: usize = 96;
 
-/// Largest number of copies of a log that a sidecar names.
+/// Maximum number of copies of a log that a sidecar names.
 pub const HOLDERS: usize = 4;
-/// Bytes of a holder's address.
+/// Size of a holder's address in bytes.
 pub const ADDRESS_BYTES: usize = 64;
 
-/// Holder of a copy of the owner's log, which has every answered write.
+/// Host with a copy of the owner's log that contains every answered write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
-    /// Name of the holder's host.
+    /// Identity of the holder's host.
     pub host: Uuid,
-    /// Address of its copies, for people and programs: text, then zeros.
+    /// Address under which the holder exports its copies: text, then zeros.
     pub address: [u8; ADDRESS_BYTES],
 }
 
-/// Meaning of the bytes on a backing disk without its cache.
+/// State of the bytes on a backing disk without the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SidecarState {
-    /// The backing disk has everything.
+    /// The backing disk has all writes.
     Clean,
     /// The owner's log has newer writes. The bytes are an older, consistent state of the disk.
     Dirty,
-    /// Several epochs are being written at once: without the log the bytes are torn.
+    /// Several epochs are being written together. Without the log the bytes are inconsistent.
     Applying {
         /// First of these epochs.
         from: u64,
         /// Last of these epochs.
         to: u64,
     },
-    /// The owner's log was given up: a host that still has the log must not replay it.
+    /// The owner's log was dropped on purpose: a host that still has the log must not replay it.
     Burnt,
 }
 
-/// Sidecar: the owner of a backing disk, in a small file or volume beside it.
+/// Sidecar: record of the owner of a backing disk, in a small file or volume beside the disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sidecar {
-    /// Name of the disk.
+    /// Identity of the disk.
     pub disk: Uuid,
     /// Generation: the number of owners so far.
     pub generation: u64,
@@ -62,40 +62,41 @@ pub struct Sidecar {
     pub seq: u64,
     /// Set that has the disk's log.
     pub owner: Uuid,
-    /// Start (boot) of the owner's host.
+    /// Boot of the owner's host during which the sidecar was written.
     pub boot: Uuid,
-    /// Meaning of the backing disk's bytes alone.
+    /// State of the backing disk's bytes without the log.
     pub state: SidecarState,
-    /// Mode in which its writes are answered (`superblock::mode`).
+    /// Mode in which the disk's writes are answered (`superblock::mode`).
     pub mode: u32,
     /// Last epoch that is completely and durably on the backing disk.
     pub applied: u64,
     /// Holders of a copy of the log, up to [`HOLDERS`].
     pub holders: Vec<Holder>,
-    /// Generation of the log with the newest writes, while another host takes the disk over; else
-    /// 0.
+    /// Generation of the log with the newest writes, while another host takes the disk over;
+    /// otherwise 0.
     pub log_generation: u64,
     /// Key of the owner's reservation of the backing device; 0 without a reservation.
     pub key: u64,
-    /// True if only the reservation keeps an earlier owner from writing, so that it must stay.
+    /// True if only the reservation keeps an earlier owner from writing, so that the reservation
+    /// must not be released.
     pub stays: bool,
     /// Size and inode of the backing store, as version 1 stored them; zeros since version 2.
     pub fingerprint: [u8; FINGERPRINT_BYTES],
-    /// Identity of the backing store that this sidecar belongs to.
+    /// Identity of the backing store to which this sidecar belongs.
     pub backing: Identity,
-    /// Identity of the storage that the sidecar itself lies on: a copy of the sidecar elsewhere
-    /// soon is an older state.
+    /// Identity of the storage on which the sidecar itself lies. A copy of the sidecar on other
+    /// storage is soon outdated.
     pub place: Identity,
     /// Opening of the owner's set that served the disk last ([`super::DiskEntry::opening`]); 0 if
     /// unknown.
     pub opening: u64,
-    /// Number of the newest superblock of the owner that was durable before this copy; 0 if unknown.
+    /// Number of the owner's newest superblock that was durable before this copy; 0 if unknown.
     pub superblock: u64,
     /// Last group of the owner's log that was durable before this copy; 0 if unknown.
     pub log_durable: u64,
-    /// Last group of the owner's log that is durable on the backing store. The log begins behind it
-    /// at the latest, so a gap between the two reveals an older sidecar beside an older backing
-    /// store.
+    /// Last group of the owner's log whose writes are durable on the backing store. The log begins
+    /// behind this group at the latest. So a gap between the two reveals an older sidecar beside an
+    /// older backing store.
     pub log_retired: u64,
 }
 
@@ -128,13 +129,14 @@ impl Sidecar {
         block.seal().0
     }
 
-    /// Newer of the two valid copies; `None` if neither is valid.
+    /// Returns the newer of the two valid copies; `None` if neither is valid.
     pub fn newest(bytes: &[u8]) -> Option<Self> {
         let copies = bytes.chunks(BLOCK_BYTES).take(2).filter_map(Self::decode);
         copies.max_by_key(|copy| copy.seq)
     }
 
-    /// Offset of the copy with this number, in bytes. The two take turns.
+    /// Returns the offset at which the copy with this number is written, in bytes. The two places
+    /// are used in turn.
     pub const fn place(&self) -> u64 {
         (self.seq % 2) * BLOCK_BYTES as u64
     }

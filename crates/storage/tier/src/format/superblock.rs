@@ -3,31 +3,31 @@ use super::identity::Identity;
 
 /// Version of the format that this program writes.
 pub const FORMAT: u32 = 1;
-/// Addresses of the two superblocks. The valid one with the higher number counts.
+/// Addresses of the two superblocks. The valid one with the higher number is current.
 pub const SUPERBLOCK_AT: [u64; 2] = [0, 1 << 20];
-/// Bytes of a superblock: its own block and the block of its disks.
+/// Size of a superblock in bytes: its own block and the block of its disks.
 pub const SUPERBLOCK_BYTES: usize = 2 * BLOCK_BYTES;
-/// Largest number of disks of a set.
+/// Maximum number of disks in a set.
 pub const DISKS: usize = 63;
 
 const MAGIC: &[u8; 8] = b"TMTIER\0\0";
-/// Bits of features that a program must know to use the set at all.
+/// Feature bits that a program must know to use the set at all.
 const INCOMPATIBLE: u64 = TAGS | NUMBERS;
 /// Feature bit: maps, log starts and tables carry a tag of their attachment.
 const TAGS: u64 = 1;
 /// Feature bit: disks have the numbers that reveal older states, and the cache device has its
-/// identity. A program that does not know them would not keep them, and an older state would look
-/// newer.
+/// identity. A program without this feature would not keep these numbers, and an older state would
+/// look newer.
 const NUMBERS: u64 = 2;
 const IDENTITY_AT: usize = 1024;
 const NUMBERS_AT: usize = 2048;
 const NUMBERS_BYTES: usize = 32;
 const DISK_BYTES: usize = 64;
 
-/// State in which a set was left.
+/// State of a set at the end of its last use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetState {
-    /// A program uses the set, or used it when it ended: the logs decide.
+    /// A program uses the set, or ended without closing it: the logs are needed to open it.
     Open,
     /// The set was closed in order: the tables are complete.
     Clean,
@@ -41,65 +41,69 @@ pub mod mode {
     pub const BACK: u32 = 1;
 }
 
-/// Disk of the set.
+/// Entry of a disk in the set.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DiskEntry {
-    /// Name of the disk; all zero for a free entry.
+    /// Identity of the disk; all zero for a free entry.
     pub disk: Uuid,
     /// Generation: the number of owners so far.
     pub generation: u64,
-    /// Attachment number, which rises; pages of an older attachment are never served.
+    /// Attachment number, which rises with each attachment. Pages of an older attachment are never
+    /// served.
     pub attach: u64,
     /// Size in bytes, a multiple of 512.
     pub bytes: u64,
     /// Number of the first group that its log keeps.
     pub log_seq: u64,
-    /// Chunk in which that group is; [`super::NO_CHUNK`] if there is no log.
+    /// Chunk with that group; [`super::NO_CHUNK`] if there is no log.
     pub log_chunk: u32,
-    /// Mode, one of [`mode`].
+    /// Mode of the disk, one of [`mode`].
     pub mode: u32,
-    /// Opening of the set that served the disk last, a number that no other opening has; 0 if
-    /// unknown. The sidecar has the same number, unless one of the two is an older state.
+    /// Unique number of the set's opening that served the disk last; 0 if unknown. The sidecar has
+    /// the same number, unless one of the two is an older state.
     pub opening: u64,
-    /// Opening before that one. A stop between superblock and sidecar leaves it in the sidecar.
+    /// Number of the opening before that one. If a program stops between writing superblock and
+    /// sidecar, the sidecar still has this number.
     pub before: u64,
-    /// Number of the newest sidecar copy that was durable before this superblock; 0 if unknown.
+    /// Number of the disk's newest sidecar copy that was durable before this superblock; 0 if
+    /// unknown.
     pub sidecar: u64,
     /// Number of the newest superblock that was written while the disk was served; 0 if unknown.
     pub superblock: u64,
 }
 
 impl DiskEntry {
-    /// Tag: the attachment, as records of its pages and its log carry it; never 0.
+    /// Returns the tag: the attachment in the form that records of the disk's pages and log carry;
+    /// never 0.
     pub fn tag(&self) -> u32 {
         u32::try_from(self.attach % u64::from(u32::MAX)).unwrap_or(0) + 1
     }
 }
 
-/// Superblock: description of a tier's set on its cache device.
+/// Superblock: description of a set on its cache device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Superblock {
-    /// Name of the set.
+    /// Identity of the set.
     pub set: Uuid,
-    /// Host that created it.
+    /// Identity of the host that created the set.
     pub host: Uuid,
-    /// Number of this superblock, which rises with each one written.
+    /// Number of this superblock, which rises with each superblock written.
     pub seq: u64,
     /// Size of the device at creation, in bytes.
     pub device_bytes: u64,
-    /// Bytes of a page, a power of two from 4 to 64 KiB.
+    /// Size of a page in bytes, a power of two from 4 to 64 KiB.
     pub page_bytes: u32,
-    /// Bytes of a chunk, a multiple of pages and of 4 KiB.
+    /// Size of a chunk in bytes, a multiple of the page size and of 4 KiB.
     pub chunk_bytes: u32,
     /// Address of the first chunk.
     pub first_chunk: u64,
     /// Number of chunks.
     pub chunks: u32,
-    /// Number of chunks that hold pages, from the first one on; the others hold logs.
+    /// Number of chunks that hold pages, counted from the first chunk; the others hold logs.
     pub page_chunks: u32,
-    /// State in which the set was left.
+    /// State of the set at the end of its last use.
     pub state: SetState,
-    /// Number of openings.
+    /// Number of openings of the set.
     pub opens: u64,
     /// Address of the valid table.
     pub table_at: u64,
@@ -107,32 +111,32 @@ pub struct Superblock {
     pub table_seq: u64,
     /// Chunk in which the pool's log continues after that table.
     pub pool_chunk: u32,
-    /// Number of its first group there.
+    /// Number of the pool log's first group in that chunk.
     pub pool_seq: u64,
     /// Last group of the pool's log that was durable when the superblock was written.
     pub pool_durable: u64,
-    /// True if records of a disk's pages and log count only with the right tag. False for a set
-    /// that was last used by a program without tags.
+    /// True if the tags of attachments are used: records of a disk's pages and log are valid only
+    /// with the right tag. False for a set that was last used by a program without tags.
     pub has_tags: bool,
     /// True if disks have the numbers that reveal older states. False for a set that was last used
-    /// by an earlier program.
+    /// by an earlier program version.
     pub has_numbers: bool,
-    /// Cache device on which the set lies.
+    /// Identity of the cache device on which the set lies.
     pub place: Identity,
     /// Disks by index; free entries are `None`.
     pub disks: Vec<Option<DiskEntry>>,
 }
 
-/// Reason why a superblock is not used.
+/// Reason why a superblock cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SuperblockError {
-    /// No superblock is there.
+    /// There is no superblock.
     #[error("no superblock of a tier is there")]
     None,
-    /// The magic is right, but the checksum is wrong.
+    /// The magic number is right, but the checksum is wrong.
     #[error("the superblock is damaged")]
     Damaged,
-    /// A later program wrote it and says that this program cannot read it.
+    /// A later program version wrote the superblock, and recorded that this version cannot read it.
     #[error(
         "the set has format {format}, and needs a reader of format {reader} at least; this program reads {FORMAT}"
     )]
@@ -145,7 +149,7 @@ pub enum SuperblockError {
     /// The set uses features that this program does not know.
     #[error("the set uses features {bits:#x} that this program does not know")]
     Incompatible {
-        /// Unknown bits.
+        /// Unknown feature bits.
         bits: u64,
     },
     /// A field has an impossible value.
@@ -196,7 +200,7 @@ impl Superblock {
     /// Decodes a superblock.
     ///
     /// # Errors
-    /// [`SuperblockError`]: absent, damaged, of a later program, or with impossible fields.
+    /// [`SuperblockError`]: absent, damaged, of a later program version, or with impossible fields.
     pub fn decode(bytes: &[u8]) -> Result<Self, SuperblockError> {
         if bytes.get(..8) != Some(MAGIC) {
             return Err(SuperblockError::None);
@@ -244,11 +248,11 @@ impl Superblock {
         Ok(found)
     }
 
-    /// Newest of the two copies that can be used, and its number.
+    /// Returns the newest of the two copies that can be used, and its index.
     ///
     /// # Errors
-    /// As [`Superblock::decode`], for the more telling copy: a copy of a later program counts
-    /// before one that is merely damaged or absent.
+    /// The errors of [`Superblock::decode`], for the more informative copy: the error of a later
+    /// program version has priority over damaged or absent.
     pub fn newest(copies: [&[u8]; 2]) -> Result<(Self, usize), SuperblockError> {
         let [a, b] = copies.map(Self::decode);
         match (a, b) {
@@ -267,7 +271,7 @@ impl Superblock {
         }
     }
 
-    /// Checks the fields, so that a damaged one is never a divisor or an allocation size later.
+    /// Checks the fields, so that a damaged field is never used as a divisor or an allocation size.
     fn check(&self) -> Result<(), SuperblockError> {
         let field = |field, value| Err(SuperblockError::Field { field, value });
         let (page, chunk) = (self.page_bytes, self.chunk_bytes);

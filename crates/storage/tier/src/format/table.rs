@@ -1,8 +1,8 @@
 use super::block::{BLOCK_BYTES, Reader, Writer};
 
-/// Largest number of 4 KiB blocks of a page; smaller pages use the first of them.
+/// Maximum number of 4 KiB blocks of a page; smaller pages use only the first of them.
 pub const PAGE_BLOCKS: usize = 16;
-/// Number of slots that a block of the table describes.
+/// Number of slots that one block of the table describes.
 pub const TABLE_ENTRIES: usize = 42;
 
 const ENTRY_BYTES: usize = 96;
@@ -15,23 +15,24 @@ pub struct SlotEntry {
     pub page: u64,
     /// Index of the disk.
     pub disk: u16,
-    /// Valid blocks of the page, one bit each from the first.
+    /// Valid blocks of the page, one bit each, starting with the first block.
     pub valid: u16,
     /// Position in the order of last use, oldest first.
     pub age: u32,
     /// Attachment of the disk ([`super::DiskEntry::tag`]).
     pub tag: u32,
-    /// Last group of the disk's log that the page includes.
+    /// Last group of the disk's log whose writes the page includes.
     pub log_seq: u64,
     /// Checksums of the page's blocks.
     pub sums: Box<[u32; PAGE_BLOCKS]>,
 }
 
-/// Number of the table that an opening writes as its `count`th, counted from 0 and modulo 2^20.
+/// Returns the number of a table: the `count`th that an opening writes, counted from 0 and modulo
+/// 2^20.
 ///
-/// A stop may leave a table that no superblock names, at the place where the next opening writes
-/// its first one. The number contains the opening, so an old block that reappears there is told
-/// from a new one.
+/// If a program stops, it may leave a table that no superblock names, at the address where the next
+/// opening writes its first table. The number contains the opening, so an old block that reappears
+/// there is distinguished from a new one.
 pub fn table_number(opening: u64, count: u64) -> u64 {
     opening << 20 | count & 0xf_ffff
 }
@@ -39,7 +40,7 @@ pub fn table_number(opening: u64, count: u64) -> u64 {
 /// Encodes block `index` of a table: up to [`TABLE_ENTRIES`] slots, `None` for an empty slot.
 ///
 /// # Panics
-/// If there are more slots.
+/// If there are more slots than that.
 pub fn encode_table(seq: u64, index: u64, slots: &[Option<SlotEntry>]) -> Box<[u8; BLOCK_BYTES]> {
     assert!(slots.len() <= TABLE_ENTRIES, "{} slots do not fit into a block", slots.len());
     let mut block = Writer::new();
@@ -59,7 +60,8 @@ pub fn encode_table(seq: u64, index: u64, slots: &[Option<SlotEntry>]) -> Box<[u
     block.seal().0
 }
 
-/// Decodes block `index` of table `seq`; `None` if the block is another one, or damaged.
+/// Decodes block `index` of table `seq`. `None` if the block belongs to another table or index, or
+/// is damaged.
 pub fn decode_table(seq: u64, index: u64, bytes: &[u8]) -> Option<Vec<Option<SlotEntry>>> {
     let block = Reader::open(bytes)?;
     if (block.u64(4032), block.u64(4040)) != (seq, index) {

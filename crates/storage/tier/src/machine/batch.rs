@@ -1,9 +1,9 @@
-//! Batch of epochs on its way from the log to the backing store: written in runs, flushed, then
+//! Batch of epochs on the way from the log to the backing store: written in runs, flushed, then
 //! retired in steps.
 //!
-//! Invariant: each sector goes there as the newest write of the batch left it. Nothing of the batch
-//! is forgotten before all of it was written and a flush of the backing store that began after that
-//! completed.
+//! Invariant: each sector is written with the newest content in the batch. No part of the batch is
+//! dropped from the log until all of it was written, and a flush of the backing store that began
+//! afterwards has completed.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,16 +13,16 @@ use super::epoch::Epoch;
 use super::overlay::{Layer, Layers, Source, blocks_of, cover, spans};
 use crate::event::Buf;
 
-/// Largest run, in bytes.
+/// Maximum size of a run, in bytes.
 const RUN_BYTES: u32 = 256 << 10;
 
-/// Most runs of a batch under way at once.
+/// Maximum number of a batch's runs in progress at once.
 const RUNS: usize = 8;
-/// Blocks retired, or slots mapped, in one step. A batch that was recovered from a log may be as
-/// large as the log, and requests must not wait for all of it.
+/// Number of blocks retired, or slots mapped, in one step. A batch that was recovered from a log
+/// may be as large as the log, and requests must not wait until all of it is processed.
 const STEP: usize = 64;
 
-/// Batch of epochs on its way to the backing store.
+/// Batch of epochs that is destaged to the backing store.
 #[derive(Debug, Clone)]
 pub(super) struct Batch {
     ends: BatchEnds,
@@ -32,11 +32,11 @@ pub(super) struct Batch {
     runs: BTreeMap<u32, Run>,
     next_run: u32,
     is_failed: bool,
-    /// Blocks whose slots were filled with what the backing store gets: bits by slot.
+    /// Blocks of slots that were filled with the bytes destaged, as bits by slot.
     filled: BTreeMap<u32, u16>,
     /// Slots to be mapped once the batch is durable on the backing store.
     slots: Vec<u32>,
-    /// Slots closed to other fillers until the batch is retired.
+    /// Slots that are closed to other fills until the batch is retired.
     open: Vec<u32>,
 }
 
@@ -59,14 +59,14 @@ pub(super) enum Runs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Waits until the sidecar says that several epochs are being written.
+    /// The batch waits until the sidecar records that several epochs are being written.
     Sidecar,
     Writing,
     /// All runs are written, and the backing store is being flushed.
     Flushing,
-    /// The batch is durable on the backing store. The next of its blocks are retired at this time.
+    /// The batch is durable on the backing store. The next blocks are retired at this time.
     Retiring(Nanos),
-    /// The next of its slots are mapped at this time.
+    /// The next slots are mapped at this time.
     Mapping(Nanos),
 }
 
@@ -75,11 +75,11 @@ pub(super) enum Phase {
 pub(super) struct Span {
     pub(super) offset: u64,
     pub(super) bytes: u32,
-    /// Set for zeros; true if the backing store may deallocate them.
+    /// `None` for data. For zeros, true if the backing store may deallocate them.
     pub(super) zero: Option<bool>,
 }
 
-/// Run under way.
+/// Run in progress.
 #[derive(Debug, Clone)]
 struct Run {
     span: Span,
@@ -87,7 +87,7 @@ struct Run {
     reads: u32,
     writes: u32,
     is_failed: bool,
-    /// Slots that are filled from its memory.
+    /// Slots that are filled from the run's buffer.
     fills: Vec<u32>,
 }
 
@@ -128,19 +128,20 @@ impl Batch {
         self.phase
     }
 
-    /// Allows writing, because the sidecar says what it must.
+    /// Allows writing, because the sidecar is in the required state.
     pub(super) fn may_write(&mut self) {
         if self.phase == Phase::Sidecar {
             self.phase = Phase::Writing;
         }
     }
 
-    /// Fails the batch: no further run begins.
+    /// Marks the batch as failed: no further run begins.
     pub(super) fn fail(&mut self) {
         self.is_failed = true;
     }
 
-    /// Begins the next run, if it may begin. Returns its number and span.
+    /// Begins the next run, unless too many are in progress or the batch has failed. Returns its
+    /// number and span.
     pub(super) fn begin_run(&mut self) -> Option<(u32, Span)> {
         if self.runs.len() >= RUNS || self.is_failed {
             return None;
@@ -163,13 +164,13 @@ impl Batch {
         self.runs.get_mut(&run).expect("a run that is under way is known")
     }
 
-    /// Records that the run gathers its bytes in this memory, with this number of reads.
+    /// Records the buffer in which the run gathers its bytes, and the number of reads for that.
     pub(super) fn run_reads(&mut self, run: u32, buf: Buf, reads: u32) {
         let found = self.run(run);
         (found.buf, found.reads) = (Some(buf), reads);
     }
 
-    /// Records the end of a read. After the last one, returns true if all succeeded.
+    /// Records the completion of a read. After the last one, returns true if all succeeded.
     pub(super) fn read_done(&mut self, run: u32, is_ok: bool) -> Option<bool> {
         let found = self.run(run);
         found.reads -= 1;
@@ -177,7 +178,7 @@ impl Batch {
         (found.reads == 0).then_some(!found.is_failed)
     }
 
-    /// Span of a run, and its memory.
+    /// Returns the span of a run, and its buffer.
     pub(super) fn run_bytes(&mut self, run: u32) -> (Span, Buf) {
         let found = self.run(run);
         (found.span.clone(), found.buf.expect("a run of bytes has memory"))
@@ -187,7 +188,7 @@ impl Batch {
         self.run(run).span.bytes
     }
 
-    /// Records that slots are filled from the run's memory, with this number of writes.
+    /// Records the slots that are filled from the run's buffer, and the number of writes for that.
     pub(super) fn run_fills(&mut self, run: u32, fills: Vec<u32>, writes: u16) {
         let found = self.run(run);
         found.writes += u32::from(writes);
@@ -199,7 +200,7 @@ impl Batch {
         *self.filled.entry(slot).or_default() |= bits;
     }
 
-    /// Records the end of a write. After the last one, returns the memory to release.
+    /// Records the completion of a write. After the last one, returns the buffer to release.
     pub(super) fn write_done(&mut self, run: u32, is_ok: bool) -> Option<Buf> {
         let found = self.run(run);
         found.writes -= 1;
@@ -207,8 +208,8 @@ impl Batch {
         if found.writes == 0 { self.end_run(run) } else { None }
     }
 
-    /// Ends a run and returns its memory. The slots that it filled stay closed to other fillers
-    /// until the batch is retired.
+    /// Ends a run and returns its buffer. The slots that it filled stay closed to other fills until
+    /// the batch is retired.
     pub(super) fn end_run(&mut self, run: u32) -> Option<Buf> {
         let Run { buf, is_failed, fills, .. } = self.runs.remove(&run).expect("it was there");
         self.open.extend(fills);
@@ -216,7 +217,7 @@ impl Batch {
         buf
     }
 
-    /// State of the runs. Once all are written, the backing store must be flushed.
+    /// Returns the state of the runs. Once all are written, the backing store must be flushed.
     pub(super) fn end_runs(&mut self) -> Runs {
         if !self.runs.is_empty() {
             return Runs::UnderWay;
@@ -228,8 +229,8 @@ impl Batch {
         Runs::Written
     }
 
-    /// Takes the next blocks to retire, because the batch is durable on the backing store. `next`
-    /// is the time of the step after this one.
+    /// Removes and returns the next blocks to retire, once the batch is durable on the backing
+    /// store. `next` is the time of the next step.
     pub(super) fn take_blocks(&mut self, next: Nanos) -> Vec<u64> {
         assert!(self.todo.is_empty() && self.runs.is_empty(), "all was written");
         self.phase = Phase::Retiring(next);
@@ -243,7 +244,7 @@ impl Batch {
         self.blocks.is_empty()
     }
 
-    /// Blocks that slots were filled with: bits by slot.
+    /// Returns the blocks of slots that were filled, as bits by slot.
     pub(super) fn filled_blocks(&self) -> &BTreeMap<u32, u16> {
         &self.filled
     }
@@ -255,20 +256,21 @@ impl Batch {
         }
     }
 
-    /// Takes the next slots to map, and returns true if none is left. `next` is the time of the
-    /// step after this one.
+    /// Removes and returns the next slots to map, and true if none is left. `next` is the time of
+    /// the next step.
     pub(super) fn take_slots(&mut self, next: Nanos) -> (Vec<u32>, bool) {
         self.phase = Phase::Mapping(next);
         let some = self.slots.split_off(self.slots.len().saturating_sub(STEP));
         (some, self.slots.is_empty())
     }
 
-    /// Slots that were closed to other fillers.
+    /// Returns the slots that were closed to other fills.
     pub(super) fn into_open(self) -> Vec<u32> {
         self.open
     }
 
-    /// Pieces of a run: layer, offset on the disk, bytes, and bytes to skip in the layer's block.
+    /// Returns the pieces of a run: layer, offset on the disk, bytes, and bytes to skip in the
+    /// layer's block.
     pub(super) fn pieces(&self, span: &Span) -> Vec<(Layer, u64, u32, u32)> {
         let mut found = Vec::new();
         for (block, from, to) in blocks_of(span.offset, span.bytes) {
@@ -286,7 +288,8 @@ impl Batch {
         found
     }
 
-    /// Blocks of a run that a single write covers, with their offset in the run and their checksum.
+    /// Returns the blocks of a run that a single write covers: block, offset in the run, and
+    /// checksum.
     pub(super) fn whole_blocks(&self, span: &Span) -> Vec<(u64, u32, u32)> {
         blocks_of(span.offset, span.bytes)
             .filter(|(_, from, to)| (*from, *to) == (0, 8))
@@ -301,7 +304,7 @@ impl Batch {
     }
 }
 
-/// Spans to write, in order of their offset.
+/// Returns the spans to write, in order of their offset.
 fn spans_of(blocks: &BTreeMap<u64, Layers>) -> VecDeque<Span> {
     let mut found: VecDeque<Span> = VecDeque::new();
     for (block, layers) in blocks {
@@ -338,7 +341,8 @@ mod tests {
         Logged { order, offset, bytes, source, sums: vec![0; 64].into() }
     }
 
-    /// A batch of two epochs, the second of which writes into a block of the first; a gap lies behind it.
+    /// Returns a batch of two epochs, the second of which writes into a block of the first, with a
+    /// gap behind it.
     fn batch() -> Batch {
         let writes =
             [vec![logged(1, 0, 8192)], vec![logged(2, 4096, 512), logged(3, 65_536, 4096)]];

@@ -3,11 +3,11 @@ use super::{Fx, Tier};
 use crate::event::{Effect, IoTarget, Note, Piece};
 use crate::format::{BLOCK, SetState, SlotEntry, TABLE_ENTRIES, encode_table, table_number};
 
-/// Blocks of a table that are written at once.
+/// Number of table blocks that are written at once.
 const BLOCKS: u64 = 64;
 
-/// Checkpoint under way. When its table and its superblock are durable, the pool's log before it is
-/// free.
+/// Checkpoint in progress. When its table and its superblock are durable, the earlier part of the
+/// pool's log is free.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Checkpoint {
     phase: Phase,
@@ -15,7 +15,7 @@ pub(super) struct Checkpoint {
     number: u64,
     /// Next block of the table.
     block: u64,
-    /// Start of the pool's log after it: chunk and first group.
+    /// Start of the pool's log after the checkpoint: chunk and first group.
     start: (u32, u64),
     state: Option<SetState>,
     /// True to write only the superblock, because the list of disks changed. Table and start stay.
@@ -28,10 +28,10 @@ enum Phase {
     Idle,
     /// Blocks of the table are being written.
     Table,
-    /// The table is written, but pool groups that no reader will need after the checkpoint may not
-    /// be.
+    /// The table is written. Groups of the pool before the new start may not be accepted yet; no
+    /// reader will need them after the checkpoint.
     TableDone,
-    /// Both are being made durable.
+    /// Table and these groups are being made durable.
     TableFlush,
     Superblock,
     SuperblockFlush,
@@ -42,7 +42,7 @@ impl Tier {
         self.checkpoint.phase == Phase::Idle
     }
 
-    /// Begins a checkpoint when the pool's log takes more than one chunk, or when the list of disks
+    /// Begins a checkpoint if the pool's log takes more than one chunk, or if the list of disks
     /// changed.
     pub(super) fn pump_checkpoint(&mut self, fx: &mut Fx) {
         if !self.is_failed && self.is_checkpoint_idle() && self.pool.log.chunks().len() > 1 {
@@ -71,7 +71,7 @@ impl Tier {
         self.table_step(fx);
     }
 
-    /// Address of the table that is not valid now.
+    /// Returns the address of the table that is not valid now.
     fn next_table(&self) -> u64 {
         let [a, b] = self.geometry.tables_at();
         if self.roster.superblock().table_at == a { b } else { a }
@@ -96,7 +96,8 @@ impl Tier {
         fx.push(Effect::write(io, IoTarget::Cache, at, vec![Piece::Bytes(bytes.into())]));
     }
 
-    /// Table entries of a block's slots. They may become durable soon, as a map may.
+    /// Returns the table entries for the slots of a table block. These entries may become durable
+    /// soon, like a map.
     fn table_slots(&mut self, index: u64) -> Vec<Option<SlotEntry>> {
         let first = index * TABLE_ENTRIES as u64;
         let end = (first + TABLE_ENTRIES as u64).min(self.geometry.slots().into());
@@ -125,7 +126,7 @@ impl Tier {
         if is_ok { self.table_step(fx) } else { self.fail(fx) }
     }
 
-    /// Continues after a flush that began behind the last write of the checkpoint.
+    /// Continues after a flush that began after the last write of the checkpoint.
     pub(super) fn checkpoint_flushed(&mut self, fx: &mut Fx) {
         match self.checkpoint.phase {
             Phase::TableFlush => self.write_superblock(fx),

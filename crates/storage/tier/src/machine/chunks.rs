@@ -1,11 +1,12 @@
-//! Chunks of the cache device that logs may take.
+//! Chunks of the cache device that logs use.
 //!
-//! Invariant: a chunk gets groups of another log only when it is durable that the former log begins
-//! behind it ([`Chunks::release`]), and when no read of it is under way.
+//! Invariant: groups of another log are written to a chunk only when no read of the chunk is in
+//! progress, and when it is durable that the former log begins behind the chunk
+//! ([`Chunks::release`]).
 
 use std::collections::VecDeque;
 
-/// Free chunks reserved for the pool's log: without them nothing could be freed.
+/// Number of free chunks reserved for the pool's log. Without them no chunk could be freed.
 const POOL_CHUNKS: usize = 2;
 
 #[derive(Debug, Clone)]
@@ -13,7 +14,7 @@ pub(crate) struct Chunks {
     free: VecDeque<u32>,
     /// Number of I/Os that read each chunk.
     pins: Vec<u32>,
-    /// Chunks that become free once no read of them is under way.
+    /// Chunks that become free once no read of them is in progress.
     leaving: Vec<u32>,
 }
 
@@ -27,12 +28,12 @@ impl Chunks {
         self.free.len()
     }
 
-    /// Takes a chunk for the pool's log.
+    /// Takes a free chunk for the pool's log.
     pub(super) fn take(&mut self) -> Option<u32> {
         self.free.pop_front()
     }
 
-    /// Takes a chunk for a disk's log.
+    /// Takes a free chunk for a disk's log, but none that is reserved for the pool.
     pub(super) fn take_for_disk(&mut self) -> Option<u32> {
         if self.free.len() > POOL_CHUNKS { self.take() } else { None }
     }
@@ -42,7 +43,7 @@ impl Chunks {
         self.pins[chunk as usize] += 1;
     }
 
-    /// Records the end of an I/O.
+    /// Records the completion of an I/O that read the chunk.
     pub(super) fn unpin(&mut self, chunk: u32) {
         self.pins[chunk as usize] -= 1;
         if self.pins[chunk as usize] == 0
@@ -53,7 +54,7 @@ impl Chunks {
         }
     }
 
-    /// Frees a chunk that is durably free, once no read of it is under way.
+    /// Frees a chunk that is durably free, once no read of it is in progress.
     pub(super) fn release(&mut self, chunk: u32) {
         match self.pins[chunk as usize] {
             0 => self.free.push_back(chunk),

@@ -14,11 +14,12 @@ use state_machine::IoId;
 use crate::event::{Effect, IoError, IoTarget, Op};
 use crate::format::Flags;
 
-/// Most groups of a log in flight. With two, one gathers while the other is written.
+/// Maximum number of a log's groups in flight. With two, one gathers requests while the other is
+/// written.
 const GROUPS_IN_FLIGHT: usize = 2;
 
 impl Tier {
-    /// Begins groups of a disk's log while enough may be in flight.
+    /// Begins groups of a disk's log while fewer than [`GROUPS_IN_FLIGHT`] are in flight.
     pub(super) fn pump_log(&mut self, index: u16, fx: &mut Fx) {
         while !self.is_failed {
             let disk = self.disk(index);
@@ -32,7 +33,7 @@ impl Tier {
         }
     }
 
-    /// Begins one group, or settles requests that need none. Returns false if there is no room.
+    /// Begins one group, or answers requests that need none. Returns false if there is no room.
     fn begin_group(&mut self, index: u16, fx: &mut Fx) -> bool {
         let (geometry, now) = (self.geometry, self.now);
         let Some(room) = self.log_room(index, fx) else {
@@ -69,8 +70,8 @@ impl Tier {
         true
     }
 
-    /// Takes requests for a group with this much room, in blocks of payload. A flush of durable
-    /// groups is answered.
+    /// Collects requests for a group with this much room, in blocks of payload. Flushes of groups
+    /// that are already durable are answered.
     fn gather(&mut self, index: u16, room: u64, fx: &mut Fx) -> Group {
         let geometry = self.geometry;
         let log = &self.disk(index).log;
@@ -112,7 +113,8 @@ impl Tier {
         group
     }
 
-    /// Payload blocks that the next group may have, in this chunk or a new one.
+    /// Returns the number of payload blocks that the next group may have, in the present chunk or
+    /// in a new one.
     pub(super) fn log_room(&mut self, index: u16, fx: &mut Fx) -> Option<u64> {
         let (needed, is_awaited) = self.first_needs(index);
         let geometry = self.geometry;
@@ -150,7 +152,8 @@ impl Tier {
         self.push_group(index, (seq, position), effect, &sent, fx);
     }
 
-    /// Payload blocks that the first waiting request needs, and true if it is a durable write.
+    /// Returns the number of payload blocks that the first waiting request needs, and true if it is
+    /// a durable write.
     fn first_needs(&mut self, index: u16) -> (u64, bool) {
         match self.disk(index).queue.first() {
             Some(Pending::Write(write)) => {
@@ -161,8 +164,8 @@ impl Tier {
         }
     }
 
-    /// Takes a chunk for a disk's log, if it may have one more. If not, closes the epoch so that
-    /// the log is destaged.
+    /// Takes a chunk for a disk's log, if the log may have one more. If not, closes the epoch so
+    /// that the log is destaged.
     fn take_chunk(&mut self, index: u16) -> Option<u32> {
         let logs = (self.geometry.chunks - self.geometry.page_chunks).saturating_sub(3) as usize;
         let sharing = self.disks.iter().flatten().count().max(1);
@@ -192,8 +195,9 @@ impl Tier {
         }
     }
 
-    /// Handles accepted groups. Writes that the cache device has are read from there from now on,
-    /// and their memory is released. They are answered, in order, once all copies have them, too.
+    /// Handles accepted groups. Their writes are from now on read from the cache device, and their
+    /// buffers are released. Writes are answered, in order, once all copies have accepted them,
+    /// too.
     pub(super) fn groups_accepted(&mut self, index: u16, fx: &mut Fx) {
         let accepted = self.disk(index).log.ends().accepted;
         while let Some(landed) = self.disk(index).queue.take_landed(accepted) {
@@ -217,7 +221,8 @@ impl Tier {
         self.let_go(write, fx);
     }
 
-    /// Begins a flush of the cache device, if one is waited for and would help.
+    /// Begins a flush of the cache device, if a request or a page waits for one and there is
+    /// something new to flush.
     pub(super) fn pump_flush(&mut self, fx: &mut Fx) {
         if self.flusher.is_busy() || self.is_failed {
             return;
@@ -280,7 +285,7 @@ impl Tier {
         self.time_changed();
     }
 
-    /// Acts on the time for a disk: ends an old epoch, and writes a seal for groups that became
+    /// Handles the time for a disk: ends an old epoch, and writes a seal for groups that became
     /// durable.
     pub(super) fn tick_disk(&mut self, index: u16, fx: &mut Fx) {
         let now = self.now;
@@ -306,7 +311,7 @@ impl Tier {
         }
     }
 
-    /// Writes a seal with the durable position, if no other head carries it yet.
+    /// Writes a seal with the durable position, if no head has recorded this position yet.
     pub(super) fn seal(&mut self, index: u16, fx: &mut Fx) {
         let ends = self.disk(index).log.ends();
         if ends.told < ends.durable {
@@ -314,14 +319,14 @@ impl Tier {
         }
     }
 
-    /// Writes a seal with the retired position, for readers of the log alone. Returns true if a
-    /// group was begun.
+    /// Writes a seal with the retired position, for readers that have only the log. Returns true if
+    /// a group was begun.
     pub(super) fn tell_retired(&mut self, index: u16, fx: &mut Fx) -> bool {
         let ends = self.disk(index).log.ends();
         ends.told_retired < ends.retired && self.put_seal(index, fx)
     }
 
-    /// Begins a group without records, if there is room. Returns true if it did.
+    /// Begins a group without records, if there is room. Returns true if a group was begun.
     fn put_seal(&mut self, index: u16, fx: &mut Fx) -> bool {
         let (geometry, is_failed) = (self.geometry, self.is_failed);
         let disk = self.disk(index);
@@ -337,7 +342,7 @@ impl Tier {
         true
     }
 
-    /// Fails all waiting requests, because the cache device accepts nothing any more.
+    /// Fails all waiting requests, because the cache device accepts no writes any more.
     pub(super) fn fail_waiters(&mut self, fx: &mut Fx) {
         for index in 0..self.disks.len() {
             self.fail_disk(u16::try_from(index).unwrap_or(u16::MAX), fx);

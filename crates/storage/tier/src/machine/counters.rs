@@ -1,32 +1,32 @@
 use serde::{Deserialize, Serialize};
 
-/// Counters since the set was opened.
+/// Event counters since the set was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Counters {
     /// Reads that were answered without the backing store.
     pub hits: u64,
-    /// Hits that the memory tier answered at once.
+    /// Hits that were answered at once by the memory tier.
     #[serde(default)]
     pub memory_hits: u64,
-    /// Reads that needed the backing store for a part.
+    /// Reads for which a part came from the backing store.
     pub partial: u64,
-    /// Reads that needed the backing store for all bytes.
+    /// Reads for which all bytes came from the backing store.
     pub misses: u64,
-    /// Bytes of reads.
+    /// Bytes of all reads.
     pub read_bytes: u64,
-    /// Bytes of reads for which the backing store was not needed.
+    /// Bytes of reads that did not come from the backing store.
     pub hit_bytes: u64,
     /// Bytes of reads that came from the memory tier.
     #[serde(default)]
     pub memory_hit_bytes: u64,
     /// Number of writes.
     pub writes: u64,
-    /// Writes all of whose pages were resident.
+    /// Writes whose pages were all resident.
     #[serde(default)]
     pub write_hits: u64,
-    /// Writes that the log answered.
+    /// Writes that were answered from the log.
     pub absorbed: u64,
-    /// Bytes of writes.
+    /// Bytes of all writes.
     pub written_bytes: u64,
     /// Bytes of writes to resident pages.
     #[serde(default)]
@@ -35,22 +35,22 @@ pub struct Counters {
     pub flushes: u64,
     /// Bytes written from logs to the backing store.
     pub destaged_bytes: u64,
-    /// Bytes that were filled into pages.
+    /// Bytes that were written into pages.
     pub filled_bytes: u64,
-    /// Filled bytes that clients had written.
+    /// Bytes that were written into pages and came from clients' writes.
     pub placed_bytes: u64,
     /// Pages that were evicted.
     pub evicted: u64,
-    /// Blocks of pages with a wrong checksum.
+    /// Number of page blocks with a wrong checksum.
     pub checksum_errors: u64,
-    /// Groups written to logs.
+    /// Number of groups written to logs.
     pub groups: u64,
     /// Nanoseconds for which writes of a disk waited for room in its log.
     pub throttled_ns: u64,
 }
 
 impl Counters {
-    /// Sum of both.
+    /// Returns the sum of both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {

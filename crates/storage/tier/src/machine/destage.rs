@@ -8,9 +8,10 @@ use super::pool::Item;
 use super::{Fx, Tier};
 use crate::event::{Check, Effect, IoError, IoTarget, Note, Piece, ReadIo};
 
-/// Pause before a backing store that refused is tried again.
+/// Pause before I/O that a backing store refused is retried.
 pub(super) const RETRY: Nanos = Nanos(1_000_000_000);
-/// Share of the logs' chunks below which batches are not left to gather: one in four.
+/// Divisor of the number of log chunks: if fewer than a fourth of them are free, batches no longer
+/// wait for more epochs.
 const FREE_SHARE: usize = 4;
 
 impl Tier {
@@ -42,8 +43,8 @@ impl Tier {
         }
     }
 
-    /// Returns true if the next batch is left to gather, because nothing waits for it and there is
-    /// room.
+    /// Returns true if the next batch waits for more epochs, because no request waits for the batch
+    /// and there is room in the logs.
     fn rests(&mut self, index: u16) -> bool {
         let logs = self.geometry.chunks - self.geometry.page_chunks;
         let has_room = self.chunks.free() * FREE_SHARE >= logs as usize;
@@ -53,14 +54,14 @@ impl Tier {
         has_room && !is_asked && !disk.sidecar.is_applying() && disk.destager.rests(now)
     }
 
-    /// Drops a batch that waits for the sidecar, because the sidecar cannot be written. It begins
-    /// again later.
+    /// Drops a batch that waits for the sidecar, because the sidecar cannot be written. The batch
+    /// begins again later.
     pub(super) fn batch_may_not_write(&mut self, index: u16) {
         let batch = self.disk(index).destager.give_up_waiting();
         self.pages.close_fills(&batch.map(Batch::into_open).unwrap_or_default());
     }
 
-    /// Schedules another attempt after the backing store or its sidecar refused.
+    /// Schedules a retry after the backing store or its sidecar refused I/O.
     pub(super) fn backing_failed(&mut self, index: u16, fx: &mut Fx) {
         self.disk(index).retry_at = Some(self.now + RETRY);
         fx.push(Effect::Note(Note::BackingFailed(index)));
@@ -147,7 +148,7 @@ impl Tier {
         }
     }
 
-    /// Writes a run from memory to the backing store, and its whole blocks into their pages.
+    /// Writes a run from its buffer to the backing store, and its whole blocks into their pages.
     fn write_run(&mut self, index: u16, run: u32, fx: &mut Fx) {
         let (span, buf) = self.batch(index).run_bytes(run);
         let io = self.start_io(Io::RunWrite { disk: index, run });
@@ -181,7 +182,7 @@ impl Tier {
         self.stir();
     }
 
-    /// Fails a batch as a whole; it is tried again from the start.
+    /// Fails a whole batch. It is retried from the start.
     fn batch_failed(&mut self, index: u16, fx: &mut Fx) {
         let disk = self.disk(index);
         let batch = disk.destager.fail_batch();
@@ -196,8 +197,8 @@ impl Tier {
         if is_ok { self.retire_some(index, fx) } else { self.batch_failed(index, fx) }
     }
 
-    /// Queues a later start of a disk's log, if all groups of its first chunks are retired. The
-    /// chunks are free once the start, and the maps before it, are durable.
+    /// Queues a record with a later start of a disk's log, if all groups of its first chunks are
+    /// retired. These chunks are free once the record, and the maps before it, are durable.
     pub(super) fn start_log_later(&mut self, index: u16) {
         let Some(start) = self.next_log_start(index) else { return };
         self.queue(start);
@@ -206,7 +207,7 @@ impl Tier {
         }
     }
 
-    /// Later start of the disk's log, if there is one that was not queued yet.
+    /// Returns a later start of the disk's log, if there is one that was not queued yet.
     pub(crate) fn next_log_start(&mut self, index: u16) -> Option<Item> {
         let disk = self.disk(index);
         let log = &disk.log;
@@ -222,7 +223,7 @@ impl Tier {
         Some(Item::LogStart { disk: index, chunk, seq })
     }
 
-    /// Makes the sidecar tell the retired position, if that frees a chunk of the log.
+    /// Writes the retired position to the sidecar, if that frees a chunk of the log.
     fn tell_retired_by_sidecar(&mut self, index: u16, fx: &mut Fx) {
         let is_closing = self.is_closing;
         let disk = self.disk(index);
@@ -239,7 +240,7 @@ impl Tier {
         }
     }
 
-    /// Frees the chunks before a durable start of the log.
+    /// Frees the chunks before a start of the log that has become durable.
     pub(super) fn log_started(&mut self, index: u16, seq: u64) {
         let Some(disk) = self.disks[usize::from(index)].as_mut() else { return };
         let free = disk.log.drop_before(seq);
@@ -250,7 +251,7 @@ impl Tier {
         }
     }
 
-    /// Fences a disk that another host owns: nothing of it is answered or written any more.
+    /// Fences a disk that another host owns: nothing more is answered or written for it.
     pub(super) fn fence(&mut self, index: u16, fx: &mut Fx) {
         let disk = self.disk(index);
         if std::mem::replace(&mut disk.is_fenced, true) {
@@ -269,7 +270,7 @@ impl Tier {
         }
     }
 
-    /// Ends the open epoch, so that everything written so far is destaged soon.
+    /// Ends the open epoch, so that all writes so far are destaged soon.
     pub(super) fn end_epoch_now(&mut self, index: u16) {
         let disk = self.disk(index);
         disk.queue.end_epoch(disk.destager.has_open());

@@ -1,9 +1,9 @@
-//! Epochs of a disk's log, and the choice of those that are destaged next.
+//! Epochs of a disk's log, and the choice of the epochs that are destaged next.
 //!
-//! Invariant: the backing store passes only through states that the disk had, or its sidecar says
+//! Invariant: the backing store passes only through states that the disk had, unless its sidecar is
 //! *applying*. So a batch has whole epochs, oldest first, all of them closed and durable in the
-//! log. A batch of several epochs is written only when the sidecar says so. Epochs that a crash
-//! left half applied are destaged as one batch before anything else.
+//! log. A batch of several epochs is written only when the sidecar is *applying*. If a crash left
+//! epochs half applied, they are destaged as one batch before anything else.
 
 use std::collections::VecDeque;
 
@@ -14,12 +14,12 @@ use super::batch::{Batch, Phase};
 use super::epoch::{Epoch, Logged};
 use crate::format::SidecarState;
 
-/// Bytes of writes up to which epochs are gathered into a batch; one epoch may be larger.
+/// Maximum size of a batch, in bytes of its writes; a single epoch may be larger.
 const BATCH_BYTES: u64 = 32 << 20;
-/// Pause between the end of a batch and the next. Our choice: without it, a guest that flushes
-/// thousands of times a second would make its backing store flush as often, on disks that manage a
-/// hundred flushes. Gathered, those epochs are one batch, and blocks that were written again are
-/// written once.
+/// Pause between the end of a batch and the next batch. Our choice. Without it, a guest that
+/// flushes thousands of times per second would make its backing store flush as often, but disks
+/// manage a hundred flushes per second. With it, those epochs form one batch, and a block that was
+/// rewritten is written once.
 const REST: Nanos = Nanos(100_000_000);
 
 #[derive(Debug, Clone, Default)]
@@ -27,21 +27,21 @@ pub(crate) struct Destager {
     /// Epochs, oldest first. New writes belong to the last one, if it is not closed.
     epochs: VecDeque<Epoch>,
     batch: Option<Batch>,
-    /// Time until which the next batch gathers.
+    /// Time until which the next batch waits for more epochs.
     rests_until: Option<Nanos>,
     /// Time of the oldest write in the open epoch.
     open_since: Option<Nanos>,
-    /// Set when the log has bytes that cannot be read: nothing behind them may be destaged.
+    /// True if the log has bytes that cannot be read. No later write may then be destaged.
     is_damaged: bool,
 }
 
 impl Destager {
-    /// Takes the epochs recovered from a log, all of them closed.
+    /// Creates a destager with the epochs recovered from a log, all of them closed.
     pub(super) fn new(epochs: VecDeque<Epoch>) -> Self {
         Self { epochs, ..Self::default() }
     }
 
-    /// Begins a batch of all epochs, before the disk is served.
+    /// Begins a batch of all epochs; used before the disk is served.
     pub(crate) fn begin_all(&mut self) {
         if self.has_epochs() {
             let mut batch = Batch::new(self.epochs.iter());
@@ -50,7 +50,7 @@ impl Destager {
         }
     }
 
-    /// Writes that wait, oldest first.
+    /// Iterates over the writes that are not destaged, oldest first.
     pub(crate) fn writes(&mut self) -> impl Iterator<Item = &mut Logged> {
         self.epochs.iter_mut().flat_map(|epoch| &mut epoch.writes)
     }
@@ -67,28 +67,29 @@ impl Destager {
         !self.epochs.is_empty()
     }
 
-    /// Returns true if everything is on the backing store.
+    /// Returns true if all writes are on the backing store.
     pub(super) fn is_idle(&self) -> bool {
         self.epochs.is_empty() && self.batch.is_none()
     }
 
-    /// Time of the oldest write that waits.
+    /// Returns the time of the oldest write that is not destaged.
     pub(super) fn oldest(&self) -> Option<Nanos> {
         self.epochs.front().map(|epoch| epoch.since)
     }
 
-    /// Last group that has a waiting write; 0 if none has.
+    /// Returns the last group with a write that is not destaged; 0 if there is none.
     pub(super) fn last_seq(&self) -> u64 {
         self.epochs.back().map_or(0, |epoch| epoch.last_seq)
     }
 
-    /// Group that must be durable before the next batch begins.
+    /// Returns the group that must be durable before the next batch begins.
     pub(super) fn awaited_seq(&self) -> Option<u64> {
         let next = self.epochs.front().filter(|next| next.is_closed && self.batch.is_none());
         next.map(|next| next.last_seq)
     }
 
-    /// Number of the epoch that writes belong to now; `applied` is the last on the backing store.
+    /// Returns the number of the epoch to which new writes belong. `applied` is the last epoch on
+    /// the backing store.
     pub(super) fn open_number(&self, applied: u64) -> u64 {
         match self.epochs.back() {
             Some(last) => last.number + u64::from(last.is_closed),
@@ -115,7 +116,7 @@ impl Destager {
         number
     }
 
-    /// Closes the open epoch, after a flush or what counts as one.
+    /// Closes the open epoch, after a flush or an equivalent request.
     pub(super) fn close(&mut self) {
         if let Some(open) = self.epochs.back_mut().filter(|last| !last.is_closed) {
             open.is_closed = true;
@@ -123,7 +124,7 @@ impl Destager {
         }
     }
 
-    /// Acts on the time. Returns true if the open epoch is old enough to end.
+    /// Handles the time. Returns true if the open epoch is old enough to end.
     pub(super) fn tick(&mut self, now: Nanos) -> bool {
         self.rests_until = self.rests_until.filter(|until| now < *until);
         let is_old = self.open_since.is_some_and(|since| now >= since + PAUSE);
@@ -133,7 +134,7 @@ impl Destager {
         is_old
     }
 
-    /// Times at which the destager must be asked again.
+    /// Iterates over the times at which the destager must be called again.
     pub(super) fn due(&self) -> impl Iterator<Item = Nanos> + use<> {
         let closed = self.epochs.front().is_some_and(|next| next.is_closed);
         let step = self.batch.as_ref().and_then(|batch| match batch.phase() {
@@ -144,7 +145,7 @@ impl Destager {
         [ends, self.rests_until.filter(|_| closed), step].into_iter().flatten()
     }
 
-    /// Returns true if the next batch is left to gather, unless something waits for it.
+    /// Returns true if the pause after the last batch is not over.
     pub(super) fn rests(&self, now: Nanos) -> bool {
         self.rests_until.is_some_and(|until| now < until)
     }
@@ -153,8 +154,8 @@ impl Destager {
         self.is_damaged
     }
 
-    /// Records that the only copy of an acknowledged write cannot be read. Returns true the first
-    /// time.
+    /// Records that the only copy of an acknowledged write cannot be read. Returns true at the
+    /// first call.
     pub(super) fn damage(&mut self) -> bool {
         !std::mem::replace(&mut self.is_damaged, true)
     }
@@ -167,9 +168,9 @@ impl Destager {
         self.batch.is_some()
     }
 
-    /// Begins a batch of groups that are durable, up to this one. Returns the state that the
-    /// sidecar must have before any of it is written; `None` if there is no batch, or the sidecar
-    /// need not change.
+    /// Begins a batch of closed epochs whose groups are durable up to `durable`. Returns the state
+    /// that the sidecar must have before the batch is written. `None` if there is no batch, or if
+    /// the sidecar need not change.
     pub(super) fn begin(&mut self, durable: u64, word: SidecarState) -> Option<SidecarState> {
         if self.is_damaged || self.batch.is_some() {
             return None;
@@ -202,17 +203,17 @@ impl Destager {
         None
     }
 
-    /// Drops a batch that waits for the sidecar.
+    /// Removes a batch that waits for the sidecar.
     pub(super) fn give_up_waiting(&mut self) -> Option<Batch> {
         self.batch.take_if(|batch| batch.phase() == Phase::Sidecar)
     }
 
-    /// Ends a failed batch: none of it counts.
+    /// Removes a failed batch. Its epochs stay, to be destaged again.
     pub(super) fn fail_batch(&mut self) -> Option<Batch> {
         self.batch.take()
     }
 
-    /// Removes the batch's epochs: reads find them on the backing store.
+    /// Removes the batch's epochs. From then on reads use the backing store.
     pub(super) fn retire(&mut self) {
         if let Some(batch) = &self.batch {
             let last = batch.ends().last_epoch;
@@ -220,7 +221,7 @@ impl Destager {
         }
     }
 
-    /// Ends the batch; the next one gathers for a while.
+    /// Ends the batch, and starts the pause before the next one.
     pub(super) fn end_batch(&mut self, now: Nanos) -> Option<Batch> {
         self.rests_until = Some(now + REST);
         self.batch.take()
@@ -237,7 +238,7 @@ mod tests {
         Logged { order, offset: order << 12, bytes: 4096, source, sums: [0].into() }
     }
 
-    /// Three closed epochs of a group each, and an open one.
+    /// Returns three closed epochs of one group each, and an open epoch.
     fn epochs() -> Destager {
         let mut destager = Destager::default();
         for seq in 1..=4 {

@@ -1,4 +1,5 @@
-//! Joining of a peer: how it gets a complete copy, and how that copy is kept short.
+//! Joining of a peer: it gets a complete copy of the log, and the copy's start follows the log's
+//! start.
 
 use super::Copies;
 use super::peer::{CopyLabel, KeptStep, State};
@@ -8,11 +9,11 @@ use crate::machine::io::PeerIo;
 use crate::machine::log::LogChunk;
 use crate::machine::{Fx, Tier};
 
-/// Bytes that are read and sent at once.
+/// Number of bytes that are read and sent at once.
 const STEP_BYTES: u64 = 256 << 10;
-/// Remaining bytes from which the log pauses until the peer has them: a few milliseconds.
+/// Remaining bytes at which new groups pause until the peer has the rest: a few milliseconds.
 const REST_BYTES: u64 = 1 << 20;
-/// Largest range that is trimmed in one request, in bytes.
+/// Maximum size of a range that is trimmed in one request, in bytes.
 const TRIM_BYTES: u64 = 1 << 30;
 
 impl Tier {
@@ -48,8 +49,8 @@ impl Tier {
         self.copy_step(index, number, position, fx);
     }
 
-    /// Sends the next piece of the log to the peer. After the last piece it writes the marks of the
-    /// copy's begin and end.
+    /// Sends the next piece of the log to the peer. After the last piece, writes the marks of the
+    /// copy's start and end.
     fn copy_step(&mut self, index: u16, peer: u8, next: u64, fx: &mut Fx) {
         let geometry = self.geometry;
         let disk = self.disk(index);
@@ -112,8 +113,8 @@ impl Tier {
         self.time_changed();
     }
 
-    /// Zeroes the block behind the end, to cut off left-overs of earlier times, and writes the
-    /// label with the copy's start.
+    /// Zeroes the block behind the end of the copy, to cut off remains of earlier copies, and
+    /// writes the label with the copy's start.
     fn mark_copy(&mut self, index: u16, peer: u8, fx: &mut Fx) {
         let disk = self.disk(index);
         let found = disk.copies.peer(peer);
@@ -161,7 +162,7 @@ impl Tier {
         }
     }
 
-    /// Moves the start of a copy behind the start of the log.
+    /// Moves the start of a copy forward to the start of the log.
     pub(super) fn pump_kept(&mut self, index: u16, peer: u8, fx: &mut Fx) {
         let disk = self.disk(index);
         let LogChunk { first: seq, start: position, .. } = disk.log.first_chunk();
@@ -184,8 +185,8 @@ impl Tier {
         self.time_changed();
     }
 
-    /// Takes the next step of moving a copy's start. The new label must be durable before anything
-    /// in front of it is trimmed.
+    /// Executes the next step of moving a copy's start. The new label must be durable before
+    /// anything before the start is trimmed.
     pub(super) fn kept_a_step(&mut self, index: u16, peer: u8, fx: &mut Fx) {
         let found = self.disk(index).copies.peer(peer);
         found.kept.left -= 1;
@@ -217,7 +218,7 @@ impl Tier {
     }
 }
 
-/// Ranges of positions as they lie in a copy's ring: address and bytes.
+/// Converts a range of positions into ranges of a copy's ring: address and bytes.
 fn ranges(mut from: u64, to: u64, capacity: u64) -> Vec<(u64, u32)> {
     let ring = capacity - LABEL_BYTES;
     let mut found = Vec::new();

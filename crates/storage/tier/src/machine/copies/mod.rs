@@ -1,11 +1,11 @@
-//! Copies of a disk's log on its peers: sending, counting and losing them.
+//! Copies of a disk's log on its peers: sending groups, tracking progress, and losing peers.
 //!
-//! A peer is *copying* while it gets the existing log, *holding* once the sidecar names it, and
-//! *leaving* from its loss until the sidecar does not name it any more. Peers that hold or leave
-//! must have a group before it is answered. So no answer depends on a set of copies that the
-//! sidecar does not know.
+//! A peer is *copying* while it gets the existing log. It is *holding* once the sidecar names it.
+//! It is *leaving* from its loss until the sidecar no longer names it. Peers that are holding or
+//! leaving must have a group before the group's writes are answered. So no answer depends on a set
+//! of copies that the sidecar does not name.
 //!
-//! Invariant: nothing is acknowledged unless all copies hold it that the sidecar names, or may
+//! Invariant: a write is acknowledged only if all copies have it that the sidecar names, or may
 //! still name.
 
 mod join;
@@ -24,11 +24,11 @@ use peer::{KeptStep, Peer, State};
 /// Copies of a disk's log.
 #[derive(Debug, Clone)]
 pub(crate) struct Copies {
-    /// Number of copies wanted in mode back.
+    /// Number of copies that mode back needs.
     wanted: u8,
     /// Peers that may hold a copy.
     peers: Vec<Peer>,
-    /// True while the log pauses until a peer has the last of it.
+    /// True while new groups pause until a peer has the rest of the log.
     is_settling: bool,
 }
 
@@ -45,29 +45,29 @@ impl Copies {
         self.peers.iter().filter(|peer| peer.state == State::Holding).count()
     }
 
-    /// Returns true if the disk has peers, which may hold copies.
+    /// Returns true if the disk has peers that may hold copies.
     pub(super) fn has_peers(&self) -> bool {
         !self.peers.is_empty()
     }
 
-    /// Returns true if there are as many copies as wanted.
+    /// Returns true if there are at least as many copies as needed.
     pub(super) fn is_enough(&self) -> bool {
         self.holding() >= usize::from(self.wanted)
     }
 
-    /// Returns true if no group may begin.
+    /// Returns true if no group may begin, because a peer is getting the rest of the log.
     pub(super) fn is_settling(&self) -> bool {
         self.is_settling
     }
 
-    /// Last group that may be answered, given the last one that this host's cache device has
-    /// accepted.
+    /// Returns the last group whose writes may be answered. `own` is the last group that this
+    /// host's cache device has accepted.
     pub(super) fn accepted(&self, own: u64) -> u64 {
         ownership::everywhere(own, self.counted().map(|peer| peer.accepted))
     }
 
-    /// Last group that is durable in all copies, given the last one that is durable on this host's
-    /// cache device.
+    /// Returns the last group that is durable in all copies. `own` is the last group that is
+    /// durable on this host's cache device.
     pub(super) fn durable(&self, own: u64) -> u64 {
         ownership::everywhere(own, self.counted().map(|peer| peer.durable))
     }
@@ -76,18 +76,18 @@ impl Copies {
         self.peers.iter().filter(|peer| peer.counts())
     }
 
-    /// Peers with a complete copy, as the sidecar must name them.
+    /// Returns the peers with a complete copy, which the sidecar must name.
     pub(super) fn holders(&self) -> Vec<Holder> {
         let complete = |peer: &&Peer| matches!(peer.state, State::Named | State::Holding);
         self.peers.iter().filter(complete).map(|peer| peer.holder.clone()).collect()
     }
 
-    /// Bytes of the log that each peer lacks.
+    /// Returns the number of log bytes that each peer lacks.
     pub(super) fn lags(&self, log: &Log) -> Vec<u64> {
         self.peers.iter().map(|peer| peer.lag(log)).collect()
     }
 
-    /// Times at which a peer becomes late.
+    /// Iterates over the times at which a peer must be checked for progress.
     pub(super) fn due(&self) -> impl Iterator<Item = Nanos> {
         self.peers.iter().filter_map(Peer::due)
     }
@@ -100,8 +100,8 @@ impl Copies {
         &mut self.peers[usize::from(peer)]
     }
 
-    /// Loses a peer: no I/O under way to it counts any more. A peer that counts keeps counting
-    /// until the sidecar does not name it any more.
+    /// Handles the loss of a peer: results of its I/Os in progress are ignored from now on. If
+    /// answers depend on the peer, they do so until the sidecar no longer names it.
     fn lose(&mut self, peer: u8) {
         let found = self.peer(peer);
         let before = found.state;
@@ -116,8 +116,8 @@ impl Copies {
         }
     }
 
-    /// Records that the sidecar names the peers with complete copies. Returns the peers that now
-    /// hold a copy (true) or hold none (false).
+    /// Records that the sidecar names exactly the peers with complete copies. Returns the peers
+    /// that now hold a copy (true) or hold none any more (false).
     fn named(&mut self, now: Nanos) -> Vec<(u8, bool)> {
         let mut changed = Vec::new();
         for (number, peer) in (0..).zip(&mut self.peers) {
@@ -137,7 +137,7 @@ impl Copies {
         changed
     }
 
-    /// Records the end of one of a group's writes at a peer.
+    /// Records the completion of one of a group's writes at a peer.
     fn hold(&mut self, peer: u8, seq: u64) {
         let found = self.peer(peer);
         for group in found.groups.iter_mut().filter(|group| group.0 == seq) {
@@ -189,8 +189,9 @@ impl Tier {
         }
     }
 
-    /// Acts on the time. A peer without progress is lost. An idle peer gets a flush, so that a peer
-    /// which is gone, and may return without what it only accepted, does not stay named for long.
+    /// Handles the time. A peer without progress is lost. An idle peer gets a flush to check that
+    /// it still exists. Otherwise a peer that is gone, and may return without its accepted but not
+    /// durable groups, would stay named for long.
     pub(super) fn tick_copies(&mut self, index: u16, fx: &mut Fx) {
         let now = self.now;
         let Some(Some(disk)) = self.disks.get(usize::from(index)) else { return };
@@ -257,7 +258,7 @@ impl Tier {
         self.time_changed();
     }
 
-    /// Handles the end of an I/O at a peer, perhaps on a former connection.
+    /// Handles the completion of an I/O at a peer; the I/O may belong to a former connection.
     pub(super) fn peer_done(
         &mut self,
         (index, peer, link): (u16, u8, u32),
@@ -352,7 +353,8 @@ impl Tier {
         }
     }
 
-    /// Flushes a copy, one flush at a time, if one is waited for and would help.
+    /// Begins a flush of a copy, if none is in progress, a request waits for one, and there is
+    /// something new to flush.
     fn flush_copy(&mut self, index: u16, peer: u8, fx: &mut Fx) {
         let is_closing = self.is_closing;
         let disk = self.disk(index);
@@ -373,9 +375,9 @@ impl Tier {
         self.time_changed();
     }
 
-    /// Switches the mode by the number of copies. A disk that wants copies is in mode back while it
-    /// has them. With fewer it drains, and the backing store answers its writes until there are
-    /// enough again.
+    /// Switches the mode by the number of copies. A disk that needs copies is in mode back while it
+    /// has enough. With fewer it drains its log and is in mode through, until there are enough
+    /// copies again.
     fn follow_copies(&mut self, index: u16, fx: &mut Fx) {
         let is_still = self.is_closing || self.is_failed;
         let disk = self.disk(index);
@@ -445,7 +447,8 @@ mod tests {
     use super::*;
     use crate::format::ADDRESS_BYTES;
 
-    /// Two peers; each has accepted and made durable so much.
+    /// Returns two peers in these states, with the last groups that each has accepted and made
+    /// durable.
     fn copies(states: [State; 2], accepted: [u64; 2], durable: [u64; 2]) -> Copies {
         let holder = |host| Holder { host: [host; 16], address: [0; ADDRESS_BYTES] };
         let mut copies = Copies::new(2, vec![holder(1), holder(2)]);
