@@ -13,36 +13,36 @@ use super::uncached::Uncached;
 use super::{Counters, Mode, PAUSE};
 use crate::format::{DiskEntry, Holder, NO_CHUNK, Sidecar, SidecarState};
 
-/// Stage of a disk on its way into the set or out of it.
+/// Stage of a disk between its attachment to the set and its removal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     /// The disk waits for a chunk for its log.
     Coming,
-    /// The superblock of this number must list the disk.
+    /// The superblock of this number must be written; it lists the disk.
     Listing(u64),
-    /// The sidecar must name this set as owner.
+    /// The sidecar must be written; it names this set as owner.
     Marking,
-    /// Superblock and sidecar are durable; the driver must order [`crate::Order::Serve`].
+    /// Superblock and sidecar are durable. The driver must send [`crate::Order::Serve`].
     Ready,
     Serving,
-    /// The log must be destaged, and then the sidecar must say *clean*.
+    /// The log must be destaged, and then the sidecar must become *clean*.
     Leaving,
-    /// The pages of the disk are evicted, the next ones at this time.
+    /// The pages of the disk are evicted; the next pages at this time.
     Emptying(Nanos),
-    /// Waits until nothing under way concerns the disk.
+    /// The disk waits until no I/O, request or queued record concerns it.
     Settling,
-    /// The superblock of this number must not list the disk any more.
+    /// The superblock of this number must be written; it no longer lists the disk.
     Striking(u64),
 }
 
 impl Stage {
-    /// Returns true if the disk is written, destaged and copied.
+    /// Returns true if the disk can be written, destaged and copied.
     pub(super) fn is_working(self) -> bool {
         matches!(self, Self::Serving | Self::Leaving)
     }
 }
 
-/// Wishes for serving a disk.
+/// Requested settings for serving a disk.
 #[derive(Debug, Clone)]
 pub(crate) struct ServingDemands {
     pub(crate) mode: Mode,
@@ -51,7 +51,7 @@ pub(crate) struct ServingDemands {
 }
 
 impl ServingDemands {
-    /// Mode until its peers are connected.
+    /// Returns the mode that is used until enough peers are connected.
     pub(crate) fn first(&self) -> Mode {
         if self.copies > 0 { Mode::Through } else { self.mode }
     }
@@ -62,7 +62,8 @@ impl ServingDemands {
 pub(crate) struct Disk {
     pub(crate) entry: DiskEntry,
     pub(super) stage: Stage,
-    /// Chunks that its log does not use any more, until the superblock says so.
+    /// Chunks that the log no longer uses; they are free once a superblock with the new start is
+    /// durable.
     pub(crate) spare: Vec<u32>,
     pub(crate) mode: Mode,
     pub(crate) populate: bool,
@@ -71,21 +72,22 @@ pub(crate) struct Disk {
     pub(crate) overlay: Overlay,
     pub(crate) destager: Destager,
     pub(super) queue: LogQueue,
-    /// Earliest time of another attempt at the backing store or the sidecar.
+    /// Earliest time at which I/O that the backing store or the sidecar refused is retried.
     pub(super) retry_at: Option<Nanos>,
-    /// Time at which groups became durable that no head calls durable yet.
+    /// Time since which there are durable groups that no head has recorded as durable.
     pub(super) seal_since: Option<Nanos>,
-    /// Writes of mode through that are under way.
+    /// Writes of mode through in progress.
     pub(super) through: Vec<u32>,
-    /// Writes of mode through that wait for an overlapping one, oldest first.
+    /// Writes of mode through that wait for an overlapping write, oldest first.
     pub(super) waiting: VecDeque<u32>,
-    /// Number of writes of mode through that ended.
+    /// Number of completed writes of mode through.
     pub(super) written: u64,
-    /// Number of these writes that a flush of the backing store has made durable.
+    /// Number of these writes that a flush of the backing store has made durable. They are counted
+    /// in the order of completion.
     pub(super) flushed: u64,
-    /// Flushes of the backing store under way that no request asked for.
+    /// Number of flushes of the backing store in progress that no request asked for.
     pub(super) own_flushes: u32,
-    /// Slots whose map waits for such a flush.
+    /// Slots whose map waits for such a flush of the backing store.
     pub(super) unbacked: Vec<u32>,
     pub(super) unbacked_since: Option<Nanos>,
     pub(super) uncached: Uncached,
@@ -96,11 +98,11 @@ pub(crate) struct Disk {
     pub(super) change: Option<Mode>,
     pub(super) is_draining: bool,
     pub(super) copies: Copies,
-    /// Mode to use once there are enough copies.
+    /// Mode to use while there are enough copies.
     pub(super) wish: Mode,
     /// True if another host owns the disk.
     pub(super) is_fenced: bool,
-    /// Newest log start that was queued for the pool's log.
+    /// Newest log start that was queued for the pool's log, as the number of its first group.
     pub(super) start_queued: u64,
     /// Time since which writes wait for room in the log.
     pub(super) full_since: Option<Nanos>,
@@ -110,53 +112,54 @@ pub(crate) struct Disk {
 /// Status of a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiskStatus {
-    /// Mode in which its writes are answered.
+    /// Mode in which the disk's writes are answered.
     pub mode: Mode,
     /// Bytes that are not on the backing store yet, in whole blocks.
     pub dirty_bytes: u64,
     /// Number of epochs that are not on the backing store yet.
     pub epochs: usize,
-    /// Number of chunks that its log takes.
+    /// Number of chunks that the disk's log uses.
     pub log_chunks: usize,
-    /// Last durable group of its log.
+    /// Last group of the disk's log that is durable.
     pub durable: u64,
-    /// Last group that is on the backing store.
+    /// Last group whose writes are on the backing store.
     pub retired: u64,
-    /// State in its sidecar.
+    /// State recorded in the disk's sidecar.
     pub sidecar: SidecarState,
-    /// Number of its pages.
+    /// Number of the disk's resident pages.
     pub pages: usize,
-    /// Blocks of the disk in the memory tier.
+    /// Use of the memory tier by the disk.
     pub memory: super::MemoryStatus,
-    /// Largest share of all pages and of the memory tier, in percent.
+    /// Maximum share of all pages and of the memory tier, in percent.
     pub share_percent: u8,
-    /// Policy of its own, if it has one, and with it a division of the pages.
+    /// Policy of the disk, if it has its own and therefore a division of the pages.
     pub policy: Option<cache::PolicyKind>,
     /// True if new pages are admitted.
     pub populates: bool,
-    /// True if its log has bytes that cannot be read.
+    /// True if the log has bytes that cannot be read.
     pub is_damaged: bool,
-    /// True if its backing store refused, and waits for another attempt.
+    /// True if the backing store refused I/O, which will be retried.
     pub is_refused: bool,
-    /// Generation: the number of its owners so far. Copies of its log have this generation.
+    /// Generation: the number of owners so far. Copies of the disk's log have this generation.
     pub generation: u64,
-    /// Number of copies of its log wanted in mode back.
+    /// Number of copies of the log that mode back needs.
     pub copies: u8,
     /// Number of peers that hold a copy.
     pub holding: usize,
-    /// True if another host owns the disk by now.
+    /// True if another host owns the disk now.
     pub is_fenced: bool,
-    /// Time of the oldest write that only the log has; zero if it was before the set was opened.
+    /// Time of the oldest write that is only in the log; zero if the write was made before the set
+    /// was opened.
     pub oldest: Option<Nanos>,
-    /// Time since which writes wait for room in the log, if they do.
+    /// Time since which writes wait for room in the log; `None` if none waits.
     pub full_since: Option<Nanos>,
     /// Counters since the set was opened.
     pub counters: Counters,
 }
 
 impl Disk {
-    /// Creates a disk with the epochs of its log. After these are destaged, its writes are answered
-    /// in mode back only if there are enough copies.
+    /// Creates a disk with the epochs of its log. Once these are destaged, writes are answered in
+    /// mode back only if there are enough copies.
     pub(crate) fn new(
         entry: DiskEntry,
         mode: Mode,
@@ -199,19 +202,19 @@ impl Disk {
         }
     }
 
-    /// Returns true if its log has no chunk yet.
+    /// Returns true if the disk's log has no chunk yet.
     pub(crate) fn wants_chunk(&self) -> bool {
         self.entry.log_chunk == NO_CHUNK
     }
 
-    /// Sets the first chunk of its log.
+    /// Sets the first chunk of the disk's log.
     pub(crate) fn take_chunk(&mut self, chunk: u32) {
         self.entry.log_chunk = chunk;
         self.log.set_first_chunk(chunk);
     }
 
-    /// Lays the recovered writes over the disk, so that reads see them. Returns their number, from
-    /// which new writes are counted.
+    /// Adds the recovered writes to the overlay, so that reads see them. Returns their number, at
+    /// which the order of new writes begins.
     pub(crate) fn lay_recovered(&mut self) -> u64 {
         let mut order = 0;
         for write in self.destager.writes() {
@@ -248,7 +251,7 @@ impl Disk {
         }
     }
 
-    /// Earliest time at which something of the disk is due.
+    /// Returns the earliest time at which work for the disk is due.
     pub(super) fn due(&self) -> Option<Nanos> {
         if !self.stage.is_working() {
             return if let Stage::Emptying(at) = self.stage { Some(at) } else { None };
@@ -258,30 +261,30 @@ impl Disk {
         due.chain(self.destager.due()).chain(self.retry_at).chain(self.copies.due()).min()
     }
 
-    /// Records that the newest sidecar copy is durable; superblocks and heads of the log tell it
-    /// from now on. They tell the number before the newest, because the other copy must not look
-    /// like an older state if the newest one is damaged later.
+    /// Records that the newest sidecar copy is durable. From now on, superblocks and heads of the
+    /// log contain the number of the copy before it. If the newest copy is damaged later, the other
+    /// copy must not look like an older state.
     pub(crate) fn sidecar_is_durable(&mut self) {
         self.entry.sidecar = self.sidecar.word().seq - 1;
         self.log.set_sidecar(self.entry.sidecar);
     }
 
-    /// Number of the epoch that a group begun now belongs to.
+    /// Returns the number of the epoch to which a group belongs that begins now.
     pub(super) fn open_number(&self) -> u64 {
         self.destager.open_number(self.sidecar.word().applied)
     }
 
-    /// Last group that may be answered.
+    /// Returns the last group whose writes may be answered.
     pub(super) fn accepted_everywhere(&self) -> u64 {
         self.copies.accepted(self.log.ends().accepted)
     }
 
-    /// Last group that is durable in the log and in all copies.
+    /// Returns the last group that is durable in the log and in all copies.
     pub(super) fn durable_everywhere(&self) -> u64 {
         self.copies.durable(self.log.ends().flushed)
     }
 
-    /// Returns true if a request waits for accepted groups to become durable.
+    /// Returns true if a request or a batch waits until accepted groups are durable.
     pub(super) fn waits_for(&self, durable: u64, accepted: u64, is_closing: bool) -> bool {
         let is_new = |seq: u64| seq > durable && seq <= accepted;
         self.queue.waits_for(is_new)
@@ -289,12 +292,12 @@ impl Disk {
             || (is_closing && accepted > durable)
     }
 
-    /// Returns true if its sidecar must name this set as owner for the first time.
+    /// Returns true if the sidecar must be written to name this set as owner for the first time.
     pub(super) fn is_marking(&self) -> bool {
         self.stage == Stage::Marking
     }
 
-    /// Last group that its pages include.
+    /// Returns the last group whose writes the disk's pages include.
     pub(super) fn true_to(&self) -> u64 {
         self.log.ends().retired
     }

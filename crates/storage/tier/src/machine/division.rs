@@ -1,17 +1,17 @@
-//! Divisions of the pages for disks with policies of their own ([`super::pages`]). Surplus pages
-//! are evicted a few at a time, like those of a disk that leaves.
+//! Divisions of the pages for disks with their own policy ([`super::pages`]). Surplus pages are
+//! evicted a few at a time, like the pages of a disk that is detached.
 
 use super::Tier;
 use super::roster::{QUEUE_MAX, STEP, STEP_PAGES};
 
 impl Tier {
-    /// Checks if the divisions must be made anew.
+    /// Schedules a check if the divisions must be rebuilt.
     pub(super) fn parts_changed(&mut self) {
         self.divides_at = self.pages.is_dividing().then_some(self.now);
         self.stir();
     }
 
-    /// Evicts some of the surplus pages. A set that is being closed keeps its pages.
+    /// Evicts some of the surplus pages. A set that is closing keeps its pages.
     pub(super) fn pump_division(&mut self) {
         if self.is_closing {
             self.divides_at = None;

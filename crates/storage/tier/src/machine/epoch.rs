@@ -8,7 +8,7 @@ pub(crate) struct Logged {
     pub(crate) order: u64,
     pub(crate) offset: u64,
     pub(crate) bytes: u32,
-    /// Address of its payload in the log, or zeros.
+    /// Location of the payload in the log, or zeros.
     pub(crate) source: Source,
     pub(crate) sums: Box<[u32]>,
 }
@@ -20,14 +20,14 @@ pub(crate) struct Epoch {
     /// Last group of the epoch so far.
     pub(crate) last_seq: u64,
     pub(crate) writes: Vec<Logged>,
-    /// Time of its first write; zero for a recovered epoch, whose writes came before the set was
+    /// Time of the first write; zero for a recovered epoch, whose writes came before the set was
     /// opened.
     pub(crate) since: Nanos,
     pub(crate) is_closed: bool,
 }
 
 impl Logged {
-    /// Layer of the write in each block that it touches.
+    /// Iterates over the blocks that the write touches, with the write's layer in each block.
     pub(crate) fn layers(&self) -> impl Iterator<Item = (u64, Layer)> {
         layers(self.order, (self.offset, self.bytes), self.source, &self.sums)
     }

@@ -2,15 +2,15 @@ use super::io::{Holder, Io};
 use super::{Fx, Tier};
 use crate::event::{Buf, Effect, IoTarget, Piece};
 
-/// Bytes on their way into pages from which on requests fill no more pages: with a cache device
-/// slower than the reads, all of their bytes would wait in memory. Our choice: a hundred pages,
-/// more than any device needs at once.
+/// Number of bytes being written into pages at which requests fill no more pages. If the cache
+/// device is slower than the reads, all of their bytes would otherwise wait in memory. Our choice:
+/// a hundred pages, more than any device needs at once.
 const FILLING_MAX: u64 = 8 << 20;
 
 impl Tier {
-    /// Opens the resident pages of these blocks for filling, unless another filler has them.
-    /// Returns the opened slots; [`PageIndex::close_fills`](super::pages::PageIndex::close_fills)
-    /// closes them.
+    /// Opens the resident pages of these blocks for filling, unless another request or batch has
+    /// opened them. Returns the opened slots;
+    /// [`PageIndex::close_fills`](super::pages::PageIndex::close_fills) closes them.
     pub(super) fn open_fills(&mut self, disk: u16, blocks: impl Iterator<Item = u64>) -> Vec<u32> {
         let mut open: Vec<u32> = Vec::new();
         if !self.disk(disk).populate || self.is_failed {
@@ -25,8 +25,8 @@ impl Tier {
     }
 
     /// Writes blocks (number, offset in `buf`, checksum) into the slots that were opened for them.
-    /// Returns the number of I/Os. Bytes of a request are left out while too much is on its way;
-    /// runs of a batch bound themselves.
+    /// Returns the number of I/Os. Blocks of a request are left out while too many bytes are being
+    /// filled. Blocks of a batch are not, because the number of its runs is limited.
     pub(super) fn fill(
         &mut self,
         disk: u16,

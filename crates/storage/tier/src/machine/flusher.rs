@@ -1,34 +1,34 @@
 //! Flushes of the cache device, one at a time for all waiters.
 //!
-//! Invariant: a flush makes durable what every log had accepted when the flush began, and nothing
-//! that was accepted later. So a request for a flush during another one waits for the next.
+//! Invariant: a flush makes durable only the groups that each log had accepted when the flush
+//! began. So a request for a flush during another flush waits for the next one.
 
 use super::log::LogId;
 
-/// Demand for flushes, and the flush under way.
+/// Requests for flushes, and the flush in progress.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Flusher {
-    /// True if accepted groups should become durable some time.
+    /// True if accepted groups should become durable, without a request waiting for that.
     is_wanted: bool,
-    /// Last accepted group of each log when the flush under way began.
+    /// Last accepted group of each log when the flush in progress began.
     in_flight: Option<Vec<(LogId, u64)>>,
     /// True if the checkpoint waits for the next flush.
     is_checkpoint_next: bool,
-    /// True if the checkpoint waits for the flush under way.
+    /// True if the checkpoint waits for the flush in progress.
     is_checkpoint: bool,
 }
 
 /// Result of a successful flush.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Flushed {
-    /// Last group of each log that is durable by it.
+    /// Last group of each log that the flush has made durable.
     pub(super) covers: Vec<(LogId, u64)>,
-    /// True if the checkpoint waited for it.
+    /// True if the checkpoint waited for this flush.
     pub(super) is_checkpoint: bool,
 }
 
 impl Flusher {
-    /// Asks for a flush of what is accepted by then, without waiting for it.
+    /// Requests a flush of the groups that are accepted when it begins. No request waits for it.
     pub(super) fn want(&mut self) {
         self.is_wanted = true;
     }
@@ -38,25 +38,26 @@ impl Flusher {
         self.is_checkpoint_next = true;
     }
 
-    /// Returns true if a flush is under way.
+    /// Returns true if a flush is in progress.
     pub(super) fn is_busy(&self) -> bool {
         self.in_flight.is_some()
     }
 
-    /// Returns true if the flush under way covers this disk's log.
+    /// Returns true if the flush in progress covers this disk's log.
     pub(super) fn is_of(&self, index: u16) -> bool {
         self.in_flight.iter().flatten().any(|(log, _)| *log == LogId::Disk(index))
     }
 
-    /// Forgets a disk that left: the end of a flush must not count for the next disk with its
-    /// index.
+    /// Removes a disk from the flush in progress, so that the flush does not affect the next disk
+    /// with its index.
     pub(super) fn forget(&mut self, index: u16) {
         let covers = self.in_flight.iter_mut();
         covers.for_each(|covers| covers.retain(|(log, _)| *log != LogId::Disk(index)));
     }
 
-    /// Returns true if a flush should begin and none is under way: a request waits for it, or it is
-    /// wanted and there are new groups. A want for groups that are durable already is dropped.
+    /// Returns true if a flush should begin: none is in progress, and a request waits for one, or
+    /// one is wanted and there are new groups. If all groups are durable already, the want is
+    /// dropped.
     pub(super) fn is_due(&mut self, is_waited_for: bool, has_new: bool) -> bool {
         if self.is_busy() {
             return false;
@@ -65,7 +66,7 @@ impl Flusher {
         is_waited_for || self.is_wanted || self.is_checkpoint_next
     }
 
-    /// Begins a flush, with the last accepted group of each log.
+    /// Begins a flush. `covers` has the last accepted group of each log.
     pub(super) fn begin(&mut self, covers: Vec<(LogId, u64)>) {
         assert!(!self.is_busy(), "one flush at a time");
         self.in_flight = Some(covers);
@@ -73,7 +74,7 @@ impl Flusher {
         self.is_wanted = false;
     }
 
-    /// Ends the flush under way.
+    /// Ends the flush in progress.
     pub(super) fn end(&mut self) -> Flushed {
         let covers = self.in_flight.take().unwrap_or_default();
         Flushed { covers, is_checkpoint: std::mem::take(&mut self.is_checkpoint) }

@@ -5,8 +5,9 @@ use super::write::WriteRequest;
 use crate::event::{Op, Piece};
 use crate::format::{GROUP_RECORDS, Kind, Record};
 
-/// Group being gathered: all that waits and fits. It may contain many durable writes and flushes,
-/// each of which ends an epoch, because none of them was answered before the last was asked for.
+/// Group being gathered from all waiting requests that fit. It may contain many durable writes and
+/// flushes, each of which ends an epoch. They can share an epoch, because none of them was answered
+/// before the last one was requested.
 #[derive(Default)]
 pub(super) struct Group {
     /// Number of the group in the log.
@@ -27,8 +28,8 @@ impl Group {
         self.records.len() < GROUP_RECORDS && self.blocks + payload_blocks(write) <= room
     }
 
-    /// Adds a write. Its payload keeps its position within blocks; the bytes before and behind it
-    /// are zero.
+    /// Adds a write. The payload keeps its offset within blocks; the bytes before and after it are
+    /// zero.
     pub(super) fn add(&mut self, write: u32, found: &WriteRequest, payload_at: u64) {
         let request = &found.request;
         let at = payload_at + self.blocks * 4096;

@@ -1,7 +1,7 @@
 use super::log::LogId;
 use super::memory::Opened;
 
-/// I/O under way, by what it does.
+/// I/O in progress, by purpose.
 #[derive(Debug, Clone)]
 pub(super) enum Io {
     /// Part of a request's read.
@@ -9,7 +9,7 @@ pub(super) enum Io {
         read: u32,
         part: ReadPiece,
     },
-    /// Write of blocks into a page's slot, from the memory of a request or a run.
+    /// Write of blocks into a page's slot, from the buffer of a request or a run.
     Fill {
         slot: u32,
         bits: u16,
@@ -47,8 +47,8 @@ pub(super) enum Io {
     BatchFlush {
         disk: u16,
     },
-    /// Check that a sidecar still names this set as owner; after it come the write and the flush of
-    /// the sidecar.
+    /// Check that a sidecar still names this set as owner; the write and the flush of the sidecar
+    /// follow.
     SidecarConfirm {
         disk: u16,
     },
@@ -58,7 +58,7 @@ pub(super) enum Io {
     SidecarFlush {
         disk: u16,
     },
-    /// I/O for a copy, on the peer's connection with this number.
+    /// I/O for a copy, on the connection to the peer with this number.
     Peer {
         disk: u16,
         peer: u8,
@@ -76,7 +76,7 @@ pub(super) enum Io {
     Superblock,
 }
 
-/// I/O for a copy.
+/// I/O for a peer's copy, by purpose.
 #[derive(Debug, Clone)]
 pub(super) enum PeerIo {
     Group {
@@ -102,7 +102,7 @@ pub(super) enum PeerIo {
     Kept,
 }
 
-/// Owner of the memory that an I/O uses.
+/// Owner of the buffer that an I/O uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holder {
     Read(u32),
@@ -115,11 +115,11 @@ pub(super) enum Holder {
 pub(super) enum Waiter {
     Flush(state_machine::RequestId),
     Write(u32),
-    /// Pages with blocks that the backing store may still lose.
+    /// Pages with blocks whose bytes on the backing store may still be lost.
     Pages,
 }
 
-/// Part of a read, from one place.
+/// Part of a read, from one source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ReadPiece {
     pub(super) offset: u64,
@@ -135,7 +135,7 @@ pub(super) enum PartSource {
 }
 
 impl Io {
-    /// Disk of the I/O, unless a request or a slot determines it.
+    /// Returns the disk of the I/O, unless a request or a slot determines it.
     pub(super) fn disk(&self) -> Option<u16> {
         match self {
             Self::Group { log: LogId::Disk(disk), .. }

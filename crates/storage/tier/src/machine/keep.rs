@@ -8,8 +8,8 @@ use state_machine::IoId;
 use crate::event::{Effect, MemoryCells};
 
 impl Tier {
-    /// Opens places in the memory tier for the blocks that a read is about to read whole. Blocks
-    /// are admitted at their first read, because memory does not wear out.
+    /// Opens places in the memory tier for the blocks that a read will read whole. Blocks are
+    /// admitted at their first read, because memory does not wear out.
     pub(super) fn open_memory<'a>(
         &mut self,
         disk: u16,
@@ -35,8 +35,8 @@ impl Tier {
         opened
     }
 
-    /// Stores blocks in the memory tier that were read into a request's memory, if they were opened
-    /// and not written meanwhile.
+    /// Stores blocks from a read's buffer in the memory tier, if they were opened and not written
+    /// meanwhile.
     pub(super) fn keep(&mut self, read: u32, part: ReadPiece, fx: &mut Fx) {
         let found = &mut self.reads[read];
         let (disk, from, offset) = (found.disk, found.buf, found.offset);
@@ -56,7 +56,7 @@ impl Tier {
         }
     }
 
-    /// Records that a block is in the memory tier.
+    /// Records that a block is stored in the memory tier.
     pub(super) fn kept(&mut self, io: IoId, kept: MemoryCells, fx: &mut Fx) {
         let Io::Keep { opened, block } = self.ios.remove(io.0) else {
             panic!("what was to be kept has a number of its own")

@@ -1,9 +1,9 @@
-//! Log on the cache device: its chunks, the groups in them, and how far they are accepted and
-//! durable.
+//! Log on the cache device: its chunks, the groups in them, and the last accepted and durable
+//! groups.
 //!
-//! Invariant: a group counts as accepted or durable only when it and all before it are. So groups
-//! that complete early wait for those before them, a flush covers what was accepted when it began,
-//! and nothing is durable that was not flushed. No other code moves these positions.
+//! Invariant: a group counts as accepted or durable only when it and all groups before it are. So
+//! groups that complete early wait for earlier groups, a flush covers the groups that were accepted
+//! when it began, and no group is durable without a flush. No other code changes these positions.
 
 use std::collections::VecDeque;
 
@@ -24,34 +24,34 @@ pub(super) enum LogId {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LogChunk {
     pub(crate) chunk: u32,
-    /// Number of its first group.
+    /// Number of the first group in the chunk.
     pub(crate) first: u64,
-    /// Position at which it begins.
+    /// Log position at which the chunk begins.
     pub(crate) start: u64,
 }
 
-/// Progress of a log. Each number is of a group, and means all groups up to it.
+/// Progress of a log. Each number of a group stands for this group and all groups before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LogEnds {
     /// Number of the next group.
     pub(crate) seq: u64,
-    /// Position of the next group.
+    /// Log position of the next group.
     pub(crate) position: u64,
     /// Last group accepted by the cache device.
     pub(crate) accepted: u64,
-    /// Position behind the last accepted group.
+    /// Log position behind the last accepted group.
     pub(crate) accepted_to: u64,
-    /// Last group durable on the cache device.
+    /// Last group that is durable on the cache device.
     pub(crate) flushed: u64,
-    /// Last group durable on the cache device and in every copy.
+    /// Last group that is durable on the cache device and in every copy.
     pub(crate) durable: u64,
-    /// Last group that the newest head calls durable.
+    /// Last group that the newest head records as durable.
     pub(crate) told: u64,
-    /// Last group on the backing store.
+    /// Last group whose writes are on the backing store.
     pub(crate) retired: u64,
-    /// Last group that the newest head calls retired.
+    /// Last group that the newest head records as retired.
     pub(crate) told_retired: u64,
-    /// Number of the newest durable sidecar copy of the log's disk, for heads.
+    /// Number of the newest durable sidecar copy of the log's disk, to be written in heads.
     pub(crate) sidecar: u64,
 }
 
@@ -61,11 +61,11 @@ pub(crate) struct Log {
     owner: Uuid,
     generation: u64,
     attach: u64,
-    /// Chunks, oldest first, at least one; the last one is written.
+    /// Chunks, oldest first, at least one. Groups are written to the last chunk.
     chunks: VecDeque<LogChunk>,
-    /// First group from which on all can be read; 0 if none before it is missing.
+    /// First group from which all groups can be read; 0 if no earlier group is missing.
     whole_from: u64,
-    /// Bytes of the last chunk that are written.
+    /// Number of written bytes in the last chunk.
     at: u32,
     /// Checksum of the last head; 0 before the first.
     previous: u64,
@@ -73,18 +73,18 @@ pub(crate) struct Log {
     in_flight: VecDeque<InFlight>,
 }
 
-/// Group that is being written.
+/// Group whose write is in progress.
 #[derive(Debug, Clone, Copy)]
 struct InFlight {
     seq: u64,
     is_written: bool,
-    /// True if it is durable once written.
+    /// True if the group is durable once it is written.
     is_durable: bool,
-    /// Position behind it.
+    /// Log position behind the group.
     end: u64,
 }
 
-/// Properties of a group besides its records.
+/// Properties of a group other than its records.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct GroupFacts {
     pub(super) flags: Flags,
@@ -123,14 +123,14 @@ impl Log {
         }
     }
 
-    /// Sets where reading begins: at a position, and behind `at` bytes of its chunk.
+    /// Sets the position at which reading begins, `at` bytes after the start of its chunk.
     pub(crate) fn read_from(&mut self, position: u64, at: u32) {
         (self.ends.position, self.at) = (position, at);
         self.chunks[0].start = position;
     }
 
-    /// Advances behind a group that was read. `is_in_chunks` is false for a copy, where groups
-    /// follow each other.
+    /// Moves the read position behind a group that was read. `is_in_chunks` is false for a copy,
+    /// where groups follow each other without chunks.
     pub(crate) fn read_on(&mut self, head: &Head, sum: u64, is_in_chunks: bool) {
         if self.previous == 0 {
             self.chunks[0].start = head.position.saturating_sub(self.at.into());
@@ -149,16 +149,15 @@ impl Log {
         }
     }
 
-    /// Ends reading: all groups that were read are durable, and heads call groups up to `told`
-    /// durable.
+    /// Ends reading: all groups that were read are durable, and heads have recorded groups up to
+    /// `told` as durable.
     pub(crate) fn was_read(&mut self, told: u64) {
         let (last, ends) = (self.last(), &mut self.ends);
         (ends.accepted, ends.accepted_to) = (last, ends.position);
         (ends.flushed, ends.durable, ends.told) = (last, last, told);
     }
 
-    /// Puts the chunks of `before` in front; some of their groups before group `from` cannot be
-    /// read.
+    /// Prepends the chunks of `before`. Some of their groups before group `from` cannot be read.
     pub(crate) fn lies_behind(&mut self, before: Self, from: u64) {
         let mut chunks = before.chunks;
         // Both parts share a chunk, whose first group has the number of the earlier part.
@@ -187,7 +186,7 @@ impl Log {
         self.chunks[0]
     }
 
-    /// Chunk that is being written.
+    /// Returns the chunk to which groups are written.
     pub(crate) fn chunk(&self) -> u32 {
         self.chunks.back().map_or(NO_CHUNK, |last| last.chunk)
     }
@@ -197,28 +196,28 @@ impl Log {
         (self.owner, self.generation) == (owner, generation)
     }
 
-    /// Returns true if a group follows that has `previous` as the checksum of the head before it.
-    /// Before the first group was read, any group follows.
+    /// Returns true if a group with `previous` as the checksum of the head before it continues the
+    /// log. Before the first group was read, any group does.
     pub(crate) fn is_followed_by(&self, previous: u64) -> bool {
         self.previous == 0 || self.previous == previous
     }
 
-    /// Checksum of the last head, if there is one.
+    /// Returns the checksum of the last head; `None` before the first.
     pub(crate) fn last_sum(&self) -> Option<u64> {
         (self.previous != 0).then_some(self.previous)
     }
 
-    /// First group from which on all can be read; 0 if none before it is missing.
+    /// Returns the first group from which all groups can be read; 0 if no earlier group is missing.
     pub(crate) fn whole_from(&self) -> u64 {
         self.whole_from
     }
 
-    /// Label of a copy that begins there.
+    /// Returns a label for a copy that begins at this position with this group.
     pub(super) fn label(&self, number: u64, position: u64, seq: u64) -> Label {
         Label { disk: self.owner, generation: self.generation, number, position, seq }
     }
 
-    /// Sets the attachment of a log without a chunk, or of an earlier attachment.
+    /// Sets the attachment of a log that has no chunk, or that belongs to an earlier attachment.
     pub(super) fn set_attach(&mut self, attach: u64) {
         self.attach = attach;
     }
@@ -228,24 +227,25 @@ impl Log {
         self.chunks[0].chunk = chunk;
     }
 
-    /// Sets the last group that is on the backing store.
+    /// Sets the last group whose writes are on the backing store.
     pub(crate) fn set_retired(&mut self, seq: u64) {
         self.ends.retired = seq;
     }
 
-    /// Sets the newest durable sidecar copy.
+    /// Sets the number of the newest durable sidecar copy.
     pub(super) fn set_sidecar(&mut self, number: u64) {
         self.ends.sidecar = number;
     }
 
-    /// Records a flush of the cache device that began when groups up to this one were accepted.
+    /// Records the completion of a flush of the cache device that began when groups up to this one
+    /// were accepted.
     pub(super) fn flushed_to(&mut self, seq: u64) {
         assert!(seq <= self.ends.accepted, "a flush covers what was accepted");
         self.ends.flushed = self.ends.flushed.max(seq);
     }
 
-    /// Records that groups up to this one are durable wherever they must be. Returns false if that
-    /// is not new.
+    /// Records that groups up to this one are durable on the cache device and in all copies.
+    /// Returns false if that was known.
     pub(super) fn durable_to(&mut self, seq: u64) -> bool {
         assert!(seq <= self.ends.flushed, "what is durable was flushed");
         let is_new = seq > self.ends.durable;
@@ -253,33 +253,33 @@ impl Log {
         is_new
     }
 
-    /// Number of groups that are being written.
+    /// Returns the number of groups whose write is in progress.
     pub(super) fn in_flight(&self) -> usize {
         self.in_flight.len()
     }
 
-    /// Number of the last group that was begun.
+    /// Returns the number of the last group that was begun.
     pub(crate) fn last(&self) -> u64 {
         self.ends.seq - 1
     }
 
-    /// Free bytes of its last chunk.
+    /// Returns the number of free bytes in the last chunk.
     pub(crate) fn left(&self, geometry: &Geometry) -> u32 {
         geometry.chunk_bytes - self.at
     }
 
-    /// Address of the next group.
+    /// Returns the address of the next group.
     pub(crate) fn next_at(&self, geometry: &Geometry) -> u64 {
         geometry.chunk_at(self.chunk()) + u64::from(self.at)
     }
 
-    /// Payload blocks that a group may have in the rest of the chunk, besides its head and the link
-    /// that ends the chunk. `None` if not even a head fits.
+    /// Returns the number of payload blocks that a group may have in the rest of the chunk, in
+    /// addition to its head and the link that ends the chunk. `None` if not even a head fits.
     pub(super) fn room(&self, geometry: &Geometry) -> Option<u64> {
         (u64::from(self.left(geometry)) / BLOCK).checked_sub(2)
     }
 
-    /// Begins a group. Its payload lies behind the head, in the order of its records.
+    /// Begins a group. The payload follows the head, in the order of the records.
     pub(super) fn write(
         &mut self,
         geometry: &Geometry,
@@ -291,7 +291,7 @@ impl Log {
         self.begin(geometry, facts, NO_CHUNK, records, payload, io)
     }
 
-    /// Ends the chunk with a link to `chunk`, where the next group goes.
+    /// Ends the chunk with a link to `chunk`, in which the next group is written.
     pub(super) fn link(
         &mut self,
         geometry: &Geometry,
@@ -361,13 +361,14 @@ impl Log {
         Effect::Write { io, place: IoTarget::Cache, at, from, durable: is_durable }
     }
 
-    /// Drops the chunks that have only groups before this one. Returns them.
+    /// Drops and returns the chunks that have only groups before this one.
     pub(super) fn drop_before(&mut self, seq: u64) -> impl Iterator<Item = u32> + use<> {
         let leave = self.chunks.iter().skip(1).take_while(|next| next.first <= seq).count();
         self.chunks.drain(..leave).map(|chunk| chunk.chunk).collect::<Vec<_>>().into_iter()
     }
 
-    /// Address of a position on the cache device, and the number of bytes that follow it there.
+    /// Returns the address of a log position on the cache device, and the number of bytes that
+    /// follow it in the same chunk.
     pub(super) fn place_of(&self, geometry: &Geometry, position: u64) -> Option<(u64, u64)> {
         let index = self.chunks.iter().rposition(|chunk| chunk.start <= position)?;
         let end = self.chunks.get(index + 1).map_or(self.ends.position, |next| next.start);
@@ -376,12 +377,12 @@ impl Log {
         (position < end).then_some((at, end - position))
     }
 
-    /// Address of the payload of the group that would be begun now.
+    /// Returns the address of the payload of a group that would begin now.
     pub(super) fn payload_at(&self, geometry: &Geometry) -> u64 {
         self.next_at(geometry) + BLOCK
     }
 
-    /// Records that a group was written. Returns true if more groups count as accepted now.
+    /// Records that a group was written. Returns true if more groups count as accepted than before.
     pub(super) fn written(&mut self, seq: u64) -> bool {
         for group in &mut self.in_flight {
             group.is_written |= group.seq == seq;
@@ -397,7 +398,8 @@ impl Log {
         ends.accepted > before
     }
 
-    /// Returns true if a durable write would be durable with all groups before it, without a flush.
+    /// Returns true if a durable write would make all groups before it durable, too, so that no
+    /// flush is needed.
     pub(super) fn is_durable_so_far(&self) -> bool {
         self.ends.flushed == self.ends.accepted
             && self.in_flight.iter().all(|group| group.is_durable)

@@ -1,24 +1,24 @@
-//! Requests that wait for a disk's log: for a place in a group, or for the group to be accepted or
-//! durable.
+//! Requests that wait for a disk's log: to be placed in a group, or until their group is accepted
+//! or durable.
 //!
-//! Invariant: a write is answered only when its group and all before it are accepted wherever they
-//! must be; a flush and a durable write, when they are durable there. Answers come in the order of
-//! the requests.
+//! Invariant: a write is answered only when its group and all groups before it are accepted by the
+//! cache device and all copies. A flush or a durable write is answered when these groups are
+//! durable there. Answers come in the order of the requests.
 
 use state_machine::RequestId;
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// Request that waits for its place in a group.
+/// Request that waits to be placed in a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pending {
     Write(u32),
     Flush(RequestId),
-    /// End of an epoch, by an order or by the clock.
+    /// End of an epoch, because of an order or a timer.
     EpochEnd,
 }
 
-/// Waiter for a group to be durable.
+/// Request that waits until a group is durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Durable {
     Flush(RequestId),
@@ -35,20 +35,20 @@ pub(super) struct Placed {
 #[derive(Debug, Clone, Default)]
 pub(super) struct LogQueue {
     pending: VecDeque<Pending>,
-    /// Writes of each group that is being written.
+    /// Writes of each group whose write is in progress.
     groups: BTreeMap<u64, Vec<Placed>>,
-    /// Writes that are answered when their group is accepted.
+    /// Writes that are answered when their group is accepted, with the group's number.
     accepted: VecDeque<(u64, u32)>,
     durable: VecDeque<(u64, Durable)>,
 }
 
-/// Requests that waited when the log failed.
+/// Requests that were waiting when the log failed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Failed {
     pub(super) flushes: Vec<RequestId>,
-    /// Writes that the cache device has.
+    /// Writes that are on the cache device.
     pub(super) landed: Vec<u32>,
-    /// Writes that the cache device may lack.
+    /// Writes that the cache device may not have.
     pub(super) unlanded: Vec<u32>,
 }
 
@@ -57,17 +57,17 @@ impl LogQueue {
         self.pending.push_back(pending);
     }
 
-    /// First request that waits for its place.
+    /// Returns the first request that waits to be placed in a group.
     pub(super) fn first(&self) -> Option<Pending> {
         self.pending.front().copied()
     }
 
-    /// Removes the first request, which needs no place.
+    /// Removes the first request, which needs no place in a group.
     pub(super) fn pop(&mut self) {
         self.pending.pop_front();
     }
 
-    /// Removes the first request, a write, which has its place in the next group.
+    /// Removes the first request, a write, which was placed in group `seq`.
     pub(super) fn pop_write(&mut self, seq: u64, write: u32, is_durable: bool) {
         self.pending.pop_front();
         match is_durable {
@@ -76,14 +76,14 @@ impl LogQueue {
         }
     }
 
-    /// Removes the first request, a flush, which is answered when this group is durable.
+    /// Removes the first request, a flush, which is answered when group `seq` is durable.
     pub(super) fn pop_flush(&mut self, seq: u64, id: RequestId) {
         self.pending.pop_front();
         self.durable.push_back((seq, Durable::Flush(id)));
     }
 
-    /// Ends the epoch behind the waiting requests, unless that is queued already. `is_open` says
-    /// that the open epoch has writes.
+    /// Queues an end of the epoch after the waiting requests, unless one is queued already.
+    /// `is_open` is true if the open epoch has writes.
     pub(super) fn end_epoch(&mut self, is_open: bool) {
         if (is_open || self.has_pending()) && !self.pending.contains(&Pending::EpochEnd) {
             self.pending.push_back(Pending::EpochEnd);
@@ -94,48 +94,50 @@ impl LogQueue {
         !self.pending.is_empty()
     }
 
-    /// Returns true if a request waits for its place or is being written.
+    /// Returns true if a request waits to be placed, or its group is being written.
     pub(super) fn is_busy(&self) -> bool {
         self.has_pending() || !self.groups.is_empty()
     }
 
-    /// Returns true if no request waits for anything.
+    /// Returns true if the queue has no request.
     pub(super) fn is_idle(&self) -> bool {
         !self.is_busy() && self.durable.is_empty()
     }
 
-    /// Records that a group with these writes is being written.
+    /// Records that the write of a group with these writes is in progress.
     pub(super) fn begin_group(&mut self, seq: u64, writes: Vec<Placed>) {
         self.groups.insert(seq, writes);
     }
 
-    /// Takes the writes of the first group that is being written, if the cache device has accepted
-    /// groups up to `accepted`.
+    /// Removes and returns the writes of the oldest group in progress, if the cache device has
+    /// accepted groups up to `accepted` and this group is among them.
     pub(super) fn take_landed(&mut self, accepted: u64) -> Option<Vec<Placed>> {
         let first = self.groups.first_entry()?;
         (*first.key() <= accepted).then(|| first.remove())
     }
 
-    /// Takes the next write to answer, if groups up to `accepted` are accepted everywhere.
+    /// Removes and returns the next write to answer, if groups up to `accepted` are accepted by the
+    /// cache device and all copies.
     pub(super) fn take_accepted(&mut self, accepted: u64) -> Option<u32> {
         let (_, write) = *self.accepted.front().filter(|(seq, _)| *seq <= accepted)?;
         self.accepted.pop_front();
         Some(write)
     }
 
-    /// Takes the next waiter to answer, if groups up to `durable` are durable everywhere.
+    /// Removes and returns the next request to answer, if groups up to `durable` are durable on the
+    /// cache device and in all copies.
     pub(super) fn take_durable(&mut self, durable: u64) -> Option<Durable> {
         let (_, waiter) = *self.durable.front().filter(|(seq, _)| *seq <= durable)?;
         self.durable.pop_front();
         Some(waiter)
     }
 
-    /// Returns true if a waiter waits for one of these groups to be durable.
+    /// Returns true if a request waits until one of these groups is durable.
     pub(super) fn waits_for(&self, mut is_wanted: impl FnMut(u64) -> bool) -> bool {
         self.durable.iter().any(|(seq, _)| is_wanted(*seq))
     }
 
-    /// Removes all requests, because nothing will be accepted any more.
+    /// Removes all requests, because no write will be accepted any more.
     pub(super) fn fail(&mut self) -> Failed {
         let Self { pending, groups, accepted, durable } = std::mem::take(self);
         let mut failed = Failed::default();

@@ -3,14 +3,14 @@
 //!
 //! | part | state |
 //! |---|---|
-//! | `log`, `log_queue`, `chunks` | how far a log is accepted and durable, its waiters, its place |
+//! | `log`, `log_queue`, `chunks` | accepted and durable groups of a log, its waiters, its chunks |
 //! | `overlay` | the newest version of each dirty block |
-//! | `destager`, `batch`, `sidecar` | the epochs to destage next, and what the sidecar says before |
+//! | `destager`, `batch`, `sidecar` | the epochs to destage next, and the sidecar's state before |
 //! | `pages` | the cached blocks, and which of them a durable map may name |
 //! | `copies` | the peers that hold a copy of a log |
 //! | `superblock` | the disks of the set |
-//! | `flusher` | the demand for flushes of the cache device |
-//! | `stirred` | the disks that something happened to |
+//! | `flusher` | the requests for flushes of the cache device |
+//! | `stirred` | the disks that an event may have affected |
 
 mod batch;
 mod checkpoint;
@@ -76,10 +76,10 @@ pub use memory::{BLOCK_CELLS, CELL_BYTES, MemoryStatus};
 pub use roster::Prepared;
 pub(crate) use superblock::Roster;
 
-/// Longest request, in bytes; a driver splits longer ones.
+/// Maximum size of a request, in bytes; a driver splits longer requests.
 pub const REQUEST_BYTES_MAX: u32 = 1 << 20;
 
-/// Longest time that an epoch, a map or a durable position waits before it is written down.
+/// Maximum time until an epoch is closed, or a map or a durable position is written.
 pub(crate) const PAUSE: Nanos = Nanos(1_000_000_000);
 
 type Fx = Vec<Effect>;
@@ -94,9 +94,9 @@ pub struct Tier {
     pub(crate) pool: Pool,
     pub(crate) disks: Vec<Option<Disk>>,
     chunks: Chunks,
-    /// Counters of the pool, and of disks that are not attached.
+    /// Counters of the pool, and of disks that are no longer attached.
     counters: Counters,
-    /// True once the cache device failed a write that matters.
+    /// True once the cache device has failed a write of a log or of metadata.
     pub(crate) is_failed: bool,
     pub(crate) is_closing: bool,
     is_closed: bool,
@@ -107,24 +107,23 @@ pub struct Tier {
     checkpoint: Checkpoint,
     /// Number of the opening ([`crate::Session::opening`]).
     opening: u64,
-    /// Number of tables that this opening has written, besides one that it may have written at its
-    /// start.
+    /// Number of tables that this opening has written, not counting a table written at its start.
     tables: u64,
-    /// Bytes on their way into pages.
+    /// Number of bytes that are being written into pages.
     filling: u64,
     /// Time at which the next surplus pages are evicted.
     divides_at: Option<Nanos>,
-    /// True if some work may be able to continue.
+    /// True if some work can possibly continue.
     is_stirred: bool,
     stirred: Stirred,
-    /// True if a disk waits until nothing under way concerns it.
+    /// True if a disk waits until nothing in progress concerns it.
     has_settling: bool,
     now: Nanos,
     /// Time of the timer that is set.
     wake_at: Option<Nanos>,
-    /// True if something may be due earlier than that.
+    /// True if some work may be due before that time.
     is_due_changed: bool,
-    /// Number of accepted writes.
+    /// Number of writes accepted so far.
     pub(crate) order: u64,
     next_buf: u32,
 }
@@ -170,11 +169,12 @@ impl Tier {
         }
     }
 
-    /// Handles one event, at a time that never goes back. Appends the effects.
+    /// Handles one event. `now` must never decrease. Appends the effects to `fx`.
     ///
     /// # Panics
     /// If an I/O completes that was not started, or a request is for a disk that is not attached,
-    /// is too long, or is not of whole sectors within the disk. The front end must check requests.
+    /// is too long, or does not consist of whole sectors within the disk. The front end must check
+    /// requests.
     pub fn handle(&mut self, now: Nanos, event: Event, fx: &mut Vec<Effect>) {
         self.now = now;
         self.mark_concerned(&event);
@@ -196,7 +196,7 @@ impl Tier {
         self.set_timer(fx);
     }
 
-    /// Marks the disks that an event may concern.
+    /// Marks the disks that an event may affect.
     fn mark_concerned(&mut self, event: &Event) {
         let disk = match event {
             Event::Request(request) => Some(request.disk),
@@ -221,13 +221,13 @@ impl Tier {
         }
     }
 
-    /// Counters so far.
+    /// Returns the counters since the set was opened.
     pub fn counters(&self) -> Counters {
         let sum = self.disks.iter().flatten().fold(self.counters, |sum, d| sum.and(d.counters));
         Counters { evicted: self.pages.evicted(), ..sum }
     }
 
-    /// Counters for a disk's events.
+    /// Returns the counters to which events of a disk are added.
     fn count(&mut self, disk: u16) -> &mut Counters {
         match self.disks.get_mut(usize::from(disk)) {
             Some(Some(disk)) => &mut disk.counters,
@@ -235,7 +235,8 @@ impl Tier {
         }
     }
 
-    /// Present superblock of the set, including disks that are being attached or detached.
+    /// Returns the present superblock of the set, including disks that are being attached or
+    /// detached.
     pub fn superblock(&self) -> Superblock {
         let mut superblock = self.roster.superblock().clone();
         for (entry, disk) in superblock.disks.iter_mut().zip(&self.disks) {
@@ -244,35 +245,37 @@ impl Tier {
         superblock
     }
 
-    /// Numbers of a disk now, to be stored with marks of its backing store. While neither changes,
-    /// its pages are valid, and a cache with lower numbers is an older one.
+    /// Returns the counters of a disk that are stored with the marks of its backing store. While
+    /// the marks are equal, the disk's pages are valid. A cache with lower counters is an older
+    /// copy.
     pub fn moment(&self, disk: u16) -> Option<Moment> {
         let disk = self.disks.get(usize::from(disk))?.as_ref()?;
         let log = disk.log.ends().durable;
         Some(Moment { opening: disk.entry.opening, pool: self.pool.log.ends().durable, log })
     }
 
-    /// Layout of the cache device.
+    /// Returns the layout of the cache device.
     pub fn geometry(&self) -> Geometry {
         self.geometry
     }
 
-    /// Longest request that fits into a group of any log, in bytes, aligned to blocks or not.
+    /// Returns the maximum size of a request that fits into a group of any log, in bytes, for every
+    /// alignment.
     pub fn request_bytes_max(&self) -> u32 {
         REQUEST_BYTES_MAX.min(self.geometry.chunk_bytes / 2)
     }
 
-    /// Number of resident pages.
+    /// Returns the number of resident pages.
     pub fn resident(&self) -> usize {
         self.pages.resident()
     }
 
-    /// Bytes of pages that can be served now.
+    /// Returns the size of the pages that can be served now, in bytes.
     pub fn held_bytes(&self) -> u64 {
         self.pages.held_bytes()
     }
 
-    /// Status of a disk; `None` if it is not attached.
+    /// Returns the status of a disk; `None` if it is not attached.
     pub fn status(&self, disk: u16) -> Option<DiskStatus> {
         let found = self.disks.get(usize::from(disk))?.as_ref()?;
         let mut status = found.status((self.pages.pages_of(disk), self.pages.share_of(disk)));
@@ -282,22 +285,22 @@ impl Tier {
         Some(status)
     }
 
-    /// Policy of all disks without one of their own.
+    /// Returns the policy of all disks without a policy of their own.
     pub fn policy(&self) -> PolicyKind {
         self.pages.policies(0).0
     }
 
-    /// Share of all pages in percent that disks other than `but` have as divisions of their own.
+    /// Returns the share of all pages, in percent, that disks other than `but` have as divisions.
     pub fn parted_percent(&self, but: u16) -> u32 {
         self.pages.parted_percent(but)
     }
 
-    /// Content of the memory tier.
+    /// Returns the use of the memory tier.
     pub fn memory(&self) -> MemoryStatus {
         self.memory.status(None)
     }
 
-    /// Bytes of a disk's log that each of its peers lacks, as far as is known here.
+    /// Returns the number of log bytes that each peer of a disk lacks, as far as this host knows.
     pub fn copy_lags(&self, disk: u16) -> Vec<u64> {
         let Some(Some(disk)) = self.disks.get(usize::from(disk)) else { return Vec::new() };
         disk.copies.lags(&disk.log)
@@ -376,7 +379,7 @@ impl Tier {
         self.stir();
     }
 
-    /// Disk whose backing store the I/O wrote or flushed.
+    /// Returns the disk whose backing store the completed I/O wrote or flushed.
     fn written_disk(&mut self, io: &Io) -> Option<u16> {
         match io {
             Io::Through { write } => Some(self.writes[*write].request.disk),
@@ -387,7 +390,7 @@ impl Tier {
         }
     }
 
-    /// Requests another pass at the end of this turn.
+    /// Requests another pass over the work at the end of this turn.
     fn stir(&mut self) {
         self.is_stirred = true;
     }
@@ -400,7 +403,7 @@ impl Tier {
         }
     }
 
-    /// Requests a new timer at the end of this event.
+    /// Requests a check of the timer at the end of this event.
     fn time_changed(&mut self) {
         self.is_due_changed = true;
     }
@@ -454,7 +457,7 @@ impl Tier {
         self.pump_flush(fx);
     }
 
-    /// Acts on the time.
+    /// Does the work whose time has come.
     fn tick(&mut self, fx: &mut Fx) {
         for disk in 0..self.disks.len() {
             let disk = u16::try_from(disk).unwrap_or(u16::MAX);
@@ -464,7 +467,7 @@ impl Tier {
         self.stir();
     }
 
-    /// Sets a timer for the earliest due time, if that may have changed.
+    /// Sets a timer for the earliest due time, if that time may have changed.
     fn set_timer(&mut self, fx: &mut Fx) {
         if !std::mem::take(&mut self.is_due_changed) {
             return;
@@ -497,8 +500,8 @@ impl Tier {
         buf
     }
 
-    /// Records that the cache device failed a write that matters: nothing is acknowledged from it
-    /// any more.
+    /// Records that the cache device failed a write of a log or of metadata. No write to it is
+    /// acknowledged any more.
     fn fail(&mut self, fx: &mut Fx) {
         if !self.is_failed {
             self.is_failed = true;
@@ -508,12 +511,12 @@ impl Tier {
         self.fail_waiters(fx);
     }
 
-    /// Returns true if [`Event::Turn`] would change anything now.
+    /// Returns true if [`Event::Turn`] would have an effect now.
     pub fn wants_turn(&self) -> bool {
         self.is_stirred
     }
 
-    /// Returns true if nothing is under way.
+    /// Returns true if no request and no I/O is in progress.
     pub fn is_idle(&self) -> bool {
         self.ios.len() == 0 && self.reads.len() == 0 && self.writes.len() == 0
     }

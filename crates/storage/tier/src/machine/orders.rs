@@ -41,13 +41,13 @@ impl Tier {
         self.stir();
     }
 
-    /// Returns true if no write of the disk waits to be destaged or is on its way.
+    /// Returns true if all writes of the disk are on the backing store.
     pub(super) fn is_drained(&mut self, index: u16) -> bool {
         let disk = self.disk(index);
         disk.queue.is_idle() && disk.destager.is_idle() && disk.overlay.is_empty()
     }
 
-    /// Advances the operator's orders for a disk.
+    /// Continues the operator's orders for a disk.
     pub(super) fn pump_orders(&mut self, index: u16, fx: &mut Fx) {
         let disk = self.disk(index);
         let change = disk.change;
@@ -69,8 +69,8 @@ impl Tier {
         }
     }
 
-    /// Changes to mode back. A flush in mode back makes only the log durable, so the writes of mode
-    /// through must be durable before.
+    /// Changes to mode back. A flush in mode back makes only the log durable, so all writes of mode
+    /// through must be durable before the change.
     fn change_to_back(&mut self, index: u16, fx: &mut Fx) {
         let disk = self.disk(index);
         if !disk.through.is_empty() || !disk.waiting.is_empty() {
@@ -89,7 +89,7 @@ impl Tier {
         }
     }
 
-    /// Changes the mode: first in the sidecar, then for the requests that were held.
+    /// Changes the mode: first writes the sidecar, then accepts the requests that waited.
     fn change_mode(&mut self, index: u16, mode: Mode, state: SidecarState, fx: &mut Fx) {
         let disk = self.disk(index);
         if disk.sidecar.is_writing() || disk.retry_at.is_some() {
@@ -115,7 +115,8 @@ impl Tier {
         }
     }
 
-    /// Closes the set in order: waits for all work under way, then writes a complete table.
+    /// Closes the set in order: waits until all work in progress is complete, then writes a
+    /// complete table.
     pub(super) fn pump_close(&mut self, fx: &mut Fx) {
         if !self.is_closing || self.is_closed || self.is_failed || !self.is_checkpoint_idle() {
             return;
@@ -146,8 +147,8 @@ impl Tier {
         self.begin_checkpoint(SetState::Clean, fx);
     }
 
-    /// Seals each log with waiting writes. Without a seal, a damaged end would look like a torn
-    /// one.
+    /// Writes a seal to each log with writes that are not destaged. Without a seal, a damaged end
+    /// of the log would look like a torn write. Returns true if a group was begun.
     fn seal_waiting(&mut self, fx: &mut Fx) -> bool {
         let mut is_sealed = false;
         for index in 0..self.disks.len() {
@@ -170,8 +171,8 @@ impl Tier {
         is_sealed
     }
 
-    /// Returns true if nothing of a disk is under way. Its sidecar becomes clean if nothing waits
-    /// either.
+    /// Returns true if no work of a disk is in progress. If the log is destaged, makes the sidecar
+    /// clean first.
     pub(super) fn is_disk_quiet(&mut self, index: u16, fx: &mut Fx) -> bool {
         let is_drained = self.is_drained(index);
         let disk = self.disk(index);

@@ -1,8 +1,9 @@
 //! Newest version of each dirty block of a disk: writes that are not on the backing store yet.
 //!
-//! Invariant: a read sees each sector as the newest accepted write left it. So a layer of an older
-//! write never hides one of a newer write, wherever their bytes are by then. A layer is removed
-//! only when its write failed, or when the backing store has that write and all before it.
+//! Invariant: a read returns each sector as the newest accepted write left it. So a layer of an
+//! older write never hides a layer of a newer write, independent of where their bytes are. A layer
+//! is removed only when its write failed, or when the backing store has that write and all writes
+//! before it.
 
 use rustc_hash::FxHashMap;
 
@@ -11,27 +12,28 @@ use crate::event::Buf;
 /// Number of sectors of a block.
 pub(crate) const SECTORS: u8 = 8;
 
-/// Place of a layer's bytes, or of a write's bytes: then that of its first block.
+/// Location of a layer's bytes. For a write, the location of the bytes in its first block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// Memory, on the way to the log; `at` is the offset of the first sector.
+    /// Buffer of a write whose group is not on the log yet; `at` is the offset of the first sector.
     Ram { buf: Buf, at: u32 },
-    /// Log; `at` is the address of the block that holds the layer, at its own position in it.
+    /// Log; `at` is the address of the block that holds the layer, at the same offset in the block
+    /// as on the disk.
     Flash { at: u64 },
-    /// Zeros, which need no place.
+    /// Zeros, which are not stored.
     Zero { unmap: bool },
 }
 
-/// Sectors of a block that were written and are not on the backing store yet.
+/// Sectors of a block that one write changed and that are not on the backing store yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Layer {
-    /// Position of its write in the order of acceptance.
+    /// Position of the write in the order of acceptance.
     pub(crate) order: u64,
-    /// First sector, and the one behind the last.
+    /// First sector, and the sector behind the last.
     pub(crate) from: u8,
     pub(crate) to: u8,
     pub(crate) source: Source,
-    /// Checksum of its bytes.
+    /// Checksum of the layer's bytes.
     pub(crate) sum: u32,
 }
 
@@ -41,17 +43,17 @@ impl Layer {
     }
 }
 
-/// Layers of one block, oldest first; nothing lies below one that covers all.
+/// Layers of one block, oldest first. Layers below a layer that covers the whole block are dropped.
 pub(crate) type Layers = Vec<Layer>;
 
-/// Puts a newer layer on top.
+/// Adds a newer layer on top.
 pub(crate) fn cover(layers: &mut Layers, layer: Layer) {
     layers.retain(|older| older.from < layer.from || older.to > layer.to);
     layers.push(layer);
 }
 
-/// Visible layer of each sector, as runs of sectors: first, the one behind the last, and the layer,
-/// `None` if there is none. Empty if the block has no layer at all.
+/// Returns the visible layers as runs of sectors: first sector, sector behind the last, and the
+/// layer, or `None` where there is none. Empty if the block has no layer at all.
 pub(crate) fn spans(layers: &[Layer], from: u8, to: u8) -> Vec<(u8, u8, Option<Layer>)> {
     match layers {
         [] => return Vec::new(),
@@ -74,7 +76,7 @@ pub(crate) fn spans(layers: &[Layer], from: u8, to: u8) -> Vec<(u8, u8, Option<L
     found
 }
 
-/// Dirty blocks of a disk with their layers.
+/// Dirty blocks of a disk, with their layers.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Overlay {
     blocks: FxHashMap<u64, Layers>,
@@ -85,7 +87,7 @@ impl Overlay {
         self.blocks.is_empty()
     }
 
-    /// Bytes that wait to be destaged, in whole blocks.
+    /// Returns the size of the blocks that wait to be destaged, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.blocks.len() as u64 * 4096
     }
@@ -94,14 +96,14 @@ impl Overlay {
         self.blocks.get(&block).map_or(&[], Vec::as_slice)
     }
 
-    /// Lays a write over the disk: reads see it from now on.
+    /// Adds the layers of a write, so that later reads see it.
     pub(crate) fn write(&mut self, layers: impl Iterator<Item = (u64, Layer)>) {
         for (block, layer) in layers {
             cover(self.blocks.entry(block).or_default(), layer);
         }
     }
 
-    /// Records that the payload of a write is in the log, from address `at` on.
+    /// Records that the payload of a write is in the log, starting at address `at`.
     pub(crate) fn land(&mut self, order: u64, (offset, bytes): (u64, u32), at: u64) {
         for (block, place) in touched(offset, bytes).zip(0_u64..) {
             for layer in self.blocks.get_mut(&block).into_iter().flatten() {
@@ -112,13 +114,13 @@ impl Overlay {
         }
     }
 
-    /// Removes a failed write: reads do not see it any more.
+    /// Removes a failed write, so that reads no longer see it.
     pub(crate) fn fail(&mut self, order: u64, (offset, bytes): (u64, u32)) {
         touched(offset, bytes)
             .for_each(|block| self.drop_layers(block, |layer| layer.order == order));
     }
 
-    /// Removes the writes of a block up to this one, which are on the backing store.
+    /// Removes the layers of a block up to this write, because the backing store has them.
     pub(crate) fn retire(&mut self, block: u64, order: u64) {
         self.drop_layers(block, |layer| layer.order <= order);
     }
@@ -133,8 +135,8 @@ impl Overlay {
     }
 }
 
-/// Layers of a write in each block that it touches. `source` is the place of its first block;
-/// `sums` are by block.
+/// Iterates over the blocks that a write touches, with its layer in each. `source` is the location
+/// of the first block; `sums` has one checksum for each block.
 pub(crate) fn layers(
     order: u64,
     (offset, bytes): (u64, u32),
@@ -157,7 +159,7 @@ pub(crate) fn layers(
     })
 }
 
-/// Sectors of each block that a range touches: block, first sector, the one behind the last.
+/// Iterates over the blocks that a range touches: block, first sector, sector behind the last.
 pub(crate) fn blocks_of(offset: u64, bytes: u32) -> impl Iterator<Item = (u64, u8, u8)> {
     let (first, end) = (offset / 512, (offset + u64::from(bytes)) / 512);
     let per = u64::from(SECTORS);
@@ -167,7 +169,7 @@ pub(crate) fn blocks_of(offset: u64, bytes: u32) -> impl Iterator<Item = (u64, u
     })
 }
 
-/// Blocks that a range touches.
+/// Returns the blocks that a range touches.
 pub(crate) fn touched(offset: u64, bytes: u32) -> std::ops::Range<u64> {
     offset / 4096..(offset + u64::from(bytes)).div_ceil(4096)
 }

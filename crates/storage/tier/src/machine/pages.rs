@@ -1,10 +1,10 @@
 //! Page index: the pages in the slots of the cache device, and their valid blocks.
 //!
 //! Invariant: no block is served that may be older than the backing store or the log. So a block is
-//! served only when its slot was filled with what the backing store has and nothing newer was
-//! accepted meanwhile. A durable map calls a block valid only when a power cut cannot take it from
-//! the backing store any more. A slot holds another page only when it is durable that the former
-//! one left.
+//! served only if its slot was filled with data of the backing store, and no newer write was
+//! accepted meanwhile. A durable map marks a block as valid only when a power cut cannot remove the
+//! block's data from the backing store any more. A slot is used for another page only when the
+//! eviction of the former page is durable.
 
 mod blocks;
 mod division;
@@ -31,18 +31,18 @@ use slot::SlotState;
 /// Share and pages of one disk.
 #[derive(Debug, Clone)]
 struct Owned {
-    /// Largest share of all pages, in percent.
+    /// Maximum share of all pages, in percent.
     share: u8,
-    /// Admission rule, if it differs from the set's.
+    /// Admission rule of the disk, if it differs from the set's rule.
     promotion: Option<Promotion>,
-    /// Policy wished for its pages, if it is to have a division of its own.
+    /// Requested policy of the disk, if it is to have its own division.
     policy: Option<PolicyKind>,
-    /// Division of its own, if it has one now.
+    /// Present division of the disk, if it has its own.
     part: Option<PolicyPart>,
     pages: usize,
     /// Number of pages evicted since the set was opened.
     evicted: u64,
-    /// Slots of its pages, in the order of their admission.
+    /// Slots of the disk's pages, in the order of their admission.
     entered: Row,
 }
 
@@ -66,33 +66,34 @@ impl Owned {
     }
 }
 
-/// Slots, and the page of each.
+/// Slots of the cache device, with the page of each.
 #[derive(Debug, Clone)]
 pub(crate) struct PageIndex {
-    /// Policy wished for the common division, of all disks without a policy of their own.
+    /// Requested policy of the common division, which all disks without their own policy share.
     kind: PolicyKind,
-    /// Common division, as it is until the wished one is made.
+    /// Present common division. It stays until the requested one is built.
     common: PolicyPart,
     promotion: Promotion,
-    /// Number of pages that all divisions together may have.
+    /// Maximum number of pages in all divisions together.
     capacity: usize,
-    /// Slots whose pages are evicted before divisions are made, the least recently used last.
+    /// Slots whose pages must be evicted before new divisions are built, the least recently used
+    /// last.
     surplus: Vec<u32>,
     /// State by disk.
     owned: Vec<Owned>,
     slots: Vec<SlotState>,
-    /// First free slot; the others follow it in a list.
+    /// First free slot; the other free slots are linked to it.
     free: u32,
     /// Number of free slots.
     free_count: usize,
-    /// Number of mode-through writes that must be durable before a map may name a slot's blocks,
-    /// for slots that wait for that.
+    /// Slots whose blocks no map may name yet. The value is the number of mode-through writes that
+    /// must be durable before.
     unbacked: FxHashMap<u32, u64>,
-    /// Evicted pages whose eviction is not durable yet.
+    /// Evicted pages whose eviction is not durable yet, with their slots.
     leaving: FxHashMap<PageKey, u32>,
     page_bytes: u64,
     references: u32,
-    /// Number of pages evicted of disks that are gone.
+    /// Number of evicted pages of disks that are no longer attached.
     evicted_before: u64,
 }
 
@@ -123,9 +124,9 @@ impl PageIndex {
         pages
     }
 
-    /// Restores a page from when the set was last open, with the blocks that still count. Pages
-    /// come in the order of their use; [`PageIndex::restored`] follows the last. Returns false if
-    /// there was no room.
+    /// Restores a page of an earlier opening of the set. `believed` has the blocks that are still
+    /// valid. Pages must be restored in the order of their use; [`PageIndex::restored`] must follow
+    /// the last one. Returns false if there was no room.
     pub(crate) fn restore(&mut self, slot: u32, entry: &SlotEntry, believed: u16) -> bool {
         let key = PageKey { disk: entry.disk, page: entry.page };
         if self.common.find(key).is_some() || self.common.len() == self.common.capacity() {
@@ -143,8 +144,8 @@ impl PageIndex {
         true
     }
 
-    /// Marks a page as leaving that a durable map still names and that must not be served. Its slot
-    /// is taken until that map is superseded.
+    /// Marks a page as leaving, because a durable map still names it but it must not be served. Its
+    /// slot stays in use until that map is superseded.
     pub(crate) fn forget(&mut self, slot: u32, entry: &SlotEntry) -> PageKey {
         let key = PageKey { disk: entry.disk, page: entry.page };
         let left = SlotState::of(key, Holds::Leaving, 0);
@@ -153,7 +154,7 @@ impl PageIndex {
         key
     }
 
-    /// Frees the slots that hold nothing, the first of them first.
+    /// Frees all slots that hold no page. The slot with the lowest number is used first.
     pub(crate) fn restored(&mut self) {
         (self.free, self.free_count) = (NIL, 0);
         for slot in (0..u32::try_from(self.slots.len()).unwrap_or(NIL)).rev() {
@@ -165,7 +166,7 @@ impl PageIndex {
         self.owned.iter().map(|own| own.pages).sum()
     }
 
-    /// Division of a disk's pages.
+    /// Returns the division to which a disk's pages belong.
     fn part(&self, disk: u16) -> &PolicyPart {
         let own = self.owned.get(usize::from(disk));
         own.and_then(|own| own.part.as_ref()).unwrap_or(&self.common)
@@ -182,7 +183,7 @@ impl PageIndex {
         (PageKey { disk, page: block / per }, bit)
     }
 
-    /// Slot of a page, without counting a reference.
+    /// Returns the slot of a page, without counting a reference.
     pub(crate) fn find(&self, key: PageKey) -> Option<u32> {
         self.part(key.disk).find(key)
     }
@@ -191,8 +192,8 @@ impl PageIndex {
         &mut self.slots[slot as usize]
     }
 
-    /// References a page, and admits it if `is_open` and the rule allows. Returns its slot, and the
-    /// slot and page that must be unmapped for it.
+    /// Counts a reference to a page, and admits the page if `is_open` and the admission rule
+    /// allows. Returns the page's slot, and the slot and page that must be unmapped.
     pub(crate) fn reference(
         &mut self,
         key: PageKey,
@@ -221,7 +222,7 @@ impl PageIndex {
         (Some(taken), own.or(lost))
     }
 
-    /// Returns true if a page that is not resident may be admitted at this reference.
+    /// Counts a reference to a page that is not resident. Returns true if the page may be admitted.
     fn admits(&mut self, key: PageKey) -> bool {
         let resident = self.part(key.disk).len();
         let room = self.room_of(key.disk);
@@ -230,25 +231,25 @@ impl PageIndex {
         room > 0 && promotion.admits(key.id().0, resident)
     }
 
-    /// Largest number of pages of a disk.
+    /// Returns the maximum number of pages of a disk.
     fn room_of(&self, disk: u16) -> usize {
         (self.capacity * usize::from(self.share_of(disk))).div_ceil(100)
     }
 
-    /// Share of all pages that a disk may have, in percent.
+    /// Returns the share of all pages that a disk may have, in percent.
     pub(crate) fn share_of(&self, disk: u16) -> u8 {
         self.owned.get(usize::from(disk)).map_or(100, |own| own.share)
     }
 
-    /// Returns true if a disk has its full share. A disk whose share is all of its division
-    /// competes under the policy alone.
+    /// Returns true if a disk has used up its share. If the share is the whole division, only the
+    /// policy limits the disk.
     fn has_its_share(&self, disk: u16) -> bool {
         let room = self.room_of(disk);
         room < self.part(disk).capacity() && self.pages_of(disk) >= room
     }
 
-    /// Evicts the disk's oldest page if it has its full share: a disk that asks for much pollutes
-    /// only its own share (as in `cache::tier`).
+    /// Evicts the disk's oldest page if it has used up its share, so that a disk with many requests
+    /// evicts only its own pages (as in `cache::tier`).
     fn make_room(&mut self, disk: u16) -> Option<(u32, PageKey)> {
         if !self.has_its_share(disk) {
             return None;
@@ -256,22 +257,23 @@ impl PageIndex {
         self.give_up_first(disk)?
     }
 
-    /// Policy of all disks without one of their own, and the disk's own policy if it has one.
+    /// Returns the policy of all disks without their own policy, and the disk's own policy if it
+    /// has one.
     pub(crate) fn policies(&self, disk: u16) -> (PolicyKind, Option<PolicyKind>) {
         (self.kind, self.owned.get(usize::from(disk)).and_then(|own| own.policy))
     }
 
-    /// Number of pages of a disk.
+    /// Returns the number of pages of a disk.
     pub(crate) fn pages_of(&self, disk: u16) -> usize {
         self.owned.get(usize::from(disk)).map_or(0, |own| own.pages)
     }
 
-    /// Number of pages of a disk that were evicted since the set was opened.
+    /// Returns the number of pages of a disk that were evicted since the set was opened.
     pub(crate) fn evicted_of(&self, disk: u16) -> u64 {
         self.owned.get(usize::from(disk)).map_or(0, |own| own.evicted)
     }
 
-    /// Number of pages of all disks that were evicted since the set was opened.
+    /// Returns the number of pages of all disks that were evicted since the set was opened.
     pub(crate) fn evicted(&self) -> u64 {
         self.evicted_before + self.owned.iter().map(|own| own.evicted).sum::<u64>()
     }
@@ -290,8 +292,8 @@ impl PageIndex {
         self.owned[usize::from(disk)].entered.push_back(&mut self.slots, slot);
     }
 
-    /// Evicts the disk's oldest page, if it has one. Returns the slot and page to unmap, if a map
-    /// may name it.
+    /// Evicts the disk's oldest page, if it has one. The inner value is the slot and page to unmap,
+    /// if a map may name the page.
     fn give_up_first(&mut self, disk: u16) -> Option<Option<(u32, PageKey)>> {
         let slot = self.own(disk).entered.first;
         let key = self.slots.get(slot as usize)?.key()?;
@@ -299,7 +301,7 @@ impl PageIndex {
         Some(self.leave(slot, key))
     }
 
-    /// Evicts up to `most` pages of a disk. Returns the slots and pages to unmap; `None` when the
+    /// Evicts up to `most` pages of a disk. Returns the slots and pages to unmap; `None` if the
     /// disk has no pages.
     pub(crate) fn give_up(&mut self, disk: u16, most: usize) -> Option<Vec<(u32, PageKey)>> {
         let mut lost = vec![self.give_up_first(disk)?];
@@ -307,7 +309,8 @@ impl PageIndex {
         Some(lost.into_iter().flatten().collect())
     }
 
-    /// Forgets a disk that is gone: the next one with its index begins with nothing.
+    /// Removes the state of a disk that is no longer attached, so that the next disk with its index
+    /// starts anew.
     pub(crate) fn disown(&mut self, disk: u16) {
         let gone = std::mem::take(self.own(disk));
         assert!(gone.pages == 0, "pages leave before their disk does");
@@ -315,8 +318,8 @@ impl PageIndex {
         self.divide();
     }
 
-    /// Sets the share of a disk. Pages beyond it are evicted as the disk asks for more, or soon if
-    /// it has a division of its own.
+    /// Sets the share of a disk. Pages above the share are evicted when the disk admits new ones,
+    /// or soon if the disk has its own division.
     pub(crate) fn set_share(&mut self, disk: u16, percent: u8) {
         self.own(disk).share = percent.min(100);
         self.divide();
@@ -328,8 +331,8 @@ impl PageIndex {
         self.own(disk).promotion = Some(Promotion::new(admission, capacity));
     }
 
-    /// Evicts a page. Returns slot and page if a map may still name it, so that it must be unmapped
-    /// first.
+    /// Evicts a page. Returns slot and page if a map may still name the page, so that it must be
+    /// unmapped.
     fn leave(&mut self, slot: u32, key: PageKey) -> Option<(u32, PageKey)> {
         let own = &mut self.owned[usize::from(key.disk)];
         (own.pages, own.evicted) = (own.pages - 1, own.evicted + 1);
@@ -374,7 +377,7 @@ impl PageIndex {
         self.reuse(slot);
     }
 
-    /// Frees a slot that holds no page and is used by no I/O and no map.
+    /// Frees a slot if it holds no page and no I/O uses it.
     fn reuse(&mut self, slot: u32) {
         let state = &self.slots[slot as usize];
         if state.holds == Holds::None && state.pins == 0 {
@@ -383,7 +386,7 @@ impl PageIndex {
         }
     }
 
-    /// Takes a free slot; there must be one.
+    /// Removes and returns a free slot; there must be one.
     fn take_free(&mut self) -> u32 {
         let slot = self.free;
         self.free = self.slots[slot as usize].after;
@@ -391,13 +394,14 @@ impl PageIndex {
         slot
     }
 
-    /// Returns true if a map may name a slot's blocks when `flushed` mode-through writes are
+    /// Returns true if a map may name a slot's blocks, given that `flushed` mode-through writes are
     /// durable.
     pub(crate) fn is_backed(&self, slot: u32, flushed: u64) -> bool {
         self.unbacked.get(&slot).is_none_or(|written| *written <= flushed)
     }
 
-    /// Returns the same as [`Self::is_backed`] and forgets the wait once it is over.
+    /// Returns the result of [`Self::is_backed`], and removes the entry of the slot once the result
+    /// is true.
     pub(crate) fn becomes_backed(&mut self, slot: u32, flushed: u64) -> bool {
         let is_backed = self.is_backed(slot, flushed);
         if is_backed {

@@ -8,23 +8,23 @@ use super::pages::PageKey;
 use super::{Fx, Tier};
 use crate::format::{Flags, GROUP_RECORDS, Kind, Record};
 
-/// Capacity that idle queues keep, in items. Our choice.
+/// Maximum capacity of empty queues that is kept, in items. Our choice.
 const QUEUE_KEPT: usize = 1024;
-/// Number of records in a group that has only maps.
+/// Maximum number of maps in a group.
 const MAPS: usize = GROUP_RECORDS / 3;
 
 /// Item that waits to be written into the pool's log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Item {
-    /// Map of the slot, with what it holds by then.
+    /// Map of the slot, with its content at the time of writing.
     Map(u32),
-    /// Unmap of the slot and the page that left it.
+    /// Unmap of the slot and the page that was evicted from it.
     Unmap(u32, PageKey),
-    /// Start of the disk's log in that group of that chunk; chunks before it become free.
+    /// Start of the disk's log at this group of this chunk; earlier chunks of the log become free.
     LogStart { disk: u16, chunk: u32, seq: u64 },
 }
 
-/// Action when a group of the pool's log is durable.
+/// Action to take when a group of the pool's log is durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum After {
     Mapped { slot: u32, seq: u64, bits: u16 },
@@ -33,21 +33,21 @@ pub(super) enum After {
     Write(u32),
 }
 
-/// Pool: the log of the pages' places.
+/// Pool: the log of the slots in which pages lie.
 #[derive(Debug, Clone)]
 pub(crate) struct Pool {
     pub(crate) log: Log,
     pub(crate) queue: VecDeque<Item>,
     pub(super) after: VecDeque<(u64, After)>,
-    /// Writes that may go on when the queued items are durable.
+    /// Writes that may continue when the queued items are durable.
     pub(super) waiting: Vec<u32>,
-    /// Last group whose durability is waited for.
+    /// Last group whose durability a write waits for.
     pub(super) urgent_to: u64,
-    /// Last group that has records.
+    /// Last group with records.
     pub(super) content: u64,
     /// Time of the oldest item that is not durable yet.
     pub(crate) since: Option<Nanos>,
-    /// True if that item has waited long enough.
+    /// True if that item has waited for the maximum time.
     pub(crate) is_due: bool,
 }
 
@@ -97,7 +97,7 @@ impl Tier {
         self.pool_barrier(fx);
     }
 
-    /// Writes down all queued items now, as far as there is room.
+    /// Writes all queued items now, as far as there is room.
     fn pool_barrier(&mut self, fx: &mut Fx) {
         while !self.pool.queue.is_empty() && self.pool_group(fx) {}
         if self.pool.queue.is_empty() {
@@ -174,7 +174,7 @@ impl Tier {
         self.counters.groups += 1;
     }
 
-    /// Writes a seal: after a crash, only groups that a head calls durable count.
+    /// Writes a seal, because after a crash only groups that a head records as durable are used.
     fn seal_pool(&mut self, fx: &mut Fx) {
         if self.pool_room(fx) {
             self.write_pool(Flags::SEAL, Vec::new(), fx);
@@ -193,7 +193,8 @@ impl Tier {
         true
     }
 
-    /// Record of an item, and the action once it is durable; `None` if the item became void.
+    /// Returns the record of an item, and the action once the record is durable. `None` if the item
+    /// is no longer needed.
     fn pool_record(&self, item: Item, seq: u64) -> Option<(Record, After)> {
         let record = |kind, disk, offset, place| Record {
             kind,
@@ -230,7 +231,7 @@ impl Tier {
         }
     }
 
-    /// Frees the memory of empty queues that were long, instead of keeping it for the next time.
+    /// Frees the memory of empty queues that were long.
     fn shrink_pool(&mut self) {
         let pool = &mut self.pool;
         if pool.after.is_empty() && pool.after.capacity() > QUEUE_KEPT {
@@ -241,7 +242,7 @@ impl Tier {
         }
     }
 
-    /// Carries out the actions of durable groups of the pool's log.
+    /// Executes the actions of durable groups of the pool's log.
     pub(super) fn pool_durable(&mut self, fx: &mut Fx) {
         while let Some((seq, after)) = self.pool.after.front().copied() {
             if seq > self.pool.log.ends().durable {

@@ -7,26 +7,26 @@ use state_machine::RequestId;
 
 use crate::event::{Buf, Check, Effect, IoError, IoTarget, MemoryCells, ReadIo, Request};
 
-/// Read request until it is answered and its memory is free.
+/// Read request until it is answered and its buffer is no longer used.
 #[derive(Debug, Clone)]
 pub(super) struct ReadRequest {
-    /// Number of the request; `None` once it is answered.
+    /// Identifier of the request; `None` once it is answered.
     id: Option<RequestId>,
     pub(super) disk: u16,
     pub(super) offset: u64,
     pub(super) buf: Buf,
-    /// Number of parts that are still being read.
+    /// Number of parts that are not read yet.
     parts: u32,
-    /// Number of I/Os that still fill pages from its memory.
+    /// Number of I/Os that write from the request's buffer into pages.
     pub(super) holds: u16,
-    /// Slots of those pages.
+    /// Slots of the pages that this request fills.
     fills: Vec<u32>,
-    /// Places in the memory tier that were opened for its blocks.
+    /// Places in the memory tier that were opened for blocks of this request.
     pub(super) opened: Vec<Opened>,
     error: Option<IoError>,
 }
 
-/// Place of some adjoining sectors, before they are joined with others.
+/// Source of adjoining sectors, before adjoining sources are merged.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum From {
     Backing,
@@ -37,7 +37,7 @@ enum From {
     Log(u64, Layer),
 }
 
-/// Read from one place.
+/// Read from one source.
 #[derive(Debug, Clone)]
 struct Piecewise {
     part: ReadPiece,
@@ -54,7 +54,7 @@ impl Piecewise {
         self.part.source == PartSource::Backing
     }
 
-    /// Part that is read from below the overlay.
+    /// Returns the part if it is read from below the overlay.
     fn of_base(&self) -> Option<&ReadPiece> {
         (!matches!(self.part.source, PartSource::Log { .. })).then_some(&self.part)
     }
@@ -93,7 +93,7 @@ impl Tier {
         }
     }
 
-    /// Counts a read by what it needs; `recalled` bytes came from the memory tier.
+    /// Counts a read by the sources that it needs. `recalled` bytes came from the memory tier.
     fn count_read(&mut self, request: &Request, pieces: &[Piecewise], recalled: u32) {
         let missing: u32 = pieces.iter().filter(|p| p.is_missing()).map(|p| p.part.bytes).sum();
         let counters = self.count(request.disk);
@@ -108,8 +108,8 @@ impl Tier {
         counters.memory_hit_bytes += u64::from(recalled);
     }
 
-    /// Reads that a request needs. Bytes in memory are copied at once. The second value is the
-    /// number of bytes that came from the memory tier.
+    /// Returns the reads that a request needs, and the number of bytes that came from the memory
+    /// tier. Bytes in memory are copied at once.
     fn pieces(&mut self, request: &Request, buf: Buf, fx: &mut Fx) -> (Vec<Piecewise>, u32) {
         let (mut pieces, mut recalled) = (Vec::new(), 0);
         for (block, from, to) in blocks_of(request.offset, request.bytes) {
@@ -146,7 +146,7 @@ impl Tier {
         (pieces, recalled)
     }
 
-    /// Place of a block below the overlay.
+    /// Returns the source of a block below the overlay.
     fn base(&mut self, disk: u16, block: u64) -> From {
         if let Some(kept) = self.memory.find(disk, block) {
             return From::Memory(kept);
@@ -159,8 +159,8 @@ impl Tier {
         From::Slot(slot, self.geometry.slot_at(slot) + u64::from(bit) * 4096, sum)
     }
 
-    /// Adds sectors to the read before them if they adjoin there, or to a new read. Whole blocks
-    /// are read, because checksums are of blocks.
+    /// Adds sectors to the last read if they adjoin there, otherwise to a new read. Whole blocks
+    /// are read, because checksums cover blocks.
     fn join(&self, pieces: &mut Vec<Piecewise>, whence: From, offset: u64, bytes: u32) {
         let within = u32::try_from(offset % 4096).unwrap_or(0);
         let (source, at, check, is_whole) = match whence {
@@ -205,8 +205,8 @@ impl Tier {
         });
     }
 
-    /// Counts a read as a use of its pages, and of the memory tier. A page whose blocks all come
-    /// from memory is not admitted.
+    /// Counts a read as a use of its pages and of its units in the memory tier. A page whose
+    /// requested blocks are all in memory is not admitted.
     fn touch_read(&mut self, request: &Request) {
         let (disk, is_open) = (request.disk, self.disk(request.disk).populate);
         let blocks = touched(request.offset, request.bytes);
@@ -287,7 +287,7 @@ impl Tier {
     }
 
     /// Stops serving the blocks of a page that cannot be read or have a wrong checksum, and reads
-    /// them from the backing store.
+    /// these blocks from the backing store.
     fn slot_is_wrong(
         &mut self,
         read: u32,
@@ -315,7 +315,7 @@ impl Tier {
         );
     }
 
-    /// Answers a read when all parts are there, and removes it when no I/O uses its memory.
+    /// Answers a read when all parts have arrived, and removes it when no I/O uses its buffer.
     pub(super) fn finish_read(&mut self, read: u32, fx: &mut Fx) {
         let found = &mut self.reads[read];
         if found.parts > 0 {
@@ -348,7 +348,7 @@ impl Tier {
     }
 }
 
-/// Blocks that are read whole.
+/// Iterates over the blocks that the part covers completely.
 pub(super) fn whole_blocks(part: &ReadPiece) -> impl Iterator<Item = u64> + use<> {
     blocks_of(part.offset, part.bytes)
         .filter(|(_, from, to)| (*from, *to) == (0, 8))

@@ -1,9 +1,9 @@
-//! Retirement of a batch that is durable on the backing store, in steps, so that requests need not
-//! wait for all of it: a batch that was recovered from a log may be as large as the log.
+//! Retirement of a batch that is durable on the backing store. It is done in steps so that requests
+//! need not wait for all of it: a batch that was recovered from a log may be as large as the log.
 //!
-//! First its blocks are retired. Until the last of them the log calls nothing of the batch retired,
-//! so a map that is written meanwhile claims less than there is. Then the slots of its pages are
-//! mapped, and at last the log may begin later.
+//! First the blocks of the batch are retired. Until the last block, the log records no group of the
+//! batch as retired. So a map that is written meanwhile claims less than the backing store has.
+//! Then the slots of the batch's pages are mapped. At last the start of the log may move.
 
 use units::Nanos;
 
@@ -12,8 +12,8 @@ use super::{Fx, Tier};
 use crate::format::SidecarState;
 
 impl Tier {
-    /// Retires the next blocks of the batch. A block is valid where its slot has the same bytes,
-    /// and invalid elsewhere.
+    /// Retires the next blocks of the batch. A block becomes valid if its slot has the same data,
+    /// and invalid otherwise.
     pub(super) fn retire_some(&mut self, index: u16, fx: &mut Fx) {
         let next = Nanos(self.now.0 + 1);
         let disk = self.disks[usize::from(index)].as_mut().expect("the disk is attached");
@@ -31,7 +31,7 @@ impl Tier {
         self.time_changed();
     }
 
-    /// Marks the batch as retired after its last block: reads find it on the backing store.
+    /// Marks the batch as retired after its last block. From then on reads use the backing store.
     fn retired(&mut self, index: u16, fx: &mut Fx) {
         let ends = self.batch(index).ends();
         let disk = self.disk(index);
@@ -41,7 +41,7 @@ impl Tier {
         self.map_some(index, fx);
     }
 
-    /// Maps the next slots of the batch. After the last one the log may begin later.
+    /// Maps the next slots of the batch. After the last one the start of the log may move.
     pub(super) fn map_some(&mut self, index: u16, fx: &mut Fx) {
         let (now, next) = (self.now, Nanos(self.now.0 + 1));
         let (some, is_last) = self.batch(index).take_slots(next);

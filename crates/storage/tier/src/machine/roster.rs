@@ -1,14 +1,14 @@
 //! Attaching and detaching of disks while the set is served.
 //!
-//! A disk that is attached was prepared elsewhere ([`Prepared`]). The superblock lists it, durably,
-//! before its sidecar names a log here; both happen before its requests are served. Its attachment
-//! has the number of that superblock. So no record of an earlier attachment, or of another disk
-//! with the same index, is taken for its own.
+//! A disk to attach was prepared elsewhere ([`Prepared`]). First a durable superblock lists the
+//! disk. Then its sidecar names this set as owner of its log. Both happen before its requests are
+//! served. The attachment has the number of that superblock. So a record of an earlier attachment,
+//! or of another disk with the same index, is not taken for one of this disk.
 //!
-//! A disk that is detached destages its log, makes its sidecar *clean*, and evicts its pages, a few
-//! at a time. When nothing under way concerns it, the superblock does not list it any more; its
-//! index and chunks are free when that is durable. Stopped anywhere, the disk is either still part
-//! of the set or not.
+//! To detach a disk, its log is destaged, its sidecar becomes *clean*, and its pages are evicted, a
+//! few at a time. When nothing in progress concerns the disk, the next superblock no longer lists
+//! it. Once that superblock is durable, the disk's index and chunks are free. If the program stops
+//! at any point, the disk is either still part of the set or completely removed.
 
 use units::Nanos;
 
@@ -18,55 +18,55 @@ use super::{Disk, Fx, Mode, Tier};
 use crate::event::{Effect, Note};
 use crate::format::SidecarState;
 
-/// Pages of a disk that are evicted in one step, so that requests do not notice.
+/// Number of a disk's pages that are evicted in one step, so small that requests are not delayed.
 pub(super) const STEP_PAGES: usize = 256;
 /// Pause between two steps.
 pub(super) const STEP: Nanos = Nanos(1_000_000);
-/// Length of the pool's queue from which on no more pages are evicted.
+/// Length of the pool's queue at which no more pages are evicted.
 pub(super) const QUEUE_MAX: usize = 4096;
 
-/// Disk that was opened for a running set: everything that must be read for it was read.
+/// Disk that was opened for a running set. All data needed for it has been read.
 #[derive(Debug, Clone)]
 pub struct Prepared {
     pub(crate) index: u16,
     pub(crate) disk: Disk,
-    /// Number of writes that it has already.
+    /// Number of writes that the disk has already.
     order: u64,
 }
 
 impl Prepared {
-    /// Lays the recovered writes over the disk and begins to destage them, before the state machine
-    /// gets it, because that may take long.
+    /// Adds the recovered writes to the overlay and begins to destage them. This may take long, so
+    /// it is done before the state machine gets the disk.
     pub(crate) fn new(index: u16, mut disk: Disk) -> Self {
         let order = disk.lay_recovered();
         disk.destager.begin_all();
         Self { index, disk, order }
     }
 
-    /// Index in the set.
+    /// Returns the index of the disk in the set.
     pub fn index(&self) -> u16 {
         self.index
     }
 
-    /// Generation: the number of its owners, with this one.
+    /// Returns the generation of the disk: the number of owners so far, with this one.
     pub fn generation(&self) -> u64 {
         self.disk.entry.generation
     }
 }
 
 impl Disk {
-    /// Returns true if a superblock must list it.
+    /// Returns true if a superblock must list the disk.
     pub(super) fn is_listed(&self) -> bool {
         !matches!(self.stage, Stage::Coming | Stage::Striking(_))
     }
 }
 
 impl Tier {
-    /// Attaches a disk. [`Note::Attached`] reports when it may be served, or [`Note::NotAttached`]
-    /// a failure.
+    /// Attaches a disk. [`Note::Attached`] reports when the disk may be served, or
+    /// [`Note::NotAttached`] reports a failure.
     ///
     /// # Panics
-    /// If the set serves a disk with that index.
+    /// If the set already serves a disk with that index.
     pub fn attach(&mut self, now: Nanos, prepared: Prepared, fx: &mut Vec<Effect>) {
         self.now = now;
         let Prepared { index, mut disk, order } = prepared;
@@ -98,7 +98,7 @@ impl Tier {
         }
     }
 
-    /// Advances the stage of a disk that is attached or detached.
+    /// Advances the stage of a disk that is being attached or detached.
     pub(super) fn pump_stage(&mut self, index: u16, fx: &mut Fx) {
         let stage = self.disk(index).stage;
         match stage {
@@ -127,13 +127,13 @@ impl Tier {
         disk.log.set_attach(number);
     }
 
-    /// Returns true if the list of disks changed since the last superblock.
+    /// Returns true if the list of disks must change in the next superblock.
     pub(super) fn is_roster_new(&self) -> bool {
         let is_new = |disk: &Disk| matches!(disk.stage, Stage::Listing(_) | Stage::Striking(_));
         self.stirred.is_any_moving() && self.disks.iter().flatten().any(is_new)
     }
 
-    /// Advances disks after a durable superblock.
+    /// Advances the stages of disks after a superblock has become durable.
     pub(super) fn roster_written(&mut self, fx: &mut Fx) {
         let number = self.roster.superblock().seq;
         for index in 0..self.disks.len() {
@@ -147,8 +147,8 @@ impl Tier {
         }
     }
 
-    /// Makes the sidecar name this set as owner. The former owner was checked when the disk was
-    /// prepared.
+    /// Writes a sidecar that names this set as owner. The former owner was checked when the disk
+    /// was prepared.
     fn mark(&mut self, index: u16, fx: &mut Fx) {
         let disk = self.disk(index);
         disk.stage = Stage::Marking;
@@ -167,7 +167,7 @@ impl Tier {
         }
     }
 
-    /// Detaches a disk once its log is destaged. A fenced disk is left as it is.
+    /// Continues the detach of a disk once its log is destaged. A fenced disk is left as it is.
     fn leave(&mut self, index: u16, fx: &mut Fx) {
         if !self.is_disk_quiet(index, fx) {
             return;
@@ -184,7 +184,7 @@ impl Tier {
         self.time_changed();
     }
 
-    /// Evicts up to [`STEP_PAGES`] pages of the disk, and as many of its units in memory.
+    /// Evicts up to [`STEP_PAGES`] pages of the disk, and as many of its units in the memory tier.
     fn empty(&mut self, index: u16, fx: &mut Fx) {
         let next = self.now + STEP;
         let lost = match self.pool.queue.len() < QUEUE_MAX || self.is_failed {
@@ -202,8 +202,8 @@ impl Tier {
         self.stir();
     }
 
-    /// Returns true if nothing under way concerns the disk; otherwise the next disk with its index
-    /// would be affected.
+    /// Returns true if nothing in progress concerns the disk. Otherwise it would affect the next
+    /// disk with the same index.
     fn is_unused(&self, index: u16) -> bool {
         let is_start = |item: &Item| matches!(item, Item::LogStart { disk, .. } if *disk == index);
         let starts = |after: &After| matches!(after, After::Started { disk, .. } if *disk == index);
@@ -216,8 +216,8 @@ impl Tier {
             && (self.is_failed || !pool.after.iter().any(|(_, after)| starts(after)))
     }
 
-    /// Removes the disk from the next superblock. If another owner went on without this log's
-    /// writes, the disk stays listed, so that they can be exported.
+    /// Removes the disk from the next superblock. If another owner continued without this log's
+    /// writes, the disk stays listed, so that these writes can be exported.
     fn strike(&mut self, index: u16, fx: &mut Fx) {
         let is_failed = self.is_failed;
         let disk = self.disk(index);
@@ -232,7 +232,7 @@ impl Tier {
         self.let_go_of(index, fx);
     }
 
-    /// Forgets all about the disk.
+    /// Removes all state of the disk.
     pub(super) fn let_go_of(&mut self, index: u16, fx: &mut Fx) {
         let Some(disk) = self.disks[usize::from(index)].take() else { return };
         let note = match disk.stage {

@@ -1,16 +1,16 @@
 //! Memory tier: the choice of blocks that the driver keeps in memory, above the pages and below the
 //! overlay.
 //!
-//! It chooses which *units* of 16 KiB are in memory and which are evicted, by policies of `cache`
-//! as pages do. Only those blocks of a unit are kept that were read. The driver reports where a
-//! block lies, and how many *cells* it takes, after storing it ([`crate::Event::Kept`]), because it
-//! alone knows compressed sizes. Until then a block counts as uncompressed.
+//! This module chooses which *units* of 16 KiB are in memory and which are evicted, by policies of
+//! `cache`, as for pages. Only those blocks of a unit are kept that were read. After storing a
+//! block, the driver reports its location and its number of *cells* ([`crate::Event::Kept`]),
+//! because only the driver knows the compressed size. Until then a block counts as uncompressed.
 //!
-//! It refuses: writes (they drop the blocks that they cover; written blocks are admitted when they
+//! Not stored: writes (they drop the blocks that they cover; written blocks are admitted when they
 //! are read), parts of blocks, and blocks that were written since their read was accepted.
 //!
-//! Invariants: a kept block equals what a read would find below the overlay. Cells that are taken,
-//! with those of blocks on their way, never exceed the cells that exist.
+//! Invariants: a stored block equals the data that a read would find below the overlay. The cells
+//! in use, together with those reserved for blocks being stored, never exceed the existing cells.
 
 mod shard;
 #[cfg(test)]
@@ -24,20 +24,20 @@ use super::Fx;
 use crate::event::{Effect, MemoryCells};
 use shard::Shard;
 
-/// Bytes of a cell, the unit of memory: an eighth of a block, so compression that saves less than
-/// an eighth saves nothing.
+/// Size of a cell, the unit of memory, in bytes. It is an eighth of a block, so compression that
+/// saves less than an eighth saves nothing.
 pub const CELL_BYTES: u32 = 512;
 /// Number of cells of an uncompressed block.
 pub const BLOCK_CELLS: u8 = 8;
-/// Number of blocks of a unit. They share what a policy and this module store for it
+/// Number of blocks in a unit. They share the state that a policy and this module keep for the unit
 /// (`docs/developers/adr/0022-memory-tier.md`).
 const UNIT_BLOCKS: usize = 4;
-/// Number of cells of a shard: 64 MiB. Each shard has its own policy, which is rebuilt when more or
-/// fewer units fit ([`Shard::refit`]). That takes milliseconds for one shard, and would take a
-/// second for all of a large memory.
+/// Number of cells in a shard: 64 MiB. Each shard has its own policy, which is rebuilt when more or
+/// fewer units fit ([`Shard::refit`]). This takes milliseconds for one shard, and would take a
+/// second for a whole large memory.
 const SHARD_CELLS: u64 = 1 << 17;
 
-/// Place for blocks on their way in, as it was when their read was accepted.
+/// Place for blocks of a unit that are being read, as it was when their read was accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Opened {
     unit: u64,
@@ -57,7 +57,7 @@ impl Opened {
         is_same
     }
 
-    /// Place for a block, among places in the order of their units.
+    /// Finds the place for a block among `opened`, which is sorted by unit.
     pub(super) fn of(opened: &[Self], disk: u16, block: u64) -> Option<Self> {
         let (unit, bit) = unit_of(disk, block);
         let found = opened.binary_search_by_key(&unit, |opened| opened.unit).ok()?;
@@ -65,34 +65,34 @@ impl Opened {
     }
 }
 
-/// Content of the memory tier, for one disk or for all.
+/// Use of the memory tier, by one disk or by all disks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MemoryStatus {
-    /// Bytes available for blocks.
+    /// Size of the memory for blocks, in bytes.
     pub bytes: u64,
-    /// Bytes of kept blocks, uncompressed.
+    /// Uncompressed size of the stored blocks, in bytes.
     pub held_bytes: u64,
-    /// Bytes of memory that these blocks take.
+    /// Memory that these blocks take, in bytes.
     pub taken_bytes: u64,
-    /// Upper bound on the bytes that the state machine uses to track them.
+    /// Maximum memory that the state machine uses to track these blocks, in bytes.
     pub known_by_bytes: u64,
 }
 
-/// Blocks that the driver keeps in memory.
+/// Blocks that the driver stores in memory.
 #[derive(Debug, Clone)]
 pub(crate) struct Memory {
     shards: Vec<Shard>,
     kind: PolicyKind,
-    /// Shares by disk in percent; 100 if absent.
+    /// Shares in percent, by disk index; 100 if absent.
     shares: Vec<u8>,
-    /// Number of changes of units.
+    /// Number of changes of units so far.
     version: u32,
-    /// Number of uses of units.
+    /// Number of uses of units so far.
     uses: u32,
 }
 
 impl Memory {
-    /// Creates a memory tier of `bytes`, all free; with less than a block it is off.
+    /// Creates a memory tier of `bytes`, all free. If it is smaller than a block, it is off.
     pub(crate) fn new(bytes: u64, kind: PolicyKind) -> Self {
         let cells = bytes / u64::from(CELL_BYTES);
         let cells = if cells < u64::from(BLOCK_CELLS) { 0 } else { cells };
@@ -125,7 +125,7 @@ impl Memory {
         }
     }
 
-    /// Place of a block, without counting a use.
+    /// Returns the cells of a block, without counting a use.
     pub(super) fn find(&self, disk: u16, block: u64) -> Option<MemoryCells> {
         if !self.is_on() {
             return None;
@@ -135,7 +135,7 @@ impl Memory {
     }
 
     /// Opens a place for a block that is about to be read, if its disk may have any. A resident
-    /// unit stays as it is.
+    /// unit is not changed.
     pub(super) fn open(&mut self, disk: u16, block: u64, fx: &mut Fx) -> Option<Opened> {
         if !self.is_on() || self.share_of(disk) == 0 {
             return None;
@@ -150,7 +150,7 @@ impl Memory {
     }
 
     /// Returns true if a block that was read may be stored in its place: its unit was not written
-    /// since, the block is still missing, and there is room. The room is reserved for
+    /// since, the block is not stored yet, and there is room. The room is reserved until
     /// [`Memory::kept`].
     pub(super) fn admit(&mut self, opened: Opened, block: u64, fx: &mut Fx) -> bool {
         let (disk, bit) = (disk_of(opened.unit), bit_of(block));
@@ -166,7 +166,8 @@ impl Memory {
         true
     }
 
-    /// Records a stored block. It is dropped if its unit was written since it was admitted.
+    /// Records that a block was stored. The block is dropped if its unit was written since it was
+    /// admitted.
     pub(super) fn kept(&mut self, opened: Opened, block: u64, kept: MemoryCells, fx: &mut Fx) {
         let disk = disk_of(opened.unit);
         let shard = &mut self.shards[opened.shard as usize];
@@ -176,7 +177,7 @@ impl Memory {
         }
     }
 
-    /// Drops blocks that are written, and blocks of their units that are on their way in.
+    /// Drops blocks that are written, and cancels the storing of other blocks of their units.
     pub(super) fn written(&mut self, disk: u16, blocks: Range<u64>, fx: &mut Fx) {
         if !self.is_on() {
             return;
@@ -193,8 +194,8 @@ impl Memory {
         }
     }
 
-    /// Evicts up to `most` units of a disk that admits no blocks any more. Returns true if others
-    /// are left.
+    /// Evicts up to `most` units of a disk that admits no blocks any more. Returns true if some are
+    /// left.
     pub(super) fn give_up(&mut self, disk: u16, most: usize, fx: &mut Fx) -> bool {
         let mut left = most;
         for shard in &mut self.shards {
@@ -213,7 +214,8 @@ impl Memory {
         self.shares.get(usize::from(disk)).copied().unwrap_or(100)
     }
 
-    /// Sets the share of a disk. Blocks beyond it are evicted as the disk asks for more.
+    /// Sets the share of a disk. Blocks above the share are evicted when the disk stores the next
+    /// blocks.
     pub(super) fn set_share(&mut self, disk: u16, percent: u8) {
         let at = usize::from(disk);
         if self.shares.len() <= at {
@@ -222,13 +224,13 @@ impl Memory {
         self.shares[at] = percent.min(100);
     }
 
-    /// Sets another policy. It learns the resident units in the order of their last uses.
+    /// Sets another policy. The resident units are inserted in the order of their last uses.
     pub(super) fn set_policy(&mut self, kind: PolicyKind) {
         self.kind = kind;
         self.shards.iter_mut().for_each(|shard| shard.rebuild(kind));
     }
 
-    /// Content of the memory tier: of one disk, or of all.
+    /// Returns the use of the memory tier, by one disk or by all disks.
     pub(super) fn status(&self, disk: Option<u16>) -> MemoryStatus {
         let mut sum = MemoryStatus::default();
         for shard in &self.shards {
@@ -242,13 +244,13 @@ impl Memory {
     }
 }
 
-/// Policy's number of a block's unit, and the block's index in it.
+/// Returns the policy's number of a block's unit, and the block's index in the unit.
 fn unit_of(disk: u16, block: u64) -> (u64, u8) {
     let number = block / UNIT_BLOCKS as u64;
     (u64::from(disk) << 48 | number, bit_of(block))
 }
 
-/// Units of a range of blocks, by their number on the disk.
+/// Returns the units that a range of blocks touches, by their number on the disk.
 fn units_of(blocks: &Range<u64>) -> Range<u64> {
     blocks.start / UNIT_BLOCKS as u64..blocks.end.div_ceil(UNIT_BLOCKS as u64)
 }

@@ -3,21 +3,23 @@ use cache::{Outcome, Policy, PolicyKind, Slot};
 use super::{BLOCK_CELLS, Fx, Opened, UNIT_BLOCKS, disk_of, page_id};
 use crate::event::{Effect, MemoryCells};
 
-/// Divisor of the cells that a policy's capacity leaves free.
+/// Divisor of the number of cells: when a policy's capacity is computed, this part of the cells is
+/// left free.
 const SPARE: u64 = 32;
-/// Divisor of the cells: if that part is free although the policy is full, the policy is rebuilt
-/// for more units.
+/// Divisor of the number of cells: if at least this part is free although the policy is full, the
+/// policy is rebuilt for more units.
 const IDLE: u32 = 16;
 
 /// Resident unit, or a former one.
 #[derive(Debug, Clone)]
 pub(super) struct Unit {
     unit: u64,
-    /// Number of the change at which it was admitted or last written.
+    /// Number of the change at which the unit was admitted or last written.
     version: u32,
-    /// Number of the use at which it was used last.
+    /// Number of the use at which the unit was used last.
     used: u32,
-    /// First cell of each of its blocks, and the number of cells; 0 cells for a missing block.
+    /// For each block of the unit: its first cell. The field `cells` has the number of cells, 0 for
+    /// a missing block.
     first: [u32; UNIT_BLOCKS],
     cells: [u8; UNIT_BLOCKS],
     is_in: bool,
@@ -38,7 +40,7 @@ impl Unit {
     }
 }
 
-/// Blocks and cells of a disk.
+/// Numbers of blocks and cells that a disk uses.
 #[derive(Debug, Clone, Copy, Default)]
 struct DiskUsage {
     blocks: u32,
@@ -49,17 +51,17 @@ struct DiskUsage {
 #[derive(Debug, Clone)]
 pub(super) struct Shard {
     policy: Box<dyn Policy>,
-    /// Place of each resident unit, by the policy's slot.
+    /// Index of each resident unit in `units`, by the policy's slot.
     places: Vec<u32>,
     // Not `state_machine::Slab`: the search for a victim goes round by position.
     units: Vec<Unit>,
     free: Vec<u32>,
     cells: u32,
-    /// Cells that are taken or reserved.
+    /// Number of cells in use or reserved.
     taken: u32,
-    /// Blocks and cells by disk.
+    /// Numbers of blocks and cells, by disk index.
     held: Vec<DiskUsage>,
-    /// Unit at which the search for a disk's next victim continues.
+    /// Index of the unit at which the search for a disk's next victim continues.
     hand: usize,
 }
 
@@ -83,7 +85,7 @@ impl Shard {
         self.cells
     }
 
-    /// Number of blocks, and of the cells that they take: of a disk, or of all.
+    /// Returns the number of blocks and the number of their cells, of one disk or of all disks.
     pub(super) fn held(&self, disk: Option<u16>) -> (u32, u32) {
         let of = |held: &DiskUsage| (held.blocks, held.cells);
         match disk {
@@ -94,8 +96,8 @@ impl Shard {
         }
     }
 
-    /// Upper bound on the memory for tracking units, in bytes. A policy states that it takes at
-    /// most 49 bytes for each of its slots (`cache::Slab`).
+    /// Returns the maximum memory for tracking units, in bytes. A policy takes at most 49 bytes for
+    /// each of its slots (`cache::Slab`).
     pub(super) fn known_by_bytes(&self) -> u64 {
         let of_policy = 49 * self.policy.slots().min(2 * self.units.len());
         let own = self.units.capacity() * size_of::<Unit>();
@@ -110,7 +112,7 @@ impl Shard {
         self.place(unit).map(|place| &self.units[place as usize])
     }
 
-    /// Unit at a place, if it did not change since `version`.
+    /// Returns the unit at an index, if it has not changed since `version`.
     pub(super) fn at(&self, place: u32, version: u32) -> Option<&Unit> {
         self.units.get(place as usize).filter(|unit| unit.is_in && unit.version == version)
     }
@@ -121,7 +123,8 @@ impl Shard {
         }
     }
 
-    /// Place of a unit, and its version. A missing unit is admitted with the given version and use.
+    /// Returns the index of a unit, and its version. A missing unit is admitted with the given
+    /// version and use.
     pub(super) fn open(
         &mut self,
         unit: u64,
@@ -162,7 +165,7 @@ impl Shard {
         (place, version)
     }
 
-    /// Drops the blocks of a unit that left the policy.
+    /// Drops the blocks of a unit that was removed from the policy.
     fn leave(&mut self, slot: Slot, fx: &mut Fx) {
         let place = self.places[slot.position()];
         self.empty(place, u8::MAX, fx);
@@ -199,7 +202,7 @@ impl Shard {
         &mut self.held[at]
     }
 
-    /// Drops written blocks of a unit. A unit without blocks leaves.
+    /// Drops written blocks of a unit. If no blocks are left, the unit is removed.
     pub(super) fn written(&mut self, unit: u64, bits: u8, version: u32, fx: &mut Fx) {
         let Some(place) = self.place(unit) else { return };
         self.empty(place, bits, fx);
@@ -212,8 +215,8 @@ impl Shard {
         }
     }
 
-    /// Makes room for an uncompressed block: within the disk's share, and in all. Returns false if
-    /// it cannot.
+    /// Makes room for an uncompressed block, both in the disk's share and in the shard. Returns
+    /// false if there is no room.
     pub(super) fn make_room(
         &mut self,
         disk: u16,
@@ -234,8 +237,8 @@ impl Shard {
         self.taken + wanted <= self.cells
     }
 
-    /// Evicts the next unit of a disk at the hand: a disk that asks for much pollutes only its own
-    /// share. Returns false if no unit of the disk has blocks.
+    /// Evicts the next unit of a disk, starting at the hand, so that a disk with many reads evicts
+    /// only its own units. Returns false if no unit of the disk has blocks.
     pub(super) fn evict_own(&mut self, disk: u16, fx: &mut Fx) -> bool {
         for _ in 0..self.units.len() {
             self.hand = (self.hand + 1) % self.units.len();
@@ -260,7 +263,7 @@ impl Shard {
         self.own(disk).cells -= u32::from(cells);
     }
 
-    /// Stores the place of a block. Returns false if its unit changed since.
+    /// Records the cells of a stored block. Returns false if its unit has changed since.
     pub(super) fn put(&mut self, opened: Opened, bit: u8, kept: MemoryCells) -> bool {
         if self.at(opened.place, opened.version).is_none_or(|unit| unit.has(bit)) {
             return false;
@@ -273,16 +276,16 @@ impl Shard {
         true
     }
 
-    /// Number of units that fit, if others are like the resident ones.
+    /// Returns the number of units that fit, if their average size stays the same.
     fn fitting(&self) -> usize {
         let room = u64::from(self.cells) * (SPARE - 1) / SPARE;
         let fit = room * self.policy.len() as u64 / u64::from(self.taken.max(1));
         usize::try_from(fit.clamp(1, self.cells.into())).unwrap_or(1)
     }
 
-    /// Rebuilds the policy for as many units as fit by now, with room for `wanted` cells. The least
-    /// recently used units are evicted. A policy has a fixed capacity, but the memory of units
-    /// changes with their content.
+    /// Rebuilds the policy for the number of units that fit now, with room for `wanted` cells. The
+    /// least recently used units are evicted. This is needed because a policy has a fixed capacity,
+    /// but the size of units changes with their content.
     pub(super) fn refit(&mut self, kind: PolicyKind, wanted: u32, fx: &mut Fx) {
         let fit = self.fitting();
         let mut left = self.policy.len();
@@ -313,7 +316,7 @@ impl Shard {
         self.policy = policy;
     }
 
-    /// Places of resident units, the least recently used first.
+    /// Returns the indexes of resident units, the least recently used first.
     fn by_use(&self) -> Vec<u32> {
         let mut places: Vec<u32> =
             (0..).zip(&self.units).filter(|(_, unit)| unit.is_in).map(|(place, _)| place).collect();

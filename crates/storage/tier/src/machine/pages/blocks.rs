@@ -1,5 +1,5 @@
-//! Blocks of pages: those that are served, those being filled, and those that a durable map may
-//! call valid.
+//! Blocks of pages: the blocks that are served, the blocks being filled, and the blocks that a
+//! durable map may mark as valid.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +16,13 @@ pub(crate) struct CachedBlock {
 }
 
 impl PageIndex {
-    /// Slot of the block's page, if that is resident, and the block's bit there.
+    /// Returns the slot of the block's page and the block's index in it, if the page is resident.
     fn place(&self, disk: u16, block: u64) -> Option<(u32, u16)> {
         let (key, bit) = self.page_of(disk, block);
         self.find(key).map(|slot| (slot, bit))
     }
 
-    /// Block, if it may be served.
+    /// Returns the block's location, if the block may be served.
     pub(crate) fn served(&self, disk: u16, block: u64) -> Option<CachedBlock> {
         let (slot, bit) = self.place(disk, block)?;
         let state = &self.slots[slot as usize];
@@ -30,18 +30,18 @@ impl PageIndex {
         (state.valid & (1 << bit) != 0).then_some(CachedBlock { slot, bit, sum })
     }
 
-    /// Bytes that may be served.
+    /// Returns the size of all blocks that may be served, in bytes.
     pub(crate) fn held_bytes(&self) -> u64 {
         self.slots.iter().map(|slot| u64::from(slot.valid.count_ones()) * 4096).sum()
     }
 
-    /// Page that a slot holds.
+    /// Returns the page that a slot holds.
     pub(crate) fn key(&self, slot: u32) -> Option<PageKey> {
         self.slots[slot as usize].key()
     }
 
-    /// Opens the page of a block for filling, if it is resident and not open to another filler.
-    /// `open` has the filler's slots.
+    /// Opens the page of a block for filling, if the page is resident and no other request or batch
+    /// has opened it. `open` has the slots that the caller has opened.
     pub(crate) fn open_fill(&mut self, disk: u16, block: u64, open: &mut Vec<u32>) {
         let Some((slot, bit)) = self.place(disk, block) else { return };
         let is_ours = open.last() == Some(&slot) || open.contains(&slot);
@@ -65,9 +65,9 @@ impl PageIndex {
         }
     }
 
-    /// Slot and bit where a block with this checksum may be written, if its slot is open to the
-    /// filler and no newer write came. `unbacked` is the number of mode-through writes that must be
-    /// durable before a map may name it.
+    /// Returns the slot and the index at which a block with this checksum may be written, if the
+    /// caller has opened the slot and no newer write came. `unbacked` is the number of mode-through
+    /// writes that must be durable before a map may name the block.
     pub(crate) fn fill(
         &mut self,
         (disk, block): (u16, u64),
@@ -87,7 +87,8 @@ impl PageIndex {
         Some((slot, bit))
     }
 
-    /// Ends the filling of some blocks of a slot. Returns those that hold the newest bytes.
+    /// Ends the filling of some blocks of a slot. Returns the blocks that hold the newest data and
+    /// may be served.
     pub(crate) fn end_fill(&mut self, slot: u32, bits: u16, flushed: u64) -> u16 {
         let is_lasting = self.key(slot).is_none() || self.is_backed(slot, flushed);
         let state = self.slot(slot);
@@ -108,15 +109,15 @@ impl PageIndex {
         state.key().filter(|_| bits != 0).map(|key| key.disk)
     }
 
-    /// Drops what is being filled into a block, because a newer write came.
+    /// Cancels the filling of a block, because a newer write came.
     pub(crate) fn overtake_fill(&mut self, disk: u16, block: u64) {
         if let Some((slot, bit)) = self.place(disk, block) {
             self.slot(slot).filling &= !(1 << bit);
         }
     }
 
-    /// Stops serving a block, because the backing store is about to get new bytes. Returns its
-    /// slot, if a durable map may still call the block valid.
+    /// Stops serving a block, because the backing store is about to get new data. Returns its slot,
+    /// if a durable map may still mark the block as valid.
     pub(crate) fn invalidate(&mut self, disk: u16, block: u64) -> Option<u32> {
         let (slot, bit) = self.place(disk, block)?;
         let state = self.slot(slot);
@@ -131,9 +132,9 @@ impl PageIndex {
         }
     }
 
-    /// Settles a block of the log that is durable on the backing store. It is served if a slot was
-    /// filled with the same bytes (`filled`, by slot), and not served otherwise. Returns the slot
-    /// to be mapped.
+    /// Settles a block of the log that is durable on the backing store. The block is served if the
+    /// slot was filled with the same data (`filled`, by slot), and not served otherwise. Returns
+    /// the slot to be mapped.
     pub(crate) fn settle(
         &mut self,
         disk: u16,
@@ -147,8 +148,8 @@ impl PageIndex {
         Some(slot)
     }
 
-    /// Stops serving a block with a wrong checksum. Returns false if the slot does not serve the
-    /// block by now: a block that was written while it was read is no error.
+    /// Stops serving a block with a wrong checksum. Returns false if the slot no longer serves the
+    /// block: then the block was written while it was read, which is not an error.
     pub(crate) fn distrust(&mut self, slot: u32, disk: u16, block: u64) -> bool {
         let (key, bit) = self.page_of(disk, block);
         let state = self.slot(slot);
@@ -159,19 +160,19 @@ impl PageIndex {
         is_wrong
     }
 
-    /// Asks for a map of the slot in the next group. Returns false if one was asked for already.
+    /// Requests a map of the slot in the next group. Returns false if a map was requested already.
     pub(crate) fn want_map(&mut self, slot: u32) -> bool {
         !std::mem::replace(&mut self.slot(slot).is_queued, true)
     }
 
-    /// Withdraws the wish for a map of the slot.
+    /// Clears the request for a map of the slot.
     pub(crate) fn map_taken(&mut self, slot: u32) {
         self.slot(slot).is_queued = false;
     }
 
-    /// Blocks that a map may call valid when `flushed` mode-through writes are durable: blocks that
-    /// the backing store may still lose in a power cut must not be in a page after it. `None` if no
-    /// map is needed.
+    /// Returns the blocks that a map may mark as valid, given that `flushed` mode-through writes
+    /// are durable. Blocks that the backing store may still lose in a power cut are left out.
+    /// `None` if no map is needed.
     pub(crate) fn mappable(&self, slot: u32, flushed: u64) -> Option<u16> {
         let state = &self.slots[slot as usize];
         let told = if self.is_backed(slot, flushed) { u16::MAX } else { state.mapped };
@@ -179,7 +180,7 @@ impl PageIndex {
         (bits != 0 || state.mapped != 0).then_some(bits)
     }
 
-    /// Records that a map or a table which calls these blocks valid may become durable.
+    /// Records that a map or a table that marks these blocks as valid may become durable.
     pub(crate) fn map_begun(&mut self, slot: u32, bits: u16) {
         self.slot(slot).mapped |= bits;
     }
@@ -191,7 +192,8 @@ impl PageIndex {
         self.slot(slot).map_in(seq);
     }
 
-    /// Records that a map is durable. If it is the newest of its slot, no other map counts.
+    /// Records that a map is durable. If it is the newest map of its slot, older maps no longer
+    /// matter.
     pub(crate) fn map_durable(&mut self, slot: u32, seq: u64, bits: u16) {
         let state = self.slot(slot);
         if state.is_newest_map(seq) && state.key().is_some() {
@@ -203,13 +205,13 @@ impl PageIndex {
         Box::new(self.slots[slot as usize].sums)
     }
 
-    /// Reference count at the last use of the slot's page.
+    /// Returns the reference number of the last use of the slot's page.
     pub(crate) fn used(&self, slot: u32) -> u32 {
         self.slots[slot as usize].used
     }
 
-    /// Returns true if less than a quarter of the spare slots is free, so that the slots of evicted
-    /// pages are wanted soon.
+    /// Returns true if less than a quarter of the spare slots is free, so that slots of evicted
+    /// pages are needed soon.
     pub(crate) fn is_short(&self) -> bool {
         self.free_count * 4 <= self.slots.len() / 32
     }

@@ -1,16 +1,16 @@
 //! Divisions of the pages among policies.
 //!
-//! A disk with a policy of its own has a *division* of the pages: as many as its share says,
-//! whether it fills them or not. All other disks share the common division, which is the rest. A
-//! policy of `cache` has a fixed capacity and evicts a page only when it is full, so a division
-//! cannot lend pages. In return a disk hits what `cache` predicts for its policy and that many
-//! pages, whatever the others do.
+//! A disk with its own policy has a *division* of the pages: the number of pages of its share, used
+//! or not. All other disks share the common division, which has the remaining pages. A policy of
+//! `cache` has a fixed capacity and evicts a page only when it is full, so a division cannot lend
+//! pages. The advantage: a disk has the hits that `cache` predicts for its policy and that number
+//! of pages, independent of the other disks.
 //!
 //! When a division changes its size or its policy, the most recently used pages that fit stay.
 //! Surplus pages are evicted first, some at a time. Until they are gone the divisions stay as they
-//! were, resident pages are served, and none is admitted. Then the divisions are made anew. A
-//! policy learns its pages in the order of their last uses, because the former policy's order of
-//! eviction is known only by evicting.
+//! were, resident pages are served, and no page is admitted. Then the divisions are rebuilt. A new
+//! policy gets its pages in the order of their last uses, because the former policy's order of
+//! eviction could be found out only by evicting.
 
 use cache::PolicyKind;
 
@@ -25,13 +25,13 @@ impl PageIndex {
         self.divide();
     }
 
-    /// Gives a disk a division with this policy, or takes its division away.
+    /// Gives a disk a division with this policy, or removes its division for `None`.
     pub(crate) fn set_own_policy(&mut self, disk: u16, kind: Option<PolicyKind>) {
         self.own(disk).policy = kind;
         self.divide();
     }
 
-    /// Share of all pages in percent that disks other than `but` have as divisions of their own.
+    /// Returns the share of all pages, in percent, that disks other than `but` have as divisions.
     pub(crate) fn parted_percent(&self, but: u16) -> u32 {
         let others =
             (0..).zip(&self.owned).filter(|(disk, own)| *disk != but && own.policy.is_some());
@@ -43,20 +43,21 @@ impl PageIndex {
         !self.surplus.is_empty()
     }
 
-    /// Wished policy and number of pages of a disk's own division, if it is to have one.
+    /// Returns the requested policy and number of pages of a disk's own division, if it is to have
+    /// one.
     fn wished(&self, disk: usize) -> Option<(PolicyKind, usize)> {
         let own = self.owned.get(disk)?;
         Some((own.policy?, (self.capacity * usize::from(own.share) / 100).max(1)))
     }
 
-    /// Wished policy and number of pages of the common division.
+    /// Returns the requested policy and number of pages of the common division.
     fn wished_of_common(&self) -> (PolicyKind, usize) {
         let parted = (0..self.owned.len()).filter_map(|disk| self.wished(disk));
         let parted: usize = parted.map(|(_, pages)| pages).sum();
         (self.kind, self.capacity.saturating_sub(parted).max(1))
     }
 
-    /// Starts to bring the divisions to their wished shapes.
+    /// Starts to change the divisions to their requested policies and sizes.
     pub(super) fn divide(&mut self) {
         self.surplus.clear();
         let mut own = (0..).zip(&self.owned);
@@ -79,8 +80,8 @@ impl PageIndex {
         }
     }
 
-    /// Evicts up to `most` surplus pages, the least recently used first. After the last one the
-    /// divisions are made. Returns the slots and pages to unmap.
+    /// Evicts up to `most` surplus pages, the least recently used first. After the last one,
+    /// rebuilds the divisions. Returns the slots and pages to unmap.
     pub(crate) fn give_up_surplus(&mut self, most: usize) -> Vec<(u32, PageKey)> {
         let mut lost = Vec::new();
         for slot in self.surplus.split_off(self.surplus.len().saturating_sub(most)) {
@@ -95,7 +96,7 @@ impl PageIndex {
         lost
     }
 
-    /// Makes the divisions with new shapes from the resident pages, which all fit.
+    /// Rebuilds the changed divisions from the resident pages, which all fit.
     fn remake(&mut self) {
         let (kind, pages) = self.wished_of_common();
         self.common = PolicyPart::new(kind, pages);
@@ -116,7 +117,7 @@ impl PageIndex {
         }
     }
 
-    /// Slots that hold pages, the least recently used first.
+    /// Returns the slots that hold pages, the least recently used first.
     fn by_use(&self) -> Vec<u32> {
         let resident = (0..).zip(&self.slots).filter(|(_, state)| state.key().is_some());
         let mut order: Vec<(u32, u32)> = resident.map(|(slot, state)| (state.used, slot)).collect();

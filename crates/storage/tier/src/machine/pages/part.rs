@@ -17,7 +17,7 @@ impl PolicyPart {
         Self { kind, places: vec![0; policy.slots()], policy }
     }
 
-    /// Policy, and largest number of pages.
+    /// Returns the policy, and the maximum number of pages.
     pub(super) fn shape(&self) -> (PolicyKind, usize) {
         (self.kind, self.capacity())
     }
@@ -30,18 +30,18 @@ impl PolicyPart {
         self.policy.len()
     }
 
-    /// Slot of a page, without counting a reference.
+    /// Returns the slot of a page, without counting a reference.
     pub(super) fn find(&self, key: PageKey) -> Option<u32> {
         self.policy.find(key.id()).map(|place| self.places[place.position()])
     }
 
-    /// References a page. Returns its slot, or `None` if it is not resident.
+    /// Counts a reference to a page. Returns its slot, or `None` if it is not resident.
     pub(super) fn touch(&mut self, key: PageKey) -> Option<u32> {
         self.policy.touch(key.id()).map(|place| self.places[place.position()])
     }
 
-    /// References a page that is not resident, which admits it into this slot. Returns the evicted
-    /// page and its slot, if any.
+    /// Counts a reference to a page that is not resident, which admits it into this slot. Returns
+    /// the evicted page and its slot, if any.
     pub(super) fn enter(&mut self, key: PageKey, slot: u32) -> Option<(u32, PageKey)> {
         let Outcome::Miss { slot: place, evicted } = self.policy.reference(key.id()) else {
             unreachable!("it was not in")

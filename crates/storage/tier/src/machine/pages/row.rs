@@ -1,6 +1,6 @@
 use super::slot::{NIL, SlotState};
 
-/// Linked list of slots, by links in their state: a slot is in at most one list.
+/// Linked list of slots. The links are in the slots' state, so a slot is in at most one list.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Row {
     pub(super) first: u32,

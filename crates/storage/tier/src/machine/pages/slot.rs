@@ -2,7 +2,7 @@ use cache::PageId;
 
 use crate::format::PAGE_BLOCKS;
 
-/// Slot number that means none: the end of a list.
+/// Slot number that stands for no slot: the end of a list.
 pub(super) const NIL: u32 = u32::MAX;
 
 /// Page of a disk.
@@ -22,33 +22,33 @@ impl PageKey {
     }
 }
 
-/// State of a slot of the cache device. There are as many as slots, so each byte counts.
+/// State of a slot of the cache device. It exists once per slot, so each byte counts.
 #[derive(Debug, Clone)]
 pub(super) struct SlotState {
-    /// Page that the slot holds or held, as `holds` says, by the policy's number: lower half, upper
-    /// half.
+    /// Page that the slot holds or held, depending on `holds`: lower and upper half of the policy's
+    /// number of the page.
     pub(super) page: [u32; 2],
-    /// Reference count at the last use of the page.
+    /// Reference number of the last use of the page.
     pub(super) used: u32,
-    /// Lower half of the number of the pool's group with the newest map of the slot. So many groups
-    /// are never under way, so the half is enough.
+    /// Lower half of the number of the pool's group with the newest map of the slot. The lower half
+    /// is enough, because never so many groups are in flight.
     pub(super) map_seq: u32,
     /// Neighbours in the list of the disk's pages, or of free slots.
     pub(super) before: u32,
     pub(super) after: u32,
-    /// Valid blocks, below any layer of the overlay.
+    /// Valid blocks, below any layer of the overlay, one bit each.
     pub(super) valid: u16,
-    /// Blocks that a map calls valid which may be durable.
+    /// Blocks that a possibly durable map marks as valid.
     pub(super) mapped: u16,
-    /// Blocks on their way from the backing store that were not written meanwhile.
+    /// Blocks that are being filled and were not written meanwhile.
     pub(super) filling: u16,
     /// Number of I/Os that use the slot.
     pub(super) pins: u16,
     pub(super) sums: [u32; PAGE_BLOCKS],
     pub(super) holds: Holds,
-    /// True if a filler has opened it.
+    /// True if a request or a batch has opened the slot for filling.
     pub(super) is_open: bool,
-    /// True if a map waits for the next group.
+    /// True if a map of the slot waits for the next group.
     pub(super) is_queued: bool,
 }
 
@@ -58,16 +58,16 @@ const _: () = assert!(size_of::<SlotState>() <= 100);
 /// Relation of a slot to its page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Holds {
-    /// No page: the slot is free, or will be when no I/O uses it.
+    /// No page: the slot is free, or will be free when no I/O uses it.
     #[default]
     None,
     Page,
-    /// The page was evicted, and that is not durable yet.
+    /// The page was evicted, but the eviction is not durable yet.
     Leaving,
 }
 
 impl SlotState {
-    /// State of a slot that holds nothing.
+    /// State of a free slot.
     pub(super) const FREE: Self = Self {
         page: [0; 2],
         used: 0,
@@ -84,12 +84,12 @@ impl SlotState {
         is_queued: false,
     };
 
-    /// State of a slot with this page and no valid blocks.
+    /// Returns the state of a slot with this page and no valid blocks.
     pub(super) fn of(key: PageKey, holds: Holds, used: u32) -> Self {
         Self { page: halves(key.id().0), holds, used, ..Self::FREE }
     }
 
-    /// Page that the slot holds.
+    /// Returns the page that the slot holds.
     pub(super) fn key(&self) -> Option<PageKey> {
         let [low, high] = self.page;
         let id = PageId(u64::from(high) << 32 | u64::from(low));
