@@ -1,11 +1,12 @@
-//! Benchmark of hosts that work as one, on this computer: a hub here, eight members in separate
+//! Benchmark of a cluster of hosts, on this computer: a hub here, eight members in separate
 //! processes, TLS over loopback. Prints one line for each figure:
 //!
-//! - `cluster.clock_uncertainty_us`: best of 20 probes, of the worst member;
-//! - `cluster.start_lateness_us`: latest member at a common start; 99th percentile of a hundred
-//!   starts;
+//! - `cluster.clock_uncertainty_us`: uncertainty of the clock offset, best of 20 probes, of the
+//!   worst member;
+//! - `cluster.start_lateness_us`: lateness of the latest member at a common start; 99th percentile
+//!   of a hundred starts;
 //! - `cluster.detect_killed_ms`, `cluster.detect_hung_ms`: time from SIGKILL and SIGSTOP until the
-//!   hub misses the member, with a lease of 2 s; median of five.
+//!   hub reports the member as gone, with a lease of 2 s; median of five.
 #![expect(clippy::print_stdout, reason = "figures are this program's result")]
 
 use std::io::{BufRead, Write};
@@ -23,7 +24,7 @@ const LEASE: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(30);
 const STARTS: usize = 100;
 const LOSSES: usize = 5;
-/// Argument that makes this program a member.
+/// Argument with which this program runs as a member.
 const MEMBER: &str = "member";
 
 fn main() {
@@ -79,7 +80,7 @@ fn figure(name: &str, value: f64, unit: &str) {
     println!("figure cluster.{name} {value:.4} {unit}");
 }
 
-/// Worst lateness of all members at a start 50 ms from now.
+/// Starts all members 50 ms from now, and returns the largest lateness.
 fn latest(hub: &Hub, names: &[Name]) -> Nanos {
     let offsets: Vec<_> =
         names.iter().map(|member| hub.clock(member, 5).expect("answers")).collect();
@@ -96,7 +97,7 @@ fn latest(hub: &Hub, names: &[Name]) -> Nanos {
     })
 }
 
-/// Time until a member with this signal is missed.
+/// Sends a signal to a member, and returns the time until the hub reports the member as gone.
 fn missed(
     hub: &Hub,
     events: &Receiver<Event>,
@@ -124,7 +125,7 @@ fn process(hub: &Hub, member: &Name) -> Child {
     child
 }
 
-/// Runs as a member that begins when told to, and reports its lateness.
+/// Runs as a member that starts at the time it is told, and reports its lateness.
 fn member() {
     let mut token = String::new();
     std::io::stdin().lock().read_line(&mut token).expect("a token");

@@ -21,42 +21,44 @@ use crate::name::Name;
 use crate::session::{Keys, endpoint, open};
 use crate::tunnel::Tunnel;
 
-/// Most events waiting for a reader; beyond it, messages are dropped and counted.
+/// Maximum number of events that wait for the reader. Above it, messages are dropped and counted.
 const EVENTS_MAX: usize = 4096;
-/// Attempts to fetch a part.
+/// Maximum number of attempts to fetch a part of an offer.
 const FETCH_TRIES: u32 = 3;
 
 /// Options of a hub.
 #[derive(Debug, Clone)]
 pub struct HubOptions {
-    /// Cluster name; a run's id, so that two clusters never meet.
+    /// Name of the cluster: the id of a run, so that members of two clusters never connect.
     pub cluster: Name,
     /// Names that may join.
     pub members: Vec<Name>,
-    /// Addresses to listen at, all with the port of the first; 0 is a free one.
+    /// Addresses on which the hub listens. All use the port of the first address; port 0 selects a
+    /// free port.
     pub listen: Vec<SocketAddr>,
-    /// Addresses and names by which members reach the hub; the listening ones if empty.
+    /// Addresses and names under which members reach the hub. If empty, the addresses in `listen`
+    /// are used.
     pub known_as: Vec<String>,
-    /// Silence after which a member is missed.
+    /// Time without a message after which a member is reported as gone.
     pub lease: Duration,
-    /// Validity of invitations and certificates; connections end then.
+    /// Validity period of invitations and certificates. Connections end with it.
     pub valid_for: Duration,
 }
 
 /// Event of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// Member that has joined.
+    /// The member has joined.
     Joined(Name),
-    /// Member that has ended, was cut off, or was silent for the lease.
+    /// The member has left, was disconnected, or was silent for the lease.
     Left(Name),
-    /// Message from a member.
+    /// The member has sent a message.
     Sent {
         /// Name of the member.
         member: Name,
-        /// Content.
+        /// Content of the message.
         bytes: Vec<u8>,
-        /// Number of messages lost since the last one that arrived.
+        /// Number of messages of this member that were lost before this one.
         missed: u64,
     },
 }
@@ -74,7 +76,7 @@ pub struct Hub {
     _tunnel: Tunnel,
 }
 
-/// Present members, and the next message of each: the joining and its number.
+/// Present members, and for each its joining and the number of its next message.
 #[derive(Debug, Default)]
 struct State {
     present: BTreeSet<Name>,
@@ -82,8 +84,8 @@ struct State {
 }
 
 impl State {
-    /// Messages lost before one with this number. A reconnected member continues its numbers; a new
-    /// joining begins at 0.
+    /// Returns the number of messages that were lost before the message with this number. A
+    /// reconnected member continues its numbers; a new joining begins at 0.
     fn missed(&self, member: &Name, (joining, number): (u64, u64)) -> u64 {
         let next = self.next.get(member).filter(|(known, _)| *known == joining);
         number.saturating_sub(next.map_or(0, |(_, next)| *next))
@@ -91,11 +93,11 @@ impl State {
 }
 
 impl Hub {
-    /// Starts to listen. Events come out of the receiver.
+    /// Starts to listen. Events are sent to the returned receiver.
     ///
     /// # Errors
     ///
-    /// If a member is named twice, or an address cannot be listened at.
+    /// If a member is named twice, or listening on an address fails.
     pub fn open(options: &HubOptions) -> Result<(Self, Receiver<Event>), ClusterError> {
         let mut members = BTreeSet::new();
         for member in &options.members {
@@ -168,11 +170,11 @@ impl Hub {
         Ok((hub, events))
     }
 
-    /// Invitation for a member.
+    /// Creates an invitation for a member.
     ///
     /// # Errors
     ///
-    /// For a name that is no member.
+    /// If there is no member of this name.
     pub fn invitation(&self, member: &Name) -> Result<Invitation, ClusterError> {
         self.known(member)?;
         self.authority.invitation(&self.cluster, member, &self.reached_at)
@@ -185,7 +187,8 @@ impl Hub {
         }
     }
 
-    /// Present members, independent of pending events.
+    /// Returns the members that are present now, even if events of their joining or leaving are
+    /// still pending.
     pub fn present(&self) -> Vec<Name> {
         held(&self.state).present.iter().cloned().collect()
     }
@@ -240,11 +243,12 @@ impl Hub {
         }
     }
 
-    /// Offset of a member's monotonic clock from this host's, by so many probes.
+    /// Measures the offset of a member's monotonic clock from this host's clock with this number of
+    /// probes.
     ///
     /// # Errors
     ///
-    /// If a probe is not answered in a second.
+    /// If a probe is not answered within a second.
     pub fn clock(&self, member: &Name, probes: u32) -> Result<ClockOffset, ClusterError> {
         let mut best: Option<ClockOffset> = None;
         for _ in 0..probes.max(1) {
@@ -264,12 +268,12 @@ impl Hub {
         Ok(best.expect("there is at least one probe"))
     }
 
-    /// Fetches a member's offer of this name ([`crate::Member::offer`]): all of it, or an error.
+    /// Fetches the whole of a member's offer of this name ([`crate::Member::offer`]).
     ///
     /// # Errors
     ///
     /// If there is no such offer, it is larger than `size_max`, changes meanwhile, or a part fails
-    /// to arrive in `within` three times.
+    /// to arrive within `within` three times.
     pub fn fetch(
         &self,
         member: &Name,
@@ -313,7 +317,8 @@ impl Hub {
         }
     }
 
-    /// Waits until all these members are present; returns those missing at the end of the time.
+    /// Waits until all these members are present. Returns the members that are missing when the
+    /// time is over.
     pub fn wait_for(&self, members: &[Name], within: Duration) -> Vec<Name> {
         let until = Instant::now() + within;
         loop {
@@ -332,7 +337,8 @@ fn held(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Listens at these addresses, all with one port: that of the first, or one that is free there.
+/// Listens on these addresses, all with the port of the first; if that is 0, with a port that is
+/// free for the first address.
 fn with_port(listen: &[SocketAddr]) -> Result<(Vec<SocketAddr>, Vec<TcpListener>), ClusterError> {
     let (mut addresses, mut listeners) = (Vec::new(), Vec::new());
     let mut port = listen.first().map_or(0, SocketAddr::port);
@@ -351,7 +357,7 @@ fn with_port(listen: &[SocketAddr]) -> Result<(Vec<SocketAddr>, Vec<TcpListener>
     Ok((addresses, listeners))
 }
 
-/// Address or name with a port, for a connection.
+/// Returns an address or name with a port, in the form for a connection.
 fn with(name: &str, port: u16) -> String {
     match name.contains(':') {
         true => format!("[{name}]:{port}"),
@@ -359,7 +365,7 @@ fn with(name: &str, port: u16) -> String {
     }
 }
 
-/// Access rules for members. Everything else is denied.
+/// Returns the access rules for members. All other access is denied.
 fn allowed(keys: &Keys, members: &BTreeSet<Name>) -> Value {
     let rule = |id: &str, messages: &[&str], flows: &[&str], keys: Vec<String>| {
         json!({

@@ -15,9 +15,11 @@ use time::OffsetDateTime;
 use crate::error::ClusterError;
 use crate::name::Name;
 
-/// Prefix of every invitation, with its version, so that people and programs recognise it.
+/// Prefix of every invitation, with the version of its format, so that people and programs
+/// recognise an invitation.
 const PREFIX: &str = "tilemark-join-1.";
-/// Largest difference of two clocks. Our choice: hosts without a time service differ by minutes.
+/// Maximum difference between two hosts' clocks. Our choice: hosts without a time service differ by
+/// minutes.
 const SKEW: Duration = Duration::from_secs(3600);
 
 /// Certificate authority of one cluster. Its key stays in this process.
@@ -50,7 +52,7 @@ impl Authority {
         Ok(Self { issuer: Issuer::new(params, key), certificate, from, until, secret })
     }
 
-    /// Password of a member, which cannot be computed without the authority's secret.
+    /// Returns the password of a member, which cannot be computed without the authority's secret.
     pub fn password(&self, member: &Name) -> String {
         let digest = Sha256::new().chain_update(self.secret).chain_update(member.as_str());
         URL_SAFE_NO_PAD.encode(digest.finalize())
@@ -60,14 +62,14 @@ impl Authority {
         &self.certificate
     }
 
-    /// Certificate for a listener at these addresses.
+    /// Issues a certificate for a listener at these addresses.
     pub fn server(&self, addresses: &[String]) -> Result<Credentials, ClusterError> {
         let mut params = CertificateParams::new(addresses.to_vec())?;
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         self.signed(params, "hub")
     }
 
-    /// Certificate for a member, with its name. It is not valid for a listener.
+    /// Issues a certificate for a member, with the member's name. It is not valid for a listener.
     fn client(&self, member: &Name) -> Result<Credentials, ClusterError> {
         let mut params = CertificateParams::new(Vec::new())?;
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
@@ -89,7 +91,7 @@ impl Authority {
         Ok(Credentials { certificate, key: key.serialize_pem() })
     }
 
-    /// Invitation for a member to a hub at these addresses, with ports.
+    /// Creates an invitation for a member to a hub at these addresses, with ports.
     pub fn invitation(
         &self,
         cluster: &Name,
@@ -117,7 +119,8 @@ fn params(name: &str, (from, until): (OffsetDateTime, OffsetDateTime)) -> Certif
 }
 
 /// Invitation to a cluster: the hub's addresses, the trusted authority, and the member's key.
-/// Whoever has it can join under that name until it expires, so it is secret in any form.
+/// Everybody who has it can join under the member's name until it expires, so it is secret in any
+/// form.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Invitation {
     pub(crate) cluster: Name,
@@ -130,23 +133,24 @@ pub struct Invitation {
 }
 
 impl Invitation {
-    /// Invited member.
+    /// Returns the invited member.
     pub const fn member(&self) -> &Name {
         &self.member
     }
 
-    /// Addresses of the hub, with ports.
+    /// Returns the addresses of the hub, with ports.
     pub fn hub(&self) -> &[String] {
         &self.hub
     }
 
-    /// Token: one word of letters, digits, `-`, `_` and `.`, about 2 KiB. It is secret.
+    /// Encodes the invitation as a token: one word of letters, digits, `-`, `_` and `.`, about 2
+    /// KiB. The token is secret.
     pub fn token(&self) -> String {
         let json = serde_json::to_vec(self).expect("texts and a number are JSON");
         format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(json))
     }
 
-    /// Checks that it has not expired.
+    /// Checks that the invitation has not expired.
     pub(crate) fn is_valid(&self) -> Result<(), ClusterError> {
         match OffsetDateTime::now_utc().unix_timestamp() > self.until_unix_s {
             true => Err(ClusterError::Expired { member: self.member.clone() }),
@@ -158,7 +162,7 @@ impl Invitation {
 impl FromStr for Invitation {
     type Err = ClusterError;
 
-    /// Parses a token; surrounding spaces are ignored. Errors reveal nothing of its content.
+    /// Parses a token; surrounding spaces are ignored. Errors do not reveal the token's content.
     fn from_str(text: &str) -> Result<Self, ClusterError> {
         let invalid = |why: &str| ClusterError::Invitation(why.to_owned());
         let text = text.trim();

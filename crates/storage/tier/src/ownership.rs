@@ -1,16 +1,16 @@
-//! Ownership of a disk, as pure functions: the state machine, the take-over and the model in
-//! `tests/` all decide by them.
+//! Ownership of a disk, as pure functions. The state machine, the take-over and the model in
+//! `tests/` all use them to decide.
 //!
 //! The rule: a write is answered when the owner's log and every copy that the sidecar names have
 //! accepted it. So each holder that the sidecar names has every answered write, and one of them is
 //! enough to continue. The sidecar changes *durably* before an answer depends on the change: a lost
-//! copy is struck out first, and a complete copy is named first.
+//! copy is removed first, and a complete copy is named first.
 //!
-//! A disk that follows its virtual machine has two servers whose clients send requests for it. One
-//! server owns the disk. The other forwards requests to the owner, and makes the owner let go of
-//! the disk when one of its own clients changes something ([`Standing`]). A server that lets go
-//! writes all that it answered to the backing store before it confirms, and answers nothing from
-//! the moment of the demand. So one of the two answers, or neither.
+//! A disk that follows its VM has two servers whose clients send requests for it. One server owns
+//! the disk. The other forwards requests to the owner, and makes the owner give up the disk when
+//! one of its own clients changes data ([`Standing`]). A server that gives up the disk first writes
+//! all answered writes to the backing store, then confirms. It answers no request after it was
+//! asked to give up the disk. So at any time at most one of the two servers answers.
 
 use crate::format::{Holder, Sidecar, SidecarState, Uuid};
 
@@ -21,34 +21,34 @@ pub fn is_owner(sidecar: &Sidecar, set: Uuid, generation: u64) -> bool {
         && sidecar.state != SidecarState::Burnt
 }
 
-/// Last group that counts: the owner's own log and all copies have accepted it.
+/// Returns the last group that the owner's own log and all copies have accepted.
 pub fn everywhere(own: u64, copies: impl Iterator<Item = u64>) -> u64 {
     copies.fold(own, u64::min)
 }
 
-/// Sidecar with these holders.
+/// Returns the next copy of a sidecar, with these holders.
 pub fn with_holders(sidecar: &Sidecar, holders: Vec<Holder>) -> Sidecar {
     Sidecar { seq: sidecar.seq + 1, holders, ..sidecar.clone() }
 }
 
-/// Returns true if the backing store alone lacks writes.
+/// Returns true if the log has writes that the backing store lacks.
 pub fn has_log(sidecar: &Sidecar) -> bool {
     matches!(sidecar.state, SidecarState::Dirty | SidecarState::Applying { .. })
 }
 
-/// Returns true if a host without the disk's log may open the disk: the backing store has
-/// everything, and no take-over is under way. A take-over would claim the disk in the end, whatever
-/// happened meanwhile.
+/// Returns true if a host without the disk's log may open the disk: the backing store has all
+/// writes, and no take-over is in progress. An interrupted take-over could still claim the disk
+/// later.
 pub fn is_free(sidecar: &Sidecar) -> bool {
     !has_log(sidecar) && sidecar.log_generation == 0
 }
 
-/// Generation of the log with the writes that the backing store lacks.
+/// Returns the generation of the log with the writes that the backing store lacks.
 pub fn log_generation(sidecar: &Sidecar) -> u64 {
     if sidecar.log_generation == 0 { sidecar.generation } else { sidecar.log_generation }
 }
 
-/// Sidecar for a take-over: from now on its former owner, and any earlier take-over, is fenced. The
+/// Returns the sidecar for a take-over. It fences the former owner, and any earlier take-over. The
 /// log generation and the holders stay as they are.
 pub fn claim(sidecar: &Sidecar, set: Uuid, boot: Uuid, state: SidecarState) -> Sidecar {
     Sidecar {
@@ -62,7 +62,7 @@ pub fn claim(sidecar: &Sidecar, set: Uuid, boot: Uuid, state: SidecarState) -> S
     }
 }
 
-/// Sidecar after a take-over: all writes of the log are durable on the backing store.
+/// Returns the sidecar after a take-over: all writes of the log are durable on the backing store.
 pub fn settle(claimed: &Sidecar, applied: u64) -> Sidecar {
     Sidecar {
         seq: claimed.seq + 1,
@@ -74,7 +74,8 @@ pub fn settle(claimed: &Sidecar, applied: u64) -> Sidecar {
     }
 }
 
-/// Sidecar after a lost log was given up: no device or copy that returns with the log counts.
+/// Returns the sidecar after a lost log was dropped on purpose. A device or copy that returns with
+/// the log is no longer valid.
 pub fn give_up(sidecar: &Sidecar) -> Sidecar {
     Sidecar {
         generation: sidecar.generation + 1,
@@ -86,45 +87,45 @@ pub fn give_up(sidecar: &Sidecar) -> Sidecar {
     }
 }
 
-/// Standing of a server towards a disk.
+/// Relation of a server to a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Standing {
     /// The server owns the disk.
     Near,
-    /// The server lets go of the disk for another server.
+    /// The server is giving up the disk for another server.
     Giving,
-    /// Another server owns the disk, or is about to.
+    /// Another server owns the disk, or will soon own it.
     Far,
-    /// The server has asked the owner to let go.
+    /// The server has asked the owner to give up the disk.
     Pulling,
 }
 
-/// Handling of a client's request.
+/// Handling of a client's request for the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Course {
-    /// Answered here.
+    /// The request is answered here.
     Answer,
-    /// Forwarded to the owner.
+    /// The request is forwarded to the owner.
     Ask,
-    /// Waits, and the owner is asked to let go.
+    /// The request waits, and the owner is asked to give up the disk.
     Pull,
-    /// Waits until one of the two servers owns the disk.
+    /// The request waits until one of the two servers owns the disk.
     Wait,
 }
 
-/// Answer to another server's demand for the disk.
+/// Answer to another server that asks for the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pulled {
-    /// The disk will be let go.
+    /// The disk will be given up.
     Give,
-    /// The disk was let go already, for the same server, which may have missed the answer.
+    /// The disk was already given up, for the same server, which may have missed the answer.
     Given,
-    /// The disk is not here, or not available now.
+    /// This server does not own the disk, or cannot give it up now.
     Refused,
 }
 
 impl Standing {
-    /// Handling of a request by a client of this server.
+    /// Decides how a client's request is handled. `changes` is true if the request changes data.
     pub fn course(self, changes: bool) -> Course {
         match (self, changes) {
             (Self::Near, _) => Course::Answer,
@@ -134,14 +135,14 @@ impl Standing {
         }
     }
 
-    /// Returns true if the request of another server is answered. A server that is not the owner
-    /// never forwards such requests, or two servers could ask each other for ever.
+    /// Returns true if requests of another server are answered. A server that is not the owner
+    /// never forwards such requests, because two servers could forward them to each other for ever.
     pub fn answers_servers(self) -> bool {
         self == Self::Near
     }
 
-    /// Answers another server's demand; `is_heir` says that the disk was let go for this server
-    /// last.
+    /// Decides the answer to another server that asks for the disk. `is_heir` is true if the disk
+    /// was last given up for that server.
     pub fn pulled(self, is_heir: bool) -> Pulled {
         match self {
             Self::Near => Pulled::Give,

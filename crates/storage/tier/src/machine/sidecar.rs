@@ -1,8 +1,8 @@
-//! Sidecar of a disk: its word, and the copies that are being written.
+//! Sidecar of a disk: its content, and the copies that are being written.
 //!
-//! Invariant: nothing relies on a new word of the sidecar (owner, copies, existence of a log)
-//! before both copies say it durably, so that damage of either copy brings no older word back. The
-//! word of another owner is never overwritten.
+//! Invariant: no decision relies on new content of the sidecar (owner, copies, existence of a log)
+//! before both copies have it durably. So damage of either copy does not bring back older content.
+//! A sidecar of another owner is never overwritten.
 
 use super::batch::Batch;
 use super::io::Io;
@@ -12,30 +12,31 @@ use crate::event::{Effect, IoError, IoTarget, Piece};
 use crate::format::{Holder, Sidecar, SidecarState};
 use crate::ownership::{self, with_holders};
 
-/// Sidecar, and its next copy.
+/// Sidecar of a disk, with the copy that is being written.
 #[derive(Debug, Clone)]
 pub(crate) struct SidecarWriter {
-    /// Durable word; but generation and last applied epoch are those of the next copy.
+    /// Content of the durable copies, except that generation and last applied epoch are already
+    /// those of the next copy.
     sidecar: Sidecar,
     /// Copy that is being written.
     next: Option<Sidecar>,
-    /// True if it is the second copy with the same word.
+    /// True if the second copy with the same content is being written.
     is_twin: bool,
     /// Generation of the last durable copy.
     confirmed: u64,
-    /// Last group that both copies call retired. One of them may be damaged later, and the log must
-    /// not begin behind the other.
+    /// Last group that both copies record as retired. One copy may be damaged later, and the log
+    /// must not begin behind the group in the other copy.
     retired: u64,
 }
 
-/// Consequence of a durable copy.
+/// Consequence of a copy becoming durable.
 #[derive(Debug, PartialEq, Eq)]
 enum Written {
     /// The copy was cancelled meanwhile.
     Nothing,
     /// The second copy must be written.
     Half,
-    /// The new word counts.
+    /// The new content is in effect.
     All,
 }
 
@@ -45,12 +46,12 @@ impl SidecarWriter {
         Self { sidecar, next: None, is_twin: false, confirmed, retired }
     }
 
-    /// Word of the durable copies.
+    /// Returns the content of the durable copies.
     pub(crate) fn word(&self) -> &Sidecar {
         &self.sidecar
     }
 
-    /// Word for the opening of a set, which writes both copies itself.
+    /// Returns the content for changes while a set is opened, which writes both copies itself.
     pub(crate) fn word_mut(&mut self) -> &mut Sidecar {
         &mut self.sidecar
     }
@@ -63,7 +64,7 @@ impl SidecarWriter {
         matches!(self.sidecar.state, SidecarState::Applying { .. })
     }
 
-    /// Last group that both copies call retired.
+    /// Returns the last group that both copies record as retired.
     pub(super) fn retired(&self) -> u64 {
         self.retired
     }
@@ -83,8 +84,8 @@ impl SidecarWriter {
         self.confirmed == self.sidecar.generation
     }
 
-    /// Begins the next copy. Returns the generation that the durable copies must still have before
-    /// it is written.
+    /// Begins the next copy. Returns the generation that the durable copies must still have when
+    /// the copy is written.
     fn begin(&mut self, state: SidecarState, mode: u32, holders: Vec<Holder>) -> u64 {
         let next = with_holders(&self.sidecar, holders);
         (self.next, self.is_twin) = (Some(Sidecar { state, mode, ..next }), false);
@@ -96,8 +97,9 @@ impl SidecarWriter {
         (self.next, self.is_twin) = (Some(self.sidecar.clone()), false);
     }
 
-    /// Address and bytes of the next copy. It tells the superblock and the groups that are durable
-    /// by now, which reveals an older state of the cache. Both copies say the same.
+    /// Returns the address and the bytes of the next copy. It records the superblock and the groups
+    /// that are durable now, which reveals an older state of the cache. Both copies record the
+    /// same.
     fn put(&mut self, superblock: u64, durable: u64, retired: u64) -> Option<(u64, Piece)> {
         let next = self.next.as_mut()?;
         if !self.is_twin {
@@ -106,7 +108,7 @@ impl SidecarWriter {
         Some((next.place(), Piece::Bytes(next.encode())))
     }
 
-    /// Records that a copy is durable. `is_first` says that it belongs to a new attachment.
+    /// Records that a copy is durable. `is_first` is true for the first copy of a new attachment.
     fn written(&mut self, is_first: bool) -> Written {
         let Some(next) = &mut self.next else { return Written::Nothing };
         let before = &mut self.sidecar;
@@ -134,7 +136,7 @@ impl SidecarWriter {
         self.next = None;
     }
 
-    /// Records that a copy could not be written; its number counts as used.
+    /// Records that a copy could not be written. Its number is not used again.
     fn fail(&mut self) {
         let used = self.next.take().map_or(self.sidecar.seq + 1, |next| next.seq);
         self.sidecar.seq = used + 1;
@@ -142,8 +144,8 @@ impl SidecarWriter {
 }
 
 impl Tier {
-    /// Writes a sidecar's next copy, if no other host owns the disk by now;
-    /// [`Tier::sidecar_flushed`] follows when it is durable.
+    /// Writes a sidecar's next copy, after a check that no other host owns the disk.
+    /// [`Tier::sidecar_flushed`] follows when the copy is durable.
     pub(super) fn write_sidecar(&mut self, index: u16, state: SidecarState, fx: &mut Fx) {
         let disk = self.disk(index);
         if disk.is_fenced {
@@ -168,7 +170,7 @@ impl Tier {
         }
     }
 
-    /// Writes the next copy, after the check that this set still owns the disk.
+    /// Writes the next copy, once the check has shown that this set still owns the disk.
     pub(super) fn put_sidecar(&mut self, index: u16, fx: &mut Fx) {
         let superblock = self.roster.durable();
         let disk = self.disk(index);
@@ -211,7 +213,7 @@ impl Tier {
         self.uncached_marked(index, fx);
     }
 
-    /// Schedules another attempt.
+    /// Schedules a retry of the failed write.
     fn sidecar_failed(&mut self, index: u16, fx: &mut Fx) {
         if self.disk(index).is_marking() {
             return self.let_go_of(index, fx);

@@ -1,8 +1,9 @@
-//! Disks that something happened to. A turn and its timer look at no others.
+//! Set of disks that a turn must visit. A turn and its timer skip all other disks.
 //!
-//! Invariant: a disk is looked at in every turn in which anything of it could go on. So whatever that depends on marks the
-//! disk: an event of a disk marks that disk, and any other event all of them; what may change beside that (the free
-//! chunks, the time) is compared with what it was when the disk was looked at.
+//! Invariant: a disk is visited in every turn in which any of its work could continue. So every
+//! cause marks the disk: an event of a disk marks this disk, and any other event marks all disks.
+//! Other changes (the number of free chunks, the time) are compared with the values at the disk's
+//! last visit.
 
 use units::Nanos;
 
@@ -11,35 +12,35 @@ use crate::format::DISKS;
 // A bit for each disk.
 const _: () = assert!(DISKS <= 64);
 
-/// Facts about a disk when a turn looked at it last.
+/// Values at a turn's last visit of a disk.
 #[derive(Debug, Clone, Copy)]
 struct Look {
     /// Number of free chunks.
     free: usize,
-    /// Time at which something of the disk is due.
+    /// Time at which work of the disk is due.
     due: Option<Nanos>,
 }
 
-/// Result of looking at a disk in a turn.
+/// Result of a turn's visit of a disk.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct DiskTurn {
-    /// True if another look may find more to do.
+    /// True if another visit may find more work.
     pub(super) goes_on: bool,
-    /// True if the disk comes into the set or leaves it.
+    /// True if the disk is being attached or detached.
     pub(super) is_moving: bool,
-    /// True if its log has groups that were accepted and not flushed.
+    /// True if the disk's log has groups that are accepted but not flushed.
     pub(super) has_new: bool,
-    /// True if a request waits for those to be flushed.
+    /// True if a request waits until these groups are flushed.
     pub(super) is_waited_for: bool,
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct Stirred {
-    /// Disks that the next turn looks at, a bit each.
+    /// Disks that the next turn visits, one bit each.
     marked: u64,
-    /// Disks of which something else may be due by now.
+    /// Disks whose due time may have changed, one bit each.
     due_marked: u64,
-    /// Disks by what their last turn found.
+    /// Disks that were being attached or detached at their last visit, one bit each.
     moving: u64,
     has_new: u64,
     waited_for: u64,
@@ -55,24 +56,24 @@ impl Default for Stirred {
 }
 
 impl Stirred {
-    /// Marks a disk that something happened to.
+    /// Marks a disk that an event has affected.
     pub(super) fn mark(&mut self, disk: u16) {
         self.marked |= 1 << disk;
         self.due_marked |= 1 << disk;
     }
 
-    /// Marks all disks: something happened that may concern any of them.
+    /// Marks all disks, because an event may have affected any of them.
     pub(super) fn mark_all(&mut self) {
         (self.marked, self.due_marked) = (u64::MAX, u64::MAX);
     }
 
-    /// Returns true if a turn has to look at a disk, with so many chunks free.
+    /// Returns true if a turn must visit a disk. `free` is the number of free chunks.
     pub(super) fn has(&self, disk: usize, free: usize, now: Nanos) -> bool {
         let Look { free: before, due } = self.looks[disk];
         self.marked & (1 << disk) != 0 || before != free || due.is_some_and(|due| due <= now)
     }
 
-    /// Stores the result of a turn's look at a disk, with so many chunks free after it.
+    /// Stores the result of a turn's visit of a disk. `free` is the number of free chunks after it.
     pub(super) fn looked_at(&mut self, disk: usize, free: usize, found: DiskTurn) {
         let set = |bits: &mut u64, is_set| *bits = *bits & !(1 << disk) | u64::from(is_set) << disk;
         set(&mut self.marked, found.goes_on);
@@ -83,23 +84,23 @@ impl Stirred {
         self.looks[disk].free = free;
     }
 
-    /// Returns true if any disk comes into the set or leaves it.
+    /// Returns true if any disk is being attached or detached.
     pub(super) fn is_any_moving(&self) -> bool {
         self.moving != 0
     }
 
-    /// Returns true if any log has groups that were accepted and not flushed.
+    /// Returns true if any log has groups that are accepted but not flushed.
     pub(super) fn has_new(&self) -> bool {
         self.has_new != 0
     }
 
-    /// Returns true if a request waits for groups of a disk to be flushed.
+    /// Returns true if a request waits until groups of a disk are flushed.
     pub(super) fn is_waited_for(&self) -> bool {
         self.waited_for != 0
     }
 
-    /// Earliest time at which something of these disks is due. `due_of` is called for disks that
-    /// something happened to.
+    /// Returns the earliest time at which work of these disks is due. `due_of` is called for marked
+    /// disks.
     pub(super) fn due(
         &mut self,
         disks: usize,

@@ -1,7 +1,7 @@
 //! Superblock: the disks of a set, and the copies that are being written.
 //!
-//! Invariant: a disk is part of the set when both copies of a superblock list it durably, and no
-//! longer when neither does. Nothing relies on a superblock before both copies are durable
+//! Invariant: a disk is part of the set from the time when both copies list it durably, until
+//! neither lists it. No decision relies on a superblock before both copies are durable
 //! ([`Roster::written`]).
 
 use crate::event::Piece;
@@ -12,7 +12,7 @@ use crate::format::{DiskEntry, SUPERBLOCK_AT, SetState, Superblock};
 pub(crate) struct Roster {
     /// Newest superblock, durable or not, with the changes for the next one.
     superblock: Superblock,
-    /// Number of the place that has the newest copy.
+    /// Index of the place with the newest copy.
     copy: usize,
     /// True if the second copy is being written.
     is_twin: bool,
@@ -33,20 +33,20 @@ impl Roster {
         self.durable
     }
 
-    /// Number of the next superblock.
+    /// Returns the number of the next superblock.
     pub(super) fn next_number(&self) -> u64 {
         self.superblock.seq + 1
     }
 
-    /// Sets the table of the next superblock, and the group and chunk with which the pool's log
-    /// begins behind it.
+    /// Sets the table of the next superblock, and the chunk and the group at which the pool's log
+    /// continues after the table.
     pub(super) fn set_table(&mut self, at: u64, number: u64, (chunk, seq): (u32, u64)) {
         let next = &mut self.superblock;
         (next.table_at, next.table_seq) = (at, number);
         (next.pool_chunk, next.pool_seq) = (chunk, seq);
     }
 
-    /// Begins a superblock.
+    /// Begins a new superblock.
     pub(super) fn begin(&mut self, pool_durable: u64, state: SetState) {
         let next = &mut self.superblock;
         next.seq += 1;
@@ -65,13 +65,13 @@ impl Roster {
         self.superblock.disks[usize::from(index)] = None;
     }
 
-    /// Address and bytes of the next copy; it never overwrites the newest one.
+    /// Returns the address and the bytes of the next copy, which never overwrites the newest copy.
     pub(super) fn put(&mut self) -> (u64, Piece) {
         self.copy = 1 - self.copy;
         (SUPERBLOCK_AT[self.copy], Piece::Bytes(self.superblock.encode().into()))
     }
 
-    /// Records that a copy is durable. Returns true if both are.
+    /// Records that a copy is durable. Returns true if both copies are.
     pub(super) fn written(&mut self) -> bool {
         let is_both = std::mem::replace(&mut self.is_twin, true);
         if is_both {

@@ -25,7 +25,7 @@ impl Tier {
         }
     }
 
-    /// Returns true if an earlier write of the same bytes is not done.
+    /// Returns true if an earlier write of the same bytes is not complete.
     fn has_to_wait(&mut self, write: u32) -> bool {
         let (index, offset, bytes) = self.range(write);
         let disk = self.disk(index);
@@ -36,7 +36,7 @@ impl Tier {
         })
     }
 
-    /// Returns true if a write of mode through touches the block.
+    /// Returns true if a write of mode through, waiting or in progress, touches the block.
     pub(super) fn is_written_through(&mut self, index: u16, block: u64) -> bool {
         let disk = self.disk(index);
         if disk.through.is_empty() && disk.waiting.is_empty() {
@@ -49,8 +49,8 @@ impl Tier {
         })
     }
 
-    /// Begins a write: its blocks in pages are invalid from now on. The write goes on when no
-    /// durable map calls them valid.
+    /// Begins a write: its blocks in pages become invalid. The write continues when no durable map
+    /// marks them as valid.
     fn begin_through(&mut self, write: u32, fx: &mut Fx) {
         let (index, offset, bytes) = self.range(write);
         self.disk(index).through.push(write);
@@ -110,7 +110,7 @@ impl Tier {
         self.begin_waiting(index, fx);
     }
 
-    /// Begins the writes that waited for one that is done.
+    /// Begins the writes that waited for a write that is now complete.
     fn begin_waiting(&mut self, index: u16, fx: &mut Fx) {
         let waiting: Vec<u32> = self.disk(index).waiting.iter().copied().collect();
         for write in waiting {
@@ -121,7 +121,7 @@ impl Tier {
         }
     }
 
-    /// Fills pages with the whole blocks of a write.
+    /// Fills resident pages with the whole blocks of a write.
     fn fill_from_write(&mut self, write: u32, fx: &mut Fx) {
         let WriteRequest { request, .. } = &self.writes[write];
         let disk = request.disk;
@@ -188,7 +188,8 @@ impl Tier {
         }
     }
 
-    /// Queues a map for a slot with new blocks, once a map may name them.
+    /// Queues a map for a slot with new blocks, at once or when the blocks are durable on the
+    /// backing store.
     pub(super) fn tell(&mut self, slot: u32, index: u16) {
         let (flushed, now) = (self.disk(index).flushed, self.now);
         if self.pages.is_backed(slot, flushed) {

@@ -1,23 +1,23 @@
 use super::{Fx, Mode, Tier};
 use crate::format::SidecarState;
 
-/// State of a disk whose cache device may have failed.
+/// State of a disk with regard to a failure of the cache device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Uncached {
     /// The device works.
     #[default]
     No,
-    /// The device failed, and its pages may come back with it: the sidecar must say that they do
-    /// not count.
+    /// The device failed, and old pages may return with the device. The sidecar is being written to
+    /// make them invalid.
     Marking,
-    /// The sidecar says that its pages do not count; the disk is served without a cache.
+    /// The sidecar has made the pages invalid. The disk is served without a cache.
     Yes,
 }
 
 impl Tier {
-    /// Handles the failure of the cache device. Disks in mode through go on without it once their
-    /// sidecar has a new generation, which makes every page on the device an old one. Disks in mode
-    /// back have their newest writes on the device and cannot go on.
+    /// Handles the failure of the cache device. Disks in mode through continue without the device
+    /// once their sidecar has a new generation, which makes every page on the device outdated.
+    /// Disks in mode back have their newest writes on the device and cannot continue.
     pub(super) fn go_on_uncached(&mut self) {
         for disk in self.disks.iter_mut().flatten() {
             if disk.mode == Mode::Through && disk.uncached == Uncached::No {
@@ -29,7 +29,7 @@ impl Tier {
         }
     }
 
-    /// Returns true if the disk goes on, or is about to go on, without the device.
+    /// Returns true if the disk continues, or is about to continue, without the device.
     pub(super) fn is_uncached(&mut self, index: u16) -> bool {
         self.disk(index).uncached != Uncached::No
     }
@@ -44,7 +44,7 @@ impl Tier {
         }
     }
 
-    /// Goes on with the requests that waited for the sidecar.
+    /// Continues the requests that waited for the sidecar.
     pub(super) fn uncached_marked(&mut self, index: u16, fx: &mut Fx) {
         let disk = self.disk(index);
         // A copy that was under way when the device failed still has the old generation.

@@ -4,19 +4,20 @@ use super::uncached::Uncached;
 use super::{Fx, Mode, Tier};
 use crate::event::{Effect, IoError, Op, Request};
 
-/// Bytes waiting in the log below which writes are held while the mode changes.
+/// Maximum number of bytes waiting in the log at which new writes are held while the mode changes
+/// to through.
 const HOLD_BYTES: u64 = 1 << 20;
 
-/// Write or zeroing, until it is answered and its memory is free.
+/// Write or zeroing request until it is answered and its buffer is no longer used.
 #[derive(Debug, Clone)]
 pub(super) struct WriteRequest {
     pub(super) request: Request,
     /// Position in the order of acceptance.
     pub(super) order: u64,
     pub(super) is_answered: bool,
-    /// Number of I/Os that still read its memory.
+    /// Number of I/Os that still read the request's buffer.
     pub(super) holds: u16,
-    /// Slots that are filled from its memory.
+    /// Slots that are filled from the request's buffer.
     pub(super) fills: Vec<u32>,
 }
 
@@ -78,7 +79,7 @@ impl Tier {
         })
     }
 
-    /// Lays the write over the disk: reads see it from now on.
+    /// Adds the write to the overlay, so that later reads see it.
     fn lay_over(&mut self, write: u32) {
         let WriteRequest { request, order, .. } = &self.writes[write];
         let disk = self.disks[usize::from(request.disk)].as_mut().expect("the disk is attached");
@@ -91,8 +92,7 @@ impl Tier {
         disk.overlay.write(layers(*order, range, source, &request.sums.blocks));
     }
 
-    /// Counts a write as a use of its pages, and drops older bytes of the same blocks that are
-    /// being filled.
+    /// Counts a write as a use of its pages, and cancels fills of the same blocks with older bytes.
     pub(super) fn touch_pages(&mut self, write: u32) {
         let (index, offset, bytes) = self.range(write);
         let is_open = self.disk(index).populate;
@@ -118,7 +118,7 @@ impl Tier {
         (request.disk, request.offset, request.bytes)
     }
 
-    /// Answers a write, once.
+    /// Answers a write, unless it is answered already.
     pub(super) fn answer(&mut self, write: u32, result: Result<(), IoError>, fx: &mut Fx) {
         let found = &mut self.writes[write];
         if !std::mem::replace(&mut found.is_answered, true) {
@@ -127,7 +127,7 @@ impl Tier {
         self.forget_write(write, fx);
     }
 
-    /// Records that an I/O has finished with the write's memory.
+    /// Records that an I/O no longer needs the write's buffer.
     pub(super) fn let_go(&mut self, write: u32, fx: &mut Fx) {
         self.writes[write].holds -= 1;
         self.forget_write(write, fx);

@@ -1,27 +1,27 @@
-//! Owner's confirmation that storage which the tier does not recognise is the right one.
+//! Confirmation by the owner that storage which the tier does not recognise is the right one.
 //!
 //! The confirmation is the word `IDENTITY@STATE`. The state is a number that changes with each
-//! opening. So the word confirms the one change that was refused and no later one: left in a unit
-//! file it accepts nothing more.
+//! opening. So the word confirms only the change that was refused, and no later change, even if it
+//! is left in a unit file.
 
 use crate::format::{Sidecar, Superblock};
 
-/// Word that confirms a backing store or a sidecar with this identity.
+/// Returns the word that confirms a backing store or a sidecar with this identity.
 pub fn word_for_disk(identity: &str, sidecar: &Sidecar) -> String {
     format!("{identity}@{}.{}", sidecar.generation, sidecar.seq)
 }
 
-/// Word that confirms a cache with this identity.
+/// Returns the word that confirms a cache with this identity.
 pub fn word_for_cache(identity: &str, superblock: &Superblock) -> String {
     format!("{identity}@{}", superblock.seq)
 }
 
-/// Identity in a word.
+/// Returns the identity that a word contains.
 pub(super) fn identity_in(word: &str) -> &str {
     word.rsplit_once('@').map_or(word, |(identity, _)| identity)
 }
 
-/// Hint that shows the owner how to confirm the storage.
+/// Returns the hint that shows the owner how to confirm the storage.
 pub(super) fn accept(word: &str) -> String {
     format!("if it is the right one, accept it, this once: --accept-identity {word}")
 }

@@ -4,11 +4,11 @@ use crate::geometry::Geometry;
 use crate::machine::log::Log;
 use crate::open::Media;
 
-/// Log chunks of a set with the first block of each, read once for all logs.
+/// Log chunks of a set, with the first block of each. They are read once for all logs.
 #[derive(Debug, Clone)]
 pub(super) struct LogArea {
     pub(super) geometry: Geometry,
-    /// First blocks, from the first log chunk on.
+    /// First block of each log chunk, starting with the first log chunk.
     firsts: Vec<FirstBlock>,
 }
 
@@ -19,7 +19,7 @@ enum FirstBlock {
     Head { owner: Uuid, generation: u64, seq: u64 },
     /// Zeros: the chunk was never written.
     Empty,
-    /// Torn, damaged or unreadable block, or zeros with other bytes behind.
+    /// Torn, damaged or unreadable block, or zeros that are followed by other bytes.
     Unknown,
 }
 
@@ -32,8 +32,8 @@ impl LogArea {
         Self { geometry, firsts }
     }
 
-    /// Chunks that may hold groups behind the end of a log: they begin with such a group, or with
-    /// an unknown block.
+    /// Returns the chunks that may hold groups behind the end of a log: they begin with such a
+    /// group, or with an unknown block.
     pub(super) fn chunks_behind(&self, log: &Log) -> Vec<u32> {
         let is_behind = |first: &FirstBlock| match *first {
             FirstBlock::Head { owner, generation, seq } => {
@@ -47,7 +47,8 @@ impl LogArea {
         behind.filter(|chunk| !log.has_chunk(*chunk)).collect()
     }
 
-    /// Chunks that begin with a group of this owner and generation, with its number, lowest first.
+    /// Returns the chunks that begin with a group of this owner and generation, and the number of
+    /// that group, lowest first.
     pub(super) fn chunks_of(&self, owner: Uuid, generation: u64) -> Vec<(u32, u64)> {
         let all = (self.geometry.page_chunks..).zip(&self.firsts);
         let own = all.filter_map(|(chunk, first)| match *first {

@@ -20,18 +20,18 @@ use crate::machine::{Disk, Epoch, Logged, ServingDemands};
 use crate::moment::Since;
 use crate::ownership::{has_log, is_free};
 
-/// Log of a disk, as it was read.
+/// Log of a disk, with the result of reading it.
 pub(super) struct ReadLog {
     pub(super) walk: Walk,
-    /// Kept records, oldest first: group, epoch, write. A damaged log also has those behind the
-    /// damage.
+    /// Records that were read, oldest first: group, epoch, write. In a damaged log they include the
+    /// records behind the damage.
     pub(super) records: Vec<(u64, u64, Logged)>,
-    /// Highest group that a head calls retired.
+    /// Last group that any head records as retired.
     pub(super) told_retired: u64,
-    /// Unreadable groups that the backing store has: the records begin behind them.
+    /// Unreadable groups whose writes the backing store has. The records begin behind these groups.
     pub(super) skipped: Option<Skipped>,
-    /// Damaged group of the pool's log that may hold the start of this log, if the log seems to
-    /// begin later than is known.
+    /// Damaged group of the pool's log that may have contained the start of this log. Set if the
+    /// log seems to begin later than the set records.
     pub(super) start_doubt: Option<u64>,
 }
 
@@ -41,40 +41,41 @@ pub(super) type Touched = FxHashMap<u64, u64>;
 /// Disk that may be served.
 pub(super) struct Attached {
     pub(super) disk: Disk,
-    /// Last writers of its blocks, by the log; `None` if none of its pages may be served.
+    /// Last group that wrote each block, according to the log. `None` if none of the disk's pages
+    /// may be served.
     pub(super) touched: Option<Touched>,
-    /// Chunks that its log has no more.
+    /// Chunks that the log no longer uses.
     pub(super) spare: Vec<u32>,
-    /// True if its log continues behind its last group.
+    /// True if new groups will be written behind the last group.
     goes_on: bool,
 }
 
 impl Attached {
-    /// Clears the block in which the log continues ([`clear_end`]).
+    /// Clears the block in which the next group will be written ([`clear_end`]).
     pub(super) fn clear_end(&self, media: &mut dyn Media, area: &LogArea) -> Result<(), IoError> {
         if self.goes_on { clear_end(media, area, &self.disk.log) } else { Ok(()) }
     }
 }
 
-/// Facts about a disk from its sidecar and the set.
+/// Properties of a disk that were found in its sidecar and in the set.
 struct DiskFacts {
     sidecar: Option<Sidecar>,
-    /// Number of owners so far.
+    /// Highest generation known.
     generation: u64,
-    /// True if the sidecar names this set and the generation of its log, and neither of the two is
-    /// an older state.
+    /// True if the sidecar names this set and its log's generation, and neither the sidecar nor the
+    /// set is an older state.
     is_known: bool,
-    /// Result of comparing sidecar and set.
+    /// Result of comparing the sidecar with the set.
     step: Step,
-    /// Comparison of the backing store with the former one.
+    /// Result of comparing the backing store with the one recorded in the sidecar.
     backing: Match,
     place: Match,
     /// Lowest number for the next copy of the sidecar.
     seq: u64,
 }
 
-/// Decides if a disk may be served, and which parts of its log and its pages count. `pool` is the
-/// last group of the pool's log.
+/// Decides if a disk may be served, and which parts of its log and its pages are valid. `pool` is
+/// the last group of the pool's log.
 pub(super) fn attach(
     media: &mut dyn Media,
     superblock: &Superblock,
@@ -188,9 +189,9 @@ fn look(
     })
 }
 
-/// Returns true if pages of the disk can equal its backing store. This must be proven: the set and
-/// the sidecar are in step, the backing store is the former one, and nobody wrote to it since a
-/// moment that the set knows.
+/// Returns true if pages of the disk are proven to equal its backing store: the set and the sidecar
+/// match, the backing store is the recorded one, and it was not written since a moment of the same
+/// opening.
 fn may_have_pages(seen: &DiskFacts, asked: &Attachment, entry: Option<&DiskEntry>) -> bool {
     let Since::Unchanged(moment) = asked.since else { return false };
     seen.is_known
@@ -262,15 +263,15 @@ fn refused_for_writes(
     }
 }
 
-/// Returns true if another program changed the backing store. The marks may also differ because the
-/// disk was served after they were stored.
+/// Returns true if another program changed the backing store. Different marks alone are not enough,
+/// because the disk may have been served after the marks were stored.
 fn is_changed(sidecar: &Sidecar, since: Since, entry: &DiskEntry, asked: &Attachment) -> bool {
     let is_other = matches!(since, Since::Changed(at) if at.opening == sidecar.opening);
     is_other || entry.bytes != asked.bytes / 512 * 512
 }
 
-/// Refuses another storage under the same name. If the identity is unknown, a log with writes is
-/// not written there.
+/// Refuses other storage than the recorded storage. If the identity is unknown, the disk is refused
+/// only if its log has writes.
 fn other_place(seen: &DiskFacts, asked: &Attachment, writes: usize) -> Option<AttachError> {
     let sidecar = seen.sidecar.as_ref()?;
     let waits = if seen.is_known { writes } else { 0 };
@@ -290,9 +291,9 @@ fn other_place(seen: &DiskFacts, asked: &Attachment, writes: usize) -> Option<At
     })
 }
 
-/// Refuses an older cache or sidecar where a write could be lost silently. An older cache may be
-/// forgotten if the backing store has everything, and an older sidecar may be written anew if no
-/// write waits.
+/// Refuses an older cache or sidecar if a write could be lost silently. An older cache may be
+/// dropped if the backing store has all writes, and an older sidecar may be rewritten if no write
+/// waits.
 fn older(
     seen: &DiskFacts,
     superblock: &Superblock,
@@ -327,8 +328,8 @@ fn older(
     }
 }
 
-/// New entry of the disk. If none of its pages counts, it gets the number of the next superblock as
-/// attachment, a number that no attachment of any disk had.
+/// Returns the new entry of the disk. If none of its pages is valid, its attachment becomes the
+/// number of the next superblock, which no attachment of any disk has had before.
 fn next_entry(
     seen: &DiskFacts,
     asked: &Attachment,
@@ -356,7 +357,7 @@ fn next_entry(
     entry
 }
 
-/// New sidecar of the disk, without the fields that the log decides.
+/// Returns the new sidecar of the disk, without the fields that depend on the log.
 fn next_sidecar(
     seen: &DiskFacts,
     superblock: &Superblock,
@@ -389,8 +390,8 @@ fn next_sidecar(
     }
 }
 
-/// Creates the log of a disk whose old log does not count any more. It keeps one chunk and gives
-/// the others back.
+/// Creates the log of a disk whose old log is no longer valid. It keeps one chunk of the old log,
+/// and adds the others to `spare`.
 fn begin_again(entry: &DiskEntry, walk: &Walk, spare: &mut Vec<u32>) -> Log {
     let mut chunks = walk.chunks();
     let chunk = chunks.next().unwrap_or(NO_CHUNK);
@@ -399,8 +400,8 @@ fn begin_again(entry: &DiskEntry, walk: &Walk, spare: &mut Vec<u32>) -> Log {
 }
 
 impl ReadLog {
-    /// Marks groups as retired that the sidecar knows to be on the backing store; the last head may
-    /// not know it.
+    /// Marks groups as retired whose writes are on the backing store according to the sidecar. The
+    /// last head may not have recorded them.
     fn retire(&mut self, sidecar: &Sidecar) {
         let applied = self
             .records
@@ -432,7 +433,8 @@ impl ReadLog {
         damage.missing_to > told || self.records.iter().any(|(seq, ..)| *seq > told)
     }
 
-    /// Damage of the log, with the writes that can still be read; none if it is whole.
+    /// Returns the damage of the log, with the writes that can still be read; `None` if the log is
+    /// whole.
     pub(super) fn damaged(&self) -> Option<Damaged> {
         let damage = self.walk.damage.as_ref()?;
         let side = |is_behind: bool| {
@@ -445,8 +447,9 @@ impl ReadLog {
         Some(Damaged { group, missing_to, before, behind })
     }
 
-    /// Skipped groups, if only the log says that the backing store has them. The log speaks of the
-    /// newest backing store; one that was put back with its sidecar may lack the writes.
+    /// Returns the skipped groups as damage, if only the log records that the backing store has
+    /// their writes. The log refers to the newest backing store; an older one that was restored
+    /// together with its sidecar may lack these writes.
     fn unproven(&self, sidecar: &Sidecar, since: Since) -> Option<Damaged> {
         let Skipped { group, missing_to } = self.skipped?;
         let is_proven = matches!(since, Since::Unchanged(_)) || sidecar.log_retired >= missing_to;
@@ -454,13 +457,13 @@ impl ReadLog {
         (!is_proven).then(|| Damaged { group, missing_to, before: LogWrites::default(), behind })
     }
 
-    /// Records that the backing store may lack.
+    /// Iterates over the records whose writes the backing store may lack.
     pub(super) fn unretired(&self) -> impl Iterator<Item = &(u64, u64, Logged)> {
         let retired = self.walk.log.ends().retired;
         self.records.iter().filter(move |(seq, ..)| *seq > retired)
     }
 
-    /// Last group that wrote each block.
+    /// Returns the last group that wrote each block.
     fn touched(&self) -> Touched {
         let mut touched = Touched::default();
         for (seq, _, logged) in &self.records {
@@ -471,7 +474,7 @@ impl ReadLog {
         touched
     }
 
-    /// Log to continue, and the epochs that wait in it.
+    /// Returns the log, to be continued, and the epochs in it that are not destaged.
     fn into_epochs(self) -> (Log, VecDeque<Epoch>) {
         let Self { walk, records, .. } = self;
         let mut epochs: VecDeque<Epoch> = VecDeque::new();

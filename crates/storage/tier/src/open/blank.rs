@@ -9,7 +9,8 @@ use crate::geometry::Geometry;
 use crate::machine::Tier;
 use crate::moment::Since;
 
-/// Name of the set and of its host. No other program can open it.
+/// Fixed identity, used for the set and for its host. It need not be unique, because the set exists
+/// only in memory.
 const SET: Uuid = [1; 16];
 
 /// Storage that reads as zeros and drops writes.
@@ -32,11 +33,11 @@ impl Media for Nothing {
 
 impl Tier {
     /// Creates the state machine of an empty set with these disks, given by size in bytes and mode.
-    /// It equals the one that [`Tier::open`] makes of a set that [`super::init`] created, but needs
-    /// no storage.
+    /// It equals the state machine that [`Tier::open`] returns for a set created by
+    /// [`super::init`], but needs no storage.
     ///
     /// # Errors
-    /// [`OpenError`], if there are more disks than have room for logs.
+    /// [`OpenError`], if there is no room for the logs of all disks.
     pub fn blank(
         geometry: Geometry,
         settings: Settings,
@@ -53,7 +54,8 @@ impl Tier {
 }
 
 impl Settings {
-    /// Settings of a set without a device: no memory tier, and no other host that could open it.
+    /// Returns settings for a set without a device: no memory tier, and no other host that could
+    /// open it.
     pub fn blank(policy: cache::PolicyKind, admission: cache::tier::Admission) -> Self {
         Self {
             policy,

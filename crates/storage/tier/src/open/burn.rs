@@ -4,12 +4,12 @@ use crate::event::{IoError, IoTarget};
 use crate::format::{SIDECAR_BYTES, Sidecar, Uuid};
 use crate::ownership;
 
-/// Gives up the lost log of a disk: from now on its backing store is all there is, and a device
-/// that returns with that log is refused. The caller must have asked if the loss is accepted.
-/// Returns the owner of the log; `None` if there is no sidecar, and then nothing is done.
+/// Drops the lost log of a disk for ever: from now on only its backing store is valid, and a device
+/// that returns with that log is refused. The caller must have obtained consent to the loss.
+/// Returns the owner of the log. If there is no sidecar, does nothing and returns `None`.
 ///
 /// # Errors
-/// An error of the sidecar's storage.
+/// If the sidecar cannot be read or written.
 pub fn give_up(media: &mut dyn Media, index: u16) -> Result<Option<Uuid>, IoError> {
     let place = IoTarget::Sidecar(index);
     let mut bytes = vec![0; SIDECAR_BYTES];

@@ -1,13 +1,13 @@
-//! Writing of both copies of superblocks and sidecars. Both copies must say the same before
-//! anything relies on it, so that each can replace the other if it is damaged later. If only the
-//! newer copy knew of a freed chunk, or of a holder struck out, one bad sector would bring the
-//! older copy back.
+//! Writing of both copies of superblocks and sidecars. Both copies must have the same content
+//! before any decision relies on it, so that each can replace the other if that one is damaged
+//! later. If only the newer copy recorded a freed chunk, or the removal of a holder, one bad sector
+//! would bring back the older content.
 
 use super::Media;
 use crate::event::{IoError, IoTarget};
 use crate::format::{SUPERBLOCK_AT, Sidecar, Superblock};
 
-/// Makes a superblock durable in both places, in `first` first.
+/// Writes a superblock durably to both places, to place `first` first.
 pub(super) fn put_superblock(
     media: &mut dyn Media,
     superblock: &Superblock,
@@ -20,8 +20,8 @@ pub(super) fn put_superblock(
     Ok(())
 }
 
-/// Makes a sidecar durable in both places. The second copy has the next number, which the sidecar
-/// keeps.
+/// Writes a sidecar durably to both places. The second copy has the next number, which is also
+/// stored in `sidecar`.
 pub(super) fn put_sidecar(
     media: &mut dyn Media,
     index: u16,

@@ -1,9 +1,9 @@
-//! Tells a log with a torn end from a damaged log.
+//! Distinction between a log with a torn end and a damaged log.
 //!
-//! A log ends at the first group that is missing. Groups behind it may be left from a power cut
-//! that lost an earlier group which no head called durable, or from an earlier life. If one of them
-//! calls the missing group durable, a flush was answered for it, so the group was there and the log
-//! is damaged.
+//! A log ends at the first missing group. Groups behind it may be remains of a power cut that lost
+//! an earlier group which no head had recorded as durable, or of earlier use of the chunk. But if
+//! one of them records the missing group as durable, a flush may have been answered for it. Then
+//! the group existed, and the log is damaged.
 
 use super::area::LogArea;
 use super::reader::{Group, Reader, Start, Track, in_chunk, is_of, payload};
@@ -11,38 +11,39 @@ use crate::format::{BLOCK, BLOCK_BYTES, Flags, Head, LABEL_BYTES};
 use crate::geometry::Geometry;
 use crate::machine::log::Log;
 
-/// Zeros in a copy after which the search ends, in bytes: no group is longer, because none is
-/// longer than a chunk. A copy looks like 1 TiB, and nearly all of it was never written.
+/// Number of zero bytes in a copy after which the search ends. No group is longer, because none is
+/// longer than a chunk. A copy has a size of 1 TiB, and nearly all of it was never written.
 const ZEROS_MAX: u64 = 1 << 30;
-/// Unreadable blocks of a copy in a row after which its holder counts as gone. Our choice.
+/// Number of consecutive unreadable blocks of a copy after which its holder is considered gone. Our
+/// choice.
 const UNREAD_MAX: u32 = 64;
 
-/// Groups that a log should have and lacks.
+/// Groups that are missing in a log although they existed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LogDamage {
     /// Number of the first missing group.
     pub(super) group: u64,
-    /// Number of the last one.
+    /// Number of the last missing group.
     pub(super) missing_to: u64,
-    /// Number of the last group that is there, or of the group before the first missing one.
+    /// Number of the last group that was found, or of the group before the first missing one.
     pub(super) last: u64,
-    /// Chunks behind the first missing group; chunks of the log before it are not included.
+    /// Chunks behind the first missing group; earlier chunks of the log are not included.
     pub(super) chunks: Vec<u32>,
-    /// First whole group behind the missing ones at which reading can begin: in the chunk of the
+    /// First whole group behind the missing groups at which reading can begin: in the chunk of the
     /// first missing group, or at the beginning of another chunk.
     pub(super) resume: Option<Start>,
 }
 
-/// Head that was found behind the end of a log.
+/// Head of a group that was found behind the end of a log.
 struct Behind {
     head: Head,
     sum: u64,
     at: u64,
 }
 
-/// Searches for groups behind the end of a log, and hands over the whole ones if the log is
-/// damaged. Raises `durable` to the highest group that they call durable. `is_unread` says that the
-/// log ended at unreadable storage, which is no torn end.
+/// Searches for groups behind the end of a log. If the log is damaged, passes the whole ones to
+/// `each` and returns the damage. Raises `durable` to the highest group that they record as
+/// durable. `is_unread` is true if the log ended at unreadable storage, which cannot be a torn end.
 pub(super) fn judge(
     reader: &mut Reader<'_>,
     log: &mut Log,
@@ -93,7 +94,7 @@ pub(super) fn judge(
     Some(damage)
 }
 
-/// Start for reading a log from the group at this address, if reading can begin there.
+/// Returns the start for reading a log at the group at this address, if reading can begin there.
 fn start_at(track: Track<'_>, log: &Log, (at, seq): (u64, u64)) -> Option<Start> {
     let Track::Chunks(LogArea { geometry, .. }) = track else { return None };
     let chunk = geometry.chunk_of(at);
@@ -114,8 +115,8 @@ fn chunks_of(found: &[Behind], geometry: &Geometry, log: &Log) -> Vec<u32> {
     chunks
 }
 
-/// Selects the groups that follow from each other, with gaps only where `told` calls groups
-/// durable. Left-overs of a power cut or an earlier life do not follow.
+/// Selects the groups that continue the log, with gaps only up to group `told`, which a head
+/// records as durable. Remains of a power cut or of earlier use do not continue it.
 fn chain(mut found: Vec<Behind>, log: &Log, told: u64) -> Vec<Behind> {
     // Of two groups with one number, the one of the newer life calls more groups durable.
     found.sort_by_key(|behind| (behind.head.seq, std::cmp::Reverse(behind.head.durable)));
@@ -147,8 +148,8 @@ fn look_in_chunks(reader: &mut Reader<'_>, area: &LogArea, log: &Log, found: &mu
     }
 }
 
-/// Searches for heads from one address to another. `position` is that of the first address, if it
-/// is known.
+/// Searches for heads between two addresses. `position` is the log position of the first address,
+/// if it is known.
 fn look_in_chunk(
     reader: &mut Reader<'_>,
     (first, end): (u64, u64),
@@ -186,15 +187,15 @@ fn look_in_copy(reader: &mut Reader<'_>, capacity: u64, log: &Log, found: &mut V
     }
 }
 
-/// Returns true for a head that continues the log. The first missing group, with a damaged payload,
-/// counts too, so that it is stepped over; a group of an earlier life does not.
+/// Returns true for a head that continues the log. This includes the first missing group if only
+/// its payload is damaged, so that it is skipped. It excludes a group of earlier use.
 fn is_behind(head: &Head, log: &Log) -> bool {
     let is_next = head.seq == log.ends().seq && log.is_followed_by(head.previous);
     is_of(head, log) && (is_next || head.seq > log.ends().seq)
 }
 
-/// Adds a head. Returns the distance to the next possible head. The search skips the payload of a
-/// known head, because a guest may have written a fake head there.
+/// Adds a head, if one was found. Returns the distance to the next possible head. The search skips
+/// the payload of a known head, because a guest may have written a fake head there.
 fn push(found: &mut Vec<Behind>, head: Option<(Head, u64)>, at: u64) -> u64 {
     let Some((head, sum)) = head else { return BLOCK };
     let step = BLOCK + u64::from(head.bytes);

@@ -8,62 +8,63 @@ use crate::event::{IoError, Mode};
 use crate::format::{HOLDERS, Holder, Identity, SuperblockError, Uuid};
 use crate::moment::Since;
 
-/// Settings for serving a set.
+/// Settings with which a set is served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Eviction policy.
+    /// Eviction policy of pages and of the memory tier.
     pub policy: PolicyKind,
     /// Admission rule.
     pub admission: Admission,
-    /// Bytes of the memory tier, in cells of [`crate::CELL_BYTES`]; 0 for none.
+    /// Size of the memory tier in bytes, divided into cells of [`crate::CELL_BYTES`]; 0 for none.
     pub memory_bytes: u64,
-    /// Opening: which host opens the set, and when.
+    /// Host that opens the set, and number of this opening.
     pub session: Session,
-    /// Cache device on which the set lies.
+    /// Identity of the cache device on which the set lies.
     pub place: Identity,
-    /// True if the owner confirmed that the set is to be opened there, wherever it was before.
+    /// True if the owner confirmed that the set may be opened on this device, even if it was on
+    /// another one before.
     pub is_place_vouched: bool,
 }
 
-/// An opening of a set by a host.
+/// Opening of a set by a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Session {
-    /// Start (boot) of the host.
+    /// Boot of the host.
     pub boot: Uuid,
-    /// Number that no other opening has, not 0. It reveals older copies of a set or a sidecar.
+    /// Unique number of the opening, never 0. It reveals older copies of a set or a sidecar.
     pub opening: u64,
 }
 
-/// Disk that is to be served.
+/// Disk to be served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment {
     /// Index of its entry in the set, or a free index for a new disk.
     pub index: u16,
-    /// Name of the disk, not all zero.
+    /// Identity of the disk, not all zero.
     pub disk: Uuid,
-    /// Size of the backing store in bytes; a rest below a sector is not used.
+    /// Size of the backing store in bytes. A remainder smaller than a sector is not used.
     pub bytes: u64,
-    /// Mode in which its writes are answered.
+    /// Mode in which the disk's writes are answered.
     pub mode: Mode,
     /// Key of a held reservation of the backing store; 0 for none.
     pub key: u64,
-    /// Identity of the backing store that is there now.
+    /// Identity of the present backing store.
     pub backing: Identity,
-    /// True if the owner confirmed this identity as the disk's, whatever the sidecar says.
+    /// True if the owner confirmed this identity for the disk, even if the sidecar has another one.
     pub is_backing_vouched: bool,
-    /// Identity of the sidecar that is there now.
+    /// Identity of the present storage of the sidecar.
     pub sidecar: Identity,
     /// True if the owner confirmed the sidecar's identity.
     pub is_sidecar_vouched: bool,
-    /// Known changes of the backing store.
+    /// Knowledge about changes of the backing store.
     pub since: Since,
-    /// Number of peers that must hold a copy of its log while it is in mode back.
+    /// Number of peers that must hold a copy of the log while the disk is in mode back.
     pub copies: u8,
     /// Peers that may hold a copy, up to [`HOLDERS`].
     pub peers: Vec<Holder>,
 }
 
-/// Reason why a disk is not served.
+/// Reason why a disk cannot be served.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AttachError {
     /// The index does not exist, or belongs to another disk.
@@ -77,7 +78,7 @@ pub enum AttachError {
         "copies of the log: {copies}, peers for them: {peers}; a peer has one copy, and a disk at most {HOLDERS} peers"
     )]
     Copies {
-        /// Number of copies wanted.
+        /// Requested number of copies.
         copies: u8,
         /// Number of peers named.
         peers: usize,
@@ -85,24 +86,25 @@ pub enum AttachError {
     /// There are more disks than the cache has room for logs.
     #[error("{disks} disks need a log each, and the cache has room for {most}")]
     Many {
-        /// Number of disks wanted.
+        /// Requested number of disks.
         disks: usize,
-        /// Largest number of disks.
+        /// Maximum number of disks.
         most: usize,
     },
     /// Another set has writes that this backing store lacks.
     #[error("its newest writes are in the log of another cache (set {}), and the backing store lacks them", hex(.0))]
     Owned(Uuid),
-    /// A take-over of the disk is running, or was stopped.
+    /// A take-over of the disk is in progress, or was interrupted.
     #[error("a take-over of the disk is running, or was stopped before its end")]
     Claimed,
-    /// The owner holds a reservation of the backing store, and the disk is to be served without one.
+    /// The owner has reserved the backing store, but the disk is to be served without a
+    /// reservation.
     #[error(
         "its backing device is reserved by its last server, as the sidecar says, and would be served without that"
     )]
     Reserved,
-    /// This set has writes for the disk, and the sidecar says that they were given up or that
-    /// another set went on without them.
+    /// This set has writes for the disk. But according to the sidecar they were dropped on purpose,
+    /// or another set continued without them.
     #[error(
         "the log has writes of generation {log} of the disk, and the disk went on to generation {sidecar} without them. They are no longer destaged"
     )]
@@ -112,10 +114,10 @@ pub enum AttachError {
         /// Generation of the sidecar.
         sidecar: u64,
     },
-    /// This set has writes for the disk, and the sidecar is missing or damaged.
+    /// This set has writes for the disk, but the sidecar is missing or damaged.
     #[error("the log has writes for this disk, and the disk's sidecar is missing or damaged")]
     NoSidecar,
-    /// This set has writes for the disk, and its backing store was changed.
+    /// This set has writes for the disk, but its backing store was changed.
     #[error(
         "the log has {} for this disk, and its backing store was changed since the tier was left in order. Destaged now, they would cover that change", count_writes(*.writes)
     )]
@@ -125,49 +127,49 @@ pub enum AttachError {
         /// Word that confirms the backing store.
         word: String,
     },
-    /// The disk lies on another storage than before.
+    /// The disk is on other storage than before.
     #[error("the disk's {what} is not the one that the tier knows: it is {}, and was {known}", identity_in(.word))]
     OtherPlace {
         /// Part of the disk: `backing store` or `sidecar`.
         what: &'static str,
-        /// Identity that is stored.
+        /// Identity that was stored.
         known: String,
         /// Word that confirms the storage: its identity, and a state.
         word: String,
     },
-    /// The log has writes, and no identity proves which storage they belong to.
+    /// The log has writes, but no identity proves to which storage they belong.
     #[error("the log has {} for this disk, and whether its {what} is the one they belong to cannot be told. It is {}, and was {}", count_writes(*.writes), identity_in(.word), or_unknown(.known))]
     UnknownPlace {
         /// Part of the disk: `backing store` or `sidecar`.
         what: &'static str,
-        /// Identity that is stored; empty for none.
+        /// Identity that was stored; empty for none.
         known: String,
         /// Word that confirms the storage: its identity, and a state.
         word: String,
         /// Number of writes in the log that would be written to the backing store.
         writes: usize,
     },
-    /// The cache is an older state of itself, so newer writes are lost with the newer cache.
+    /// The cache is an older state. Newer writes were in the newer state, and are lost.
     #[error(
         "the cache is older than the disk's sidecar, or damaged: it lacks what was written later ({lost}), and the backing store may lack it, too"
     )]
     CacheOlder {
-        /// State that the sidecar knows and the cache lacks, in words.
+        /// Newer state that the sidecar records and the cache lacks, in words.
         lost: String,
     },
-    /// The sidecar is an older state of itself, and so may be the backing store beside it.
+    /// The sidecar is an older state, and so may be the backing store beside it.
     #[error(
         "the sidecar is older than the cache (copy {found}, and the cache knows copy {known}), and so may be the backing store. The log has {} for a newer state, and writes destaged before them may be lost", count_writes(*.writes)
     )]
     SidecarOlder {
-        /// Number of the sidecar copy that the cache knows.
+        /// Number of the sidecar copy that the cache has recorded.
         known: u64,
         /// Number of the sidecar copy that was found.
         found: u64,
         /// Number of writes in the log.
         writes: usize,
     },
-    /// The log seems to begin behind groups that the backing store may lack.
+    /// The log seems to begin behind groups whose writes the backing store may lack.
     #[error(
         "group {group} of the log of pages was durable and cannot be read. It may say where the disk's log begins, so writes of that log could be missed"
     )]
@@ -175,7 +177,7 @@ pub enum AttachError {
         /// Number of the damaged group of the pool's log.
         group: u64,
     },
-    /// The backing store alone is an older state of itself.
+    /// Only the backing store is an older state.
     #[error(
         "the backing store is older than when the tier used it last. The log has {} for a newer state, and writes destaged before them are lost", count_writes(*.writes)
     )]
@@ -183,13 +185,13 @@ pub enum AttachError {
         /// Number of writes in the log.
         writes: usize,
     },
-    /// Groups that were known to be durable are missing.
+    /// Groups are missing that were durable.
     #[error("{0}")]
     Damaged(Damaged),
 }
 
 impl AttachError {
-    /// Way out, if there is one.
+    /// Returns a hint on how to solve the problem, if there is one.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Self::Copies { .. } => "name as many peers as copies, --peer for each".into(),
@@ -218,12 +220,14 @@ pub(super) const NO_SIDECAR: &str =
 const DAMAGED: &str = "`tilemark tier takeover` reads a copy of the log if there is one. With --accept-loss it gives the log \
      up; then `tilemark tier stale export` puts what can be read of it into a new file";
 
-/// Damage of the page table or the pool's log. It costs pages, which are read again.
+/// Damage of the page table or the pool's log. The affected pages must be read from the backing
+/// stores again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PageDamage {
-    /// Number of damaged blocks of the table; the pages of their slots are cold.
+    /// Number of damaged blocks of the table. The pages of their slots are no longer valid.
     pub table_blocks: u64,
-    /// First missing group of the pool's log; all pages are cold then.
+    /// First missing group of the pool's log, if one is missing. Then all pages are no longer
+    /// valid.
     pub pool_group: Option<u64>,
 }
 
@@ -257,7 +261,7 @@ impl std::fmt::Display for PageDamage {
     }
 }
 
-/// Damage of a log, and the readable writes that the backing store may lack.
+/// Damage of a log, with the readable writes that the backing store may lack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Damaged {
     /// First missing group.
@@ -290,13 +294,13 @@ impl std::fmt::Display for Damaged {
     }
 }
 
-/// Groups of a log that cannot be read and are not needed: later groups say that the backing store
-/// has them.
+/// Groups of a log that cannot be read but are not needed, because later groups record that the
+/// backing store has their writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Skipped {
-    /// First of these groups.
+    /// Number of the first of these groups.
     pub group: u64,
-    /// Last group before the first that can be read again.
+    /// Number of the last group before the first one that can be read again.
     pub missing_to: u64,
 }
 
@@ -318,12 +322,12 @@ impl std::fmt::Display for Skipped {
 pub struct LogWrites {
     /// Number of writes.
     pub count: usize,
-    /// Sum of their bytes.
+    /// Sum of their lengths, in bytes.
     pub bytes: u64,
 }
 
 impl LogWrites {
-    /// Sums up writes of these lengths; writes of no bytes do not count.
+    /// Sums up writes of these lengths; writes of length 0 are not counted.
     pub(super) fn of(writes: impl Iterator<Item = u32>) -> Self {
         writes.filter(|bytes| *bytes > 0).fold(Self::default(), |sum, bytes| Self {
             count: sum.count + 1,
@@ -338,7 +342,7 @@ impl std::fmt::Display for LogWrites {
     }
 }
 
-/// Reason why a set is not opened.
+/// Reason why a set cannot be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
     /// The storage failed.
@@ -347,7 +351,7 @@ pub enum OpenError {
     /// There is no set, or none that this program can use.
     #[error(transparent)]
     Superblock(#[from] SuperblockError),
-    /// A group of the pool's log is missing, and it may have held the start of a disk's log.
+    /// A group of the pool's log is missing that may have contained the start of a disk's log.
     #[error(
         "group {group} of the log of pages was durable and cannot be read. It may say where the log of the disk at place {index} begins, so writes of that log could be missed"
     )]
@@ -365,10 +369,10 @@ pub enum OpenError {
     /// There is no free chunk for the log of a new disk.
     #[error("the cache has no room left for the log of another disk")]
     Full,
-    /// The set lies on another storage than before.
+    /// The set is on other storage than before.
     #[error("the cache is not where the tier knows it: it is on {}, and was on {known}", identity_in(.word))]
     OtherCache {
-        /// Identity that is stored.
+        /// Identity that was stored.
         known: String,
         /// Word that confirms the storage: its identity, and a state.
         word: String,
@@ -378,13 +382,13 @@ pub enum OpenError {
     Attach {
         /// Index of the disk.
         index: u16,
-        /// Reason.
+        /// Reason why the disk cannot be served.
         error: AttachError,
     },
 }
 
 impl OpenError {
-    /// Way out, if there is one.
+    /// Returns a hint on how to solve the problem, if there is one.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Self::Pool { .. } => DAMAGED.into(),

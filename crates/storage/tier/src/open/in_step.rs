@@ -1,52 +1,52 @@
-//! Comparison of the numbers that a set and a sidecar store of each other, which reveals an older
-//! copy of either.
+//! Comparison of the numbers that a set and a sidecar store about each other, which reveals an
+//! older copy of either.
 //!
 //! Each opening first writes its number durably into the superblock, then into the sidecar. So the
-//! sidecar has the number of the disk's entry or, after a stop between the two, the number before
-//! it. Within one opening each side stores the other's newest number. The entry and the heads of
-//! the log have the number of the newest sidecar copy. The sidecar has the numbers of the newest
-//! superblock and of the last durable group of the log. A number that is known but not found
-//! belongs to a newer state than the one that was found.
+//! sidecar has the number of the disk's entry or, after a stop between the two writes, the number
+//! before it. Within one opening each side stores the other's newest number. The entry and the
+//! heads of the log have the number of the newest sidecar copy. The sidecar has the numbers of the
+//! newest superblock and of the last durable group of the log. If a side has stored a number that
+//! the other side lacks, the other side is an older copy.
 
 use crate::format::{DiskEntry, Sidecar};
 use crate::moment::Moment;
 
-/// Extent of a disk's log and of the pool's log of a set.
+/// Numbers of the last and first groups of a disk's log and of the pool's log.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reach {
     /// Last group of the disk's log.
     pub(super) log: u64,
     /// First group that the disk's log still has.
     pub(super) first: u64,
-    /// Damaged group of the pool's log that may explain why the log seems to begin later than is
-    /// known.
+    /// Damaged group of the pool's log that may explain why the log seems to begin later than the
+    /// set records.
     pub(super) first_doubt: Option<u64>,
-    /// Newest sidecar copy that a group of the log knows.
+    /// Number of the newest sidecar copy that a group of the log has recorded.
     pub(super) sidecar: u64,
     /// Last group of the pool's log.
     pub(super) pool: u64,
 }
 
-/// Result of comparing set and sidecar.
+/// Result of comparing a set with a sidecar.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
     /// Neither is older.
     Same,
-    /// An opening was stopped between superblock and sidecar, or the sidecar is of the opening
-    /// before. No log lacks anything then, and pages may be newer than the backing store.
+    /// An opening was stopped between superblock and sidecar, or the sidecar is from the opening
+    /// before. Then no log lacks groups, but pages may be newer than the backing store.
     Interrupted,
-    /// Set or sidecar has no numbers, because an earlier program used it last.
+    /// Set or sidecar has no numbers, because an earlier program version used it last.
     Unnumbered,
-    /// The set is older; the text says what it lacks.
+    /// The set is older; the text describes the newer state that it lacks.
     CacheOlder(String),
-    /// The sidecar is older; the set knows the copy with this number, or one behind it.
+    /// The sidecar is older. The set has recorded the copy with this number, or a later one.
     SidecarOlder(u64),
-    /// Perhaps neither is older: this damaged group of the pool's log may hold a later start of the
-    /// disk's log.
+    /// It is not known if one is older: this damaged group of the pool's log may contain a later
+    /// start of the disk's log.
     StartUnknown(u64),
 }
 
-/// Compares an entry with its sidecar, which names this set and the entry's generation.
+/// Compares an entry with its sidecar. The sidecar must name this set and the entry's generation.
 pub(super) fn compare(
     entry: &DiskEntry,
     sidecar: &Sidecar,

@@ -4,10 +4,11 @@ use crate::event::{IoError, IoTarget};
 use crate::format::{BLOCK, SUPERBLOCK_AT, Uuid, encode_table};
 use crate::geometry::Geometry;
 
-/// Creates an empty set on a cache device. The caller must have asked if its content may be lost.
+/// Creates an empty set on a cache device. The caller must have obtained consent to the loss of its
+/// content.
 ///
 /// # Errors
-/// An error of the device. The device then holds no set, or an empty one.
+/// If the device fails. It then holds no set, or an empty one.
 pub fn init(
     media: &mut dyn Media,
     geometry: Geometry,

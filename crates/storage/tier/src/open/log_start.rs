@@ -1,4 +1,4 @@
-//! Search for the start of a disk's log: where the set says, or later.
+//! Search for the start of a disk's log: the start that the set records, or a later one.
 
 use super::Media;
 use super::area::LogArea;
@@ -10,8 +10,9 @@ use crate::format::{DiskEntry, Kind};
 use crate::machine::Logged;
 use crate::machine::overlay::Source;
 
-/// Reads a disk's log. Skips damage that the backing store does not need. A log with other damage
-/// is returned, too, because only a request to serve the disk is refused.
+/// Reads a disk's log. Skips damage in groups that are not needed because the backing store has
+/// their writes. A log with other damage is also returned, because only a request to serve the disk
+/// is refused then.
 pub(super) fn read_log(
     media: &mut dyn Media,
     area: &LogArea,
@@ -30,8 +31,8 @@ pub(super) fn read_log(
     Ok(found)
 }
 
-/// Reads a disk's log whose start is uncertain: where the entry says, or later. Corrects the entry.
-/// `None` if the start cannot be told.
+/// Reads a disk's log whose start is uncertain: the start in the entry, or a later one. Corrects
+/// the entry. `None` if the start cannot be determined.
 pub(super) fn find_log(
     media: &mut dyn Media,
     area: &LogArea,
@@ -64,9 +65,9 @@ fn start_of(area: &LogArea, entry: &DiskEntry) -> Result<Start, OpenError> {
     }
 }
 
-/// Joins a log that was read behind its damage with its part before. It keeps the chunks before,
-/// because the set says that it begins there; until the set has a later beginning, the next opening
-/// finds the same.
+/// Joins a log that was read behind its damage with the part before the damage. The earlier chunks
+/// stay part of the log, because the set records that the log begins there. Until the set records a
+/// later start, the next opening gets the same result.
 fn behind(before: ReadLog, mut found: ReadLog, start: Start) -> ReadLog {
     let Walk { log, damage, .. } = before.walk;
     let first = before.skipped.map(|skipped| skipped.group);

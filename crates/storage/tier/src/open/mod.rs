@@ -1,4 +1,4 @@
-//! Creation and recovery of a set: synchronous reads and writes before anything is served.
+//! Creation and recovery of a set: synchronous reads and writes before any request is served.
 
 mod accept;
 mod area;
@@ -33,19 +33,19 @@ use crate::event::{IoError, IoTarget};
 
 /// Synchronous storage, for use before the state machine runs.
 pub trait Media {
-    /// Fills `into` from address `at` on.
+    /// Fills `into` with bytes starting at address `at`.
     ///
     /// # Errors
-    /// An error of the storage.
+    /// If the storage fails.
     fn read(&mut self, place: IoTarget, at: u64, into: &mut [u8]) -> Result<(), IoError>;
     /// Writes `data` at address `at`.
     ///
     /// # Errors
-    /// An error of the storage.
+    /// If the storage fails.
     fn write(&mut self, place: IoTarget, at: u64, data: &[u8]) -> Result<(), IoError>;
     /// Makes all writes durable.
     ///
     /// # Errors
-    /// An error of the storage.
+    /// If the storage fails.
     fn flush(&mut self, place: IoTarget) -> Result<(), IoError>;
 }

@@ -10,14 +10,15 @@ use crate::geometry::Geometry;
 use crate::machine::{Prepared, Tier};
 
 impl Tier {
-    /// Opens a disk for a running set with this superblock ([`Tier::superblock`]), without the
-    /// state machine: nothing else changes the set's data of a disk that it does not serve. None of
-    /// its pages counts. `session` is this opening of the disk. The result is for [`Tier::attach`];
-    /// meanwhile no other disk may be attached, nor this one by another caller. Also returns damage
-    /// of its log that costs no write.
+    /// Opens a disk for a running set with this superblock ([`Tier::superblock`]). The state
+    /// machine is not needed: only this function changes the set's data of a disk that is not
+    /// served. None of the disk's pages is valid. `session` is this opening of the disk. Pass the
+    /// result to [`Tier::attach`]. Until then no other disk may be attached, nor this one by
+    /// another caller. Also returns damage of the log that causes no loss of a write.
     ///
     /// # Errors
-    /// [`OpenError`], as from [`Tier::open`]. Nothing is changed except a torn end of its log.
+    /// [`OpenError`], as from [`Tier::open`]. Nothing is changed except a torn end of the disk's
+    /// log.
     pub fn prepare(
         media: &mut dyn Media,
         superblock: &Superblock,

@@ -6,46 +6,47 @@ use crate::event::{IoError, IoTarget, Sums};
 use crate::format::{BLOCK, Head, Kind, LABEL_BYTES, NO_CHUNK, Record, held_at};
 use crate::machine::log::Log;
 
-/// Bytes that are read at once when a log is read in order.
+/// Number of bytes that are read at once when a log is read in order.
 const WINDOW: u64 = 1 << 20;
 
-/// Layout of a log that is read. An address is one of the cache device, or a position of a copy.
+/// Layout of a log that is read. An address is an address of the cache device, or a log position in
+/// a copy.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Track<'a> {
-    /// In chunks of the cache device.
+    /// Log in chunks of the cache device.
     Chunks(&'a LogArea),
-    /// In a copy of this capacity in bytes, by position.
+    /// Log in a copy of this capacity in bytes, addressed by position.
     Copy { place: IoTarget, capacity: u64 },
 }
 
 /// Start for reading a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Start {
-    /// In chunks: the first chunk.
+    /// First chunk, for a log in chunks.
     pub(super) chunk: u32,
-    /// In chunks: bytes of that chunk before the first group.
+    /// Number of bytes before the first group in that chunk, for a log in chunks.
     pub(super) at: u32,
-    /// In a copy: the first position.
+    /// First position, for a copy.
     pub(super) position: u64,
     /// Number of the first group.
     pub(super) seq: u64,
     /// Last group that is known to have been durable.
     pub(super) durable: u64,
-    /// True if the log certainly began there. If not, any group behind its end is evidence that it
-    /// did not.
+    /// True if the log certainly began there. Otherwise any group behind its end is evidence that
+    /// it began later.
     pub(super) is_certain: bool,
 }
 
-/// Record, address of its payload, and checksums of the payload's blocks.
+/// Record, address of its payload (`None` for zeros), and checksums of the payload's blocks.
 type Found<'a> = (&'a Record, Option<u64>, Vec<u32>);
 
-/// Whole group that follows the one before, or the missing ones of a damaged log.
+/// Whole group that follows the group before it, or the missing groups of a damaged log.
 pub(super) struct Group<'a> {
     pub(super) head: &'a Head,
     pub(super) records: Vec<Found<'a>>,
 }
 
-/// Reader of a log, with a window of it in memory.
+/// Reader of a log, with a window of the log in memory.
 pub(super) struct Reader<'a> {
     media: &'a mut dyn Media,
     pub(super) track: Track<'a>,
@@ -54,7 +55,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl Track<'_> {
-    /// Fills `into` from an address on; a copy wraps around.
+    /// Fills `into` with bytes starting at an address. In a copy the address wraps around.
     pub(super) fn read(
         self,
         media: &mut dyn Media,
@@ -71,7 +72,7 @@ impl Track<'_> {
         if tail.is_empty() { Ok(()) } else { media.read(place, LABEL_BYTES, tail) }
     }
 
-    /// Number of bytes that may be read at once from an address on.
+    /// Returns the number of bytes that may be read at once, starting at an address.
     fn reach(self, address: u64) -> u64 {
         match self {
             Self::Chunks(LogArea { geometry, .. }) => {
@@ -82,7 +83,7 @@ impl Track<'_> {
         }
     }
 
-    /// Address of the next group of a log, if there is room for one.
+    /// Returns the address of the next group of a log, if there is room for one.
     pub(super) fn next(self, log: &Log) -> Option<u64> {
         match self {
             Self::Chunks(LogArea { geometry, .. }) => {
@@ -92,7 +93,7 @@ impl Track<'_> {
         }
     }
 
-    /// Returns true if a group with this head fits there.
+    /// Returns true if there is room for a group with this head.
     pub(super) fn has_room(self, log: &Log, head: &Head) -> bool {
         match self {
             Self::Chunks(LogArea { geometry, .. }) => {
@@ -104,8 +105,8 @@ impl Track<'_> {
         }
     }
 
-    /// Returns true if the log may continue in the chunk that a head names. In a copy the next
-    /// group follows in any case.
+    /// Returns true if the log may continue in the chunk that a head names. Always true in a copy,
+    /// where the next group follows directly.
     pub(super) fn may_go_on(self, log: &Log, head: &Head) -> bool {
         let Self::Chunks(LogArea { geometry, .. }) = self else { return true };
         (geometry.page_chunks..geometry.chunks).contains(&head.next_chunk)
@@ -118,7 +119,8 @@ impl<'a> Reader<'a> {
         Self { media, track, window: Vec::new(), window_at: 0 }
     }
 
-    /// Fills `into` from an address on, and reads ahead, because a log is read in order.
+    /// Fills `into` with bytes starting at an address, and reads ahead, because a log is read in
+    /// order.
     pub(super) fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), IoError> {
         if self.held(address, into.len()).is_none() {
             let bytes = self.track.reach(address).max(into.len() as u64);
@@ -141,12 +143,12 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Start for reading a log on the cache device.
+/// Returns the start for reading a log on the cache device.
 pub(super) fn in_chunk(chunk: u32, seq: u64) -> Start {
     Start { chunk, at: 0, position: 0, seq, durable: 0, is_certain: true }
 }
 
-/// Start for reading a copy.
+/// Returns the start for reading a copy.
 pub(super) fn in_copy(position: u64, seq: u64) -> Start {
     Start { chunk: NO_CHUNK, at: 0, position, seq, durable: 0, is_certain: true }
 }
@@ -155,8 +157,8 @@ pub(super) fn is_of(head: &Head, log: &Log) -> bool {
     log.is_of(head.owner, head.generation)
 }
 
-/// Records with the addresses and checksums of their payloads; `None` if a payload does not match
-/// its checksum.
+/// Returns the records with the addresses and checksums of their payloads; `None` if a payload does
+/// not match its checksum.
 pub(super) fn payload<'a>(
     reader: &mut Reader<'_>,
     head: &'a Head,

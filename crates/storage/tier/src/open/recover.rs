@@ -15,49 +15,49 @@ use crate::machine::pages::PageIndex;
 use crate::machine::pool::Item;
 use crate::machine::{Memory, Pool, Roster, Tier};
 
-/// Open set, with a summary of its recovery.
+/// Opened set, with a summary of its recovery.
 #[derive(Debug, Clone)]
 pub struct Opened {
-    /// State machine.
+    /// State machine of the set.
     pub tier: Tier,
     /// True if the set had been closed in order.
     pub was_clean: bool,
-    /// Number of pages that are served again.
+    /// Number of recovered pages that can be served.
     pub pages: usize,
-    /// Number of writes that wait to be destaged.
+    /// Number of writes that are not destaged.
     pub writes: usize,
-    /// Damage of the page table or the pool's log; the affected pages are cold.
+    /// Damage of the page table or the pool's log; the affected pages are no longer valid.
     pub damage: PageDamage,
-    /// Damage of logs that costs no write, by index of the disk.
+    /// Damage of logs that causes no loss of a write, with the index of the disk.
     pub skipped: Vec<(u16, Skipped)>,
 }
 
-/// Disk of a set, as its log describes it.
+/// Disk of a set, as described by its log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExaminedDisk {
-    /// Index in the set.
+    /// Index of the disk in the set.
     pub index: u16,
-    /// Entry in the superblock.
+    /// Entry of the disk in the superblock.
     pub entry: DiskEntry,
-    /// Number of groups that follow from each other and match their checksums.
+    /// Number of groups that follow each other and match their checksums.
     pub groups: u64,
-    /// Number of writes that its backing store may lack, by the log alone.
+    /// Number of writes that the backing store may lack, according to the log alone.
     pub writes: usize,
-    /// Bytes of these writes.
+    /// Size of these writes, in bytes.
     pub bytes: u64,
-    /// Set if groups are missing that were durable.
+    /// Damage, if groups are missing that were durable.
     pub damage: Option<Damaged>,
-    /// Set if groups are missing that the backing store has. The counts above are of groups behind
-    /// them.
+    /// Skipped groups, if groups are missing whose writes the backing store has. The counts above
+    /// are then those of the groups behind them.
     pub skipped: Option<Skipped>,
 }
 
 /// Content of a set, read without changing anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Examined {
-    /// Superblock.
+    /// Superblock of the set.
     pub superblock: Superblock,
-    /// Number of pages that count, if their disks were not changed meanwhile.
+    /// Number of pages that are valid if their disks have not been changed meanwhile.
     pub pages: usize,
     /// Disks of the set.
     pub disks: Vec<ExaminedDisk>,
@@ -66,10 +66,10 @@ pub struct Examined {
 }
 
 impl Tier {
-    /// Reads all of a set's structure, as opening does, and changes nothing.
+    /// Reads all metadata of a set, as opening does, and changes nothing.
     ///
     /// # Errors
-    /// [`OpenError`]: the reason why the set would not open, as far as it can be told without
+    /// [`OpenError`]: the reason why the set would not open, as far as it can be found without
     /// backing stores.
     pub fn examine(media: &mut dyn Media) -> Result<Examined, OpenError> {
         let mut structure = Structure::read(media, |_| u64::MAX)?;
@@ -100,13 +100,13 @@ impl Tier {
     /// Reads the superblock of a cache device.
     ///
     /// # Errors
-    /// If there is no set, or none that this program can use.
+    /// If there is no set, or none that this program version can use.
     pub fn inspect(media: &mut dyn Media) -> Result<Superblock, OpenError> {
         Ok(newest(media)?.0)
     }
 
-    /// Opens a set for these disks. Serves nothing that is not proven. Writes that the log has and
-    /// the backing store may lack are in the state machine when it starts.
+    /// Opens a set for these disks. Only pages that are proven valid are served. When the state
+    /// machine starts, it has all writes of the logs that the backing stores may lack.
     ///
     /// # Errors
     /// [`OpenError`]. Nothing is changed then except sidecars of disks before the one that failed,
@@ -120,7 +120,7 @@ impl Tier {
         Self::open_found(media, structure, settings, disks)
     }
 
-    /// Opens a set whose structure was read.
+    /// Opens a set whose metadata has been read.
     pub(super) fn open_found(
         media: &mut dyn Media,
         mut structure: Structure,
@@ -175,7 +175,7 @@ impl Tier {
         Ok(Opened { pages: tier.resident(), tier, was_clean, writes, damage, skipped })
     }
 
-    /// Takes the recovered disks and slots into the state machine.
+    /// Adds the recovered disks and slots to the state machine.
     fn start(&mut self, opened: Vec<Option<Attached>>, slots: Slots) {
         let mut touched = Vec::new();
         for attached in opened {
@@ -209,7 +209,8 @@ impl Tier {
         self.pool.is_due = true;
     }
 
-    /// Restores a slot, if its page still counts; blocks that the log changed later do not.
+    /// Restores the page of a slot, if it is still valid, without the blocks that the log changed
+    /// later.
     fn restore(&mut self, slot: u32, entry: &SlotEntry, touched: Option<&Touched>) {
         let per = self.geometry.page_blocks();
         let is_there = entry.valid != 0 && touched.is_some();
@@ -229,8 +230,8 @@ impl Tier {
     }
 }
 
-/// Claims the set: writes superblock and sidecars. The superblock comes first, so that a sidecar
-/// never names a log that the set does not know.
+/// Claims the set: writes superblock and sidecars. The superblock is written first, so that a
+/// sidecar never names a log that the set does not record.
 fn begin(
     media: &mut dyn Media,
     superblock: &Superblock,
@@ -250,9 +251,9 @@ fn begin(
     Ok(())
 }
 
-/// Checks the storage of a set. A set on another storage than before is a copy, or was moved;
-/// whoever moved it must confirm that. A set on storage without a lasting identity is recognised by
-/// its own name, which its sidecars have, and by their numbers.
+/// Checks the storage of a set. If the set is on other storage than before, it is a copy or was
+/// moved; the owner must confirm a move. A set on storage without a lasting identity is recognised
+/// by its own identity, which its sidecars record, and by their numbers.
 fn check_place(superblock: &Superblock, settings: &Settings) -> Result<(), OpenError> {
     let (known, found) = (&superblock.place, &settings.place);
     match known.compare(found) {
@@ -264,9 +265,9 @@ fn check_place(superblock: &Superblock, settings: &Settings) -> Result<(), OpenE
     }
 }
 
-/// Last group of the pool's log up to which pages of a disk count: its backing store is known not
-/// to have changed since the moment of that group. A page that was mapped later may be of a newer
-/// state than a backing store that was put back.
+/// Returns the last group of the pool's log up to which maps of a disk are believed: since the
+/// moment of that group the backing store is known not to have changed. A page that was mapped
+/// later may be newer than a backing store that was restored from a backup.
 fn believed_to(disks: &[Attachment], index: u16) -> u64 {
     let asked = disks.iter().find(|disk| disk.index == index);
     asked.and_then(|disk| disk.since.moment()).map_or(u64::MAX, |moment| moment.pool)
@@ -308,7 +309,7 @@ pub(super) fn check_attachments(
     Ok(())
 }
 
-/// Log chunks that belong to no log.
+/// Returns the log chunks that belong to no log.
 fn free_chunks(
     structure: &Structure,
     logs: &BTreeMap<u16, ReadLog>,

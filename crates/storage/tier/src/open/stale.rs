@@ -9,25 +9,26 @@ use crate::machine::Logged;
 use crate::machine::overlay::Source;
 use crate::ownership::{has_log, is_owner};
 
-/// Bytes of zeros that are handed over at once.
+/// Maximum number of zero bytes that are passed on at once.
 const ZEROS: usize = 1 << 20;
 
-/// Log whose writes no disk will get: another owner went on without it, or it was given up.
+/// Log whose writes will not go to the disk: another owner continued without it, or it was dropped
+/// on purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StaleLog {
     /// Generation of the log.
     pub generation: u64,
     /// Present generation of the disk.
     pub disk_generation: u64,
-    /// Number of writes that the backing store lacked, by the log's own account.
+    /// Number of writes that the backing store lacked, according to the log.
     pub writes: usize,
-    /// Sum of their bytes.
+    /// Size of these writes, in bytes.
     pub bytes: u64,
-    /// Set if groups are missing that were durable; the other groups can be read.
+    /// Damage, if groups are missing that were durable. The other groups can be read.
     pub damage: Option<Damaged>,
 }
 
-/// Reason why a log is not exported or forgotten.
+/// Reason why a log cannot be exported or removed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StaleError {
     /// The set cannot be read.
@@ -36,10 +37,10 @@ pub enum StaleError {
     /// The set has no such disk.
     #[error("the set has no such disk")]
     NoDisk,
-    /// Without a sidecar it is unknown if the log counts.
+    /// There is no sidecar, so it is unknown if the log is stale.
     #[error("the sidecar is missing or damaged, and it says whether the log counts")]
     NoSidecar,
-    /// The log has the disk's newest writes.
+    /// The log is not stale: it has the disk's newest writes.
     #[error("the log is not stale: it is the one that the sidecar names")]
     Counts,
 }
@@ -50,7 +51,7 @@ impl From<IoError> for StaleError {
     }
 }
 
-/// Receiver of a write: its offset on the disk, and its bytes.
+/// Callback for a write: offset on the disk, and bytes.
 type Each<'a> = &'a mut dyn FnMut(u64, &[u8]) -> Result<(), IoError>;
 
 struct Looked {
@@ -61,18 +62,19 @@ struct Looked {
     log: StaleLog,
 }
 
-/// Describes a set's log of this disk, if it is stale. `sidecar` is the place of its sidecar.
+/// Describes the log of this disk in a set, if it is stale. `sidecar` is the location of the disk's
+/// sidecar.
 ///
 /// # Errors
-/// [`StaleError`].
+/// [`StaleError`], if the log is not stale or cannot be read.
 pub fn stale(media: &mut dyn Media, disk: Uuid, sidecar: IoTarget) -> Result<StaleLog, StaleError> {
     Ok(look(media, disk, sidecar)?.log)
 }
 
-/// Hands over each write of a stale log, oldest first.
+/// Passes each write of a stale log to the callback, oldest first.
 ///
 /// # Errors
-/// [`StaleError`].
+/// [`StaleError`], if the log is not stale or cannot be read.
 pub fn export_stale(
     media: &mut dyn Media,
     disk: Uuid,

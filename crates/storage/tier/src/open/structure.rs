@@ -1,7 +1,8 @@
-//! Structure of a set on its cache device, and repair of damage to the knowledge about pages.
+//! Metadata of a set on its cache device, and repair of damage to the metadata of pages.
 //!
-//! Pages can be read again, so damage of the table or the pool's log costs pages. It costs no disk
-//! its log, as long as the start of each log is certain: the pool's log records these starts, too.
+//! Pages can be read again, so damage of the table or the pool's log costs only pages. It makes no
+//! disk lose its log, as long as the start of each log is certain. This matters because the pool's
+//! log also records these starts.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -21,16 +22,16 @@ use crate::format::{
 use crate::geometry::Geometry;
 use crate::machine::log::Log;
 
-/// Numbers skipped when the pool's log begins again, so that no left-over group has a number that
-/// will be used.
+/// Number of group numbers that are skipped when the pool's log is restarted, so that no remaining
+/// old group has a number that will be used.
 const SEQ_LEAP: u64 = 1 << 32;
-/// Blocks of a table that are written at once.
+/// Number of table blocks that are written at once.
 const BLOCKS: usize = 64;
 
 pub(super) type Slots = Vec<Option<SlotEntry>>;
 
-/// Valid superblock, and the number of its copy. An unreadable copy counts as damaged, because the
-/// other says the same.
+/// Returns the valid superblock, and the index of its copy. An unreadable copy counts as damaged,
+/// because the other copy has the same content.
 pub(super) fn newest(media: &mut dyn Media) -> Result<(Superblock, usize), OpenError> {
     let mut copies = [vec![0; SUPERBLOCK_BYTES], vec![0; SUPERBLOCK_BYTES]];
     let [a, b] =
@@ -45,14 +46,14 @@ pub(super) fn newest(media: &mut dyn Media) -> Result<(Superblock, usize), OpenE
     }
 }
 
-/// Structure of a set on its cache device.
+/// Metadata of a set on its cache device.
 pub(super) struct Structure {
     pub(super) superblock: Superblock,
-    /// Number of the copy that the superblock was read from.
+    /// Index of the copy from which the superblock was read.
     pub(super) copy: usize,
     pub(super) area: LogArea,
-    /// Content of the slots, after the pool's log. Slots of a damaged block of the table are known
-    /// only from the log.
+    /// Content of the slots, according to the table and the pool's log. Slots in a damaged block of
+    /// the table are known only from the log.
     pub(super) slots: Slots,
     pub(super) pool: Walk,
     /// Number of damaged blocks of the table.
@@ -60,7 +61,8 @@ pub(super) struct Structure {
 }
 
 impl Structure {
-    /// Reads the structure. Pages of a disk count up to the pool group `believed_to`.
+    /// Reads the metadata. Maps of a disk's pages are used up to the pool group that `believed_to`
+    /// returns.
     pub(super) fn read(
         media: &mut dyn Media,
         believed_to: impl Fn(u16) -> u64,
@@ -84,7 +86,7 @@ impl Structure {
         Ok(Self { superblock, copy, area, slots, pool, table_blocks })
     }
 
-    /// Structure of a set that has only its superblock yet.
+    /// Returns the metadata of a set that has only its superblock so far.
     pub(super) fn empty(media: &mut dyn Media, mut superblock: Superblock) -> Self {
         let area = LogArea::read(media, Geometry::of(&superblock));
         let mut slots = Slots::new();
@@ -92,24 +94,24 @@ impl Structure {
         Self { superblock, copy: 0, area, slots, pool, table_blocks: 0 }
     }
 
-    /// Damage of the page table or the pool's log.
+    /// Returns the damage of the page table or the pool's log.
     pub(super) fn page_damage(&self) -> PageDamage {
         let pool_group = self.pool.damage.as_ref().map(|damage| damage.group);
         PageDamage { table_blocks: self.table_blocks, pool_group }
     }
 
-    /// Last group of the pool's log that is known to have existed, damaged or not.
+    /// Returns the last group of the pool's log that is known to have existed, damaged or not.
     pub(super) fn pool_last(&self) -> u64 {
         let damage = self.pool.damage.as_ref();
         damage.map_or(self.pool.log.last(), |damage| damage.missing_to.max(damage.last))
     }
 
-    /// Pool's log, if it can continue.
+    /// Returns the pool's log, if it is not damaged.
     pub(super) fn whole_pool(&self) -> Option<&Walk> {
         Some(&self.pool).filter(|pool| pool.damage.is_none())
     }
 
-    /// Reads the log of every disk of the set.
+    /// Reads the logs of all disks of the set.
     pub(super) fn read_logs(
         &mut self,
         media: &mut dyn Media,
@@ -122,7 +124,7 @@ impl Structure {
         Ok(logs)
     }
 
-    /// Writes a new table, and begins the pool's log again if it is damaged. Both count with the
+    /// Writes a new table, and restarts the pool's log if it is damaged. Both take effect with the
     /// next superblock.
     pub(super) fn mend(
         &mut self,
@@ -150,7 +152,7 @@ impl Structure {
     }
 }
 
-/// Reads a disk's log, whose start the pool's log may have moved.
+/// Reads a disk's log. If the pool's log is damaged, searches for the start of the disk's log.
 pub(super) fn read_log_of(
     media: &mut dyn Media,
     area: &LogArea,
@@ -180,7 +182,7 @@ fn write_table(
     Ok(())
 }
 
-/// Reads the table. Returns the slots, and the number of blocks that are damaged or cannot be read.
+/// Reads the table. Returns the slots, and the number of blocks that are damaged or unreadable.
 fn read_table(media: &mut dyn Media, superblock: &Superblock, geometry: &Geometry) -> (Slots, u64) {
     let mut slots: Slots = vec![None; geometry.slots() as usize];
     let (mut block, mut damaged) = ([0; BLOCK_BYTES], 0);
@@ -196,8 +198,8 @@ fn read_table(media: &mut dyn Media, superblock: &Superblock, geometry: &Geometr
     (slots, damaged)
 }
 
-/// Applies the records of the pool's log, which follow the table, including those behind its
-/// damage.
+/// Applies the records of the pool's log to the slots of the table, including the records behind
+/// its damage.
 fn read_pool(
     media: &mut dyn Media,
     superblock: &mut Superblock,

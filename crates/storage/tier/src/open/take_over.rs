@@ -14,38 +14,40 @@ use crate::format::{
 use crate::moment::Since;
 use crate::ownership;
 
-/// Bytes of zeros that are written at once.
+/// Number of zero bytes that are written at once.
 const ZEROS: usize = 1 << 20;
 
 /// Copy of a log on a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeldCopy {
-    /// Host of the holder, as the sidecar names it.
+    /// Identity of the holder's host, as the sidecar names it.
     pub host: Uuid,
-    /// Place to read it from.
+    /// Target from which the copy is read.
     pub place: IoTarget,
-    /// Capacity in bytes.
+    /// Capacity of the copy in bytes.
     pub capacity: u64,
 }
 
-/// Disk that is to be taken over.
+/// Disk to be taken over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Taking {
-    /// Index by which its backing store and its sidecar are reached.
+    /// Index of the targets of the backing store and the sidecar.
     pub index: u16,
-    /// Name of the disk.
+    /// Identity of the disk.
     pub disk: Uuid,
-    /// Size of its backing store, in bytes.
+    /// Size of the disk's backing store, in bytes.
     pub bytes: u64,
-    /// Set that takes the disk over.
+    /// Identity of the set that takes the disk over.
     pub set: Uuid,
-    /// Start (boot) of this host.
+    /// Boot of this host.
     pub boot: Uuid,
-    /// Identity of the backing store that is there now.
+    /// Identity of the present backing store.
     pub backing: Identity,
-    /// True if the owner confirmed the backing store as the disk's, whatever the sidecar says.
+    /// True if the owner confirmed this backing store for the disk, even if the sidecar has another
+    /// one.
     pub is_backing_vouched: bool,
-    /// Known changes of the backing store, with the numbers that are stored beside the sidecar.
+    /// Knowledge about changes of the backing store, with the counters that are stored beside the
+    /// sidecar.
     pub since: Since,
     /// Reachable copies, already fenced against the old owner.
     pub copies: Vec<HeldCopy>,
@@ -54,19 +56,19 @@ pub struct Taking {
 /// Result of a take-over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Taken {
-    /// Previous owner.
+    /// Identity of the previous owner.
     pub owner: Uuid,
     /// New generation.
     pub generation: u64,
-    /// Host whose copy was read; `None` if the backing store had everything.
+    /// Identity of the host whose copy was read; `None` if the backing store had all writes.
     pub copy: Option<Uuid>,
     /// Number of writes that were written to the backing store.
     pub writes: usize,
-    /// Sum of their bytes.
+    /// Size of these writes, in bytes.
     pub bytes: u64,
 }
 
-/// Reason why a disk is not taken over. The sidecar is then unchanged.
+/// Reason why a disk cannot be taken over. The sidecar is then unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TakeOverError {
     /// The storage failed.
@@ -78,24 +80,24 @@ pub enum TakeOverError {
     /// The sidecar belongs to another disk.
     #[error("the sidecar is of a disk with another name")]
     OtherDisk,
-    /// The log would be written to another storage than the disk's, or perhaps to another.
+    /// The backing store is, or may be, other storage than the disk's.
     #[error("the backing store {}the one that the sidecar is of: it is {}, and was {}", if *is_other { "is not " } else { "may not be " }, identity_in(.word), or_unknown(.known))]
     OtherPlace {
-        /// True if the storage is known to be another.
+        /// True if the storage is known to be different; false if that is unknown.
         is_other: bool,
-        /// Identity that is stored; empty for none.
+        /// Identity that was stored; empty for none.
         known: String,
         /// Word that confirms the storage: its identity, and a state.
         word: String,
     },
-    /// The sidecar, and so perhaps the backing store, is an older state.
+    /// The sidecar is an older state, and so perhaps is the backing store.
     #[error(
         "the copy of the log begins with group {first}, and by the sidecar the backing store has groups only up to {retired}. The sidecar is an older state, and groups between would be lost"
     )]
     SidecarOlder {
         /// First group of the copy.
         first: u64,
-        /// Last group that the sidecar knows to be on the backing store.
+        /// Last group whose writes are on the backing store according to the sidecar.
         retired: u64,
     },
     /// The longest copy lacks groups that were durable.
@@ -105,15 +107,15 @@ pub enum TakeOverError {
     Older {
         /// Last group that is known to have been durable.
         known: u64,
-        /// Last group there.
+        /// Last group in the longest copy.
         found: u64,
     },
-    /// The backing store alone is an older state of itself.
+    /// Only the backing store is an older state.
     #[error(
         "the backing store is older than when its owner used it last. The log has {} for a newer state, and writes destaged before them are lost", count_writes(*.writes)
     )]
     BackingOlder {
-        /// Number of writes that would be written to it.
+        /// Number of writes that would be written to the backing store.
         writes: usize,
     },
     /// No holder of a copy of the log can be reached.
@@ -137,7 +139,7 @@ pub enum TakeOverError {
 }
 
 impl TakeOverError {
-    /// Way out, if there is one.
+    /// Returns a hint on how to solve the problem, if there is one.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Self::NoSidecar => NO_SIDECAR.into(),
@@ -159,13 +161,13 @@ fn copies(named: usize, reached: usize) -> String {
     }
 }
 
-/// Write of the log.
+/// Write that is contained in the log.
 struct Write {
     seq: u64,
     epoch: u64,
     offset: u64,
     bytes: u32,
-    /// Address of its payload; `None` for zeros.
+    /// Address of the payload; `None` for zeros.
     at: Option<u64>,
 }
 
@@ -175,7 +177,7 @@ struct Read {
     first: u64,
     /// Last group of the copy.
     last: u64,
-    /// Highest group that it calls durable.
+    /// Highest group that the copy records as durable.
     durable: u64,
     writes: Vec<Write>,
     damaged: Option<Damaged>,
@@ -183,8 +185,8 @@ struct Read {
 
 /// Takes a disk over from an owner that *cannot write any more*, which the caller must have
 /// ensured. Claims the disk in the sidecar, and writes the longest copy of the owner's log to the
-/// backing store. After that the backing store has everything. If stopped anywhere, it can be
-/// repeated.
+/// backing store. After that the backing store has all writes. If the function is interrupted at
+/// any point, it can be repeated.
 ///
 /// # Errors
 /// [`TakeOverError`].
@@ -240,7 +242,7 @@ pub fn take_over(media: &mut dyn Media, taking: &Taking) -> Result<Taken, TakeOv
     })
 }
 
-/// Refuses the backing store of another disk, because a log must never be written to another disk.
+/// Refuses the backing store of another disk, to which the log must never be written.
 fn check_place(taking: &Taking, sidecar: &Sidecar) -> Result<(), TakeOverError> {
     let (known, found) = (&sidecar.backing, &taking.backing);
     let is_other = match known.compare(found) {
@@ -264,8 +266,9 @@ pub fn read_sidecar(media: &mut dyn Media, index: u16) -> Result<Sidecar, TakeOv
     Sidecar::newest(&bytes).ok_or(TakeOverError::NoSidecar)
 }
 
-/// Whole copy that goes furthest, among those that the sidecar names. Each has all answered writes;
-/// a copy that ends before a group which another calls durable has lost some.
+/// Returns the undamaged copy with the highest last group, among the copies that the sidecar names.
+/// Each copy has all answered writes. A copy that ends before a group which another copy records as
+/// durable has lost groups.
 fn longest(
     media: &mut dyn Media,
     taking: &Taking,
@@ -294,8 +297,8 @@ fn longest(
     best.damaged.map_or(Ok(best), |damaged| Err(TakeOverError::Damaged(damaged)))
 }
 
-/// Reads the writes of a copy that the backing store may lack; `None` if the copy is not of this
-/// log.
+/// Reads the writes of a copy that the backing store may lack; `None` if the copy belongs to
+/// another log.
 fn read_copy(
     media: &mut dyn Media,
     sidecar: &Sidecar,

@@ -17,25 +17,25 @@ pub(super) struct Whose {
 /// Result of reading a log.
 #[derive(Debug, Clone)]
 pub(super) struct Walk {
-    /// Log, to be continued if it is whole.
+    /// Log that was read, to be continued if it is whole.
     pub(super) log: Log,
-    /// Highest group that any head called durable, including heads behind the end.
+    /// Highest group that any head records as durable, including heads behind the end.
     pub(super) durable: u64,
-    /// Set if groups are missing that were durable.
+    /// Damage, if groups are missing that were durable.
     pub(super) damage: Option<LogDamage>,
 }
 
 impl Walk {
-    /// Chunks of the log, including those behind missing groups.
+    /// Returns the chunks of the log, including the chunks behind missing groups.
     pub(super) fn chunks(&self) -> impl Iterator<Item = u32> {
         let known = self.log.chunks().iter().map(|own| own.chunk);
         known.chain(self.damage.iter().flat_map(|damage| damage.chunks.iter().copied()))
     }
 }
 
-/// Reads a log from its start, as long as each group follows from the one before and matches its
-/// checksums. If groups that were durable are missing then, whole groups behind them are handed
-/// over, too.
+/// Reads a log from its start, as long as each group follows the group before it and matches its
+/// checksums. If durable groups are missing after that, whole groups behind them are also passed to
+/// `each`.
 pub(super) fn walk(
     media: &mut dyn Media,
     track: Track<'_>,
@@ -70,7 +70,7 @@ pub(super) fn walk(
     Walk { log, durable, damage }
 }
 
-/// Next head with its checksum and address, if it follows from the one before.
+/// Returns the next head with its checksum and address, if it follows the head before it.
 fn next_head(reader: &mut Reader<'_>, log: &Log) -> Result<Option<(Head, u64, u64)>, IoError> {
     let Some(at) = reader.track.next(log) else { return Ok(None) };
     let mut block = [0; BLOCK_BYTES];
@@ -84,13 +84,14 @@ fn next_head(reader: &mut Reader<'_>, log: &Log) -> Result<Option<(Head, u64, u6
     Ok(found.map(|(head, sum)| (head, sum, at)))
 }
 
-/// Clears the block in which a log continues, unless it is zero. A flush must follow before a group
-/// is written.
+/// Zeroes the block in which the log continues, unless it is zero. A flush must follow before a
+/// group is written.
 ///
-/// A group that a power cut tore may lie there, and counts as never written. The next group begins
-/// in the same block. If another power cut kept only some of its sectors, and these were the ones
-/// that the torn group lacked, the torn group would become whole, and a write would appear that was
-/// gone before. Without its first block no group can become whole again.
+/// The block may hold the head of a group that a power cut tore and that counts as never written.
+/// The next group begins in the same block. Suppose another power cut keeps only some of the next
+/// group's sectors, and these are just the sectors that the torn group lacked. Then the torn group
+/// would become whole, and a write would appear that was gone before. Without its first block no
+/// group can become whole again.
 pub(super) fn clear_end(media: &mut dyn Media, area: &LogArea, log: &Log) -> Result<(), IoError> {
     let Some(at) = Track::Chunks(area).next(log) else { return Ok(()) };
     let mut block = [0; BLOCK_BYTES];
