@@ -1,39 +1,44 @@
-//! Lets processes on several hosts work as one: a [`Hub`] in the controller of a run, and a
-//! [`Member`] on each host, over Zenoh.
+//! Cluster of processes on several hosts that work as one: a [`Hub`] in the controller of a run,
+//! and a [`Member`] on each host, over Zenoh.
 //!
-//! It has six operations: a member **joins** by an [`Invitation`], and joining and leaving are
-//! [`Event`]s; the hub **asks** and waits for the answer ([`Hub::ask`]); it measures the offset of
-//! a member's **clock** ([`Hub::clock`]), so that all can begin at one moment; a member **sends**
-//! without waiting ([`Member::send`]); the hub **fetches** a member's offers ([`Hub::fetch`]); a
-//! side that loses the other **stops** ([`Member::is_alone`]).
+//! It has six operations:
 //!
-//! It does not interpret what is asked, sent or fetched. It refuses a connection without a
-//! certificate of this cluster on both sides, also on loopback, where other users are; discovery
-//! (nothing is announced or searched); messages of more than [`MESSAGE_MAX`]; invalid names.
+//! - A member **joins** by an [`Invitation`]. Joining and leaving are [`Event`]s.
+//! - The hub **asks** a member and waits for the answer ([`Hub::ask`]).
+//! - The hub measures the offset of a member's **clock** ([`Hub::clock`]), so that all can begin at
+//!   one moment.
+//! - A member **sends** messages without waiting ([`Member::send`]).
+//! - The hub **fetches** a member's offers ([`Hub::fetch`]).
+//! - A side that loses the other **stops** ([`Member::is_alone`]).
+//!
+//! The content of requests, messages and offers is not interpreted. Refused: a connection without a
+//! certificate of this cluster on both sides, also on loopback, which other users can reach;
+//! discovery (nothing is announced or searched); messages larger than [`MESSAGE_MAX`]; invalid
+//! names.
 //!
 //! # How it works
 //!
-//! The hub is a Zenoh router in this process and the only listener. It makes an authority for each
-//! cluster, with a server certificate for itself and a client certificate for each member, and
-//! admits only these. TLS between hosts is done here (rustls); Zenoh runs through it, from socket
-//! to socket in directories that only the user can enter. A member can send only under its own
-//! name: it has a password beside its certificate, and the hub's access control uses the name of
-//! that password. Keys:
+//! The hub is a Zenoh router in this process and the only listener. It creates a certificate
+//! authority for each cluster, with a server certificate for itself and a client certificate for
+//! each member, and accepts only these. This crate does TLS between hosts (rustls); Zenoh's
+//! connections run through it, between sockets in directories that only the user can enter. A
+//! member can send only under its own name: it has a password in addition to its certificate, and
+//! the hub's access control uses the name that belongs to the password. Keys:
 //!
 //! ```text
-//! tilemark/CLUSTER/hub                  liveliness: the hub is there
-//! tilemark/CLUSTER/member/NAME          liveliness: the member is there
-//! tilemark/CLUSTER/asked/NAME/TOPIC     questions to a member
-//! tilemark/CLUSTER/sent/NAME            what a member sends
+//! tilemark/CLUSTER/hub                  liveliness: the hub is present
+//! tilemark/CLUSTER/member/NAME          liveliness: the member is present
+//! tilemark/CLUSTER/asked/NAME/TOPIC     requests to a member
+//! tilemark/CLUSTER/sent/NAME            messages of a member
 //! ```
 //!
-//! A process that ends is missed as soon as its connection closes. One that hangs or is cut off is
-//! missed after the *lease* without a message. Zenoh has its own threads: nothing here waits for
-//! the threads that generate load.
+//! When a process ends, its absence is detected as soon as its connection closes. If it hangs or
+//! is cut off, its absence is detected after the *lease* without a message. Zenoh has its own
+//! threads: this crate never waits for the threads that generate load.
 //!
-//! Invariants: messages of a member are numbered, so lost ones are counted and never silent;
-//! fetched data are complete by length and SHA-256, or an error; a request is answered once or
-//! fails within its time; no key leaves the process except in an invitation.
+//! Invariants: messages of a member are numbered, so lost messages are counted. Fetched data are
+//! complete by length and SHA-256; otherwise there is an error. A request is answered once or fails
+//! within its time. No key leaves the process except in an invitation.
 #![forbid(unsafe_code)]
 
 mod clock;
@@ -56,5 +61,5 @@ pub use member::{Answer, Asked, Member};
 pub use name::{Name, NameError};
 pub use private::remove_stale;
 
-/// Largest message; receivers drop larger ones. Our choice.
+/// Maximum size of a message; receivers drop larger messages. Our choice.
 pub const MESSAGE_MAX: Bytes = Bytes::new(16 << 20);

@@ -28,21 +28,22 @@ use crate::tunnel::Tunnel;
 pub(crate) const CLOCK: &str = "clock";
 /// Topic of requests for a part of an offer.
 pub(crate) const FETCH: &str = "fetch";
-/// Bytes of a part. Our choice: a small share of the largest message.
+/// Size of a part, in bytes. Our choice: a small share of the maximum message.
 const PART: usize = 4 << 20;
-/// Most requests in progress; further ones are refused.
+/// Maximum number of requests in progress; further requests are refused.
 const ASKED_MAX: u32 = 16;
 
 /// Request from the hub.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
-    /// Topic: the last part of its key.
+    /// Topic of the request: the last part of its key.
     pub topic: String,
     /// Content of the request.
     pub question: Vec<u8>,
 }
 
-/// Answers requests, each on a separate thread, so that a long answer delays no other.
+/// Handler of requests. Each call has its own thread, so that a long answer does not delay other
+/// answers.
 pub trait Answer: Send + Sync {
     /// Answers a request.
     ///
@@ -58,12 +59,13 @@ impl<F: Fn(Asked) -> Result<Vec<u8>, RemoteError> + Send + Sync> Answer for F {
     }
 }
 
-/// Host's side of a cluster.
+/// Member side of a cluster.
 pub struct Member {
     session: Session,
     shared: Arc<Shared>,
     publisher: Publisher<'static>,
-    /// Identifies this joining among others of the same name: its time by this host's clock.
+    /// Number that distinguishes this joining from others under the same name: its time by this
+    /// host's clock.
     joining: u64,
     sent: AtomicU64,
     _alive: LivelinessToken,
@@ -77,7 +79,7 @@ struct Shared {
     is_alone: AtomicBool,
 }
 
-/// Offered file, as it was at the offer.
+/// Offered file, with its properties at the time of the offer.
 struct Offered {
     file: File,
     size: u64,
@@ -89,7 +91,7 @@ impl Member {
     ///
     /// # Errors
     ///
-    /// If the invitation has expired, no trusted hub is there in this time, or the hub refuses.
+    /// If the invitation has expired, no trusted hub is reached in this time, or the hub refuses.
     pub fn join(
         invitation: &Invitation,
         lease: Duration,
@@ -162,22 +164,22 @@ impl Member {
         Ok(Self { session, shared, publisher, joining, sent, _alive: alive, tunnel })
     }
 
-    /// True if the hub is lost: work for it must stop.
+    /// Returns true if the hub is lost, so that work for it must stop.
     pub fn is_alone(&self) -> bool {
         self.shared.is_alone.load(Ordering::Acquire) || self.session.is_closed()
     }
 
-    /// Stops sending and receiving without notice, as at a power loss. The hub notices after its
-    /// lease; the member can join again after that.
+    /// Stops sending and receiving without notice, as at a power loss. The hub reports the member
+    /// as gone after its lease. After that the member can join again.
     pub fn fall_silent(&self) {
         self.tunnel.cut();
     }
 
-    /// Sends a message that may be lost; the next one that arrives tells the hub.
+    /// Sends a message that may be lost. The hub detects a loss when the next message arrives.
     ///
     /// # Errors
     ///
-    /// If it is too large, or the session is closed.
+    /// If the message is too large, or the session is closed.
     pub fn send(&self, bytes: &[u8]) -> Result<(), ClusterError> {
         let size = Bytes::new(bytes.len() as u64);
         if size >= MESSAGE_MAX {
@@ -188,11 +190,12 @@ impl Member {
         self.publisher.put(message).wait().map_err(ClusterError::network("sending"))
     }
 
-    /// Offers a file under a name, in place of an earlier one. It is read once now.
+    /// Offers a file under a name, in place of an earlier offer. The file is read once for its
+    /// hash.
     ///
     /// # Errors
     ///
-    /// If it cannot be read.
+    /// If the file cannot be read.
     pub fn offer(&self, what: &str, mut file: File) -> io::Result<()> {
         let (mut hash, mut size, mut buffer) = (Sha256::new(), 0, vec![0; 1 << 16]);
         loop {
@@ -284,14 +287,14 @@ fn reply(query: &Query, answer: Result<Vec<u8>, RemoteError>) {
     let _ = query.reply(query.key_expr(), message).wait();
 }
 
-/// Request for a part.
+/// Request for a part of an offer.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct PartRequest {
     pub what: String,
     pub from: u64,
 }
 
-/// Part of an offer, with size and hash of the whole.
+/// Part of an offer, with size and hash of the whole offer.
 pub(crate) struct OfferPart<'a> {
     pub size: u64,
     pub sha256: [u8; 32],

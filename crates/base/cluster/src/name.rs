@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Error for text that is no valid part of a key.
+/// Error for a text that is not a valid name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is no name: 1 to 63 small letters, digits, `-` and `.`, beginning with a letter or digit"
@@ -16,11 +16,11 @@ pub struct NameError(String);
 #[serde(try_from = "String", into = "String")]
 pub struct Name(String);
 
-/// Longest name: the limit of a DNS label, which is our choice for a whole name.
+/// Maximum length of a name: the limit of a DNS label, which is our choice for a whole name.
 const LENGTH_MAX: usize = 63;
 
 impl Name {
-    /// As text.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

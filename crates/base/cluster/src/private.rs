@@ -1,8 +1,9 @@
-//! Directory that only this user can enter, and removal of those that killed processes left.
+//! Directory that only this user can enter, and removal of such directories that killed processes
+//! left.
 //!
-//! The owner holds a lock on the directory, which the kernel releases when the process ends in any
-//! way. A directory without a holder is a leftover. A process id would not tell, because it may be
-//! reused.
+//! The owner holds a lock on the directory, which the kernel releases when the process ends for any
+//! reason. A directory without a holder is a leftover. A process id would not be reliable, because
+//! it may be reused.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -14,7 +15,7 @@ use tempfile::TempDir;
 
 const PREFIX: &str = "tilemark-cluster-";
 
-/// Private directory, removed when dropped.
+/// Private directory. Dropping it removes the directory.
 #[derive(Debug)]
 pub(crate) struct Private {
     directory: TempDir,
@@ -22,8 +23,8 @@ pub(crate) struct Private {
 }
 
 impl Private {
-    /// Makes a directory among temporary files, and removes those that killed processes of this
-    /// user left.
+    /// Creates a directory among temporary files, and removes the directories that killed processes
+    /// of this user left there.
     pub fn make() -> io::Result<Self> {
         Self::make_in(&std::env::temp_dir())
     }
@@ -41,13 +42,13 @@ impl Private {
         }
     }
 
-    /// Path of the directory.
+    /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 }
 
-/// Removes directories that killed processes of this user left among temporary files; returns their
+/// Removes directories that killed processes of this user left among temporary files. Returns their
 /// number.
 pub fn remove_stale() -> usize {
     remove_stale_in(&std::env::temp_dir())
@@ -61,7 +62,7 @@ fn remove_stale_in(parent: &Path) -> usize {
     names.filter(|entry| remove_one(&entry.path())).count()
 }
 
-/// Removes a directory of this user without a holder.
+/// Removes a directory of this user if no process holds its lock. Returns true if it was removed.
 fn remove_one(path: &Path) -> bool {
     let is_ours = fs::symlink_metadata(path).is_ok_and(|status| {
         status.is_dir()
@@ -72,7 +73,7 @@ fn remove_one(path: &Path) -> bool {
     held.is_some() && fs::remove_dir_all(path).is_ok()
 }
 
-/// Lock of an existing directory; `None` while another process holds it.
+/// Locks an existing directory. Returns `None` if another process holds the lock.
 fn held(path: &Path) -> Option<File> {
     let directory = File::open(path).ok()?;
     flock(&directory, FlockOperation::NonBlockingLockExclusive).ok()?;

@@ -7,7 +7,7 @@ use zenoh::{Config, Session, Wait};
 use crate::MESSAGE_MAX;
 use crate::error::ClusterError;
 
-/// Keep-alive messages of Zenoh in a lease.
+/// Number of Zenoh's keep-alive messages per lease.
 const KEEP_ALIVE: u32 = 4;
 
 /// Opens a session over a local socket, without announcements or discovery.
@@ -33,7 +33,7 @@ pub fn open(
     zenoh::open(config).wait().map_err(ClusterError::network(what))
 }
 
-/// Endpoint of a socket in Zenoh's form.
+/// Returns the endpoint of a socket in Zenoh's form.
 pub fn endpoint(socket: &Path) -> String {
     format!("unixsock-stream/{}", socket.display())
 }
@@ -51,7 +51,7 @@ impl Keys {
         format!("{}/hub", self.0)
     }
 
-    /// Key of one member, or of all: `*`.
+    /// Returns the key of one member, or for `*` of all members.
     pub fn member(&self, name: &str) -> String {
         format!("{}/member/{name}", self.0)
     }
@@ -64,7 +64,7 @@ impl Keys {
         format!("{}/asked/{name}/{topic}", self.0)
     }
 
-    /// Last part of a key.
+    /// Returns the last part of a key.
     pub fn last(key: &str) -> &str {
         key.rsplit_once('/').map_or(key, |(_, last)| last)
     }

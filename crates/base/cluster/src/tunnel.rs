@@ -16,28 +16,29 @@ use crate::error::ClusterError;
 use crate::identity::Credentials;
 use crate::private::Private;
 
-/// Connection between hosts: TLS with a certificate on both sides, from and to Zenoh's sockets,
-/// which are in a directory that only this user can enter. Zenoh's own TLS is not used: it reads
-/// and writes one rustls stream from two threads at once (zenoh#2557), which on a busy computer
-/// ended one connection of fifty with "handshake not complete", and it waits a tenth of a second
-/// after every failed handshake.
+/// Connection between hosts: TLS with a certificate on both sides, connected to Zenoh's sockets in
+/// a directory that only this user can enter.
+///
+/// Zenoh's own TLS is not used, for two reasons. It reads and writes one rustls stream from two
+/// threads at once (zenoh#2557), which on a busy computer ended one connection of fifty with
+/// "handshake not complete". And it waits a tenth of a second after every failed handshake.
 pub(crate) struct Tunnel {
-    /// Dropping it ends every connection.
+    /// Runtime of all connections. Dropping it ends every connection.
     runtime: Option<Runtime>,
     directory: Private,
-    /// True after the connection was cut.
+    /// True once the connections were cut.
     cut: watch::Sender<bool>,
 }
 
-/// Most handshakes at the same time; others wait in the kernel.
+/// Maximum number of simultaneous handshakes; other clients wait in the kernel.
 const HANDSHAKES_MAX: usize = 512;
 /// Time limit of a handshake, for clients that send nothing.
 const HANDSHAKE_MAX: Duration = Duration::from_secs(5);
-/// Pause before a failed listener (out of files) or a hub is tried again.
+/// Pause before a listener that failed (out of files) or a hub is tried again.
 const AGAIN: Duration = Duration::from_millis(100);
 
 impl Tunnel {
-    /// Starts the tunnel's runtime and makes its private directory.
+    /// Starts the tunnel's runtime and creates its private directory.
     fn new() -> Result<Self, ClusterError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             // One thread is enough, because it only copies.
@@ -50,7 +51,7 @@ impl Tunnel {
         Ok(Self { runtime, directory, cut: watch::Sender::new(false) })
     }
 
-    /// Cuts the connection without notice, as at a power loss.
+    /// Cuts all connections without notice, as at a power loss.
     pub fn cut(&self) {
         self.cut.send_replace(true);
     }
@@ -59,12 +60,12 @@ impl Tunnel {
         self.runtime.as_ref().expect("it is taken only at the end")
     }
 
-    /// Directory of the sockets.
+    /// Returns the directory of the sockets.
     pub fn directory(&self) -> &Path {
         self.directory.path()
     }
 
-    /// Socket that Zenoh listens at, or connects to.
+    /// Returns the path of the socket on which Zenoh listens, or to which it connects.
     pub fn socket(&self) -> PathBuf {
         self.directory.path().join("z")
     }
@@ -169,7 +170,8 @@ async fn let_in(
 
 type Far = tokio_rustls::client::TlsStream<TcpStream>;
 
-/// Tries the addresses in turn until a hub answers. An untrusted hub is an error at once.
+/// Tries the addresses in turn until a hub answers. If a hub is not trusted, returns an error at
+/// once.
 async fn reach(hub: &[String], connector: &TlsConnector) -> Result<Far, ClusterError> {
     loop {
         for address in hub {

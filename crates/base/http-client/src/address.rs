@@ -1,4 +1,4 @@
-//! Address of a server that gets messages.
+//! Address of a server to which messages are sent.
 
 use std::path::Path;
 use std::str::FromStr;
@@ -8,52 +8,54 @@ use std::time::Duration;
 use crate::http::host_and_port;
 use crate::{Identity, Method, Question, RemoteError, Secret, ServiceAddress, Trust};
 
-/// Authorities that a Debian system trusts; elsewhere `SSL_CERT_FILE` names them.
+/// File of the certificate authorities that a Debian system trusts. On other systems
+/// `SSL_CERT_FILE` names the file.
 const AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
-/// Address of a server that gets JSON by POST: `https://HOST[:PORT]/PATH[,token=FILE]`.
+/// Address of a server that accepts JSON by POST: `https://HOST[:PORT]/PATH[,token=FILE]`.
 ///
-/// Paths of web hooks are often secrets, and so are tokens. Errors name the host alone.
+/// Paths of web hooks are often secrets, and so are tokens. Errors therefore contain only the host.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Address {
     host: String,
     port: u16,
     is_secure: bool,
-    /// Path with its first slash.
+    /// Path, beginning with a slash.
     path: String,
-    /// File or environment variable of the token, as [`Secret::read`] takes it.
+    /// File or environment variable of the token, in the form of [`Secret::read`].
     token: Option<String>,
 }
 
-/// Reason why a text is no address. The text itself may be a secret and is not in it.
+/// Reason why a text is not a valid address. The text may be a secret, so the error does not
+/// contain it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// The text has another scheme, or none.
     #[error("an address begins with https:// or http://")]
     Scheme,
-    /// The text has a name and a password.
+    /// The text contains a name and a password.
     #[error("credentials are not taken from an address: use ,token=FILE")]
     Credentials,
-    /// The text has letters that a request cannot have.
+    /// The text contains characters that are not allowed in a request.
     #[error("an address has no spaces or other letters than ASCII")]
     Letters,
-    /// The part behind the scheme is no host.
+    /// The text after the scheme is not a valid host.
     #[error("an address has a HOST or HOST:PORT behind its //")]
     Host,
 }
 
-/// Reason why a server did not take a message.
+/// Reason why a server did not accept a message.
 #[derive(Debug, thiserror::Error)]
 pub enum PostError {
-    /// No answer came, or it is no HTTP.
+    /// No answer came, or the answer is not HTTP.
     #[error("{host}: {source}")]
     Remote {
         /// Host of the server.
         host: String,
-        /// Reason.
+        /// Reason why there is no usable answer.
         source: RemoteError,
     },
-    /// The server answered with another status than 200 to 299.
+    /// The server answered with a status outside 200 to 299.
     #[error("{host} answered with HTTP status {status}")]
     Status {
         /// Host of the server.
@@ -104,7 +106,7 @@ impl FromStr for Address {
 }
 
 impl Address {
-    /// Path with its first slash.
+    /// Returns the path, beginning with a slash.
     pub fn path(&self) -> &str {
         &self.path
     }
@@ -112,7 +114,7 @@ impl Address {
     /// Sends JSON to a path of the server, and waits for the answer for at most `patience`.
     ///
     /// # Errors
-    /// If the server does not take it; the error names the host alone.
+    /// If the server does not accept it. The error contains only the host.
     pub fn post(&self, path: &str, body: &[u8], patience: Duration) -> Result<(), PostError> {
         let host = || self.host.clone();
         let status = self.status(path, body, patience);

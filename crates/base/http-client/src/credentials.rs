@@ -1,4 +1,4 @@
-//! Credentials, from a file or the environment only.
+//! Credentials, which are read only from a file or the environment.
 
 use std::path::Path;
 
@@ -20,15 +20,16 @@ impl std::fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// Makes a secret of a text.
+    /// Wraps a text as a secret.
     pub const fn new(text: String) -> Self {
         Self(text)
     }
 
-    /// Reads the secret that `credentials` names: a file, or `env:VARIABLE`. Its first line counts.
+    /// Reads the secret from a file, or from an environment variable for `env:VARIABLE`. Only the
+    /// first line is used.
     ///
     /// # Errors
-    /// If it does not exist, or is empty.
+    /// If the file or variable does not exist, or is empty.
     pub fn read(named: &str) -> Result<Self, RemoteError> {
         let text = match named.strip_prefix("env:") {
             Some(variable) => std::env::var(variable).map_err(|_| {
@@ -45,29 +46,29 @@ impl Secret {
         Ok(Self(line))
     }
 
-    /// Text of the secret.
+    /// Returns the text of the secret.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// Text of a service that received this secret, with `***` in its place, also where it is
-    /// encoded (base64, URLs, JSON, HTML) or only its secret part occurs.
+    /// Replaces this secret by `***` in a text from a service that received it. This includes
+    /// encoded forms (base64, URLs, JSON, HTML) and the secret part alone.
     #[must_use]
     pub fn hide(&self, said: &str) -> String {
         Forms::of(&self.0).hide_in_text(said)
     }
 
-    /// Name and password.
+    /// Splits the secret into name and password.
     ///
     /// # Errors
-    /// If it is no `NAME:PASSWORD`.
+    /// If the secret is not `NAME:PASSWORD`.
     pub fn pair(&self) -> Result<(&str, &str), RemoteError> {
         let wrong = || RemoteError::Credentials("credentials are no NAME:PASSWORD".to_owned());
         self.0.split_once(':').ok_or_else(wrong)
     }
 }
 
-/// Identity of the client.
+/// Identity of the client, and the form in which it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Identity {
     /// No identity.
@@ -92,7 +93,7 @@ impl From<Option<Secret>> for Identity {
 }
 
 impl Identity {
-    /// Texts that no answer may contain.
+    /// Returns the texts that must not appear in an answer.
     pub(crate) fn forms(&self) -> Option<Forms> {
         match self {
             Self::Nobody => None,
@@ -102,7 +103,7 @@ impl Identity {
         }
     }
 
-    /// Path with the identity in its query; unchanged for other identities.
+    /// Returns the path with the identity in its query, or the unchanged path for other identities.
     pub(crate) fn path(&self, path: &str) -> Result<String, RemoteError> {
         let Self::Query(secret) = self else { return Ok(path.to_owned()) };
         let (name, password) = secret.pair()?;
@@ -113,7 +114,7 @@ impl Identity {
         })
     }
 
-    /// Header of the identity, with its line end; empty without one.
+    /// Returns the header line of the identity, with its line end; empty if there is no header.
     pub(crate) fn header(&self) -> Result<String, RemoteError> {
         let value = match self {
             Self::Nobody | Self::Query(_) => return Ok(String::new()),

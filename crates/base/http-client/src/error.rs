@@ -1,13 +1,13 @@
 /// Reason for a missing or unusable answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RemoteError {
-    /// No answer in time.
+    /// No answer came in time.
     #[error("{0}")]
     Unanswered(String),
-    /// Unreadable answer.
+    /// The answer is unreadable.
     #[error("{0}")]
     Nonsense(String),
-    /// Answer with an unexpected status.
+    /// The answer has an unexpected status.
     #[error("HTTP status {status} at {path}")]
     Status {
         /// Status of the answer.
@@ -15,13 +15,13 @@ pub enum RemoteError {
         /// Path of the request.
         path: String,
     },
-    /// Missing secret, or one in a wrong form.
+    /// A secret is missing or has a wrong form.
     #[error("{0}")]
     Credentials(String),
-    /// Invalid address.
+    /// The address is invalid.
     #[error("{0}")]
     Address(String),
-    /// Invalid fingerprint or certificate of trust.
+    /// The fingerprint or certificate for the trust is invalid.
     #[error("{0}")]
     Trust(String),
 }

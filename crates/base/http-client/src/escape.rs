@@ -1,6 +1,6 @@
-//! Escapes texts for paths and forms.
+//! Escaping of texts for paths and forms.
 
-/// Escapes a part of a path or form, so that it cannot end the part.
+/// Escapes a text, so that it cannot end its part of a path or form.
 pub fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for byte in text.bytes() {

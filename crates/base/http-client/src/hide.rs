@@ -1,30 +1,31 @@
-//! Removes secrets from a service's answers: an error may echo a request's header, whole or in
+//! Removal of secrets from a service's answers. An error may echo a request's header, whole or in
 //! part, as sent or encoded.
 //!
-//! Invariant: a JSON document stays JSON.
+//! Invariant: a JSON document remains valid JSON.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use serde_json::Value;
 
-/// Replacement of a secret.
+/// Text that replaces a secret.
 const HIDDEN: &[u8] = b"***";
-/// Shortest secret part; shorter ones would occur in ordinary words.
+/// Minimum length of a secret part that is hidden. Shorter parts would occur in ordinary words.
 const PART_MIN: usize = 4;
-/// Fewest base64 characters of a secret: six bytes, which no ordinary text has by chance.
+/// Minimum number of base64 characters of a secret that are hidden: six bytes, which no ordinary
+/// text contains by chance.
 const BASE64_MIN: usize = 8;
 
-/// Texts that reveal a secret.
+/// Texts that would reveal a secret.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct Forms {
     plain: Vec<Vec<u8>>,
-    /// Base64 forms, at any position in a longer text.
+    /// Base64 forms, for any position of the secret in a longer text.
     base64: Vec<Vec<u8>>,
 }
 
 impl Forms {
-    /// Forms of one secret: the whole, and the secret part of `NAME:PASSWORD`, of `ID=VALUE` and of
-    /// `Bearer TOKEN`.
+    /// Returns the forms of one secret: the whole, and the secret part of `NAME:PASSWORD`, of
+    /// `ID=VALUE` and of `Bearer TOKEN`.
     pub(crate) fn of(secret: &str) -> Self {
         let behind = [
             Some(secret),
@@ -43,7 +44,7 @@ impl Forms {
         forms
     }
 
-    /// Text without the secrets.
+    /// Returns the text without the secrets.
     pub(crate) fn hide(&self, text: &[u8]) -> Vec<u8> {
         let units = units(text);
         let decoded: Vec<u8> = units.iter().map(|unit| unit.byte).collect();
@@ -60,8 +61,9 @@ impl Forms {
         without(text, spans)
     }
 
-    /// Body of an answer without the secrets. In JSON only values are searched: a password that is
-    /// a word must not change the keys by which values are found.
+    /// Returns the body of an answer without the secrets. In JSON only values are searched.
+    /// Otherwise a password that equals a key would change the key, and the value could not be
+    /// found.
     pub(crate) fn hide_in_body(&self, body: Vec<u8>) -> Vec<u8> {
         match serde_json::from_slice::<Value>(&body) {
             Ok(mut value) => {
@@ -87,8 +89,8 @@ impl Forms {
     }
 }
 
-/// Base64 characters of `part` after so many bytes, out of three: those whose six bits all belong
-/// to `part`. Both alphabets.
+/// Returns the base64 characters of `part` when `before` other bytes (0 to 2) precede it: only the
+/// characters whose six bits all belong to `part`. In both alphabets.
 fn inside_base64(part: &[u8], before: usize) -> Vec<Vec<u8>> {
     let padded = [&vec![0; before][..], part].concat();
     let (from, to) = ((before * 8).div_ceil(6), padded.len() * 8 / 6);
@@ -115,7 +117,8 @@ fn units(text: &[u8]) -> Vec<Unit> {
     units
 }
 
-/// Byte of an escape at the beginning of a text, and its length.
+/// Decodes an escape sequence at the beginning of a text. Returns the byte and the length of the
+/// sequence.
 fn escape(text: &[u8]) -> Option<(u8, usize)> {
     const ENTITIES: [(&[u8], u8); 7] = [
         (b"&amp;", b'&'),
@@ -139,7 +142,7 @@ fn escape(text: &[u8]) -> Option<(u8, usize)> {
     }
 }
 
-/// Positions of a form in a text.
+/// Iterates over the start and end positions at which a form occurs in a text.
 fn places<'t>(text: &'t [u8], form: &'t [u8]) -> impl Iterator<Item = (usize, usize)> + 't {
     let found = text.windows(form.len()).enumerate().filter(move |(_, own)| *own == form);
     found.map(|(from, own)| (from, from + own.len()))

@@ -1,6 +1,6 @@
-//! Sends one request over HTTP/1.1 and reads its answer, on a new connection each. Meters are read
-//! once a second, hypervisors not much more often, and both need no more than this, so no client
-//! library is needed.
+//! HTTP/1.1 client that sends one request and reads its answer, on a new connection for each
+//! request. Meters are read once per second, and hypervisors not much more often. This is enough
+//! for both, so no client library is needed.
 
 use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use crate::tls::Trust;
 use crate::{Identity, RemoteError};
 
-/// Default time limit of a whole answer. Our choice: two periods of a sample a second; a management
-/// controller may take longer, and has longer periods.
+/// Default time limit for a whole answer. Our choice: twice the period of a meter that is read once
+/// per second. A management controller may take longer, but is read less often.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
 
-/// Longest accepted answer.
+/// Maximum size of an answer, in bytes.
 const BODY_MAX: usize = 1 << 20;
 const HEADERS_MAX: usize = 64;
 
@@ -42,14 +42,14 @@ impl Method {
     }
 }
 
-/// Request to a service.
+/// Request to send to a service.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
     /// HTTP method.
     pub method: Method,
-    /// Path; parts from others are [`crate::escaped`].
+    /// Path and query. Parts that come from others must be escaped with [`crate::escaped`].
     pub path: &'a str,
-    /// Body: its media type and bytes.
+    /// Body of the request: its media type and bytes; `None` for no body.
     pub body: Option<(&'a str, &'a [u8])>,
 }
 
@@ -64,22 +64,22 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-/// Service address with identity and trust.
+/// Address of a service, with identity and trust.
 #[derive(Debug, Clone)]
 pub struct ServiceAddress {
-    /// Name or address.
+    /// Name or IP address of the host.
     pub host: String,
     /// Port number.
     pub port: u16,
-    /// Trust in the server's certificate, if the connection uses TLS.
+    /// Trust in the server's certificate; `None` for a connection without TLS.
     pub tls: Option<Arc<Trust>>,
     /// Identity of the client.
     pub identity: Identity,
-    /// Time limit of an answer; 5 s by default.
+    /// Time limit of an answer; `None` for 5 s.
     pub patience: Option<Duration>,
 }
 
-/// Host and port of `HOST[:PORT]`; an IPv6 address is in brackets.
+/// Parses `HOST[:PORT]`; an IPv6 address is in brackets. `usual` is the port if none is given.
 ///
 /// # Errors
 /// If the text is invalid.
@@ -99,10 +99,10 @@ pub fn host_and_port(text: &str, usual: u16) -> Result<(String, u16), RemoteErro
 }
 
 impl ServiceAddress {
-    /// JSON document at a path.
+    /// Requests the JSON document at a path.
     ///
     /// # Errors
-    /// If there is no answer of status 200, or it is no JSON.
+    /// If there is no answer with status 200, or the answer is not JSON.
     pub fn json(&self, path: &str) -> Result<serde_json::Value, RemoteError> {
         let body = self.get(path)?;
         serde_json::from_slice(&body).map_err(|error| {
@@ -111,10 +111,10 @@ impl ServiceAddress {
         })
     }
 
-    /// Body of an answer of status 200.
+    /// Requests a path, and returns the body of the answer.
     ///
     /// # Errors
-    /// If there is none.
+    /// If there is no answer with status 200.
     pub fn get(&self, path: &str) -> Result<Vec<u8>, RemoteError> {
         let answer = self.ask(Question { method: Method::Get, path, body: None })?;
         match answer.status {
@@ -123,10 +123,10 @@ impl ServiceAddress {
         }
     }
 
-    /// Answer to a request, of any status.
+    /// Sends a request, and returns the answer with any status.
     ///
     /// # Errors
-    /// If none comes in time, or it is no HTTP.
+    /// If no answer comes in time, or the answer is not HTTP.
     pub fn ask(&self, question: Question<'_>) -> Result<Answer, RemoteError> {
         let until = Instant::now() + self.patience.unwrap_or(ANSWER_MAX);
         let request = self.request(question)?;
@@ -215,7 +215,7 @@ fn wait_at_most(stream: &TcpStream, until: Instant) -> std::io::Result<()> {
     stream.set_write_timeout(Some(left))
 }
 
-/// Sends a request and reads until the other side ends, or the answer is complete.
+/// Sends a request, and reads until the answer is complete or the other side closes the connection.
 fn exchange<S: Read + Write>(
     mut stream: S,
     request: &[u8],
@@ -255,8 +255,8 @@ enum Length {
     ToTheEnd,
 }
 
-/// Status with its reason phrase, length and the body so far; `None` until the headers are
-/// complete.
+/// Parses the headers of an answer: status, reason phrase, length, and the body received so far.
+/// `None` until the headers are complete.
 fn head(answer: &[u8]) -> Option<(u16, String, Length, &[u8])> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut response = httparse::Response::new(&mut headers);
@@ -289,7 +289,7 @@ fn parse(answer: &[u8]) -> Option<Answer> {
     Some(Answer { status, reason, body })
 }
 
-/// Body from its chunks (RFC 9112, section 7.1); `None` until the last chunk is there.
+/// Decodes a chunked body (RFC 9112, section 7.1). `None` until the last chunk has arrived.
 fn unchunked(mut body: &[u8]) -> Option<Vec<u8>> {
     let mut whole = Vec::new();
     loop {

@@ -1,10 +1,10 @@
-//! Sends requests to services over HTTP/1.1: meters, management controllers, hypervisors.
+//! Client for services over HTTP/1.1: meters, management controllers, hypervisors.
 //!
-//! It sends one request and reads its answer, on a new connection each, plain or over TLS, with
-//! credentials from a file or the environment.
+//! It sends one request and reads its answer, on a new connection for each request, plain or over
+//! TLS, with credentials from a file or the environment.
 //!
-//! It does not follow redirects. It refuses credentials on a command line or in any text, and an
-//! untrusted certificate, unless the caller accepts any.
+//! It does not follow redirects. It refuses credentials on a command line or in any text. It
+//! refuses an untrusted certificate, unless the caller accepts any.
 //!
 //! Invariants: an answer is read until its own end, a deadline, or 1 MiB, whichever comes first. A
 //! sent request has no line break that the caller did not write. An answer never contains the

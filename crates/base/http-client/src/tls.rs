@@ -1,6 +1,6 @@
-//! TLS to management controllers and hypervisors. Most of their certificates are self-signed: the
-//! certificate itself is known by its SHA-256, or a private authority has signed it, or any is
-//! accepted, which the result notes.
+//! TLS to management controllers and hypervisors. Most of their certificates are self-signed. So
+//! there are three kinds of trust: in the SHA-256 of one certificate, in a private authority, or in
+//! any certificate, which the result records.
 
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -26,15 +26,16 @@ pub struct Trust {
 
 #[derive(Debug)]
 struct Known {
-    /// Required SHA-256 of the certificate; an empty one accepts no certificate; `None` accepts
+    /// Required SHA-256 of the certificate. An empty text accepts no certificate; `None` accepts
     /// any.
     digest: Option<String>,
     crypto: Arc<CryptoProvider>,
 }
 
 impl Trust {
-    /// Trust in the certificate with this SHA-256 in hexadecimal, with or without colons. An empty
-    /// one accepts none, and the error has the actual one; `None` accepts any.
+    /// Creates trust in the certificate with this SHA-256 in hexadecimal, with or without colons.
+    /// An empty text accepts no certificate, and the error shows the actual SHA-256. `None` accepts
+    /// any certificate.
     ///
     /// # Errors
     /// If TLS is unavailable.
@@ -45,10 +46,11 @@ impl Trust {
         Self::by(known, crypto)
     }
 
-    /// Trust in certificates signed by one of these authorities (PEM) for the requested name.
+    /// Creates trust in certificates for the requested name that one of these authorities (PEM)
+    /// signed.
     ///
     /// # Errors
-    /// If the text has none.
+    /// If the text contains no authority.
     pub fn authority(pem: &[u8]) -> Result<Self, RemoteError> {
         let wrong = |error: &dyn std::fmt::Display| {
             RemoteError::Trust(format!("the certificates of authorities cannot be used: {error}"))

@@ -1,11 +1,11 @@
-//! Work spread over threads.
+//! Distribution of work over threads.
 //!
-//! What it does: gives items to so many threads, each the next one as soon as it is free, and hands
-//! back what came of them in the order of the items.
+//! Function: distributes items to a number of threads. Each thread gets the next item as soon as it
+//! is free. The results are returned in the order of the items.
 //!
-//! What it refuses: keeping threads, queues that grow, deciding how many threads there should be.
+//! Left out: a pool of threads, growing queues, and the choice of the number of threads.
 //!
-//! Invariants: all threads have ended when a call returns; an item is begun at most once; a panic
+//! Invariants: all threads have ended when a call returns. An item is started at most once. A panic
 //! of one thread is a panic of the call.
 #![forbid(unsafe_code)]
 
@@ -13,12 +13,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-/// Messages that the caller gets while threads work.
+/// Message that the caller gets while threads work.
 #[derive(Debug)]
 pub enum Heard<'r, M, R> {
-    /// Message from the middle of an item.
+    /// Message that was sent while an item was being processed.
     Said(M),
-    /// Result of the item at this position.
+    /// Result of the item at this index.
     Ended(usize, &'r R),
 }
 
@@ -27,15 +27,17 @@ enum Sent<M, R> {
     Ended(usize, R),
 }
 
-/// Results of all items, in the order of the items. At least one thread works.
+/// Calls `work` for all items on up to `threads` threads, at least one. Returns the results in the
+/// order of the items.
 pub fn map<T: Sync, R: Send>(items: &[T], threads: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let results =
         run(items, threads, &|| true, |item, _: &dyn Fn(())| work(item), |_: Heard<'_, (), R>| ());
     results.into_iter().flatten().collect()
 }
 
-/// Runs like [`map`], with items that may send messages before they end. Once `goes_on` returns
-/// false no further item begins; such items have no result. `hear` is called on the calling thread.
+/// Runs like [`map`], but items may send messages before they end. Once `goes_on` returns false, no
+/// further item is started; items that were not started have no result. `hear` is called on the
+/// calling thread.
 pub fn run<T: Sync, R: Send, M: Send>(
     items: &[T],
     threads: usize,

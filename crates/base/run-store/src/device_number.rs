@@ -4,7 +4,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::{fs, io};
 
-/// Device number (`st_dev`) of the device that holds a path, or would hold it once it is made.
+/// Returns the device number (`st_dev`) of the device on which a path lies, or on which it would be
+/// created.
 pub fn device_of(path: &Path) -> io::Result<u64> {
     let absolute = std::path::absolute(path)?;
     let mut last = None;
@@ -17,7 +18,7 @@ pub fn device_of(path: &Path) -> io::Result<u64> {
     Err(last.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
 }
 
-/// `major:minor` of a device number, as Linux encodes it (`include/linux/kdev_t.h`,
+/// Converts a device number as Linux encodes it into `major:minor` (`include/linux/kdev_t.h`,
 /// `new_encode_dev`, and glibc's `gnu_dev_major`).
 pub(crate) fn major_minor(device: u64) -> String {
     let major = (device >> 8 & 0xfff) | (device >> 32 & !0xfff);

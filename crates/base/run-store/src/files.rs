@@ -6,13 +6,13 @@ pub const RUN: &str = "run.json";
 pub const PLAN: &str = "plan.toml";
 /// Modelled array of a simulation, with every key and value.
 pub const ARRAY: &str = "array.toml";
-/// Tile that the run made itself, for a recorded load.
+/// Tile that the run generated for a recorded load.
 pub const TILE: &str = "tile.toml";
-/// Workload of that tile.
+/// Workload of the generated tile.
 pub const WORKLOAD: &str = "workload.toml";
 /// Result of the checks of the target before anything was written.
 pub const PREFLIGHT: &str = "preflight.json";
-/// Facts about the host ([`crate::env::Environment`]).
+/// Properties of the host ([`crate::env::Environment`]).
 pub const ENV: &str = "env.json";
 /// Events of the run, one JSON object per line.
 pub const EVENTS: &str = "events.jsonl";
@@ -28,7 +28,7 @@ pub const OPEN: &str = "open.parquet";
 pub const GENERATOR: &str = "generator.parquet";
 /// Gauges of the host, the devices and modelled parts ([`crate::gauge`]).
 pub const GAUGES: &str = "gauges.parquet";
-/// Run at the resolution of its charts ([`crate::rollup::Rollup`]).
+/// Rollup of the run, at the resolution of its charts ([`crate::rollup::Rollup`]).
 pub const ROLLUP: &str = "rollup.parquet";
 /// Report for people.
 pub const REPORT: &str = "report.html";
@@ -36,12 +36,12 @@ pub const REPORT: &str = "report.html";
 pub const HLOG: &str = "hist.hlog";
 /// SHA-256 of every other file, as `sha256sum` writes it.
 pub const SUMS: &str = "SHA256SUMS";
-/// Directory of series parts, while the run lasts.
+/// Directory of the series parts; it exists while the run is in progress.
 pub const PARTS: &str = "parts";
-/// Lock of the process that writes the directory, while the run lasts.
+/// Lock file of the process that writes the directory; it exists while the run is in progress.
 pub const LOCK: &str = ".lock";
 
-/// Names of all files of a complete or partial run. Other files were put there by someone else.
+/// Names of all files of a complete or partial run. Any other file was not written by Tilemark.
 pub const ALL: [&str; 19] = [
     RUN, PLAN, ARRAY, TILE, WORKLOAD, PREFLIGHT, ENV, EVENTS, SERIES, CALLS, ACTIONS, OPEN,
     GENERATOR, GAUGES, ROLLUP, REPORT, HLOG, SUMS, LOCK,

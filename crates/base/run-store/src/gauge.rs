@@ -1,17 +1,16 @@
-//! Gauges: numbers about the host, the device under test and modelled parts, measured beside each
+//! Gauges: values about the host, the device under test and modelled parts, measured with each
 //! slice, one for each name and scope.
 //!
-//! What it does: the table below defines every gauge once, with the rule for merging two values,
-//! unit, scope and source. A new gauge is one line of the table; it is then stored, rolled up,
-//! exported and drawn like the others. A source of gauges (host counters, a model, a meter) is a
+//! Function: the table below defines every gauge once, with the rule for merging two values, unit,
+//! scope and source. A new gauge is one line of the table. It is then stored, rolled up, exported
+//! and drawn like the others. A source of gauges (host counters, a model, a meter) is a
 //! [`GaugeSource`].
 //!
-//! What it refuses: to judge, and to take histograms, which none of the four merging rules fits.
-//! Only the histograms of latencies behind a tier come with a slice; they are no rows of it, and
-//! travel in the same [`Readings`].
+//! Left out: judging of values, and histograms, which none of the four merging rules fits. Only the
+//! latencies behind a tier are histograms. They are not gauges, but come in the same [`Readings`].
 //!
-//! Invariants: a gauge that could not be read is absent, never zero; shares are between 0 and 1;
-//! whole numbers are exact up to 2^53.
+//! Invariants: a gauge that could not be read is absent, never zero. Shares are between 0 and 1.
+//! Whole numbers are exact up to 2^53.
 
 mod folded;
 
@@ -44,42 +43,42 @@ macro_rules! gauges {
             /// All gauges, in the order in which they are shown.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// Stable name in files.
+            /// Returns the stable name that is used in files.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name),+ }
             }
 
-            /// Unit of the values.
+            /// Returns the unit of the values.
             pub const fn unit(self) -> GaugeUnit {
                 match self { $(Self::$variant => GaugeUnit::$unit),+ }
             }
 
-            /// Rule for merging two values.
+            /// Returns the rule for merging two values.
             pub const fn merging(self) -> Merging {
                 match self { $(Self::$variant => Merging::$merging),+ }
             }
 
-            /// Kind of object that the gauge describes.
+            /// Returns the kind of object that the gauge describes.
             pub const fn scope(self) -> ScopeKind {
                 match self { $(Self::$variant => ScopeKind::$scope),+ }
             }
 
-            /// Place of the gauge on the page.
+            /// Returns the place of the gauge on the report page.
             pub const fn place(self) -> GaugePlace {
                 match self { $(Self::$variant => GaugePlace::$place),+ }
             }
 
-            /// Direction in which values of the gauge are better.
+            /// Returns the direction in which values of the gauge are better.
             pub const fn wanted(self) -> GaugePreference {
                 match self { $(Self::$variant => GaugePreference::$wanted),+ }
             }
 
-            /// Source of the values.
+            /// Returns the source of the values.
             pub const fn source(self) -> &'static str {
                 match self { $(Self::$variant => $source),+ }
             }
 
-            /// Title for people.
+            /// Returns the title of the gauge for people.
             pub const fn title(self) -> &'static str {
                 match self { $(Self::$variant => $title),+ }
             }
@@ -87,23 +86,23 @@ macro_rules! gauges {
     };
 }
 
-/// Rule for merging a gauge's value of some time with the value of the time after it.
+/// Rule for merging a gauge's value over some time with its value over the following time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Merging {
-    /// Adds events up.
+    /// Adds the values; for counts of events.
     Sum,
-    /// Takes the later value, for levels.
+    /// Uses the later value; for levels.
     Last,
-    /// Takes the larger value, for maxima.
+    /// Uses the larger value; for maxima.
     Most,
-    /// Takes the mean, weighted with time.
+    /// Uses the mean, weighted by time.
     Mean,
 }
 
 /// Kind of object that a gauge describes. The name of the object is [`Gauge::scope`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScopeKind {
-    /// Host that makes the load.
+    /// Host that generates the load.
     Host,
     /// Block device of the host.
     Device,
@@ -118,7 +117,7 @@ pub enum ScopeKind {
 }
 
 impl ScopeKind {
-    /// Name of the kind: a label in metrics.
+    /// Returns the name of the kind, which is a label in metrics.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Host => "host",
@@ -131,12 +130,12 @@ impl ScopeKind {
     }
 }
 
-/// Place of a gauge on the page. All gauges are stored, rolled up and exported.
+/// Place of a gauge on the report page. All gauges are stored, rolled up and exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GaugePlace {
-    /// Charts of the host.
+    /// In the charts of the host.
     Drawn,
-    /// A view of its own kind, or none.
+    /// In a view of its own, or nowhere.
     Kept,
 }
 
@@ -163,17 +162,17 @@ macro_rules! units {
         }
 
         impl GaugeUnit {
-            /// Name of the unit in files.
+            /// Returns the name of the unit in files.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name),+ }
             }
 
-            /// Name of the unit in metrics, which ends the metric's name; empty for a count.
+            /// Returns the unit as the last part of a metric's name; empty for a count.
             pub const fn metric(self) -> &'static str {
                 match self { $(Self::$variant => $metric),+ }
             }
 
-            /// Name of the unit in OpenTelemetry: UCUM. Text in braces is a note.
+            /// Returns the unit for OpenTelemetry, in UCUM. Text in braces is an annotation.
             pub const fn ucum(self) -> &'static str {
                 match self { $(Self::$variant => $ucum),+ }
             }
@@ -196,7 +195,7 @@ units! {
 }
 
 impl GaugeUnit {
-    /// Unit of a sum of these values per second.
+    /// Returns the unit of a sum of these values per second.
     const fn per_second(self) -> Self {
         match self {
             Self::Bytes => Self::BytesPerSecond,
@@ -209,8 +208,8 @@ impl GaugeUnit {
 }
 
 impl GaugeName {
-    /// Value independent of the length of its time: a sum becomes a rate per second, other values
-    /// stay.
+    /// Returns a value that does not depend on the length of its time: a sum becomes a rate per
+    /// second, other values are unchanged.
     pub fn level(self, value: f64, over: Nanos) -> f64 {
         match self.merging() {
             Merging::Sum => value / over.as_secs_f64().max(f64::MIN_POSITIVE),
@@ -218,7 +217,7 @@ impl GaugeName {
         }
     }
 
-    /// Name of the metric, which ends with the unit.
+    /// Returns the name of the metric, which ends with the unit.
     pub fn metric(self, unit: GaugeUnit) -> String {
         let (name, unit) = (self.name().replace('.', "_"), unit.metric());
         if unit.is_empty() {
@@ -230,7 +229,7 @@ impl GaugeName {
         format!("tilemark_{stem}_{unit}")
     }
 
-    /// Unit of the [`level`](Self::level).
+    /// Returns the unit of the [`level`](Self::level).
     pub const fn level_unit(self) -> GaugeUnit {
         match self.merging() {
             Merging::Sum => self.unit().per_second(),
@@ -365,29 +364,29 @@ gauges! {
         "bytes written to the tier";
 }
 
-/// One number beside one slice.
+/// Value of a gauge in one slice.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Gauge {
     /// Name of the gauge.
     pub name: GaugeName,
-    /// Object that the gauge describes: `host`, or its name among the objects of
+    /// Name of the object that the gauge describes: `host`, or a name among the objects of kind
     /// [`GaugeName::scope`].
     pub scope: String,
     /// Value, in the unit of the gauge.
     pub value: f64,
 }
 
-/// Scope of gauges of the whole host.
+/// Scope of the gauges that describe the whole host.
 pub const HOST: &str = "host";
 
 impl Gauge {
-    /// Makes a gauge of the whole host.
+    /// Creates a gauge of the whole host.
     pub fn of_host(name: GaugeName, value: f64) -> Self {
         Self { name, scope: HOST.to_owned(), value }
     }
 }
 
-/// Service times of the I/O that a tier sends to the storage behind it, for a request or by itself.
+/// Service times of the I/O that a tier sends to its backing store, for a request or on its own.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BehindTier {
     /// Service times of reads.
@@ -396,7 +395,7 @@ pub struct BehindTier {
     pub write: Compact,
 }
 
-/// Everything that was read beside one slice.
+/// All values that were read together with one slice.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Readings {
     /// Gauges of the slice.
@@ -415,7 +414,7 @@ impl Readings {
 
 /// Source of gauges.
 pub trait GaugeSource {
-    /// Values since the last call; none by default.
+    /// Returns the values since the last call; the default implementation returns none.
     fn read(&mut self) -> Readings {
         Readings::default()
     }

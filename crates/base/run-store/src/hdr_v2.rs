@@ -1,23 +1,24 @@
-//! Histograms as bytes: the uncompressed V2 encoding of HdrHistogram, which its implementations in
-//! other languages read.
+//! Encoding of histograms as bytes: the uncompressed V2 encoding of HdrHistogram, which its
+//! implementations in other languages read.
 //!
-//! Layout (big endian): cookie `0x1c849313`, payload length, normalising offset 0 (all
-//! `u32`), significant digits (`u32`), lowest and highest trackable value (`u64`), value
-//! ratio 1.0 (`f64`), then the counts by bucket index up to the last that is not zero, as
-//! zig-zag LEB128 of at most nine bytes; a negative number is a run of that many zeros.
-//! Source: HdrHistogram's `AbstractHistogram.encodeIntoByteBuffer`. Written here directly
-//! from buckets that hold something, because expanding a histogram for every stored row
-//! would cost more than the I/O it describes.
+//! Layout (big endian): cookie `0x1c849313`, payload length, normalising offset 0 (all `u32`),
+//! significant digits (`u32`), lowest and highest trackable value (`u64`), value ratio 1.0 (`f64`).
+//! Then the counts by bucket index up to the last that is not zero, as zig-zag LEB128 of at most
+//! nine bytes; a negative number stands for that many zeros. Source: HdrHistogram's
+//! `AbstractHistogram.encodeIntoByteBuffer`.
+//!
+//! The bytes are written directly from the buckets that are not empty. Expanding a histogram for
+//! every stored row would cost more than the I/O that it describes.
 
 use stats::Compact;
 use units::Nanos;
 
 const COOKIE: u32 = 0x1c84_9313;
 const HEADER: usize = 40;
-/// Longest latency with a bucket of its own.
+/// Maximum latency with a bucket of its own.
 const LONGEST: Nanos = Nanos::from_secs(3600);
 const DIGITS: u32 = 2;
-/// Half of the 256 sub-buckets that two significant digits need, as a power of two.
+/// Binary logarithm of half of the 256 sub-buckets that two significant digits need.
 const HALF_BITS: u32 = 7;
 const HALF: u64 = 1 << HALF_BITS;
 
@@ -26,7 +27,7 @@ fn index_of(value: u64) -> u64 {
     (u64::from(bucket + 1) << HALF_BITS) + (value >> bucket) - HALF
 }
 
-/// Highest value of a bucket.
+/// Returns the highest value of a bucket.
 fn value_at(index: u64) -> u64 {
     let (half, sub) = (index >> HALF_BITS, index & (HALF - 1));
     match half.checked_sub(1) {
@@ -35,8 +36,9 @@ fn value_at(index: u64) -> u64 {
     }
 }
 
-/// Appends a number in ZigZag, then LEB128 with seven bits per byte. The number is below 2^62 in
-/// size. The ninth byte of the format would hold eight bits, but a 32-bit count never needs it.
+/// Appends a number in ZigZag, then LEB128 with seven bits per byte. The absolute value must be
+/// below 2^62. The ninth byte of the format would hold eight bits, but a 32-bit count never needs
+/// it.
 fn push(bytes: &mut Vec<u8>, number: i64) {
     let mut rest = ((number << 1) ^ (number >> 63)).cast_unsigned();
     while rest >= 0x80 {
@@ -72,7 +74,7 @@ fn push_zeros(payload: &mut Vec<u8>, count: u64) {
 }
 
 /// Encodes a histogram in HdrHistogram's V2 encoding, uncompressed. `sum_ns` and `saturated` are
-/// not in the encoding and must be stored beside it.
+/// not part of the encoding and must be stored separately.
 pub(crate) fn encode(histogram: &Compact) -> Vec<u8> {
     let mut payload = Vec::with_capacity(3 * histogram.buckets().count() + 1);
     let mut next = 0;
@@ -103,8 +105,8 @@ fn header(length: u32) -> [u8; HEADER] {
     header
 }
 
-/// Decodes bytes of [`encode`]; `sum_ns` and `saturated` are zero. The error describes what is
-/// wrong with the bytes.
+/// Decodes the bytes of [`encode`]; `sum_ns` and `saturated` become zero. The error describes the
+/// fault in the bytes.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Compact, &'static str> {
     let (found, mut payload) = bytes.split_at_checked(HEADER).ok_or("shorter than its header")?;
     let length = u32::try_from(payload.len()).map_err(|_| "longer than 4 GiB")?;

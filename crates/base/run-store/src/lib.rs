@@ -1,11 +1,11 @@
-//! Results of a run: the slices that the driver reports while the run lasts, the series made of
-//! them, the run directory and the schemas of its files.
+//! Results of a run: the slices that the driver reports during the run, the series made of them,
+//! the run directory and the schemas of its files.
 //!
-//! What it does: defines [`slice::Slice`] (one time slice of a running load, as engine and
-//! simulator report it), stores slices as Parquet, writes and reads the run directory.
+//! Function: defines [`slice::Slice`] (one time slice of a running load, as engine and simulator
+//! report it), stores slices as Parquet, writes and reads the run directory.
 //!
-//! What it refuses: to judge (limits, verdicts and scores belong to `bench`), to draw, and to
-//! delete anything that it did not create.
+//! Left out: judging (limits, verdicts and scores belong to `bench`), drawing, and deleting of
+//! files that it did not create.
 //!
 //! Invariants: histograms are stored whole, so any two rows can be merged. A run directory is
 //! `*.partial` until it is complete. A reader accepts every file of its major version.

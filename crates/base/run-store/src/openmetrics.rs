@@ -1,21 +1,21 @@
 //! OpenMetrics 1.0 text, as Prometheus scrapes it: families of samples, of a stored run
-//! ([`crate::export`]) or of live runs.
+//! ([`crate::export`]) or of runs in progress.
 //!
-//! What it refuses: to know the content. The caller writes all samples of a family before the next
-//! family, each set of labels once, and ends with [`END`].
+//! The content is the caller's. The caller must write all samples of a family before the next
+//! family, each set of labels only once, and [`END`] at the end.
 
 use std::fmt::Display;
 use std::io::{self, Write};
 
 use units::Nanos;
 
-/// Media type of the text.
+/// Media type of OpenMetrics text.
 pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Last line of the text.
 pub const END: &str = "# EOF\n";
 
-/// Begins a family. Its name ends with its unit, which is empty for a count.
+/// Writes the head of a family. `name` ends with the unit, which is empty for a count.
 ///
 /// # Errors
 ///
@@ -53,21 +53,22 @@ pub fn labels(pairs: &[(&str, &dyn Display)]) -> String {
     pairs.iter().map(pair).collect::<Vec<_>>().join(",")
 }
 
-/// Upper bounds of the buckets of times, in microseconds: flash, networks, disks, and faults.
+/// Upper bounds of histogram buckets, in microseconds, for the usual times of flash, networks,
+/// disks, and faults.
 pub(crate) const BUCKETS_US: [u64; 12] =
     [50, 100, 250, 500, 1000, 2500, 5000, 10_000, 25_000, 100_000, 250_000, 1_000_000];
 
-/// Times as a histogram has them.
+/// Times in the form that a histogram needs.
 pub struct Times<'a> {
     /// Number of times.
     pub count: u64,
-    /// Their sum.
+    /// Sum of all times, in nanoseconds.
     pub sum_ns: u128,
-    /// Number of those above a time.
+    /// Returns the number of times above a limit.
     pub above: &'a dyn Fn(Nanos) -> u64,
 }
 
-/// Writes the samples of a histogram of times, whose family is in seconds.
+/// Writes the samples of a histogram of times. The unit of its family is seconds.
 ///
 /// # Errors
 ///

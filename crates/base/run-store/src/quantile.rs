@@ -1,10 +1,11 @@
-//! The few numbers stored beside every histogram, so that common questions need no HDR library.
+//! Summary values that are stored beside every histogram, so that common questions need no HDR
+//! library.
 
 use stats::Compact;
 use units::Nanos;
 
-/// Summary of a histogram. Percentiles follow HDR's rule: the upper edge of the first bucket at
-/// which the running count reaches `ceil(q * count)`.
+/// Summary of a histogram. Percentiles follow HDR's rule: the upper bound of the first bucket at
+/// which the cumulative count reaches `ceil(q * count)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Summary {
     pub count: u64,
@@ -18,7 +19,7 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    /// Summary of a histogram; `None` if it is empty.
+    /// Computes the summary of a histogram; `None` if it is empty.
     pub(crate) fn of(histogram: &Compact) -> Option<Self> {
         let (min, _) = histogram.buckets().next()?;
         let (count, max) = (histogram.count(), histogram.max()?);
@@ -28,7 +29,7 @@ impl Summary {
     }
 }
 
-/// Percentiles of a histogram, for ascending shares in per mille.
+/// Returns the percentiles of a histogram, for ascending shares in per mille.
 fn percentiles<const N: usize>(histogram: &Compact, count: u64, per_mille: [u64; N]) -> [Nanos; N] {
     let mut found = [Nanos::ZERO; N];
     let (mut next, mut running) = (0, 0_u128);

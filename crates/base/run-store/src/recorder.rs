@@ -1,6 +1,6 @@
-//! Collects completions of one slice: one array access per I/O, no lock, and an allocation only for
-//! the first I/O of a kind. I/Os are added to their cells in batches, so that the processor loads
-//! the memory of a whole batch at once.
+//! Recorder of the completions of one slice. An I/O costs one array access and no lock; memory is
+//! allocated only for the first I/O of a kind. I/Os are added to their cells in batches, so that
+//! the processor loads the memory of a whole batch in parallel.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ use crate::slice::{
     SizeClass, Slice, Unfinished, VmId,
 };
 
-/// Facts about an instance that a recorder needs before the start.
+/// Properties of an instance that a recorder needs before the start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstanceShape {
     /// Number of the instance in the run.
     pub instance: InstanceId,
-    /// VM of each disk, by disk position.
+    /// VM of each disk, by disk index in the instance.
     pub disk_vms: Vec<VmId>,
-    /// Number of kinds of I/O and calls.
+    /// Number of kinds of I/O and calls, together.
     pub kinds: u16,
     /// Number of actions.
     pub actions: u16,
@@ -28,14 +28,14 @@ pub struct InstanceShape {
     pub groups: u16,
 }
 
-/// A completed I/O.
+/// Completed I/O, to be recorded.
 #[derive(Debug, Clone, Copy)]
 pub struct IoDone {
-    /// Position of the instance in the recorder's shapes.
+    /// Index of the instance in the recorder's shapes.
     pub instance: usize,
-    /// Position of the disk in the instance.
+    /// Index of the disk in the instance.
     pub disk: u16,
-    /// Position of the kind in the instance.
+    /// Index of the kind in the instance.
     pub kind: u16,
     /// Direction of the I/O.
     pub direction: Direction,
@@ -49,12 +49,12 @@ pub struct IoDone {
     pub ok: bool,
 }
 
-/// A finished call.
+/// Completed call, to be recorded.
 #[derive(Debug, Clone, Copy)]
 pub struct CallDone {
-    /// Position of the instance in the recorder's shapes.
+    /// Index of the instance in the recorder's shapes.
     pub instance: usize,
-    /// Position of the kind in the instance.
+    /// Index of the kind in the instance.
     pub kind: u16,
     /// Service time: from the call to its answer.
     pub service: Nanos,
@@ -64,14 +64,14 @@ pub struct CallDone {
     pub result: Result<u64, CallError>,
 }
 
-/// An action that finished or was given up.
+/// Completed or dropped action, to be recorded.
 #[derive(Debug, Clone, Copy)]
 pub struct ActionSample {
-    /// Position of the instance in the recorder's shapes.
+    /// Index of the instance in the recorder's shapes.
     pub instance: usize,
-    /// Position of the action in the instance.
+    /// Index of the action in the instance.
     pub action: u16,
-    /// Position of the user group in the instance.
+    /// Index of the user group in the instance.
     pub group: u16,
     /// Service time: from the first step to the last answer.
     pub service: Nanos,
@@ -108,7 +108,7 @@ impl Cell {
     }
 }
 
-/// Calls of one kind in one slice.
+/// Counts of the calls of one kind in one slice.
 #[derive(Debug)]
 struct CallCell {
     is_touched: bool,
@@ -133,7 +133,7 @@ impl CallCell {
     }
 }
 
-/// Cells by dense index, made on first use, with the list of those used in this slice.
+/// Cells by index. A cell is allocated at its first use. The list has the cells used in this slice.
 #[derive(Debug, Default)]
 struct Cells {
     cells: Vec<Option<Box<Cell>>>,
@@ -156,7 +156,8 @@ impl Cells {
         self.cells[index].get_or_insert_with(Cell::new)
     }
 
-    /// Reads the memory that recording this I/O will change, to load it into the cache.
+    /// Reads the memory that recording this I/O will change, so that it is loaded into the
+    /// processor's cache.
     #[inline]
     fn look_ahead(&self, index: usize, done: &IoDone) -> u32 {
         let Some(cell) = &self.cells[index] else { return 0 };
@@ -176,30 +177,31 @@ impl Cells {
     }
 }
 
-/// Collector of completions of one slice.
+/// Recorder of the completions of one slice.
 #[derive(Debug)]
 pub struct Recorder {
     shapes: Vec<InstanceShape>,
-    /// First I/O cell of each instance; cells are disk x kind x direction x class.
+    /// Index of the first I/O cell of each instance; the cells are ordered by disk, kind, direction
+    /// and class.
     io_base: Vec<usize>,
     action_base: Vec<usize>,
     io: Cells,
-    /// Completed I/Os that are not added to their cells yet, with the index of the cell.
+    /// Completed I/Os that are not added to their cells yet, with the index of each cell.
     fresh: Vec<(usize, IoDone)>,
-    /// Cells of calls, ascending; a map, as only few kinds of few instances make calls.
+    /// Cells of calls, ascending. A map, because only few kinds of few instances make calls.
     calls: BTreeMap<(usize, u16), CallCell>,
     actions: Cells,
-    /// Ages of unfinished work at the last look.
+    /// Ages of unfinished work at the last observation.
     open: BTreeMap<(usize, Unfinished), Vec<Nanos>>,
 }
 
 const DIRECTIONS: usize = Direction::ALL.len();
 
-/// I/Os per batch: more than the loads that a processor can have outstanding.
+/// Number of I/Os in a batch: more than the loads that a processor can have in flight.
 const TOGETHER: usize = 32;
 
 impl Recorder {
-    /// Makes a recorder for these instances.
+    /// Creates a recorder for these instances.
     pub fn new(shapes: Vec<InstanceShape>) -> Self {
         let mut recorder = Self {
             shapes,
@@ -223,7 +225,7 @@ impl Recorder {
         recorder
     }
 
-    /// Records a finished I/O.
+    /// Records a completed I/O.
     #[inline]
     pub fn io(&mut self, done: &IoDone) {
         let shape = &self.shapes[done.instance];
@@ -257,7 +259,7 @@ impl Recorder {
         }
     }
 
-    /// Records a finished call.
+    /// Records a completed call.
     pub fn call(&mut self, done: &CallDone) {
         let cell = self.calls.entry((done.instance, done.kind)).or_default();
         cell.is_touched = true;
@@ -271,7 +273,7 @@ impl Recorder {
         }
     }
 
-    /// Records a finished action.
+    /// Records a completed action.
     pub fn action(&mut self, done: &ActionSample) {
         let cell = self.action_cell(done.instance, done.action, done.group);
         if done.ok {
@@ -282,17 +284,17 @@ impl Recorder {
         }
     }
 
-    /// Records an intended start that was given up; it counts for the first action of the group.
+    /// Records an intended start that was dropped. It counts for the first action of the group.
     pub fn dropped(&mut self, instance: usize, group: u16) {
         self.action_cell(instance, 0, group).dropped += 1;
     }
 
-    /// Forgets the unfinished work of an earlier look, before a new look is recorded.
+    /// Clears the unfinished work of the last observation, before a new observation is recorded.
     pub fn look_anew(&mut self) {
         self.open.values_mut().for_each(Vec::clear);
     }
 
-    /// Records unfinished work, and its age.
+    /// Records unfinished work and its age. Work younger than [`OPEN_AGE_MIN`] is ignored.
     pub fn unfinished(&mut self, instance: usize, what: Unfinished, age: Nanos) {
         if age >= OPEN_AGE_MIN {
             self.open.entry((instance, what)).or_default().push(age);
@@ -317,7 +319,7 @@ impl Recorder {
         self.actions.at(self.action_base[instance] + index)
     }
 
-    /// Takes everything since the last call as a slice.
+    /// Returns all completions since the last call as a slice.
     pub fn take(&mut self, start: Nanos, width: Nanos, generator: GeneratorRow) -> Slice {
         self.put_in_cells();
         let open = self.open_rows();

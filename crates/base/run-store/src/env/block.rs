@@ -4,13 +4,15 @@ use std::path::Path;
 use super::probe::Probe;
 use super::types::{BlockDevice, QueueSettings};
 
-/// Device with this number, with the devices that it is a part of or consists of.
+/// Returns the device with this number, the device of which it is a part, and the devices of which
+/// it consists.
 pub(super) fn tree(probe: &Probe, number: &str) -> Vec<BlockDevice> {
     let link = probe.link_name(format!("/sys/dev/block/{number}"));
     link.as_deref().and_then(name_of).map_or_else(Vec::new, |name| tree_of(probe, name))
 }
 
-/// Device with a path such as `/dev/sda1`, with the devices that it is a part of or consists of.
+/// Returns the device with a path such as `/dev/sda1`, the device of which it is a part, and the
+/// devices of which it consists.
 pub(super) fn tree_of_path(probe: &Probe, source: &str) -> Vec<BlockDevice> {
     let Some(relative) = source.strip_prefix("/dev/") else { return Vec::new() };
     // A path below `/dev/mapper` is a symbolic link to the kernel's name of the device.
@@ -87,7 +89,7 @@ fn queue(probe: &Probe, base: &str) -> QueueSettings {
     }
 }
 
-/// Scheduler in use: `none [mq-deadline] kyber` means `mq-deadline`.
+/// Returns the active scheduler: `mq-deadline` for `none [mq-deadline] kyber`.
 fn chosen(text: &str) -> String {
     let bracketed = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     bracketed.map_or(text, |(name, _)| name).to_owned()

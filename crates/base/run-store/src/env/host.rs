@@ -22,8 +22,8 @@ fn distribution(probe: &Probe) -> Option<String> {
     Some(line.trim_matches('"').to_owned())
 }
 
-/// Signs of a VM or container: marker files of containers, the hypervisor bit of the processor, and
-/// the maker that the firmware names.
+/// Collects signs of a VM or container: marker files of containers, the hypervisor bit of the
+/// processor, and the vendor in the firmware.
 fn virtualisation(probe: &Probe) -> Option<String> {
     let mut hints = Vec::new();
     if probe.exists("/.dockerenv") {
@@ -102,7 +102,8 @@ pub(super) fn memory(probe: &Probe) -> Memory {
     }
 }
 
-/// Tightest limits between our control group and the root (control groups version 2).
+/// Returns the lowest limits of our control group and all groups above it (control groups version
+/// 2).
 pub(super) fn cgroup(probe: &Probe) -> Cgroup {
     let list = probe.text("/proc/self/cgroup").unwrap_or_default();
     let Some(path) = list.lines().find_map(|line| line.strip_prefix("0::")) else {
@@ -121,8 +122,8 @@ pub(super) fn cgroup(probe: &Probe) -> Cgroup {
     Cgroup { path: Some(path.to_owned()), cpu_ns_per_s: cpu, memory_bytes: memory }
 }
 
-/// Processor time per second, from `cpu.max`: a quota and a period, both in microseconds; the quota
-/// may be `max`.
+/// Returns the processor time per second from `cpu.max`: a quota and a period, both in
+/// microseconds. `None` if the quota is `max`.
 fn cpu_ns_per_s(text: &str) -> Option<u64> {
     let (quota, period) = text.split_once(' ')?;
     let (quota, period): (u128, u128) = (quota.parse().ok()?, period.trim().parse().ok()?);

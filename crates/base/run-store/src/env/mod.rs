@@ -1,4 +1,4 @@
-//! `env.json`: the host of a run. Everything is read from `/proc`, `/sys` and `/etc`; a value that
+//! `env.json`: the host of a run. All values are read from `/proc`, `/sys` and `/etc`. A value that
 //! cannot be read is null, never a guess.
 
 mod block;
@@ -17,7 +17,7 @@ use probe::Probe;
 
 use crate::run::ToolFacts;
 
-/// Name and version of `env.json`.
+/// Name and version of the format `env.json`.
 pub const SCHEMA: &str = "tilemark.env/1.0";
 
 /// Reads the environment as it is now. `target` is the datastore's path, or the device itself.
@@ -25,8 +25,8 @@ pub fn capture(target: &Path, tool: ToolFacts) -> Environment {
     capture_below(Path::new("/"), target, tool)
 }
 
-/// Reads the environment of a host whose `/proc`, `/sys` and `/etc` are below `root`, for tests and
-/// copies of other hosts. `target` is a path of this host.
+/// Reads the environment of a host whose `/proc`, `/sys` and `/etc` are below `root`. Used for
+/// tests and for copies of other hosts. `target` is a path of this host.
 pub fn capture_below(root: &Path, target: &Path, tool: ToolFacts) -> Environment {
     let probe = Probe::new(root);
     Environment {

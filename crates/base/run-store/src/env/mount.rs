@@ -32,9 +32,9 @@ pub(super) fn storage(probe: &Probe, target: &Path) -> Storage {
     Storage { path, file_system, devices }
 }
 
-/// Mount that holds a path (proc(5), `/proc/pid/mountinfo`): of the mounts with the path's device
-/// number, the nearest above the path. Numbers of Btrfs subvolumes are in no mount, so without such
-/// a mount the nearest one of any number is taken.
+/// Finds the mount on which a path lies (proc(5), `/proc/pid/mountinfo`): the nearest mount above
+/// the path, among the mounts with the path's device number. Numbers of Btrfs subvolumes are in no
+/// mount. So if no mount has the number, the nearest mount with any number is used.
 fn find(mounts: &str, number: &str, target: &Path) -> Option<FileSystem> {
     let target = target.canonicalize().unwrap_or_else(|_| target.to_owned());
     let is_number = |(major, minor): (u32, u32)| format!("{major}:{minor}") == number;

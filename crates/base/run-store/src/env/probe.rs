@@ -16,19 +16,20 @@ impl Probe {
         self.root.join(absolute.strip_prefix("/").unwrap_or(absolute))
     }
 
-    /// Content of a file; `None` if it cannot be read.
+    /// Returns the content of a file; `None` if it cannot be read.
     pub(super) fn text(&self, absolute: impl AsRef<Path>) -> Option<String> {
         fs::read_to_string(self.path(absolute)).ok()
     }
 
-    /// Content of a file with one value, trimmed; `None` if it is empty.
+    /// Returns the content of a file with one value, without surrounding spaces; `None` if it is
+    /// empty.
     pub(super) fn value(&self, absolute: impl AsRef<Path>) -> Option<String> {
         let text = self.text(absolute)?;
         let value = text.trim();
         (!value.is_empty()).then(|| value.to_owned())
     }
 
-    /// Number in a file with one whole number.
+    /// Returns the whole number that a file contains.
     pub(super) fn number(&self, absolute: impl AsRef<Path>) -> Option<u64> {
         self.value(absolute)?.parse().ok()
     }
@@ -37,7 +38,7 @@ impl Probe {
         self.path(absolute).exists()
     }
 
-    /// Names in a directory, sorted; none if it cannot be listed.
+    /// Returns the names in a directory, sorted; empty if the directory cannot be listed.
     pub(super) fn names(&self, absolute: impl AsRef<Path>) -> Vec<String> {
         let entries = fs::read_dir(self.path(absolute)).into_iter().flatten().flatten();
         let mut names: Vec<String> =
@@ -46,7 +47,7 @@ impl Probe {
         names
     }
 
-    /// Last component of the target of a symbolic link, followed to the end.
+    /// Returns the last component of the final target of a symbolic link.
     pub(super) fn link_name(&self, absolute: impl AsRef<Path>) -> Option<PathBuf> {
         fs::canonicalize(self.path(absolute)).ok()
     }

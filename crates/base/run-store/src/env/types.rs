@@ -8,13 +8,13 @@ use crate::run::ToolFacts;
 pub struct Environment {
     /// Name and version of this format: `tilemark.env/1.0`.
     pub schema: String,
-    /// Version of the program that measured.
+    /// Version of the program that made the measurement.
     pub tool: ToolFacts,
-    /// Facts about the operating system.
+    /// Properties of the operating system.
     pub system: System,
-    /// Facts about the processors.
+    /// Properties of the processors.
     pub cpu: Cpu,
-    /// Facts about the main memory.
+    /// Properties of the main memory.
     pub memory: Memory,
     /// Limits of the control group of the run.
     pub cgroup: Cgroup,
@@ -24,7 +24,7 @@ pub struct Environment {
     pub storage: Storage,
 }
 
-/// Facts about the operating system.
+/// Properties of the operating system.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct System {
     /// Release of the kernel: `6.12.9`.
@@ -39,63 +39,65 @@ pub struct System {
     pub hostname: Option<String>,
     /// Clock source of the kernel: `tsc`.
     pub clock_source: Option<String>,
-    /// Makes and models that name a virtual machine or container: `KVM`, `docker`; null
-    /// where nothing hints at one.
+    /// Names of a virtual machine or container technology: `KVM`, `docker`; null if there is no
+    /// sign of one.
     pub virtualisation: Option<String>,
 }
 
-/// Facts about the processors.
+/// Properties of the processors.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cpu {
     /// Model name of the first processor.
     pub model: Option<String>,
-    /// Number of processors of the scheduler.
+    /// Number of logical processors, hardware threads included.
     pub logical: Option<u32>,
-    /// Number of cores; hardware threads of a core count once.
+    /// Number of cores; the hardware threads of a core count as one.
     pub cores: Option<u32>,
     /// Number of sockets.
     pub sockets: Option<u32>,
-    /// Frequency governors in use, each once; empty where the kernel does not scale frequencies.
+    /// Frequency governors in use, without repetitions; empty if the kernel does not scale
+    /// frequencies.
     pub governors: Vec<String>,
     /// Highest frequency of any processor, in hertz.
     pub frequency_max_hz: Option<u64>,
 }
 
-/// Facts about the main memory.
+/// Properties of the main memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Memory {
     /// Size of the main memory, in bytes.
     pub total_bytes: Option<u64>,
-    /// Memory that the kernel could give away at the start, in bytes.
+    /// Memory that was available for programs at the start, in bytes.
     pub available_bytes: Option<u64>,
     /// Swap space, in bytes.
     pub swap_bytes: Option<u64>,
 }
 
-/// Limits of the control group of the run; null means no limit, or unknown.
+/// Limits of the control group of the run; null for no limit, or unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cgroup {
     /// Path of the control group.
     pub path: Option<String>,
-    /// Processor time that the group may use per second of real time, in nanoseconds.
+    /// Processor time that the group may use per second of real time, in nanoseconds. Two full
+    /// processors are 2,000,000,000.
     pub cpu_ns_per_s: Option<u64>,
     /// Memory that the group may use, in bytes.
     pub memory_bytes: Option<u64>,
 }
 
-/// Storage that was measured, as the kernel sees it.
+/// Storage that was measured, as the kernel reports it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Storage {
-    /// Path as it was given.
+    /// Path as the user gave it.
     pub path: String,
-    /// File system that holds the path; null for a bare device.
+    /// File system on which the path lies; null for a bare device.
     pub file_system: Option<FileSystem>,
-    /// Block devices below the path: the file system's own first, then the devices that it consists
-    /// of. Empty for file systems without a device (tmpfs, network).
+    /// Block devices below the path: first the file system's own device, then the devices of which
+    /// it consists. Empty for file systems without a device (tmpfs, network).
     pub devices: Vec<BlockDevice>,
 }
 
-/// A mounted file system.
+/// Properties of a mounted file system.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileSystem {
     /// Type of the file system: `ext4`.
@@ -108,18 +110,18 @@ pub struct FileSystem {
     pub options: String,
 }
 
-/// Facts about a block device.
+/// Properties of a block device.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockDevice {
     /// Kernel name of the device: `nvme0n1`.
     pub name: String,
     /// Name of the whole device, if this is a partition.
     pub partition_of: Option<String>,
-    /// Names of the devices that it consists of (RAID, LVM, device mapper).
+    /// Names of the devices of which the device consists (RAID, LVM, device mapper).
     pub consists_of: Vec<String>,
     /// Size of the device, in bytes.
     pub size_bytes: Option<u64>,
-    /// Maker of the device; null where the kernel does not know.
+    /// Vendor of the device; null if the kernel does not know it.
     pub vendor: Option<String>,
     /// Model of the device.
     pub model: Option<String>,
@@ -127,9 +129,9 @@ pub struct BlockDevice {
     pub firmware: Option<String>,
     /// Temperature at the start, in thousandths of a degree Celsius.
     pub temperature_millicelsius: Option<i64>,
-    /// True if the device says that it has rotating disks.
+    /// True if the device reports rotating disks.
     pub rotational: Option<bool>,
-    /// Settings of the request queue; null for a partition, which has no queue.
+    /// Settings of the request queue; null for a partition, which has no queue of its own.
     pub queue: Option<QueueSettings>,
 }
 
@@ -138,9 +140,9 @@ pub struct BlockDevice {
 pub struct QueueSettings {
     /// I/O scheduler in use: `none`, `mq-deadline`.
     pub scheduler: Option<String>,
-    /// Most requests in the queue.
+    /// Maximum number of requests in the queue.
     pub requests: Option<u64>,
-    /// Largest request of the kernel, in bytes.
+    /// Maximum size of a request of the kernel, in bytes.
     pub request_bytes_max: Option<u64>,
     /// Read-ahead of the device, in bytes.
     pub read_ahead_bytes: Option<u64>,

@@ -16,7 +16,7 @@ pub enum ExportError {
     /// The series of the run cannot be read.
     #[error(transparent)]
     Series(#[from] SeriesError),
-    /// A killed run has no single series file.
+    /// The run was killed, so it has no complete series file.
     #[error("run {id} was not finished, so it has parts and no series.parquet")]
     NotFinished {
         /// Identifier of the run.
@@ -27,7 +27,7 @@ pub enum ExportError {
     NoSeries {
         /// Identifier of the run.
         id: String,
-        /// Name of the missing series.
+        /// Name of the series.
         what: &'static str,
     },
     /// No format has this name.

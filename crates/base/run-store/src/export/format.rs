@@ -21,7 +21,7 @@ pub enum Format {
     Parquet,
     /// HdrHistogram log 1.3: one line per slice, VM, direction and kind of latency.
     Hlog,
-    /// OpenMetrics 1.0 text: totals of the measured time.
+    /// OpenMetrics 1.0 text: totals over the measured time.
     OpenMetrics,
 }
 
@@ -37,7 +37,7 @@ impl Format {
         Self::OpenMetrics,
     ];
 
-    /// Name of the format on the command line.
+    /// Returns the name of the format on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Json => "json",

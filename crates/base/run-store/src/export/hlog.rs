@@ -1,6 +1,6 @@
 //! HdrHistogram log, format 1.3, as its `HistogramLogWriter` writes and its `HistogramLogReader`
-//! reads it: one line per slice and tag, histograms in V2 encoding, compressed with zlib and in
-//! base64. Kinds of I/O and size classes are merged.
+//! reads it. Each slice and tag has one line, with a histogram in V2 encoding, compressed with zlib
+//! and in base64. Kinds of I/O and size classes are merged.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
@@ -87,7 +87,7 @@ fn flush(
     Ok(())
 }
 
-/// Seconds with milliseconds, as HdrHistogram's own log writer prints them.
+/// Formats seconds with milliseconds, as HdrHistogram's own log writer prints them.
 fn decimal(time: Nanos) -> String {
     format!("{}.{:03}", time.0 / 1_000_000_000, time.0 / 1_000_000 % 1000)
 }
@@ -103,13 +103,13 @@ fn compressed(histogram: &Compact) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Times of slices, from the start of the run.
+/// Start times of slices, counted from the start of the run.
 struct Clock {
     start: jiff::Timestamp,
-    /// Start of each step and repeat, from `run.json`.
+    /// Start time of each step and repeat, from `run.json`.
     steps: HashMap<(u32, u32), Nanos>,
-    /// End of the last slice. A step that a kill interrupted is not in `run.json`, so it begins
-    /// here.
+    /// End of the last slice. If a kill interrupted a step, the step is not in `run.json`; it is
+    /// taken to begin here.
     end: Nanos,
 }
 

@@ -1,4 +1,5 @@
-//! Exports a stored run to formats of other programs. Everything is computed from the run's files.
+//! Export of a stored run to formats of other programs. All values are computed from the run's
+//! files.
 
 mod csv;
 mod error;

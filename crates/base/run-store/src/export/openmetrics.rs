@@ -1,7 +1,8 @@
-//! OpenMetrics 1.0 text: totals of the measured time of every step and VM, and the answer.
+//! OpenMetrics 1.0 text: totals over the measured time of every step and VM, and the answer of the
+//! run.
 //!
-//! Latency buckets are made from histograms of 0.8 % precision: a latency in the same histogram
-//! bucket as a boundary counts above the boundary.
+//! Latency buckets are computed from histograms of 0.8 % precision. A latency in the same histogram
+//! bucket as a boundary counts as above the boundary.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -19,7 +20,7 @@ use crate::rundir::StoredRun;
 use crate::series::{ActionRecord, CallRecord, GaugeRecord, IoRecord, StepKey};
 use crate::slice::tile_label;
 
-/// Upper boundaries of latency buckets: 1, 2 and 5 in every decade from 10 us to 10 s.
+/// Upper bounds of latency buckets: 1, 2 and 5 in every decade from 10 us to 10 s.
 const EDGES_NS: [u64; 19] = [
     10_000,
     20_000,
@@ -44,7 +45,7 @@ const EDGES_NS: [u64; 19] = [
 
 #[derive(Default)]
 struct Buckets {
-    /// Number of latencies in each bucket. The last bucket has those above all boundaries.
+    /// Number of latencies in each bucket. The last bucket has the latencies above all bounds.
     counts: [u64; EDGES_NS.len() + 1],
     sum_ns: u128,
 }
@@ -82,7 +83,7 @@ impl Totals {
     }
 }
 
-/// Totals by label set, printed as `name="value",...`.
+/// Totals by label set in the form `name="value",...`.
 type ByLabels = BTreeMap<String, Totals>;
 
 pub(super) fn write(run: &StoredRun, to: &mut dyn Write) -> Result<(), ExportError> {
@@ -137,8 +138,8 @@ pub(super) fn write(run: &StoredRun, to: &mut dyn Write) -> Result<(), ExportErr
     Ok(to.write_all(END.as_bytes())?)
 }
 
-/// Writes the gauges of the host, the devices and models in the measured time of each step; sums
-/// are counters.
+/// Writes the gauges of the host, the devices and the models over the measured time of each step.
+/// Gauges that are sums are written as counters.
 fn write_gauges(run: &StoredRun, to: &mut dyn Write) -> Result<(), ExportError> {
     let mut steps: BTreeMap<StepKey, Gauges> = BTreeMap::new();
     for row in run.gauges()? {
@@ -173,7 +174,7 @@ fn write_gauges(run: &StoredRun, to: &mut dyn Write) -> Result<(), ExportError> 
     Ok(())
 }
 
-/// Labels of a row of the measured time; `None` for rows of other phases.
+/// Returns the labels of a row of the measured time; `None` for rows of other phases.
 fn measured(key: StepKey, own: &[(&str, &dyn Display)]) -> Option<String> {
     let StepKey { step, tiles, repeat, phase } = key;
     let of_step = || labels(&[("step", &step), ("tiles", &tiles), ("repeat", &repeat)]);

@@ -4,24 +4,24 @@ use units::Nanos;
 
 use super::{Gauge, GaugeName, Merging};
 
-/// Value of a gauge over some time.
+/// Value of a gauge, merged over some time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Folded {
     /// Time over which the gauge was read.
     pub time: Nanos,
-    /// Value by the gauge's [`Merging`].
+    /// Value, merged by the gauge's [`Merging`] rule.
     pub value: f64,
-    /// The largest single value.
+    /// Largest single value.
     pub most: f64,
 }
 
 impl Folded {
-    /// Makes a single value.
+    /// Creates a value of a single reading.
     pub const fn of(time: Nanos, value: f64) -> Self {
         Self { time, value, most: value }
     }
 
-    /// Merges this value with the value of the time after it.
+    /// Merges this value with the value of the following time.
     #[must_use]
     pub fn and_then(self, merging: Merging, later: Self) -> Self {
         let value = match merging {
@@ -38,19 +38,19 @@ impl Folded {
     }
 }
 
-/// Gauges over some time, each with the time over which it was read.
+/// Gauges, each merged over the time in which it was read.
 #[derive(Debug, Clone, Default)]
 pub struct Gauges(BTreeMap<(GaugeName, String), Folded>);
 
 impl Gauges {
-    /// Adds the value of a gauge over a further time `width`.
+    /// Merges the value of a gauge over a further time `width`.
     pub fn add(&mut self, width: Nanos, gauge: &Gauge) {
         let own = Folded::of(width, gauge.value);
         let known = self.0.entry((gauge.name, gauge.scope.clone()));
         known.and_modify(|known| *known = known.and_then(gauge.name.merging(), own)).or_insert(own);
     }
 
-    /// Values of all gauges, in the order of the table, then by scope.
+    /// Iterates over all gauges, in the order of the table, then by scope.
     pub fn iter(&self) -> impl Iterator<Item = (Gauge, Folded)> {
         self.0.iter().map(|((name, scope), folded)| {
             (Gauge { name: *name, scope: scope.clone(), value: folded.value }, *folded)

@@ -1,7 +1,7 @@
-//! Families of metrics that can be written in either format of Prometheus: OpenMetrics text with
+//! Families of metrics that can be written in both formats of Prometheus: OpenMetrics text with
 //! classic histograms, or protobuf with native histograms as well.
 //!
-//! It refuses to know the content: names, units and labels are the caller's.
+//! Names, units and labels are given by the caller.
 
 mod native;
 mod protobuf;
@@ -12,16 +12,16 @@ use units::Nanos;
 pub use protobuf::{MEDIA_TYPE as PROTOBUF_MEDIA_TYPE, protobuf};
 pub use text::text;
 
-/// Samples of one name.
+/// Metric family: samples with the same name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Family {
     /// Name without `_total`, which both formats add to a counter. It ends with the unit.
     pub name: &'static str,
-    /// Kind of all samples.
+    /// Kind of all samples of the family.
     pub kind: Kind,
-    /// Unit in OpenMetrics' words; empty for a number of things.
+    /// Unit in OpenMetrics' words; empty for a count.
     pub unit: &'static str,
-    /// Whole sentence for people.
+    /// Help text: a whole sentence for people.
     pub help: &'static str,
     /// Samples, each with other labels.
     pub samples: Vec<Sample>,
@@ -30,20 +30,20 @@ pub struct Family {
 /// Kind of a family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Only grows while the program runs.
+    /// Value that only grows while the program runs.
     Counter,
-    /// Grows and falls.
+    /// Value that grows and falls.
     Gauge,
     /// Histogram of times.
     Histogram,
 }
 
-/// Value with the labels that tell it from others of its family.
+/// Value with the labels that distinguish it from other samples of its family.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
     /// Names and values of labels, in the order in which they are written.
     pub labels: Vec<(&'static str, String)>,
-    /// Value of the family's kind.
+    /// Value, of the type that the family's kind needs.
     pub value: Value,
 }
 
@@ -63,17 +63,18 @@ pub enum Value {
 pub struct TimeBuckets {
     /// Sum of all times, in nanoseconds.
     pub sum_ns: u128,
-    /// Longest time of each bucket and the number of times in it, ascending.
+    /// Largest time of each bucket, and the number of times in it, ascending.
     pub buckets: Vec<(Nanos, u64)>,
 }
 
 impl TimeBuckets {
-    /// Number of times.
+    /// Returns the number of times in all buckets.
     pub fn count(&self) -> u64 {
         self.buckets.iter().map(|(_, count)| count).sum()
     }
 
-    /// Number of times that surely are at most this long: a bucket across the limit is above it.
+    /// Returns the number of times that are certainly at most `limit`. A bucket that contains the
+    /// limit counts as above it.
     pub fn count_within(&self, limit: Nanos) -> u64 {
         let within = self.buckets.iter().take_while(|(longest, _)| *longest <= limit);
         within.map(|(_, count)| count).sum()

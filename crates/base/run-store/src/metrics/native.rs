@@ -2,14 +2,15 @@ use units::Nanos;
 
 use crate::metrics::TimeBuckets;
 
-/// Resolution of native histograms: `2^SCHEMA` buckets for each doubling, each 1.1 % wide. Coarser
-/// ones would make percentiles longer; the number of buckets in use would be the same.
+/// Resolution of native histograms: `2^SCHEMA` buckets for each doubling, each 1.1 % wide. Wider
+/// buckets would make percentiles larger, but would not reduce the number of buckets in use.
 pub(super) const SCHEMA: i32 = 6;
 
-/// Buckets of a native histogram: how many follow each other without a gap, and their counts.
+/// Buckets of a native histogram, as spans of consecutive buckets and counts.
 #[derive(Debug, PartialEq, Eq, Default)]
 pub(super) struct NativeBuckets {
-    /// Gap before each stretch of buckets (the first one's index), and its length.
+    /// Spans: number of empty buckets before each span (for the first span, the index of its first
+    /// bucket), and number of buckets in the span.
     pub spans: Vec<(i32, u32)>,
     /// Count of each bucket, as its difference from the bucket before.
     pub deltas: Vec<i64>,
@@ -40,11 +41,12 @@ impl NativeBuckets {
     }
 }
 
-/// Index of the first native bucket in which every value is at least this long.
+/// Returns the index of the lowest native bucket in which every value is at least `longest`.
 ///
-/// Bucket `i` holds values above `2^((i-1)/64)` s up to `2^(i/64)` s, and Prometheus takes any value
-/// in it for a percentile. So a bucket of ours goes to one that begins where it ends: a percentile
-/// is never too short, and at most two native buckets (2.2 %) longer than our bucket's longest time.
+/// Bucket `i` holds values above `2^((i-1)/64)` s up to `2^(i/64)` s, and Prometheus may return any
+/// value in it as a percentile. So each of our buckets is put into a native bucket that begins
+/// where ours ends. A percentile is then never too small, and at most two native buckets (2.2 %)
+/// above our bucket's largest time.
 fn index_above(longest: Nanos) -> i32 {
     // Buckets of ours end below the next nanosecond.
     #[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days")]
@@ -60,7 +62,7 @@ mod tests {
 
     use super::*;
 
-    /// Lower and upper bound of a native bucket, in seconds.
+    /// Returns the lower and upper bound of a native bucket, in seconds.
     fn bounds(index: i32) -> (f64, f64) {
         let bound = |index: i32| (f64::from(index) / 64.0).exp2();
         (bound(index - 1), bound(index))

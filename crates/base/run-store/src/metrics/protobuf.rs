@@ -1,5 +1,5 @@
-//! Prometheus' protobuf exposition format: messages of `io.prometheus.client`, each with its length
-//! before it. Only fields that are written are declared; their numbers are those of `metrics.proto`
+//! Prometheus' protobuf exposition format: messages of `io.prometheus.client`, each preceded by its
+//! length. Only fields that are written are declared. Their numbers are taken from `metrics.proto`
 //! in Prometheus' `client_model`.
 
 use prost::Message;
@@ -9,12 +9,12 @@ use crate::metrics::native::{NativeBuckets, SCHEMA};
 use crate::metrics::{Family, Kind, Sample, TimeBuckets, Value};
 use crate::openmetrics::BUCKETS_US;
 
-/// Media type of the messages.
+/// Media type of the protobuf format.
 pub const MEDIA_TYPE: &str = "application/vnd.google.protobuf; \
                               proto=io.prometheus.client.MetricFamily; encoding=delimited";
 
-/// Width of the bucket of times that are zero: the value that Prometheus' own clients have. A
-/// histogram without it is taken for a classic one.
+/// Width of the bucket for times of zero, as in Prometheus' own clients. A histogram without this
+/// field is taken for a classic one.
 const ZERO_THRESHOLD: f64 = 1.0 / (1_u128 << 127) as f64 / 2.0;
 
 #[derive(Clone, PartialEq, Message)]
@@ -58,7 +58,7 @@ struct LabelPair {
     value: Option<String>,
 }
 
-/// `Gauge` and `Counter`, which have the same field.
+/// Message `Gauge` or `Counter`, which have the same field.
 #[derive(Clone, Copy, PartialEq, Message)]
 struct Number {
     #[prost(double, optional, tag = "1")]
@@ -101,8 +101,8 @@ struct BucketSpan {
     length: Option<u32>,
 }
 
-/// Families as delimited protobuf messages. Histograms are native and classic at once: a Prometheus
-/// that was not told to keep native ones keeps the classic ones.
+/// Encodes families as delimited protobuf messages. Histograms are native and classic at once: if
+/// Prometheus is not configured to keep native histograms, it keeps the classic ones.
 pub fn protobuf(families: &[Family]) -> Vec<u8> {
     families.iter().flat_map(|own| message(own).encode_length_delimited_to_vec()).collect()
 }

@@ -4,10 +4,10 @@ use std::io;
 use crate::metrics::{Family, Kind, Sample, Value};
 use crate::openmetrics::{END, Times, family, histogram, labels, sample};
 
-/// Families as OpenMetrics text, with classic histograms.
+/// Encodes families as OpenMetrics text, with classic histograms.
 ///
 /// # Errors
-/// None: it is written to memory.
+/// None in practice, because the text is written to memory.
 pub fn text(families: &[Family]) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     for own in families {

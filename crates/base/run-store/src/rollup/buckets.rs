@@ -1,27 +1,27 @@
-//! Rows in time buckets: adding to the last bucket, and merging two buckets into one.
+//! Rows in time buckets: adding to the last bucket, and merging of two buckets into one.
 
 use std::cmp::Ordering;
 
-/// A row of one bucket of one span.
+/// Row of one bucket of one span.
 pub(super) trait Bucketed {
     /// Key of a row within a bucket.
     type Key: Ord;
 
     fn key(&self) -> Self::Key;
 
-    /// Span and bucket of the row.
+    /// Returns the span and the bucket of the row.
     fn place(&self) -> (u32, u32);
 
     fn set_bucket(&mut self, bucket: u32);
 
-    /// Adds a row of the same key that is later in time.
+    /// Merges a row with the same key that is later in time.
     fn absorb(&mut self, later: Self);
 
-    /// Merges the row with time in which the key has no row.
+    /// Merges a time in which the key has no row.
     fn absorb_nothing(&mut self) {}
 }
 
-/// Adds rows, ascending by key, of one bucket: the last bucket or a new one.
+/// Adds the rows of one bucket, ascending by key. The bucket must be the last one or a new one.
 pub(super) fn add<R: Bucketed>(rows: &mut Vec<R>, fresh: Vec<R>) {
     let Some(place) = fresh.first().map(Bucketed::place) else { return };
     let begin = rows.partition_point(|row| row.place() < place);
@@ -33,7 +33,7 @@ pub(super) fn add<R: Bucketed>(rows: &mut Vec<R>, fresh: Vec<R>) {
     rows.extend(join(before, fresh));
 }
 
-/// Makes buckets twice as long.
+/// Doubles the length of the buckets.
 pub(super) fn halve<R: Bucketed>(rows: &mut Vec<R>) {
     let mut merged = Vec::with_capacity(rows.len() / 2 + 1);
     let mut rest = std::mem::take(rows).into_iter().peekable();
@@ -53,7 +53,7 @@ pub(super) fn halve<R: Bucketed>(rows: &mut Vec<R>) {
     *rows = merged;
 }
 
-/// Merges the rows of two buckets. An empty bucket counts as no time.
+/// Merges the rows of two buckets. A bucket without rows is treated as if it had no time.
 fn join<R: Bucketed>(earlier: Vec<R>, later: Vec<R>) -> Vec<R> {
     if earlier.is_empty() || later.is_empty() {
         return if earlier.is_empty() { later } else { earlier };

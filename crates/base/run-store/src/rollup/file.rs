@@ -26,9 +26,10 @@ use crate::slice::{Direction, SizeClass};
 
 const VERSION_KEY: &str = "tilemark.rollup";
 const HEAD_KEY: &str = "tilemark.rollup.head";
-/// Version of files in which tiers had columns of their own, and which had no gauges of the host.
+/// Major version of files in which tiers had columns of their own and which had no gauges of the
+/// host.
 const WITHOUT_GAUGES: &str = "1";
-/// Rows per batch in memory, and per row group.
+/// Number of rows per batch in memory, and per row group.
 const BATCH_ROWS: usize = 4096;
 const GROUP_ROWS: usize = 65_536;
 
@@ -174,7 +175,7 @@ fn column<'a, T: Array + 'static>(batch: &'a RecordBatch, name: &str) -> Result<
     typed.ok_or_else(|| format!("column \"{name}\" has the type {}", column.data_type()).into())
 }
 
-/// Column that only some versions have.
+/// Returns a column that only some versions have; `None` if it is missing.
 fn if_there<'a, T: Array + 'static>(
     batch: &'a RecordBatch,
     name: &str,
@@ -182,7 +183,8 @@ fn if_there<'a, T: Array + 'static>(
     batch.column_by_name(name).map(|_| column(batch, name)).transpose()
 }
 
-/// Counters of tiers in files of version 1. Each column has the name of its gauge.
+/// Returns the columns with counters of tiers in files of version 1. Each column has the name of
+/// its gauge.
 fn tier_columns(batch: &RecordBatch) -> Result<Vec<(GaugeName, &UInt64Array)>, Malformed> {
     let of_tiers = GaugeName::ALL.iter().filter(|name| name.scope() == ScopeKind::Tier);
     let found = of_tiers.map(|gauge| {

@@ -8,12 +8,12 @@ use super::slot::Sums;
 use super::{NARROW_BUCKETS, NARROW_ROWS, WIDE_BUCKETS, WIDE_ROWS};
 use crate::series::StepKey;
 
-/// A run in time buckets on its axis.
+/// Rollup of a run: its rows in time buckets on the run's time axis.
 ///
-/// Buckets begin as long as a slice. When there are too many, neighbours of one span are merged in
-/// pairs, which only loses time resolution. A slice belongs to the bucket in which it begins. No
-/// bucket contains time of two spans, so a run with more spans than buckets has one bucket per
-/// span.
+/// At first a bucket is as long as a slice. If there are too many buckets, adjacent buckets of one
+/// span are merged in pairs. Only time resolution is lost by that. A slice belongs to the bucket in
+/// which it begins. No bucket contains time of two spans, so a run with more spans than buckets has
+/// one bucket per span.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Rollup {
     pub(super) spans: Vec<Span>,
@@ -30,17 +30,17 @@ pub struct Rollup {
     pub(super) tier_names: Vec<TierName>,
     pub(super) behind: Vec<BehindRow>,
     pub(super) names: Names,
-    /// Window on the run's axis, if this is a part of a run whose spans are known.
+    /// Window on the run's time axis, if this is a rollup of a part of a run whose spans are known.
     pub(super) window: Option<(Nanos, Nanos)>,
 }
 
 impl Rollup {
-    /// Makes an empty rollup.
+    /// Creates an empty rollup.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Makes an empty rollup of slices of this width, the first of which may be shorter.
+    /// Creates an empty rollup for slices of this width. The first slice may be shorter.
     pub fn of_width(width: Nanos) -> Self {
         let mut rollup = Self::default();
         rollup.wide.width = width;
@@ -48,13 +48,13 @@ impl Rollup {
         rollup
     }
 
-    /// Makes an empty rollup of a part of this run's axis, for slices of this width.
+    /// Creates an empty rollup of a part of this run's time axis, for slices of this width.
     #[must_use]
     pub fn part(&self, window: (Nanos, Nanos), width: Nanos) -> Self {
         Self { spans: self.spans.clone(), window: Some(window), ..Self::of_width(width) }
     }
 
-    /// Adds the sums of a slice to the buckets in which it begins.
+    /// Adds the sums of a slice to the buckets in which the slice begins.
     pub(super) fn add(&mut self, key: StepKey, start: Nanos, width: Nanos, sums: Sums) {
         let width = width.max(Nanos(1));
         let (span, offset) = self.advance(key, start, width);
@@ -83,7 +83,8 @@ impl Rollup {
         self.fit();
     }
 
-    /// Span of a slice, and offset of the slice in it. A new span is added if needed.
+    /// Returns the span of a slice, and the offset of the slice in it. A new span is added if
+    /// needed.
     fn advance(&mut self, key: StepKey, start: Nanos, width: Nanos) -> (u32, Nanos) {
         if self.window.is_some() {
             return self.known(key, start);
@@ -111,8 +112,8 @@ impl Rollup {
         (u32::try_from(number).expect("fewer spans than 2^32"), begin.saturating_sub(span.from))
     }
 
-    /// Span of a slice among the known ones, and offset in it. Time outside of all spans counts to
-    /// the last span.
+    /// Returns the span of a slice among the known spans, and the offset in it. Time outside all
+    /// spans counts to the last span.
     pub(super) fn known(&self, key: StepKey, start: Nanos) -> (u32, Nanos) {
         let is_own =
             |span: &Span| (span.step, span.repeat, span.phase) == (key.step, key.repeat, key.phase);
@@ -126,7 +127,7 @@ impl Rollup {
         (u32::try_from(number).expect("fewer spans than 2^32"), offset)
     }
 
-    /// Merges buckets until they are few enough.
+    /// Merges buckets until their number and the number of rows are within the limits.
     fn fit(&mut self) {
         while self.is_over(&self.wide, (WIDE_BUCKETS, WIDE_ROWS)) {
             self.halve_wide();
@@ -158,64 +159,68 @@ impl Rollup {
         halve(&mut self.behind);
     }
 
-    /// Parts of steps, in the order in which they ran.
+    /// Returns the spans: parts of steps, in the order in which they ran.
     pub fn spans(&self) -> &[Span] {
         &self.spans
     }
 
-    /// End of the run's axis.
+    /// Returns the end of the run's time axis.
     pub fn end(&self) -> Nanos {
         self.spans.last().map_or(Nanos::ZERO, |span| span.to)
     }
 
-    /// I/O by workload, all tiles and copies together, in at most [`super::WIDE_BUCKETS`] buckets.
+    /// Returns I/O by workload, all tiles and copies together, in at most [`super::WIDE_BUCKETS`]
+    /// buckets.
     pub fn wide(&self) -> &Level {
         &self.wide
     }
 
-    /// I/O by workload and tile, in at most [`super::NARROW_BUCKETS`] buckets.
+    /// Returns I/O by workload and tile, in at most [`super::NARROW_BUCKETS`] buckets.
     pub fn narrow(&self) -> &Level {
         &self.narrow
     }
 
-    /// Names of actions, by [`ActionRow::action`].
+    /// Returns the names of actions, indexed by [`ActionRow::action`].
     pub fn action_names(&self) -> &[ActionName] {
         &self.action_names
     }
 
-    /// Actions by bucket of the wide level, ascending by span, bucket and action.
+    /// Returns the rows of actions in the buckets of the wide level, ascending by span, bucket and
+    /// action.
     pub fn actions(&self) -> &[ActionRow] {
         &self.actions
     }
 
-    /// Kinds of calls, by [`CallRow::call`].
+    /// Returns the kinds of calls, indexed by [`CallRow::call`].
     pub fn call_names(&self) -> &[CallName] {
         &self.call_names
     }
 
-    /// Calls by bucket of the wide level, ascending by span, bucket and kind.
+    /// Returns the rows of calls in the buckets of the wide level, ascending by span, bucket and
+    /// kind.
     pub fn calls(&self) -> &[CallRow] {
         &self.calls
     }
 
-    /// Every bucket of the wide level in which a slice began, ascending.
+    /// Returns all buckets of the wide level in which a slice began, ascending.
     pub fn slices(&self) -> &[SliceRow] {
         &self.slices
     }
 
-    /// Least and largest rates by bucket of the wide level, ascending by span, bucket and group.
+    /// Returns the smallest and largest rates in the buckets of the wide level, ascending by span,
+    /// bucket and group.
     pub fn rates(&self) -> &[RateRow] {
         &self.rates
     }
 
-    /// True if a slice of this length ended early: it is shorter than half of the first ones. Our
-    /// choice.
+    /// Returns true if a slice of this width ended early: it is shorter than half of the first
+    /// slices. Our choice.
     pub fn is_cut_short(&self, width: Nanos) -> bool {
         let usual = self.slices.first().map(|first| first.time.0 / u64::from(first.slices.max(1)));
         usual.is_some_and(|usual| width.0 < usual / 2)
     }
 
-    /// Begin and length of a bucket of a level, on the run's axis.
+    /// Returns the begin and the length of a bucket of a level, on the run's time axis.
     pub fn place(&self, level: &Level, span: u32, bucket: u32) -> (Nanos, Nanos) {
         let span = self.spans[span as usize];
         let offset = Nanos(level.width.0.saturating_mul(bucket.into()));
@@ -223,7 +228,7 @@ impl Rollup {
         (from, level.width.min(span.to.saturating_sub(from)))
     }
 
-    /// Positions of a workload in the entities of both levels; adds a new workload.
+    /// Returns the indexes of a workload in the entities of both levels; a new workload is added.
     pub(super) fn entity(&mut self, tile: Option<u32>, workload: &str, copy: u32) -> (u32, u32) {
         let Self { names, wide, narrow, .. } = self;
         names.entity(&mut wide.entities, &mut narrow.entities, (tile, workload, copy))
@@ -245,7 +250,7 @@ impl Level {
     }
 }
 
-/// Bucket of an offset in a span. If time goes backwards, it is the last bucket.
+/// Returns the bucket of an offset in a span. If time goes backwards, returns the last bucket.
 fn bucket(offset: Nanos, level: &Level, last: Option<&impl Bucketed>, span: u32) -> u32 {
     let bucket = u32::try_from(offset.0 / level.width.0).unwrap_or(u32::MAX);
     let last = last.map(Bucketed::place).filter(|(of, _)| *of == span);

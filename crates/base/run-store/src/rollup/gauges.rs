@@ -1,4 +1,4 @@
-//! Gauges by bucket of the wide level. Counters of tiers are gauges, too.
+//! Gauges in the buckets of the wide level. Counters of tiers are also gauges.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use crate::run::Phase;
 use crate::series::{GaugeRecord, StepKey};
 
 impl Rollup {
-    /// Adds readings of the last added slice, which had this width. Readings before the first slice
-    /// are dropped.
+    /// Adds the readings of the last added slice, whose width was `width`. Readings before the
+    /// first slice are dropped.
     pub fn readings(&mut self, width: Nanos, readings: &Readings) {
         let Some((span, bucket)) = self.slices.last().map(Bucketed::place) else { return };
         let mut rows = BTreeMap::new();
@@ -35,8 +35,8 @@ impl Rollup {
         add(&mut self.behind, rows.into_values().collect());
     }
 
-    /// Adds gauges of observed I/O: begin and length of their time, from the start of the trace.
-    /// Those before the first slice are dropped.
+    /// Adds gauges of observed I/O: start and length of their time, counted from the start of the
+    /// trace. Gauges before the first slice are dropped.
     pub fn observed_gauges(&mut self, gauges: impl IntoIterator<Item = (Nanos, Nanos, Gauge)>) {
         if self.spans.is_empty() {
             return;
@@ -118,17 +118,18 @@ impl Rollup {
         u32::try_from(found).ok()
     }
 
-    /// Gauges with their scopes, by [`GaugeRow::gauge`].
+    /// Returns the gauges with their scopes, indexed by [`GaugeRow::gauge`].
     pub fn gauge_names(&self) -> &[GaugeOf] {
         &self.gauge_names
     }
 
-    /// Gauges by bucket of the wide level, ascending by span, bucket and gauge.
+    /// Returns the rows of gauges in the buckets of the wide level, ascending by span, bucket and
+    /// gauge.
     pub fn gauges(&self) -> &[GaugeRow] {
         &self.gauges
     }
 
-    /// Last value of each gauge; sums as rates per second.
+    /// Returns the last value of each gauge; sums are converted to rates per second.
     pub fn levels(&self) -> Vec<Gauge> {
         let mut last: Vec<Option<Folded>> = vec![None; self.gauge_names.len()];
         for row in &self.gauges {
@@ -141,13 +142,13 @@ impl Rollup {
         self.gauge_names.iter().zip(last).filter_map(level).collect()
     }
 
-    /// Names of tiers, by [`TierRow::tier`].
+    /// Returns the names of tiers, indexed by [`TierRow::tier`].
     pub fn tier_names(&self) -> &[TierName] {
         &self.tier_names
     }
 
-    /// Tiers by bucket of the wide level, ascending by span, bucket and tier, with their gauges and
-    /// the latencies behind them.
+    /// Returns the rows of tiers in the buckets of the wide level, ascending by span, bucket and
+    /// tier. They have the tiers' gauges and the latencies behind the tiers.
     pub fn tiers(&self) -> Vec<TierRow> {
         let of_tier = |own: &GaugeOf| {
             (own.name.scope() == ScopeKind::Tier).then(|| self.tier_position(&own.scope)).flatten()
@@ -168,7 +169,7 @@ impl Rollup {
     }
 }
 
-/// Value of a gauge that is a whole number.
+/// Converts the value of a gauge that is a whole number.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is whole")]
 const fn whole(value: f64) -> u64 {
     value as u64

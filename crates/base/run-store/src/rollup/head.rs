@@ -7,7 +7,7 @@ use super::intern::Names;
 use super::rows::{ActionName, CallName, Entity, Level, Span, TierName};
 use crate::run::Phase;
 
-/// Lists that rows refer to by position, stored as JSON in the file's metadata.
+/// Lists to which rows refer by index, stored as JSON in the file's metadata.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Head {
     wide_width_ns: u64,
@@ -16,13 +16,13 @@ pub(super) struct Head {
     wide_entities: Vec<Entity>,
     narrow_entities: Vec<Entity>,
     actions: Vec<ActionName>,
-    /// Missing in files before 2.1.
+    /// Kinds of calls; missing in files before 2.1.
     #[serde(default)]
     calls: Vec<CallName>,
     tiers: Vec<TierName>,
 }
 
-/// Most buckets of a file that are accepted: several times [`super::WIDE_BUCKETS`].
+/// Maximum number of buckets that is accepted in a file: several times [`super::WIDE_BUCKETS`].
 const BUCKETS_MAX: u128 = 1 << 16;
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -2,20 +2,20 @@ use std::collections::BTreeMap;
 
 use super::rows::{ActionName, CallName, Entity};
 
-/// Positions of the names seen so far.
+/// Indexes of the names seen so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Names {
     wide: BTreeMap<String, u32>,
-    /// Position by workload, tile and copy.
+    /// Index by workload, tile and copy.
     narrow: BTreeMap<String, BTreeMap<(Option<u32>, u32), u32>>,
     actions: Pairs,
     calls: Pairs,
 }
 
-/// Positions by workload and name.
+/// Indexes by workload and name.
 type Pairs = BTreeMap<String, BTreeMap<String, u32>>;
 
-/// Always equal: the lists of names have the same information.
+/// Compares nothing and returns true: the lists of names have the same information.
 impl PartialEq for Names {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -23,7 +23,7 @@ impl PartialEq for Names {
 }
 
 impl Names {
-    /// Restores the positions from lists that were read.
+    /// Restores the indexes from lists that were read from a file.
     pub(super) fn of(
         (wide, narrow): (&[Entity], &[Entity]),
         (actions, calls): (&[ActionName], &[CallName]),
@@ -90,7 +90,7 @@ impl Names {
     }
 }
 
-/// Position of a pair in a list; adds a new pair.
+/// Returns the index of a pair in a list; a new pair is added.
 fn position<T>(
     known: &mut Pairs,
     names: &mut Vec<T>,

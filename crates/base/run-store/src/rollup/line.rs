@@ -1,4 +1,4 @@
-//! Converts rows of every table to lines of one file, and back.
+//! Conversion between rows of all tables and lines of one file.
 
 use stats::Compact;
 use units::Nanos;
@@ -11,7 +11,7 @@ use super::rows::{
 use crate::gauge::Folded;
 use crate::slice::{Direction, SizeClass};
 
-/// Table that a line belongs to.
+/// Table to which a line belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Table {
     Wide,
@@ -50,7 +50,7 @@ impl Table {
     }
 }
 
-/// Columns of whole numbers, in file order.
+/// Names of the columns with whole numbers, in file order.
 pub(super) const NUMBERS: [&str; 9] = [
     "bytes",
     "errors",
@@ -63,7 +63,7 @@ pub(super) const NUMBERS: [&str; 9] = [
     "queued",
 ];
 
-/// Columns of other numbers, in file order.
+/// Names of the columns with other numbers, in file order.
 pub(super) const REALS: [&str; 8] = [
     "operations_min_per_s",
     "operations_max_per_s",
@@ -75,17 +75,18 @@ pub(super) const REALS: [&str; 8] = [
     "value_max",
 ];
 
-/// Latencies. Each has columns for its sum, its saturation and its histogram.
+/// Names of latencies. Each has columns for its sum, its saturation and its histogram.
 pub(super) const LATENCIES: [&str; 5] =
     ["service", "response", "lateness", "backing_read", "backing_write"];
 
-/// A line of the file. Fields that its table does not use are absent.
+/// Line of the file. Fields that the line's table does not use are absent.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Line {
     pub table: Table,
     pub span: u32,
     pub bucket: u32,
-    /// Entity, action, kind of call or tier. A row of gauges has the name of its gauge instead.
+    /// Index of the entity, action, kind of call or tier. A row of gauges has the name of its gauge
+    /// instead.
     pub who: Option<u32>,
     pub direction: Option<Direction>,
     pub class: Option<SizeClass>,
@@ -196,7 +197,7 @@ impl Line {
 }
 
 impl Rollup {
-    /// Lines of all tables, one table after the other.
+    /// Iterates over the lines of all tables, one table after the other.
     pub(super) fn lines(&self) -> impl Iterator<Item = Line> + '_ {
         let wide = self.wide.rows.iter().map(|row| Line::io(Table::Wide, row));
         wide.chain(self.narrow.rows.iter().map(|row| Line::io(Table::Narrow, row)))
@@ -208,7 +209,7 @@ impl Rollup {
             .chain(self.gauges.iter().map(|row| Line::gauge(row, &self.gauge_names)))
     }
 
-    /// Adds a line to its table; the error describes an invalid line.
+    /// Adds a line to its table. The error describes an invalid line.
     pub(super) fn put(&mut self, mut line: Line) -> Result<(), Malformed> {
         let (span, bucket) = (line.span, line.bucket);
         if span as usize >= self.spans.len() {

@@ -5,7 +5,7 @@ use super::rows::{ActionRow, CallRow, Group, IoRow, RateRow, SliceRow};
 use super::rows::{BehindRow, GaugeRow};
 use crate::slice::{Direction, SizeClass};
 
-/// Implements span and bucket of a row, the same way for all tables.
+/// Implements `place` and `set_bucket` of a row, in the same way for all tables.
 macro_rules! placed {
     () => {
         fn place(&self) -> (u32, u32) {

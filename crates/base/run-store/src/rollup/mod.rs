@@ -1,5 +1,6 @@
-//! A run at the resolution of its charts: mergeable histograms in time buckets, few enough to be
-//! kept in memory however long the run was. `docs/formats/rollup.md` lists the stored fields.
+//! Rollup: a run at the resolution of its charts. It has mergeable histograms in time buckets, few
+//! enough to be kept in memory for a run of any length. `docs/formats/rollup.md` lists the stored
+//! fields.
 
 mod buckets;
 mod file;
@@ -20,23 +21,23 @@ pub use rows::{
     RateRow, SliceRow, Span, TierName, TierRow, observed_name,
 };
 
-/// Most buckets of the wide level, unless the run has more spans.
+/// Maximum number of buckets of the wide level, unless the run has more spans.
 pub const WIDE_BUCKETS: usize = 2048;
 
-/// Most buckets of the narrow level, unless the run has more spans.
+/// Maximum number of buckets of the narrow level, unless the run has more spans.
 pub const NARROW_BUCKETS: usize = 128;
 
-/// Most rows of the wide level, unless one bucket per span already has more: a recorded trace can
-/// have thousands of VMs.
+/// Maximum number of rows of the wide level, unless one bucket per span already has more: a
+/// recorded trace can have thousands of VMs.
 pub const WIDE_ROWS: usize = 200_000;
 
-/// Most rows of the narrow level, unless one bucket per span already has more: 100 tiles of eight
-/// workloads would take some hundred megabytes with 128 buckets.
+/// Maximum number of rows of the narrow level, unless one bucket per span already has more: 100
+/// tiles of eight workloads would take some hundred megabytes with 128 buckets.
 pub const NARROW_ROWS: usize = 100_000;
 
-/// Most workloads with least and largest rates: the first ones.
+/// Maximum number of workloads with smallest and largest rates; the first workloads have them.
 pub const RATE_ENTITIES: u32 = 64;
 
-/// Version of `rollup.parquet`, stored in it under the key `tilemark.rollup`. A minor version only
-/// adds columns and tables. Files of version 1 can be read, too.
+/// Version of `rollup.parquet`, stored in the file under the key `tilemark.rollup`. A minor version
+/// only adds columns and tables. Files of version 1 can also be read.
 pub const ROLLUP_VERSION: &str = "2.1";

@@ -11,8 +11,9 @@ use crate::series::{IoRecord, SeriesError, Slices, StepKey, Stretch, count_betwe
 use crate::slice::{Direction, GeneratorRow, SizeClass, Slice, Topology};
 
 impl Rollup {
-    /// Adds a slice, in the same order as [`crate::series::Writer::append`] stores slices. Rows
-    /// that name something that the topology does not have are left out; the writer refuses them.
+    /// Adds a slice. Slices must be added in the order in which [`crate::series::Writer::append`]
+    /// stores them. Rows with a name that the topology lacks are left out; the writer refuses such
+    /// rows.
     pub fn slice(&mut self, key: StepKey, topology: &Topology, slice: &Slice) {
         let mut sums = Sums::default();
         // All workloads get their numbers at the first slice, even those without I/O, so that
@@ -54,8 +55,9 @@ impl Rollup {
         self.add(key, slice.start, slice.width, sums);
     }
 
-    /// Rollup of a stored run: read from its file, else computed from the series, also from the
-    /// parts of a killed run. Latencies behind tiers are in no series.
+    /// Returns the rollup of a stored run. It is read from its file, or computed from the series if
+    /// there is no file, also from the parts of a killed run. The series do not have latencies
+    /// behind tiers.
     pub fn of_run(run: &StoredRun) -> Result<Self, SeriesError> {
         if run.path().join(files::ROLLUP).exists() {
             return Self::read(run.path());
@@ -68,7 +70,7 @@ impl Rollup {
         Self::new().folding(Slices::of(run.path())?)
     }
 
-    /// Stretches of the series that lie between two times of the run's axis.
+    /// Returns the intervals of the series between two times of the run's time axis.
     pub fn stretches(&self, from: Nanos, to: Nanos) -> Vec<Stretch> {
         let overlapping = self.spans.iter().filter(|span| span.from < to && from < span.to);
         let stretch = |span: &Span| Stretch {
@@ -80,9 +82,10 @@ impl Rollup {
         overlapping.map(stretch).collect()
     }
 
-    /// Part of this run between two times in finer buckets, from the series: the same spans, but
-    /// only rows of that time, without latencies behind tiers. `None` if the buckets would not be
-    /// finer, or if more than `rows_max` rows of the series would have to be read.
+    /// Computes a rollup of the part of this run between two times, in finer buckets, from the
+    /// series. It has the same spans, but only rows of that time, and no latencies behind tiers.
+    /// `None` if the buckets would not be finer, or if more than `rows_max` rows of the series
+    /// would have to be read.
     pub fn zoomed(
         &self,
         run: &StoredRun,
@@ -134,28 +137,28 @@ impl Rollup {
     }
 }
 
-/// Observed I/O of one sender, direction and size class in one slice.
+/// Observed I/O of one initiator, direction and size class in one slice.
 #[derive(Debug, Clone, Copy)]
 pub struct ObservedRow<'a> {
-    /// Name of the sending VM.
+    /// Name of the VM that sent the I/O.
     pub name: &'a str,
-    /// True for parts of I/Os at a disk above, which are there, too: sums leave them out.
+    /// True for parts of I/Os whose whole was observed at a disk above. Sums leave these rows out.
     pub is_below: bool,
     /// Direction of the I/O.
     pub direction: Direction,
     /// Size class of the I/O.
     pub class: SizeClass,
-    /// Bytes moved by I/Os that succeeded.
+    /// Bytes moved by successful I/Os.
     pub bytes: u64,
-    /// I/Os that failed; they are not in the histogram.
+    /// Number of failed I/Os, which are not in the histogram.
     pub errors: u64,
     /// Service times: from submission to completion.
     pub service: &'a Compact,
 }
 
 impl Rollup {
-    /// Adds a slice of observed I/O: one step without tiles, all of it measured. Slices come in
-    /// order, also empty ones.
+    /// Adds a slice of observed I/O: one step without tiles, all of it measured. Slices must be
+    /// added in order, including empty ones.
     pub fn observed<'a>(
         &mut self,
         start: Nanos,
