@@ -8,8 +8,8 @@ use crate::gauge::{Folded, GaugeName};
 use crate::run::{Phase, TierCounts};
 use crate::slice::{Direction, SizeClass};
 
-/// Phase of a step on the run's axis. The axis is time under load: the steps of the run one after
-/// the other, without the pauses between them.
+/// Phase of a step on the run's time axis. The axis has only the time under load: the steps follow
+/// each other without the pauses between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     /// Step of the ladder, from 1.
@@ -20,33 +20,34 @@ pub struct Span {
     pub tiles: u32,
     /// Phase of the step.
     pub phase: Phase,
-    /// Begin on the axis.
+    /// Start of the phase on the axis.
     pub from: Nanos,
-    /// End on the axis.
+    /// End of the phase on the axis.
     pub to: Nanos,
-    /// Time on the axis at which the load of the step began: the zero of `start_ns` in the series.
+    /// Time on the axis at which the load of the step began. `start_ns` in the series is relative
+    /// to this time.
     pub zero: Nanos,
 }
 
-/// Sender of I/O.
+/// Source of I/O: a workload, or all its tiles or copies together.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Entity {
-    /// Tile, from 0; `None` where tiles are taken together, and in a recorded trace.
+    /// Tile, from 0; `None` if all tiles are one entity, and in a recorded trace.
     pub tile: Option<u32>,
-    /// Name of the workload; in a recorded trace the VM.
+    /// Name of the workload; in a recorded trace, of the VM.
     pub workload: String,
-    /// Number among the copies of this workload in the tile, from 0; 0 where copies are taken
-    /// together.
+    /// Number among the copies of this workload in the tile, from 0; 0 if all copies are one
+    /// entity.
     pub copy: u32,
 }
 
-/// End of the workload's name of observed I/O that is part of I/O at a disk above.
+/// Suffix of the workload name of observed I/O that is part of I/O at a disk above.
 const BELOW: &str = " (below)";
-/// End of another workload's name that would end like that.
+/// Suffix that is added to a name that ends with [`BELOW`] but is not I/O below.
 const NOT_BELOW: &str = " (top)";
 
-/// Name of a workload of observed I/O. A VM may have any name; one that ends like a name of I/O
-/// below would be in no sum, so such a name gets another end.
+/// Returns the workload name of observed I/O. A VM name that happens to end like I/O below would be
+/// left out of all sums; such a name gets another suffix.
 pub fn observed_name(name: &str, is_below: bool) -> Cow<'_, str> {
     match (is_below, name.ends_with(BELOW)) {
         (true, _) => Cow::Owned(format!("{name}{BELOW}")),
@@ -56,39 +57,41 @@ pub fn observed_name(name: &str, is_below: bool) -> Cow<'_, str> {
 }
 
 impl Entity {
-    /// True for I/O that counts only where it is asked for: it is part of other I/O.
+    /// Returns true if this I/O is part of other I/O. Sums leave it out; it counts only when asked
+    /// for by name.
     pub fn is_below(&self) -> bool {
         self.workload.ends_with(BELOW)
     }
 }
 
-/// I/O by bucket of time, entity, direction and size class.
+/// I/O grouped by time bucket, entity, direction and size class.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Level {
     /// Length of a bucket; the last bucket of a span may be shorter.
     pub width: Nanos,
     /// All entities, in order of appearance.
     pub entities: Vec<Entity>,
-    /// Rows, ascending by span, bucket, entity, direction and class; empty rows are left out.
+    /// Rows, sorted by span, bucket, entity, direction and class in ascending order. Empty rows are
+    /// left out.
     pub rows: Vec<IoRow>,
 }
 
 /// I/O of one bucket, entity, direction and size class.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IoRow {
-    /// Position of the span in [`Rollup::spans`](super::Rollup::spans).
+    /// Index of the span in [`Rollup::spans`](super::Rollup::spans).
     pub span: u32,
-    /// Bucket within the span, from 0.
+    /// Index of the bucket within the span, from 0.
     pub bucket: u32,
-    /// Position of the entity in [`Level::entities`].
+    /// Index of the entity in [`Level::entities`].
     pub entity: u32,
     /// Direction of the I/O.
     pub direction: Direction,
     /// Size class of the I/O.
     pub class: SizeClass,
-    /// Bytes moved by I/Os that succeeded.
+    /// Bytes moved by successful I/Os.
     pub bytes: u64,
-    /// I/Os that failed; they are not in the histogram.
+    /// Number of failed I/Os; they are not in the histogram.
     pub errors: u64,
     /// Service time: from submission to completion.
     pub service: Compact,
@@ -97,13 +100,13 @@ pub struct IoRow {
 }
 
 impl IoRow {
-    /// Number of successful I/Os.
+    /// Returns the number of successful I/Os.
     pub fn count(&self) -> u64 {
         self.service.count()
     }
 }
 
-/// An action of a workload, all tiles and user groups together.
+/// Action of a workload. All tiles and user groups are one entry.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ActionName {
     /// Name of the workload.
@@ -115,72 +118,73 @@ pub struct ActionName {
 /// Actions of one name in one bucket of the wide level.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ActionRow {
-    /// Position of the span in [`Rollup::spans`](super::Rollup::spans).
+    /// Index of the span in [`Rollup::spans`](super::Rollup::spans).
     pub span: u32,
-    /// Bucket within the span, from 0.
+    /// Index of the bucket within the span, from 0.
     pub bucket: u32,
-    /// Position of the action in [`Rollup::action_names`](super::Rollup::action_names).
+    /// Index of the action in [`Rollup::action_names`](super::Rollup::action_names).
     pub action: u32,
-    /// Actions with a failed I/O or call; they are not in the histogram.
+    /// Number of actions with a failed I/O or call; they are not in the histogram.
     pub errors: u64,
-    /// Intended starts that were given up.
+    /// Number of intended starts that were dropped.
     pub dropped: u64,
     /// Response time: from the intended start to the last answer.
     pub response: Compact,
 }
 
-/// A kind of call of a workload, all tiles together.
+/// Kind of call of a workload. All tiles are one entry.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CallName {
     /// Name of the workload.
     pub workload: String,
-    /// Kind of call, by the name in the workload.
+    /// Kind of call, as the workload names it.
     pub kind: String,
 }
 
 /// Calls of a kind in one bucket of the wide level.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallRow {
-    /// Position of the span in [`Rollup::spans`](super::Rollup::spans).
+    /// Index of the span in [`Rollup::spans`](super::Rollup::spans).
     pub span: u32,
-    /// Bucket within the span, from 0.
+    /// Index of the bucket within the span, from 0.
     pub bucket: u32,
-    /// Position of the kind in [`Rollup::call_names`](super::Rollup::call_names).
+    /// Index of the kind in [`Rollup::call_names`](super::Rollup::call_names).
     pub call: u32,
     /// Bytes of successful answers.
     pub bytes: u64,
-    /// Calls that failed; they are not in the histogram.
+    /// Number of failed calls; they are not in the histogram.
     pub errors: u64,
     /// Service time: from the call to its answer.
     pub service: Compact,
 }
 
-/// A bucket of the wide level: its slices, and the load generator.
+/// Slices and state of the load generator in one bucket of the wide level.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SliceRow {
-    /// Position of the span in [`Rollup::spans`](super::Rollup::spans).
+    /// Index of the span in [`Rollup::spans`](super::Rollup::spans).
     pub span: u32,
-    /// Bucket within the span, from 0.
+    /// Index of the bucket within the span, from 0.
     pub bucket: u32,
-    /// Slices that began in the bucket.
+    /// Number of slices that began in the bucket.
     pub slices: u32,
-    /// Sum of the widths of the slices, by which counts are divided for rates.
+    /// Sum of the widths of the slices. Counts are divided by it for rates.
     pub time: Nanos,
-    /// I/Os submitted, and calls made.
+    /// Number of submitted I/Os and calls.
     pub submitted: u64,
-    /// I/Os completed, and calls answered.
+    /// Number of completed I/Os and answered calls.
     pub completed: u64,
-    /// Requests that waited for a free slot of the generator.
+    /// Number of requests that waited for a free slot of the generator.
     pub queued: u64,
-    /// Sum of in-flight times, in I/O-seconds. Divided by `time`, it is the mean number in flight.
+    /// Sum of the times in flight, in I/O-seconds. Divided by `time`, it is the mean number in
+    /// flight.
     pub in_flight_seconds: f64,
-    /// Largest share of a slice that a worker thread of the generator used, 0 to 1.
+    /// Largest CPU share of any worker thread of the generator in any slice, 0 to 1.
     pub worker_cpu_max: f64,
-    /// Lateness: from the due time to the handling.
+    /// Lateness: from the due time of the work to its handling.
     pub lateness: Compact,
 }
 
-/// Group of I/Os with rates.
+/// Group of I/Os for which rates are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Group {
     /// All I/O.
@@ -189,28 +193,28 @@ pub enum Group {
     Direction(Direction),
     /// I/O of one size class, all directions.
     Class(SizeClass),
-    /// I/O of one entity of the wide level, which is a workload. Only the first
-    /// [`RATE_ENTITIES`](super::RATE_ENTITIES) have rates.
+    /// I/O of one entity of the wide level (a workload). Only the first
+    /// [`RATE_ENTITIES`](super::RATE_ENTITIES) entities have rates.
     Entity(u32),
 }
 
-/// Least and largest rates of the slices in one bucket of the wide level. A slice without I/O of
+/// Smallest and largest rates of the slices in one bucket of the wide level. A slice without I/O of
 /// the group has the rate 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RateRow {
-    /// Position of the span in [`Rollup::spans`](super::Rollup::spans).
+    /// Index of the span in [`Rollup::spans`](super::Rollup::spans).
     pub span: u32,
-    /// Bucket within the span, from 0.
+    /// Index of the bucket within the span, from 0.
     pub bucket: u32,
-    /// Group of the rates.
+    /// Group of I/Os.
     pub group: Group,
-    /// Least successful I/Os per second.
+    /// Smallest number of successful I/Os per second.
     pub operations_min: f64,
-    /// Most successful I/Os per second.
+    /// Largest number of successful I/Os per second.
     pub operations_max: f64,
-    /// Least bytes per second.
+    /// Smallest throughput, in bytes per second.
     pub bytes_min: f64,
-    /// Most bytes per second.
+    /// Largest throughput, in bytes per second.
     pub bytes_max: f64,
 }
 
@@ -219,27 +223,27 @@ pub struct RateRow {
 pub struct TierName {
     /// Name of the tier.
     pub name: String,
-    /// Room for data, in bytes: the largest of any step.
+    /// Capacity for data, in bytes: the largest of any step.
     pub capacity_bytes: u64,
 }
 
-/// A gauge with its scope.
+/// Gauge of one object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GaugeOf {
     /// Name of the gauge.
     pub name: GaugeName,
-    /// Object that the gauge describes.
+    /// Object that the gauge describes: a host, a device, a tier.
     pub scope: String,
 }
 
-/// A gauge in one bucket of the wide level.
+/// Value of a gauge in one bucket of the wide level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GaugeRow {
-    /// Position of the span in [`Rollup::spans`](super::Rollup::spans).
+    /// Index of the span in [`Rollup::spans`](super::Rollup::spans).
     pub span: u32,
-    /// Bucket within the span, from 0.
+    /// Index of the bucket within the span, from 0.
     pub bucket: u32,
-    /// Position of the gauge in [`Rollup::gauge_names`](super::Rollup::gauge_names).
+    /// Index of the gauge in [`Rollup::gauge_names`](super::Rollup::gauge_names).
     pub gauge: u32,
     /// Name of the gauge.
     pub name: GaugeName,
@@ -247,31 +251,31 @@ pub struct GaugeRow {
     pub folded: Folded,
 }
 
-/// Service times behind a tier in one bucket of the wide level.
+/// Service times of the storage behind a tier, in one bucket of the wide level.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct BehindRow {
     pub span: u32,
     pub bucket: u32,
-    /// Position of the tier in [`Rollup::tier_names`](super::Rollup::tier_names).
+    /// Index of the tier in [`Rollup::tier_names`](super::Rollup::tier_names).
     pub tier: u32,
     pub read: Compact,
     pub write: Compact,
 }
 
-/// A tier in one bucket of the wide level: its gauges, and the latencies behind it.
+/// Gauges of a tier, and service times of the storage behind it, in one bucket of the wide level.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TierRow {
-    /// Position of the span in [`Rollup::spans`](super::Rollup::spans).
+    /// Index of the span in [`Rollup::spans`](super::Rollup::spans).
     pub span: u32,
-    /// Bucket within the span, from 0.
+    /// Index of the bucket within the span, from 0.
     pub bucket: u32,
-    /// Position of the tier in [`Rollup::tier_names`](super::Rollup::tier_names).
+    /// Index of the tier in [`Rollup::tier_names`](super::Rollup::tier_names).
     pub tier: u32,
     /// Counters of the bucket, and levels at its end. `dirty_bytes_max` is the largest
     /// `dirty_bytes` at the end of a slice.
     pub counts: TierCounts,
-    /// Service times of reads behind the tier; empty if unknown.
+    /// Service times of reads by the storage behind the tier; empty if unknown.
     pub backing_read: Compact,
-    /// Service times of writes behind the tier; empty if unknown.
+    /// Service times of writes by the storage behind the tier; empty if unknown.
     pub backing_write: Compact,
 }

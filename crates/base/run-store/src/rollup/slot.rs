@@ -1,4 +1,4 @@
-//! Sums of one slice, before they are added to buckets.
+//! Sums of one slice, computed before they are added to buckets.
 
 use std::collections::BTreeMap;
 
@@ -30,9 +30,9 @@ impl Cell {
 
 /// I/O of one slice, entity, direction and class.
 pub(super) struct Io<'a> {
-    /// Position of the entity in both levels.
+    /// Index of the entity at each of the two levels.
     pub entity: (u32, u32),
-    /// True if it is part of other I/O.
+    /// True if the I/O is part of other I/O, and left out of sums.
     pub is_below: bool,
     pub direction: Direction,
     pub class: SizeClass,
@@ -49,11 +49,11 @@ type Cells = BTreeMap<(u32, Direction, SizeClass), Cell>;
 pub(super) struct Sums {
     wide: Cells,
     narrow: Cells,
-    /// Errors, dropped starts and response times by action.
+    /// Number of errors, number of dropped starts, and response times, by action.
     actions: BTreeMap<u32, (u64, u64, Compact)>,
-    /// Bytes, errors and service times by kind of call.
+    /// Bytes, number of errors, and service times, by kind of call.
     calls: BTreeMap<u32, (u64, u64, Compact)>,
-    /// Number of I/Os, and bytes, by group.
+    /// Number of I/Os and their bytes, by group.
     totals: BTreeMap<Group, (u64, u64)>,
     generator: Option<GeneratorRow>,
 }
@@ -141,8 +141,8 @@ impl Sums {
         }
     }
 
-    /// Rates by group. The group of all I/O is always there, so that an idle slice counts with rate
-    /// 0.
+    /// Returns the rates by group. The group of all I/O is always present, so that an idle slice
+    /// counts with rate 0.
     pub(super) fn rate_rows(&self, (span, bucket): (u32, u32), width: Nanos) -> Vec<RateRow> {
         let idle = (!self.totals.contains_key(&Group::All)).then_some((Group::All, (0, 0)));
         let totals = self.totals.iter().map(|(group, sums)| (*group, *sums));

@@ -5,12 +5,12 @@ use units::print::whole;
 
 use super::Latency;
 
-/// All calls of one kind of one workload in the measured time, over all tiles.
+/// All calls of one kind of one workload in the measured time, summed over all tiles.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CallTotal {
     /// Name of the workload.
     pub workload: String,
-    /// The kind, as the workload names it; it has one endpoint.
+    /// Kind of call, as the workload names it. A kind has one endpoint.
     pub kind: String,
     /// Number of successful calls.
     pub count: u64,
@@ -37,14 +37,15 @@ pub struct CallErrors {
 }
 
 impl CallErrors {
-    /// Text such as `720 refused, 80 status`, or `none`.
+    /// Returns a text such as `720 refused, 80 status`, or `none`.
     pub fn told(all: &[Self]) -> String {
         let each: Vec<String> =
             all.iter().map(|own| format!("{} {}", whole(own.count), own.error)).collect();
         if each.is_empty() { "none".to_owned() } else { each.join(", ") }
     }
 
-    /// Classes of errors that occurred, in the order of `CallError::ALL`.
+    /// Converts error counters to entries, in the order of `CallError::ALL`. Classes without errors
+    /// are left out.
     pub fn of(counts: &[u64; CallError::ALL.len()]) -> Vec<Self> {
         let each = CallError::ALL.iter().zip(counts).filter(|(_, count)| **count > 0);
         each.map(|(error, count)| Self { error: error.name().to_owned(), count: *count }).collect()

@@ -7,7 +7,7 @@ use super::{
     Warning,
 };
 
-/// One run: its question, its course and its results. The document behind `run.json`.
+/// One run: its question, progress and results. `run.json` is this document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// Name and version of this format: `tilemark.run/1.0`. Minor versions only add fields.
@@ -33,38 +33,38 @@ pub struct Run {
     pub profile: String,
     /// Target that was measured.
     pub target: TargetFacts,
-    /// Tile that was run.
+    /// Tile that the run used as load.
     pub tile: TileFacts,
-    /// Scaling of the tile.
+    /// Scale factors of the tile.
     pub scale: ScaleFacts,
     /// Settings of the load generator.
     pub engine: EngineFacts,
-    /// Hosts that drove the load; empty if only the host that wrote this file did.
+    /// Hosts that drove the load; empty if only the host that wrote this file drove it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<LoadHost>,
     /// Power meters that were read during the run; empty without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub meters: Vec<MeterFacts>,
-    /// Power policies of this host, if they were asked for.
+    /// Power policies of this host; absent if they were not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_policies: Option<PowerPolicies>,
     /// SHA-256 of `plan.toml`, in hexadecimal.
     pub plan_sha256: String,
-    /// Every value of the resolved plan, with its origin.
+    /// All values of the resolved plan, with their origins.
     pub plan: Vec<PlanValue>,
-    /// Filling of the disks; null if they were filled before.
+    /// Filling of the disks; null if they had been filled before.
     pub prefill: Option<Prefill>,
     /// All steps, in the order in which they ran.
     pub steps: Vec<Step>,
-    /// Steps with disks of another size; absent where all disks had one size.
+    /// Steps with disks of another size; absent if all disks had one size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resized: Option<Resized>,
     /// Answer of the run.
     pub answer: Answer,
-    /// Expectations and their results; empty without expectations, and before the run has ended.
+    /// Expectations and their results; empty without expectations, and until the run has ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<Expected>,
-    /// Warnings about the trustworthiness of the numbers.
+    /// Warnings that concern how far the numbers can be trusted.
     pub warnings: Vec<Warning>,
 }
 
@@ -73,14 +73,14 @@ pub struct Run {
 pub struct ToolFacts {
     /// Version of the program.
     pub version: String,
-    /// Source commit that it was built from; null if unknown.
+    /// Commit of the source from which the program was built; null if unknown.
     pub commit: Option<String>,
 }
 
 /// Target that was measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetFacts {
-    /// Datastore as it was given: `dir:/mnt/array`.
+    /// Datastore as given by the user: `dir:/mnt/array`.
     pub datastore: String,
     /// `directory`, `file`, `block-device`, or [`SIMULATED`].
     pub kind: String,
@@ -88,30 +88,30 @@ pub struct TargetFacts {
     pub summary: String,
     /// Bytes that the run was allowed to use.
     pub capacity_bytes: Option<u64>,
-    /// Bytes of virtual disks that the run created.
+    /// Total size of the virtual disks that the run created, in bytes.
     pub provisioned_bytes: Option<u64>,
-    /// SHA-256 of `array.toml`, the model, in hexadecimal; absent for real storage.
+    /// SHA-256 of the model `array.toml`, in hexadecimal; absent for real storage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub array_sha256: Option<String>,
-    /// Second datastore. `provisioned_bytes` of the first includes the disks on it.
+    /// Second datastore. The disks on it are included in `provisioned_bytes` of the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub second: Option<Box<Self>>,
-    /// Tier of this host through which the disks were reached.
+    /// Tier on this host through which the disks were accessed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tier: Option<ServedTier>,
-    /// Storage protocol through which the disks were reached.
+    /// Storage protocol through which the disks were accessed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<ServedOver>,
 }
 
-/// A storage protocol between the load and the datastore, with its programs.
+/// Storage protocol between the load and the datastore, with its server and initiator.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServedOver {
-    /// Word of the protocol: `nbd`, `iscsi` or `nfs3`.
+    /// Short name of the protocol: `nbd`, `iscsi` or `nfs3`.
     pub protocol: String,
     /// Program that served the disks.
     pub server: String,
-    /// Version that the server told.
+    /// Version that the server reported.
     pub server_version: String,
     /// Program or library that was the initiator.
     pub initiator: String,
@@ -123,64 +123,64 @@ pub struct ServedOver {
     pub network: String,
 }
 
-/// A tier that was served on the load-driving host, in front of the datastore.
+/// Tier that was served on the load-driving host, in front of the datastore.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServedTier {
-    /// Storage of the cache, as it was given.
+    /// Storage of the cache, as given by the user.
     pub datastore: String,
-    /// Description in one line.
+    /// Description of the storage in one line.
     pub summary: String,
-    /// Mode of the tier: with `through`, a write is answered when the datastore has it; with
-    /// `back`, when the tier's log has it.
+    /// Mode of the tier. With `through`, a write is answered once the datastore has it; with
+    /// `back`, once the tier's log has it.
     pub mode: String,
-    /// Room for pages and logs together, in bytes.
+    /// Capacity for pages and logs together, in bytes.
     pub size_bytes: u64,
     /// Size of a page, in bytes.
     pub page_bytes: u64,
-    /// Share of the room for logs, in percent.
+    /// Share of the capacity for logs, in percent.
     pub log_percent: u8,
     /// Eviction policy of pages.
     pub policy: String,
-    /// Number of the access at which a page is admitted.
+    /// Number of the access at which a page is admitted, from 1.
     pub admission: u8,
 }
 
 impl TargetFacts {
-    /// True if storage and hosts were a model, and nothing was measured.
+    /// Returns true if storage and hosts were modelled, and nothing was measured.
     pub fn is_simulated(&self) -> bool {
         self.kind == SIMULATED
     }
 
-    /// Name of the target in the sentence of an answer. A model must not be taken for a
-    /// measurement.
+    /// Returns the name of the target for the sentence of an answer. The name tells a model from
+    /// measured storage.
     pub fn subject(&self) -> &'static str {
         if self.is_simulated() { "this simulated array" } else { "this datastore" }
     }
 }
 
-/// Kind of a target that is a model of storage and hosts, in virtual time.
+/// Kind of a target that is a model of storage and hosts, run in virtual time.
 pub const SIMULATED: &str = "simulated";
 
-/// Tile that the datastore was filled with.
+/// Tile that the run used as load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TileFacts {
     /// Name of the tile.
     pub name: String,
-    /// SHA-256 of the resolved definition, in hexadecimal: equal hashes are equal loads.
+    /// SHA-256 of the resolved definition, in hexadecimal. Tiles with equal hashes make equal load.
     pub sha256: String,
     /// Number of virtual machines in one tile.
     pub vms: u32,
-    /// Number of workloads in one tile, each copy counted.
+    /// Number of workloads in one tile; each copy is counted.
     pub workloads: u32,
     /// Bytes of virtual disks in one tile, after scaling.
     pub disk_bytes: u64,
     /// Infrastructure operations that ran beside the tiles; absent if none did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations: Option<OperationsFacts>,
-    /// Names of the services that the workloads call; empty without calls.
+    /// Names of the services that the workloads call; empty if they call none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub endpoints: Vec<String>,
-    /// Existing virtual machines of which the tile is a part; absent for other tiles.
+    /// Existing virtual machines from which the tile was made; absent for other tiles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estate: Option<EstateFacts>,
 }
@@ -188,38 +188,39 @@ pub struct TileFacts {
 /// Infrastructure operations that ran beside the tiles.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OperationsFacts {
-    /// Name of the group in the plan.
+    /// Name of the operations group in the plan.
     pub name: String,
     /// SHA-256 of the resolved definitions, in hexadecimal.
     pub sha256: String,
-    /// Bytes of the operations' disks, after scaling. They exist once, however many tiles run.
+    /// Bytes of the operations' disks, after scaling. These disks exist once, at any number of
+    /// tiles.
     pub disk_bytes: u64,
 }
 
-/// Scaling of the tile.
+/// Scale factors of the tile.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScaleFacts {
-    /// Factor of disk sizes; 1 is full size.
+    /// Factor applied to disk sizes; 1 is full size.
     pub footprint: f64,
-    /// Factor of schedule times (bursts, phases, drift); 1 is real time.
+    /// Factor applied to schedule times (bursts, phases, drift); 1 is real time.
     pub time: f64,
 }
 
-/// Steps with disks of another size than those of the run's own steps.
+/// Steps with another disk size than the run's own steps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Resized {
-    /// True if these steps are the search that came first, and the run's own steps confirm its edge
-    /// with larger disks. False if these steps had the larger disks, and decided nothing.
+    /// True if these steps were the search, and the run's own steps confirmed its result with
+    /// larger disks. False if these steps had the larger disks, and decided nothing.
     pub is_search: bool,
-    /// Factor of disk sizes in these steps.
+    /// Factor applied to disk sizes in these steps.
     pub footprint: f64,
     /// Bytes of one tile's disks.
     pub tile_bytes: u64,
-    /// Most tiles that held in the search.
+    /// Largest number of tiles at which the search found all limits met.
     pub held: u32,
-    /// Least tiles above `held` that failed.
+    /// Smallest number of tiles above `held` that failed.
     pub failed: u32,
-    /// Steps in the order in which they ran. Their numbers differ from those of the run's own
+    /// Steps in the order in which they ran. Their step numbers are not used by the run's own
     /// steps.
     pub steps: Vec<Step>,
 }
@@ -231,17 +232,17 @@ pub struct EngineFacts {
     pub backend: String,
     /// Number of worker threads.
     pub workers: u32,
-    /// Most I/Os in flight per worker.
+    /// Maximum number of I/Os in flight per worker.
     pub depth: u32,
     /// True if I/O went through the page cache.
     pub buffered: bool,
-    /// True if every block was stamped and verified.
+    /// True if every block was stamped when written and verified when read.
     pub verify: bool,
     /// Width of a time slice of the series, in nanoseconds.
     pub slice_ns: u64,
 }
 
-/// A value of the resolved plan.
+/// One value of the resolved plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanValue {
     /// Key in the plan: `measure.duration`.
@@ -252,21 +253,21 @@ pub struct PlanValue {
     pub origin: Origin,
 }
 
-/// Origin of a plan value; an earlier one overrides a later one.
+/// Origin of a plan value. Each origin overrides the ones after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
-    /// An option of the command line.
+    /// Option of the command line.
     Flag,
-    /// An environment variable.
+    /// Environment variable.
     Env,
-    /// The file of the plan.
+    /// Plan file.
     Plan,
-    /// The user's `config.toml`.
+    /// `config.toml` of the user.
     Config,
-    /// The defaults of the profile.
+    /// Default of the profile.
     Profile,
-    /// The built-in default.
+    /// Built-in default.
     Default,
 }
 
@@ -275,14 +276,14 @@ pub enum Origin {
 pub struct Prefill {
     /// Bytes that were written once.
     pub bytes: u64,
-    /// First write of the disks; null if they were written before.
+    /// First write of the disks; null if they had been written before.
     pub first_write: Option<RateFacts>,
-    /// Second write of a part of them; null if it was not measured.
+    /// Second write of a part of the disks; null if it was not measured.
     pub rewrite: Option<RateFacts>,
-    /// Bytes of disks that an earlier run had left filled.
+    /// Bytes of disks that an earlier run had filled.
     #[serde(default)]
     pub prepared_before_bytes: u64,
-    /// Reason why `first_write` is null, if there is one to give: `prepared before`.
+    /// Reason why `first_write` is null, if one is known: `prepared before`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_write_absent: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The answer in terms of existing virtual machines.
+//! Answer expressed as a number of existing virtual machines.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,21 +7,22 @@ use units::print::{number, percent, whole};
 
 use super::Answer;
 
-/// Existing virtual machines of which a tile is a part.
+/// Existing virtual machines from which a tile was made.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EstateFacts {
     /// Number of the virtual machines.
     pub vms: u32,
-    /// Number of tiles that equals all of them.
+    /// Number of tiles whose load equals the load of all these virtual machines.
     pub tiles: f64,
-    /// Bytes that they hold.
+    /// Bytes that the virtual machines hold.
     pub capacity_bytes: u64,
-    /// Share of them with measured load, 0 to 1; the load of the others is assumed.
+    /// Share of the virtual machines with measured load, 0 to 1. The load of the others is assumed.
     pub measured: f64,
 }
 
 impl EstateFacts {
-    /// Answer in virtual machines of the estate, as a sentence; `None` where nothing was decided.
+    /// Returns the answer as a sentence about virtual machines of the estate; `None` if nothing was
+    /// decided.
     pub(super) fn told(&self, answer: &Answer, carries: &str) -> Option<String> {
         // If there is room to tell about, the sentence to plan with tells it.
         let by = if answer.capacity.is_some() { ", by speed" } else { "" };
@@ -45,8 +46,8 @@ impl EstateFacts {
         Some(self.machines(low, high) + &first)
     }
 
-    /// Text for `low` to `high` tiles (`None`: open) in virtual machines of the estate: `all 143
-    /// VMs and 1.3 to 1.5 times their load`, `91 to 104 of 143 VMs`.
+    /// Converts a range of tiles to virtual machines of the estate, as text: `all 143 VMs and 1.3
+    /// to 1.5 times their load`, `91 to 104 of 143 VMs`. `high` is `None` if the range is open.
     pub fn machines(&self, low: u32, high: Option<u32>) -> String {
         let all = whole(self.vms.into());
         if f64::from(low) >= self.tiles {
@@ -89,12 +90,13 @@ impl EstateFacts {
         }
     }
 
-    /// Whole virtual machines in so many tiles; at most all of them.
+    /// Returns the whole number of virtual machines in `tiles` tiles, at most all of the estate.
     pub(super) fn vms_in(&self, tiles: u32) -> u32 {
         self.vms_of(f64::from(tiles) / self.tiles)
     }
 
-    /// Whole virtual machines whose disks fit into so many bytes; at most all of them.
+    /// Returns the whole number of virtual machines whose disks fit into `bytes`, at most all of
+    /// the estate.
     pub(super) fn vms_within(&self, bytes: Bytes) -> u32 {
         if bytes.get() >= self.capacity_bytes {
             return self.vms;

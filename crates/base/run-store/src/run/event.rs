@@ -5,34 +5,35 @@ use units::Nanos;
 use super::Figure;
 
 /// Event of a host while a step ran. Times are in nanoseconds from the start of the step, as in the
-/// series, by the controller's clock unless noted otherwise.
+/// series. They are by the controller's clock unless noted otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepEvent {
     /// Kind of the event.
     pub kind: StepEventKind,
-    /// Host of the event; absent where tiles were moved to spread them evenly.
+    /// Host that the event affected; absent if tiles were moved to spread them evenly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// Planned time, from the beginning of the measured time; absent for unplanned events.
+    /// Planned time, from the start of the measured time; absent for unplanned events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned_ns: Option<u64>,
-    /// Begin of the event: the order was sent, or the last sign of life of a lost host arrived.
+    /// Start of the event: the time of the order or, for a lost host, of its last sign of life.
     pub began_ns: u64,
-    /// End of the event: the last tile, or the host, continued; absent if that never happened.
+    /// End of the event: the time at which the last tile, or the host, continued. Absent if that
+    /// never happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_ns: Option<u64>,
-    /// Time at which the loss of a host was noticed.
+    /// Time at which the loss of the host was detected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noticed_ns: Option<u64>,
-    /// Time from the last sign of life to the notice of the loss.
+    /// Time from the last sign of life to the detection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detection_ns: Option<u64>,
-    /// Fate of each tile.
+    /// Moves and stops of the affected tiles.
     pub tiles: Vec<TileMove>,
-    /// Effect on the tiles of other hosts; absent without such tiles.
+    /// Effect on the tiles of the other hosts; absent if there are no such tiles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub survivors: Option<Survivors>,
-    /// Note for the reader; absent if there is none.
+    /// Note for the reader; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -41,20 +42,20 @@ pub struct StepEvent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepEventKind {
-    /// The host was lost, as planned.
+    /// Planned loss of a host.
     LoseHost,
-    /// The host was stopped for a time, as planned.
+    /// Planned temporary stop of a host.
     StopHost,
-    /// Tiles moved, as planned.
+    /// Planned move of tiles to spread them evenly.
     Rebalance,
-    /// All tiles of the host moved away, as planned.
+    /// Planned move of all tiles away from a host.
     Drain,
-    /// The host was lost without a plan.
+    /// Unplanned loss of a host.
     HostLost,
 }
 
 impl StepEventKind {
-    /// Name of the kind in documents.
+    /// Returns the name of the kind in documents.
     pub const fn name(self) -> &'static str {
         match self {
             Self::LoseHost => "lose-host",
@@ -66,52 +67,56 @@ impl StepEventKind {
     }
 }
 
-/// A tile that another host drives since the event, or that was stopped for a time.
+/// Tile that was moved to another host, or stopped for a time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TileMove {
     /// Tile, from 0.
     pub tile: u32,
-    /// Host that drove the tile before.
+    /// Host that drove the tile before the event.
     pub from: String,
-    /// Host that drives the tile after; absent if none does.
+    /// Host that drives the tile after the event; absent if none does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// Time at which the tile stopped: by the clock of `from`, or the last sign of life.
+    /// Time at which the tile stopped, by the clock of `from`; for a lost host, its last sign of
+    /// life.
     pub stood_ns: u64,
     /// Time at which the tile continued, by the clock of `to`; absent if it never did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goes_on_ns: Option<u64>,
-    /// Duration of the stop: the switch-over of a move, or the outage of a loss. It is as exact as
-    /// the clocks of the two hosts (`clock_uncertainty_ns` of both).
+    /// Duration of the stop: the switch-over of a move, or the outage of a loss. Its accuracy is
+    /// limited by `clock_uncertainty_ns` of the two hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outage_ns: Option<u64>,
-    /// True if the users started anew, because their state was lost.
+    /// True if the users started again from the beginning, because their state was lost.
     pub begins_anew: bool,
 }
 
-/// Response times of the unaffected tiles during an event, compared with before, kind by kind.
+/// Response times of the unaffected tiles during an event, compared with the time before. Each kind
+/// of work is compared with itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Survivors {
     /// Unaffected tiles, from 0.
     pub tiles: Vec<u32>,
-    /// Number of their I/Os and calls in the measured time before, without the times of other
-    /// events.
+    /// Number of their I/Os and calls in the measured time before the event. Times of other events
+    /// are left out.
     pub samples_before: u64,
-    /// Number of their I/Os and calls during the event: in every slice that it touched, and in at
-    /// least five slices.
+    /// Number of their I/Os and calls during the event. It covers every slice that overlaps the
+    /// event, at least five slices.
     pub samples_during: u64,
     /// Mean response time during the event, divided by the mean of the same mix of I/Os and calls
-    /// before; 1 is unchanged.
+    /// before the event; 1 is unchanged.
     pub times: Figure,
-    /// Lower end of the interval, by resampling slices; absent with too few slices.
+    /// Lower end of the confidence interval of `times`, by resampling slices; absent with too few
+    /// slices.
     pub low: Figure,
-    /// Upper end of the interval, by resampling slices; absent with too few slices.
+    /// Upper end of the confidence interval of `times`, by resampling slices; absent with too few
+    /// slices.
     pub high: Figure,
 }
 
 impl StepEvent {
-    /// Text of the event: a line for the event, and lines for each tile and for the effect on
-    /// others.
+    /// Describes the event in lines: one for the event, one for each tile, and one for the effect
+    /// on other tiles.
     pub fn told(&self) -> Vec<String> {
         let host = self.host.as_ref().map_or_else(String::new, |host| format!(" {host}"));
         let mut first = format!("{}{host} after {}", self.kind.name(), Nanos(self.began_ns));
@@ -128,7 +133,7 @@ impl StepEvent {
     }
 }
 
-/// Text of a tile's move: `tile 2: b to a, stood still for 31 ms`.
+/// Describes the move of a tile: `tile 2: b to a, stood still for 31 ms`.
 fn moved(own: &TileMove) -> String {
     let TileMove { tile, from, to, outage_ns, begins_anew, .. } = own;
     let tile = tile + 1;
@@ -143,7 +148,7 @@ fn moved(own: &TileMove) -> String {
     }
 }
 
-/// Text of the response times of the other tiles, compared with before.
+/// Describes the response times of the unaffected tiles, compared with the time before.
 fn felt(own: &Survivors) -> String {
     let count = own.tiles.len();
     let others =

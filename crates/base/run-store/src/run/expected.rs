@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Verdict;
 
-/// An expectation of a run, and its result.
+/// Expectation of a run, with its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Expected {
     /// Expectation as in the plan: `tiles >= 8`.
@@ -16,17 +16,17 @@ pub struct Expected {
     pub unit: String,
     /// Measured value; null without one.
     pub found: Option<f64>,
-    /// Lower end of the interval; null without one.
+    /// Lower end of the confidence interval; null without one.
     pub low: Option<f64>,
-    /// Upper end of the interval; null without one, or if it is open.
+    /// Upper end of the confidence interval; null without one, or if it is open.
     pub high: Option<f64>,
-    /// Tiles of the step that was compared; null if it was the answer as a whole.
+    /// Number of tiles of the step that was compared; null if the answer as a whole was compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tiles: Option<u32>,
 }
 
 impl Expected {
-    /// Result in words: `met`, `missed` or `not decided`.
+    /// Returns the result in words: `met`, `missed` or `not decided`.
     pub const fn outcome(&self) -> &'static str {
         match self.verdict {
             Verdict::Passed => "met",

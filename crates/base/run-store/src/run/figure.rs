@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A number, or the reason why there is none. Never NaN, never infinite.
+/// Number, or the reason why there is none. The number is finite.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
     /// Number in the unit that the field's name or description gives; null if there is none.
@@ -12,8 +12,8 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// Makes a figure of a number. A number that is not finite becomes an absent figure with that
-    /// reason.
+    /// Makes a figure of a number. NaN and infinity become an absent figure, whose reason says that
+    /// the number was not finite.
     pub fn of(value: f64) -> Self {
         if value.is_finite() {
             Self { value: Some(value), reason: None }
@@ -34,21 +34,21 @@ impl From<f64> for Figure {
     }
 }
 
-/// The range an estimate is expected to lie in.
+/// Confidence interval of an estimate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
     /// Lower end, in the unit of the estimate.
     pub low: f64,
     /// Upper end, in the unit of the estimate.
     pub high: f64,
-    /// Share of such intervals that cover the true value: 0.95 for 95 %.
+    /// Share of such intervals that contain the true value: 0.95 for 95 %.
     pub confidence: f64,
     /// Method of computation, for example `bootstrap of 60 slices, 2000 resamples, seed 7`.
     pub method: String,
 }
 
 impl Interval {
-    /// Makes an interval, if both ends are finite.
+    /// Makes an interval; `None` unless both ends are finite.
     pub fn new(low: f64, high: f64, confidence: f64, method: impl Into<String>) -> Option<Self> {
         (low.is_finite() && high.is_finite()).then(|| Self {
             low,

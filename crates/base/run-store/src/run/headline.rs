@@ -3,8 +3,8 @@ use units::print::count;
 use super::{Answer, Edge, Run};
 
 impl Answer {
-    /// Number of tiles that hold, as far as known: `26 to 29 tiles`, `27 tiles`, `at least 8
-    /// tiles`, `no tile`; `not known` where nothing was decided.
+    /// Returns the maximum number of tiles as text, as far as known: `26 to 29 tiles`, `27 tiles`,
+    /// `at least 8 tiles`, `no tile`; `not known` if nothing was decided.
     pub fn tiles_text(&self) -> String {
         let Some(held) = self.tiles_held else { return "not known".to_owned() };
         match self.tiles_interval {
@@ -18,8 +18,8 @@ impl Answer {
         }
     }
 
-    /// True if a number of tiles above the held ones was found that fails. Runs of earlier versions
-    /// have no interval; they count as bounded if the very next number broke.
+    /// Returns true if a number of tiles above `tiles_held` was found to fail. Runs of earlier
+    /// versions have no interval; for them, it is true if `tiles_held` + 1 failed.
     pub fn is_bounded(&self) -> bool {
         let next = self.tiles_held.map(|held| held.saturating_add(1));
         match self.edge {
@@ -33,15 +33,16 @@ impl Answer {
 }
 
 impl Run {
-    /// Answer in virtual machines of the estate: `Of the estate: this datastore carries all 143 VMs
-    /// and 1.3 to 1.5 times their load.`; `None` without an estate, or where nothing was decided.
+    /// Returns the answer in virtual machines of the estate: `Of the estate: this datastore carries
+    /// all 143 VMs and 1.3 to 1.5 times their load.`; `None` without an estate, or if nothing was
+    /// decided.
     pub fn estate_text(&self) -> Option<String> {
         let may = if self.target.is_simulated() { "would carry" } else { "carries" };
         self.tile.estate?.told(&self.answer, &format!("{} {may}", self.target.subject()))
     }
 
-    /// Text of the scaling: `quick estimate, disks 1/512`. For a model, whose caches are known, it
-    /// is only the scale. `None` where disks had full size.
+    /// Describes the scaling: `quick estimate, disks 1/512`. For a model, whose caches are known,
+    /// only the scale is given. `None` if the disks had full size.
     pub fn estimate_text(&self) -> Option<String> {
         let footprint = self.scale.footprint;
         (footprint > 0.0 && footprint < 1.0).then(|| {

@@ -7,10 +7,10 @@ use untrusted::Malformed;
 /// Name, tags and note that a user gave a run. They do not affect the measurement.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Labels {
-    /// Name beside the identifier; several runs may have the same name.
+    /// Name that the user gave; several runs may have the same one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Values by key: `branch` is `main`.
+    /// Tag values by key: key `branch`, value `main`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tags: BTreeMap<String, String>,
     /// Note for people.
@@ -19,12 +19,12 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// True without name, tags and note.
+    /// Returns true if there is no name, tag or note.
     pub fn is_empty(&self) -> bool {
         self.name.is_none() && self.tags.is_empty() && self.note.is_none()
     }
 
-    /// True if all of these tags are present.
+    /// Returns true if the run has all `wanted` tags with these values.
     pub fn has(&self, wanted: &[(String, String)]) -> bool {
         wanted.iter().all(|(key, value)| self.tags.get(key) == Some(value))
     }
@@ -34,7 +34,7 @@ impl Labels {
 ///
 /// # Errors
 ///
-/// The text is no tag; the error describes the allowed form.
+/// If the text is not a tag. The error describes the allowed form.
 pub fn tag(text: &str) -> Result<(String, String), Malformed> {
     let is_key = |key: &str| {
         let rest = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);

@@ -4,9 +4,8 @@ use stats::Compact;
 
 use crate::quantile::Summary;
 
-/// A latency distribution in a few numbers, all in nanoseconds. Percentiles are the upper
-/// edge of a histogram bucket, at most 0.8 % above the true value; all are null when there
-/// were no samples.
+/// Latency distribution, summarised in nanoseconds. A percentile is the upper bound of a histogram
+/// bucket, at most 0.8 % above the true value. All values are null if there were no samples.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
     /// Number of samples.
@@ -23,7 +22,7 @@ pub struct Latency {
     pub p999_ns: Option<u64>,
     /// Largest sample, in nanoseconds.
     pub max_ns: Option<u64>,
-    /// Reason why the numbers are null; absent if they are not.
+    /// Reason why the values are null; absent if they are not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! `run.json`: the results of a run, in one small, stable, versioned document.
+//! `run.json`: the results of a run in one small, versioned document with a stable format.
 
 mod answer;
 mod call;

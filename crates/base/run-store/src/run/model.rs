@@ -3,33 +3,33 @@ use serde::{Deserialize, Serialize};
 
 use super::TierFacts;
 
-/// Parts of the modelled storage and hosts in the measured time of a simulated step. Of a real
-/// step, at most the host is known, from the system's processor counters.
+/// State of the modelled storage and hosts in the measured time of a simulated step. For a measured
+/// step, only the host can be known, from the system's processor counters.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ModelFacts {
-    /// All parts, in the order in which an I/O meets them; equal parts are one entry.
+    /// All parts, in the order in which an I/O passes them. Equal parts are one entry.
     pub parts: Vec<PartFacts>,
-    /// All tiers, and memory that answers reads.
+    /// All tiers, and all memory that answers reads.
     pub tiers: Vec<TierFacts>,
     /// All hosts.
     pub hosts: Vec<HostFacts>,
-    /// All virtual machines with virtual CPUs of their own; those of the same name in several tiles
-    /// are one entry.
+    /// All virtual machines with modelled virtual CPUs. Virtual machines of the same name in
+    /// several tiles are one entry.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub vms: Vec<VmFacts>,
-    /// Hosts of each workload of each tile; absent where there are no hosts.
+    /// Hosts of each workload of each tile; absent if no hosts are modelled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<PlaceFacts>,
-    /// Events that the simulation handled, including the warm-up.
+    /// Number of events that the simulation handled, including the warm-up.
     pub events: u64,
-    /// Bytes of different pages touched since the start, by tile.
+    /// Bytes of all distinct pages that each tile has touched since the start.
     pub touched_bytes: Vec<u64>,
 }
 
-/// Hosts of a workload of a tile, its copies together.
+/// Hosts of a workload of a tile. All its copies are one entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlaceFacts {
-    /// Number of the tile, from 0.
+    /// Tile, from 0.
     pub tile: u32,
     /// Name of the workload.
     pub workload: String,
@@ -37,7 +37,7 @@ pub struct PlaceFacts {
     pub hosts: Vec<String>,
 }
 
-/// A part, or several equal parts together.
+/// Part of the model, or several equal parts together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PartFacts {
     /// Name in the array's file, such as `pool lun1`, followed by the kind of part: `pool lun1
@@ -51,11 +51,11 @@ pub struct PartFacts {
     pub utilisation: f64,
     /// Share of time in which the busiest of the equal parts was busy, 0 to 1.
     pub utilisation_max: f64,
-    /// I/Os per second of all of these parts together.
+    /// I/Os per second, summed over these parts.
     pub iops: f64,
-    /// Bytes per second of all of these parts together.
+    /// Bytes per second, summed over these parts.
     pub bytes_per_s: f64,
-    /// Mean number of I/Os inside, waiting or served, of all of these parts together.
+    /// Mean number of waiting or served I/Os, summed over these parts.
     pub inside: f64,
 }
 
@@ -65,21 +65,21 @@ pub struct PartFacts {
 pub enum PartKind {
     /// Disk of a pool.
     Disk,
-    /// Disk, or memory, of a tier.
+    /// Disk or memory of a tier.
     TierDisk,
     /// Link between hosts and storage, or between hosts.
     Link,
-    /// Limit of I/Os under way.
+    /// Limit on the number of I/Os in flight.
     Queue,
     /// Processor of a controller.
     Processor,
-    /// Memory of a controller for writes.
+    /// Write memory of a controller.
     WriteMemory,
 }
 
 impl PartKind {
-    /// True if the part has servers that work. A queue and a write memory only fill up because of
-    /// the parts behind them.
+    /// Returns true if the part has servers that do work. A queue or a write memory only fills up
+    /// because of the parts behind it.
     pub const fn works(self) -> bool {
         match self {
             Self::Disk | Self::TierDisk | Self::Link | Self::Processor => true,
@@ -88,29 +88,30 @@ impl PartKind {
     }
 }
 
-/// Processors of a host.
+/// CPU use of a host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HostFacts {
     /// Name of the host: `host-1`, `host-2`, ...
     pub name: String,
-    /// Used share of all cores, 0 to 1, at whatever frequency they ran.
+    /// Used share of all cores, 0 to 1, whatever their frequency.
     pub used: f64,
-    /// Used cycles as a share of those at the nominal frequency, as vCenter counts usage; with
-    /// turbo, this is more than `used`. Null where cores have one frequency, and the two are equal.
+    /// Used cycles, as a share of all cycles at the nominal frequency. vCenter counts usage this
+    /// way; with turbo, it is more than `used`. Null if all cores have one frequency, as it then
+    /// equals `used`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycles: Option<f64>,
     /// Share of all cores that virtual machines may use.
     #[serde(default = "all")]
     pub capacity: f64,
-    /// Largest value of a second.
+    /// Largest `used` in a single second.
     pub used_max_1s: f64,
-    /// Largest value over 20 seconds.
+    /// Largest `used` over 20 seconds.
     pub used_max_20s: f64,
-    /// Ready time per second of run, in seconds, of all virtual machines of the host.
+    /// Ready time of all virtual machines of the host, in seconds per second of the run.
     pub ready: f64,
-    /// Largest value of a second.
+    /// Largest `ready` in a single second.
     pub ready_max_1s: f64,
-    /// Largest ready time over 20 seconds, per second.
+    /// Largest `ready` over 20 seconds.
     pub ready_max_20s: f64,
 }
 
@@ -118,24 +119,24 @@ const fn all() -> f64 {
     1.0
 }
 
-/// Virtual CPUs of a virtual machine. For several of the same name, means, and the largest of any
-/// of them.
+/// Use of a virtual machine's virtual CPUs. An entry for several of the same name has means, and
+/// the maximum over all of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VmFacts {
-    /// Names of workload and virtual machine: `shop/shop-db`.
+    /// Names of the workload and the virtual machine: `shop/shop-db`.
     pub name: String,
     /// Number of virtual machines of that name.
     pub count: u32,
-    /// Used share of all virtual CPUs.
+    /// Used share of all virtual CPUs, 0 to 1.
     pub used: f64,
-    /// Largest value of a second.
+    /// Largest `used` in a single second.
     pub used_max_1s: f64,
-    /// Largest value over 20 seconds.
+    /// Largest `used` over 20 seconds.
     pub used_max_20s: f64,
-    /// Ready time per second of run, in seconds, all virtual CPUs together.
+    /// Ready time of all virtual CPUs together, in seconds per second of the run.
     pub ready: f64,
-    /// Largest value of a second.
+    /// Largest `ready` in a single second.
     pub ready_max_1s: f64,
-    /// Largest ready time over 20 seconds, per second.
+    /// Largest `ready` over 20 seconds.
     pub ready_max_20s: f64,
 }

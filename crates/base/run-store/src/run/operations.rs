@@ -1,8 +1,8 @@
 use super::{Run, Step, UnderOperations};
 
 impl UnderOperations {
-    /// Text such as `62 % of the time; the tiles' actions then took 1.23 times as long (1.10 to
-    /// 1.40) as without`.
+    /// Returns a text such as `62 % of the time; the tiles' actions then took 1.23 times as long
+    /// (1.10 to 1.40) as without`.
     fn text(&self) -> String {
         let against = &self.against_rest;
         let times = match (against.times.value, against.low.value, against.high.value) {
@@ -18,8 +18,8 @@ impl UnderOperations {
 }
 
 impl Run {
-    /// Effect of operations on the tiles at the most tiles that held, from the last repeat that has
-    /// it; `None` where no operations ran.
+    /// Describes the effect of infrastructure operations on the tiles at `tiles_held`, from the
+    /// last repeat that recorded it. `None` if no operations ran.
     pub fn operations_text(&self) -> Option<String> {
         let is_held = |step: &&Step| Some(step.tiles) == self.answer.tiles_held;
         let mut held = self.steps.iter().filter(is_held).rev();

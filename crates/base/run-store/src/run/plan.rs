@@ -1,4 +1,4 @@
-//! Number of virtual machines to plan with: speed and room in sentences.
+//! Number of virtual machines to plan with, by speed and by room, as sentences.
 
 use units::Bytes;
 use units::print::{count, whole};
@@ -7,10 +7,10 @@ use super::sentence::sentences;
 use super::{Capacity, Edge, EstateFacts, Run, Status};
 
 impl Run {
-    /// Sentences to plan with, the tighter of speed and room first: `Plan with 24 VMs: 3 tiles at
-    /// full size have room (64 GiB a tile, 200 GiB may be used). At least 104 VMs are fast enough
-    /// with smaller disks.` For speed, the lower end of the interval counts. `None` where
-    /// neither is known.
+    /// Returns sentences to plan with; the stricter of speed and room comes first: `Plan with 24
+    /// VMs: 3 tiles at full size have room (64 GiB a tile, 200 GiB may be used). At least 104 VMs
+    /// are fast enough with smaller disks.` For speed, the lower end of the confidence interval is
+    /// used. `None` if neither is known.
     pub fn plan_text(&self) -> Option<String> {
         let room = self.answer.capacity.map(|room| Room::of(self, room));
         let Some(low) = self.lowest_held() else {
@@ -47,7 +47,8 @@ impl Run {
         Some(sentences(&why))
     }
 
-    /// Fewest tiles that hold by all steps; `None` where the run decided nothing.
+    /// Returns the lower end of the interval of tiles, or `tiles_held` without an interval; `None`
+    /// if the run decided nothing.
     fn lowest_held(&self) -> Option<u32> {
         let answer = &self.answer;
         let is_wrong = answer.is_of_wrong_model(self.target.is_simulated());
@@ -55,7 +56,7 @@ impl Run {
         low.filter(|_| !is_wrong)
     }
 
-    /// Addition for a run whose search did not end.
+    /// Returns a suffix that says that the search did not end; empty if it did.
     fn open(&self) -> &'static str {
         match self.answer.status {
             Status::Complete => "",
@@ -69,7 +70,7 @@ impl Run {
             .map_or_else(|| tiles.saturating_mul(self.tile.vms), |own| own.vms_in(tiles))
     }
 
-    /// Text such as `Plan with 24 VMs`, `Plan with 91 of your 143 VMs`.
+    /// Returns a text such as `Plan with 24 VMs`, `Plan with 91 of your 143 VMs`.
     fn plan_with(&self, vms: u32) -> String {
         let many = match self.tile.estate {
             Some(own) if vms == own.vms => format!("all of your {}", count(vms.into(), "VM")),
@@ -81,7 +82,7 @@ impl Run {
         format!("Plan with {many}{model}")
     }
 
-    /// Limit of `--space-max`, if that limited the room, and not the datastore.
+    /// Returns the value of `--space-max` if it, and not the datastore, limited the room.
     fn space_cap(&self) -> Option<Bytes> {
         let setting = self.plan.iter().find(|value| value.key == "engine.space-max")?;
         let cap: Bytes = serde_json::from_value(setting.value.clone()).ok()?;
@@ -89,17 +90,17 @@ impl Run {
     }
 }
 
-/// Number as text; `none` for 0.
+/// Formats a number; 0 becomes `none`.
 fn some_or_none(number: u32) -> String {
     if number == 0 { "none".to_owned() } else { whole(number.into()) }
 }
 
-/// Form of a verb for at most one, or for many.
+/// Selects the form of a verb: `one` for at most 1, else `many`.
 fn verb(number: u32, [one, many]: [&str; 2]) -> &str {
     if number <= 1 { one } else { many }
 }
 
-/// Virtual machines by speed.
+/// Number of virtual machines that are fast enough.
 struct Speed<'a> {
     run: &'a Run,
     low: u32,
@@ -134,7 +135,8 @@ impl Speed<'_> {
         }
     }
 
-    /// End of the sentence where room for disks of full size is unknown.
+    /// Returns the end of the sentence for a run in which the room for disks of full size is
+    /// unknown.
     fn alone(&self, cap: Option<Bytes>) -> String {
         let run = self.run;
         if self.has_smaller_disks() {
@@ -153,7 +155,7 @@ impl Speed<'_> {
         format!(": {}, and no more have room ({each} a tile, {may})", self.tiles())
     }
 
-    /// `at least `, unless the edge is known to the tile.
+    /// Returns `at least `, or nothing if the exact maximum number of tiles is known.
     fn least(&self) -> &'static str {
         if self.is_exact() { "" } else { "at least " }
     }
@@ -171,11 +173,11 @@ impl Speed<'_> {
     }
 }
 
-/// Virtual machines by room for disks of full size.
+/// Number of virtual machines that have room with disks of full size.
 struct Room {
     vms: u32,
     text: String,
-    /// Bytes that a number of virtual machines needs.
+    /// Number of virtual machines, and the bytes that they need together.
     each: (u32, Bytes),
     unit: &'static str,
 }
@@ -214,15 +216,15 @@ impl Room {
         }
     }
 
-    /// Bytes that so many virtual machines need at full size.
+    /// Returns the bytes that `vms` virtual machines need at full size.
     fn needed(&self, vms: u32) -> Bytes {
         let (of, bytes) = self.each;
         let all = u128::from(bytes.get()) * u128::from(vms) / u128::from(of.max(1));
         Bytes::new(u64::try_from(all).unwrap_or(u64::MAX))
     }
 
-    /// Text for a run whose room was limited by `--space-max`, so that the datastore's own room is
-    /// unknown.
+    /// Returns the text for a run whose room was limited by `--space-max`, so that the datastore's
+    /// own room is unknown.
     fn held_to(&self, cap: Bytes) -> String {
         let (_, each) = self.each;
         format!(
@@ -238,7 +240,7 @@ mod tests {
     use super::super::{ClimbFacts, ModelError, Origin, PlanValue, TilesInterval};
     use super::*;
 
-    /// A finished run of 8 VMs per tile that holds from `low` to `high` tiles.
+    /// Returns a finished run with 8 VMs per tile, and an interval from `low` to `high` tiles.
     fn run(low: u32, high: Option<u32>) -> Run {
         let golden = include_str!("../../tests/golden/run-1.0.json");
         let mut run = super::super::parse(golden).expect("a run");
@@ -254,7 +256,7 @@ mod tests {
         run
     }
 
-    /// Scales the run's disks to 1/512, with room of `bytes` for disks of full size.
+    /// Scales the run's disks to 1/512. The room for disks of full size is `bytes`.
     fn with_room(mut run: Run, bytes: u64) -> Run {
         let tile_bytes = 64 << 30;
         let tiles = u32::try_from(bytes / tile_bytes).expect("few");

@@ -14,7 +14,7 @@ macro_rules! words {
         }
 
         impl $type {
-            /// Name in files.
+            /// Returns the name used in files.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name),+ }
             }
@@ -23,29 +23,29 @@ macro_rules! words {
 }
 
 words! {
-    /// Part of the system under test that a meter measures.
+    /// Part of the measured system that a meter covers.
     MeterScope {
-        /// A single server.
+        /// One server.
         Host "host",
-        /// The storage, if it has a supply of its own.
+        /// Storage with its own power supply.
         Storage "storage",
-        /// Servers and storage together; also a server with internal disks.
+        /// Servers and storage together, or a server with internal disks.
         Rack "rack",
-        /// Processors and their memory alone.
+        /// Processors and their memory only.
         Processor "processor",
     }
 }
 
 words! {
-    /// Method by which a meter gets its numbers.
+    /// Method by which a meter obtains its numbers.
     MeterMethod {
-        /// The meter measures voltage and current.
+        /// Direct measurement of voltage and current.
         Measured "measured",
-        /// The meter measures, and reports a mean over a time of its choice.
+        /// Measurement, reported as a mean over an interval that the meter chooses.
         Averaged "averaged",
-        /// The meter computes the numbers from other data.
+        /// Computation by the meter from other data.
         Estimated "estimated",
-        /// There is no meter: watts follow from a model of the simulated parts.
+        /// Model of the simulated parts, without a meter.
         Modelled "modelled",
     }
 }
@@ -53,50 +53,50 @@ words! {
 words! {
     /// Method by which energy was computed from samples.
     EnergyBy {
-        /// Difference of the meter's own counter.
+        /// Difference between two readings of the meter's own counter.
         Counter "counter",
         /// Linear interpolation of watts between two samples.
         Trapezoid "trapezoid",
-        /// Watts of a model, integrated over every change.
+        /// Integral of a model's watts over every change.
         Integral "integral",
     }
 }
 
 words! {
-    /// Category in which the field publishes a score.
+    /// Category in which benchmarks in the field publish a score.
     PowerCategory {
         /// Score without power.
         PerformanceOnly "performance-only",
-        /// Score by the power of the servers.
+        /// Score per power of the servers.
         Server "server-power",
-        /// Score by the power of servers and storage.
+        /// Score per power of servers and storage.
         ServerAndStorage "server-and-storage-power",
     }
 }
 
-/// Meter that was read beside the run.
+/// Meter that was read during the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MeterFacts {
-    /// Name of the meter in this run: the scope of its gauges.
+    /// Name of the meter in this run. It is the scope of the meter's gauges.
     pub name: String,
-    /// Meter as it was asked for, without secrets.
+    /// Meter as given by the user, without secrets.
     pub asked: String,
-    /// Part of the system that the meter measures.
+    /// Part of the measured system that the meter covers.
     pub scope: MeterScope,
-    /// Hosts that the meter measures; empty where there is only one host.
+    /// Hosts that the meter covers; empty if there is only one host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub of: Vec<String>,
-    /// Model of the meter, as it reports.
+    /// Model of the meter, as the meter reports it.
     pub model: String,
-    /// Method by which the meter gets its numbers.
+    /// Method by which the meter obtains its numbers.
     pub method: MeterMethod,
     /// Time between two samples, in nanoseconds.
     pub period_ns: u64,
-    /// Smallest step of the watts; null if unknown.
+    /// Resolution of the watts; null if unknown.
     pub resolution_watts: Option<f64>,
-    /// Smallest step of the counter, in joules; null without a counter.
+    /// Resolution of the counter, in joules; null without a counter.
     pub counter_step_joules: Option<f64>,
-    /// Uncertainty as a share of the reading, as the meter or its maker says; null if unknown.
+    /// Uncertainty as a share of the reading, as stated by the meter or its maker; null if unknown.
     pub uncertainty: Option<f64>,
     /// Mean watts before the first step, without load on the storage.
     pub idle_watts: Figure,
@@ -108,7 +108,7 @@ pub struct MeterFacts {
 /// Power in the measured time of a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepPower {
-    /// Energy by meter.
+    /// Energy of each meter.
     pub meters: Vec<MeterEnergy>,
     /// Score of the step per kilowatt.
     pub per_kilowatt: Vec<PerKilowatt>,
@@ -119,21 +119,21 @@ pub struct StepPower {
 pub struct MeterEnergy {
     /// Name of the meter.
     pub meter: String,
-    /// Part of the system that the meter measures.
+    /// Part of the measured system that the meter covers.
     pub scope: MeterScope,
-    /// Energy of exactly the measured time; absent if the samples do not suffice.
+    /// Energy over exactly the measured time, in joules; absent if there are too few samples.
     pub joules: Figure,
-    /// Mean power of exactly the measured time; absent if the samples do not suffice.
+    /// Mean power over exactly the measured time, in watts; absent if there are too few samples.
     pub mean_watts: Figure,
-    /// Largest single sample; null without samples.
+    /// Largest single sample, in watts; null without samples.
     pub most_watts: Option<f64>,
     /// Method by which energy was computed; null without energy.
     pub by: Option<EnergyBy>,
-    /// Samples in the measured time.
+    /// Number of samples in the measured time.
     pub samples: u64,
-    /// Longest time between two samples, in nanoseconds.
+    /// Maximum time between two samples, in nanoseconds.
     pub gap_max_ns: u64,
-    /// Faults of the meter in that time, each once.
+    /// Faults of the meter in the measured time; each is listed once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<String>,
 }
@@ -145,16 +145,16 @@ pub struct PerKilowatt {
     pub category: PowerCategory,
     /// Sum of the mean watts of all parts of the category; absent if a part was not measured.
     pub mean_watts: Figure,
-    /// Score divided by these watts in kilowatts: tiles' worth of work per kilowatt.
+    /// Score divided by `mean_watts` in kilowatts: tiles' worth of work per kilowatt.
     pub score_per_kilowatt: Figure,
 }
 
-/// Power policies of the host before and after the run. They are only read.
+/// Power policies of the host before and after the run. The program only reads them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PowerPolicies {
     /// Policies before the first step.
     pub before: Vec<PowerPolicy>,
-    /// Policies after the last step; empty while the run lasts.
+    /// Policies after the last step; empty until the run has ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<PowerPolicy>,
 }
@@ -164,12 +164,13 @@ pub struct PowerPolicies {
 pub struct PowerPolicy {
     /// Name of the policy: `governor`, `turbo`.
     pub name: String,
-    /// Value of the policy. Where processors differ, each value has the number of processors.
+    /// Value of the policy. If processors differ, each value is followed by the number of
+    /// processors.
     pub value: String,
 }
 
 impl PowerCategory {
-    /// Parts of the category, in words.
+    /// Returns the parts that the category covers, in words.
     pub const fn words(self) -> &'static str {
         match self {
             Self::PerformanceOnly => "performance only",
@@ -180,8 +181,8 @@ impl PowerCategory {
 }
 
 impl PerKilowatt {
-    /// Text such as `412.0 W, 24.31 tiles' worth of work per kilowatt`, or the reason why there is
-    /// none.
+    /// Returns a text such as `412.0 W, 24.31 tiles' worth of work per kilowatt`, or the reason why
+    /// there is none.
     pub fn text(&self) -> String {
         let why = |figure: &Figure| figure.reason.clone().unwrap_or_default();
         match (self.mean_watts.value, self.score_per_kilowatt.value) {
@@ -193,7 +194,7 @@ impl PerKilowatt {
         }
     }
 
-    /// Most complete category that has a number.
+    /// Returns the score of the most complete category that has a number.
     pub fn best(all: &[Self]) -> Option<&Self> {
         all.iter().rev().find(|own| own.score_per_kilowatt.value.is_some())
     }

@@ -1,31 +1,31 @@
 use super::Run;
 
-/// Name and version of `run.json`. A minor version adds optional fields only; a major one
-/// changes or removes some.
+/// Name and version of the format of `run.json`. A minor version only adds optional fields; a major
+/// version changes or removes fields.
 pub const SCHEMA: &str = "tilemark.run/1.0";
 
 const NAME: &str = "tilemark.run";
 const MAJOR: u32 = 1;
 
-/// Reason why a text is not a run that this version reads.
+/// Reason why a text is not a run that this version can read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
     /// The text is not JSON, or a field is missing or of the wrong type.
     #[error("reading run.json: {0}")]
     Json(#[from] serde_json::Error),
-    /// The document does not name its schema.
+    /// The document names no schema, or another one.
     #[error("run.json has the schema \"{found}\", which is not a \"tilemark.run/1.x\"")]
     NotARun {
         /// Schema that the document names.
         found: String,
     },
-    /// A number is too large to be true.
+    /// A number is implausibly large.
     #[error("run.json says {found} {what} of step {step}, and at most {most} can be")]
     Count {
-        /// Name of the counted things.
+        /// Name of the counted objects.
         what: &'static str,
-        /// The step, from 1.
+        /// Step, from 1.
         step: u32,
         /// Number in the document.
         found: u32,
@@ -40,7 +40,7 @@ pub enum ReadError {
     },
 }
 
-/// Parses a `run.json` of any minor version of the known major one; unknown fields are ignored.
+/// Parses a `run.json` of any minor version of the known major version. Unknown fields are ignored.
 pub fn parse(text: &str) -> Result<Run, ReadError> {
     let value: serde_json::Value = serde_json::from_str(text)?;
     let schema = value.get("schema").and_then(serde_json::Value::as_str).unwrap_or_default();
@@ -58,11 +58,11 @@ pub fn parse(text: &str) -> Result<Run, ReadError> {
     Ok(run)
 }
 
-/// Most tiles of a step that has no result for each of them.
+/// Maximum number of tiles of a step that has fewer workload results than tiles.
 const TILES_MAX: u32 = 10_000;
 
-/// Checks numbers by which memory is allocated: a number alone, in an untrusted file, must not
-/// allocate more than the results in the file justify.
+/// Checks the numbers that determine memory allocation. The file is untrusted: a number alone must
+/// not allocate more memory than the results in the file justify.
 fn check_counts(run: &Run) -> Result<(), ReadError> {
     for own in &run.steps {
         let (step, results) = (own.step, u32::try_from(own.workloads.len()).unwrap_or(u32::MAX));
@@ -80,7 +80,7 @@ fn check_counts(run: &Run) -> Result<(), ReadError> {
     Ok(())
 }
 
-/// JSON Schema of `run.json`, as a JSON value.
+/// Returns the JSON Schema of `run.json` as a JSON value.
 pub fn json_schema() -> serde_json::Value {
     let mut schema = schemars::schema_for!(Run);
     schema.insert("title".to_owned(), SCHEMA.into());

@@ -8,19 +8,19 @@ use super::Latency;
 pub struct ReplayFacts {
     /// Recorded loads of the tile.
     pub traces: Vec<PlayedTrace>,
-    /// Number of copies that were replayed: one in each tile.
+    /// Number of replayed copies: one in each tile.
     pub copies: u32,
-    /// Copies that were replayed to the last answer.
+    /// Number of copies that were replayed up to the last answer.
     pub ended: u32,
     /// Time from the start to the last answer of the slowest copy, in nanoseconds; null if no copy
-    /// came to its end.
+    /// was replayed to the end.
     pub elapsed_ns: Option<u64>,
-    /// I/Os submitted, all copies.
+    /// Number of submitted I/Os of all copies.
     pub submitted: u64,
-    /// Delay of submissions behind their due times, whatever the cause; without samples in a
+    /// Delay of submissions after their due times, whatever the cause. Without samples in a
     /// simulation, which is never late.
     pub submission_error: Latency,
-    /// I/Os that were submitted more than 1 ms after they were due.
+    /// Number of I/Os that were submitted more than 1 ms after their due time.
     pub late_1ms: u64,
 }
 
@@ -38,29 +38,30 @@ pub struct PlayedTrace {
     pub vm: Option<String>,
     /// Devices of the trace, in the order of the workload's disks.
     pub devices: Vec<String>,
-    /// Condition for the start of an I/O: `open` (its time has come), `closed` (its sender's last
-    /// I/O was answered) or `one-at-a-time` (the I/O before was answered).
+    /// Condition for the start of an I/O. `open`: its time has come. `closed`: the last I/O of the
+    /// same sender was answered. `one-at-a-time`: the previous I/O was answered.
     pub pace: String,
     /// Speed of the replay: `1x`, `2x`, `max`.
     pub speed: String,
-    /// I/Os of one copy.
+    /// Number of I/Os in one copy.
     pub ios: u64,
-    /// Bytes that these I/Os read and write.
+    /// Bytes that the I/Os of one copy read and write.
     pub bytes: u64,
     /// Time from the first to the last I/O in the trace, in nanoseconds.
     pub trace_span_ns: u64,
-    /// Memory of the trace, for all copies together, in bytes.
+    /// Memory that the trace occupies, shared by all copies, in bytes.
     pub memory_bytes: u64,
-    /// Discards of the trace, which are never sent to storage.
+    /// Number of discards in the trace. They are never sent to storage.
     pub discards: u64,
-    /// Reads and writes of zero bytes, which are left out.
+    /// Number of reads and writes of zero bytes. They are left out.
     pub empty: u64,
-    /// Alignment of requests of the storage, in bytes.
+    /// Alignment that the storage requires of requests, in bytes.
     pub unit_bytes: u64,
-    /// I/Os whose begin or end was rounded outwards to that alignment.
+    /// Number of I/Os whose start or end was rounded outwards to that alignment.
     pub rounded: u64,
-    /// I/Os beyond the end of a smaller disk, which were folded into it.
+    /// Number of I/Os beyond the end of a smaller disk. Each was wrapped to an offset within the
+    /// disk.
     pub folded: u64,
-    /// I/Os that were cut to the longest possible request.
+    /// Number of I/Os that were cut to the maximum size of a request.
     pub cut: u64,
 }

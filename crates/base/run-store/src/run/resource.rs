@@ -2,19 +2,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::print::percent;
 
-/// Resource that was at its limit, or came nearest to it.
+/// Resource that was at its limit, or closest to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bottleneck {
-    /// Kind of the resource; `none-seen` if no visible resource was at its limit.
+    /// Kind of the resource; `none-seen` if no observed resource was at its limit.
     pub kind: Resource,
-    /// Name of the resource: `pool lun1 disks`, `host-3`, `sda`. With `none-seen`, the one that
-    /// came nearest; empty if none could be observed.
+    /// Name of the resource: `pool lun1 disks`, `host-3`, `sda`. With `none-seen`, the resource
+    /// closest to its limit; empty if none could be observed.
     pub name: String,
     /// Used share of the resource, 0 to 1; null without one.
     pub utilisation: Option<f64>,
-    /// Finding in words.
+    /// Description of the finding.
     pub text: String,
-    /// Source of the numbers, and the threshold that they were compared with.
+    /// Source of the numbers, and the threshold to which they were compared.
     pub source: String,
 }
 
@@ -26,11 +26,11 @@ pub enum Resource {
     Disk,
     /// Disks of a model's tier.
     Tier,
-    /// A link or a network of a model.
+    /// Link or network of a model.
     Link,
-    /// A controller of a model: its processor or its memory for writes.
+    /// Processor or write memory of a controller of a model.
     Controller,
-    /// A queue of a model in which I/Os wait to be sent.
+    /// Queue of a model in which I/Os wait to be sent.
     Queue,
     /// Processors of a host.
     HostCpu,
@@ -44,18 +44,18 @@ pub enum Resource {
     Generator,
     /// Room for virtual disks.
     Capacity,
-    /// No visible resource was at its limit.
+    /// No observed resource was at its limit.
     NoneSeen,
 }
 
 impl Resource {
-    /// True if a resource was found at its limit.
+    /// Returns true if this is a resource, not [`Resource::NoneSeen`].
     pub fn is_seen(self) -> bool {
         self != Self::NoneSeen
     }
 }
 
-/// A cause of waiting in the dialogue of the action that broke.
+/// Cause of waiting within the action whose limit was exceeded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Wait {
     /// Cause of the waiting.
@@ -64,7 +64,7 @@ pub struct Wait {
     pub share: f64,
 }
 
-/// Cause of waiting of an action.
+/// Cause of waiting within an action.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "on")]
 pub enum Waited {
@@ -73,7 +73,7 @@ pub enum Waited {
         /// Name of the disk in the workload.
         disk: String,
     },
-    /// Writes of a disk, appends included.
+    /// Writes to a disk, including appends.
     Writes {
         /// Name of the disk in the workload.
         disk: String,
@@ -88,13 +88,13 @@ pub enum Waited {
         /// Name of the endpoint in the workload.
         endpoint: String,
     },
-    /// A processor: work on it, and on a modelled host the wait for it.
+    /// Processor work and, on a modelled host, the wait for a processor.
     Processor,
-    /// A pause that is part of the dialogue.
+    /// Pause that is part of the dialogue.
     Pause,
-    /// Wait for its turn: from the intended start to the first step.
+    /// Wait from the intended start to the first step.
     Queue,
-    /// Time that the means of the steps do not explain.
+    /// Time that the mean times of the steps do not explain.
     Unexplained,
 }
 
@@ -113,11 +113,11 @@ impl std::fmt::Display for Waited {
     }
 }
 
-/// Least share that is mentioned.
+/// Smallest share that is mentioned in a text.
 const TOLD_MIN: f64 = 0.1;
 
-/// Text such as `on average 71 % went to reads of disk db, 20 % to a processor`: the largest two
-/// shares of an action's time; `None` if no share is known.
+/// Returns a text such as `on average 71 % went to reads of disk db, 20 % to a processor`. It names
+/// the two largest shares of an action's time; `None` if no share is known.
 pub fn told_waits(waits: &[Wait]) -> Option<String> {
     let worth = waits.iter().filter(|wait| wait.share >= TOLD_MIN).take(2);
     let parts: Vec<String> =

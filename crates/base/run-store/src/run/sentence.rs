@@ -1,5 +1,5 @@
-//! The answer in sentences, and the progress of the run. Both are made from data alone. They are
-//! stored for readers without this program; this program does not read them.
+//! Answer in sentences, and progress of the run, made from data alone. They are stored for readers
+//! without this program; this program does not read them back.
 
 use units::print::count;
 use units::{Bytes, Nanos};
@@ -10,14 +10,15 @@ use super::{
 };
 
 impl Run {
-    /// Answer in sentences that a person can quote, with the score.
+    /// Returns the answer in sentences that a person can quote, with the score.
     ///
-    /// Runs of earlier versions do not have the data; for these, the stored sentence is returned.
+    /// Runs of earlier versions lack the data; for them, the stored sentence is returned.
     pub fn sentence(&self) -> String {
         self.sentence_with(self.answer.score.value)
     }
 
-    /// Answer in sentences, for places that show the score beside it.
+    /// Returns the answer in sentences without the score, for output that shows the score
+    /// separately.
     pub fn sentence_without_score(&self) -> String {
         self.sentence_with(None)
     }
@@ -29,7 +30,8 @@ impl Run {
         }
     }
 
-    /// Both edges of a run that looked for its edge with smaller disks and confirmed it with larger ones.
+    /// Returns the results of both searches, if the run searched with smaller disks and confirmed
+    /// the result with larger ones.
     pub fn search_text(&self) -> Option<String> {
         let search = self.resized.as_ref().filter(|own| own.is_search)?;
         Some(format!(
@@ -41,7 +43,7 @@ impl Run {
         ))
     }
 
-    /// Progress of the run: `5 runs of 3 tile counts, 2 passed; interrupted`.
+    /// Returns the progress of the run: `5 runs of 3 tile counts, 2 passed; interrupted`.
     pub fn progress(&self) -> String {
         let Some(climb) = &self.answer.climb else { return self.answer.progress.clone() };
         let runs = count(self.steps.len() as u64, "run");
@@ -64,7 +66,7 @@ impl Run {
         }
     }
 
-    /// Writes the sentences into the answer, for readers of `run.json` without this program.
+    /// Stores the sentences in the answer, for readers of `run.json` without this program.
     pub fn write_sentences(&mut self) {
         self.answer.sentence = self.sentence();
         self.answer.progress = self.progress();
@@ -72,8 +74,8 @@ impl Run {
 }
 
 impl ClimbFacts {
-    /// Text such as `the time of 2m ended before run 2 of 2 tiles: 3 of 6 steps were run`; `None`
-    /// if time did not end an open search.
+    /// Returns a text such as `the time of 2m ended before run 2 of 2 tiles: 3 of 6 steps were
+    /// run`; `None` if no time limit ended the search.
     pub fn out_of_time_text(&self) -> Option<String> {
         let OutOfTime { time_ns, left_out } = self.out_of_time.as_ref()?;
         let what = match left_out {
@@ -101,8 +103,8 @@ impl LeftOut {
 }
 
 impl Answer {
-    /// State of the run in one word: `complete`, `ended-early`, `interrupted` or `inconclusive`.
-    /// A simulation that left steps out because of `--within` is `ended-early`.
+    /// Returns the state of the run in one word: `complete`, `ended-early`, `interrupted` or
+    /// `inconclusive`. A simulation that left steps out because of `--within` is `ended-early`.
     pub fn ending(&self) -> &'static str {
         let out_of_time = self.climb.as_ref().and_then(|climb| climb.out_of_time.as_ref());
         match self.status {
@@ -115,8 +117,9 @@ impl Answer {
         }
     }
 
-    /// True if the model is too far from what was measured for any count of tiles to be planned with. Earlier versions
-    /// did not store that, so their simulations count as such unless they are complete, which those never were.
+    /// Returns true if the error of the model is too large to plan with any number of tiles.
+    /// Earlier versions did not store this fact. Their simulations are of a wrong model unless they
+    /// are complete; with a wrong model, none was.
     pub(super) fn is_of_wrong_model(&self, is_simulated: bool) -> bool {
         match &self.climb {
             Some(climb) => climb.model_error.as_ref().is_some_and(|error| error.is_too_far),
@@ -125,14 +128,14 @@ impl Answer {
     }
 }
 
-/// Capitalises the first letter, for the begin of a sentence.
+/// Capitalises the first letter, for the start of a sentence.
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Makes a sentence of each part of a text that `; ` divides outside of parentheses. A semicolon
-/// without a space is part of a name or path, which stays as it is.
+/// Splits a text at `; ` outside of parentheses, and makes a sentence of each part. A semicolon
+/// without a space belongs to a name or path, and is kept.
 pub(super) fn sentences(text: &str) -> String {
     let is_closed = |part: &str| part.matches('(').count() <= part.matches(')').count();
     let (mut all, mut from) = (String::new(), 0);
@@ -195,7 +198,8 @@ impl Sentence<'_> {
         format!("{refused}{text}{by}; the array is a calibrated one: {}", error.text)
     }
 
-    /// Scale of the disks. It stands before any number, as smaller disks are cached better.
+    /// Returns the scale of the disks. It precedes all numbers, because smaller disks are cached
+    /// better.
     fn scale(&self) -> String {
         let run = self.run;
         match run.scale.footprint {
@@ -240,8 +244,8 @@ impl Sentence<'_> {
         format!("{subject} holds {interval}{tail}{}{}", self.out_of_time(), self.hysteresis())
     }
 
-    /// Text such as `27 tiles (216 VMs)`, `26 to 29 tiles (95 %), 27 most likely`, `at least ...`.
-    /// An interval has no number of VMs: the VMs to plan with are in `Run::plan_text`.
+    /// Returns a text such as `27 tiles (216 VMs)`, `26 to 29 tiles (95 %), 27 most likely`, `at
+    /// least ...`. An interval has no number of VMs; `Run::plan_text` has the VMs to plan with.
     fn interval(&self, held: u32) -> String {
         let tiles = self.tiles(held);
         let interval = match &self.climb.model_error {
@@ -277,7 +281,7 @@ impl Sentence<'_> {
         self.climb.out_of_time_text().map_or_else(String::new, |text| format!("; {text}"))
     }
 
-    /// Reason why no more tiles than the held ones were tried.
+    /// Returns the reason why no more than `tiles_held` tiles were tried.
     fn cap(&self) -> String {
         let run = self.run;
         match (&self.climb.ended, run.answer.edge, self.climb.users_max) {
@@ -307,13 +311,13 @@ impl Sentence<'_> {
         format!("; capacity, not speed, was the limit: {what}")
     }
 
-    /// Text such as `6 tiles (48 VMs)`.
+    /// Returns a text such as `6 tiles (48 VMs)`.
     fn tiles(&self, tiles: u32) -> String {
         let vms = tiles.saturating_mul(self.run.tile.vms);
         format!("{} ({})", count(tiles.into(), "tile"), count(vms.into(), "VM"))
     }
 
-    /// Reason why the step with this number of tiles did not pass.
+    /// Returns the reason why the step with this number of tiles did not pass.
     fn reason(&self, tiles: u32) -> String {
         let steps = self.run.steps.iter().filter(|step| step.tiles == tiles);
         let with = |verdict| steps.clone().find(|step| step.verdict == verdict);
