@@ -2,25 +2,25 @@ use units::Nanos;
 
 use crate::{Draws, KindId, Token};
 
-/// Position of an endpoint in its workload's list: a service that is called by name. Only the
-/// driver knows its address.
+/// Index of an endpoint in its workload's list. An endpoint is a service that is called by name;
+/// only the driver knows its address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EndpointId(pub u16);
 
-/// Request to a service, which is not block I/O.
+/// Request to a service. It is not block I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Call {
-    /// Returned with the answer ([`crate::Event::Done`]).
+    /// Token that is returned with the answer ([`crate::Event::Done`]).
     pub token: Token,
     /// Endpoint of the call.
     pub endpoint: EndpointId,
-    /// For limits and the series; numbered together with the kinds of I/O.
+    /// Kind for limits and the series. Kinds of calls and kinds of I/O share one numbering.
     pub kind: KindId,
-    /// Intended start, as an I/O's.
+    /// Intended start of the call. Response time counts from here.
     pub due: Nanos,
-    /// Bytes of the answer at most: a modelled service answers with so many, and a longer answer
-    /// of a real one is none.
+    /// Maximum size of the answer, in bytes. A modelled service answers with this many bytes; a
+    /// longer answer of a real service is an error.
     pub size: u32,
-    /// Random numbers from which the values in the request text are drawn; 0 if it has none.
+    /// Random numbers that determine the values in the request text; 0 if the text has no values.
     pub draws: Draws,
 }

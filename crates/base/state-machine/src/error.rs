@@ -2,20 +2,20 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Reason why an I/O or a call failed, reduced to the cases that a state machine may handle.
+/// Reason why an I/O or a call failed, reduced to the cases that state machines distinguish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum IoError {
-    /// The kernel's error number (EIO, ENOSPC, ENODEV, ...).
+    /// Error number of the kernel (EIO, ENOSPC, ENODEV, ...).
     Os(i32),
-    /// Fewer bytes moved than asked for.
+    /// Fewer bytes were moved than requested.
     Short {
-        /// Bytes that were moved.
+        /// Number of bytes that were moved.
         moved: u32,
     },
-    /// Bytes read that differ from the bytes written (verification).
+    /// The bytes read differ from the bytes written (verification).
     Mismatch,
-    /// A call was not answered as it should have been. One type for both, which is no larger than
-    /// that of an I/O alone, keeps one kind of answer for all.
+    /// A call failed. I/O and calls share this type, so that there is one type of answer; the
+    /// variant does not enlarge it.
     Call(CallError),
 }
 
@@ -32,19 +32,19 @@ impl fmt::Display for IoError {
 
 impl std::error::Error for IoError {}
 
-/// Reason why a call failed, reduced to the cases that a state machine may handle.
+/// Reason why a call failed, reduced to the cases that state machines distinguish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum CallError {
-    /// Refused connection.
+    /// The connection was refused.
     Refused,
-    /// No whole answer in the time allowed.
+    /// The whole answer did not arrive in the allowed time.
     TimedOut,
-    /// Connection that ended before the answer.
+    /// The connection ended before the answer was complete.
     Closed,
-    /// A whole answer that says that the request failed.
+    /// The answer is complete and says that the request failed.
     Status,
-    /// Answer that breaks the protocol, or is longer than requested.
+    /// The answer violates the protocol, or is longer than requested.
     Protocol,
 }
 
@@ -53,7 +53,7 @@ impl CallError {
     pub const ALL: [Self; 5] =
         [Self::Refused, Self::TimedOut, Self::Closed, Self::Status, Self::Protocol];
 
-    /// `refused`, `timed-out`, `closed`, `status` or `protocol`.
+    /// Returns the name: `refused`, `timed-out`, `closed`, `status` or `protocol`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Refused => "refused",

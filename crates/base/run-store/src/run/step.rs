@@ -14,96 +14,99 @@ use units::Nanos;
 /// One repeat of one step of the ladder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
-    /// Step of the ladder, from 1, in the order in which the ladder visited tile counts. Together
-    /// with `repeat`, it is the key into the series.
+    /// Step of the ladder, from 1, in the order in which the ladder visited tile counts. `step` and
+    /// `repeat` together are the key of the step in the series.
     pub step: u32,
     /// Repeat of the step, from 1.
     pub repeat: u32,
-    /// Position among all steps that ran, from 1.
+    /// Number of this entry among all that ran, from 1.
     pub order: u32,
-    /// Tiles that ran at the same time.
+    /// Number of tiles that ran at the same time.
     pub tiles: u32,
-    /// Virtual machines in those tiles.
+    /// Number of virtual machines in those tiles.
     pub vms: u32,
-    /// Start of the step's load (RFC 3339, UTC): time 0 of its rows in the series.
+    /// Start of the step's load (RFC 3339, UTC). Times of its rows in the series count from here.
     #[schemars(with = "String")]
     pub started: Timestamp,
-    /// Verdict over all limits.
+    /// Combined verdict on all limits.
     pub verdict: Verdict,
-    /// Reason of the verdict, in a sentence.
+    /// Reason for the verdict, in a sentence.
     pub reason: String,
-    /// Reason of the verdict, for programs; absent in runs of earlier versions.
+    /// Reason for the verdict, for programs; absent in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
-    /// Work of others that disturbed the step, whatever the verdict.
+    /// Disturbances by other programs or users of the same storage, whatever the verdict.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disturbances: Vec<Disturbance>,
-    /// Resource at its limit; absent in runs of earlier versions.
+    /// Resource at its limit, or closest to it; absent in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bottleneck: Option<Bottleneck>,
-    /// Causes of waiting of the action whose limit broke, largest share first; empty if none broke.
+    /// Causes of waiting in the action whose limit was exceeded, sorted by share, largest first;
+    /// empty if no limit was exceeded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<Wait>,
-    /// Gauges of the host, of devices, of a model and of meters over the measured time; empty if
-    /// none were read. Runs of earlier versions have only those of the host.
+    /// Gauges of the host, devices, the model and meters over the measured time; empty if none were
+    /// read. Runs of earlier versions have gauges of the host only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gauges: Vec<Gauge>,
     /// Warm-up of the step.
     pub warm_up: WarmUp,
-    /// Steadiness of the measured time; absent in runs of earlier versions.
+    /// Result of the check that the measured time was in steady state; absent in runs of earlier
+    /// versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<Steady>,
-    /// Measured time, in nanoseconds.
+    /// Duration of the measured time, in nanoseconds.
     pub measured_ns: u64,
     /// Results of each workload.
     pub workloads: Vec<WorkloadResult>,
-    /// Each limit against the samples of all tiles together, which decides the step. The limits in
-    /// `workloads` are those of one tile alone.
+    /// Each limit, checked against the samples of all tiles together. These results decide the
+    /// step; the limits in `workloads` are for one tile each.
     #[serde(default)]
     pub limits: Vec<PooledLimit>,
-    /// Each action over all tiles together. The actions in `workloads` are those of one tile alone.
+    /// Each action, with the samples of all tiles together. The actions in `workloads` are for one
+    /// tile each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub actions: Vec<PooledAction>,
-    /// I/O of the measured time by direction.
+    /// I/O in the measured time, by direction.
     pub io: Vec<IoTotal>,
-    /// Calls of the measured time by workload and kind; absent without calls.
+    /// Calls in the measured time, by workload and kind; empty without calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<CallTotal>,
-    /// Work of the measured time per second.
+    /// Work per second in the measured time.
     pub throughput: Throughput,
     /// Score of the step; null if none could be computed.
     pub score: Option<Score>,
-    /// Watts of the measured time; absent without a meter.
+    /// Power in the measured time; absent without a meter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<StepPower>,
     /// State of the load generator; a saturated generator makes the step inconclusive.
     pub generator: GeneratorHealth,
-    /// Part of each host, if several drove the load.
+    /// Share of each host in the step; empty unless several drove the load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostStep>,
-    /// Effect of infrastructure operations on the tiles, if any ran.
+    /// Effect of infrastructure operations on the tiles; absent if none ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub under_operations: Option<UnderOperations>,
-    /// Events of hosts, in the order of their begin; absent without events.
+    /// Events of hosts, sorted by start; empty without events.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<StepEvent>,
-    /// Checks of the measurement against itself.
+    /// Consistency checks of the measurement.
     pub checks: Vec<Check>,
-    /// Warnings about the trustworthiness of this step.
+    /// Warnings that concern how far the step's numbers can be trusted.
     pub warnings: Vec<Warning>,
-    /// State of the modelled parts; on real storage absent, or only the host.
+    /// State of the modelled parts. On real storage, absent or with the host only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelFacts>,
-    /// Replay of recorded loads, with its punctuality; absent without one.
+    /// Replay of recorded loads, with its timing accuracy; absent without a replay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplayFacts>,
 }
 
-/// An action over all tiles of a step together. Percentiles cannot be averaged, so they are taken
-/// from the samples of all tiles.
+/// Results of an action, from the samples of all tiles of a step together, because percentiles
+/// cannot be averaged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PooledAction {
-    /// Workload that the action belongs to.
+    /// Workload of the action.
     pub workload: String,
     /// Results over all tiles.
     pub result: ActionResult,
@@ -115,11 +118,11 @@ pub struct PooledAction {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
-    /// Before the measured time.
+    /// Time before the measured time.
     WarmUp,
-    /// The measured time.
+    /// Measured time.
     Measured,
-    /// After the measured time, while the load ends.
+    /// Time after the measured time, while the load ends.
     RampDown,
 }
 
@@ -127,7 +130,7 @@ impl Phase {
     /// All phases, in order.
     pub const ALL: [Self; 3] = [Self::WarmUp, Self::Measured, Self::RampDown];
 
-    /// `warm-up`, `measured` or `ramp-down`.
+    /// Returns the name: `warm-up`, `measured` or `ramp-down`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::WarmUp => "warm-up",
@@ -140,24 +143,24 @@ impl Phase {
 /// Warm-up of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WarmUp {
-    /// Rule that decided when the step was warm.
+    /// Rule that decided when the warm-up was complete.
     pub rule: String,
-    /// True if the rule was met before its time limit.
+    /// True if the rule was met before the time limit.
     pub reached: bool,
     /// Duration of the warm-up, in nanoseconds.
     pub duration_ns: u64,
-    /// Numbers of the rule, in words.
+    /// Values that the rule was applied to, in words.
     pub detail: String,
 }
 
-/// Steadiness of the measured time.
+/// Result of the check that the measured time was in steady state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Steady {
-    /// Rule for steadiness.
+    /// Rule that defines the steady state.
     pub rule: String,
     /// True if the rule was met; null if there was too little data.
     pub reached: Option<bool>,
-    /// Numbers of the rule, in words.
+    /// Values that the rule was applied to, in words.
     pub detail: String,
 }
 
@@ -168,7 +171,7 @@ pub struct IoTotal {
     pub direction: Direction,
     /// Number of successful I/Os.
     pub count: u64,
-    /// I/Os that failed; they are not in the latencies.
+    /// Number of failed I/Os; they are not in the latencies.
     pub errors: u64,
     /// Bytes moved by successful I/Os.
     pub bytes: u64,
@@ -182,47 +185,47 @@ pub struct IoTotal {
     pub response: Latency,
 }
 
-/// Work of the measured time per second, all tiles together.
+/// Work per second in the measured time, summed over all tiles.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Throughput {
     /// Successful I/Os per second, all directions.
     pub operations_per_s: f64,
     /// Bytes per second, all directions.
     pub bytes_per_s: f64,
-    /// Finished actions per second, all workloads.
+    /// Completed actions per second, all workloads.
     pub actions_per_s: f64,
 }
 
-/// The tiles' actions while infrastructure operations did I/O, against the same actions while none
-/// did.
+/// Response times of the tiles' actions while infrastructure operations did I/O, compared with the
+/// rest of the measured time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UnderOperations {
-    /// Share of the measured time, slice by slice, in which an operation did I/O.
+    /// Share of the measured time in which an operation did I/O, 0 to 1, counted by slices.
     pub share_of_time: f64,
-    /// Response times of the tiles' actions in that time, compared with the rest of the time.
+    /// Comparison of the response times in that time with the rest of the measured time.
     pub against_rest: AgainstOthers,
 }
 
-/// Score of a step: tiles' worth of work.
+/// Score of a step, in tiles' worth of work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Score {
-    /// Definition of the total, in a sentence.
+    /// Definition of `total`, in a sentence.
     pub definition: String,
     /// Score of each tile.
     pub tiles: Vec<TileScore>,
     /// Sum of the tiles' geometric means.
     pub applications: Figure,
-    /// Geometric mean of the work of each infrastructure operation, divided by its reference;
-    /// absent where none ran.
+    /// Geometric mean over the infrastructure operations of work divided by reference; absent if
+    /// none ran.
     pub infrastructure: Figure,
-    /// The score: 0.8 x `applications` + 0.2 x `infrastructure`; absent without the latter.
+    /// Score: 0.8 x `applications` + 0.2 x `infrastructure`; absent without `infrastructure`.
     pub total: Figure,
-    /// Interval of `total`, or of `applications` where there is no total; null without one.
+    /// Confidence interval of `total`, or of `applications` if there is no total; null without one.
     pub interval: Option<Interval>,
 }
 
 impl Score {
-    /// Value of the step: the total, or `applications` where no operations ran.
+    /// Returns the score of the step: `total`, or `applications` if no operations ran.
     pub const fn value(&self) -> Option<f64> {
         match self.total.value {
             Some(total) => Some(total),
@@ -231,19 +234,20 @@ impl Score {
     }
 }
 
-/// Score of one tile.
+/// Score of one tile, in tiles' worth of work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TileScore {
-    /// Number of the tile, from 0.
+    /// Tile, from 0.
     pub tile: u32,
-    /// Geometric mean of the normalised metrics of its workloads; 1 is one tile's worth.
+    /// Geometric mean of the normalised metrics of the tile's workloads; 1 is one tile's worth.
     pub geometric_mean: Figure,
 }
 
-/// Prefix of the identifier of a failed check's warning; the identifier of the check follows.
+/// Prefix of the identifier of the warning about a failed check. The identifier of the check
+/// follows it.
 pub const CHECK_WARNING: &str = "check-";
 
-/// A check of the measurement against itself.
+/// Consistency check of the measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Check {
     /// Stable identifier: `littles-law`, `submitted-is-completed`.
@@ -252,24 +256,24 @@ pub struct Check {
     pub expected: Figure,
     /// Measured value, in `unit`.
     pub found: Figure,
-    /// Unit of both: `I/Os`.
+    /// Unit of both values: `I/Os`.
     pub unit: String,
-    /// Largest difference that passes, as a share of `expected`; 0 for exact checks.
+    /// Largest accepted difference, as a share of `expected`; 0 for exact checks.
     pub tolerance: f64,
     /// True if the check passed.
     pub passed: bool,
 }
 
-/// Work of others that disturbed a measurement.
+/// Disturbance of the measurement by other programs or users of the same storage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Disturbance {
-    /// Gauge that showed the disturbance.
+    /// Gauge that showed it.
     pub gauge: GaugeName,
-    /// Source of most of it: the name of a process, or a word.
+    /// Main source: the name of a process, or a word.
     pub by: String,
-    /// Amount of the disturbance: a share between 0 and 1, or a number of events.
+    /// Amount: a share, 0 to 1, or a number of events.
     pub value: f64,
-    /// Largest amount that is allowed.
+    /// Largest accepted amount.
     pub limit: f64,
 }
 
@@ -319,36 +323,37 @@ impl std::fmt::Display for Disturbance {
     }
 }
 
-/// Reason of a step's verdict.
+/// Reason for a step's verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// All limits held.
+    /// All limits were met.
     LimitsHeld,
-    /// A limit was broken.
+    /// A limit was exceeded.
     LimitBroken,
-    /// Users gave up too many of their starts.
+    /// Too many intended starts of users were dropped.
     GaveUp,
     /// A workload got no answer at all.
     NoAnswer,
     /// Too many calls of a workload failed.
     CallsFailed,
-    /// The samples do not decide.
+    /// The samples are not sufficient to decide.
     Undecided,
-    /// Rates or service times still drifted in the measured time.
+    /// Rates or service times drifted during the measured time.
     NotSteady,
-    /// The load generator was the limit, or did not run.
+    /// The load generator was the bottleneck, or did not run.
     Generator,
-    /// Work of others disturbed the measurement.
+    /// Other programs or users disturbed the measurement.
     Disturbed,
-    /// The step's own figures contradict each other.
+    /// Numbers of the step contradict each other.
     Inconsistent,
-    /// The step was ended early.
+    /// The step was stopped before its end.
     Unfinished,
 }
 
 impl Step {
-    /// Gauges of the step, independent of its length: sums as rates per second.
+    /// Returns the gauges of the step, made independent of its length: sums become rates per
+    /// second.
     pub fn levels(&self) -> impl Iterator<Item = Gauge> {
         let level = |own: &Gauge| own.name.level(own.value, Nanos(self.measured_ns));
         self.gauges.iter().map(move |own| Gauge { value: level(own), ..own.clone() })

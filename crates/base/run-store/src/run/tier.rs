@@ -3,43 +3,43 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use state_machine::Operation;
 
-/// State of a tier: requests and bytes of the measured time.
+/// State of a tier, with its requests and bytes in the measured time.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TierFacts {
     /// Name of the tier.
     pub name: String,
-    /// Room for data, in bytes.
+    /// Capacity for data, in bytes.
     pub capacity_bytes: u64,
     /// Counters of the measured time, and levels at its end.
     #[serde(flatten)]
     pub counts: TierCounts,
-    /// Requests among them that copied whole disks (deployments, migrations); null without any, and
-    /// of a served tier.
+    /// The part of the requests that copied whole disks (deployments, migrations). Null if there
+    /// were none, and for a served tier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copies: Option<CopyCounts>,
-    /// Service times of the storage behind the tier, for the I/O that the tier sent there. Only in
-    /// the rollup; empty if unknown.
+    /// Service times of the I/O that the tier sent to the storage behind it. Only in the rollup;
+    /// empty if unknown.
     #[serde(skip)]
     pub behind: BehindTier,
-    /// Share of all requests that the tier alone answered, 0 to 1; null without requests.
+    /// Share of all requests that the tier answered alone, 0 to 1; null without requests.
     pub acceleration_rate: Option<f64>,
 }
 
-/// Requests of a tier that copied whole disks.
+/// Number of requests to a tier that copied whole disks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CopyCounts {
-    /// Read requests.
+    /// Number of read requests.
     pub reads: u64,
-    /// Read requests all of whose pages were resident.
+    /// Number of read requests whose pages were all resident.
     pub read_hits: u64,
-    /// Write requests.
+    /// Number of write requests.
     pub writes: u64,
-    /// Write requests all of whose pages were resident.
+    /// Number of write requests whose pages were all resident.
     pub write_hits: u64,
 }
 
 impl CopyCounts {
-    /// Counts a request; a flush does not count.
+    /// Counts a request; flushes are not counted.
     pub fn count(&mut self, operation: Operation, is_hit: bool) {
         let (all, hits) = match operation {
             Operation::Read => (&mut self.reads, &mut self.read_hits),
@@ -50,7 +50,7 @@ impl CopyCounts {
         *hits += u64::from(is_hit);
     }
 
-    /// Adds what another tier counted.
+    /// Adds the counts of another tier.
     pub fn add(&mut self, other: &Self) {
         self.reads += other.reads;
         self.read_hits += other.read_hits;
@@ -59,18 +59,18 @@ impl CopyCounts {
     }
 }
 
-/// Counters of a tier over some time, and levels at its end.
+/// Counters of a tier over an interval, and levels at its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TierCounts {
     /// Bytes of resident pages at the end.
     pub resident_bytes: u64,
-    /// Bytes at the end that only the tier had.
+    /// Bytes that only the tier had at the end.
     pub dirty_bytes: u64,
-    /// Largest `dirty_bytes` at the end of a second.
+    /// Largest value of `dirty_bytes` at the end of any second.
     pub dirty_bytes_max: u64,
     /// Number of read requests.
     pub reads: u64,
-    /// Read requests whose pages were all resident.
+    /// Number of read requests whose pages were all resident.
     pub read_hits: u64,
     /// Bytes of read requests.
     pub read_bytes: u64,
@@ -78,47 +78,47 @@ pub struct TierCounts {
     pub read_hit_bytes: u64,
     /// Number of write requests.
     pub writes: u64,
-    /// Write requests whose pages were all resident.
+    /// Number of write requests whose pages were all resident.
     pub write_hits: u64,
     /// Bytes of write requests.
     pub write_bytes: u64,
     /// Bytes written to resident pages.
     pub write_hit_bytes: u64,
-    /// Writes that the tier alone answered.
+    /// Number of writes that the tier answered alone.
     pub writes_absorbed: u64,
-    /// Read hits served by another host's tier.
+    /// Number of read hits that another host's tier served.
     pub remote_hits: u64,
-    /// Read hits in the memory above the pages; only for a served tier.
+    /// Number of read hits in the memory cache above the pages; only for a served tier.
     #[serde(default)]
     pub memory_hits: u64,
-    /// Bytes of blocks in that memory at the end, uncompressed.
+    /// Bytes of the blocks in that memory cache at the end, uncompressed.
     #[serde(default)]
     pub memory_held_bytes: u64,
-    /// Memory that these blocks took, in bytes.
+    /// Memory that these blocks occupied, in bytes.
     #[serde(default)]
     pub memory_taken_bytes: u64,
-    /// Bytes of pages that reads brought in from the storage.
+    /// Bytes of pages that were filled from the storage on reads.
     pub filled_bytes: u64,
-    /// Bytes of pages that writes brought in whole.
+    /// Bytes of pages that writes filled completely.
     pub placed_bytes: u64,
     /// Bytes of pages that were evicted.
     pub evicted_bytes: u64,
     /// Bytes that were destaged to the storage.
     pub destaged_bytes: u64,
-    /// All bytes written to the tier.
+    /// Bytes written to the tier's own storage, for whatever reason.
     pub tier_written_bytes: u64,
 }
 
-/// Pairs each counter with its gauge. [`TierCounts::dirty_bytes_max`] has none: it is the maximum
-/// of the gauge of `dirty_bytes`.
+/// Pairs each counter with its gauge. [`TierCounts::dirty_bytes_max`] has no gauge of its own: it
+/// is the maximum of the gauge of `dirty_bytes`.
 macro_rules! gauges {
     ($($counter:ident $gauge:ident;)+) => {
-        /// Counters with the names of their gauges.
+        /// Iterates over the counters with the names of their gauges.
         fn values(&self) -> impl Iterator<Item = (GaugeName, u64)> {
             [$((GaugeName::$gauge, self.$counter)),+].into_iter()
         }
 
-        /// Counter of a gauge; `None` for other gauges.
+        /// Returns the counter that belongs to a gauge; `None` for other gauges.
         const fn counter(&mut self, gauge: GaugeName) -> Option<&mut u64> {
             match gauge {
                 $(GaugeName::$gauge => Some(&mut self.$counter),)+
@@ -152,7 +152,7 @@ impl TierCounts {
         dirty_bytes TierDirty;
     }
 
-    /// Stores the value of a gauge in its counter; other gauges are ignored.
+    /// Stores the value of a gauge in its counter. Other gauges are ignored.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -167,8 +167,8 @@ impl TierCounts {
         }
     }
 
-    /// Merges two consecutive times: counters are added, levels are those of the later, and of the
-    /// maxima the larger is taken.
+    /// Merges the counts of two consecutive intervals. Counters are added, levels are taken from
+    /// the later interval, and of the maxima the larger is kept.
     #[must_use]
     pub fn and_then(self, later: Self) -> Self {
         let mut both = later;
@@ -183,7 +183,7 @@ impl TierCounts {
 }
 
 impl Readings {
-    /// Makes gauges of the tiers' counters in a slice, and of their levels at its end.
+    /// Converts the tiers' counters in a slice, and their levels at its end, to gauges.
     #[expect(clippy::cast_precision_loss, reason = "bytes of a slice are far below 2^53")]
     pub fn of_tiers(tiers: Vec<TierFacts>) -> Self {
         let mut all = Self::default();

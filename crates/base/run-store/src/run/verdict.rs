@@ -1,22 +1,22 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Result of a step, or of a limit in it.
+/// Verdict on a step, or on one limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// All limits held.
+    /// All limits were met.
     Passed,
-    /// At least one limit broke.
+    /// At least one limit was exceeded.
     Failed,
-    /// The measurement supports neither.
+    /// The measurement supports neither verdict.
     Inconclusive,
     /// The step was stopped before its end.
     Interrupted,
 }
 
 impl Verdict {
-    /// Name in `run.json`.
+    /// Returns the name used in `run.json`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Passed => "passed",

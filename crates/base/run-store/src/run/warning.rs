@@ -1,17 +1,17 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Warnings that the program acts on. All others are only shown.
+/// Warnings to which the program reacts. All other warnings are only shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Known {
-    /// Everything that was written was read back and is correct.
+    /// All written blocks were read back, and are correct.
     Verified,
-    /// Disks are smaller than the tile says.
+    /// Disks are smaller than in the definition of the tile.
     ScaledFootprint,
 }
 
 impl Known {
-    /// Identifier of the warning.
+    /// Returns the identifier of the warning.
     pub const fn id(self) -> &'static str {
         match self {
             Self::Verified => "verified",
@@ -21,23 +21,23 @@ impl Known {
 }
 
 impl Warning {
-    /// True if this is the given warning.
+    /// Returns true if this warning has the identifier of `known`.
     pub fn is(&self, known: Known) -> bool {
         self.id == known.id()
     }
 }
 
-/// Warning about the trustworthiness of the numbers.
+/// Warning that concerns how far the numbers can be trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Warning {
     /// Stable identifier: `not-steady`.
     pub id: String,
-    /// Meaning of the warning, in a sentence.
+    /// Explanation in a sentence.
     pub text: String,
-    /// Measured value with its unit, if there is one.
+    /// Measured value with its unit; absent if there is none.
     pub value: Option<String>,
-    /// Limit that the value is compared with, with its unit, if there is one.
+    /// Limit with its unit, to which the value is compared; absent if there is none.
     pub limit: Option<String>,
-    /// Advice on what to try next, if there is any.
+    /// Advice on what to try next; absent if there is none.
     pub hint: Option<String>,
 }

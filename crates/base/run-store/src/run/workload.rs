@@ -4,7 +4,8 @@ use untrusted::Malformed;
 
 use super::{Figure, Latency, Verdict};
 
-/// Results of one workload of one tile, or of the infrastructure operations, in one step.
+/// Results of one workload in one step. The workload belongs to a tile, or is an infrastructure
+/// operation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadResult {
     /// Tile, from 0; null for infrastructure operations, which belong to no tile.
@@ -13,7 +14,7 @@ pub struct WorkloadResult {
     pub workload: String,
     /// Number among the copies of this workload in the tile, from 0.
     pub copy: u32,
-    /// Amount of work.
+    /// Amount of work, compared with its reference.
     pub metric: MetricResult,
     /// Results of the actions, in the workload's order.
     pub actions: Vec<ActionResult>,
@@ -21,18 +22,18 @@ pub struct WorkloadResult {
     pub limits: Vec<LimitResult>,
 }
 
-/// Amount of work of a workload.
+/// Amount of work of a workload, compared with its reference.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MetricResult {
-    /// Work per time, in `unit`; absent if the workload only makes load.
+    /// Work per unit of time, in `unit`; absent if the workload only generates load.
     pub value: Figure,
     /// Unit of `value` and `reference`: `orders/min`.
     pub unit: String,
-    /// Value of one tile's worth, in `unit`.
+    /// Amount of work that counts as one tile's worth, in `unit`.
     pub reference: Figure,
-    /// Origin of the reference.
+    /// Origin of `reference`.
     pub reference_origin: ReferenceOrigin,
-    /// `value / reference`: the number that enters the tile's geometric mean.
+    /// `value / reference`: the factor that enters the tile's geometric mean.
     pub normalised: Figure,
 }
 
@@ -40,11 +41,11 @@ pub struct MetricResult {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReferenceOrigin {
-    /// The definition of the workload gives it.
+    /// The definition of the workload states it.
     Declared,
-    /// The workload was run in virtual time against storage that answers at once.
+    /// The workload was run in virtual time against storage that answers immediately.
     IdealStorage,
-    /// The workload has no part in the score.
+    /// There is none: the workload is not part of the score.
     None,
 }
 
@@ -55,9 +56,9 @@ pub struct ActionResult {
     pub action: String,
     /// Number of successful actions.
     pub count: u64,
-    /// Number of actions with a failed I/O; they are not in the latencies.
+    /// Number of actions with a failed I/O or call; they are not in the latencies.
     pub errors: u64,
-    /// Intended starts that were given up because the backlog was full.
+    /// Number of intended starts that were dropped because the backlog was full.
     pub dropped: u64,
     /// Service time: from the first step to the last answer.
     pub service: Latency,
@@ -65,16 +66,17 @@ pub struct ActionResult {
     pub response: Latency,
 }
 
-/// A limit, and the value measured against it.
+/// Limit, with the measured value and the verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LimitResult {
-    /// Kind of `name`: an action (response time) or a kind of I/O or call (service time).
+    /// Kind of object in `name`: an action (response time), or a kind of I/O or call (service
+    /// time).
     pub on: LimitOn,
     /// Name of the action, or of the kind of I/O or call.
     pub name: String,
     /// `mean`, `max` or a percentile: `p95`, `p99.9`.
     pub statistic: Statistic,
-    /// The limit, in nanoseconds.
+    /// Value of the limit, in nanoseconds.
     pub limit_ns: u64,
     /// Measured value, in nanoseconds; null if there were too few samples.
     pub measured_ns: Option<u64>,
@@ -82,41 +84,43 @@ pub struct LimitResult {
     pub interval_low_ns: Option<u64>,
     /// Upper end of the confidence interval, in nanoseconds; null without an interval.
     pub interval_high_ns: Option<u64>,
-    /// Share of such intervals that contain the true value: 0.95 for 95 %; null without one.
+    /// Share of such intervals that contain the true value: 0.95 for 95 %; null without an
+    /// interval.
     pub confidence: Option<f64>,
     /// Number of samples.
     pub samples: u64,
-    /// Number of samples that were unfinished at the end of the window and older than the limit;
-    /// each is a lower bound.
+    /// Number of unfinished pieces of work at the end of the window that are older than the limit.
+    /// Their ages are lower bounds of samples.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unfinished: u64,
-    /// Probability that the limit was broken, from the differences between blocks of the window;
-    /// null if the samples do not suffice.
+    /// Probability that the limit is exceeded, estimated from the differences between blocks of the
+    /// window; null if the samples do not suffice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chance_of_break: Option<f64>,
     /// Verdict on the limit.
     pub verdict: Verdict,
-    /// Room left, as a share of the limit: `(limit - measured) / limit`; negative if broken.
+    /// Remaining room, as a share of the limit: `(limit - measured) / limit`. Negative if the limit
+    /// was exceeded.
     pub margin: Figure,
-    /// Reason of the verdict, if it is not plain from the numbers.
+    /// Reason for the verdict, if the numbers do not show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 impl LimitResult {
-    /// True if the verdict of a step depends on this limit. A maximum is reported but decides
-    /// nothing: it is one sample of thousands, and grows with the measured time.
+    /// Returns true if the verdict on a step depends on this limit. A maximum is reported but
+    /// decides nothing: it is one sample of thousands, and grows with the measured time.
     pub fn decides(&self) -> bool {
         self.statistic != Statistic::Max
     }
 
-    /// Room left, as a share of the limit: negative if the limit was exceeded, infinite if nothing
-    /// was measured.
+    /// Returns the remaining room, as a share of the limit. It is negative if the limit was
+    /// exceeded, and infinite if nothing was measured.
     pub fn room(&self) -> f64 {
         self.margin.value.unwrap_or(f64::INFINITY)
     }
 
-    /// True if the limit was broken and decides.
+    /// Returns true if the limit was exceeded, and the verdict on the step depends on it.
     pub fn is_broken(&self) -> bool {
         self.decides() && self.verdict == Verdict::Failed
     }
@@ -126,12 +130,13 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// Statistic that a limit applies to. In files and on screens `p95`, `p99.9`, `mean` or `max`.
+/// Statistic that is compared with a limit. In files and on screens: `p95`, `p99.9`, `mean` or
+/// `max`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(into = "String", try_from = "String")]
 #[schemars(with = "String")]
 pub enum Statistic {
-    /// A percentile, in per cent, above 0 and below 100.
+    /// Percentile, in percent, above 0 and below 100.
     Percentile(f64),
     /// Arithmetic mean of the samples.
     Mean,
@@ -173,7 +178,7 @@ impl TryFrom<String> for Statistic {
     }
 }
 
-/// Name of a limit: `shop order p95`, `shop read I/O p99`.
+/// Returns the name of a limit: `shop order p95`, `shop read I/O p99`.
 pub fn limit_name(workload: &str, on: LimitOn, name: &str, statistic: Statistic) -> String {
     let what = match on {
         LimitOn::Action => "",
@@ -187,10 +192,10 @@ pub fn limit_name(workload: &str, on: LimitOn, name: &str, statistic: Statistic)
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitOn {
-    /// An action's response time, from its intended start.
+    /// Action, by its response time from the intended start.
     Action,
-    /// A kind of I/O, by service time.
+    /// Kind of I/O, by its service time.
     Io,
-    /// A kind of call, by service time.
+    /// Kind of call, by its service time.
     Call,
 }

@@ -3,9 +3,9 @@ use std::path::{Path, PathBuf};
 use super::RunDirError;
 use crate::device_number::{device_of, major_minor};
 
-/// Default directory of runs: `$XDG_DATA_HOME/tilemark/runs`, or `~/.local/share/tilemark/runs`
-/// (XDG Base Directory Specification 0.8; as it demands, relative paths in the variable are
-/// ignored).
+/// Returns the default directory of runs: `$XDG_DATA_HOME/tilemark/runs`, or
+/// `~/.local/share/tilemark/runs` (XDG Base Directory Specification 0.8). As the specification
+/// demands, a relative path in the variable is ignored.
 pub fn default_base() -> Result<PathBuf, RunDirError> {
     base_from(std::env::var_os("XDG_DATA_HOME"), std::env::var_os("HOME"))
 }
@@ -22,17 +22,18 @@ fn base_from(
         .ok_or(RunDirError::NoBase)
 }
 
-/// Permission to write results to the device under test.
+/// Whether results may be written to the device under test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SameDevice {
-    /// Refused: the writes would be part of the measurement.
+    /// Not allowed, because the writes would be part of the measurement.
     Refused,
-    /// Accepted by the user.
+    /// Allowed by the user.
     Allowed,
 }
 
-/// Refuses a base directory on the device under test, unless that is allowed. `target` is the
-/// target's device number: `st_dev` of a directory or file, `st_rdev` of a device.
+/// Returns an error if the base directory is on the device under test, unless that is allowed.
+/// `target` is the device number of the target: `st_dev` of a directory or file, `st_rdev` of a
+/// device.
 pub fn refuse_device_under_test(
     base: &Path,
     target: u64,

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::RunDirError;
 use crate::files;
 
-/// Problem of a file of a stored run.
+/// Difference between a stored run and its `SHA256SUMS`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChecksumProblem {
     /// The content differs from what was written.
@@ -21,19 +21,19 @@ pub enum ChecksumProblem {
         /// Name of the file.
         name: String,
     },
-    /// The file was not there when the run was finished.
+    /// The file did not exist when the run was finished.
     Added {
         /// Name of the file.
         name: String,
     },
-    /// A line of `SHA256SUMS` itself cannot be read.
+    /// A line of `SHA256SUMS` cannot be parsed.
     Unreadable {
         /// Number of the line, from 1.
         line: usize,
     },
 }
 
-/// SHA-256 of bytes, in hexadecimal.
+/// Returns the SHA-256 of `bytes`, in hexadecimal.
 pub fn sha256_hex(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
@@ -56,7 +56,7 @@ fn of_file(path: &Path) -> io::Result<String> {
     }
 }
 
-/// Sorted names of the files with checksums: all but `SHA256SUMS` and the lock.
+/// Lists the names of all files with checksums, sorted: all but `SHA256SUMS` and the lock.
 fn names(directory: &Path) -> Result<Vec<String>, RunDirError> {
     let mut names = Vec::new();
     let listing = || RunDirError::io("listing", directory);
@@ -72,7 +72,7 @@ fn names(directory: &Path) -> Result<Vec<String>, RunDirError> {
     Ok(names)
 }
 
-/// Content of `SHA256SUMS`. Every file is flushed to its device first.
+/// Computes the content of `SHA256SUMS`. Every file is first flushed to its device.
 pub(super) fn of_directory(directory: &Path) -> Result<String, RunDirError> {
     let mut sums = String::new();
     for name in names(directory)? {
@@ -86,7 +86,7 @@ pub(super) fn of_directory(directory: &Path) -> Result<String, RunDirError> {
     Ok(sums)
 }
 
-/// Compares a directory with its `SHA256SUMS`.
+/// Compares the files of a directory with its `SHA256SUMS`.
 pub(super) fn check(directory: &Path) -> Result<Vec<ChecksumProblem>, RunDirError> {
     let path = directory.join(files::SUMS);
     let text = untrusted::read_text(&path).map_err(RunDirError::io("reading", &path))?;

@@ -12,7 +12,7 @@ pub enum RunDirError {
         attempt: &'static str,
         /// Path of the file or directory.
         path: PathBuf,
-        /// Error of the system or library.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// A file has invalid content.
@@ -23,13 +23,13 @@ pub enum RunDirError {
         /// Description of the problem.
         reason: String,
     },
-    /// An earlier write failed, so the directory must not look complete.
+    /// An earlier write failed. The directory must not be marked complete.
     #[error("run directory {} stays partial because an earlier write to it failed", path.display())]
     Broken {
         /// Path of the directory.
         path: PathBuf,
     },
-    /// The series was not finished, so the directory must not look complete.
+    /// The series was not finished. The directory must not be marked complete.
     #[error("run directory {} stays partial because its series was not finished", path.display())]
     SeriesOpen {
         /// Path of the directory.
@@ -46,7 +46,7 @@ pub enum RunDirError {
     /// The user has no home directory for runs.
     #[error("there is no directory for runs: neither XDG_DATA_HOME nor HOME is an absolute path")]
     NoBase,
-    /// No run has this name, identifier or part of an identifier.
+    /// No run matches the name, identifier or part of an identifier.
     #[error("no run in {} has the name \"{name}\", or an id with it", base.display())]
     NotFound {
         /// Directory of the runs that was searched.
@@ -54,23 +54,23 @@ pub enum RunDirError {
         /// Name, identifier or path that was given.
         name: String,
     },
-    /// The latest run was asked for, and none has ended.
+    /// The latest run was requested, but no run has ended.
     #[error("no run in {} has ended", base.display())]
     NothingEnded {
         /// Directory of the runs that was searched.
         base: PathBuf,
     },
-    /// An earlier run was asked for than those that have ended.
+    /// An older run was requested than exists.
     #[error("{ended} of the runs in {} have ended, and latest~{back} needs {}", base.display(), back + 1)]
     FewerEnded {
         /// Directory of the runs that was searched.
         base: PathBuf,
         /// Number of runs that have ended.
         ended: usize,
-        /// Number of runs between the newest and the one that was asked for.
+        /// Number of runs that are newer than the requested one.
         back: usize,
     },
-    /// Several runs have this name or part of an identifier.
+    /// Several runs match the name or part of an identifier.
     #[error("\"{name}\" fits {} runs: {}", found.len(), found.join(", "))]
     Ambiguous {
         /// Name, identifier or path that was given.
@@ -101,7 +101,7 @@ pub enum RunDirError {
 }
 
 impl RunDirError {
-    /// Advice on what to try next, if there is any.
+    /// Returns advice on what to try next, if there is any.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
@@ -126,7 +126,8 @@ impl RunDirError {
         })
     }
 
-    /// Converts an error of the operating system, with the attempted operation and the path.
+    /// Returns a converter for errors of the operating system, which adds the attempted operation
+    /// and the path.
     pub(crate) fn io(attempt: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { attempt, path: untrusted::named(path), source }
     }

@@ -13,11 +13,11 @@ use super::RunDirError;
 /// Event of a run: one line of `events.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
-    /// Time of the event, in nanoseconds from the start of the run by a monotonic clock.
+    /// Time of the event, in nanoseconds since the start of the run, by a monotonic clock.
     pub at_ns: u64,
     /// Kind of the event.
     pub kind: EventKind,
-    /// More fields, by kind.
+    /// Further fields, which depend on the kind.
     #[serde(flatten)]
     pub fields: serde_json::Map<String, serde_json::Value>,
 }
@@ -32,25 +32,25 @@ pub enum EventKind {
     RunEnd,
     /// Filling of the disks.
     Prefill,
-    /// Disks were made again, larger.
+    /// Creation of larger disks in place of the first ones.
     LargerDisks,
     /// Start of a step.
     StepStart,
     /// Verdict of a step.
     StepEnd,
-    /// All written blocks were read back and are correct.
+    /// Result of verification: all written blocks were read back, and are correct.
     Verified,
-    /// Some blocks are wrong.
+    /// Result of verification: some blocks are wrong.
     WrongBlocks,
     /// Error that ended the run.
     Error,
-    /// Any other event, of a later version.
+    /// Other kind, from a later version.
     #[serde(untagged)]
     Other(String),
 }
 
 impl EventKind {
-    /// Name of the kind in `events.jsonl`.
+    /// Returns the name of the kind in `events.jsonl`.
     pub fn name(&self) -> &str {
         match self {
             Self::RunStart => "run-start",
@@ -67,8 +67,8 @@ impl EventKind {
     }
 }
 
-/// `events.jsonl`, open for appending. Every event is one write, so a killed run keeps all
-/// events up to its death.
+/// `events.jsonl`, open for appending. Every event is one write, so a run that is killed keeps all
+/// earlier events.
 #[derive(Debug)]
 pub struct EventLog {
     path: PathBuf,
@@ -86,8 +86,8 @@ impl EventLog {
         Ok(Self { path: path.to_owned(), file, broken })
     }
 
-    /// Appends an event. `fields` must serialise to a JSON object, or to null for none;
-    /// `at_ns` and `kind` in it are ours and are replaced.
+    /// Appends an event. `fields` must serialise to a JSON object, or to null for none. Fields
+    /// named `at_ns` or `kind` are overwritten.
     pub fn append(
         &mut self,
         at: Nanos,
@@ -114,11 +114,12 @@ fn line(at: Nanos, kind: EventKind, fields: &impl Serialize) -> serde_json::Resu
     Ok(serde_json::to_string(&event)? + "\n")
 }
 
-/// Most bytes that are read: more than a week with an event per second.
+/// Maximum number of bytes that are read. It suffices for more than a week with one event per
+/// second.
 const EVENTS_MAX: u64 = 256 << 20;
 
-/// Reads all events. An unfinished last line, as a killed writer leaves, is skipped; any other
-/// unreadable line is an error.
+/// Reads all events. An unfinished last line, which a killed writer can leave, is skipped. Any
+/// other unreadable line is an error.
 pub(super) fn read(path: &Path) -> Result<Vec<Event>, RunDirError> {
     let bytes = untrusted::read(path, EVENTS_MAX).map_err(RunDirError::io("reading", path))?;
     let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);

@@ -4,23 +4,24 @@ use std::io::{self, Read};
 
 use jiff::Timestamp;
 
-/// Identifier of a run: `20261121T184207Z-datacenter-k3f9qa`. Sorting identifiers sorts runs by
-/// start: the first half of the six letters is the time within the second.
+/// Identifier of a run: `20261121T184207Z-datacenter-k3f9qa`. Sorted identifiers are in the order
+/// in which the runs started: the first three of the six letters encode the time within the second.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RunId(String);
 
 const LETTERS: usize = 6;
-/// Letters for the time within the second: 32^3 parts of 31 us, which is shorter than the time
-/// between two starts of a program. The other letters are random, and distinguish runs of several
-/// hosts.
+/// Number of letters for the time within the second. They encode 32^3 intervals of 31 us, shorter
+/// than the time between two starts of a program. The other letters are random, and distinguish
+/// runs of several hosts.
 const TIME_LETTERS: usize = 3;
-/// Alphabet of 32 letters and digits that are hard to mistake for each other, in sort order.
+/// Alphabet of 32 letters and digits that are hard to confuse, in sort order.
 const ALPHABET: &[u8; 32] = b"023456789abcdefghjkmnpqrstuvwxyz";
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 impl RunId {
-    /// Makes an identifier for a run of this tile that starts now. Random letters come from the
-    /// operating system, not from the run's seed, so that equal plans get different identifiers.
+    /// Creates an identifier for a run of `tile` that starts at `now`. Its random letters come from
+    /// the operating system, not from the run's seed, so that equal plans get different
+    /// identifiers.
     pub fn new(tile: &str, now: Timestamp) -> io::Result<Self> {
         let mut random = [0; LETTERS - TIME_LETTERS];
         std::fs::File::open("/dev/urandom")?.read_exact(&mut random)?;
@@ -30,8 +31,8 @@ impl RunId {
         Ok(Self::from_parts(tile, now, letters))
     }
 
-    /// Identifier of something without its own, such as a recorded trace. It depends only on the
-    /// name and the begin in nanoseconds (since 1970), so it is always the same.
+    /// Derives an identifier for an object without its own, such as a recorded trace. It depends
+    /// only on the name and the start, in nanoseconds since 1970, so it is always the same.
     pub fn following(name: &str, began_unix_ns: i64) -> Self {
         let began = Timestamp::from_nanosecond(began_unix_ns.into()).unwrap_or_default();
         // 32^6 is slightly more than the nanoseconds of a second.
@@ -49,7 +50,7 @@ impl RunId {
         Self(format!("{time}-{safe}-{}", String::from_iter(letters)))
     }
 
-    /// Parses an identifier; `None` if the text is none.
+    /// Parses an identifier; `None` if the text is not an identifier.
     pub fn parse(text: &str) -> Option<Self> {
         let (time, rest) = text.split_at_checked(16)?;
         let is_time = time.bytes().enumerate().all(|(at, byte)| match at {
@@ -65,21 +66,21 @@ impl RunId {
             .then(|| Self(text.to_owned()))
     }
 
-    /// Start of the run, to the second.
+    /// Returns the start of the run, to the second.
     pub fn started(&self) -> Timestamp {
         let time = jiff::civil::DateTime::strptime("%Y%m%dT%H%M%SZ", &self.0[..16]);
         let time = time.ok().and_then(|time| time.to_zoned_datetime(jiff::tz::TimeZone::UTC).ok());
         time.map_or(Timestamp::UNIX_EPOCH, |time| time.timestamp())
     }
 
-    /// Sort key: the second of the start, then the time within it. The tile's name lies between the
-    /// two in the text and must not affect the order.
+    /// Returns the sort key: the second of the start, and then the time within it. In the text, the
+    /// tile's name is between the two; it must not affect the order.
     fn order(&self) -> (&str, &str, &str) {
         let letters = self.0.rsplit_once('-').map_or("", |(_, letters)| letters);
         (&self.0[..16], letters, &self.0)
     }
 
-    /// Identifier as text: the name of the run's directory.
+    /// Returns the identifier as text. It is the name of the run's directory.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -97,12 +98,12 @@ impl PartialOrd for RunId {
     }
 }
 
-/// Nanoseconds within the second.
+/// Returns the nanoseconds within the second.
 fn subsecond_ns(time: Timestamp) -> u64 {
     u64::try_from(time.subsec_nanosecond()).unwrap_or(0)
 }
 
-/// Digits of a number below 32^6 in base 32, the most significant first.
+/// Converts a number below 32^6 to digits of base 32, the most significant first.
 fn letters_of(number: u64) -> [u8; LETTERS] {
     std::array::from_fn(|at| {
         let shift = 5 * (LETTERS - 1 - at);
@@ -136,7 +137,7 @@ mod tests {
         assert!(ids.len() > 1, "{ids:?}");
     }
 
-    /// Regression: `latest` and `previous` were swapped when two runs began in one second.
+    /// Regression: `latest` and `previous` were swapped if two runs started in the same second.
     #[test]
     fn ids_of_one_second_sort_by_their_begin_whatever_the_tile_is() {
         let second: Timestamp = "2026-11-21T18:42:07Z".parse().expect("a time");

@@ -4,25 +4,25 @@ use std::path::PathBuf;
 
 use super::{RunDirError, StoredRun};
 
-/// Suffix of the mark that keeps a run from being removed.
+/// Suffix of the mark that protects a run from removal.
 const KEPT: &str = ".kept";
 
-/// Path of the mark: an empty file beside the run's directory, because nothing in a finished run
-/// ever changes.
+/// Returns the path of the mark. The mark is an empty file beside the run's directory, because a
+/// finished run is never changed.
 fn mark(run: &StoredRun) -> PathBuf {
     run.path().with_file_name(format!("{}{KEPT}", run.id()))
 }
 
-/// True if the run has the mark.
+/// Returns true if the run has the mark.
 pub fn is_kept(run: &StoredRun) -> bool {
     mark(run).exists()
 }
 
-/// Sets or removes the mark that keeps a run from being removed.
+/// Sets or removes the mark that protects a run from removal.
 ///
 /// # Errors
 ///
-/// The mark cannot be made or removed.
+/// If the mark cannot be created or removed.
 pub fn keep(run: &StoredRun, kept: bool) -> Result<(), RunDirError> {
     let path = mark(run);
     if kept {

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use super::{RunDirError, State, StoredRun};
 
-/// All runs in a base directory, oldest first, including partial ones. If several directories have
-/// the same run, the one with the run's name is taken. A missing base directory holds no runs.
+/// Lists all runs in a base directory, oldest first, including partial ones. If several directories
+/// contain the same run, the directory with the run's name is used. A missing base directory
+/// contains no runs.
 pub fn list(base: &Path) -> Result<Vec<StoredRun>, RunDirError> {
     let entries = match fs::read_dir(base) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -23,16 +24,16 @@ pub fn list(base: &Path) -> Result<Vec<StoredRun>, RunDirError> {
     Ok(runs)
 }
 
-/// Name of the newest run that has ended.
+/// Name that selects the newest run that has ended.
 pub const LATEST: &str = "latest";
-/// Name of the run before the newest, equal to `latest~1`.
+/// Name that selects the run before the newest; the same as `latest~1`.
 pub const PREVIOUS: &str = "previous";
 
 /// Opens the run with this path, identifier, name or unambiguous part of an identifier. `latest` is
-/// the newest run that has ended, `latest~1` or `previous` the one before it.
+/// the newest run that has ended; `latest~1` or `previous` is the one before it.
 ///
-/// Exact names win: a whole identifier or directory name, then the name of a run (`--name`), then
-/// the start of an identifier, then any part of one.
+/// Exact matches have priority. The order is: a whole identifier or directory name, the name of a
+/// run (`--name`), the start of an identifier, any part of an identifier.
 pub fn open(base: &Path, name: &str) -> Result<StoredRun, RunDirError> {
     let as_path = Path::new(name);
     if as_path.is_dir()
@@ -75,7 +76,8 @@ pub fn open(base: &Path, name: &str) -> Result<StoredRun, RunDirError> {
     Err(not_found())
 }
 
-/// Number of ended runs between the newest and the named one: 1 for `previous` and `latest~1`.
+/// Parses `latest`, `previous` and `latest~N`. Returns the number of newer ended runs: 1 for
+/// `previous` and `latest~1`. `None` for any other name.
 pub fn steps_back(name: &str) -> Option<usize> {
     match name {
         LATEST => Some(0),

@@ -1,4 +1,4 @@
-//! The run directory: one directory per run, named `*.partial` until it is complete.
+//! Run directories: one directory per run, named `*.partial` until the run is complete.
 
 mod base;
 mod checksum;

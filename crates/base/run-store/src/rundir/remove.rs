@@ -4,8 +4,8 @@ use std::path::Path;
 use super::{RunDirError, State, StoredRun};
 use crate::files;
 
-/// Deletes a run. Refuses a live run, a run with the keep mark, and a directory with files that no
-/// run writes.
+/// Deletes a run. Returns an error for a live run, a run with the keep mark, and a directory with
+/// files that no run writes.
 pub fn remove(run: &StoredRun) -> Result<(), RunDirError> {
     let path = run.path();
     if run.state() == State::Running {

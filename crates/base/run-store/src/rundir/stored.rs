@@ -15,14 +15,14 @@ use crate::series::{
 pub enum State {
     /// The run was finished and has its checksums.
     Complete,
-    /// A live process is writing it.
+    /// A live process is writing the run.
     Running,
-    /// The process died before the run was finished; its files can be read.
+    /// The process died before it finished the run. The files can be read.
     Abandoned,
 }
 
 impl State {
-    /// Name of the state: `complete`, `running` or `abandoned`.
+    /// Returns the name of the state: `complete`, `running` or `abandoned`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Complete => "complete",
@@ -41,8 +41,8 @@ pub struct StoredRun {
 }
 
 impl StoredRun {
-    /// Opens the run in a directory; `None` if neither the name nor the content is that of a run. A
-    /// directory with another name is the run of its `run.json`.
+    /// Opens the run in a directory. `None` if neither the name nor the content identifies a run.
+    /// If the name does not, `run.json` identifies it.
     pub fn at(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
         let named = RunId::parse(name.strip_suffix(files::PARTIAL).unwrap_or(name));
@@ -53,7 +53,7 @@ impl StoredRun {
         Some(Self { path: path.to_owned(), id, run: OnceLock::new() })
     }
 
-    /// True if the directory has another name than the run gave it.
+    /// Returns true if the name of the directory is not the run's own.
     pub(super) fn is_renamed(&self) -> bool {
         !self
             .path
@@ -61,17 +61,17 @@ impl StoredRun {
             .is_some_and(|name| name.as_encoded_bytes().starts_with(self.id.as_str().as_bytes()))
     }
 
-    /// Identifier of the run.
+    /// Returns the identifier of the run.
     pub fn id(&self) -> &RunId {
         &self.id
     }
 
-    /// Path of the run's directory.
+    /// Returns the path of the run's directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// State of the run.
+    /// Returns the state of the run.
     pub fn state(&self) -> State {
         let is_partial = self
             .path
@@ -86,7 +86,7 @@ impl StoredRun {
         }
     }
 
-    /// Content of `run.json`, read once.
+    /// Returns the content of `run.json`. It is read only once.
     pub fn run(&self) -> Result<&Run, RunDirError> {
         if let Some(run) = self.run.get() {
             return Ok(run);
@@ -99,59 +99,59 @@ impl StoredRun {
         Ok(self.run.get_or_init(|| run))
     }
 
-    /// Content of `env.json`.
+    /// Reads `env.json`.
     pub fn environment(&self) -> Result<Environment, RunDirError> {
         self.json(files::ENV)
     }
 
-    /// Content of `preflight.json`.
+    /// Reads `preflight.json`.
     pub fn preflight(&self) -> Result<serde_json::Value, RunDirError> {
         self.json(files::PREFLIGHT)
     }
 
-    /// Content of `plan.toml`.
+    /// Reads `plan.toml`.
     pub fn plan(&self) -> Result<String, RunDirError> {
         self.text(files::PLAN)
     }
 
-    /// Content of `events.jsonl`; an unfinished line of a killed run is skipped.
+    /// Reads `events.jsonl`. An unfinished line of a killed run is skipped.
     pub fn events(&self) -> Result<Vec<Event>, RunDirError> {
         event::read(&self.path.join(files::EVENTS))
     }
 
-    /// Rows of `series.parquet`, or of the parts that a killed run left.
+    /// Reads the rows of `series.parquet`, or of the parts that a killed run left.
     pub fn series(&self) -> Result<series::Rows<IoRecord>, SeriesError> {
         series::read_run(&self.path)
     }
 
-    /// Rows of `actions.parquet`, or of the parts that a killed run left.
+    /// Reads the rows of `actions.parquet`, or of the parts that a killed run left.
     pub fn actions(&self) -> Result<series::Rows<ActionRecord>, SeriesError> {
         series::read_run(&self.path)
     }
 
-    /// Rows of `calls.parquet`, or of the parts that a killed run left; none in a run without
-    /// calls.
+    /// Reads the rows of `calls.parquet`, or of the parts that a killed run left. A run without
+    /// calls has none.
     pub fn calls(&self) -> Result<series::Rows<CallRecord>, SeriesError> {
         series::read_run(&self.path)
     }
 
-    /// Rows of `generator.parquet`, or of the parts that a killed run left.
+    /// Reads the rows of `generator.parquet`, or of the parts that a killed run left.
     pub fn generator(&self) -> Result<series::Rows<GeneratorRecord>, SeriesError> {
         series::read_run(&self.path)
     }
 
-    /// Rows of `gauges.parquet`, or of the parts that a killed run left; none in runs of earlier
-    /// versions.
+    /// Reads the rows of `gauges.parquet`, or of the parts that a killed run left. Runs of earlier
+    /// versions have none.
     pub fn gauges(&self) -> Result<series::Rows<GaugeRecord>, SeriesError> {
         series::read_run(&self.path)
     }
 
-    /// Compares every file with `SHA256SUMS`; empty if all files are unchanged.
+    /// Compares every file with `SHA256SUMS`. The result is empty if all files are unchanged.
     pub fn check(&self) -> Result<Vec<ChecksumProblem>, RunDirError> {
         checksum::check(&self.path)
     }
 
-    /// Lines of `SHA256SUMS`: as stored, or for an incomplete run computed from its files.
+    /// Returns the content of `SHA256SUMS`. For an incomplete run, it is computed from the files.
     pub fn checksums(&self) -> Result<String, RunDirError> {
         match self.path.join(files::SUMS).exists() {
             true => self.text(files::SUMS),
@@ -159,7 +159,7 @@ impl StoredRun {
         }
     }
 
-    /// Size of all files, in bytes.
+    /// Returns the total size of all files, in bytes.
     pub fn size_bytes(&self) -> Result<u64, RunDirError> {
         size_of(&self.path).map_err(RunDirError::io("listing", &self.path))
     }

@@ -11,21 +11,22 @@ use crate::files;
 use crate::run::Run;
 use crate::series::{SeriesError, Writer};
 
-/// A run directory that is being written. Dropping it leaves a `*.partial` directory that can be
-/// listed and read; only [`RunDir::finish`] gives it the final name.
+/// Run directory that is being written. If it is dropped, a `*.partial` directory remains, which
+/// can be listed and read. Only [`RunDir::finish`] gives it the final name.
 #[derive(Debug)]
 pub struct RunDir {
     base: PathBuf,
-    /// Open directory: root may write below a directory that another user can rename.
+    /// Open directory. Files are created through it, because root may write in a directory that
+    /// another user can rename.
     held: untrusted::HeldDirectory,
     id: RunId,
-    /// Lock for as long as this process lives; the kernel releases it after a kill -9.
+    /// Lock that is held until this process ends. The kernel releases it even after a kill -9.
     _lock: File,
     broken: Arc<AtomicBool>,
 }
 
 impl RunDir {
-    /// Makes `<base>/<id>.partial/`, and `base` if it is missing.
+    /// Creates `<base>/<id>.partial/`, and `base` if it is missing.
     pub fn create(base: &Path, id: &RunId) -> Result<Self, RunDirError> {
         fs::create_dir_all(base).map_err(RunDirError::io("creating", base))?;
         let path = base.join(format!("{id}{}", files::PARTIAL));
@@ -44,22 +45,22 @@ impl RunDir {
         })
     }
 
-    /// Path of the directory while the run lasts.
+    /// Returns the path of the directory during the run.
     pub fn path(&self) -> &Path {
         self.held.path()
     }
 
-    /// Path through the open directory, valid after a rename, too.
+    /// Returns a path through the open directory. It stays valid if the directory is renamed.
     pub fn at(&self) -> &Path {
         self.held.at()
     }
 
-    /// Identifier of the run.
+    /// Returns the identifier of the run.
     pub fn id(&self) -> &RunId {
         &self.id
     }
 
-    /// Writes a file as indented JSON; see [`RunDir::write_text`].
+    /// Writes a value as indented JSON; see [`RunDir::write_text`].
     pub fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), RunDirError> {
         let path = self.at().join(name);
         let mut text = serde_json::to_string_pretty(value)
@@ -68,13 +69,13 @@ impl RunDir {
         self.write_text(name, &text)
     }
 
-    /// Writes `run.json`. It may be called after every step: a reader sees the old or the new
-    /// document, never a part of one.
+    /// Writes `run.json`. It may be called after every step: a reader sees either the old or the
+    /// new document as a whole.
     pub fn write_run(&self, run: &Run) -> Result<(), RunDirError> {
         self.write_json(files::RUN, run)
     }
 
-    /// Writes a file durably and atomically: to a temporary name, flushed, renamed.
+    /// Writes a file durably and atomically: under a temporary name, flushed, then renamed.
     pub fn write_text(&self, name: &str, text: &str) -> Result<(), RunDirError> {
         let path = self.at().join(name);
         replace(&path, text.as_bytes()).map_err(|error| {
@@ -83,8 +84,8 @@ impl RunDir {
         })
     }
 
-    /// Writes a file without which the run is complete, like [`RunDir::write_text`]. A failure
-    /// leaves nothing behind.
+    /// Writes a file that a complete run may lack, like [`RunDir::write_text`]. A failure leaves
+    /// nothing behind.
     pub fn write_optional(&self, name: &str, text: &str) -> Result<(), RunDirError> {
         let path = self.at().join(name);
         replace(&path, text.as_bytes()).map_err(RunDirError::io("writing", &path))
@@ -95,13 +96,13 @@ impl RunDir {
         EventLog::open(&self.at().join(files::EVENTS), Arc::clone(&self.broken))
     }
 
-    /// Starts the series. The writer must be finished before the directory.
+    /// Creates the series writer. The writer must be finished before the directory is.
     pub fn series(&self) -> Result<Writer, SeriesError> {
         Writer::create(self.at())
     }
 
-    /// Writes `SHA256SUMS`, gives the directory its final name, and returns that path. After any
-    /// failed write, in this call or before, the directory stays partial.
+    /// Writes `SHA256SUMS`, gives the directory its final name, and returns the final path. After
+    /// any failed write, in this call or before, the directory stays partial.
     pub fn finish(self) -> Result<PathBuf, RunDirError> {
         if self.broken.load(Ordering::Relaxed) {
             return Err(RunDirError::Broken { path: self.path().to_owned() });
@@ -139,7 +140,7 @@ fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Flushes a directory, so that renames and new names in it are durable.
+/// Flushes a directory, so that new and renamed entries in it are durable.
 pub(crate) fn sync_directory(path: &Path) -> Result<(), RunDirError> {
     File::open(path).and_then(|dir| dir.sync_all()).map_err(RunDirError::io("flushing", path))
 }

@@ -14,22 +14,24 @@ use untrusted::Malformed;
 
 use super::SeriesError;
 
-/// Rows per batch in memory.
+/// Number of rows per batch in memory.
 pub(super) const BATCH_ROWS: usize = 1024;
 
-/// Columns with the time of a row.
+/// Columns that give the step, the repeat and the time of a row.
 const PLACE: [&str; 3] = ["step", "repeat", "start_ns"];
 
-/// Slices of one repeat of one step that begin in the range from `from` to before `to`.
+/// Interval of time in one repeat of one step. It has the slices that begin at `from` or later, and
+/// before `to`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stretch {
     /// Step of the ladder, from 1.
     pub step: u32,
     /// Repeat of the step, from 1.
     pub repeat: u32,
-    /// Begin of the range, from the start of the step's load, as `start_ns` of the series.
+    /// Start of the interval, relative to the start of the step's load, like `start_ns` of the
+    /// series.
     pub from: Nanos,
-    /// End of the range, exclusive.
+    /// End of the interval, exclusive.
     pub to: Nanos,
 }
 
@@ -38,7 +40,7 @@ impl Stretch {
         self.step == step && self.repeat == repeat && self.from.0 <= start && start < self.to.0
     }
 
-    /// True if rows with columns between these bounds may belong to the stretch.
+    /// Returns true if rows whose columns lie within these bounds may belong to the interval.
     const fn may_hold(&self, bounds: &[(u64, u64); 3]) -> bool {
         let [step, repeat, start] = bounds;
         let (own_step, own_repeat) = (self.step as u64, self.repeat as u64);
@@ -51,8 +53,8 @@ impl Stretch {
     }
 }
 
-/// Reads the rows of some stretches. Row groups without such rows are skipped, and of other rows
-/// only the columns of [`PLACE`] are decoded.
+/// Reads the rows of the given intervals. Row groups without such rows are skipped. In the other
+/// row groups, rows outside the intervals have only the columns of [`PLACE`] decoded.
 pub(super) fn open(
     path: &Path,
     stretches: &[Stretch],
@@ -72,7 +74,7 @@ pub(super) fn open(
         .map_err(SeriesError::parquet("reading", path))
 }
 
-/// Number of rows of a file that belong to some stretches.
+/// Counts the rows of a file that belong to the given intervals.
 pub(super) fn count(path: &Path, stretches: &[Stretch]) -> Result<u64, SeriesError> {
     let builder = builder(path, stretches)?;
     let mask = place_columns(&builder);
@@ -108,7 +110,8 @@ fn place_columns(builder: &ParquetRecordBatchReaderBuilder<File>) -> ProjectionM
     ProjectionMask::columns(builder.parquet_schema(), PLACE)
 }
 
-/// Least and largest value of each column of [`PLACE`]; `None` if they were not stored.
+/// Returns the minimum and maximum of each column of [`PLACE`]; `None` if the file does not store
+/// them.
 fn bounds(group: &RowGroupMetaData) -> Option<[(u64, u64); 3]> {
     let mut all = [(0, 0); 3];
     for (name, slot) in PLACE.iter().zip(&mut all) {

@@ -1,4 +1,4 @@
-//! Calls, in a file of their own that only runs with calls have.
+//! Series of calls. It has its own file, which only runs with calls have.
 
 use arrow_array::RecordBatch;
 use state_machine::CallError;
@@ -13,12 +13,12 @@ use super::source::{common, instances, lookup};
 use crate::files;
 use crate::slice::{Slice, Topology};
 
-/// Row of `calls.parquet`: calls of one instance and kind that finished in one time slice.
+/// Row of `calls.parquet`: calls of one instance and kind that completed in one time slice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallRecord {
     /// Step, repeat and phase of the slice.
     pub key: StepKey,
-    /// Start of the slice, from the start of the step's load.
+    /// Start of the slice, relative to the start of the step's load.
     pub start: Nanos,
     /// Width of the slice.
     pub width: Nanos,
@@ -28,9 +28,9 @@ pub struct CallRecord {
     pub workload: String,
     /// Number among the copies of this workload in the tile, from 0.
     pub copy: u32,
-    /// Kind of call, by the name in the workload.
+    /// Kind of call, as the workload names it.
     pub kind: String,
-    /// Calls that failed, by position in `CallError::ALL`; they are not in the histograms.
+    /// Number of failed calls, by index in `CallError::ALL`; they are not in the histograms.
     pub errors: [u64; CallError::ALL.len()],
     /// Bytes of successful answers.
     pub bytes: Bytes,
@@ -40,7 +40,7 @@ pub struct CallRecord {
     pub response: Compact,
 }
 
-/// Name of the column of one class of errors.
+/// Returns the column name of a class of errors.
 pub(crate) fn call_error_column(error: CallError) -> String {
     format!("errors_{}", error.name().replace('-', "_"))
 }

@@ -12,13 +12,13 @@ use untrusted::Malformed;
 use crate::hdr_v2;
 use crate::quantile::Summary;
 
-/// Suffix of the names of columns with histograms.
+/// Suffix of the names of histogram columns.
 pub(super) const HISTOGRAM: &str = "_histogram";
 
-/// Getter of one number of a summary.
+/// Function that reads one value of a summary.
 type Part = fn(&Summary) -> Nanos;
 
-/// Columns of one batch, in file order.
+/// Columns of one batch, in the order of the file.
 #[derive(Default)]
 pub(super) struct Columns {
     fields: Vec<Field>,
@@ -72,7 +72,7 @@ impl Columns {
         self.push(name, Arc::new(builder.finish()), false);
     }
 
-    /// Adds the columns of a latency: its summary, its exact sum, and the histogram itself.
+    /// Adds the columns of a latency: its summary, its exact sum, and its histogram.
     pub(super) fn latency(&mut self, prefix: &str, histograms: &[&Compact]) {
         let summaries: Vec<Option<Summary>> = histograms.iter().map(|h| Summary::of(h)).collect();
         let parts: [(&str, Part); 7] = [
@@ -101,8 +101,8 @@ impl Columns {
     }
 }
 
-/// Columns of a batch that was read. They are found by name, so that later minor versions may add
-/// some.
+/// Columns of a batch that was read. They are looked up by name, so that later minor versions may
+/// add columns.
 pub(super) struct BatchColumns<'a>(pub(super) &'a RecordBatch);
 
 impl BatchColumns<'_> {

@@ -15,20 +15,20 @@ pub enum SeriesError {
         attempt: &'static str,
         /// Path of the file.
         path: PathBuf,
-        /// Error of the system or library.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The Parquet library returned an error.
     #[error("{attempt} {}: {source}", path.display())]
     Parquet {
-        /// Attempted operation, as a verb in its `-ing` form.
+        /// Attempted operation: `reading`, `writing`.
         attempt: &'static str,
         /// Path of the file.
         path: PathBuf,
-        /// Error of the system or library.
+        /// Error of the Parquet library.
         source: ParquetError,
     },
-    /// A file has content that no series has.
+    /// A file has content that a series cannot have.
     #[error("reading {}: {reason}", path.display())]
     Content {
         /// Path of the file.
@@ -36,7 +36,7 @@ pub enum SeriesError {
         /// Description of the problem.
         reason: Malformed,
     },
-    /// A slice names something that its topology does not have.
+    /// A slice refers to an object that its topology does not have.
     #[error("a slice has {what} {index}, and its step has {count} of them")]
     UnknownId {
         /// Kind of the numbered object: `VM`, `action`.
@@ -55,7 +55,7 @@ pub enum SeriesError {
 }
 
 impl SeriesError {
-    /// Advice on what to try next, if there is any.
+    /// Returns advice on what to try next, if there is any.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
@@ -69,8 +69,8 @@ impl SeriesError {
         move |source| Self::Io { attempt, path: untrusted::named(path), source }
     }
 
-    /// Converts an error of the Parquet library. An error of the system inside is unwrapped, so
-    /// that a full disk is recognised.
+    /// Returns a converter for errors of the Parquet library. A system error inside is unwrapped,
+    /// so that a full disk is recognised.
     pub(crate) fn parquet(attempt: &'static str, path: &Path) -> impl FnOnce(ParquetError) -> Self {
         let path = untrusted::named(path);
         move |error| match error {

@@ -1,4 +1,4 @@
-//! Series of a run: all completions of every time slice, with mergeable histograms, as Parquet.
+//! Series of a run as Parquet: all completions of every time slice, with mergeable histograms.
 //! `docs/formats/series.md` lists every column.
 
 mod between;
@@ -23,7 +23,7 @@ pub use record::{
 pub use slices::{Slices, StoredSlice};
 pub use writer::Writer;
 
-/// Version of the series files, stored in each under the key `tilemark.series`. A minor
-/// version only adds columns (`away_ns`, 1.3), files, and what only a file with new things holds
+/// Version of the series files, stored in each under the key `tilemark.series`. A minor version
+/// only adds: columns (`away_ns`, 1.3), files, or content that only files with a new feature have
 /// (calls, 1.1; starts that have not begun, 1.3).
 pub const SERIES_VERSION: &str = "1.3";

@@ -1,5 +1,5 @@
-//! Parts of a series file: complete Parquet files of a few row groups each. A killed run loses only
-//! the part that it was writing. At the end, the parts are joined byte by byte.
+//! Parts of a series file: complete Parquet files of a few row groups each. A run that is killed
+//! loses only the part that it was writing. At the end, the parts are joined byte by byte.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -23,14 +23,14 @@ use crate::files;
 /// Size at which a part is closed, in bytes.
 const PART_BYTES_MAX: usize = 8 << 20;
 /// Memory of a row group, in bytes, at which it is written to the file. A run of many VMs has three
-/// row groups in memory beside its load.
+/// row groups in memory, besides the memory of its load.
 const GROUP_MEMORY_MAX: usize = 2 << 20;
-/// Size of a page, in bytes, at which it is compressed. Each of about thirty columns has one
+/// Size of a page, in bytes, at which it is compressed. Each of about thirty columns keeps one
 /// uncompressed page in memory.
 const PAGE_BYTES: usize = 128 << 10;
 const ZSTD_LEVEL: i32 = 3;
 
-/// Writer of one series file as parts that are joined at the end.
+/// Writer of one series file. It writes parts, which are joined at the end.
 pub(super) struct Parts {
     directory: PathBuf,
     /// Name of the finished file: `series.parquet`.
@@ -38,7 +38,7 @@ pub(super) struct Parts {
     schema: SchemaRef,
     open: Option<ArrowWriter<File>>,
     written: u32,
-    /// True if a file without rows is left out.
+    /// True if a file without rows is not created.
     only_with_rows: bool,
 }
 
@@ -60,7 +60,7 @@ impl Parts {
         }
     }
 
-    /// Leaves out the file if it has no rows.
+    /// Sets the writer not to create a file without rows.
     pub(super) fn only_with_rows(self) -> Self {
         Self { only_with_rows: true, ..self }
     }
@@ -76,7 +76,7 @@ impl Parts {
         name.into()
     }
 
-    /// Adds rows to the open part; opens a part if needed.
+    /// Appends rows to the open part, and opens one if needed.
     pub(super) fn append(&mut self, batch: &RecordBatch) -> Result<(), SeriesError> {
         if batch.num_rows() == 0 {
             return Ok(());
@@ -98,7 +98,7 @@ impl Parts {
         if bytes >= PART_BYTES_MAX { self.close() } else { Ok(()) }
     }
 
-    /// Completes the open part, if there is one: from then on it survives a kill.
+    /// Completes the open part, if there is one. A completed part survives a kill.
     pub(super) fn close(&mut self) -> Result<(), SeriesError> {
         let Some(mut writer) = self.open.take() else { return Ok(()) };
         let path = self.part(self.written + 1);
@@ -172,7 +172,7 @@ fn begin<'a>(
     SerializedFileWriter::new(file, metadata.schema_descr().root_schema_ptr(), properties.into())
 }
 
-/// Copies row groups without decoding them.
+/// Copies the row groups of a part without decoding them.
 fn copy(
     writer: &mut SerializedFileWriter<&File>,
     part: &File,

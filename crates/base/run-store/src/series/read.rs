@@ -8,11 +8,12 @@ use super::between::{self, BATCH_ROWS, Stretch};
 use super::{Record, SeriesError};
 use crate::files;
 
-/// Rows of a series, in the order in which they were written, read on demand.
+/// Iterator over the rows of a series, in the order in which they were written. Files are read on
+/// demand.
 #[derive(Debug)]
 pub struct Rows<R> {
     files: VecDeque<PathBuf>,
-    /// Stretches to be read; `None` for all.
+    /// Intervals to read; `None` for all rows.
     stretches: Option<Vec<Stretch>>,
     open: Option<(PathBuf, ParquetRecordBatchReader)>,
     batch: std::vec::IntoIter<R>,
@@ -24,15 +25,15 @@ pub fn read<R: Record>(path: &Path) -> Result<Rows<R>, SeriesError> {
     Ok(Rows::of([path.to_owned()]))
 }
 
-/// Reads the rows of a run directory's series: its finished file, or the complete parts of a killed
-/// run. A missing file has no rows.
+/// Reads the rows of a series in a run directory: from its finished file, or from the complete
+/// parts of a killed run. A missing file has no rows.
 pub fn read_run<R: Record>(directory: &Path) -> Result<Rows<R>, SeriesError> {
     Ok(Rows::of(files_of::<R>(directory)?))
 }
 
-/// Reads the rows of a run directory's series in some stretches of time, in the order in which they
-/// were written; see [`crate::rollup::Rollup::stretches`] for a time on the run's axis. Row groups
-/// without such rows are not read.
+/// Reads the rows of a series in a run directory that belong to the given intervals, in the order
+/// in which they were written. [`crate::rollup::Rollup::stretches`] converts a time on the run's
+/// axis to intervals. Row groups without such rows are not read.
 pub fn read_between<R: Record>(
     directory: &Path,
     stretches: &[Stretch],
@@ -41,7 +42,7 @@ pub fn read_between<R: Record>(
     Ok(Rows { stretches: Some(stretches.to_vec()), ..rows })
 }
 
-/// Number of rows of [`read_between`], from three of their columns.
+/// Counts the rows that [`read_between`] returns. It reads three columns only.
 pub fn count_between<R: Record>(
     directory: &Path,
     stretches: &[Stretch],
@@ -50,7 +51,7 @@ pub fn count_between<R: Record>(
     files.iter().map(|path| between::count(path, stretches)).sum()
 }
 
-/// Path of the finished file, or of the parts in order.
+/// Returns the path of the finished file, or the sorted paths of the parts.
 fn files_of<R: Record>(directory: &Path) -> Result<Vec<PathBuf>, SeriesError> {
     let finished = directory.join(R::FILE);
     if finished.exists() {

@@ -14,7 +14,7 @@ use crate::slice::{Direction, GeneratorRow, SizeClass};
 pub struct StepKey {
     /// Step of the ladder, from 1.
     pub step: u32,
-    /// Tiles that ran at the same time.
+    /// Number of tiles that ran at the same time.
     pub tiles: u32,
     /// Repeat of the step, from 1.
     pub repeat: u32,
@@ -22,13 +22,13 @@ pub struct StepKey {
     pub phase: Phase,
 }
 
-/// Row of `series.parquet`: I/O of one VM, direction, kind and size class that finished in one time
-/// slice.
+/// Row of `series.parquet`: I/O of one VM, direction, kind and size class that completed in one
+/// time slice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IoRecord {
     /// Step, repeat and phase of the slice.
     pub key: StepKey,
-    /// Start of the slice, from the start of the step's load.
+    /// Start of the slice, relative to the start of the step's load.
     pub start: Nanos,
     /// Width of the slice.
     pub width: Nanos,
@@ -38,15 +38,15 @@ pub struct IoRecord {
     pub workload: String,
     /// Number among the copies of this workload in the tile, from 0.
     pub copy: u32,
-    /// Printed name of the VM.
+    /// Name of the VM, as printed.
     pub vm: String,
     /// Direction of the I/O.
     pub direction: Direction,
-    /// Kind of I/O, by the name in the workload.
+    /// Kind of I/O, as the workload names it.
     pub kind: String,
     /// Size class of the I/O.
     pub class: SizeClass,
-    /// I/Os that failed; they are not in the histograms.
+    /// Number of failed I/Os; they are not in the histograms.
     pub errors: u64,
     /// Bytes moved by successful I/Os.
     pub bytes: Bytes,
@@ -56,13 +56,13 @@ pub struct IoRecord {
     pub response: Compact,
 }
 
-/// Row of `actions.parquet`: actions of one instance and user group that finished in one time
+/// Row of `actions.parquet`: actions of one instance and user group that completed in one time
 /// slice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ActionRecord {
     /// Step, repeat and phase of the slice.
     pub key: StepKey,
-    /// Start of the slice, from the start of the step's load.
+    /// Start of the slice, relative to the start of the step's load.
     pub start: Nanos,
     /// Width of the slice.
     pub width: Nanos,
@@ -76,9 +76,9 @@ pub struct ActionRecord {
     pub action: String,
     /// Name of the user group.
     pub group: String,
-    /// Actions with a failed I/O; they are not in the histograms.
+    /// Number of actions with a failed I/O or call; they are not in the histograms.
     pub errors: u64,
-    /// Intended starts that were given up in this slice.
+    /// Number of intended starts that were dropped in this slice.
     pub dropped: u64,
     /// Service time: from the first step to the last answer.
     pub service: Compact,
@@ -86,12 +86,12 @@ pub struct ActionRecord {
     pub response: Compact,
 }
 
-/// Row of `generator.parquet`: the load generator in one time slice.
+/// Row of `generator.parquet`: state of the load generator in one time slice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GeneratorRecord {
     /// Step, repeat and phase of the slice.
     pub key: StepKey,
-    /// Start of the slice, from the start of the step's load.
+    /// Start of the slice, relative to the start of the step's load.
     pub start: Nanos,
     /// Width of the slice.
     pub width: Nanos,
@@ -104,7 +104,7 @@ pub struct GeneratorRecord {
 pub struct OpenRecord {
     /// Step, repeat and phase of the slice.
     pub key: StepKey,
-    /// Start of the slice, from the start of the step's load.
+    /// Start of the slice, relative to the start of the step's load.
     pub start: Nanos,
     /// Width of the slice.
     pub width: Nanos,
@@ -116,44 +116,44 @@ pub struct OpenRecord {
     pub copy: u32,
     /// Name of the kind of I/O or call, or of the action.
     pub name: String,
-    /// Kind of the unfinished work.
+    /// Kind of work that `name` refers to.
     pub on: OpenOn,
-    /// Age of each piece of work.
+    /// Ages of the pieces of work at the end of the slice.
     pub ages: Compact,
 }
 
-/// Kind of unfinished work.
+/// Kind of work that is unfinished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenOn {
-    /// An action that has begun.
+    /// Action that has begun.
     Action,
-    /// An action that was due and has not begun.
+    /// Action that was due and has not begun.
     Start,
-    /// An I/O of this direction.
+    /// I/O of this direction.
     Io(Direction),
-    /// A call of an endpoint.
+    /// Call to an endpoint.
     Call,
 }
 
-/// Row of `gauges.parquet`: one gauge of one time slice.
+/// Row of `gauges.parquet`: value of one gauge in one time slice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GaugeRecord {
     /// Step, repeat and phase of the slice.
     pub key: StepKey,
-    /// Start of the slice, from the start of the step's load.
+    /// Start of the slice, relative to the start of the step's load.
     pub start: Nanos,
     /// Width of the slice.
     pub width: Nanos,
-    /// Name, scope and value of the gauge; gauges of later versions are left out.
+    /// Name, scope and value of the gauge. Gauges of later versions are skipped.
     pub gauge: Gauge,
 }
 
-/// A kind of row, with the file that holds it.
+/// Type of row, with the file that stores it.
 pub trait Record: Sized {
     /// Name of the file in a run directory.
     const FILE: &'static str;
 
-    /// Converts a batch to rows; the error describes an invalid batch.
+    /// Converts a batch to rows. The error describes what is invalid in the batch.
     fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, Malformed>;
 }
 
@@ -268,8 +268,8 @@ impl Record for ActionRecord {
     }
 }
 
-/// Values of the column of directions for an action, for an action that has not begun, and for a
-/// call.
+/// Value in the direction column for an action. [`START`] marks an action that has not begun, and
+/// [`CALL`] a call.
 pub(super) const ACTION: &str = "action";
 pub(super) const START: &str = "start";
 pub(super) const CALL: &str = "call";

@@ -10,30 +10,30 @@ use super::{
 use crate::gauge::Gauge;
 use crate::slice::GeneratorRow;
 
-/// A slice of a stored run, with its rows of all series.
+/// Slice of a stored run, with its rows of all series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredSlice {
     /// Step, repeat and phase of the slice.
     pub key: StepKey,
-    /// Start of the slice, from the start of the step's load.
+    /// Start of the slice, relative to the start of the step's load.
     pub start: Nanos,
     /// Width of the slice.
     pub width: Nanos,
-    /// I/O that finished in it.
+    /// I/O that completed in the slice.
     pub io: Vec<IoRecord>,
-    /// Calls that finished in it.
+    /// Calls that completed in the slice.
     pub calls: Vec<CallRecord>,
-    /// Actions that finished in it.
+    /// Actions that completed in the slice.
     pub actions: Vec<ActionRecord>,
     /// Unfinished work at the end of the slice.
     pub open: Vec<OpenRecord>,
-    /// State of the generator; `None` where a killed run lost it.
+    /// State of the generator; `None` if it was lost in a killed run.
     pub generator: Option<GeneratorRow>,
     /// Gauges of the host and the device.
     pub gauges: Vec<Gauge>,
 }
 
-/// Slices of a stored run, in the order in which they were measured.
+/// Iterator over the slices of a stored run, in the order in which they were measured.
 #[derive(Debug)]
 pub struct Slices {
     io: Peekable<Rows<IoRecord>>,
@@ -44,11 +44,11 @@ pub struct Slices {
     gauges: Peekable<Rows<GaugeRecord>>,
 }
 
-/// Key of the slice that a row belongs to.
+/// Identity of a slice: its key, start and width.
 type Slot = (StepKey, Nanos, Nanos);
 
 impl Slices {
-    /// All slices of a run directory, including the parts of a killed run.
+    /// Iterates over all slices of a run directory, including the parts of a killed run.
     pub fn of(directory: &Path) -> Result<Self, SeriesError> {
         Ok(Self {
             io: read_run(directory)?.peekable(),
@@ -60,7 +60,7 @@ impl Slices {
         })
     }
 
-    /// Slices of some stretches.
+    /// Iterates over the slices in the given intervals.
     pub fn between(directory: &Path, stretches: &[Stretch]) -> Result<Self, SeriesError> {
         Ok(Self {
             io: read_between(directory, stretches)?.peekable(),
@@ -139,7 +139,7 @@ fn of_action(record: &ActionRecord) -> Slot {
     (record.key, record.start, record.width)
 }
 
-/// Slice of the next row; `None` at the end.
+/// Returns the slice of the next row without consuming the row; `None` at the end.
 fn peek<R: Record>(
     rows: &mut Peekable<Rows<R>>,
     slot: fn(&R) -> Slot,
@@ -151,7 +151,7 @@ fn peek<R: Record>(
     }
 }
 
-/// Next row, if it belongs to this slice.
+/// Consumes and returns the next row, if it belongs to this slice.
 fn next_of<R: Record>(
     rows: &mut Peekable<Rows<R>>,
     slot: fn(&R) -> Slot,
@@ -160,12 +160,16 @@ fn next_of<R: Record>(
     if peek(rows, slot)? == Some(of) { rows.next().transpose() } else { Ok(None) }
 }
 
-/// Most rows of one kind in one slice: as many as ten thousand tiles of a hundred rows each would
-/// have. A slice is in memory at once, and a few bytes of a compressed file can expand to a billion
-/// equal rows.
+/// Maximum number of rows of one kind in one slice: ten thousand tiles with a hundred rows each. A
+/// whole slice is in memory, and a few bytes of a compressed file can expand to a billion equal
+/// rows.
 const ROWS_MAX: usize = 1 << 20;
 
-/// All rows of this slice.
+/// Consumes and returns all rows of this slice.
+///
+/// # Errors
+///
+/// If there are more than [`ROWS_MAX`] rows.
 fn rows_of<R: Record>(
     rows: &mut Peekable<Rows<R>>,
     slot: fn(&R) -> Slot,

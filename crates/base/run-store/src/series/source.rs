@@ -1,4 +1,4 @@
-//! Columns of one slice, straight from what the driver reported.
+//! Columns of one slice, built directly from the driver's report.
 
 use stats::Compact;
 

@@ -12,16 +12,16 @@ use crate::gauge::Gauge;
 use crate::run::Phase;
 use crate::slice::{Slice, Topology};
 
-/// Longest time of a part, so that a killed run loses at most this much.
+/// Maximum time that a part covers. A run that is killed loses at most this much.
 const PART_SPAN_MAX: Nanos = Nanos::from_secs(60);
 
 /// Writer of the series files of a run: I/O, calls (if there are any), actions, unfinished work,
 /// the generator, gauges.
 ///
-/// Memory is bounded: rows are encoded slice by slice. They become a complete file under `parts/`
-/// every 60 s of load, every 8 MiB, and at the end of every step and phase. [`Writer::finish`]
-/// joins the parts. A dropped writer completes its open part; a killed writer loses it.
-/// [`super::read_run`] reads both states.
+/// Memory is bounded, because rows are encoded slice by slice. They become a complete file under
+/// `parts/` after every 60 s of load, after every 8 MiB, and at the end of every step and phase.
+/// [`Writer::finish`] joins the parts. If the writer is dropped, it completes its open part; if it
+/// is killed, the open part is lost. [`super::read_run`] reads both states.
 #[derive(Debug)]
 pub struct Writer {
     directory: PathBuf,
@@ -31,13 +31,13 @@ pub struct Writer {
     unfinished: Parts,
     generator: Parts,
     gauges: Parts,
-    /// Step of the open parts, and the time since when they are open.
+    /// Step of the open parts, and the time at which they were opened.
     open: Option<(StepKey, Nanos)>,
     is_broken: bool,
 }
 
 impl Writer {
-    /// Starts the series of the run in this directory.
+    /// Creates the series of the run in this directory.
     pub fn create(directory: &Path) -> Result<Self, SeriesError> {
         let parts = directory.join(files::PARTS);
         fs::create_dir(&parts).map_err(SeriesError::io("creating", &parts))?;
@@ -62,7 +62,7 @@ impl Writer {
         })
     }
 
-    /// Adds a slice. After an error, all further calls fail.
+    /// Appends a slice. After an error, all further calls fail.
     pub fn append(
         &mut self,
         key: StepKey,
@@ -82,7 +82,7 @@ impl Writer {
         })
     }
 
-    /// Adds the gauges of the slice that was added last.
+    /// Appends the gauges of the slice that was appended last.
     pub fn gauges(
         &mut self,
         key: StepKey,

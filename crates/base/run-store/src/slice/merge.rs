@@ -3,21 +3,21 @@ use units::{Bytes, Nanos};
 use super::{ActionRow, CallRow, InstanceId, IoRow, Slice, VmId};
 
 impl Slice {
-    /// End of the slice, from the start of the step.
+    /// Returns the end of the slice, relative to the start of the step.
     pub fn end(&self) -> Nanos {
         self.start + self.width
     }
 
-    /// Merges the slice with another driver's slice of the same time: see [`Slice::merged`].
+    /// Merges the slice with another driver's slice of the same time; see [`Slice::merged`].
     #[must_use]
     pub fn merge(self, other: Self) -> Self {
         Self::merged([self, other]).unwrap_or_default()
     }
 
-    /// Merges several drivers' slices of the same time. Rows of the same VM, kind, direction and
-    /// size become one row, calls likewise, and the generators' numbers are added. An instance is
-    /// driven by one driver, so unfinished work is only collected. Rows are sorted once, however
-    /// many drivers there are. `None` without slices.
+    /// Merges several drivers' slices of the same time; `None` without slices. Rows of the same VM,
+    /// kind, direction and size class become one row; calls and actions likewise. The numbers of
+    /// the generators are added. Unfinished work is only collected, because each instance is driven
+    /// by one driver. Rows are sorted once for any number of drivers.
     pub fn merged(parts: impl IntoIterator<Item = Self>) -> Option<Self> {
         let mut parts = parts.into_iter();
         let mut whole = parts.next()?;
@@ -47,7 +47,7 @@ impl Slice {
         own.away = own.away.max(others.away);
     }
 
-    /// Merges rows of the same key, and sorts them.
+    /// Sorts the rows, and merges rows of the same key.
     fn fold_rows(&mut self) {
         let key = |row: &IoRow| (row.vm, row.kind, row.direction, row.class);
         self.io.sort_by_key(key);
@@ -84,8 +84,8 @@ impl Slice {
         });
     }
 
-    /// Renumbers instances and VMs: number `n` becomes the entry at `n` in these lists. `None` if a
-    /// number is not in them.
+    /// Renumbers instances and VMs: number `n` becomes entry `n` of the list. `None` if a number is
+    /// beyond the end of its list.
     #[must_use]
     pub fn renumbered(mut self, instances: &[InstanceId], vms: &[VmId]) -> Option<Self> {
         let instance = |own: InstanceId| instances.get(own.0 as usize).copied();
@@ -104,8 +104,8 @@ impl Slice {
         Some(self)
     }
 
-    /// Merges the slice with the next one of the same driver. Work that is open or in flight is
-    /// that of the end; the CPU share of each worker is the mean over the time.
+    /// Merges the slice with the next one of the same driver. Unfinished work and the number in
+    /// flight are taken from the later slice. The CPU share of each worker is the mean over both.
     #[must_use]
     pub fn followed_by(self, later: Self) -> Self {
         let (before, after) = (self.width.as_secs_f64(), later.width.as_secs_f64());
