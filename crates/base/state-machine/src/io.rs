@@ -2,99 +2,101 @@ use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// Token of the state machine for an outstanding request, timer or CPU burst. The driver returns it
-/// unchanged and never interprets it. One token may be outstanding several times.
+/// unchanged and never interprets it. Several operations may be outstanding with the same token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Token(pub u32);
 
-/// Position of a virtual disk in its state machine's list.
+/// Index of a virtual disk in its state machine's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DiskId(pub u16);
 
-/// Position of an action in its workload's list.
+/// Index of an action in its workload's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ActionId(pub u16);
 
-/// Position of a user group in its workload's list.
+/// Index of a user group in its workload's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupId(pub u16);
 
-/// A kind of I/O or call, as the workload names it for its limits ("database read", "log
-/// write"): a position in the workload's list of kinds.
+/// Index of a kind of I/O or call in its workload's list. The workload names its kinds, so that
+/// limits can refer to them ("database read", "log write").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct KindId(pub u16);
 
 /// Operation of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Operation {
-    /// Read `length` bytes.
+    /// Reads `length` bytes.
     Read,
-    /// Write `length` bytes (appends are writes whose address the state machine chose).
+    /// Writes `length` bytes. Appends are writes whose address the state machine chose.
     Write,
-    /// Make everything acknowledged so far durable; `offset` and `length` are zero.
+    /// Makes all acknowledged writes durable; `offset` and `length` are zero.
     Flush,
 }
 
-/// Content of a write without its bytes: the driver derives the payload from it.
+/// Description of a write's payload. The driver generates the bytes from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Pattern {
-    /// Equal seeds give equal payloads, so a dedupable share is a share of repeated seeds.
+    /// Seed of the payload. Equal seeds give equal payloads, so the share of repeated seeds is the
+    /// share that can be deduplicated.
     pub seed: u64,
-    /// Share of each 4 KiB that a compressor could remove, 0 to 100 percent.
+    /// Share of each 4 KiB that a compressor can remove, in percent, 0 to 100.
     pub compressible_percent: u8,
     /// Source of the bytes.
     #[serde(default)]
     pub content: Content,
 }
 
-/// Source of a request's bytes. A driver without payloads (a model) treats every one as
-/// [`Content::Made`]: the last two then cost the write that carries them, a durable block of
-/// metadata.
+/// Source or destination of a request's bytes. A driver without payloads (a model) treats every
+/// variant as [`Content::Made`]. `Clone` and `Discard` then cost one durable write of a metadata
+/// block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum Content {
-    /// For a write, bytes of its pattern; bytes of a read are discarded.
+    /// Write: the bytes generated from the pattern. Read: the bytes are discarded.
     #[default]
     Made,
-    /// For a read, bytes that are kept under its token, for one further request with that token.
+    /// Read: the bytes are kept under the token, for one further request with the same token.
     Keep,
-    /// A write has those that were kept; a read that brings others has failed with
-    /// [`IoError::Mismatch`](crate::IoError::Mismatch).
+    /// Write: the kept bytes are written. Read: the bytes are compared with the kept ones; a
+    /// difference is an [`IoError::Mismatch`](crate::IoError::Mismatch).
     Kept,
-    /// Whole content of another disk of the state machine, by sharing its blocks.
+    /// The whole content of another disk of the state machine, by sharing its blocks.
     Clone(DiskId),
-    /// Nothing: the whole disk is discarded to the storage below, and is empty.
+    /// No content: the whole disk is discarded on the storage below, and is then empty.
     Discard,
 }
 
 impl Content {
-    /// True if it concerns the whole disk, whatever offset and length of the request.
+    /// Returns true if the request concerns the whole disk. Its offset and length then have no
+    /// meaning.
     pub const fn is_of_disk(self) -> bool {
         matches!(self, Self::Clone(_) | Self::Discard)
     }
 }
 
-/// Bytes of the write that a request about a whole disk is to a model: one block.
+/// Size of the write that a model performs for a request about a whole disk, in bytes: one block.
 pub const METADATA: u32 = 4096;
 
 /// I/O request of a state machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct IoRequest {
-    /// Returned with the answer.
+    /// Token that is returned with the answer.
     pub token: Token,
-    /// Disk of the state machine.
+    /// Index of the disk in the state machine's list.
     pub disk: DiskId,
     /// Read, write or flush.
     pub operation: Operation,
-    /// Kind for limits and the series; implies the disk's role and the direction.
+    /// Kind for limits and the series. It determines the disk's role and the direction.
     pub kind: KindId,
-    /// First byte, a multiple of the length's sector size.
+    /// Offset of the first byte on the disk; like `length`, a multiple of the sector size.
     pub offset: u64,
-    /// Bytes to move, a multiple of 512.
+    /// Number of bytes to move, a multiple of 512.
     pub length: u32,
-    /// Intended start. Response time counts from here, so a late generator or a stalled
-    /// device cannot hide waiting (coordinated omission).
+    /// Intended start. Response time counts from here, so that a late generator or a stalled device
+    /// cannot hide waiting (coordinated omission).
     pub due: Nanos,
-    /// Content of a write; ignored otherwise.
+    /// Content of a write; ignored for other operations.
     pub pattern: Pattern,
-    /// True if a write is durable before its completion (FUA); ignored otherwise.
+    /// True if a write must be durable before its completion (FUA); ignored for other operations.
     pub durable: bool,
 }

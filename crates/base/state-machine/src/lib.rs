@@ -1,5 +1,5 @@
-//! Vocabulary of both drivers: state machines, the events they receive, the effects they emit, and
-//! their random streams.
+//! Types that both drivers share: state machines, the events they receive, the effects they emit,
+//! and their random streams.
 //!
 //! It defines [`Machine`], [`Event`], [`Effects`], [`IoRequest`] and [`Call`], so that the same
 //! deciding code runs on real storage (`engine`) and in virtual time (`sim`).
@@ -7,9 +7,12 @@
 //! It has no threads, files, clocks or global randomness. Time arrives as an argument; randomness
 //! comes from a [`Stream`] derived from the run's seed.
 //!
-//! Invariants: a state machine never blocks; the driver completes every [`IoRequest`], [`Call`],
-//! timer and CPU burst exactly once, with its token; the same seed and the same sequence of `(now,
-//! event)` pairs give the same effects, bit for bit.
+//! Invariants:
+//! - A state machine never blocks.
+//! - The driver completes every [`IoRequest`], [`Call`], timer and CPU burst exactly once, with its
+//!   token.
+//! - The same seed and the same sequence of `(now, event)` pairs give the same effects, bit for
+//!   bit.
 #![forbid(unsafe_code)]
 
 mod call;

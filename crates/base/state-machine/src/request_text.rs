@@ -3,24 +3,24 @@ use std::fmt::Write as _;
 
 use crate::{Purpose, Stream};
 
-/// Request text of calls, with places for values that are drawn for each call.
+/// Request text of calls, with placeholders for values that are drawn for each call.
 ///
-/// `{1..1000}` is a whole number from 1 to 1000, all equally likely. `{small*60|large*2}` is one of
-/// the texts by weight. `{user=1..1000}` has the same value in all calls of an action. `{{` and
-/// `}}` are braces. Values are drawn from numbers of the call ([`Draws`]), so the same seed asks
-/// the same.
+/// `{1..1000}` is a whole number from 1 to 1000, uniformly distributed. `{small*60|large*2}` is one
+/// of the texts, chosen by weight. `{user=1..1000}` has the same value in all calls of an action.
+/// `{{` and `}}` are braces. Values are derived from the random numbers of the call ([`Draws`]), so
+/// the same seed gives the same requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestText {
     parts: Vec<TemplatePart>,
     numbered: String,
 }
 
-/// Random numbers from which the values of a call are drawn.
+/// Random numbers from which the values of a call are derived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Draws {
-    /// Number of the call.
+    /// Random number of the call.
     pub call: u64,
-    /// Number of the action that makes the call.
+    /// Random number of the action that makes the call.
     pub action: u64,
 }
 
@@ -28,33 +28,34 @@ pub struct Draws {
 enum TemplatePart {
     Fixed(String),
     Drawn {
-        /// Name of a value that all calls of an action share.
+        /// Name of a value that is the same in all calls of an action; `None` if it is drawn for
+        /// each call.
         name: Option<String>,
         from: Source,
     },
 }
 
-/// Values of a place.
+/// Possible values of a placeholder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Source {
     Between(u64, u64),
-    /// Texts, each with the sum of the weights up to it.
+    /// Texts, each with the cumulative weight up to and including it.
     OneOf(Vec<(String, u64)>),
 }
 
-/// Fault of a request text.
+/// Error in a request text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RequestTextError {
-    /// A brace without its partner.
+    /// A brace has no partner.
     #[error("a brace has no partner; a brace that is meant as such is written twice")]
     Brace,
-    /// A range that is none.
+    /// A range is invalid.
     #[error("a range is {{LOW..HIGH}}, whole numbers with LOW at most HIGH")]
     Range,
-    /// A name that is none.
+    /// A name is invalid.
     #[error("a name in front of = has ASCII letters, digits, - and _")]
     Name,
-    /// Choices without usable weights or texts.
+    /// Choices have invalid weights or texts.
     #[error(
         "choices are {{TEXT*WEIGHT|TEXT*WEIGHT}}, texts of ASCII letters, digits, - and _, and whole \
          weights above 0"
@@ -63,10 +64,10 @@ pub enum RequestTextError {
 }
 
 impl RequestText {
-    /// Reads a request text.
+    /// Parses a request text.
     ///
     /// # Errors
-    /// If braces do not match, or hold neither a range nor choices.
+    /// If braces do not match, or contain neither a range nor choices.
     pub fn parse(text: &str) -> Result<Self, RequestTextError> {
         let (mut parts, mut fixed, mut rest) = (Vec::new(), String::new(), text);
         while let Some(at) = rest.find(['{', '}']) {
@@ -95,23 +96,24 @@ impl RequestText {
         Ok(Self { parts, numbered })
     }
 
-    /// True if values are drawn for each call.
+    /// Returns true if the text has placeholders.
     pub fn has_draws(&self) -> bool {
         self.parts.iter().any(|part| !matches!(part, TemplatePart::Fixed(_)))
     }
 
-    /// Text with `$1`, `$2` in place of the values: a statement that a service can prepare once.
+    /// Returns the text with `$1`, `$2` in place of the values. A service can prepare it once as a
+    /// statement.
     pub fn numbered(&self) -> &str {
         &self.numbered
     }
 
-    /// Values of a call, in the order of their places.
+    /// Returns the values of a call, in the order of the placeholders.
     pub fn values(&self, draws: Draws) -> Vec<Cow<'_, str>> {
         let mut stream = Stream::derive(draws.call, &[], Purpose::Request);
         self.parts.iter().filter_map(|part| part.draw(draws, &mut stream)).collect()
     }
 
-    /// Text of a call, with its values.
+    /// Returns the text of a call, with its values filled in.
     pub fn filled(&self, draws: Draws) -> Cow<'_, str> {
         if let [TemplatePart::Fixed(text)] = &self.parts[..] {
             return Cow::Borrowed(text);

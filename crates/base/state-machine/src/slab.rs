@@ -1,9 +1,9 @@
-//! Things under way, by small numbers.
+//! Pending objects, indexed by small numbers.
 
 use std::ops::{Index, IndexMut};
 
-/// Values by numbers of 32 bits, as ids of requests have them. The number that became free last is
-/// used first, so a run in virtual time repeats to the bit.
+/// Map from 32-bit numbers, such as ids of requests, to values. The number that became free last is
+/// used first, so that a run in virtual time is reproducible bit for bit.
 #[derive(Debug, Clone)]
 pub struct Slab<T>(slab::Slab<T>);
 
@@ -14,24 +14,24 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
-    /// Empty slab.
+    /// Creates an empty slab.
     pub const fn new() -> Self {
         Self(slab::Slab::new())
     }
 
-    /// Keeps a value and returns its number.
+    /// Stores a value and returns its number.
     #[inline]
     pub fn insert(&mut self, value: T) -> u32 {
         number(self.0.insert(value))
     }
 
-    /// Value of a number, if in use.
+    /// Returns the value with this number; `None` if the number is not in use.
     #[inline]
     pub fn get(&self, number: u32) -> Option<&T> {
         self.0.get(number as usize)
     }
 
-    /// Takes out the value of a number in use, which is free from then on.
+    /// Removes and returns the value with this number. The number may then be used again.
     ///
     /// # Panics
     /// If the number is not in use.
@@ -40,19 +40,19 @@ impl<T> Slab<T> {
         self.0.remove(number as usize)
     }
 
-    /// Values by number.
+    /// Iterates over the values, sorted by number.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.0.iter().map(|(_, value)| value)
     }
 
-    /// Count of values.
+    /// Returns the number of values.
     #[expect(clippy::len_without_is_empty, reason = "nobody asks that")]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Numbers in use, ascending: a separate list, so that values may be changed and removed
-    /// meanwhile.
+    /// Returns the numbers in use, in ascending order. They are a separate list, so that values may
+    /// be changed and removed during iteration.
     pub fn numbers(&self) -> Vec<u32> {
         self.0.iter().map(|(at, _)| number(at)).collect()
     }
@@ -63,7 +63,8 @@ fn number(at: usize) -> u32 {
     u32::try_from(at).expect("fewer than 2^32 are under way")
 }
 
-/// Panics if the number is not in use.
+/// # Panics
+/// If the number is not in use.
 impl<T> Index<u32> for Slab<T> {
     type Output = T;
 

@@ -3,11 +3,12 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-/// Name and version of the generator, stored with every result so that a library update cannot
-/// silently change the meaning of a seed.
+/// Name and version of the random generator. They are stored with every result, so that a library
+/// update cannot silently change the meaning of a seed.
 pub const GENERATOR: &str = "xoshiro256++/splitmix64/1";
 
-/// Purpose of a stream; part of its derivation, so streams never share numbers.
+/// Purpose of a stream. It is part of the derivation, so that streams for different purposes are
+/// independent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u64)]
 pub enum Purpose {
@@ -19,17 +20,18 @@ pub enum Purpose {
     Addresses = 3,
     /// Payload seeds.
     Payload = 4,
-    /// Resampling in statistics.
+    /// Resampling for statistics.
     Bootstrap = 5,
     /// Service times and placement inside a modelled device.
     Device = 6,
-    /// Service times of a modelled service that is called.
+    /// Service times of a modelled service.
     Service = 7,
     /// Values in the request text of a call.
     Request = 8,
 }
 
-/// Step of SplitMix64 (Steele, Lea and Flood 2014, figure 17): a bijective mixer.
+/// Applies the mixing step of SplitMix64 (Steele, Lea and Flood 2014, figure 17), which is
+/// bijective.
 pub const fn mix(value: u64) -> u64 {
     let z = value.wrapping_add(GOLDEN);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -37,10 +39,11 @@ pub const fn mix(value: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// 2^64 divided by the golden ratio, the step of SplitMix64.
+/// Increment of SplitMix64: 2^64 divided by the golden ratio.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// SplitMix64 from a seed on, without end: for a few numbers where a [`Stream`] is too much.
+/// Endless SplitMix64 generator that starts at a seed. It is for a few numbers, for which a
+/// [`Stream`] is too much.
 #[derive(Debug, Clone)]
 pub struct SplitMix(pub u64);
 
@@ -54,51 +57,51 @@ impl Iterator for SplitMix {
     }
 }
 
-/// A stream of random numbers, derived from the run's seed and a path of ids, so that
-/// adding tile 5 leaves the numbers of tiles 1 to 4 unchanged.
+/// Stream of random numbers, derived from the run's seed and a path of ids. A new tile 5 leaves the
+/// numbers of tiles 1 to 4 unchanged.
 ///
-/// Generator xoshiro256++ (Blackman and Vigna 2021); logarithms come from `libm`, so the same seed
-/// gives the same numbers on every computer.
+/// The generator is xoshiro256++ (Blackman and Vigna 2021). Logarithms come from `libm`, so that
+/// the same seed gives the same numbers on every computer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Stream(Xoshiro256PlusPlus);
 
 impl Stream {
-    /// The stream for a purpose at a path such as `[tile, workload, instance, user]`.
+    /// Derives the stream for a purpose at a path such as `[tile, workload, instance, user]`.
     pub fn derive(seed: u64, path: &[u64], purpose: Purpose) -> Self {
         let hash = path.iter().fold(mix(seed), |hash, part| mix(hash ^ mix(*part)));
         Self(Xoshiro256PlusPlus::seed_from_u64(mix(hash ^ purpose as u64)))
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// A whole number from 0 to `bound - 1`; `bound` must not be zero.
+    /// Returns a whole number from 0 to `bound - 1`; `bound` must not be zero.
     ///
-    /// Lemire's multiply-shift without the rejection step: the bias is below
-    /// `bound / 2^64`, far under anything a run could show.
+    /// It uses Lemire's multiply-shift without the rejection step: the bias is below `bound /
+    /// 2^64`, far below what a run could show.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         debug_assert!(bound != 0, "an empty range has no member");
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// A number from 0 (included) to 1 (excluded), 53 bits.
+    /// Returns a number from 0 (included) to 1 (excluded), with 53 bits.
     #[inline]
     #[expect(clippy::cast_precision_loss, reason = "53 bits fit a float exactly")]
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
 
-    /// True with the given probability.
+    /// Returns true with the given probability.
     #[inline]
     pub fn chance(&mut self, probability: f64) -> bool {
         self.unit() < probability
     }
 
-    /// An exponentially distributed span with the given mean (inversion).
+    /// Returns an exponentially distributed time with the given mean (inversion).
     #[inline]
     pub fn exponential(&mut self, mean: Nanos) -> Nanos {
         mean.scale(-libm::log(1.0 - self.unit()))

@@ -1,15 +1,15 @@
-//! Percentiles and means of a time series that was cut into blocks, with intervals that know
-//! that neighbours resemble each other.
+//! Percentiles and means of a time series that was cut into blocks. The confidence intervals
+//! account for correlation between neighbouring samples.
 //!
-//! Latencies of one block share its bursts, queues and cache state, so a block is one
-//! observation and its samples are not. The share of samples at or below a value is a ratio of
-//! two sums over blocks; its error is that of a cluster sample (Cochran 1977, *Sampling
-//! Techniques*, section 9A and equation 2.39), and the percentile's interval are the values at
-//! that share plus and minus its error (Woodruff 1952, "Confidence intervals for medians and
-//! other position measures", JASA 47). Student's t with one degree of freedom less than there
-//! are blocks keeps few blocks honest. Blocks that agree by luck never make the interval
-//! narrower than that of independent samples ([`crate::percentile_ranks`]). Where shares leave the
-//! upper end open, the percentiles of sections bound it.
+//! Latencies of one block share its bursts, queues and cache state, so a block is one observation
+//! and its samples are not. The share of samples at or below a value is a ratio of two sums over
+//! blocks; its error is that of a cluster sample (Cochran 1977, *Sampling Techniques*, section 9A
+//! and equation 2.39). The ends of the percentile's interval are the values at that share plus and
+//! minus its error (Woodruff 1952, "Confidence intervals for medians and other position measures",
+//! JASA 47). With few blocks, Student's t widens the interval; it has one degree of freedom less
+//! than there are blocks. Blocks that agree by chance never make the interval narrower than that of
+//! independent samples ([`crate::percentile_ranks`]). If shares leave the upper end open, the
+//! percentiles of sections bound it.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use units::{Nanos, Ratio};
@@ -28,7 +28,7 @@ struct Share {
 }
 
 impl Share {
-    /// Share from all blocks; `None` without samples. Empty blocks do not count.
+    /// Estimates the share from all blocks; `None` without samples. Empty blocks are ignored.
     fn at_most(blocks: &[Compact], value: Nanos) -> Option<Self> {
         let rows: Vec<(f64, f64)> = blocks
             .iter()
@@ -63,8 +63,8 @@ fn merged(blocks: &[Compact]) -> Histogram {
     all
 }
 
-/// The `share` percentile of all blocks together with its interval. With a single block the
-/// interval is open (`low` zero, `high` nothing). `None` without samples.
+/// Estimates the `share` percentile of all blocks together, with its interval. With a single block
+/// the interval is open (`low` is zero, `high` is `None`). `None` without samples.
 pub fn percentile_of_blocks(
     blocks: &[Compact],
     share: Ratio,
@@ -91,12 +91,14 @@ pub fn percentile_of_blocks(
     Some(PercentileEstimate { low, high, ..independent })
 }
 
-/// Upper end of a percentile's interval if shares of samples do not bound it: blocks that lie close
-/// together may have wholly different shares at a value between them, but nearly the same
-/// percentile. It uses the percentiles of at least [`SECTIONS_MIN`] sections, on a logarithmic
-/// scale, around the percentile of all (sectioning: Asmussen and Glynn 2007, *Stochastic
-/// Simulation*, section III.5a; Nakayama 2014, ACM TOMACS 24), at half the error, because it is
-/// used only if the first method gives nothing. `None` with too few samples.
+/// Estimates the upper end of a percentile's interval if shares of samples do not bound it. Blocks
+/// that lie close together may have very different shares at a value between them, but nearly the
+/// same percentile.
+///
+/// The estimate uses the percentiles of at least [`SECTIONS_MIN`] sections, on a logarithmic scale,
+/// around the percentile of all (sectioning: Asmussen and Glynn 2007, *Stochastic Simulation*,
+/// section III.5a; Nakayama 2014, ACM TOMACS 24). It is made at half the error probability, because
+/// it is used only if the first method gives no bound. `None` with too few samples.
 fn by_sections(blocks: &[Compact], value: Nanos, share: Ratio, at: f64) -> Option<Nanos> {
     let count: u64 = blocks.iter().map(Compact::count).sum();
     let each = (BEYOND_MIN / (1.0 - share.get()) * blocks.len() as f64 / count as f64).ceil();
@@ -122,17 +124,18 @@ fn by_sections(blocks: &[Compact], value: Nanos, share: Ratio, at: f64) -> Optio
     ))
 }
 
-/// Two differ by one number, which may be small by luck. In the test of coverage 95 to 100 in 100
-/// upper ends held where levels of blocks wander by up to 4.5 times, and 93 to 100 where by 20
-/// (97.5 meant).
+/// Minimum number of sections. The difference of two sections is a single number, which may be
+/// small by chance. In the coverage test, the target is 97.5 of 100 upper ends above the true
+/// value. It was 95 to 100 with block levels that wander by factors of up to 4.5, and 93 to 100
+/// with a factor of 20.
 const SECTIONS_MIN: usize = 3;
-/// A section has so many samples beyond its percentile on average; with fewer it would be that of
-/// its maximum, or of none.
+/// Mean number of samples of a section beyond its percentile. With fewer, the percentile would be
+/// the section's maximum, or undefined.
 const BEYOND_MIN: f64 = 1.0;
 
-/// Probability that the `share` percentile lies beyond `bound`, that is, that less than this share
-/// of all possible samples is at or below it. One half for a single block, which does not show the
-/// difference of blocks; `None` without samples.
+/// Returns the probability that the `share` percentile lies beyond `bound`. That is the probability
+/// that less than this share of all possible samples is at or below `bound`. It is one half for a
+/// single block, which does not show the difference between blocks. `None` without samples.
 pub fn probability_beyond(blocks: &[Compact], share: Ratio, bound: Nanos) -> Option<f64> {
     let found = Share::at_most(blocks, bound)?;
     let missing = share.get() - found.value;
@@ -143,9 +146,9 @@ pub fn probability_beyond(blocks: &[Compact], share: Ratio, bound: Nanos) -> Opt
     Some(student.cdf(missing / error))
 }
 
-/// Mean of all blocks together, in nanoseconds, as a ratio of sums over blocks with its interval
-/// (Cochran 1977, equation 2.39). `None` with fewer than two non-empty blocks, or at a confidence
-/// of 100 %.
+/// Estimates the mean of all blocks together, in nanoseconds, with its interval. It is a ratio of
+/// sums over blocks (Cochran 1977, equation 2.39). `None` with fewer than two non-empty blocks, or
+/// at a confidence of 100 %.
 pub fn mean_of_blocks(blocks: &[Compact], confidence: Ratio) -> Option<Interval> {
     let rows: Vec<(f64, f64)> = blocks
         .iter()
@@ -162,14 +165,14 @@ pub fn mean_of_blocks(blocks: &[Compact], confidence: Ratio) -> Option<Interval>
     Some(Interval { value, low: value - half, high: value + half })
 }
 
-/// Relative standard error of a rate, `(events, time)` by block. `None` with fewer than two blocks
-/// or without an event.
+/// Returns the relative standard error of a rate, from `(events, time)` of each block. `None` with
+/// fewer than two blocks or without an event.
 pub fn error_of_rate(blocks: &[(f64, f64)]) -> Option<f64> {
     let (rate, error) = ratio(blocks)?;
     (rate > 0.0).then(|| error / rate)
 }
 
-/// A ratio of two sums over blocks, and its standard error.
+/// Returns the ratio of two sums over blocks, and its standard error.
 fn ratio(rows: &[(f64, f64)]) -> Option<(f64, f64)> {
     let (sum, all) = rows.iter().fold((0.0, 0.0), |sum, row| (sum.0 + row.0, sum.1 + row.1));
     if rows.len() < 2 || all <= 0.0 {
@@ -196,7 +199,8 @@ mod tests {
         histogram.compact()
     }
 
-    /// Exponential latencies, `each` in a block, whose mean wanders from block to block.
+    /// Makes blocks of exponential latencies, `each` per block, whose mean wanders from block to
+    /// block.
     fn series(
         random: &mut Xoshiro256PlusPlus,
         blocks: usize,
@@ -213,9 +217,9 @@ mod tests {
             .collect()
     }
 
-    /// The interval of one half must contain the percentile of a very long series. The interval of
-    /// independent samples did so in only 8 % of pairs of real runs. Levels of blocks drift by
-    /// factors of up to 1.6, 4.5 and 20.
+    /// The interval must contain the percentile of a very long series. The interval for independent
+    /// samples did so in only 8 % of pairs of real runs. Levels of blocks drift by factors of up to
+    /// 1.6, 4.5 and 20.
     #[test]
     fn intervals_of_few_wandering_blocks_hold_the_true_percentile() {
         const TRIES: usize = 400;
@@ -252,8 +256,8 @@ mod tests {
         }
     }
 
-    /// Seen on 57cdf73: 2,194 answers of 30 ms, of which none took 50 ms, did not decide against
-    /// a limit of 500 ms, because their blocks lay a hair apart.
+    /// Seen on 57cdf73: all 2,194 answers took about 30 ms and none 50 ms, yet a limit of 500 ms
+    /// was not decided, because the blocks were very close together.
     #[test]
     fn blocks_that_differ_by_a_hair_do_not_leave_the_interval_open() {
         let slower = |at: u64| block((0..110).map(|i| 30_000_000 + at * 300_000 + i * 1000));

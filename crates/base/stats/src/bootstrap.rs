@@ -1,7 +1,8 @@
-//! Intervals by resampling: the quantiles of the resampled values (Efron and Tibshirani 1993,
-//! chapter 13). They are simple and never outside the observed range, but slightly too narrow for
-//! few or skewed values. Corrected quantiles (their chapter 14) were tried: with fewer than about
-//! ten values their acceleration is itself a guess.
+//! Confidence intervals by resampling: the quantiles of the resampled values (Efron and Tibshirani
+//! 1993, chapter 13). The method is simple, and never gives values outside the observed range. Its
+//! intervals are slightly too narrow for few or skewed values. Corrected quantiles (chapter 14 of
+//! the same book) were tried: with fewer than about ten values their acceleration is itself a
+//! guess.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -10,7 +11,7 @@ use units::Ratio;
 use crate::interval::Interval;
 use crate::nearest::nearest_rank;
 
-/// Options of resampling.
+/// Parameters of resampling.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Resampling {
     /// Confidence of the interval, between 0 and 1.
@@ -23,13 +24,13 @@ pub struct Resampling {
 }
 
 impl Resampling {
-    /// 95 %, 1000 resamples.
+    /// Returns a confidence of 95 % and 1000 resamples, with this seed.
     pub fn with_seed(seed: u64) -> Self {
         Self { confidence: Ratio::new(0.95), resamples: 1000, seed }
     }
 }
 
-/// Draws positions, the same for the same seed everywhere.
+/// Random generator of indices. Equal seeds give equal indices on every computer.
 struct Draws(Xoshiro256PlusPlus);
 
 impl Draws {
@@ -37,7 +38,7 @@ impl Draws {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// A position below `bound`, by multiply and shift (Lemire 2019, without the rejection
+    /// Returns an index below `bound`, by multiply and shift (Lemire 2019, without the rejection
     /// step: the bias is below `bound / 2^64`).
     #[expect(clippy::cast_possible_truncation, reason = "the high word is below bound")]
     fn below(&mut self, bound: usize) -> usize {
@@ -50,9 +51,9 @@ impl Draws {
     }
 }
 
-/// Any statistic of independent values with its bootstrap interval (Efron 1979). Values may
-/// be anything that can be drawn again: runs, tiles, pairs. Nothing if there are no values,
-/// no resamples, or the statistic is not a number.
+/// Computes a statistic of independent values, with its bootstrap interval (Efron 1979). Values may
+/// be anything that can be resampled: runs, tiles, pairs. `None` if there are no values, no
+/// resamples, or the statistic is not a number.
 pub fn bootstrap<T: Clone>(
     values: &[T],
     statistic: impl Fn(&[T]) -> f64,
@@ -106,8 +107,8 @@ mod tests {
         assert_ne!(once, bootstrap(&values, mean_of, Resampling::with_seed(8)));
     }
 
-    /// Every one of the 4^4 resamples, so the ideal bootstrap (Efron and Tibshirani 1993,
-    /// section 6.2), against many random ones.
+    /// Compares the ideal bootstrap, which enumerates all 4^4 resamples (Efron and Tibshirani 1993,
+    /// section 6.2), with many random resamples.
     #[test]
     fn many_resamples_approach_the_enumerated_bootstrap() {
         let values = [1.0, 2.0, 4.0, 8.0];
@@ -127,7 +128,7 @@ mod tests {
         assert!((found.high - ideal.high).abs() <= 0.25, "{found:?} {ideal:?}");
     }
 
-    /// For a mean, the bootstrap spread tends to `sigma / sqrt(n)` (plug-in sigma).
+    /// For a mean, the bootstrap spread approaches `sigma / sqrt(n)` (plug-in sigma).
     #[test]
     fn the_interval_of_a_mean_has_the_width_theory_says() {
         let values: Vec<f64> = (0..200).map(|i| f64::from(i * 7919 % 200)).collect();

@@ -10,22 +10,23 @@ use crate::histogram::Histogram;
 use crate::layout::{BUCKETS, highest, index_of};
 use crate::nearest::nearest_rank;
 
-/// Bits of an entry that count. The others name the bucket, of which there are fewer than 2^13.
+/// Number of bits of an entry that hold the count. The other bits hold the bucket; there are fewer
+/// than 2^13 buckets.
 const SHIFT: u32 = 19;
 const _: () = assert!(BUCKETS <= 1 << (32 - SHIFT));
 
-/// Most that one entry counts: 524,287.
+/// Maximum count of one entry: 524,287.
 const FULL: u32 = (1 << SHIFT) - 1;
 
 /// Stored form of a histogram, for slices, messages and files: four bytes for each non-empty
-/// bucket. A step of many hosts keeps millions of them, so the bytes per bucket determine its
+/// bucket. A step of many hosts keeps millions of histograms, so the bytes per bucket determine its
 /// memory and most of its time.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Compact {
-    /// Bucket and count, ascending by bucket. A count above [`FULL`] is several entries of the same
-    /// bucket, all but the last full.
+    /// Entries of bucket and count, in ascending order of buckets. A count above [`FULL`] takes
+    /// several entries of the same bucket; all but the last are full.
     entries: Box<[u32]>,
-    /// Sum of the counts, kept because it is asked for more often than anything else.
+    /// Sum of the counts. It is cached because it is read more often than any other value.
     count: u64,
     /// Number of latencies longer than one hour.
     pub saturated: u64,
@@ -33,24 +34,25 @@ pub struct Compact {
     pub sum_ns: u128,
 }
 
-/// Bucket and count of an entry.
+/// Splits an entry into bucket and count.
 #[inline]
 const fn parts(entry: u32) -> (usize, u32) {
     ((entry >> SHIFT) as usize, entry & FULL)
 }
 
 impl Compact {
-    /// Number of latencies.
+    /// Returns the number of latencies.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// True if empty.
+    /// Returns true if there are no latencies.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Bucket values (the highest of each bucket) and counts, which are not 0, ascending.
+    /// Iterates over the non-empty buckets in ascending order. Each item is the highest value of
+    /// the bucket, and its count.
     pub fn buckets(&self) -> impl Iterator<Item = (Nanos, u32)> + '_ {
         let same = |one: &u32, next: &u32| parts(*one).0 == parts(*next).0;
         self.entries.chunk_by(same).map(|entries| {
@@ -58,34 +60,35 @@ impl Compact {
         })
     }
 
-    /// Positions of buckets and counts, ascending; a position whose count is large comes several times.
+    /// Iterates over the indices of non-empty buckets and their counts, in ascending order. A
+    /// bucket with a count above [`FULL`] comes several times.
     pub(crate) fn positions(&self) -> impl DoubleEndedIterator<Item = (usize, u32)> + '_ {
         self.entries.iter().map(|entry| parts(*entry))
     }
 
-    /// Entries, and the lowest and the highest bucket in use.
+    /// Returns the number of entries, and the lowest and the highest bucket in use.
     pub(crate) fn extent(&self) -> (usize, Option<(usize, usize)>) {
         let ends = self.entries.first().zip(self.entries.last());
         (self.entries.len(), ends.map(|(first, last)| (parts(*first).0, parts(*last).0)))
     }
 
-    /// Longest latency, rounded up to its bucket; `None` if empty.
+    /// Returns the longest latency, rounded up to its bucket; `None` if empty.
     pub fn max(&self) -> Option<Nanos> {
         self.positions().next_back().map(|(index, _)| highest(index))
     }
 
-    /// Sum of all latencies, at most 2^64 - 1 ns.
+    /// Returns the sum of all latencies; it saturates at 2^64 - 1 ns.
     pub fn sum(&self) -> Nanos {
         Nanos(u64::try_from(self.sum_ns).unwrap_or(u64::MAX))
     }
 
-    /// Mean in nanoseconds; `None` if empty.
+    /// Returns the mean latency in nanoseconds; `None` if empty.
     #[expect(clippy::cast_precision_loss, reason = "a mean is read to a few digits")]
     pub fn mean_ns(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
     }
 
-    /// Percentile as of [`Histogram::percentile`].
+    /// Returns a percentile, like [`Histogram::percentile`].
     pub fn percentile(&self, share: Ratio) -> Option<Nanos> {
         let rank = nearest_rank(self.count, share)?;
         let mut seen = 0;
@@ -96,7 +99,7 @@ impl Compact {
         found.map(|(index, _)| highest(index))
     }
 
-    /// Adds everything the other one holds, as if all had been recorded into one.
+    /// Adds all latencies of another histogram, as if all had been recorded in one.
     pub fn merge(&mut self, other: &Self) {
         self.saturated += other.saturated;
         self.sum_ns += other.sum_ns;
@@ -124,8 +127,8 @@ impl Compact {
         self.count += other.count;
     }
 
-    /// Inserts entries of missing buckets, from the back, so that entries are moved in place:
-    /// usually none is missing, and no memory is allocated.
+    /// Inserts entries for buckets that are missing. It works from the back, so that entries are
+    /// moved in place. Usually no bucket is missing, and no memory is allocated.
     fn insert(&mut self, missing: &[u32]) {
         if missing.is_empty() {
             return;
@@ -146,14 +149,14 @@ impl Compact {
         self.entries = entries.into_boxed_slice();
     }
 
-    /// Converts it to a [`Histogram`].
+    /// Converts the stored form to a [`Histogram`].
     pub fn expand(&self) -> Histogram {
         let mut histogram = Histogram::new();
         histogram.merge_compact(self);
         histogram
     }
 
-    /// Entries merged with further ones.
+    /// Merges the entries with `more`, also sorted.
     fn with(&self, more: &[u32]) -> Entries {
         let mut sum = Entries::with_capacity(self.entries.len() + more.len());
         let theirs = more.iter().map(|entry| parts(*entry));
@@ -174,7 +177,8 @@ impl Compact {
 }
 
 impl Compact {
-    /// Itself, if its sums are such that those of many such messages stay within their types.
+    /// Returns the histogram if its sums are consistent with its count. Sums over many messages
+    /// then cannot overflow.
     fn checked(self) -> Result<Self, &'static str> {
         let sum_max = u128::from(self.count) * u128::from(u64::MAX);
         if self.saturated > self.count || self.sum_ns > sum_max {
@@ -194,8 +198,8 @@ impl std::fmt::Debug for Compact {
     }
 }
 
-/// Buckets by any of their values, ascending. Saturation and sum are 0, because buckets alone do
-/// not have them.
+/// Collects buckets, given by any of their values in ascending order. The saturated count and the
+/// sum are 0, because buckets alone do not have them.
 impl FromIterator<(Nanos, u32)> for Compact {
     fn from_iter<T: IntoIterator<Item = (Nanos, u32)>>(buckets: T) -> Self {
         let mut entries = Entries::with_capacity(0);
@@ -204,10 +208,10 @@ impl FromIterator<(Nanos, u32)> for Compact {
     }
 }
 
-/// Entries as they are put together, ascending.
+/// Builder of entries, in ascending order of buckets.
 pub(crate) struct Entries {
     done: Vec<u32>,
-    /// Bucket that is being filled.
+    /// Index and count of the bucket that is being filled.
     open: (usize, u32),
     count: u64,
 }
@@ -217,8 +221,8 @@ impl Entries {
         Self { done: Vec::with_capacity(capacity), open: (0, 0), count: 0 }
     }
 
-    /// Adds to a bucket that is not below the last one. It stays full where a [`Histogram`]
-    /// stays full.
+    /// Adds to a bucket that is not below the last one. A count saturates at the same value as in a
+    /// [`Histogram`].
     #[inline]
     pub fn add(&mut self, index: usize, count: u32) {
         assert!(index >= self.open.0, "buckets ascend");
@@ -253,7 +257,7 @@ impl Entries {
     }
 }
 
-/// A [`Compact`] in texts: values in plain nanoseconds.
+/// Text form of [`Compact`]: values in plain nanoseconds.
 #[derive(Serialize, Deserialize)]
 struct Text {
     buckets: Vec<(u64, u32)>,
@@ -261,8 +265,8 @@ struct Text {
     sum_ns: u128,
 }
 
-/// A [`Compact`] in messages: its entries as bytes, little-endian. A controller reads a thousand million of
-/// them in half a minute, and numbers of varying length would take most of its time.
+/// Message form of [`Compact`]: its entries as bytes, little-endian. A controller reads 10^9
+/// entries in half a minute; numbers of variable length would take most of its time.
 #[derive(Serialize, Deserialize)]
 struct Binary<'a> {
     #[serde(borrow)]
@@ -345,7 +349,10 @@ fn of_buckets(buckets: &[(u64, u32)]) -> Result<Entries, &'static str> {
     Ok(entries)
 }
 
-/// Entries and the sum of their counts.
+/// Parses entries. Returns them and the sum of their counts.
+///
+/// # Errors
+/// If the bytes are no whole entries, or the entries are not in canonical form.
 fn of_bytes(bytes: &[u8]) -> Result<(Box<[u32]>, u64), &'static str> {
     let (whole, []) = bytes.as_chunks() else {
         return Err("the entries of a histogram are not whole");
@@ -365,8 +372,8 @@ fn of_bytes(bytes: &[u8]) -> Result<(Box<[u32]>, u64), &'static str> {
     Ok((entries, count))
 }
 
-/// True if entries, some of which belong to the same bucket, have the canonical form for their
-/// counts.
+/// Returns true if the entries are in canonical form: sorted, and several entries of a bucket are
+/// all full but the last.
 fn is_canonical(entries: &[u32]) -> bool {
     let mut kept = Entries::with_capacity(entries.len());
     let ascends = entries.is_sorted_by_key(|entry| entry >> SHIFT);
@@ -430,7 +437,7 @@ mod tests {
         }
     }
 
-    /// Result of reading a message with these entries.
+    /// Returns the result of reading a message with these entries, each a bucket and a count.
     fn read(entries: &[(u32, u32)]) -> Option<Compact> {
         let entries = entries.iter().map(|(bucket, count)| bucket << SHIFT | count);
         let bytes: Vec<u8> = entries.flat_map(u32::to_le_bytes).collect();

@@ -1,69 +1,71 @@
-//! Finds the threshold of a yes-or-no answer: the tiles that a datastore holds, from passed and
-//! failed steps in any order, with chance on both sides.
+//! Finds the threshold of a yes-or-no answer: the maximum number of tiles, from passed and failed
+//! steps in any order. Chance affects both results.
 //!
-//! The probability that a step fails is a rising curve of the tile count, a psychometric function:
-//! logistic in the logarithm of the count, with the edge (where it crosses one half), a width, and
-//! a small rate of steps that pass or fail for other reasons (Wichmann and Hill 2001, "The
-//! psychometric function: I", Perception & Psychophysics 63). Edge and width get a posterior on a
-//! grid, with a uniform prior of both on a logarithmic scale; the interval is the posterior's
-//! (Watson and Pelli 1983, "QUEST", Perception & Psychophysics 33). The next count to try is the
-//! one with the narrowest expected posterior (Kontsevich and Tyler 1999, "Bayesian adaptive
-//! estimation of psychometric slope and threshold", Vision Research 39).
+//! The probability that a step fails is a rising curve of the tile count, a psychometric function.
+//! The curve is logistic in the logarithm of the count. Its parameters are the edge (where it
+//! crosses one half), a width, and a small rate of steps that pass or fail for other reasons
+//! (Wichmann and Hill 2001, "The psychometric function: I", Perception & Psychophysics 63).
+//!
+//! Edge and width get a posterior on a grid, with a uniform prior of both on a logarithmic scale.
+//! The interval is the posterior's (Watson and Pelli 1983, "QUEST", Perception & Psychophysics 33).
+//! The next count to try is the one with the narrowest expected posterior (Kontsevich and Tyler
+//! 1999, "Bayesian adaptive estimation of psychometric slope and threshold", Vision Research 39).
 
-/// Result of one step at one count.
+/// Result of one step at one tile count.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trial {
-    /// Tiles of the step.
+    /// Number of tiles in the step.
     pub tiles: u32,
-    /// Probability that it failed: 0 passed, 1 failed, values between if the samples are undecided;
-    /// one half carries no information.
+    /// Probability that the step failed: 0 for passed, 1 for failed, values between if the samples
+    /// are undecided. One half carries no information.
     pub failed: f64,
 }
 
-/// Estimate of the edge.
+/// Estimate of the edge, as numbers of tiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EdgeEstimate {
-    /// Most tiles that hold, at the edge's lower end.
+    /// Maximum number of tiles, at the lower end of the edge's interval.
     pub low: u32,
-    /// Most tiles that hold, at the edge's median.
+    /// Maximum number of tiles, at the median of the edge.
     pub most_likely: u32,
-    /// Most tiles that hold, at the edge's upper end; `None` if it lies beyond the model's range.
+    /// Maximum number of tiles, at the upper end of the edge's interval; `None` if that end is
+    /// beyond the range of the model.
     pub high: Option<u32>,
 }
 
 impl EdgeEstimate {
-    /// Tiles between both ends; nothing without an upper end.
+    /// Returns the number of tiles between both ends; `None` without an upper end.
     pub fn width(&self) -> Option<u32> {
         Some(self.high? - self.low)
     }
 }
 
-/// Rate of steps that pass or fail for other reasons: one in fifty either way, the middle of the
-/// range that Wichmann and Hill find (0 to 6 %). Without it, one unlucky step far below the edge
-/// would outweigh all measurements above it.
+/// Rate of steps that pass or fail for other reasons: 1 in 50 either way, within the range that
+/// Wichmann and Hill find (0 to 6 %). Without it, one unlucky step far below the edge would
+/// outweigh all measurements above it.
 const LAPSES: f64 = 0.02;
 
-/// Least and greatest width of the curve from one half to nineteen of twenty, as a share of the
-/// count: one per cent is finer than single tiles up to a hundred; with half the count nearly
-/// doubles over the curve.
+/// Minimum and maximum width of the curve, as a share of the tile count. The width is the distance
+/// between a probability of 1/2 and one of 19/20. A width of 1 % is finer than single tiles for
+/// counts up to 100. With a width of 1/2, the count nearly doubles over the curve.
 const WIDTHS: (f64, f64) = (0.01, 0.5);
 const WIDTH_STEPS: u32 = 10;
 const EDGE_STEPS: u32 = 480;
 
-/// Model: a grid over edge and width with the posterior of each point.
+/// Model of the edge: a grid over edge and width, with the posterior of each point.
 #[derive(Debug, Clone)]
 pub struct EdgeModel {
-    /// Logarithm of the edge, ascending.
+    /// Logarithm of the edge at each grid point, in ascending order.
     edges: Vec<f64>,
     widths: Vec<f64>,
-    /// Edge by edge, all widths of each; sums to one.
+    /// Posterior of each grid point, sorted by edge and then by width. The sum is 1.
     posterior: Vec<f64>,
     beyond: f64,
 }
 
 impl EdgeModel {
-    /// A model that has seen nothing; the edge lies anywhere from below one tile to
-    /// `tiles_max` and somewhat beyond.
+    /// Creates a model without trials. The edge may lie anywhere from below one tile to somewhat
+    /// above `tiles_max`.
     pub fn new(tiles_max: u32) -> Self {
         let (first, last) = (0.5_f64.ln(), (f64::from(tiles_max.max(1)) + 1.0).ln() + 0.7);
         let part = |at: u32, of: u32| f64::from(at) / f64::from(of - 1);
@@ -79,14 +81,14 @@ impl EdgeModel {
         }
     }
 
-    /// Model after all of these trials.
+    /// Adds all of these trials, and returns the model.
     #[must_use]
     pub fn after(mut self, trials: impl IntoIterator<Item = Trial>) -> Self {
         trials.into_iter().for_each(|trial| self.add(trial));
         self
     }
 
-    /// Takes one more step into account.
+    /// Updates the posterior with one more step.
     pub fn add(&mut self, trial: Trial) {
         let likelihood = self.failing(trial.tiles);
         let failed = trial.failed.clamp(0.0, 1.0);
@@ -97,7 +99,7 @@ impl EdgeModel {
         self.posterior.iter_mut().for_each(|point| *point /= sum.max(f64::MIN_POSITIVE));
     }
 
-    /// Probability that a step of so many tiles fails, at every point of the grid.
+    /// Returns the probability that a step of this many tiles fails, at every point of the grid.
     fn failing(&self, tiles: u32) -> Vec<f64> {
         let at = f64::from(tiles.max(1)).ln();
         let mut chances = Vec::with_capacity(self.posterior.len());
@@ -112,19 +114,19 @@ impl EdgeModel {
         chances
     }
 
-    /// Probability that a step of so many tiles fails, over the whole posterior.
+    /// Returns the probability that a step of this many tiles fails, averaged over the posterior.
     pub fn chance_of_failing(&self, tiles: u32) -> f64 {
         self.failing(tiles).iter().zip(&self.posterior).map(|(fails, point)| fails * point).sum()
     }
 
-    /// Probability that so many tiles hold.
+    /// Returns the probability that all limits are met at this number of tiles.
     pub fn chance_of_holding(&self, tiles: u32) -> f64 {
         let at = f64::from(tiles).ln();
         let below = self.edges.partition_point(|edge| *edge < at);
         self.posterior[below * self.widths.len()..].iter().sum()
     }
 
-    /// Logarithm of the edge at this quantile of the posterior.
+    /// Returns the logarithm of the edge at a quantile of the posterior.
     fn quantile(&self, share: f64) -> f64 {
         let mut sum = 0.0;
         let mut masses = self.posterior.chunks_exact(self.widths.len());
@@ -135,7 +137,7 @@ impl EdgeModel {
         self.edges[found.unwrap_or(self.edges.len() - 1)]
     }
 
-    /// The edge with an interval of this confidence.
+    /// Returns the edge with an interval of this confidence.
     pub fn estimate(&self, confidence: f64) -> EdgeEstimate {
         let tail = (1.0 - confidence) / 2.0;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
@@ -148,7 +150,8 @@ impl EdgeModel {
         }
     }
 
-    /// Best count to try next: the one with the least expected uncertainty of the edge afterwards.
+    /// Returns the best count to try next, the one after which the expected uncertainty of the edge
+    /// is smallest. `None` without counts.
     pub fn best(&self, counts: impl IntoIterator<Item = u32>) -> Option<u32> {
         let scored = counts.into_iter().map(|tiles| (tiles, self.expected_entropy(tiles)));
         scored.min_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(tiles, _)| tiles)
@@ -220,9 +223,9 @@ mod tests {
         assert_eq!(model.estimate(0.95), same.estimate(0.95));
     }
 
-    /// Searches from one tile on storage whose curve is known, as a run does, and counts how
-    /// often the interval holds the truth. The storage is not of the model's shape: its
-    /// logarithm of the edge wanders from step to step by a normal of that spread.
+    /// Searches from one tile on storage whose curve is known, as a run does, and counts how often
+    /// the interval contains the true edge. The storage deviates from the model: in each step, the
+    /// logarithm of its edge is shifted by a normal deviate with this spread.
     #[test]
     fn the_interval_holds_the_edge_of_storage_that_wanders() {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(11);

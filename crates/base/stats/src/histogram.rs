@@ -4,22 +4,23 @@ use crate::compact::{Compact, Entries};
 use crate::layout::{BUCKETS, LONGEST, highest, index_of, lowest};
 use crate::nearest::nearest_rank;
 
-/// Largest relative error of a recorded value: two significant decimal digits, which the
-/// HDR layout keeps as 128 sub-buckets per power of two (1/128 = 0.8 %).
+/// Maximum relative error of a recorded value. The HDR layout keeps two significant decimal digits
+/// as 128 sub-buckets per power of two (1/128 = 0.8 %).
 pub const RELATIVE_PRECISION: f64 = 1.0 / 128.0;
 
-/// A mergeable latency histogram (HDR layout, two significant digits, 1 ns to 1 h).
+/// Mergeable latency histogram (HDR layout, two significant digits, 1 ns to 1 h).
 ///
-/// It has its own buckets instead of the `hdrhistogram` crate's, because it is merged, cleared and
-/// stored every second for thousands of streams: with the lowest and highest bucket in use the cost
-/// is proportional to the recorded range. The layout is the crate's. Up to 16 buckets in use are a
-/// list of 8 bytes each, which suffices for most streams of a second. With more, all buckets
-/// between the shortest and the longest latency are allocated: some 0.5 KiB for each doubling,
-/// while all take 18.
+/// It has its own buckets instead of those of the `hdrhistogram` crate, because it is merged,
+/// cleared and stored every second for thousands of streams. It knows the lowest and highest bucket
+/// in use, so the cost is proportional to the recorded range. The layout is the crate's.
+///
+/// Up to 16 buckets in use are a list of 8 bytes each, which suffices for most streams in one
+/// second. With more, all buckets between the shortest and the longest latency are allocated: about
+/// 0.5 KiB for each doubling, and 18 KiB for the whole range.
 #[derive(Clone)]
 pub struct Histogram {
     counts: Counts,
-    /// Buckets that may hold something: `lowest_used..=highest_used`, empty if reversed.
+    /// Range of buckets that may be non-empty: `lowest_used..=highest_used`; empty if reversed.
     lowest_used: usize,
     highest_used: usize,
     count: u64,
@@ -27,12 +28,12 @@ pub struct Histogram {
     pub(crate) sum_ns: u128,
 }
 
-/// Counts of the buckets.
+/// Counts by bucket.
 #[derive(Clone)]
 enum Counts {
-    /// Non-empty buckets, ascending; at most [`FEW`].
+    /// Non-empty buckets with their counts, in ascending order; at most [`FEW`].
     Few(Vec<(u32, u32)>),
-    /// All buckets from `first` on.
+    /// Counts of all buckets from `first` on.
     Many { counts: Vec<u32>, first: usize },
 }
 
@@ -41,7 +42,7 @@ const FEW: usize = 16;
 impl Counts {
     const NONE: Self = Self::Few(Vec::new());
 
-    /// Counts of these buckets, allocated if needed.
+    /// Returns the counts of the buckets from `lowest` to `highest`, allocated if needed.
     #[inline]
     fn over(&mut self, lowest: usize, highest: usize) -> &mut [u32] {
         let has =
@@ -55,7 +56,7 @@ impl Counts {
         }
     }
 
-    /// Makes memory for these buckets beside those that are held, whole steps of it.
+    /// Extends the memory to include these buckets, in whole steps. It becomes [`Counts::Many`].
     #[cold]
     fn reach(&mut self, lowest: usize, highest: usize) {
         const STEP: usize = 64;
@@ -80,7 +81,7 @@ impl Counts {
         *self = Self::Many { counts: all, first };
     }
 
-    /// More in one bucket, which stays where it is full.
+    /// Adds to the count of one bucket; the count saturates.
     #[inline]
     fn add(&mut self, index: usize, count: u32) {
         if let Self::Few(few) = self
@@ -92,7 +93,7 @@ impl Counts {
         *bucket = bucket.saturating_add(count);
     }
 
-    /// Adds to the list; false if it is full.
+    /// Adds to the list; returns false if the list is full.
     fn add_to_few(few: &mut Vec<(u32, u32)>, index: usize, count: u32) -> bool {
         let place = few.partition_point(|(held, _)| (*held as usize) < index);
         let is_full = few.len() == FEW;
@@ -134,7 +135,7 @@ impl std::fmt::Debug for Histogram {
 }
 
 impl Histogram {
-    /// An empty histogram.
+    /// Creates an empty histogram.
     pub fn new() -> Self {
         Self {
             counts: Counts::NONE,
@@ -146,14 +147,14 @@ impl Histogram {
         }
     }
 
-    /// Records one latency. Longer than one hour is recorded as one hour and counted as
+    /// Records one latency. A latency above one hour is recorded as one hour and counted as
     /// saturated.
     #[inline]
     pub fn record(&mut self, latency: Nanos) {
         self.record_n(latency, 1);
     }
 
-    /// Count of the latency's bucket.
+    /// Returns the count of the bucket to which a latency belongs.
     #[inline]
     pub fn held(&self, latency: Nanos) -> u32 {
         let index = index_of(latency.min(LONGEST));
@@ -168,8 +169,7 @@ impl Histogram {
         held.copied().unwrap_or(0)
     }
 
-    /// Records the same latency several times. A bucket holds up to 2^32 - 1 and then
-    /// stays there.
+    /// Records the same latency `count` times. The count of a bucket saturates at 2^32 - 1.
     #[inline]
     pub fn record_n(&mut self, latency: Nanos, count: u32) {
         if latency > LONGEST {
@@ -190,7 +190,7 @@ impl Histogram {
         self.highest_used = self.highest_used.max(index);
     }
 
-    /// Adds everything the other histogram holds.
+    /// Adds all latencies of another histogram.
     pub fn merge(&mut self, other: &Self) {
         if other.is_empty() {
             return;
@@ -213,7 +213,7 @@ impl Histogram {
         self.sum_ns += other.sum_ns;
     }
 
-    /// Forgets everything, keeping the memory if so much of it was needed.
+    /// Removes all latencies. The memory is kept unless few latencies had been recorded.
     pub fn clear(&mut self) {
         match &mut self.counts {
             Counts::Few(few) => few.clear(),
@@ -224,14 +224,14 @@ impl Histogram {
         (self.count, self.saturated, self.sum_ns) = (0, 0, 0);
     }
 
-    /// Stored form: only the non-empty buckets.
+    /// Converts the histogram to its stored form, which has the non-empty buckets only.
     pub fn compact(&self) -> Compact {
         let mut entries = Entries::with_capacity(self.used().count());
         self.used().for_each(|(index, count)| entries.add(index, count));
         entries.compact(self.saturated, self.sum_ns)
     }
 
-    /// Adds everything a histogram at rest holds.
+    /// Adds all latencies of a histogram in stored form.
     pub fn merge_compact(&mut self, other: &Compact) {
         self.saturated += other.saturated;
         self.sum_ns += other.sum_ns;
@@ -250,49 +250,51 @@ impl Histogram {
         }
     }
 
-    /// Number of recorded latencies.
+    /// Returns the number of recorded latencies.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// True if empty.
+    /// Returns true if there are no latencies.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Number of latencies longer than one hour.
+    /// Returns the number of latencies longer than one hour.
     pub fn saturated(&self) -> u64 {
         self.saturated
     }
 
-    /// Shortest latency, rounded down to its bucket; `None` if empty.
+    /// Returns the shortest latency, rounded down to its bucket; `None` if empty.
     pub fn min(&self) -> Option<Nanos> {
         (!self.is_empty()).then(|| lowest(self.lowest_used))
     }
 
-    /// Longest latency, rounded up to its bucket (at most [`RELATIVE_PRECISION`] too long); `None`
-    /// if empty.
+    /// Returns the longest latency, rounded up to its bucket (at most [`RELATIVE_PRECISION`] too
+    /// long); `None` if empty.
     pub fn max(&self) -> Option<Nanos> {
         (!self.is_empty()).then(|| highest(self.highest_used))
     }
 
-    /// Mean in nanoseconds, from the exact sum; `None` if empty.
+    /// Returns the mean latency in nanoseconds, from the exact sum; `None` if empty.
     pub fn mean_ns(&self) -> Option<f64> {
         (!self.is_empty()).then(|| self.sum_ns as f64 / self.count as f64)
     }
 
-    /// The sum of all latencies in nanoseconds, exact.
+    /// Returns the exact sum of all latencies, in nanoseconds.
     pub fn sum_ns(&self) -> u128 {
         self.sum_ns
     }
 
-    /// Value that at least `share` of all latencies do not exceed (nearest rank), rounded up to its
-    /// bucket: at most [`RELATIVE_PRECISION`] too long, never too short. `None` if empty.
+    /// Returns the value that at least `share` of all latencies do not exceed (nearest rank),
+    /// rounded up to its bucket. It is at most [`RELATIVE_PRECISION`] too long, and never too
+    /// short. `None` if empty.
     pub fn percentile(&self, share: Ratio) -> Option<Nanos> {
         self.value_at_rank(nearest_rank(self.count, share)?)
     }
 
-    /// The `rank`-th shortest latency, counted from 1; `None` if there are fewer.
+    /// Returns the `rank`-th shortest latency, counted from 1, rounded up to its bucket; `None` if
+    /// there are fewer.
     pub fn value_at_rank(&self, rank: u64) -> Option<Nanos> {
         if rank == 0 || rank > self.count {
             return None;
@@ -307,14 +309,14 @@ impl Histogram {
             .or_else(|| self.max()) // a bucket that is full has lost some of its count
     }
 
-    /// Number of latencies longer than `limit`. Those in the limit's bucket (within
-    /// [`RELATIVE_PRECISION`]) count as not longer.
+    /// Returns the number of latencies longer than `limit`. Latencies in the same bucket as the
+    /// limit (within [`RELATIVE_PRECISION`]) are not counted.
     pub fn count_above(&self, limit: Nanos) -> u64 {
         let limit = index_of(limit.min(LONGEST));
         self.used().filter(|(index, _)| *index > limit).map(|(_, count)| u64::from(count)).sum()
     }
 
-    /// Buckets that hold something, ascending, with their count.
+    /// Iterates over the indices of non-empty buckets and their counts, in ascending order.
     pub(crate) fn used(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
         let few = match &self.counts {
             Counts::Few(few) => &few[..],
@@ -326,7 +328,7 @@ impl Histogram {
         few.chain(many.map(move |(offset, count)| (first + offset, *count)))
     }
 
-    /// Buckets from the lowest in use to the highest; none where they are a list.
+    /// Returns the counts from the lowest bucket in use to the highest; empty for [`Counts::Few`].
     fn used_of_many(&self) -> &[u32] {
         match &self.counts {
             Counts::Many { counts, first } if !self.is_empty() => {
@@ -351,7 +353,7 @@ mod tests {
         histogram
     }
 
-    /// Bytes of its buckets.
+    /// Returns the memory of a histogram's buckets, in bytes.
     fn memory(of: &Histogram) -> usize {
         match &of.counts {
             Counts::Few(few) => few.capacity() * size_of::<(u32, u32)>(),

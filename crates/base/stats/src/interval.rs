@@ -1,11 +1,11 @@
-//! Intervals for means of few runs.
+//! Confidence intervals for the mean of few runs.
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 use units::Ratio;
 
 use crate::summary::{mean, stdev};
 
-/// An estimate with its two-sided confidence interval, in the unit of the values.
+/// Estimate with its two-sided confidence interval, in the unit of the values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     /// Estimated value.
@@ -16,15 +16,15 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// Standard normal quantile that leaves `(1 - confidence) / 2` above it, 1.96 for 95 %. Infinite at
-/// 100 %.
+/// Returns the standard normal quantile that leaves `(1 - confidence) / 2` above it: 1.96 for 95 %,
+/// infinite for 100 %.
 pub(crate) fn normal_quantile(confidence: Ratio) -> f64 {
     Normal::standard().inverse_cdf(1.0 - (1.0 - confidence.get()) / 2.0)
 }
 
-/// Mean of independent runs with Student's t interval, `mean ± t(n-1) s / sqrt(n)` ("Student"
-/// 1908). Assumes approximately normal scatter of runs. `None` below two values or at a confidence
-/// of 100 %.
+/// Estimates the mean of independent runs with Student's t interval, `mean ± t(n-1) s / sqrt(n)`
+/// ("Student" 1908). It assumes that the runs are approximately normally distributed. `None` with
+/// fewer than two values, or at a confidence of 100 %.
 pub fn mean_interval(values: &[f64], confidence: Ratio) -> Option<Interval> {
     if confidence >= Ratio::ONE {
         return None;
@@ -47,8 +47,8 @@ mod tests {
         assert!((found - printed).abs() < tolerance, "{found} is not {printed}");
     }
 
-    /// "Student" 1908, "The Probable Error of a Mean", sleep gained with the first drug;
-    /// interval as R prints it for `t.test(extra)` of its `sleep` data, group 1.
+    /// Data: "Student" 1908, "The Probable Error of a Mean", sleep gained with the first drug. The
+    /// expected interval is printed by R for `t.test(extra)` on group 1 of its `sleep` data.
     #[test]
     fn the_sleep_data_give_the_printed_interval() {
         let gained = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];

@@ -1,21 +1,21 @@
-//! Position of a value in a histogram: the HDR layout with two significant digits.
+//! Bucket of a value in a histogram: the HDR layout with two significant digits.
 //!
-//! Values below 256 have a bucket each; above, every power of two is divided into 128
-//! equal buckets (Tene, "HdrHistogram: A High Dynamic Range Histogram", 2012, section
-//! "Histogram variants and internal representation"). Indices match those of the
-//! `hdrhistogram` crate for bounds from 1 ns and two digits, which a test checks.
+//! Values below 256 have a bucket each. Above, every power of two is divided into 128 equal buckets
+//! (Tene, "HdrHistogram: A High Dynamic Range Histogram", 2012, section "Histogram variants and
+//! internal representation"). Indices equal those of the `hdrhistogram` crate for bounds from 1 ns
+//! and two digits; a test checks this.
 
 use units::Nanos;
 
-/// Longest value with a bucket of its own.
+/// Longest value that is recorded; longer values are recorded as this one.
 pub(crate) const LONGEST: Nanos = Nanos::from_secs(3600);
 
-/// Number of buckets up to [`LONGEST`].
+/// Number of buckets for values up to [`LONGEST`].
 pub(crate) const BUCKETS: usize = index_of(LONGEST) + 1;
 
 const HALF_BITS: u32 = 7;
 
-/// Bucket of a value up to [`LONGEST`].
+/// Returns the index of the bucket of a value, which must not exceed [`LONGEST`].
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "at most 57 * 128 + 255 for any value")]
 pub(crate) const fn index_of(value: Nanos) -> usize {
@@ -23,8 +23,8 @@ pub(crate) const fn index_of(value: Nanos) -> usize {
     ((shift as usize) << HALF_BITS) + (value.0 >> shift) as usize
 }
 
-/// Number of bits in which the values of a bucket may differ, and the bucket's number among those
-/// of that width.
+/// Returns two numbers: the number of low bits in which the values of a bucket may differ, and the
+/// common higher bits of these values.
 const fn shift_and_part(index: usize) -> (u32, u64) {
     if index < 256 {
         return (0, index as u64);
@@ -34,13 +34,13 @@ const fn shift_and_part(index: usize) -> (u32, u64) {
     (shift, (index - ((shift as usize) << HALF_BITS)) as u64)
 }
 
-/// The smallest value of a bucket.
+/// Returns the smallest value of a bucket.
 pub(crate) const fn lowest(index: usize) -> Nanos {
     let (shift, part) = shift_and_part(index);
     Nanos(part << shift)
 }
 
-/// The largest value of a bucket.
+/// Returns the largest value of a bucket.
 pub(crate) const fn highest(index: usize) -> Nanos {
     let (shift, part) = shift_and_part(index);
     Nanos(((part + 1) << shift) - 1)

@@ -1,12 +1,13 @@
-//! Ratio of two groups of runs, each of repeats, each of blocks of time.
+//! Ratio of two groups of runs. Each run has repeats, and each repeat has blocks of time.
 //!
-//! Values are logarithms. A group's mean has an error from three levels: blocks within a repeat,
-//! repeats within a run, runs (Kalibera and Jones 2013, "Rigorous benchmarking in reasonable time",
-//! ISMM, sections 5 and 6; the same levels as in a hierarchical bootstrap, Davison and Hinkley
-//! 1997, section 3.8, which cannot draw from one or two runs). The observed difference of a few
-//! runs is weighted against a prior, as variances are moderated in Smyth 2004, "Linear models and
-//! empirical Bayes methods", SAGMB 3(1), section 4: a stated least difference counts like
-//! [`PRIOR_FREEDOM`] degrees of freedom of observation.
+//! Values are logarithms. The error of a group's mean has three levels: blocks within a repeat,
+//! repeats within a run, and runs (Kalibera and Jones 2013, "Rigorous benchmarking in reasonable
+//! time", ISMM, sections 5 and 6). These are the levels of a hierarchical bootstrap (Davison and
+//! Hinkley 1997, section 3.8), which cannot resample one or two runs.
+//!
+//! The observed difference between few runs is combined with a prior, as variances are moderated in
+//! Smyth 2004, "Linear models and empirical Bayes methods", SAGMB 3(1), section 4. The prior is a
+//! stated minimum difference; it counts like [`PRIOR_FREEDOM`] degrees of freedom of observation.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use units::Ratio;
@@ -14,36 +15,37 @@ use units::Ratio;
 use crate::interval::Interval;
 use crate::summary::mean;
 
-/// Weight of the stated difference between runs, in degrees of freedom; our choice, by the
-/// simulated pairs of `bench`: with fewer, single runs decide nothing; with more, runs that differ
-/// by twice the stated difference are found significant too often.
+/// Weight of the stated difference between runs, in degrees of freedom. We chose it with the
+/// simulated pairs of `bench`. With a lower weight, single runs decide nothing. With a higher
+/// weight, runs that differ by twice the stated difference are found significant too often.
 pub const PRIOR_FREEDOM: f64 = 4.0;
 
-/// Standard deviation of single results whose pairs differ by at most `change` in 95 % of cases:
-/// `change / (1.96 * sqrt(2))`, the repeatability limit of ISO 5725-6:1994, section 4.1.
+/// Returns the standard deviation of single results, if pairs of them differ by at most `change` in
+/// 95 % of cases. It is `change / (1.96 * sqrt(2))`, the repeatability limit of ISO 5725-6:1994,
+/// section 4.1.
 pub fn deviation_of_repeats(change: f64) -> f64 {
     change / (1.96 * std::f64::consts::SQRT_2)
 }
 
-/// Repeat of a run.
+/// One repeat of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Repeat {
     /// Logarithm of the measured value.
     pub value: f64,
-    /// Standard error from blocks within the repeat; `None` if unknown.
+    /// Standard error of `value`, from blocks within the repeat; `None` if unknown.
     pub error: Option<f64>,
 }
 
-/// Ratio of one group to another.
+/// Ratio of one group of runs to another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RatioOfRuns {
-    /// Difference of the logarithms with its interval.
+    /// Difference of the logarithms, with its confidence interval.
     pub log: Interval,
-    /// Two-sided probability of a difference this large by chance.
+    /// Two-sided probability that a difference this large arises by chance.
     pub p: f64,
 }
 
-/// Sum of squares around the mean of each group, and degrees of freedom.
+/// Returns the sum of squared deviations from each group's mean, and the degrees of freedom.
 fn squares<'a>(groups: impl Iterator<Item = &'a [f64]>) -> (f64, f64) {
     groups.fold((0.0, 0.0), |(sum, freedom), group| {
         let centre = mean(group).unwrap_or(0.0);
@@ -52,8 +54,8 @@ fn squares<'a>(groups: impl Iterator<Item = &'a [f64]>) -> (f64, f64) {
     })
 }
 
-/// Mean of each run with the variance that blocks and repeats within it explain, and the
-/// degrees of freedom of the latter; nothing where they say nothing.
+/// Returns the variance of a run's mean that blocks and repeats within runs explain, and the
+/// degrees of freedom of the repeats. `None` if neither blocks nor repeats give a variance.
 fn within(runs: &[&Vec<Repeat>]) -> Option<(f64, f64)> {
     let values: Vec<Vec<f64>> =
         runs.iter().map(|run| run.iter().map(|repeat| repeat.value).collect()).collect();
@@ -72,9 +74,9 @@ fn within(runs: &[&Vec<Repeat>]) -> Option<(f64, f64)> {
     Some((each * mean(&shares)?, freedom))
 }
 
-/// Ratio of `second` to `first`, each a list of runs with their repeats, if equal runs differ by a
-/// standard deviation of at least `between`. `None` if a group is empty, at a confidence of 100 %,
-/// or if neither runs, nor repeats, nor blocks give a precision.
+/// Estimates the ratio of `second` to `first`; each is a list of runs with their repeats. Equal
+/// runs are assumed to differ by a standard deviation of at least `between`. `None` if a group is
+/// empty, at a confidence of 100 %, or if neither runs, nor repeats, nor blocks give a precision.
 pub fn ratio_of_runs(
     first: &[Vec<Repeat>],
     second: &[Vec<Repeat>],

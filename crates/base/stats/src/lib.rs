@@ -1,14 +1,15 @@
-//! Statistics of runs: histograms, percentiles with intervals, steady state, rank tests and
-//! the bootstrap.
+//! Statistics of runs: histograms, percentiles with intervals, steady state, rank tests and the
+//! bootstrap.
 //!
 //! It has everything that a verdict needs, as plain functions and one histogram type.
 //!
-//! It has no I/O, clocks or global randomness (resampling takes a seed), and never averages
-//! percentiles (histograms merge, percentiles do not).
+//! It has no I/O, clocks or global randomness (resampling takes a seed). It never averages
+//! percentiles: histograms can be merged, percentiles cannot.
 //!
-//! Invariants: merging histograms and then asking is the same as recording everything into
-//! one; every estimate that has an interval returns it; too few samples is an answer of
-//! its own, not a number.
+//! Invariants:
+//! - A query on merged histograms gives the same result as if everything had been recorded in one.
+//! - Every estimate that has an interval returns it.
+//! - Too few samples give a result of their own, not a number.
 #![forbid(unsafe_code)]
 
 mod blocks;

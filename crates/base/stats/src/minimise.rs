@@ -1,21 +1,21 @@
-/// Result of a search for the lowest cost.
+/// Result of a minimisation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Minimum {
-    /// Best position.
+    /// Coordinates of the lowest cost found.
     pub place: Vec<f64>,
-    /// Cost of the position.
+    /// Cost at these coordinates.
     pub cost: f64,
-    /// Number of evaluated positions.
+    /// Number of points at which the cost was evaluated.
     pub evaluations: u32,
 }
 
-/// Position with its cost.
+/// Corner of the simplex: its coordinates and its cost.
 type Corner = (Vec<f64>, f64);
 
-/// Finds the lowest cost near a position, without derivatives: the simplex method of Nelder and
-/// Mead (Computer Journal 7, 1965) with their coefficients 1, 2, 1/2 and 1/2. It ends when all
-/// corners cost the same within `tolerance`, or after so many evaluations. The same cost function
-/// gives the same result.
+/// Finds a minimum of the cost near `start`, without derivatives. It uses the simplex method of
+/// Nelder and Mead (Computer Journal 7, 1965) with their coefficients 1, 2, 1/2 and 1/2. It ends
+/// when the costs of all corners are equal within `tolerance`, or after `evaluations_max`
+/// evaluations. The result is deterministic.
 pub fn minimise(
     start: &[f64],
     step: f64,
@@ -48,7 +48,7 @@ pub fn minimise(
     Minimum { place, cost, evaluations }
 }
 
-/// Moves the worst corner, or shrinks all; returns the number of evaluated positions.
+/// Moves the worst corner, or shrinks the simplex. Returns the number of evaluated points.
 fn step_once(corners: &mut [Corner], at: &mut dyn FnMut(Vec<f64>) -> Corner) -> usize {
     let worst = corners.len() - 1;
     let centre = centre(&corners[..worst]);
@@ -92,7 +92,8 @@ fn centre(corners: &[Corner]) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// Rosenbrock's valley, the example in Nelder and Mead's paper: from (-1.2, 1) to (1, 1).
+    /// Rosenbrock's valley, the example in Nelder and Mead's paper: the start is (-1.2, 1), the
+    /// minimum (1, 1).
     #[test]
     fn the_end_of_the_curved_valley_is_found() {
         let mut cost = |x: &[f64]| 100.0 * (x[1] - x[0] * x[0]).powi(2) + (1.0 - x[0]).powi(2);

@@ -1,8 +1,8 @@
 use units::Ratio;
 
-/// Rank (from 1) of the `share` percentile of `count` sorted values: the smallest rank that is at
-/// least `share * count` (nearest-rank definition; Hyndman and Fan 1996, type 1). `None` without
-/// values.
+/// Returns the rank (from 1) of the `share` percentile of `count` sorted values: the smallest rank
+/// that is at least `share * count`. This is the nearest-rank definition (Hyndman and Fan 1996,
+/// type 1). `None` without values.
 pub fn nearest_rank(count: u64, share: Ratio) -> Option<u64> {
     if count == 0 {
         return None;

@@ -1,48 +1,48 @@
-//! Percentiles and how sure they are.
+//! Percentiles and their confidence intervals, for independent samples.
 
 use units::{Nanos, Ratio};
 
 use crate::Histogram;
 
-/// A percentile with its interval.
+/// Percentile with its confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PercentileEstimate {
     /// Percentile of all recorded values.
     pub value: Nanos,
     /// Lower end of the interval; zero if the samples do not bound it.
     pub low: Nanos,
-    /// Upper end of the interval; nothing if the samples do not bound it.
+    /// Upper end of the interval; `None` if the samples do not bound it.
     pub high: Option<Nanos>,
     /// Number of samples.
     pub samples: u64,
-    /// True if they were enough by [`enough_samples`].
+    /// True if the number of samples suffices by [`enough_samples`].
     pub enough: bool,
 }
 
-/// True if `count` samples suffice for the `share` percentile: at least ten of them must be
-/// expected beyond it, `n >= 10 / (1 - p)`. Our choice of the usual rule of ten; with fewer, one
-/// outlier moves the percentile. Always false for 100 % (the maximum).
+/// Returns true if `count` samples suffice for the `share` percentile. At least ten samples must be
+/// expected beyond the percentile, `n >= 10 / (1 - p)`. We chose the usual rule of ten: with fewer
+/// samples, one outlier moves the percentile. Always false for 100 % (the maximum).
 pub fn enough_samples(count: u64, share: Ratio) -> bool {
     let beyond = count as f64 * (1.0 - share.get());
     beyond >= 10.0 * (1.0 - 1e-9)
 }
 
-/// Ranks (from 1) of an interval for a percentile.
+/// Ranks (from 1) of the ends of a percentile's interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RankInterval {
-    /// Rank of the lower end; nothing if no sample is surely below the percentile.
+    /// Rank of the lower end; `None` if no sample is below the percentile with this confidence.
     pub low: Option<u64>,
-    /// Rank of the upper end; nothing if no sample is surely above it.
+    /// Rank of the upper end; `None` if no sample is above the percentile with this confidence.
     pub high: Option<u64>,
 }
 
-/// Order statistics that enclose the `share` percentile of the population with at least
+/// Returns the order statistics that enclose the `share` percentile of the population with at least
 /// `confidence`, for `count` independent samples.
 ///
-/// The number of samples below the percentile is binomial, so the lower rank is the largest
-/// `r` with `P(B <= r - 1) <= alpha/2`, the upper the smallest `s` with
-/// `P(B <= s - 1) >= 1 - alpha/2` (Hahn and Meeker 1991, section 5.2; Conover 1999, section
-/// 3.2). Exact for every count; conservative, as ranks are whole numbers.
+/// The number of samples below the percentile is binomial. The lower rank is therefore the largest
+/// `r` with `P(B <= r - 1) <= alpha/2`, and the upper rank is the smallest `s` with `P(B <= s - 1)
+/// >= 1 - alpha/2` (Hahn and Meeker 1991, section 5.2; Conover 1999, section 3.2). The method is
+/// exact for every count. It is conservative, because ranks are whole numbers.
 pub fn percentile_ranks(count: u64, share: Ratio, confidence: Ratio) -> RankInterval {
     let tail = (1.0 - confidence.get()) / 2.0;
     let p = share.get();
@@ -62,11 +62,11 @@ pub fn percentile_ranks(count: u64, share: Ratio, confidence: Ratio) -> RankInte
     ranks
 }
 
-/// `(k, P(B <= k))` for `B` binomial with `count` trials, over every `k` whose probability
-/// is not negligible (below 1e-18 of the most likely one).
+/// Iterates over `(k, P(B <= k))` for a binomial `B` with `count` trials. It covers every `k` whose
+/// probability is not negligible (below 1e-18 of the most likely one).
 ///
-/// Weights are built outwards from the mode by the ratio of neighbouring terms and divided
-/// by their sum, so no factorials are needed and the work is about ten standard deviations.
+/// Weights are built outwards from the mode by the ratio of neighbouring terms and divided by their
+/// sum. No factorials are needed, and the work is about ten standard deviations.
 fn binomial_cumulative(count: u64, p: f64) -> impl Iterator<Item = (u64, f64)> {
     const NEGLIGIBLE: f64 = 1e-18;
     let odds = p / (1.0 - p);
@@ -95,10 +95,10 @@ fn binomial_cumulative(count: u64, p: f64) -> impl Iterator<Item = (u64, f64)> {
 }
 
 impl Histogram {
-    /// A percentile with the interval of [`percentile_ranks`]. Right for independent
-    /// samples only: latencies of one run follow each other, so
-    /// [`crate::percentile_of_blocks`] is the honest interval for a time series.
-    /// Nothing if the histogram is empty.
+    /// Estimates a percentile with the interval of [`percentile_ranks`]; `None` if the histogram is
+    /// empty. The interval is valid for independent samples only. Consecutive latencies of a run
+    /// are correlated; [`crate::percentile_of_blocks`] gives a valid interval for such a time
+    /// series.
     pub fn percentile_estimate(
         &self,
         share: Ratio,
@@ -127,8 +127,8 @@ mod tests {
         (found.low, found.high)
     }
 
-    /// Widely printed table of distribution-free intervals for the median at 95 % (for instance
-    /// Conover 1999, section 3.4: sign test, table A3).
+    /// Published table of distribution-free intervals for the median at 95 % (for instance Conover
+    /// 1999, section 3.4: sign test, table A3).
     #[test]
     fn median_intervals_are_those_of_the_printed_table() {
         for (count, low, high) in [(6, 1, 6), (10, 2, 9), (15, 4, 12), (20, 6, 15), (25, 8, 18)] {
@@ -177,7 +177,7 @@ mod tests {
     }
 
     proptest! {
-        /// Sums the binomial terms one by one and checks the definition on both sides.
+        /// Sums the binomial terms one by one, and checks the definition on both sides.
         #[test]
         fn ranks_are_the_tightest_that_keep_the_confidence(
             count in 1_u64..60, share in 0.01_f64..0.99, confidence in 0.5_f64..0.999

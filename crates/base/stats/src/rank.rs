@@ -1,4 +1,4 @@
-//! Two samples compared by ranks: Mann-Whitney's test, Hodges and Lehmann's shift.
+//! Comparison of two samples by ranks: Mann and Whitney's test, and Hodges and Lehmann's shift.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 use units::Ratio;
@@ -6,29 +6,30 @@ use units::Ratio;
 use crate::interval::normal_quantile;
 use crate::summary::median_of_sorted;
 
-/// Up to this many values in both samples together the null distribution is enumerated.
-/// Cost grows with the fourth power: about ten million additions here.
+/// Maximum number of values in both samples together for which the null distribution is enumerated.
+/// The cost grows with the fourth power: about ten million additions at this number.
 const EXACT_MAX: usize = 60;
 
-/// Outcome of Mann and Whitney's test.
+/// Result of Mann and Whitney's test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MannWhitney {
-    /// Pairs in which the first sample's value is the larger one; ties count half.
+    /// Number of pairs in which the first sample's value is larger; ties count half.
     pub u: f64,
-    /// Probability, if both came from one distribution, of a `u` at least this far from
-    /// its mean.
+    /// Probability of a `u` at least this far from its mean, if both samples come from the same
+    /// distribution.
     pub p_two_sided: f64,
-    /// True if `p_two_sided` is exact, false for the normal approximation.
+    /// True if `p_two_sided` is exact; false if it is a normal approximation.
     pub exact: bool,
 }
 
-/// Mann and Whitney's test (1947) of two independent samples, two-sided.
+/// Runs Mann and Whitney's test (1947) of two independent samples, two-sided. `None` if a sample is
+/// empty or has a NaN.
 ///
-/// Up to 60 values in all the permutation distribution of the rank sum is enumerated, ties
-/// included (mid-ranks; the conditional test of Lehmann 1975, section 1.4); beyond, the
-/// normal approximation with continuity and tie correction (Hollander and Wolfe 1999,
-/// section 4.1). The `statrs` implementation is not used: it has no exact test with ties,
-/// and enumerates every combination one by one. Nothing if a sample is empty or has a NaN.
+/// Up to 60 values in both samples together, the permutation distribution of the rank sum is
+/// enumerated, including ties (mid-ranks; the conditional test of Lehmann 1975, section 1.4).
+/// Above, it uses the normal approximation with continuity and tie correction (Hollander and Wolfe
+/// 1999, section 4.1). The `statrs` implementation is not used: it has no exact test with ties, and
+/// enumerates every combination one by one.
 pub fn mann_whitney(first: &[f64], second: &[f64]) -> Option<MannWhitney> {
     let pooled = Pooled::new(first, second)?;
     let pairs = (first.len() * second.len()) as f64;
@@ -53,9 +54,9 @@ pub fn mann_whitney(first: &[f64], second: &[f64]) -> Option<MannWhitney> {
     Some(MannWhitney { u, p_two_sided: (extreme / total).min(1.0), exact: true })
 }
 
-/// Both samples ranked together; the first sample's ranks come first.
+/// Ranks of both samples together. The ranks of the first sample come first.
 struct Pooled {
-    /// Twice the mid-rank of every value, so that it is whole.
+    /// Twice the mid-rank of every value; twice a mid-rank is a whole number.
     doubled_ranks: Vec<usize>,
     /// Sum of `t^3 - t` over groups of `t` equal values.
     ties: f64,
@@ -95,7 +96,8 @@ impl Pooled {
     }
 }
 
-/// Number of subsets of `size` values by their sum: entry `s` counts those with sum `s`.
+/// Returns the number of subsets of `size` values for each sum: entry `s` is the number of subsets
+/// with sum `s`.
 fn subset_sums(values: &[usize], size: usize) -> Vec<f64> {
     let mut largest = values.to_vec();
     largest.sort_unstable_by(|a, b| b.cmp(a));
@@ -113,20 +115,22 @@ fn subset_sums(values: &[usize], size: usize) -> Vec<f64> {
     counts.swap_remove(size)
 }
 
-/// Shift of one sample against another.
+/// Shift of one sample relative to another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shift {
     /// Median of all pairwise differences `second - first`.
     pub value: f64,
-    /// Interval; `None` if the samples are too few for the confidence (three against three cannot
-    /// give 95 %).
+    /// Confidence interval; `None` if there are too few samples for the confidence (three against
+    /// three cannot give 95 %).
     pub interval: Option<(f64, f64)>,
 }
 
-/// Hodges and Lehmann's estimate (1963) of how far `second` lies above `first`, with the
-/// interval that inverts Mann and Whitney's test (Moses 1965; Hollander and Wolfe 1999,
-/// sections 4.2 and 4.3). The interval is exact up to 60 values in all, assuming no ties;
-/// with ties it is conservative. Nothing if a sample is empty or has a NaN.
+/// Estimates how far `second` lies above `first` (Hodges and Lehmann 1963). `None` if a sample is
+/// empty or has a NaN.
+///
+/// The interval inverts Mann and Whitney's test (Moses 1965; Hollander and Wolfe 1999, sections 4.2
+/// and 4.3). It is exact up to 60 values in both samples together, if there are no ties; with ties
+/// it is conservative.
 pub fn shift(first: &[f64], second: &[f64], confidence: Ratio) -> Option<Shift> {
     if first.iter().chain(second).any(|v| v.is_nan()) {
         return None;
@@ -141,8 +145,8 @@ pub fn shift(first: &[f64], second: &[f64], confidence: Ratio) -> Option<Shift> 
     Some(Shift { value, interval })
 }
 
-/// Factor of `second` over `first`: [`shift`] of the logarithms. `None` if a value is not above
-/// zero.
+/// Estimates the ratio of `second` to `first`: [`shift`] of the logarithms. `None` if a value is
+/// not above zero.
 pub fn ratio_shift(first: &[f64], second: &[f64], confidence: Ratio) -> Option<Shift> {
     if !first.iter().chain(second).all(|v| *v > 0.0) {
         return None;
@@ -155,8 +159,8 @@ pub fn ratio_shift(first: &[f64], second: &[f64], confidence: Ratio) -> Option<S
     })
 }
 
-/// Number of sorted differences outside the interval on each side, plus one: the largest `c` with
-/// `P(U <= c - 1) <= alpha / 2`; zero if there is none.
+/// Returns the number of sorted differences outside the interval on each side, plus one. It is the
+/// largest `c` with `P(U <= c - 1) <= alpha / 2`, or zero if there is none.
 fn differences_outside(first: usize, second: usize, confidence: Ratio) -> usize {
     let tail = (1.0 - confidence.get()) / 2.0;
     if first + second > EXACT_MAX {
@@ -175,8 +179,8 @@ fn differences_outside(first: usize, second: usize, confidence: Ratio) -> usize 
         .count()
 }
 
-/// Number by the normal approximation (Hollander and Wolfe 1999, equation 4.41), rounded down:
-/// conservative.
+/// Returns the number of differences outside by the normal approximation (Hollander and Wolfe 1999,
+/// equation 4.41), rounded down. Rounding down is conservative.
 fn normal_differences_outside(first: f64, second: f64, confidence: Ratio) -> usize {
     let pairs = first * second;
     let deviation = (pairs * (first + second + 1.0) / 12.0).sqrt();
@@ -199,8 +203,8 @@ mod tests {
         Ratio::new(0.95)
     }
 
-    /// Permeability of the human chorioamnion (Hollander and Wolfe 1999, table 4.1): at term,
-    /// and between 12 and 26 weeks.
+    /// Permeability of the human chorioamnion (Hollander and Wolfe 1999, table 4.1), at term. The
+    /// other sample is from 12 to 26 weeks.
     const TERM: [f64; 10] = [0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46];
     const WEEKS: [f64; 5] = [1.15, 0.88, 0.90, 0.74, 1.21];
 
@@ -221,7 +225,7 @@ mod tests {
         assert!((low + 0.15).abs() < 1e-9 && (high - 0.76).abs() < 1e-9, "{low} {high}");
     }
 
-    /// Example in the documentation of `scipy.stats.mannwhitneyu`: ages at diagnosis.
+    /// Example from the documentation of `scipy.stats.mannwhitneyu`: ages at diagnosis.
     #[test]
     fn mann_whitney_matches_scipy_example_exact_and_normal() {
         let (males, females) = ([19.0, 22.0, 16.0, 29.0, 24.0], [20.0, 11.0, 17.0, 12.0]);
@@ -269,7 +273,8 @@ mod tests {
         assert_eq!(shift(&[1.0], &[], p95()), None);
     }
 
-    /// All ways to choose the first sample from the pooled values.
+    /// Computes the probability by enumerating all ways to choose the first sample from the pooled
+    /// values.
     fn brute_force_p(first: &[f64], second: &[f64]) -> f64 {
         let u = |a: &[f64], b: &[f64]| {
             a.iter()

@@ -1,48 +1,49 @@
 //! Finds where work stops growing with load: a saturation curve fitted to scattered steps, with the
 //! uncertainty of the scatter.
 //!
-//! The work of `n` tiles is `a n (1 + (n/k)^p)^(-q/p)`: `a` each while there are few, with a turn
-//! at `k` that is sharper for a greater `p`. With `q = 1` it ends at `a k`: `p = 1` is the
-//! hyperbola of a closed system without pauses, a great `p` the two lines of the asymptotic bounds
-//! (Lazowska, Zahorjan, Graham and Sevcik 1984, "Quantitative System Performance", chapter 5). With
-//! `q > 1` it falls again, as under contention (Gunther 2007, "Guerrilla Capacity Planning",
-//! chapter 4), and with `q < 1` it continues to grow slowly, as when more load is sorted or merged
-//! better. The curve itself is our choice: the simplest with both bounds and everything between
-//! them.
+//! The work of `n` tiles is `a n (1 + (n/k)^p)^(-q/p)`. `a` is the work of each tile while there
+//! are few. The curve turns at `k`, more sharply for a larger `p`. With `q = 1` it ends at `a k`:
+//! `p = 1` is the hyperbola of a closed system without pauses, a large `p` the two lines of the
+//! asymptotic bounds (Lazowska, Zahorjan, Graham and Sevcik 1984, "Quantitative System
+//! Performance", chapter 5). With `q > 1` it falls again, as under contention (Gunther 2007,
+//! "Guerrilla Capacity Planning", chapter 4). With `q < 1` it continues to grow slowly, as when
+//! more load is sorted or merged better. The formula is our choice: the simplest with both bounds
+//! and everything between them.
 //!
-//! Steps scatter by a share of their work, so residuals are of logarithms. The posterior lies on a
-//! grid of `k`, `p` and `q`, with a uniform prior; `a` and the scatter are integrated out in closed
-//! form, the scatter with a stated one that counts like [`PRIOR_FREEDOM`] degrees of freedom
-//! (Gelman and others 2013, "Bayesian Data Analysis", section 14.2). A greater scatter than stated,
-//! and a poor fit of the curve, therefore widen the uncertainty by themselves.
+//! The scatter of steps is proportional to their work, so residuals are of logarithms. The
+//! posterior lies on a grid of `k`, `p` and `q`, with a uniform prior. `a` and the scatter are
+//! integrated out in closed form. The scatter is combined with a stated one that counts like
+//! [`PRIOR_FREEDOM`] degrees of freedom (Gelman and others 2013, "Bayesian Data Analysis", section
+//! 14.2). A larger scatter than stated, or a poor fit of the curve, therefore widens the
+//! uncertainty automatically.
 
 use crate::levels::PRIOR_FREEDOM;
 
-/// Counts of the grid over where the curve turns, alike on a logarithmic scale.
+/// Number of grid points for the turn `k`, equally spaced on a logarithmic scale.
 const TURN_STEPS: u32 = 160;
-/// Range of the search: from the fewest tiles divided by this to the most times this.
+/// Factor by which the grid of turns extends below the smallest and above the largest tile count.
 const BEYOND: f64 = 4.0;
-/// Sharpness of the turn.
+/// Grid of the sharpness `p` of the turn.
 const SHARPNESS: [f64; 9] = [1.0, 1.25, 1.6, 2.0, 2.5, 3.5, 5.0, 10.0, f64::INFINITY];
-/// Behaviour after the turn, as the power of the load in the decline: slow growth, constant, or
-/// fall.
+/// Grid of the decline `q` after the turn: slow growth, constant, or fall.
 const DECLINE: [f64; 4] = [0.8, 1.0, 1.25, 2.0];
-/// Work less than this share of the greatest is taken for so much: a logarithm of nothing is none.
+/// Minimum work that is used, as a share of the largest work. Smaller values are raised to it,
+/// because zero has no logarithm.
 const LEAST: f64 = 1e-3;
 
-/// A curve so much less likely than the likeliest counts no more.
+/// Likelihood, as a share of the highest, below which a curve is ignored.
 const NEGLIGIBLE: f64 = 1e-6;
 
 /// Work of one step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Work {
-    /// Tiles of the step, at least 1.
+    /// Number of tiles in the step, at least 1.
     pub tiles: u32,
-    /// Work done, in any unit that is equal for all steps.
+    /// Amount of work, in any unit that is the same for all steps.
     pub work: f64,
 }
 
-/// Curves that are possible after the steps.
+/// Curves that are possible, given the steps.
 #[derive(Debug, Clone)]
 pub struct Saturation {
     curves: Vec<Curve>,
@@ -51,9 +52,9 @@ pub struct Saturation {
 #[derive(Debug, Clone, Copy)]
 struct Curve {
     shape: Shape,
-    /// Logarithm of a tile's work while there are few.
+    /// Logarithm of the work of each tile while there are few.
     each: f64,
-    /// Last tile that adds enough.
+    /// Last tile that adds enough work.
     flat: f64,
     weight: f64,
 }
@@ -66,7 +67,7 @@ struct Shape {
 }
 
 impl Shape {
-    /// Logarithm of the work of so many tiles, of which each alone does one.
+    /// Returns the logarithm of the work of `tiles` tiles, if the work of each tile alone is 1.
     fn log_work(self, tiles: f64) -> f64 {
         let log = tiles.ln();
         let over = log - self.turn.ln();
@@ -76,14 +77,14 @@ impl Shape {
         log - self.decline / self.sharpness * (over * self.sharpness).exp().ln_1p()
     }
 
-    /// Work added by the last of so many tiles, as a share of a single tile's.
+    /// Returns the work that the last of `tiles` tiles adds, as a share of a single tile's work.
     fn gain(self, tiles: f64) -> f64 {
         let others = if tiles > 1.0 { self.log_work(tiles - 1.0).exp() } else { 0.0 };
         (self.log_work(tiles).exp() - others) / self.log_work(1.0).exp()
     }
 
-    /// Count from which the last tile adds less than this. The addition falls monotonically to
-    /// nothing.
+    /// Returns the tile count from which the last tile adds less than `gain_min`. The added work
+    /// falls monotonically to zero.
     fn flat_from(self, gain_min: f64) -> f64 {
         let (mut low, mut high) = (1.0, (1e4 * self.turn).max(2.0));
         for _ in 0..32 {
@@ -95,9 +96,9 @@ impl Shape {
 }
 
 impl Saturation {
-    /// Curves that are possible after these steps, where a further tile is worthwhile while it adds
+    /// Fits curves to these steps; `None` without work. A further tile is worthwhile while it adds
     /// `gain_min` of a single tile's work. `scatter` is the expected standard deviation of a step's
-    /// work, as a share of it. `None` without work.
+    /// work, as a share of this work.
     pub fn of(steps: &[Work], scatter: f64, gain_min: f64) -> Option<Self> {
         let greatest = steps.iter().map(|step| step.work).fold(0.0, f64::max);
         let fewest = f64::from(steps.iter().map(|step| step.tiles).min()?.max(1));
@@ -126,7 +127,7 @@ impl Saturation {
         Some(Self { curves })
     }
 
-    /// Probability that so many tiles still add something.
+    /// Returns the probability that the last of `tiles` tiles still adds enough work.
     pub fn chance_of_adding(&self, tiles: u32) -> f64 {
         let tiles = f64::from(tiles);
         // A turn within a two-hundredth of a count belongs to that count.
@@ -134,14 +135,15 @@ impl Saturation {
         adding.map(|curve| curve.weight).sum()
     }
 
-    /// Work added by the last of so many tiles, as a share of a single tile's.
+    /// Returns the work that the last of `tiles` tiles adds, as a share of a single tile's work,
+    /// averaged over the curves.
     pub fn gain(&self, tiles: u32) -> f64 {
         let tiles = f64::from(tiles.max(1));
         self.curves.iter().map(|curve| curve.weight * curve.shape.gain(tiles)).sum()
     }
 
-    /// Standard deviation between the curves of the logarithm of the work at so many tiles: the
-    /// greater it is, the more a step there tells.
+    /// Returns the standard deviation of the logarithm of the work at this tile count, between the
+    /// curves. The larger it is, the more information a step there gives.
     pub fn disagreement(&self, tiles: u32) -> f64 {
         let said = |curve: &Curve| curve.each + curve.shape.log_work(f64::from(tiles.max(1)));
         let mean: f64 = self.curves.iter().map(|curve| curve.weight * said(curve)).sum();
@@ -150,7 +152,7 @@ impl Saturation {
     }
 }
 
-/// Curves that turn between these logarithms and have a noticeable weight.
+/// Returns the curves that turn between these logarithms, without the ones of negligible weight.
 fn curves((first, last): (f64, f64), logs: &[(f64, f64)], scatter: f64) -> Vec<Curve> {
     let part = |at: u32| f64::from(at) / f64::from(TURN_STEPS - 1);
     let turns = (0..TURN_STEPS).map(|at| (first + (last - first) * part(at)).exp());
@@ -189,7 +191,8 @@ mod tests {
         counts.iter().map(|tiles| Work { tiles: *tiles, work: work(f64::from(*tiles)) }).collect()
     }
 
-    /// Counts at which a further tile surely, and possibly, still adds something.
+    /// Returns the tile counts up to which a further tile certainly, and possibly, adds enough
+    /// work.
     fn ends(found: &Saturation) -> (u32, u32) {
         let most = |share: f64| {
             let adding = (1..1000).take_while(|tiles| found.chance_of_adding(*tiles) >= share);

@@ -1,44 +1,46 @@
-//! Steady state: whether a series has settled, and whether repeats agree.
+//! Steady state: checks whether a series has settled, and whether repeats agree.
 
 use crate::summary::mean;
 
-/// Rule for a steady window of a series.
+/// Rule for steady state over a window of a series.
 ///
-/// After the SNIA Solid State Storage Performance Test Specification (PTS 2.0.1, definition of
-/// steady state): five rounds, range at most 20 % of their mean, and the least-squares line through
-/// them rising or falling at most 10 % of their mean from end to end. Theirs are rounds of a
-/// minute; here the caller chooses the time of a value, which should span whole bursts of the load.
+/// It follows the SNIA Solid State Storage Performance Test Specification (PTS 2.0.1, definition of
+/// steady state): five rounds, whose range is at most 20 % of their mean. The least-squares line
+/// through them rises or falls by at most 10 % of their mean from end to end. Rounds in the
+/// specification take a minute. Here the caller chooses the time of a value, which should span
+/// whole bursts of the load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SteadyRule {
-    /// Values in the window, at least 2.
+    /// Number of values in the window, at least 2.
     pub window: usize,
-    /// Largest `(max - min) / mean`.
+    /// Largest accepted `(max - min) / mean`.
     pub range_max: f64,
-    /// Largest rise or fall of the fitted line over the window, divided by the mean.
+    /// Largest accepted rise or fall of the fitted line over the window, divided by the mean.
     pub slope_max: f64,
 }
 
 impl SteadyRule {
-    /// The values of the SNIA specification.
+    /// Parameters of the SNIA specification.
     pub const SNIA: Self = Self { window: 5, range_max: 0.20, slope_max: 0.10 };
 }
 
-/// Result of a window.
+/// Result of the check of a window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WindowCheck {
-    /// Mean of its values.
+    /// Mean of the values in the window.
     pub mean: f64,
     /// `(max - min) / mean`.
     pub range: f64,
     /// Rise or fall of the fitted line over the window, divided by the mean; never negative.
     pub slope: f64,
-    /// True if both keep the rule.
+    /// True if `range` and `slope` are both within the rule.
     pub steady: bool,
 }
 
 impl SteadyRule {
-    /// Looks at the last `window` values. Nothing if there are fewer, or if the window is
-    /// shorter than 2. A window of zeros only is steady; a mean of zero otherwise is not.
+    /// Checks the last `window` values. `None` if there are fewer values, or if the window is
+    /// shorter than 2. A window of zeros only is steady; any other window with a mean of zero is
+    /// not.
     pub fn check(&self, series: &[f64]) -> Option<WindowCheck> {
         if self.window < 2 || series.len() < self.window {
             return None;
@@ -57,7 +59,8 @@ impl SteadyRule {
     }
 }
 
-/// Slope of the least-squares line through values one apart; zero below two values.
+/// Returns the slope of the least-squares line through values at distance 1; zero with fewer than
+/// two values.
 fn least_squares_slope(values: &[f64]) -> f64 {
     let Some(mean) = mean(values) else { return 0.0 };
     let centre = (values.len() - 1) as f64 / 2.0;
@@ -67,11 +70,11 @@ fn least_squares_slope(values: &[f64]) -> f64 {
     if squares == 0.0 { 0.0 } else { products / squares }
 }
 
-/// Repeats agree when the last differs from the one before by less than this share: the
-/// field's rule of repeating until results change by less than 3 %.
+/// Share by which the last repeat must differ less from the previous one for repeats to agree. In
+/// the field, measurements are repeated until results change by less than 3 %.
 pub const REPEAT_CHANGE_MAX: f64 = 0.03;
 
-/// Agreement of repeats.
+/// Result of the check whether repeats agree.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Agreement {
     /// `|last - previous| / previous`.
@@ -82,8 +85,9 @@ pub struct Agreement {
     pub agree: bool,
 }
 
-/// Agreement of the last two repeats within `change_max` ([`REPEAT_CHANGE_MAX`] by default of the
-/// caller). `None` below two repeats. A change from zero to any other value is infinite.
+/// Checks whether the last two repeats agree within `change_max` (callers use [`REPEAT_CHANGE_MAX`]
+/// by default). `None` with fewer than two repeats. A change from zero to any other value is
+/// infinite.
 pub fn repeats_agree(values: &[f64], change_max: f64) -> Option<Agreement> {
     let [.., previous, last] = values else { return None };
     let share = |part: f64, whole: f64| if part == 0.0 { 0.0 } else { part / whole.abs() };

@@ -1,7 +1,7 @@
-//! Summaries of few values: median, mean, deviation, geometric mean.
+//! Summaries of few values: median, mean, standard deviation, geometric mean.
 
-/// Median; the mean of the two middle values for an even count. `None` if empty. Values must not be
-/// NaN.
+/// Returns the median, which is the mean of the two middle values for an even count. `None` if
+/// empty. Values must not be NaN.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -17,12 +17,12 @@ pub(crate) fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
     }
 }
 
-/// Arithmetic mean; `None` if empty.
+/// Returns the arithmetic mean; `None` if empty.
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Sample standard deviation (divided by n - 1); `None` below two values.
+/// Returns the sample standard deviation (divided by n - 1); `None` with fewer than two values.
 pub fn stdev(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {
         return None;
@@ -32,8 +32,8 @@ pub fn stdev(values: &[f64]) -> Option<f64> {
     Some((squares / (values.len() - 1) as f64).sqrt())
 }
 
-/// Geometric mean, from logarithms so that it cannot overflow. Zero if any value is zero; `None` if
-/// there are no values or one is negative or NaN.
+/// Returns the geometric mean, computed from logarithms so that it cannot overflow. It is zero if
+/// any value is zero. `None` if there are no values, or if one is negative or NaN.
 pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     if values.is_empty() || values.iter().any(|v| v.is_nan() || *v < 0.0) {
         return None;

@@ -5,10 +5,10 @@ use std::str::FromStr;
 use crate::ParseError;
 use crate::text::{as_text, short, split};
 
-/// A number of bytes.
+/// Number of bytes, 0 to 2^64-1.
 ///
-/// Text: `k m g t` and `Ki KiB Mi MiB ...` are powers of 1024 (the habit of fio, dd and
-/// elbencho); `kB KB MB GB TB` are powers of 1000 (SI); `B` is one byte. Range 0 to 2^64-1.
+/// In text, `k m g t` and `Ki KiB Mi MiB ...` are powers of 1024 (as in fio, dd and elbencho); `kB
+/// KB MB GB TB` are powers of 1000 (SI); `B` is one byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bytes(u64);
 
@@ -16,7 +16,7 @@ const BINARY: [(&str, u64); 5] =
     [("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40)];
 
 impl Bytes {
-    /// No bytes.
+    /// 0 B.
     pub const ZERO: Self = Self(0);
     /// 1024 B.
     pub const KIB: Self = Self(1 << 10);
@@ -25,42 +25,41 @@ impl Bytes {
     /// 1024 MiB.
     pub const GIB: Self = Self(1 << 30);
 
-    /// A number of bytes.
+    /// Creates a quantity from a number of bytes.
     pub const fn new(bytes: u64) -> Self {
         Self(bytes)
     }
 
-    /// The number of bytes.
+    /// Returns the number of bytes.
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// The number of bytes as a float, for rates and shares; exact below 2^53.
+    /// Returns the number of bytes as a float, for rates and shares. It is exact below 2^53.
     #[expect(clippy::cast_precision_loss, reason = "exact below 8 PiB, and only shown beyond")]
     pub const fn as_f64(self) -> f64 {
         self.0 as f64
     }
 
-    /// `self - other`, or zero.
+    /// Returns `self - other`, or zero if `other` is larger.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// The largest multiple of `unit` that is not above `self`. `unit` must not be zero.
+    /// Rounds down to a multiple of `unit`, which must not be zero.
     #[must_use]
     pub const fn round_down(self, unit: Self) -> Self {
         Self(self.0 - self.0 % unit.0)
     }
 
-    /// The smallest multiple of `unit` that is not below `self`; saturates. `unit` must not be
-    /// zero.
+    /// Rounds up to a multiple of `unit`, which must not be zero; saturates.
     #[must_use]
     pub const fn round_up(self, unit: Self) -> Self {
         Self(self.0.div_ceil(unit.0).saturating_mul(unit.0))
     }
 
-    /// `self * factor`, rounded down to a whole byte; saturates.
+    /// Returns `self * factor`, rounded down to a whole byte; saturates.
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
@@ -71,7 +70,7 @@ impl Bytes {
         Self((self.as_f64() * factor) as u64)
     }
 
-    /// Text that parses back to exactly this value: the largest binary unit that divides it.
+    /// Returns text that parses to exactly this value, in the largest binary unit that divides it.
     pub fn to_text(self) -> String {
         let (unit, size) = BINARY
             .iter()
@@ -83,7 +82,7 @@ impl Bytes {
 }
 
 impl fmt::Display for Bytes {
-    /// Formats the size with at most three decimals in the largest binary unit: `1.5 GiB`.
+    /// Formats the size in the largest suitable binary unit with at most three decimals: `1.5 GiB`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, size) =
             BINARY.iter().rev().find(|(_, size)| self.0 >= *size).unwrap_or(&BINARY[0]);
@@ -101,8 +100,8 @@ impl fmt::Display for Bytes {
 
 impl Add for Bytes {
     type Output = Self;
-    /// Saturates: sizes from a user may add up to more than 64 bits, and must not wrap to a small
-    /// number.
+    /// Adds and saturates. Sums of sizes from a user may exceed 64 bits, and must not wrap to a
+    /// small number.
     fn add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
@@ -110,7 +109,7 @@ impl Add for Bytes {
 
 impl Mul<u64> for Bytes {
     type Output = Self;
-    /// Saturates, as the sum does.
+    /// Multiplies and saturates, like the sum.
     fn mul(self, by: u64) -> Self {
         Self(self.0.saturating_mul(by))
     }
@@ -186,7 +185,7 @@ as_text!(
     "a size such as \"8k\" (8192 B), \"1.5GiB\" or \"92GB\" (decimal)"
 );
 
-/// The size of one I/O: a non-zero multiple of 512 B, at most 64 MiB, written in binary units.
+/// Size of one I/O: a non-zero multiple of 512 B, at most 64 MiB. Its text uses binary units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockSize(u32);
 
@@ -200,23 +199,23 @@ impl BlockSize {
     /// 64 KiB.
     pub const KIB_64: Self = Self(64 << 10);
 
-    /// A block size, if it is a multiple of 512 B between 512 B and 64 MiB.
+    /// Creates a block size; `None` unless it is a multiple of 512 B between 512 B and 64 MiB.
     pub fn new(bytes: Bytes) -> Option<Self> {
         let size = u32::try_from(bytes.get()).ok()?;
         (size != 0 && size % 512 == 0 && size <= Self::MAX.0).then_some(Self(size))
     }
 
-    /// The size in bytes.
+    /// Returns the size in bytes.
     pub const fn get(self) -> u32 {
         self.0
     }
 
-    /// The size as a quantity.
+    /// Returns the size as [`Bytes`].
     pub const fn bytes(self) -> Bytes {
         Bytes(self.0 as u64)
     }
 
-    /// Text that parses back to exactly this value.
+    /// Returns text that parses to exactly this value.
     pub fn to_text(self) -> String {
         self.bytes().to_text()
     }
@@ -263,7 +262,7 @@ as_text!(
     "a block size such as \"4k\" (4096 B) or \"1MiB\""
 );
 
-/// A rate of bytes per second in both readings: `1.5 GiB/s (1.6 GB/s)`.
+/// Formats a rate in bytes per second with both kinds of units: `1.5 GiB/s (1.6 GB/s)`.
 pub fn decimal_and_binary(bytes_per_second: f64) -> String {
     const DECIMAL: [(&str, f64); 4] = [("B/s", 1.0), ("kB/s", 1e3), ("MB/s", 1e6), ("GB/s", 1e9)];
     const BINARY_RATE: [(&str, f64); 4] =

@@ -1,41 +1,41 @@
-/// Reason why a text is not a quantity. The message has the text and a valid form.
+/// Reason why a text is not a quantity. The message quotes the text and shows a valid form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
-    /// Text without a number at its start.
+    /// The text has no number at its start.
     #[error("\"{text}\" does not start with a number")]
     NoNumber {
         /// The text as given.
         text: String,
     },
-    /// Missing unit.
+    /// The unit is missing.
     #[error("\"{text}\" has no unit; write for example \"{example}\"")]
     NoUnit {
         /// The text as given.
         text: String,
-        /// A text that would be right.
+        /// Text that would be valid.
         example: String,
     },
-    /// Unknown unit.
+    /// The unit is unknown.
     #[error("\"{unit}\" in \"{text}\" is not a unit of {quantity}; known are {known}")]
     UnknownUnit {
         /// The text as given.
         text: String,
         /// Unit in the text.
         unit: String,
-        /// Quantity that was expected.
+        /// Name of the expected quantity.
         quantity: &'static str,
-        /// Known units.
+        /// List of the known units.
         known: &'static str,
     },
-    /// Value that does not fit, or is not a whole number of base units.
+    /// The value is out of range, or is not a whole number of base units.
     #[error("\"{text}\" is out of range: {reason}")]
     OutOfRange {
         /// The text as given.
         text: String,
-        /// Broken limit, with its value.
+        /// Description of the violated limit, with its value.
         reason: String,
     },
-    /// A decimal size where only a binary one makes sense.
+    /// The size is decimal, but must be binary.
     #[error(
         "\"{text}\" is a decimal size ({bytes} B) and a block size must be binary; \
          write \"{binary}\" for {binary_bytes} B"
@@ -43,11 +43,11 @@ pub enum ParseError {
     DecimalBlockSize {
         /// The text as given.
         text: String,
-        /// Bytes of the text as written.
+        /// Number of bytes that the text means.
         bytes: u64,
-        /// The binary text the user probably meant.
+        /// Binary size that the user probably meant, as text.
         binary: String,
-        /// Bytes of the binary text.
+        /// Number of bytes that `binary` means.
         binary_bytes: u64,
     },
 }

@@ -1,30 +1,30 @@
-//! Text for a terminal of some width: lines broken at blanks, and nothing cut.
+//! Text for a terminal of a given width: lines are broken at spaces, and nothing is cut off.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Columns of the terminal that text for people goes to; as many as needed where it goes to none.
+/// Width, in columns, of the terminal to which text for people is written; unlimited without a
+/// terminal.
 ///
-/// A terminal is one for the whole program, and tables are made in many crates: handing its width
-/// through all of them would put it into every signature between.
+/// The program has one terminal, and tables are made in many crates. Passing the width as an
+/// argument would put it into every signature between.
 static COLUMNS: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-/// Narrowest terminal that text is fitted to: below, single letters would stand in lines of their
-/// own.
+/// Minimum width to which text is fitted. With less, lines of single letters would result.
 const COLUMNS_MIN: usize = 20;
 
-/// Sets the columns that text for people may be wide from now on.
+/// Sets the maximum width of text for people, in columns, from now on.
 pub fn set_columns(columns: usize) {
     COLUMNS.store(columns.max(COLUMNS_MIN), Ordering::Relaxed);
 }
 
-/// Columns that text for people may be wide.
+/// Returns the maximum width of text for people, in columns.
 pub fn columns() -> usize {
     COLUMNS.load(Ordering::Relaxed)
 }
 
-/// A line in rows of at most `width` columns, broken at blanks; rows after the first begin with
-/// `hanging` blanks. A word that is longer than a row goes on in the next one, at its very
-/// beginning, so that an address is whole when it is copied.
+/// Breaks a line at spaces into rows of at most `width` columns. Rows after the first begin with
+/// `hanging` spaces. A word that is longer than a row continues in the first column of the next
+/// row, so that a copied address stays whole.
 pub fn filled(line: &str, width: usize, hanging: usize) -> Vec<String> {
     let width = width.max(1);
     let hanging = if hanging + COLUMNS_MIN / 2 > width { 0 } else { hanging };
@@ -55,7 +55,7 @@ pub fn filled(line: &str, width: usize, hanging: usize) -> Vec<String> {
     rows
 }
 
-/// Appends a word, and goes on in rows of its own where it does not fit.
+/// Appends a word to the last row, and continues in new rows when a row is full.
 fn push_long(rows: &mut Vec<String>, word: &str, width: usize) {
     for letter in word.chars() {
         let row = rows.last_mut().expect("it is never empty");
@@ -67,9 +67,10 @@ fn push_long(rows: &mut Vec<String>, word: &str, width: usize) {
     }
 }
 
-/// Column of the first word after a label (`page       http://...`), or else the start of the line.
+/// Returns the column of the first word after a label (`page       http://...`), or the column
+/// where the line starts if it has no label.
 pub fn hanging_of(line: &str) -> usize {
-    /// Labels of results and overviews are set apart at this column.
+    /// Column at which the text after the label starts, in results and overviews.
     const LABEL: usize = 11;
     let begin = line.chars().take_while(|letter| *letter == ' ').count();
     let is_label = begin == 0 && line.is_char_boundary(LABEL.min(line.len())) && {

@@ -1,10 +1,10 @@
-//! Numbers in sentences: the same figure reads the same wherever it is printed.
+//! Numbers in sentences. The same number is formatted in the same way everywhere.
 
 use crate::Nanos;
 use crate::text::short;
 
-/// A number with as many digits as a reader compares: whole and grouped by thousands from 100
-/// (`18,400`), one decimal from 10, two below; zero is `0`.
+/// Formats a number with as many digits as a reader compares. From 100 it is whole, with thousands
+/// grouped (`18,400`); from 10 it has one decimal, and below 10 two. Zero is `0`.
 pub fn number(value: f64) -> String {
     let size = value.abs();
     if size >= 99.95 {
@@ -16,22 +16,22 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// A whole number, grouped by thousands: `1,234,567`.
+/// Formats a whole number with thousands grouped: `1,234,567`.
 pub fn whole(value: u64) -> String {
     grouped(&value.to_string())
 }
 
-/// `1 tile`, `2 tiles`, `1,234 I/Os`.
+/// Formats a number with its noun: `1 tile`, `2 tiles`, `1,234 I/Os`.
 pub fn count(value: u64, noun: &str) -> String {
     format!("{} {noun}{}", whole(value), if value == 1 { "" } else { "s" })
 }
 
-/// Rate as text: `18,400 IOPS`.
+/// Formats a rate of I/Os: `18,400 IOPS`.
 pub fn iops(per_second: f64) -> String {
     format!("{} IOPS", number(per_second))
 }
 
-/// A rate of bytes in binary multiples: `1.5 GiB/s`.
+/// Formats a rate of bytes in binary units: `1.5 GiB/s`.
 pub fn bytes_per_second(value: f64) -> String {
     const UNITS: [(&str, f64); 5] = [
         ("TiB/s", 1_099_511_627_776.0),
@@ -44,8 +44,8 @@ pub fn bytes_per_second(value: f64) -> String {
     format!("{} {unit}", number(value / size))
 }
 
-/// A share of a whole as a percentage without more digits than mean something: `71 %`,
-/// `3.2 %`, `under 0.1 %`, `over 99.9 %`.
+/// Formats a share of a whole as a percentage, with meaningful digits only: `71 %`, `3.2 %`, `under
+/// 0.1 %`, `over 99.9 %`.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent > 0.0 && percent < 0.05 {
@@ -59,14 +59,15 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// Factor, up or down, from which a change is printed as a factor: `+12064.9 %` and `-99.2 %` say
-/// less than `122x` and `1/122`. From about three a reader multiplies instead of adding.
+/// Ratio, upwards or downwards, from which a change is printed as a factor. `+12064.9 %` and `-99.2
+/// %` are harder to read than `122x` and `1/122`. From about 3, a reader multiplies instead of
+/// adding.
 pub const FACTOR_FROM: f64 = 3.0;
 
-/// Text of a relative change (`0.05` is 5 % more, `-1` is a fall to nothing) with its sign: `+10.0
-/// %`. An increase beyond [`FACTOR_FROM`] is `121x`, a decrease below its inverse `1/12`. A fall to
-/// nothing or below is a percentage, because no factor expresses it. All comparisons use this rule;
-/// the page has an equal one in `web/src/lib/format.ts`.
+/// Formats a relative change (`0.05` is 5 % more, `-1` is a fall to zero) with its sign: `+10.0 %`.
+/// An increase above [`FACTOR_FROM`] is `121x`; a decrease below its inverse is `1/12`. A fall to
+/// zero or below is a percentage, because no factor expresses it. All comparisons use this rule;
+/// the web page has the same rule in `web/src/lib/format.ts`.
 pub fn change(change: f64) -> String {
     let ratio = 1.0 + change;
     if ratio > FACTOR_FROM {
@@ -79,7 +80,7 @@ pub fn change(change: f64) -> String {
     }
 }
 
-/// Factor with one decimal below ten, and none above.
+/// Formats a factor: with one decimal below ten, without decimals above.
 fn factor(ratio: f64) -> String {
     if ratio < 9.95 {
         short((ratio * 10.0).round() / 10.0)
@@ -88,7 +89,7 @@ fn factor(ratio: f64) -> String {
     }
 }
 
-/// Approximate time: `less than 1 min`, `about 4 min`, `about 3 h`.
+/// Formats a time approximately: `less than 1 min`, `about 4 min`, `about 3 h`.
 pub fn about(time: Nanos) -> String {
     let seconds = time.0 / 1_000_000_000;
     match seconds {
@@ -98,7 +99,7 @@ pub fn about(time: Nanos) -> String {
     }
 }
 
-/// A time of a run as a clock shows it, minutes first: `00:41`, `1:02:07`, `00:41.5`.
+/// Formats a time of a run like a clock, with minutes first: `00:41`, `1:02:07`, `00:41.5`.
 pub fn clock(time: Nanos) -> String {
     let millis = time.0 / 1_000_000;
     let (hours, minutes, seconds) = (millis / 3_600_000, millis / 60_000 % 60, millis / 1000 % 60);
@@ -171,7 +172,7 @@ mod tests {
         }
     }
 
-    /// These cases are also in `web/tests/unit/format.test.ts`.
+    /// The same cases are in `web/tests/unit/format.test.ts`.
     #[test]
     fn a_large_change_is_a_factor_and_a_small_one_a_percentage() {
         for (value, text) in [

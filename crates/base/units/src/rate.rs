@@ -4,24 +4,25 @@ use std::str::FromStr;
 use crate::ParseError;
 use crate::text::{as_text, short, split};
 
-/// A number of things per second. Counts are not bytes, so `20k` is 20,000.
+/// Number of events per second, finite and not negative. In text, `20k` is 20,000, because events
+/// are not bytes.
 ///
-/// Text: a number with `k` or `M`, then `/s`, `/min` or `/h`. Range: finite, zero or more.
+/// Text: a number with `k` or `M`, then `/s`, `/min` or `/h`.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct Rate(f64);
 
 impl Rate {
-    /// A rate per second; negative and not-a-number become zero.
+    /// Creates a rate from a number per second. Negative values and NaN become zero.
     pub fn per_second(value: f64) -> Self {
         Self(if value.is_finite() { value.max(0.0) } else { 0.0 })
     }
 
-    /// Events per second.
+    /// Returns the number of events per second.
     pub const fn get(self) -> f64 {
         self.0
     }
 
-    /// Text that parses back to this value.
+    /// Returns text that parses to this value.
     pub fn to_text(self) -> String {
         format!("{}/s", self.0)
     }

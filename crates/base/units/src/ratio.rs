@@ -4,27 +4,27 @@ use std::str::FromStr;
 use crate::ParseError;
 use crate::text::{as_text, short, split};
 
-/// A share of a whole, 0 to 1. Text: a percentage such as `5%`.
+/// Share of a whole, 0 to 1. In text it is a percentage such as `5%`.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct Ratio(f64);
 
 impl Ratio {
-    /// Share of 0.
+    /// Share of 0: nothing.
     pub const ZERO: Self = Self(0.0);
-    /// Share of 1.
+    /// Share of 1: the whole.
     pub const ONE: Self = Self(1.0);
 
-    /// A share; values outside 0 to 1 are clamped, not-a-number becomes 0.
+    /// Creates a share. Values outside 0 to 1 are clamped; NaN becomes 0.
     pub fn new(value: f64) -> Self {
         Self(if value.is_nan() { 0.0 } else { value.clamp(0.0, 1.0) })
     }
 
-    /// The share, 0 to 1.
+    /// Returns the share, 0 to 1.
     pub const fn get(self) -> f64 {
         self.0
     }
 
-    /// Text that parses back to this value within one part in 10^12.
+    /// Returns text that parses to this value within one part in 10^12.
     pub fn to_text(self) -> String {
         let percent = format!("{:.10}", self.0 * 100.0);
         format!("{}%", percent.trim_end_matches('0').trim_end_matches('.'))

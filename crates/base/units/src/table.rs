@@ -1,16 +1,17 @@
 use crate::fit;
 
-/// Columns that a cell keeps at least where it has to give way.
+/// Minimum width to which a cell is narrowed, in columns of the terminal.
 const CELL_MIN: usize = 8;
 
-/// Columns of the terminal that these columns of a table take, with two blanks between them.
+/// Returns the width of a line with these table columns, in columns of the terminal. Two spaces
+/// separate the cells.
 fn whole_width(columns: &[usize], widths: &[usize]) -> usize {
     let cells: usize = columns.iter().map(|at| widths[*at]).sum();
     cells + 2 * columns.len().saturating_sub(1)
 }
 
-/// A table of text: columns as wide as their widest cell; a column whose heading begins with `>`
-/// is of numbers and aligned to the right.
+/// Table of text. Each column is as wide as its widest cell. A column whose heading begins with `>`
+/// has numbers, and is aligned to the right.
 #[derive(Debug)]
 pub struct Table {
     header: Vec<String>,
@@ -21,12 +22,12 @@ pub struct Table {
 #[derive(Debug)]
 enum Line {
     Cells(Vec<String>),
-    /// Words that no column has to be as wide as.
+    /// Line of text above rows. It does not affect the widths of columns.
     Heading(String),
 }
 
 impl Table {
-    /// A table with these headings. If all are empty there is no line of them.
+    /// Creates a table with these headings. If all headings are empty, no heading line is printed.
     pub fn new(header: &[&str]) -> Self {
         Self {
             header: header.iter().map(|name| name.trim_start_matches('>').to_owned()).collect(),
@@ -41,22 +42,22 @@ impl Table {
         self.right.push(true);
     }
 
-    /// Adds a row; missing cells at its end are empty.
+    /// Adds a row. Missing cells at the end of the row are empty.
     pub fn row(&mut self, cells: Vec<String>) {
         self.lines.push(Line::Cells(cells));
     }
 
-    /// A line of words above the rows that follow.
+    /// Adds a line of text above the rows that follow.
     pub fn heading(&mut self, words: &str) {
         self.lines.push(Line::Heading(words.to_owned()));
     }
 
-    /// Headings of the columns.
+    /// Returns the headings of the columns.
     pub fn columns(&self) -> &[String] {
         &self.header
     }
 
-    /// The rows.
+    /// Iterates over the rows, without heading lines.
     pub fn rows(&self) -> impl Iterator<Item = &[String]> {
         self.lines.iter().filter_map(|line| match line {
             Line::Cells(cells) => Some(&cells[..]),
@@ -64,18 +65,19 @@ impl Table {
         })
     }
 
-    /// True without rows.
+    /// Returns true if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows().next().is_none()
     }
 
-    /// Lines without trailing spaces, at most as wide as the terminal.
+    /// Formats the table as lines without trailing spaces, at most as wide as the terminal.
     pub fn lines(&self) -> Vec<String> {
         self.lines_within(fit::columns())
     }
 
-    /// Lines of at most so many columns. Table columns that do not fit beside the leading text
-    /// columns continue below, with these repeated; a cell that is too wide is broken at spaces.
+    /// Formats the table as lines of at most `most` columns of the terminal. Table columns that do
+    /// not fit beside the leading text columns continue below, and the leading columns are
+    /// repeated. A cell that is too wide is broken at spaces.
     pub fn lines_within(&self, most: usize) -> Vec<String> {
         let widths: Vec<usize> = (0..self.header.len()).map(|at| self.width(at)).collect();
         let every: Vec<usize> = (0..widths.len()).collect();
@@ -119,7 +121,8 @@ impl Table {
         all.filter_map(|row| row.get(column)).map(|cell| fit::length(cell)).max().unwrap_or(0)
     }
 
-    /// Leading text columns that identify a row: at most half of the width, and at least one.
+    /// Selects the leading text columns that identify a row: at least one, and at most half of the
+    /// width.
     fn key(&self, widths: &[usize], most: usize) -> Vec<usize> {
         let words = self.right.iter().take_while(|right| !**right).count();
         let mut key: Vec<usize> = (0..words.clamp(1, widths.len().max(1))).collect();
@@ -129,7 +132,8 @@ impl Table {
         key
     }
 
-    /// Some of the columns, one below the other where cells are wider than their column.
+    /// Formats some of the columns. A cell that is wider than its column continues on the next
+    /// line.
     fn block(&self, columns: &[usize], widths: &[usize]) -> Vec<String> {
         let empty = String::new();
         let rows = |row: &[String]| -> Vec<String> {
@@ -159,7 +163,7 @@ impl Table {
         header.into_iter().chain(lines).collect()
     }
 
-    /// Lines as one text, each after `indent` unless it is empty.
+    /// Formats the table as one text. Each line that is not empty begins with `indent`.
     pub fn text(&self, indent: &str) -> String {
         let line = |line: String| {
             if line.is_empty() { "\n".to_owned() } else { format!("{indent}{line}\n") }
@@ -168,7 +172,7 @@ impl Table {
         self.lines_within(most).into_iter().map(line).collect()
     }
 
-    /// Rows as Markdown.
+    /// Formats the table as Markdown.
     pub fn markdown(&self) -> String {
         let line = |row: &[String]| {
             let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();

@@ -1,8 +1,9 @@
-//! Splits texts, and the serde code that all quantities share.
+//! Helpers to parse and print quantities, and the serde code that all quantities share.
 
 use crate::ParseError;
 
-/// Splits "1.5GiB" into 1.5 and "GiB"; underscores in the number are ignored.
+/// Splits a text into number and unit: "1.5GiB" into 1.5 and "GiB". Underscores in the number are
+/// ignored.
 pub(crate) fn split(text: &str) -> Result<(f64, &str), ParseError> {
     let trimmed = text.trim();
     let end = trimmed
@@ -16,14 +17,15 @@ pub(crate) fn split(text: &str) -> Result<(f64, &str), ParseError> {
     }
 }
 
-/// Prints a number with at most three decimals and no trailing zeros.
+/// Formats a number with at most three decimals and without trailing zeros.
 pub(crate) fn short(value: f64) -> String {
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Error for a number instead of a quantity: the same as for its text, so that `3` and `"3"` both
-/// get the missing unit; if the text alone would be valid (`0`), the expected type.
+/// Makes the error for a number where a quantity is expected. It is the error for the number as
+/// text, so that `3` and `"3"` both report the missing unit. If that text is valid (`0`), it
+/// reports the expected type.
 pub(crate) fn bare<T, E>(number: &str, expected: &dyn serde::de::Expected) -> E
 where
     T: std::str::FromStr<Err = ParseError>,
@@ -37,8 +39,7 @@ where
     }
 }
 
-/// Implements string-based serde and JSON Schema for a quantity with `FromStr` and an
-/// exact `to_text`.
+/// Implements serde and JSON Schema as text, for a quantity with `FromStr` and an exact `to_text`.
 macro_rules! as_text {
     ($type:ty, $pattern:literal, $what:literal) => {
         impl serde::Serialize for $type {

@@ -6,9 +6,9 @@ use std::time::Duration;
 use crate::ParseError;
 use crate::text::{as_text, short, split};
 
-/// A time span, or a point in time counted from the start of a run, in nanoseconds.
+/// Duration, or a time since the start of a run, in nanoseconds, 0 to 584 years.
 ///
-/// Text: `ns us ms s m h d`, several parts in a row allowed (`1h30m`). Range 0 to 584 years.
+/// In text, units are `ns us ms s m h d`, and several parts may follow each other (`1h30m`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Nanos(pub u64);
 
@@ -23,29 +23,30 @@ const UNITS: [(&str, u64); 7] = [
 ];
 
 impl Nanos {
-    /// Start of a run, or an empty span.
+    /// Start of a run, or an empty duration.
     pub const ZERO: Self = Self(0);
-    /// Largest time, for events that never happen.
+    /// Maximum time, for events that never happen.
     pub const MAX: Self = Self(u64::MAX);
     /// One second.
     pub const SECOND: Self = Self(1_000_000_000);
 
-    /// A span of whole microseconds.
+    /// Creates a duration of whole microseconds.
     pub const fn from_micros(us: u64) -> Self {
         Self(us * 1_000)
     }
 
-    /// A span of whole milliseconds.
+    /// Creates a duration of whole milliseconds.
     pub const fn from_millis(ms: u64) -> Self {
         Self(ms * 1_000_000)
     }
 
-    /// A span of whole seconds.
+    /// Creates a duration of whole seconds.
     pub const fn from_secs(s: u64) -> Self {
         Self(s * 1_000_000_000)
     }
 
-    /// A span of seconds; negative becomes zero, too large saturates.
+    /// Creates a duration from seconds. A negative value becomes zero; a value that is too large
+    /// saturates.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -55,41 +56,41 @@ impl Nanos {
         Self((s * 1e9).round() as u64)
     }
 
-    /// The span in seconds.
+    /// Returns the duration in seconds.
     #[expect(clippy::cast_precision_loss, reason = "exact below 104 days")]
     pub const fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// The span in milliseconds.
+    /// Returns the duration in milliseconds.
     pub const fn as_millis_f64(self) -> f64 {
         self.as_secs_f64() * 1e3
     }
 
-    /// `self - other`, or zero when `other` is later.
+    /// Returns `self - other`, or zero if `other` is later.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// `self + other`, or [`Nanos::MAX`].
+    /// Returns `self + other`, at most [`Nanos::MAX`].
     #[must_use]
     pub const fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// `self * factor`; saturates.
+    /// Returns `self * factor`; saturates.
     #[must_use]
     pub fn scale(self, factor: f64) -> Self {
         Self::from_secs_f64(self.as_secs_f64() * factor)
     }
 
-    /// Converts the span to the standard library's type.
+    /// Converts the duration to the standard library's type.
     pub const fn to_duration(self) -> Duration {
         Duration::from_nanos(self.0)
     }
 
-    /// Text that parses back to exactly this value.
+    /// Returns text that parses to exactly this value.
     pub fn to_text(self) -> String {
         let (unit, size) = UNITS
             .iter()
@@ -127,7 +128,8 @@ impl Sub for Nanos {
 }
 
 impl fmt::Display for Nanos {
-    /// Three significant digits with the unit a person would choose: `612 ms`, `1.25 s`, `3m 20s`.
+    /// Formats the duration with three significant digits and a suitable unit: `612 ms`, `1.25 s`,
+    /// `3m 20s`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.as_secs_f64();
         let text = if self.0 == u64::MAX {

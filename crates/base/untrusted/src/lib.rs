@@ -1,13 +1,13 @@
-//! Reading files that others may have made: run directories and traces from elsewhere,
-//! definitions that somebody names.
+//! Access to files that others may have made: run directories and traces from elsewhere, and
+//! definitions that a user names.
 //!
-//! What it does: opens regular files and nothing else, without waiting for a pipe's writer, reads
-//! no more of a text than is expected, creates files where others may have put links, and holds
-//! directories whose name others may give to something else. Where files are is in a table of the kernel's,
-//! whose names others made, too ([`mountinfo`]).
+//! Function: It opens regular files only, without waiting for a pipe's writer. It reads at most as
+//! much of a text as is expected. It creates files in directories where others may have put links.
+//! It holds directories whose names others may replace. It reads the kernel's table of mounts,
+//! which also contains names that others chose ([`mountinfo`]).
 //!
-//! What it refuses: links (in directories from elsewhere), pipes, sockets, devices, directories,
-//! texts beyond their limit.
+//! Refused: links (in directories from elsewhere), pipes, sockets, devices, directories, texts
+//! above their maximum size.
 
 #![forbid(unsafe_code)]
 
@@ -20,11 +20,12 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// No text of ours comes near: a run of a thousand steps has a `run.json` of some 10 MiB.
+/// Maximum size of a text file, in bytes. Files of this program are far below: `run.json` of a run
+/// of a thousand steps has about 10 MiB.
 pub const TEXT_MAX: u64 = 64 << 20;
 
-/// Reason why content cannot be used, in words for people. Content is wrong in many ways and is always
-/// refused the same way, so there is no variant for each.
+/// Reason why content cannot be used, in words for people. Content can be invalid in many ways and
+/// is always refused in the same way, so there is no variant for each.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Malformed(Cow<'static, str>);
@@ -41,7 +42,8 @@ impl From<String> for Malformed {
     }
 }
 
-/// Opens a regular file that is no link: for names inside a directory from elsewhere.
+/// Opens a regular file, and refuses a symbolic link. It is for names inside a directory from
+/// elsewhere.
 pub fn open(path: &Path) -> Result<File> {
     let file = open_with(path, libc::O_NOFOLLOW).map_err(|error| match error.raw_os_error() {
         Some(libc::ELOOP) => refused("symbolic link"),
@@ -51,8 +53,8 @@ pub fn open(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Refuses a long file of which a part was never written: a terabyte of holes takes no room where
-/// it comes from, and hours to read. Nothing that is stored here has holes.
+/// Refuses a file above [`TEXT_MAX`] that has a hole. A terabyte of holes takes no room at its
+/// origin, but hours to read. Files of this program have no holes.
 fn refuse_giant_hole(file: &File) -> Result<()> {
     let length = file.metadata()?.len();
     if length <= TEXT_MAX {
@@ -73,7 +75,7 @@ fn refuse_giant_hole(file: &File) -> Result<()> {
     }
 }
 
-/// Opens a regular file that somebody named, which may be by a link.
+/// Opens a regular file that a user named. The name may be a symbolic link.
 pub fn open_named(path: &Path) -> Result<File> {
     open_with(path, 0)
 }
@@ -87,8 +89,8 @@ fn open_with(path: &Path, flags: i32) -> Result<File> {
     }
 }
 
-/// Creates a file for writing. What had the name loses it and keeps its content: in a directory
-/// that others may write to it may be a link, or a second name of their file.
+/// Creates a file for writing. A file with this name is unlinked, and its content is not changed:
+/// in a directory in which others may write, it may be a link, or a hard link to somebody's file.
 pub fn create(path: &Path) -> Result<File> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
@@ -97,18 +99,20 @@ pub fn create(path: &Path) -> Result<File> {
     File::create_new(path)
 }
 
-/// A directory that was just made and is held open: names below it are looked up from it, whatever
-/// happens to its own name or to the directories above, and only its owner may make any.
+/// Directory that was just created and is held open. Names below it are looked up from the open
+/// directory, even if the directory or one above it is renamed or replaced. Only its owner may
+/// create files in it.
 #[derive(Debug)]
 pub struct HeldDirectory {
-    /// Open for as long as names are looked up through it.
+    /// Open file of the directory, for as long as names are looked up through it.
     _directory: File,
     at: PathBuf,
     path: PathBuf,
 }
 
 impl HeldDirectory {
-    /// Makes the directory; one that is there, or that somebody put there instead, is refused.
+    /// Creates the directory. If the name exists, or if somebody replaced the new directory, it is
+    /// an error.
     pub fn make(path: &Path) -> Result<Self> {
         DirBuilder::new().mode(0o755).create(path)?;
         let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
@@ -122,19 +126,19 @@ impl HeldDirectory {
         Ok(Self { _directory: directory, at, path: path.to_owned() })
     }
 
-    /// Path that leads to the directory for as long as it is held.
+    /// Returns a path to the directory. It is valid while the directory is held.
     pub fn at(&self) -> &Path {
         &self.at
     }
 
-    /// Name with which the directory was made.
+    /// Returns the path with which the directory was created.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// Whom a file belongs to that we make there. That is us, but on a file system that knows no
-/// owners (FAT, CIFS), or where root is nobody (NFS).
+/// Returns the owner of files that this process creates in the directory. It is this process's
+/// user, except on file systems without owners (FAT, CIFS), or if root is mapped to nobody (NFS).
 fn owner_of_new_files(directory: &Path) -> Result<u32> {
     let probe = directory.join("probe");
     let owner = File::create_new(&probe)?.metadata()?.uid();
@@ -142,7 +146,8 @@ fn owner_of_new_files(directory: &Path) -> Result<u32> {
     Ok(owner)
 }
 
-/// Converts a path below a held directory to the path that people know; other paths stay.
+/// Converts a path below a held directory to the path that people know. Other paths are returned
+/// unchanged.
 pub fn named(path: &Path) -> PathBuf {
     let held = Path::new("/proc/self/fd");
     let Ok(below) = path.strip_prefix(held) else { return path.to_owned() };
@@ -151,17 +156,17 @@ pub fn named(path: &Path) -> PathBuf {
     directory.map_or_else(|| path.to_owned(), |directory| directory.join(parts.as_path()))
 }
 
-/// All of a regular file that is no link, of at most `max` bytes.
+/// Reads the whole of a regular file of at most `max` bytes. A symbolic link is refused.
 pub fn read(path: &Path, max: u64) -> Result<Vec<u8>> {
     all_of(open(path)?, max)
 }
 
-/// As [`read`], as text of at most [`TEXT_MAX`].
+/// Reads a file like [`read`], as text of at most [`TEXT_MAX`] bytes.
 pub fn read_text(path: &Path) -> Result<String> {
     text_of(open(path)?)
 }
 
-/// As [`read_text`], of a file that somebody named, which may be by a link.
+/// Reads a text like [`read_text`], from a file that a user named. The name may be a symbolic link.
 pub fn read_named_text(path: &Path) -> Result<String> {
     text_of(open_named(path)?)
 }
@@ -202,8 +207,9 @@ fn word(kind: FileType) -> &'static str {
     }
 }
 
-/// Text from elsewhere as it may be shown on a terminal: what would steer it (control characters
-/// and the marks that turn the direction of writing) becomes its escape, `\u{1b}`.
+/// Makes text from elsewhere safe to show on a terminal. Characters that could steer the terminal
+/// (control characters and the marks that change the direction of writing) are replaced by their
+/// escapes, `\u{1b}`.
 pub fn shown(text: &str) -> std::borrow::Cow<'_, str> {
     if !text.contains(is_steering) {
         return text.into();
@@ -219,7 +225,8 @@ pub fn shown(text: &str) -> std::borrow::Cow<'_, str> {
         .into()
 }
 
-/// Unicode's control characters but line end and tab, and its marks of direction (UAX 9).
+/// Returns true for Unicode's control characters except line feed and tab, and for its direction
+/// marks (UAX 9).
 fn is_steering(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t'))
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -230,7 +237,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    /// The owner of the directory above can rename ours and put a link in its place.
+    /// The owner of the directory above can rename the held directory and put a link in its place.
     #[test]
     fn held_directory_keeps_writes_after_its_name_is_replaced() {
         let dir = tempfile::tempdir().expect("temporary directory");
@@ -293,7 +300,7 @@ mod tests {
         assert_eq!(read(file.path(), 3).expect("as long as allowed"), [0; 3]);
     }
 
-    /// Seen at e6eaf978: a series of 1 TiB of holes was read to its end.
+    /// Seen at e6eaf978: a series with 1 TiB of holes was read to its end.
     #[test]
     fn giant_of_holes_is_refused_when_it_is_opened() {
         let file = tempfile::NamedTempFile::new().expect("temporary file");

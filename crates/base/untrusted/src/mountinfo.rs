@@ -1,27 +1,28 @@
-//! What is mounted, as the kernel tells it (`proc_pid_mountinfo(5)`).
+//! Mounted file systems, as reported by the kernel (`proc_pid_mountinfo(5)`).
 
-/// A line of `mountinfo`.
+/// Mount: one line of `mountinfo`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount<'a> {
-    /// Number by which the kernel names the mount.
+    /// Identifier of the mount in the kernel.
     pub id: u64,
-    /// Major and minor number of the device; of btrfs and others a number that no device has.
+    /// Major and minor number of the device. For btrfs and some others, no device has this number.
     pub device: (u32, u32),
-    /// Directory of the file system that is shown at the mount point.
+    /// Directory of the file system that is visible at the mount point.
     pub root: String,
-    /// Mount point.
+    /// Path of the mount point.
     pub point: String,
-    /// Options of this mount alone, separated by commas.
+    /// Options of this mount, separated by commas.
     pub options: &'a str,
-    /// Kind of the file system.
+    /// Type of the file system.
     pub kind: &'a str,
-    /// Source of the mount: a path of a device, or another text that the kind takes.
+    /// Source of the mount: the path of a device, or another text that depends on the type.
     pub source: String,
-    /// Options of the file system, separated by commas.
+    /// Options of the file system, shared by all its mounts, separated by commas.
     pub super_options: &'a str,
 }
 
-/// Lists the mounts of a text of `mountinfo`, in its order; lines of another form are skipped.
+/// Parses the text of `mountinfo`, and iterates over its mounts in order. Lines of any other form
+/// are skipped.
 pub fn mounts(text: &str) -> impl Iterator<Item = Mount<'_>> {
     text.lines().filter_map(Mount::read)
 }
@@ -46,7 +47,7 @@ impl<'a> Mount<'a> {
     }
 }
 
-/// Undoes the octal escapes (`\040` is a space) of tables below `/proc`.
+/// Decodes the octal escapes (`\040` is a space) in tables below `/proc`.
 pub fn unescape(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
