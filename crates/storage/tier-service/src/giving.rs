@@ -162,8 +162,8 @@ impl Control {
         Ok(Some(far))
     }
 
-    /// Detaches a disk, without a time limit. If the log of the disk cannot be read, waits until the
-    /// server ends, because no server can have the disk any more.
+    /// Detaches a disk, without a time limit. If the log of the disk cannot be read, waits until
+    /// the server ends, because no server can have the disk any more.
     fn leave(&self, name: &str) -> Result<(), Refusal> {
         let (tell, told) = sync_channel(1);
         let command = inbox::Command::Detach { disk: name.to_owned() };

@@ -12,8 +12,8 @@ const fn both(number: u32, bytes: u32) -> u32 {
     1 << 30 | read(number, bytes)
 }
 
-/// Sizes in bytes of `struct ublksrv_ctrl_cmd`, `struct ublksrv_io_cmd`, `struct ublksrv_ctrl_dev_info`, and of the used
-/// part of `struct ublk_params`.
+/// Sizes in bytes of `struct ublksrv_ctrl_cmd`, `struct ublksrv_io_cmd`,
+/// `struct ublksrv_ctrl_dev_info`, and of the used part of `struct ublk_params`.
 const CONTROL: u32 = 32;
 const IO: u32 = 16;
 pub(super) const INFO: usize = 64;

@@ -50,7 +50,8 @@ impl Queue {
         }
     }
 
-    /// Records that a tag's command has ended. Returns true if a request arrived, false if the kernel took the tag back.
+    /// Records that a tag's command has ended. Returns true if a request arrived, false if the
+    /// kernel took the tag back.
     pub fn came(&mut self, tag: u16, result: i32) -> bool {
         let place = &mut self.tags[usize::from(tag)];
         assert_eq!(*place, Tag::Fetching, "the kernel gives back what it has");
