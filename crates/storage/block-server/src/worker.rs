@@ -184,7 +184,7 @@ impl Worker {
     }
 
     /// Handles a wake-up by the owner or a front end's thread: changes of disks, orders, calls of
-    /// [`Service::told`], or the stop.
+    /// [`Service::told`](crate::Service::told), or the stop.
     fn told(&mut self) -> io::Result<()> {
         if self.core.shared.stop.load(Ordering::Acquire) {
             return self.stop();
