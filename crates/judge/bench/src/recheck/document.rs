@@ -105,7 +105,8 @@ impl NotRechecked {
 }
 
 impl Item {
-    /// Compares two values as JSON: numbers with [`TOLERANCE`], and other values exactly.
+    /// Compares two values as JSON: numbers within a relative tolerance of 1e-9, and other values
+    /// exactly.
     pub fn compare<T: Serialize + ?Sized>(
         what: impl Into<String>,
         stored: &T,
