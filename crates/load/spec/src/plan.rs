@@ -46,7 +46,7 @@ pub struct Plan {
     #[serde(deserialize_with = "required")]
     #[schemars(with = "String")]
     pub datastore: Option<String>,
-    /// A second datastore, between which and the first operations move disks
+    /// A second datastore; operations move disks between it and the first
     ///
     /// The rules of the first apply to it, and so do the forms; in a simulation it is pool:NAME, a
     /// pool of the array. Disks with on = "second" are placed there. Example: --operations=standard
@@ -128,12 +128,12 @@ pub struct Plan {
     pub meters: Vec<Meter>,
     /// Add an expectation of the run (repeat for more)
     ///
-    /// One of: tiles >= N; score >= X; not slower than RUN; WORKLOAD.ACTION.STATISTIC <= TIME.
-    /// RUN is a stored run with the same tile, compared figure by figure as by tilemark compare. ACTION
-    /// may be a kind of I/O or call. STATISTIC is p95, p99.9, mean or max, in the step that the answer
-    /// stands on. With `at N tiles` behind it, it is of that step. Exit code 7 if one is missed, 5 if none is
-    /// and one is not decided. It does not change the run. Examples: --expect 'tiles >= 8',
-    /// --expect 'shop.order.p95 <= 300ms', --expect 'not slower than latest'
+    /// One of: tiles >= N; score >= X; not slower than RUN; WORKLOAD.ACTION.STATISTIC <= TIME. RUN
+    /// is a stored run with the same tile, compared figure by figure as by tilemark compare. ACTION
+    /// may be a kind of I/O or call. STATISTIC is p95, p99.9, mean or max, in the step of the
+    /// answer or, with `at N tiles` at the end, in that step. Exit code 7 if one is missed, 5 if
+    /// none is missed and one is not decided. It does not change the run. Examples:
+    /// --expect 'tiles >= 8', --expect 'shop.order.p95 <= 300ms', --expect 'not slower than latest'
     #[arg(long, value_name = "EXPECTATION")]
     #[arg(hide_short_help = true, help_heading = "What is expected")]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -153,15 +153,16 @@ pub struct Hosts {
     /// Add a host that runs some of the tiles (repeat for more)
     ///
     /// NAME, or NAME=ssh:DESTINATION: started by your ssh client, with your configuration and keys.
-    /// NAME=exec:COMMAND: a command that runs `tilemark agent --join -` there and hands its standard input
-    /// on (srun, kubectl exec, ip netns exec). NAME=join: you start it there, with the token from a file
-    /// (--tokens) or as it is printed. Example: --host pve1 --host pve2 --host pve3=ssh:root@10.0.0.3
+    /// NAME=exec:COMMAND: a command that runs `tilemark agent --join -` there and hands its
+    /// standard input on (srun, kubectl exec, ip netns exec). NAME=join: you start it there, with
+    /// the token from a file (--tokens) or as it is printed. Example: --host pve1 --host pve2
+    /// --host pve3=ssh:root@10.0.0.3
     #[arg(long = "host", value_name = "NAME[=HOW]", help_heading = "How load is made")]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<String>,
     /// Place tiles on hosts: round-robin, packed:N, weight:NAME=N,... or pin:TILE=NAME,...
     ///
-    /// round-robin if absent. A tile stays where it is, however many there are.
+    /// round-robin if absent. A tile stays on its host for any number of tiles.
     #[arg(long, value_name = "HOW", hide_short_help = true, help_heading = "Hosts")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<String>,
@@ -193,8 +194,9 @@ pub enum Profile {
 pub struct Ladder {
     /// Try this many tiles: 4, or 1..8; searched if absent
     ///
-    /// A run grows until a limit is broken. Then it runs the counts that say most about the edge,
-    /// until its interval is narrow or the time is up. simulate doubles, and then halves the gap.
+    /// A run grows until a limit is broken. Then it tries the most informative numbers of tiles
+    /// until the interval of the edge is narrow or the time is up. simulate doubles, and then
+    /// halves the gap.
     /// Of a range, simulate runs every step, and a run skips those that are surely beyond the edge.
     /// Numbers start at 1.
     #[arg(long, value_name = "N|A..B", display_order = 24, help_heading = "What runs")]
@@ -204,7 +206,7 @@ pub struct Ladder {
     /// At least 1; if absent, as many as the storage has room for.
     #[arg(long, value_name = "N", display_order = 25, help_heading = "What runs")]
     pub tiles_max: Option<u32>,
-    /// Run every step N times; it passes if all of them do
+    /// Run every step N times; a step passes if every repeat passes
     ///
     /// 1 to 100; the profile decides if absent: 1 with --quick, 3 with --standard. The same
     /// repeat has the same arrivals and addresses everywhere, if the seed is the same.
@@ -217,13 +219,13 @@ pub struct Ladder {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Measure {
-    /// Shortest warm-up before steady state is looked for
+    /// Minimum warm-up before steady state is looked for
     ///
     /// The profile decides if absent. Example: 10s
     #[arg(long, value_name = "TIME", display_order = 22, help_heading = "How thorough")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up_min: Option<Nanos>,
-    /// Longest warm-up; what is not steady by then is marked
+    /// Maximum warm-up; a step that is not steady by then is marked
     ///
     /// At least --warm-up-min; the profile decides if absent. Example: 2m
     #[arg(long, value_name = "TIME", display_order = 23, help_heading = "How thorough")]
@@ -271,7 +273,7 @@ pub struct Scale {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct EngineOptions {
-    /// Threads that make load, each with its own ring
+    /// Threads that generate load, each with its own ring
     ///
     /// 1 to 64; if absent, one per core, at most 8.
     #[arg(long, value_name = "N", display_order = 10, help_heading = "How load is made")]
@@ -281,9 +283,9 @@ pub struct EngineOptions {
     #[arg(long, display_order = 11, help_heading = "How load is made")]
     #[serde(default)]
     pub buffered: bool,
-    /// Stamp every block, and check it whenever it is read
+    /// Stamp every block, and check the stamp at every read
     ///
-    /// The stamp says where and when the block was written. After the run everything is read
+    /// The stamp contains the place and time of the write. After the run everything is read
     /// back; after a power cut, `tilemark verify` does it.
     #[arg(long, display_order = 12, help_heading = "How load is made")]
     #[serde(default)]
@@ -307,7 +309,7 @@ pub struct EngineOptions {
     pub over: Option<Over>,
     /// Write at most SIZE as files
     ///
-    /// If absent, 80 % of the free space less 5 GiB, which is also the most that is allowed.
+    /// If absent, 80 % of the free space minus 5 GiB, which is also the maximum.
     /// Example: 200GiB
     #[arg(long, value_name = "SIZE", help_heading = "Safety")]
     pub space_max: Option<Bytes>,

@@ -1,8 +1,8 @@
-//! Web site of a tile: a social calendar, modelled on Olio (Apache-2.0). It has persons, tags, events
-//! with attendees and comments, and a picture and a document per event. The code is our own.
+//! Web site of a tile: a social calendar, modelled on Olio (Apache-2.0). It has persons, tags,
+//! events with attendees and comments, and a picture and a document per event. The code is our own.
 //!
-//! What it does: generates the files ([`make_files`]), provides the statements that create the tables
-//! ([`SCRIPT`]), and serves the pages in a process of its own ([`serve`]):
+//! What it does: generates the files ([`make_files`]), provides the statements that create the
+//! tables ([`SCRIPT`]), and serves the pages in a process of its own ([`serve`]):
 //!
 //! | request | answer |
 //! |---|---|
@@ -14,13 +14,13 @@
 //! A number that does not exist is folded into the range of the original data, so that the same
 //! requests serve data of any size.
 //!
-//! What it refuses: all other requests, bodies above 1 MiB, and more connections than it was started
-//! with. It listens on a socket in a directory and never in a network.
+//! What it refuses: all other requests, bodies above 1 MiB, and more connections than it was
+//! started with. It listens on a socket in a directory and never in a network.
 //!
 //! Invariants: a path of a file consists of numbers and fixed words, never of a request's text. An
 //! event that was answered as added is durable: first its picture (written, synced, renamed, its
-//! directory synced), then its row. An open download holds one part of its file in memory. The process
-//! ends with an error when a session of the database ends.
+//! directory synced), then its row. An open download holds one part of its file in memory. The
+//! process ends with an error when a session of the database ends.
 #![forbid(unsafe_code)]
 
 mod ask;
