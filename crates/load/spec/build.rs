@@ -1,5 +1,5 @@
-//! Makes the files under `data/studies/` part of the program, so that a study needs no Rust: writes
-//! a list of names and `include_str!`s that `src/shipped.rs` includes.
+//! Embeds the files under `data/studies/` in the program, so that a new study needs no Rust code.
+//! Writes a list of names and `include_str!`s that `src/shipped.rs` includes.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ fn main() {
     std::fs::write(out.join("studies.rs"), text).expect("the build directory is writable");
 }
 
-/// All definition files below a folder, with their paths relative to `data/studies/`.
+/// Collects all definition files below a folder, with their paths relative to `data/studies/`.
 fn collect(folder: &Path, prefix: &str, files: &mut Vec<(String, PathBuf)>) {
     let entries = std::fs::read_dir(folder)
         .unwrap_or_else(|error| panic!("reading {}: {error}", folder.display()));

@@ -1,8 +1,9 @@
 //! Judges the expectations of a run against its results.
 //!
 //! Tiles and score are judged by their intervals. Times are judged from the stored series of a step
-//! by the rule for limits: an interval that contains the expected value decides nothing. Work of
-//! others makes times longer and scores smaller, so a miss beside such work decides nothing either.
+//! by the rule for limits: an interval that contains the expected value is inconclusive. Other
+//! programs' work makes times longer and scores smaller, so a miss during such work is also
+//! inconclusive.
 
 use std::path::Path;
 
@@ -16,8 +17,8 @@ use crate::plan::ResolvedPlan;
 use crate::replayed::Replayed;
 use crate::step::course::slices_per_block;
 
-/// Judges every expectation of a plan. `directory` has the series of the run; other runs are in
-/// `base`.
+/// Judges every expectation of a plan. `directory` contains the series of the run; other runs are
+/// in `base`.
 ///
 /// # Errors
 ///
@@ -49,12 +50,12 @@ pub fn judged(
     plan.settings.expect.iter().map(judge).collect()
 }
 
-/// Text such as `1 tile`, `2 tiles`.
+/// Returns a text such as `1 tile`, `2 tiles`.
 fn count(number: u32, noun: &str) -> String {
     units::print::count(u64::from(number), noun)
 }
 
-/// Result without numbers.
+/// Creates a result without numbers.
 fn told(expectation: &Expectation, verdict: Verdict, reason: String) -> Expected {
     Expected {
         text: expectation.to_string(),
@@ -104,7 +105,8 @@ fn tiles(expectation: &Expectation, wanted: u32, run: &Run) -> Expected {
     }
 }
 
-/// Tiles held, and least and most tiles that may hold; `None` where nothing is known.
+/// Returns the number of tiles at which all limits are met, with the lower and upper bound of its
+/// interval. `None` where a value is unknown.
 fn held(run: &Run) -> Option<(Option<u32>, u32, Option<u32>)> {
     let answer = &run.answer;
     match (answer.tiles_held, answer.tiles_interval) {
@@ -146,14 +148,14 @@ fn score(expectation: &Expectation, wanted: f64, run: &Run) -> Expected {
     Expected { unit, found: Some(found), low, high, ..told(expectation, verdict, reason) }
 }
 
-/// First disturbance of the steps behind the score.
+/// Returns the first disturbance of the steps that the score is based on.
 fn disturbance_of_score(run: &Run) -> Option<&Disturbance> {
     let held = run.steps.iter().filter(|step| Some(step.tiles) == run.answer.tiles_held);
     let mut scored = held.filter(|step| step.verdict == Verdict::Passed);
     scored.find_map(|step| step.disturbances.first())
 }
 
-/// Makes a miss beside the work of others inconclusive, as the ladder does with steps.
+/// Changes a miss during other programs' work to inconclusive, as the ladder does with steps.
 fn excused(verdict: Verdict, reason: String, beside: Option<&Disturbance>) -> (Verdict, String) {
     match beside {
         Some(disturbance) if verdict == Verdict::Failed => (
@@ -164,7 +166,8 @@ fn excused(verdict: Verdict, reason: String, beside: Option<&Disturbance>) -> (V
     }
 }
 
-/// Judges a time in every repeat of the step: missed if one repeat misses it, met if all meet it.
+/// Judges a time in every repeat of the step. It is missed if one repeat misses it, and met if all
+/// repeats meet it.
 fn time(
     expectation: &Expectation,
     limit: &(usize, Limit),
@@ -198,7 +201,7 @@ fn time(
     Ok(worst.expect("at least one step was judged"))
 }
 
-/// Order of severity: a miss, then an open question, then a hit.
+/// Returns the severity of a verdict: a miss is most severe, then inconclusive, then met.
 const fn rank(verdict: Verdict) -> u8 {
     match verdict {
         Verdict::Passed => 0,
@@ -207,14 +210,15 @@ const fn rank(verdict: Verdict) -> u8 {
     }
 }
 
-/// Step behind the answer: the last one with the held number of tiles, else the last one.
+/// Returns the step that the answer is based on: the last one with the held number of tiles, or
+/// else the last one.
 fn stands_on(run: &Run) -> Option<&Step> {
     let is_held = |step: &&Step| Some(step.tiles) == run.answer.tiles_held;
     run.steps.iter().rev().find(is_held).or(run.steps.last())
 }
 
-/// True if a step measured the storage. A step whose limits were undecided may still decide another
-/// value.
+/// Returns true if a step measured the storage. Even if its limits were undecided, such a step may
+/// decide another value.
 fn says_something(step: &Step) -> bool {
     match step.verdict {
         Verdict::Passed | Verdict::Failed => true,

@@ -1,4 +1,4 @@
-//! Meaning of a step's order: its instances, their disks and their names.
+//! Expansion of a step's order into instances, their disks and their names.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -17,47 +17,48 @@ use crate::error::BenchError;
 use crate::placed::Placed;
 use crate::plan::ResolvedPlan;
 
-/// Position of an instance in the load.
+/// Identity of an instance in the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
-    /// Tile, from 0; none for infrastructure operations, which belong to no tile.
+    /// Tile, counted from 0; `None` for infrastructure operations, which belong to no tile.
     pub tile: Option<u32>,
     /// Position of its workload in the plan's list.
     pub workload: usize,
-    /// Number among the copies of this workload in the tile, from 0.
+    /// Number among the copies of this workload in the tile, counted from 0.
     pub copy: u32,
 }
 
-/// Order of a step, as data. Together with the plan it is complete: each driver builds its state
-/// machines from the two, so the same order gives the same requests on every driver.
+/// Order of a step, as data. Together with the plan it is complete. Each driver builds its state
+/// machines from both, so the same order gives the same requests on every driver.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepOrder {
-    /// Tiles of the step, over all drivers.
+    /// Number of tiles in the step, over all drivers.
     pub tiles: u32,
     /// Number of the measurement in the run (`InstancePlan::round`).
     pub round: u64,
     /// Seed of the random numbers.
     pub seed: u64,
-    /// Members of the step; the position of a member is the number of its instance.
+    /// Members of the step. The position of a member is the number of its instance.
     pub members: Vec<Member>,
 }
 
 impl StepOrder {
-    /// Order with all members of `tiles` tiles: tile by tile, workload by workload, copy by copy;
-    /// then the infrastructure operations, once.
+    /// Creates the order with all members of `tiles` tiles: tile by tile, workload by workload,
+    /// copy by copy; then the infrastructure operations, once.
     pub fn whole(plan: &ResolvedPlan, tiles: u32, round: u64) -> Self {
         let members = members_of(&plan.tile_set, tiles);
         Self { tiles, round, seed: plan.seed, members }
     }
 }
 
-/// Round of a repeat (from 0) of a step. Each step and repeat has its own round. It is the same in
-/// other runs of this seed, also on another array, so that repeats can be compared in pairs.
+/// Returns the round of a repeat (counted from 0) of a step. Each step and repeat has its own
+/// round. It is the same in other runs with this seed, also on another array, so that repeats can
+/// be compared in pairs.
 pub fn round(tiles: u32, repeat: u32) -> u64 {
     u64::from(tiles) << 32 | u64::from(repeat)
 }
 
-/// Members of that many tiles, in order, with the infrastructure operations last.
+/// Returns the members of this many tiles, in order, with the infrastructure operations last.
 pub fn members_of(set: &ResolvedTile, tiles: u32) -> Vec<Member> {
     let own = set.workloads.len();
     let of = |tile: Option<u32>| {
@@ -79,26 +80,26 @@ pub struct DiskNeed {
     pub name: String,
     /// Size of the disk.
     pub size: Bytes,
-    /// Pattern of the first contents.
+    /// Data pattern of the initial content.
     pub data: DataPattern,
-    /// Name of the disk in its workload.
+    /// Name of the disk within its workload.
     pub disk: String,
     /// Role of the disk.
     pub role: Role,
-    /// Position of the virtual machine in the instance.
+    /// Position of the disk's virtual machine in the instance.
     pub vm: usize,
-    /// Tile, from 0; `None` for a disk of infrastructure operations.
+    /// Tile, counted from 0; `None` for a disk of infrastructure operations.
     pub tile: Option<u32>,
-    /// Datastore of the disk: the first, if the run has only one.
+    /// Datastore for the disk; the first, if the run has only one.
     pub on: On,
 }
 
-/// A workload instance, before it is driven.
+/// A workload instance without its state machine.
 #[derive(Debug, Clone)]
 pub struct FleetInstance {
-    /// Numbers that a recorder needs.
+    /// Counts of objects that a recorder needs.
     pub shape: InstanceShape,
-    /// Disks of the instance, by `state_machine::DiskId`.
+    /// Disks of the instance, indexed by `state_machine::DiskId`.
     pub disks: Vec<DiskNeed>,
     /// Tile, workload and copy of the instance.
     pub member: Member,
@@ -106,23 +107,24 @@ pub struct FleetInstance {
     pub workload: String,
     /// Names of the virtual machines, `workload/VM`.
     pub vms: Vec<String>,
-    /// Names of the endpoints, by `state_machine::EndpointId`.
+    /// Names of the endpoints, indexed by `state_machine::EndpointId`.
     pub endpoints: Vec<String>,
     /// Protocols of the endpoints, in the same order.
     pub protocols: Vec<Protocol>,
-    /// Requests of the calls, by `state_machine::KindId`.
+    /// Request texts of the calls, indexed by `state_machine::KindId`.
     pub asks: Vec<Option<RequestText>>,
-    /// Real application that the instance needs, if its calls have one.
+    /// Real application that the instance needs, if its calls go to one.
     pub application: Option<applications::Need>,
     /// Kinds of I/O that copy whole disks.
     pub copy_kinds: Vec<KindId>,
     /// Virtual CPUs of each virtual machine.
     pub vcpus: Vec<u32>,
-    /// Users at the same time, over all groups: the largest number of actions under way.
+    /// Maximum number of concurrent users over all groups, which is the maximum number of actions
+    /// in progress.
     pub users: u32,
 }
 
-/// An instance with its state machine, before the first event.
+/// An instance with its state machine, which has received no event yet.
 #[derive(Debug)]
 pub struct Driven {
     /// Description of the instance.
@@ -131,13 +133,13 @@ pub struct Driven {
     pub machine: InstanceMachine,
 }
 
-/// Meaning of an order: names, disks and shapes. State machines are built by the driver
+/// Expanded order: names, disks and shapes. The driver builds the state machines
 /// ([`Fleet::drive`]).
 #[derive(Debug, Clone)]
 pub struct Fleet {
     /// Order of the step.
     pub order: StepOrder,
-    /// Instances, by number.
+    /// Instances, indexed by number.
     pub instances: Vec<FleetInstance>,
     /// Names of all numbered objects.
     pub topology: Topology,
@@ -191,12 +193,12 @@ impl Fleet {
         Ok(all)
     }
 
-    /// Disks of all instances, in order.
+    /// Returns the disks of all instances, in order.
     pub fn disks(&self) -> impl Iterator<Item = &DiskNeed> {
         self.instances.iter().flat_map(|instance| &instance.disks)
     }
 
-    /// Number of virtual machines.
+    /// Returns the number of virtual machines.
     pub fn vms(&self) -> u32 {
         number(self.topology.vms.len())
     }
@@ -252,7 +254,7 @@ fn protocol(workload: &Workload, endpoint: &str) -> Option<Protocol> {
     found.map(|own| own.protocol)
 }
 
-/// Application of an instance at this place, unless its user named services.
+/// Returns the application that an instance needs; `None` if the user named services.
 fn application(
     plan: &ResolvedPlan,
     workload: &Workload,
@@ -305,9 +307,9 @@ fn build(plan: &ResolvedPlan, order: &StepOrder, member: Member) -> Result<Insta
     }
 }
 
-/// Disk of each tile that operations move or snapshot, if one does so: position of its workload,
-/// and the kind of operation. If operations name no disk, it is the smallest disk, the first of
-/// several.
+/// Returns the disk of each tile that operations move or snapshot: the position of its workload,
+/// and the settings for the operations. If the operations name no disk, it is the smallest disk, or
+/// the first of several. `None` if no operation uses a disk.
 pub fn carried(set: &ResolvedTile) -> Option<(usize, Carry)> {
     let steps = set.operations.iter().flat_map(|(own, _)| &own.actions).flat_map(|own| &own.steps);
     let steps: Vec<&Step> = steps.collect();
@@ -332,16 +334,16 @@ pub fn carried(set: &ResolvedTile) -> Option<(usize, Carry)> {
     Some((at, Carry { disk, moves, snapshots, block, outstanding }))
 }
 
-/// Effect of an operation on a whole disk, beyond reads and writes.
+/// Effect of an operation on a whole disk, in addition to reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WholeDisk {
-    /// Datastore on which the disk is to lie.
+    /// Datastore for the disk.
     pub on: On,
-    /// True if the disk shares blocks with another one (reflink); false if it is deleted.
+    /// True if the disk shares blocks with another disk (reflink); false if it is deleted.
     pub shares: bool,
 }
 
-/// Effects of operations on whole disks.
+/// Returns the effects of the operations on whole disks.
 pub fn whole_disks(set: &ResolvedTile) -> Vec<WholeDisk> {
     let mut found = Vec::new();
     for (workload, _) in &set.operations {
@@ -363,17 +365,18 @@ pub fn whole_disks(set: &ResolvedTile) -> Vec<WholeDisk> {
     found
 }
 
-/// Stands for the tile in names of disks and virtual machines of infrastructure operations.
+/// Text in place of the tile in names of disks and virtual machines of infrastructure operations.
 pub const OPERATIONS: &str = "operations";
 
-/// Tile number in paths of random streams of operations; no tile of a step has it.
+/// Tile number of operations in paths of random streams. No tile of a step has this number.
 const OF_NO_TILE: u32 = u32::MAX;
 
-/// Most I/Os under way of a replayed load. Further I/Os wait in the generator, which counts them.
-/// Four times the queue of a device in Linux (1023, `nr_requests` of NVMe).
+/// Maximum number of outstanding I/Os of a replayed load. Further I/Os wait in the generator, which
+/// counts them. The value is four times the queue of a device in Linux (1023, `nr_requests` of
+/// NVMe).
 const REPLAY_DEPTH: u32 = 4096;
 
-/// Users that exist from the beginning.
+/// Returns the number of users that exist from the beginning.
 pub(crate) const fn standing_users(load: &Load) -> u32 {
     match load {
         Load::Closed { users, .. } | Load::Paced { users, .. } => *users,
@@ -409,7 +412,7 @@ pub fn driven(plan: &ResolvedPlan, order: &StepOrder) -> Result<Vec<Driven>, Ben
     fleet.drive(plan).map_err(|source| BenchError::Build { tile: tile(), source })
 }
 
-/// Entry of an instance in the topology.
+/// Returns the entry of an instance in the topology.
 pub(crate) fn entry(workload: &str, member: Member, built: &Instance) -> InstanceEntry {
     InstanceEntry {
         tile: member.tile,
@@ -422,7 +425,8 @@ pub(crate) fn entry(workload: &str, member: Member, built: &Instance) -> Instanc
     }
 }
 
-/// Numbers that a recorder needs of an instance whose first VM is `first_vm`.
+/// Returns the counts of objects that a recorder needs, for an instance whose first VM is
+/// `first_vm`.
 pub fn shape(instance: InstanceId, first_vm: u32, built: &Instance) -> InstanceShape {
     let count = |count: usize| u16::try_from(count).expect("spec allows fewer than 2^16");
     InstanceShape {

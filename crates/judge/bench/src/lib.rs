@@ -1,13 +1,13 @@
-//! The method: ladder, warm-up, verdicts, score, repeats, run directory.
+//! The measurement method: ladder, warm-up, verdicts, score, repeats, run directory.
 //!
-//! What it does: takes a plan, prepares its datastore, climbs its ladder, and reports how many
-//! tiles the datastore holds, what broke at the edge, and how certain that is.
+//! What it does: takes a plan, prepares its datastore, and climbs its ladder. It reports the
+//! largest number of tiles at which all limits are met, the limit that broke at the edge, and the
+//! certainty of both.
 //!
-//! What it refuses: to draw, to talk to a terminal, and to touch a target except through
-//! `datastore`.
+//! What it refuses: to draw, to use a terminal, and to touch a target except through `datastore`.
 //!
 //! Invariants: a step passes only if all its repeats pass. A step with a saturated generator has no
-//! verdict about the storage. Every reported number can be computed again from the run directory.
+//! verdict about the storage. Every reported number can be recomputed from the run directory.
 #![forbid(unsafe_code)]
 
 mod error;

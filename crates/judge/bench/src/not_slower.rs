@@ -1,9 +1,10 @@
 //! `not slower than RUN`: compares a run with a stored one, figure by figure, as `compare` does.
 //!
-//! A figure fails if its whole interval is worse by more than what counts. It passes if its
-//! estimate is not worse by that much; the answer says which loss could be hidden in its interval.
-//! In between, and where other work was in the way, it is undecided. To ask that the interval
-//! excludes a loss would decide nothing of two single runs, which differ by as much by themselves.
+//! A figure fails if its whole interval is worse by more than the relevant effect. It passes if its
+//! estimate is not worse by that much; the answer then states the loss that its interval does not
+//! exclude. Between these cases, and if other work interfered, the figure is undecided. A rule that
+//! the interval must exclude any loss would decide nothing, because two single runs differ by that
+//! much by chance.
 
 use std::path::Path;
 
@@ -14,8 +15,8 @@ use run_store::series::SeriesError;
 
 use crate::error::Absent;
 
-/// Verdict and reason for a run, whose series are in a directory, compared with a run of a base
-/// directory.
+/// Returns the verdict and its reason for a run compared with a stored run. The new run's series
+/// are in a directory, and the stored run is in a base directory.
 ///
 /// # Errors
 ///
@@ -28,7 +29,8 @@ pub fn judged(
     Ok(against(run, &own, base, name).unwrap_or_else(|why| (Verdict::Inconclusive, why.0)))
 }
 
-/// Verdict with its reason; the error says why the two runs cannot be compared.
+/// Returns the verdict with its reason. The error is the reason why the two runs cannot be
+/// compared.
 fn against(run: &Run, own: &Within, base: &Path, name: &str) -> Result<(Verdict, String), Absent> {
     let stored = rundir::open(base, name).map_err(|error| error.to_string())?;
     let before = stored.run().map_err(|error| error.to_string())?;
@@ -41,7 +43,7 @@ fn against(run: &Run, own: &Within, base: &Path, name: &str) -> Result<(Verdict,
     Ok(decided(&comparison.metrics, options.min_effect.get()))
 }
 
-/// Refuses runs that cannot be compared by the same figures.
+/// Refuses runs whose figures cannot be compared.
 fn alike(before: &Run, run: &Run) -> Result<(), Absent> {
     if before.tile.sha256 != run.tile.sha256 {
         let (other, own) = (&before.tile.name, &run.tile.name);
@@ -59,7 +61,7 @@ fn alike(before: &Run, run: &Run) -> Result<(), Absent> {
     }
 }
 
-/// Verdict of all figures together, with the figure that decided.
+/// Returns the verdict of all figures together, with the figure that decided.
 fn decided(metrics: &[MetricComparison], effect: f64) -> (Verdict, String) {
     let judged: Vec<(Verdict, &MetricComparison)> = metrics
         .iter()
@@ -96,7 +98,8 @@ fn decided(metrics: &[MetricComparison], effect: f64) -> (Verdict, String) {
     }
 }
 
-/// Verdict of a figure; `None` if both sides are only lower bounds, which tells nothing new.
+/// Returns the verdict of a figure; `None` if both sides are only lower bounds, because the
+/// comparison then has no information.
 fn of_figure(own: &MetricComparison, effect: f64) -> Option<Verdict> {
     if own.at_least_a && own.at_least_b {
         return None;
@@ -116,7 +119,7 @@ fn of_figure(own: &MetricComparison, effect: f64) -> Option<Verdict> {
     })
 }
 
-/// Largest loss that the interval of a figure does not exclude, as a share.
+/// Returns the largest loss that the interval of a figure does not exclude, as a share.
 fn hidden_loss(own: &MetricComparison) -> Option<f64> {
     let change = own.change.as_ref()?;
     match own.better {
@@ -125,7 +128,7 @@ fn hidden_loss(own: &MetricComparison) -> Option<f64> {
     }
 }
 
-/// Text such as `score -12.5 %`, `4 tiles, read p99 +30.0 % (-2.1 % to +60.2 %)`.
+/// Returns a text such as `score -12.5 %`, `4 tiles, read p99 +30.0 % (-2.1 % to +60.2 %)`.
 fn words(own: &MetricComparison) -> String {
     let percent = |share: f64| format!("{:+.1} %", share * 100.0);
     let tiles = own.tiles.map_or_else(String::new, |tiles| {

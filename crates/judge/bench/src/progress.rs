@@ -1,7 +1,7 @@
-//! Messages of a run to its observer, and ways to ask a run to stop.
+//! Messages of a run to its observer, and requests to stop a run.
 //!
-//! An observer is called between slices on the thread that judges, never on a worker, and must
-//! return soon. A slow observer delays only the judging, not the load.
+//! An observer is called between slices on the judging thread, never on a worker, and must return
+//! soon. A slow observer only delays the judging, not the load.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -15,7 +15,7 @@ use units::{Bytes, Nanos};
 /// Message of a run.
 #[derive(Debug)]
 pub enum Progress<'a> {
-    /// The plan is resolved and the target has passed preflight; nothing is written yet.
+    /// The plan is resolved and the target has passed preflight. Nothing is written yet.
     Planned(&'a Overview),
     /// Progress of filling the disks.
     Prefill {
@@ -26,32 +26,32 @@ pub enum Progress<'a> {
         /// Current speed, in bytes per second.
         bytes_per_s: f64,
     },
-    /// A quick search knows its edge roughly, and continues with larger disks.
+    /// A quick search has a rough estimate of its edge, and continues with larger disks.
     LargerDisks {
-        /// Most tiles that held with the smaller disks.
+        /// Largest number of tiles at which all limits were met with the smaller disks.
         held: u32,
-        /// Least tiles above `held` that failed.
+        /// Smallest number of tiles above `held` that failed.
         failed: u32,
-        /// Bytes of a tile's disks so far.
+        /// Size of a tile's disks so far.
         before: Bytes,
-        /// Bytes of a tile's disks from now on.
+        /// Size of a tile's disks from now on.
         after: Bytes,
     },
-    /// Begin of a step.
+    /// A step begins.
     StepBegins {
         /// Tiles of the step.
         tiles: u32,
         /// Virtual machines of the step.
         vms: u32,
-        /// Number of the repeat, from 1.
+        /// Number of the repeat, counted from 1.
         repeat: u32,
         /// Number of repeats in total.
         repeats: u32,
-        /// Longest duration, with the warm-up.
+        /// Maximum duration, including the warm-up.
         at_most: Nanos,
     },
-    /// A slice of the step was measured and stored; slices after the measured window are included,
-    /// for observers that keep a copy. A [`Progress::Tick`] follows while the step is judged.
+    /// A slice of the step was measured and stored. Slices after the measurement window are
+    /// included, for observers that keep a copy. During the step, a [`Progress::Tick`] follows.
     Slice {
         /// Step, repeat and phase of the slice.
         key: StepKey,
@@ -62,7 +62,7 @@ pub enum Progress<'a> {
         /// Gauges of the host, the device and a model.
         readings: &'a Readings,
     },
-    /// Numbers of a slice for a live view.
+    /// Figures of a slice for a live view.
     Tick(&'a Tick),
     /// A step was judged.
     StepEnds(&'a Step),
@@ -75,60 +75,60 @@ pub enum Progress<'a> {
     },
 }
 
-/// Overview of a run before it begins.
+/// Overview of a run before its start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Overview {
     /// Identifier of the run.
     pub id: String,
     /// Datastore as given.
     pub datastore: String,
-    /// Description of the target in one line.
+    /// One-line description of the target.
     pub target_summary: String,
     /// Name of the tile.
     pub tile: String,
     /// Virtual machines per tile.
     pub vms_per_tile: u32,
-    /// Bytes of disks per tile, after scaling.
+    /// Size of the disks per tile, after scaling.
     pub bytes_per_tile: Bytes,
-    /// Most bytes of files that the run may write.
+    /// Maximum number of bytes in files that the run may write; `None` if unlimited.
     pub capacity: Option<Bytes>,
-    /// Most tiles that the ladder can reach.
+    /// Maximum number of tiles that the ladder can reach.
     pub tiles_max: u32,
-    /// Plan of the ladder, in words.
+    /// Strategy of the ladder, in words.
     pub ladder: String,
-    /// Longest duration of a step with all repeats.
+    /// Maximum duration of a step with all repeats.
     pub step_at_most: Nanos,
-    /// Length of the whole run, as far as known.
+    /// Extent of the whole run, as far as it is known.
     pub whole: Whole,
     /// Seed of the run.
     pub seed: u64,
-    /// True if storage and time are modelled.
+    /// True for a simulation.
     pub is_simulated: bool,
     /// Path of the future run directory.
     pub directory: PathBuf,
 }
 
-/// Length of a run, before it runs.
+/// Extent of a run, before it starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whole {
-    /// Limit by time: no step begins that would end later.
+    /// Time limit: no step starts that would end later.
     Time(Nanos),
-    /// Most runs of steps.
+    /// Maximum number of step runs.
     Runs(u32),
-    /// A search until the edge is known, with at least that many runs at the edge.
+    /// A search until the edge is known, with at least this many runs at the edge.
     Search(u32),
 }
 
-/// Numbers of a slice, for a live view.
+/// Figures of a slice for a live view.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tick {
     /// Time since the start of the step.
     pub elapsed: Nanos,
-    /// True if the measured window has begun.
+    /// True if the measurement window has begun.
     pub is_measured: bool,
-    /// Time left of the warm-up's limit or of the measured window.
+    /// Time left until the warm-up's limit or the end of the measurement window.
     pub left: Nanos,
-    /// True if the window was extended because it did not decide.
+    /// True if the window was extended because the results were undecided.
     pub is_longer: bool,
     /// I/Os per second in the slice.
     pub operations_per_s: f64,
@@ -142,25 +142,25 @@ pub struct Tick {
     pub service_p99: Option<Nanos>,
     /// CPU share of the busiest worker, 0 to 1.
     pub worker_cpu: f64,
-    /// Each limit with its worst tile: name, measured value so far, and limit.
+    /// Each limit with its worst tile: name, value measured so far, and limit.
     pub limits: Vec<LimitSoFar>,
-    /// Disturbances by others in the measured window so far.
+    /// Disturbances by other programs in the measurement window so far.
     pub disturbances: Vec<Disturbance>,
 }
 
-/// A limit during measurement, in its worst tile so far.
+/// State of a limit during the measurement, in its worst tile so far.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LimitSoFar {
     /// Name of the limit, such as `shop order p95`.
     pub name: String,
     /// Value measured so far; `None` without samples.
     pub measured: Option<Nanos>,
-    /// Time of the limit.
+    /// Limit for the measured value.
     pub limit: Nanos,
 }
 
 impl LimitSoFar {
-    /// Measured value as a share of the limit; 0 without samples.
+    /// Returns the measured value as a share of the limit; 0 without samples.
     pub fn share(&self) -> f64 {
         let limit = self.limit.as_secs_f64().max(1e-9);
         self.measured.map_or(0.0, |time| time.as_secs_f64() / limit)
@@ -194,32 +194,32 @@ pub struct Control {
 pub enum Request {
     /// Continue the run.
     GoOn,
-    /// Stop soon: finish I/Os in flight, remove our files, write a partial result.
+    /// Stop soon: complete I/Os in flight, remove this program's files, write a partial result.
     Stop,
-    /// Abort at once: remove what can be removed quickly, without a promise.
+    /// Abort at once: remove only files that can be removed quickly, without a guarantee.
     Abort,
 }
 
 impl Control {
-    /// Asks to stop; a second call asks to abort. Safe in a signal handler.
+    /// Requests a stop. A second call requests an abort. Safe in a signal handler.
     pub fn interrupt(&self) {
         let _ = self.asked.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| {
             Some(count.saturating_add(1))
         });
     }
 
-    /// Ends the run because its time is over. It stops as after [`Control::interrupt`], but the
-    /// result counts as an answer, not as interrupted.
+    /// Ends the run because its time is up. It stops as after [`Control::interrupt`], but the
+    /// result counts as an answer and not as interrupted.
     pub fn end_for_time(&self) {
         self.is_out_of_time.store(true, Ordering::Relaxed);
     }
 
-    /// True if the run was ended by time, and by no user.
+    /// Returns true if the run was ended because its time was up, and not by a user.
     pub fn is_out_of_time(&self) -> bool {
         self.is_out_of_time.load(Ordering::Relaxed) && self.asked.load(Ordering::Relaxed) == 0
     }
 
-    /// Current request to the run.
+    /// Returns the current request to the run.
     pub fn request(&self) -> Request {
         match self.asked.load(Ordering::Relaxed) {
             0 if self.is_out_of_time.load(Ordering::Relaxed) => Request::Stop,
@@ -230,7 +230,7 @@ impl Control {
     }
 }
 
-/// Text of an estimated time: `12 s`, `4 min`, `1 h 10 min`.
+/// Formats an estimated time: `12 s`, `4 min`, `1 h 10 min`.
 pub fn about(time: Nanos) -> String {
     let seconds = time.0.div_ceil(1_000_000_000);
     match (seconds, seconds.div_ceil(60)) {

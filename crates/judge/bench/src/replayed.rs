@@ -22,11 +22,11 @@ use crate::step::{Rounds, waits};
 use crate::verdict::{CONFIDENCE, Judged, LimitSamples, StepJudge, fail_undelivered, judge_limit};
 use crate::window::{ActionTotals, KindTotals, Window};
 
-/// A step, rebuilt from its stored slices.
+/// A step that is rebuilt from its stored slices.
 pub struct Replayed<'a> {
     tile: &'a ResolvedTile,
     members: Vec<Member>,
-    /// Position of each workload instance, by tile, name and copy.
+    /// Position of each workload instance, keyed by tile, name and copy.
     positions: BTreeMap<(Option<u32>, String, u32), usize>,
     topology: Topology,
     placed: Placed,
@@ -35,17 +35,17 @@ pub struct Replayed<'a> {
     rounds: Rounds,
     slices_per_block: usize,
     has_begun: bool,
-    /// I/Os in flight when the last slice ended.
+    /// I/Os in flight at the end of the last slice.
     in_flight: u64,
     work: Vec<SliceWork>,
     little: LittleSums,
     operations: Sums,
-    /// Rows of workloads that the tile does not have.
+    /// Number of rows with workloads that the tile does not have.
     pub strangers: u64,
 }
 
 impl<'a> Replayed<'a> {
-    /// Makes a stored step without slices.
+    /// Creates a stored step without slices.
     pub fn new(tile: &'a ResolvedTile, step: &Step, slices_per_block: usize) -> Self {
         let tiles = step.tiles;
         let placed = Placed::of_step(&step.hosts, tiles);
@@ -111,7 +111,8 @@ impl<'a> Replayed<'a> {
         }
     }
 
-    /// Slice as the driver reported it, without the names of VMs and groups.
+    /// Converts a stored slice to the form that the driver reported, without the names of VMs and
+    /// groups.
     fn slice(&mut self, stored: StoredSlice) -> Slice {
         let mut slice = Slice {
             start: stored.start,
@@ -188,7 +189,7 @@ impl<'a> Replayed<'a> {
         })
     }
 
-    /// First limit of a workload, over all tiles together.
+    /// Returns the first limit of a workload, evaluated over all tiles together.
     pub fn pooled_limit(&self, workload: usize) -> LimitResult {
         let Self { tile, members, topology, placed, .. } = self;
         let judge = StepJudge { tile, members, topology, placed };
@@ -196,8 +197,8 @@ impl<'a> Replayed<'a> {
         judge_limit(&tile.at(workload).0.limits[0], &samples, CONFIDENCE)
     }
 
-    /// Entry of the step by these slices, and its judgement. Values that are in no series are taken
-    /// from the stored step.
+    /// Returns the step rebuilt from these slices, and its judgement. Values that are in no series
+    /// are taken from the stored step.
     pub fn conclude(self, stored: &Step, references: &References, seed: u64) -> (Step, Judged) {
         let Self { tile, members, topology, placed, .. } = &self;
         let judge = StepJudge { tile, members, topology, placed };
@@ -250,13 +251,14 @@ impl<'a> Replayed<'a> {
     }
 }
 
-/// Names of actions, then of their stages, in the order in which state machines number them.
+/// Returns the names of actions, then of their stages, in the order in which state machines number
+/// them.
 fn names_of(workload: &Workload) -> Vec<String> {
     let whole = workload.actions.iter().map(|own| own.name.clone());
     whole.chain(workload.actions.iter().flat_map(Action::stages)).collect()
 }
 
-/// Position of a name in a list; adds a new name and calls `added`.
+/// Returns the position of a name in a list. Adds a new name to the list and calls `added`.
 fn number_of(names: &mut Vec<String>, name: String, mut added: impl FnMut()) -> u16 {
     let position = names.iter().position(|own| *own == name).unwrap_or_else(|| {
         names.push(name);

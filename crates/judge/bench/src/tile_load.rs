@@ -1,4 +1,4 @@
-//! Needs of one tile of a plan: room on each datastore, virtual machines and users.
+//! Requirements of one tile of a plan: space on each datastore, virtual machines and users.
 
 use units::Bytes;
 
@@ -6,12 +6,12 @@ use crate::error::BenchError;
 use crate::fleet::{Fleet, StepOrder, fleet, standing_users};
 use crate::plan::ResolvedPlan;
 
-/// Needs of one tile.
+/// Requirements of one tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TileLoad {
-    /// Bytes of the tile's disks.
+    /// Size of the tile's disks.
     pub bytes: Bytes,
-    /// Bytes of the disks of infrastructure operations, which exist once.
+    /// Size of the disks of infrastructure operations, which exist only once.
     pub beside: Bytes,
     /// Part of `bytes` on the second datastore.
     pub second: Bytes,
@@ -19,14 +19,14 @@ pub struct TileLoad {
     pub second_beside: Bytes,
     /// Number of virtual machines.
     pub vms: u32,
-    /// Number of workloads, each copy counted.
+    /// Number of workloads, counting each copy.
     pub workloads: u32,
     /// Number of users that always exist.
     pub users: u64,
 }
 
 impl TileLoad {
-    /// Needs of one tile of a plan.
+    /// Computes the requirements of one tile of a plan.
     pub fn of(plan: &ResolvedPlan) -> Result<Self, BenchError> {
         let users = users_of_tile(plan);
         let tiles = plan.climb.range().map_or(1, |(first, _)| first);
@@ -50,23 +50,23 @@ impl TileLoad {
         })
     }
 
-    /// Bytes of all disks of that many tiles.
+    /// Returns the size of all disks for this many tiles.
     pub fn needed(&self, tiles: u32) -> Bytes {
         self.bytes * u64::from(tiles) + self.beside
     }
 
-    /// Part of these bytes on the second datastore.
+    /// Returns the part of [`Self::needed`] on the second datastore.
     pub fn needed_second(&self, tiles: u32) -> Bytes {
         self.second * u64::from(tiles) + self.second_beside
     }
 
-    /// Part of these bytes on the first datastore.
+    /// Returns the part of [`Self::needed`] on the first datastore.
     pub fn needed_first(&self, tiles: u32) -> Bytes {
         self.needed(tiles).saturating_sub(self.needed_second(tiles))
     }
 
-    /// Most tiles whose disks fit into that much room, also on the second datastore if there is
-    /// one.
+    /// Returns the maximum number of tiles whose disks fit into this space, also on the second
+    /// datastore if there is one.
     pub fn fits(&self, first: Bytes, second: Option<Bytes>) -> u32 {
         let most = |capacity: Bytes, beside, per_tile: Bytes| {
             let fits = capacity.saturating_sub(beside).get().checked_div(per_tile.get());
@@ -81,19 +81,19 @@ impl TileLoad {
         ))
     }
 
-    /// Most tiles that a run may try: as many as were asked for, as fit, and as have their users in
-    /// memory.
+    /// Returns the maximum number of tiles that a run may try: limited by the requested number, by
+    /// the space, and by the memory for the users.
     pub fn tiles_max(&self, asked: Option<u32>, fits: u32) -> u32 {
         asked.unwrap_or(fits).min(fits).min(self.kept_in_memory())
     }
 
-    /// Most tiles whose users fit into memory.
+    /// Returns the maximum number of tiles whose users fit into memory.
     pub fn kept_in_memory(&self) -> u32 {
         u32::try_from(USERS_MAX / self.users.max(1)).unwrap_or(u32::MAX)
     }
 }
 
-/// Bytes of all disks, and of those on the second datastore.
+/// Returns the size of all disks, and of the disks on the second datastore.
 fn bytes_of(fleet: &Fleet) -> (Bytes, Bytes) {
     let second = fleet.disks().filter(|disk| !disk.on.is_first());
     let applications = fleet.instances.iter().filter_map(|own| own.application.as_ref());
@@ -101,8 +101,8 @@ fn bytes_of(fleet: &Fleet) -> (Bytes, Bytes) {
     (fleet.disks().map(|disk| disk.size).sum::<Bytes>() + data, second.map(|disk| disk.size).sum())
 }
 
-/// Most users of a step. 4 million take 1.0 GiB of the generator's memory (a million closed-loop
-/// users of one disk: 0.23 GiB measured); our choice.
+/// Maximum number of users in a step. 4 million take 1.0 GiB of the generator's memory (a million
+/// closed-loop users of one disk: 0.23 GiB measured); our choice.
 pub(crate) const USERS_MAX: u64 = 1 << 22;
 
 fn users_of_tile(plan: &ResolvedPlan) -> u64 {

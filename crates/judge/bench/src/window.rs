@@ -10,16 +10,16 @@ use run_store::slice::{CallRow, Direction, InstanceId, Slice, Topology, Unfinish
 use stats::{Compact, Histogram};
 use units::Nanos;
 
-/// Number of unanswered I/Os from which a request without a slot counts as waiting for the storage:
-/// with more slots it would wait there instead, and respond no sooner. Our choice, about what Linux
-/// lets one queue of a device hold (1023, `nr_requests` of NVMe).
+/// Number of outstanding I/Os at which a request without a slot counts as waiting for the storage.
+/// With more slots it would wait there instead, and complete no sooner. Our choice, about the
+/// capacity of a device queue in Linux (1023, `nr_requests` of NVMe).
 pub const PLENTY_IN_FLIGHT: u64 = 1000;
 const PLENTY_MEAN: f64 = 1000.0;
 
 /// I/O of one direction over a window.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DirectionTotals {
-    /// Bytes moved by successful I/Os.
+    /// Bytes transferred by successful I/Os.
     pub bytes: u64,
     /// Number of failed I/Os.
     pub errors: u64,
@@ -32,42 +32,42 @@ pub struct DirectionTotals {
 /// Totals of a workload instance over a window.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct InstanceTotals {
-    /// Actions, in the workload's order.
+    /// Totals of actions, in the workload's order.
     pub actions: Vec<ActionTotals>,
-    /// Kinds of I/O and calls, in the workload's order.
+    /// Totals of kinds of I/O and calls, in the workload's order.
     pub kinds: Vec<KindTotals>,
-    /// Calls of the instance, by kind.
+    /// Calls of the instance, keyed by kind.
     pub calls: BTreeMap<u16, CallRow>,
-    /// Ages of starts that were due and had not begun when the window ended.
+    /// Ages of starts that were due and had not begun at the end of the window.
     pub not_begun: Compact,
 }
 
-/// Load generator over a window.
+/// Totals of the load generator over a window.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct GeneratorTotals {
     /// Number of I/Os submitted.
     pub submitted: u64,
     /// Number of I/Os completed, including failed ones.
     pub completed: u64,
-    /// I/Os in flight at the begin and at the end of the window.
+    /// I/Os in flight at the start and at the end of the window.
     pub in_flight_at_ends: (u64, u64),
-    /// Time integral of the I/Os in flight.
+    /// Time integral of the I/Os in flight, in seconds.
     pub in_flight_seconds: f64,
-    /// Lateness: from the due time to the handling.
+    /// Lateness: time from the due time to the handling.
     pub lateness: Compact,
     /// Number of requests that waited for a free slot of the generator.
     pub queued: u64,
-    /// Number of these requests that waited while the storage had fewer than [`PLENTY_IN_FLIGHT`]
-    /// I/Os to answer: caused by the generator itself.
+    /// Number of these requests that waited while fewer than [`PLENTY_IN_FLIGHT`] I/Os were
+    /// outstanding, so that the generator itself was the cause.
     pub queued_early: u64,
-    /// CPU seconds of each worker thread.
+    /// CPU time of each worker thread, in seconds.
     pub worker_cpu_seconds: Vec<f64>,
-    /// Longest time in which a worker was stopped, or not run by the kernel.
+    /// Maximum time in which a worker was stopped, or not run by the kernel.
     pub away: Nanos,
 }
 
 impl GeneratorTotals {
-    /// CPU time of the busiest worker as a share of `time`; absent without a worker.
+    /// Returns the CPU time of the busiest worker as a share of `time`; `None` without a worker.
     pub fn busiest_worker(&self, time: Nanos) -> Option<f64> {
         let share = |seconds: &f64| seconds / time.as_secs_f64();
         self.worker_cpu_seconds.iter().map(share).reduce(f64::max)
@@ -77,11 +77,11 @@ impl GeneratorTotals {
 /// Sums over consecutive slices.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Window {
-    /// Start, from the start of the step.
+    /// Start of the window, since the start of the step.
     pub start: Nanos,
-    /// Sum of the slices' widths.
+    /// Total length of the slices.
     pub duration: Nanos,
-    /// Sums by instance, by [`InstanceId`].
+    /// Sums by instance, indexed by [`InstanceId`].
     pub instances: Vec<InstanceTotals>,
     /// Sums by direction, in the order of [`Direction::ALL`].
     pub directions: [DirectionTotals; 3],
@@ -91,7 +91,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// Makes an empty window; `in_flight` I/Os are under way at its start.
+    /// Creates an empty window, with `in_flight` outstanding I/Os at its start.
     pub fn new(topology: &Topology, start: Nanos, in_flight: u64) -> Self {
         let instances = topology
             .instances
@@ -165,7 +165,7 @@ impl Window {
 }
 
 impl GeneratorTotals {
-    /// Adds the generator's numbers of a slice.
+    /// Adds the generator's figures of a slice.
     pub fn add(&mut self, slice: &Slice) {
         let (sum, row) = (self, &slice.generator);
         sum.submitted += row.submitted;

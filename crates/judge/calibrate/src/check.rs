@@ -1,5 +1,5 @@
-//! Compares a step of a shipped tile on the storage with the same step on the fitted array, because
-//! loops of one size and kind differ from the load of virtual machines.
+//! Check of the fitted array: compares a step of a shipped tile on the storage with the same step
+//! on the array. Loops of one size and kind differ from the load of virtual machines.
 
 use std::path::Path;
 
@@ -18,15 +18,16 @@ use bench::run::{TileLoad, fill};
 use bench::simulate::{Settings, Stage};
 use bench::step::{Nowhere, StepBench, place_now, step_at_most};
 
-/// Tile of the check: two VMs that read and write at random all the time, in two sizes, each with
-/// its own queue. It has neither phases nor bursts, so a few seconds of it suffice.
+/// Tile for the check: two VMs that read and write randomly all the time, in two sizes, each with
+/// its own queue. It has neither phases nor bursts, so a few seconds are sufficient.
 const TILE: &str = "general";
 
-/// Measured time of the step in loop times, and its bounds; our choice.
+/// Measurement time of the step, in multiples of a loop's time; the next constants are its bounds.
+/// Our choice.
 const TIMES: u64 = 10;
 const TIME: (Nanos, Nanos) = (Nanos::from_secs(2), Nanos::from_secs(10));
 
-/// Settings of the step for loops of this time.
+/// Returns the settings of the step for loops of this time.
 fn settings(point: Nanos) -> Settings {
     let duration = Nanos(point.0.saturating_mul(TIMES)).clamp(TIME.0, TIME.1);
     Settings {
@@ -45,7 +46,7 @@ fn tile() -> Result<ResolvedTile, CalibrateError> {
         .map_err(|error| CalibrateError::CheckTile { tile: TILE, source: Box::new(error) })
 }
 
-/// Step with disks that are together about as large as the loops' disk.
+/// Prepares the step, with disks that are together about as large as the loops' disk.
 pub fn stage(span: Bytes, point: Nanos) -> Result<Stage, CalibrateError> {
     let (tile, settings) = (tile()?, settings(point));
     let plan = settings.plan("any", &tile).map_err(BenchError::from)?;
@@ -54,12 +55,12 @@ pub fn stage(span: Bytes, point: Nanos) -> Result<Stage, CalibrateError> {
     Ok(Stage::new(&tile, &Settings { footprint, ..settings })?)
 }
 
-/// Bytes of the step's disks.
+/// Returns the total size of the step's disks.
 pub fn disks(span: Bytes) -> Result<Bytes, CalibrateError> {
     Ok(TileLoad::of(stage(span, TIME.0)?.plan())?.bytes)
 }
 
-/// Runs the step on both. The rig's slices must be as wide as in the plan.
+/// Runs the step on both. The rig's slices must be as long as in the plan.
 pub fn check<R: Rig>(
     rig: &mut R,
     stage: &Stage,
@@ -92,7 +93,7 @@ pub fn check<R: Rig>(
     Ok(TileCheck { tile, measured_rate, modelled_rate, measured_time, modelled_time })
 }
 
-/// I/Os per second, and mean latency.
+/// Returns IOPS and mean latency.
 fn rate_and_time(step: &Step) -> (f64, Nanos) {
     let sums = step.io.iter().fold((0.0, 0.0), |(count, time), io| {
         let own = io.operations_per_s;
@@ -113,7 +114,7 @@ mod tests {
     use super::*;
     use crate::{DiskModel, model_disk, place};
 
-    /// Fitted array of one server with this service time.
+    /// Returns a fitted array of one server with this service time.
     fn server(service: Nanos) -> Array {
         let disk = ServersParameters::plain(Bytes::GIB * 4, 1, (service, service), 1e12);
         place::array("fitted", &model_disk(&DiskModel::Servers(disk)))
@@ -127,7 +128,7 @@ mod tests {
         check(&mut rig, &stage, (array, 7), contact).expect("both answer")
     }
 
-    /// A model that matches the loops but not a tile was once saved without a warning.
+    /// Regression: a model that matched the loops but not a tile was saved without a warning.
     #[test]
     fn a_model_is_checked_with_a_tile_on_the_storage_and_on_itself() {
         let right = checked(&server(Nanos::from_millis(1)));

@@ -1,19 +1,19 @@
 use stats::Compact;
 
-/// Distance of a model's latency distribution from the measured one: the root mean square of the
-/// horizontal distance between the two cumulative curves, as a share of the measured mean. `None`
-/// if either is empty.
+/// Returns the distance of a model's latency distribution from the measured one: the root mean
+/// square of the horizontal distance between the two cumulative curves, as a share of the measured
+/// mean. `None` if either is empty.
 ///
-/// With quantile functions `M` (measured) and `S` (simulated):
-/// `sqrt(integral over p from 0 to 1 of (M(p) - S(p))^2 dp) / mean(M)`.
+/// With quantile functions `M` (measured) and `S` (simulated): `sqrt(integral over p from 0 to 1 of
+/// (M(p) - S(p))^2 dp) / mean(M)`.
 ///
-/// Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994, name
+/// Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994, call
 /// it the demerit figure; the DiskSim 4 manual, section 6, reports it in this relative form. Both
-/// curves are steps at the buckets of their histograms, so differences below the histogram's
-/// precision (0.8 %) count as none.
+/// curves have steps at the buckets of their histograms, so differences below the histogram's
+/// precision (0.8 %) count as zero.
 ///
-/// Distances are squared: one slow request in ten thousand weighs as much as all the others if it
-/// is off a hundred times as far.
+/// Distances are squared: one slow request in ten thousand has as much weight as all the others if
+/// its error is a hundred times as large.
 pub fn demerit(measured: &Compact, model: &Compact) -> Option<f64> {
     #[expect(clippy::cast_precision_loss, reason = "counts and sums are far below 2^53")]
     let mean = measured.sum_ns as f64 / measured.count() as f64;
@@ -21,8 +21,9 @@ pub fn demerit(measured: &Compact, model: &Compact) -> Option<f64> {
     (mean > 0.0).then(|| square.sqrt() / mean)
 }
 
-/// Demerit of the fastest 99 % of both, as a share of the mean of the fastest 99 % measured: the
-/// error without the tail. This is not the demerit of the literature, and must be labelled.
+/// Returns the demerit of the fastest 99 % of both, as a share of the mean of the fastest 99 %
+/// measured. It is the error without the tail. This is not the demerit of the literature, and must
+/// be labelled.
 pub fn demerit_p99(measured: &Compact, model: &Compact) -> Option<f64> {
     let (measured, model) = (below(steps(measured), P99), below(steps(model), P99));
     let mut seen = 0.0;
@@ -38,7 +39,7 @@ pub fn demerit_p99(measured: &Compact, model: &Compact) -> Option<f64> {
 
 const P99: f64 = 0.99;
 
-/// Steps up to this share.
+/// Returns the steps up to this share.
 fn below(mut steps: Vec<(f64, f64)>, share: f64) -> Vec<(f64, f64)> {
     let kept = steps.iter().take_while(|(_, until)| *until < share).count();
     steps.truncate(kept + 1);
@@ -48,7 +49,7 @@ fn below(mut steps: Vec<(f64, f64)>, share: f64) -> Vec<(f64, f64)> {
     steps
 }
 
-/// Values in nanoseconds, ascending, each with the share of all values up to it.
+/// Returns the values in nanoseconds, ascending, each with the cumulative share of values up to it.
 fn steps(histogram: &Compact) -> Vec<(f64, f64)> {
     let mut seen = 0;
     let whole = histogram.count();
@@ -98,7 +99,8 @@ mod tests {
         assert!((found - wanted).abs() < 1e-9, "{found}, wanted {wanted}");
     }
 
-    /// Mean 25: a shift by 3 is 12 %, whichever way. Values this small have buckets of their own.
+    /// With a mean of 25, a shift by 3 in either direction is 12 %. Values this small have separate
+    /// buckets.
     #[test]
     fn a_shift_by_d_gives_exactly_d() {
         let measured = of(&[(10, 1), (20, 1), (30, 1), (40, 1)]);
@@ -109,14 +111,15 @@ mod tests {
         close(demerit(&measured, &measured), 0.0);
     }
 
-    /// A sample of four is off by 40 and the mean is 10: sqrt(40^2 / 4) / 10.
+    /// One sample of four has an error of 40 and the mean is 10: sqrt(40^2 / 4) / 10.
     #[test]
     fn a_tail_weighs_by_the_square_of_its_distance() {
         let measured = of(&[(10, 4)]);
         close(demerit(&measured, &of(&[(10, 3), (50, 1)])), 2.0);
     }
 
-    /// The 60 odd numbers below 120 against their mean of 60: their standard deviation, sqrt((60^2 - 1) / 3).
+    /// The 60 odd numbers below 120 are compared with their mean of 60. The result is their
+    /// standard deviation, sqrt((60^2 - 1) / 3).
     #[test]
     fn demerit_of_a_constant_is_the_relative_deviation() {
         let even: Vec<(u64, u32)> = (0..60).map(|v| (v * 2 + 1, 1)).collect();

@@ -6,12 +6,13 @@ use spec::array::{Disk, TableLoop, Variation};
 use state_machine::{Purpose, Stream};
 use units::{Bytes, Nanos, Rate, Ratio};
 
-/// Modelled disk that may match the measured one.
+/// Modelled disk that is fitted to the measured one.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DiskModel {
     /// Servers behind a queue.
     Servers(ServersParameters),
-    /// Flash, as [`hardware::SsdPreset::NvmeMqsim`] except for parameters that a file can set.
+    /// Flash, as [`hardware::SsdPreset::NvmeMqsim`] except for parameters that an array file can
+    /// set.
     Ssd(SsdParameters),
     /// Table of measured latencies.
     Table(TableParameters),
@@ -22,7 +23,7 @@ impl DiskModel {
     ///
     /// # Errors
     ///
-    /// If a parameter is outside its range.
+    /// If a parameter is out of range.
     pub fn add(&self, array: &mut Array, seed: u64) -> Result<PartId, ParameterError> {
         let stream = Stream::derive(seed, &[], Purpose::Device);
         Ok(match self {
@@ -32,7 +33,7 @@ impl DiskModel {
         })
     }
 
-    /// Kind of disk, as in array files.
+    /// Returns the kind of disk, as in array files.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Servers(_) => "servers",
@@ -42,7 +43,7 @@ impl DiskModel {
     }
 }
 
-/// Disk in the form of an array file: whole bytes per second.
+/// Returns the disk in the form of an array file, with rates in whole bytes per second.
 pub fn model_disk(model: &DiskModel) -> Disk {
     match model {
         DiskModel::Servers(disk) => Disk::Servers {
@@ -94,14 +95,14 @@ fn variation(found: &hardware::Variation) -> Option<Variation> {
     })
 }
 
-/// At least a byte per second, so that the written value can be read again.
+/// Rounds a rate to at least one byte per second, so that the written value can be read again.
 fn whole(rate: f64) -> Bytes {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts saturate")]
     let bytes = rate.round() as u64;
     Bytes::new(bytes.max(1))
 }
 
-/// Time of so many seconds, at least a nanosecond, because service times may not be zero.
+/// Converts seconds to a time of at least one nanosecond, because service times may not be zero.
 pub(super) fn time(seconds: f64) -> Nanos {
     Nanos::from_secs_f64(seconds).max(Nanos(1))
 }

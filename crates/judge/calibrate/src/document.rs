@@ -13,9 +13,9 @@ use super::matrix::Mix;
 use super::measure::{Answers, Measured};
 use super::model_disk;
 
-/// Finished calibration: measurements, the fitted model, and its errors.
+/// Completed calibration: measurements, the fitted model, and its errors.
 ///
-/// Format `tilemark.calibration/1.0`. Shares are parts of 1, times nanoseconds.
+/// Format `tilemark.calibration/1.0`. Shares are parts of 1, and times are in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Calibration {
     /// Name and version of this format.
@@ -24,17 +24,17 @@ pub struct Calibration {
     pub tool: ToolFacts,
     /// Name of the array.
     pub name: String,
-    /// Path of its file.
+    /// Path of the array's file.
     pub path: PathBuf,
-    /// Command line that made it.
+    /// Command line that created the array.
     pub command: String,
     /// Start of the measurement.
     pub started: Timestamp,
     /// Target as given.
     pub target: String,
-    /// Target as text for people.
+    /// Description of the target, for display.
     pub target_summary: String,
-    /// Computer that measured.
+    /// Computer on which the measurement ran.
     pub machine: Machine,
     /// True if fewer and shorter loops were run.
     pub quick: bool,
@@ -44,11 +44,11 @@ pub struct Calibration {
     pub seed: u64,
     /// Size of the measured disk, in bytes.
     pub span_bytes: u64,
-    /// Time of each loop over all rounds, without warm-ups, in nanoseconds.
+    /// Total time of each loop over all rounds, without warm-ups, in nanoseconds.
     pub point_ns: u64,
-    /// Whole time, in nanoseconds.
+    /// Total time of the calibration, in nanoseconds.
     pub elapsed_ns: u64,
-    /// Other work on the computer.
+    /// Other work on the computer during the measurement.
     pub noise: Noise,
     /// Difference of the last round from the first.
     pub drift: Option<Drift>,
@@ -62,20 +62,20 @@ pub struct Calibration {
     pub demerits: Demerits,
     /// Kinds of models that were tried, best first.
     pub candidates: Vec<CandidateFacts>,
-    /// All loops.
+    /// Results of all loops.
     pub points: Vec<PointFacts>,
     /// Warnings for readers.
     pub warnings: Vec<Warning>,
 }
 
-/// Computer that measured.
+/// Computer on which the measurement ran.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Machine {
     /// Kernel release.
     pub kernel: Option<String>,
     /// Processor model.
     pub cpu: Option<String>,
-    /// Processors of the scheduler.
+    /// Number of processors that the scheduler sees.
     pub processors: Option<u32>,
     /// Name of the virtualisation.
     pub virtualisation: Option<String>,
@@ -84,7 +84,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Selected facts of an environment.
+    /// Selects facts from an environment.
     pub fn of(environment: &Environment) -> Self {
         let device = environment.storage.devices.first().map(|device| {
             let model = device.model.as_deref().map(|model| format!(" ({})", model.trim()));
@@ -99,7 +99,7 @@ impl Machine {
         }
     }
 
-    /// Text of one line.
+    /// Describes the computer in one line.
     pub fn sentence(&self) -> String {
         let device = self.device.as_deref().unwrap_or("an unknown device");
         let processors = self.processors.map_or_else(String::new, |count| format!("{count} x "));
@@ -110,12 +110,12 @@ impl Machine {
     }
 }
 
-/// Other work on the computer during the measurement. Null is unknown.
+/// Other work on the computer during the measurement. Null means unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Noise {
-    /// Share of the CPU time that the hypervisor gave to other VMs.
+    /// Share of CPU time that the hypervisor gave to other VMs.
     pub steal: Option<f64>,
-    /// Share of the CPU time of other processes.
+    /// Share of CPU time that other processes used.
     pub others: Option<f64>,
     /// Mean demerit of the fitted rounds of each loop against the other rounds: the lowest error
     /// that a model can reach.
@@ -127,27 +127,28 @@ pub struct Noise {
 /// Difference of the last round from the first.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Drift {
-    /// I/Os per second in the last round, as a multiple of those in the first: the geometric mean
+    /// IOPS in the last round, as a multiple of the IOPS in the first round: the geometric mean
     /// over all loops.
     pub iops: f64,
     /// Mean demerit of the last round against the first.
     pub demerit: Option<f64>,
 }
 
-/// Mean demerits over loops, in the rounds that were not fitted; null without any.
+/// Mean demerits over loops, in the rounds that were not fitted; null if there are none.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Demerits {
-    /// Fitted loops.
+    /// Mean over the fitted loops.
     pub training: Option<f64>,
-    /// Unseen loops, by a model made without them.
+    /// Mean over the unseen loops, with a model fitted without them.
     pub validation: Option<f64>,
-    /// All loops, by the saved model.
+    /// Mean over all loops, with the saved model.
     pub all: Option<f64>,
-    /// All loops, with the fastest 99 % only.
+    /// Mean over all loops, for the fastest 99 % only.
     pub all_p99: Option<f64>,
-    /// Fitted rounds of each loop against the others, fastest 99 %.
+    /// Mean demerit of the fitted rounds of each loop against the other rounds, for the fastest 99
+    /// % only.
     pub floor_p99: Option<f64>,
-    /// Worst loop.
+    /// Maximum over the loops.
     pub worst: Option<f64>,
     /// Demerits by mix.
     pub mixes: Vec<MixDemerits>,
@@ -158,17 +159,17 @@ pub struct Demerits {
 pub struct MixDemerits {
     /// Mix of the loops.
     pub mix: Mix,
-    /// Fitted loops.
+    /// Mean over the fitted loops.
     pub training: Option<f64>,
-    /// Unseen loops, by a model made without them.
+    /// Mean over the unseen loops, with a model fitted without them.
     pub validation: Option<f64>,
-    /// All loops, by the saved model.
+    /// Mean over all loops, with the saved model.
     pub all: Option<f64>,
-    /// All loops, with the fastest 99 % only.
+    /// Mean over all loops, for the fastest 99 % only.
     pub all_p99: Option<f64>,
-    /// Fitted rounds of each loop against the others.
+    /// Mean demerit of the fitted rounds of each loop against the other rounds.
     pub floor: Option<f64>,
-    /// Fitted rounds against the others, fastest 99 %.
+    /// Mean demerit of the fitted rounds against the other rounds, for the fastest 99 % only.
     pub floor_p99: Option<f64>,
 }
 
@@ -179,9 +180,9 @@ pub struct CandidateFacts {
     pub name: &'static str,
     /// Mean demerit of the fitted loops.
     pub training: Option<f64>,
-    /// Mean demerit of the unseen loops, by a model made without them.
+    /// Mean demerit of the unseen loops, with a model fitted without them.
     pub validation: Option<f64>,
-    /// Parameter sets that were tried.
+    /// Number of parameter sets that were tried.
     pub evaluations: u32,
     /// Best parameters.
     pub disk: Disk,
@@ -204,20 +205,20 @@ pub struct PointFacts {
     pub model: Side,
     /// Demerit of the saved model.
     pub demerit: Option<f64>,
-    /// Demerit of a model made without the unseen loops.
+    /// Demerit of a model that was fitted without the unseen loops.
     pub foreseen: Option<f64>,
-    /// Demerit of the fastest 99 %.
+    /// Demerit for the fastest 99 % only.
     pub demerit_p99: Option<f64>,
-    /// Demerit of the loop's fitted rounds against the others.
+    /// Demerit of the loop's fitted rounds against the other rounds.
     pub floor: Option<f64>,
-    /// Demerit of the fitted rounds, fastest 99 %.
+    /// Demerit of the fitted rounds, for the fastest 99 % only.
     pub floor_p99: Option<f64>,
 }
 
-/// Reads and writes of a loop together.
+/// Figures of a loop, reads and writes together.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Side {
-    /// Answers per second.
+    /// Completed I/Os per second.
     pub iops: f64,
     /// Mean latency, in nanoseconds.
     pub mean_ns: Option<f64>,
@@ -235,7 +236,7 @@ impl Side {
     }
 }
 
-/// Facts of every loop with the chosen model.
+/// Returns the facts of every loop with the chosen model.
 pub fn point_facts(points: &[Measured], fit: &Fit) -> Vec<PointFacts> {
     let best = fit.best();
     let foreseen = best.foreseen_demerits(points);
@@ -256,7 +257,7 @@ pub fn point_facts(points: &[Measured], fit: &Fit) -> Vec<PointFacts> {
 }
 
 impl Demerits {
-    /// Means over the loops.
+    /// Computes the means over the loops.
     pub fn of(points: &[PointFacts]) -> Self {
         let mean = |keep: &dyn Fn(&PointFacts) -> bool, value: Value| {
             let kept = points.iter().filter(|point| keep(point));
@@ -290,7 +291,7 @@ impl Demerits {
 type Value = fn(&PointFacts) -> Option<f64>;
 
 impl CandidateFacts {
-    /// Facts of a candidate.
+    /// Returns the facts of a candidate.
     pub fn of(points: &[Measured], candidate: &Candidate) -> Self {
         Self {
             name: candidate.name,

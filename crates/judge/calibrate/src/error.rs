@@ -9,38 +9,38 @@ pub enum CalibrateError {
     /// Error of the target, the load or the rig.
     #[error(transparent)]
     Bench(#[from] BenchError),
-    /// Tile of the check that cannot be read.
+    /// The tile for the check cannot be read.
     #[error("reading the shipped tile {tile}")]
     CheckTile {
         /// Name of the tile.
         tile: &'static str,
-        /// Error of reading it.
+        /// Error when reading the tile.
         #[source]
         source: Box<spec::SpecError>,
     },
-    /// Target that memory would answer.
+    /// The target would be served from memory.
     #[error("calibrating {target}: {why}, so memory would be measured, not the storage")]
     PageCache {
         /// Name of the target.
         target: String,
-        /// Evidence for the page cache.
+        /// Evidence that the page cache serves the target.
         why: String,
     },
-    /// Array name that could not be found again.
+    /// The array could not be found again under its name.
     #[error("array name \"{name}\" {why}")]
     ArrayName {
         /// Name as given.
         name: String,
-        /// Error in the name.
+        /// Problem with the name.
         why: &'static str,
     },
-    /// File that calibration did not make.
+    /// The file exists and was not created by a calibration.
     #[error("{} exists and was not made by tilemark calibrate", .path.display())]
     ArrayExists {
         /// Path of the file.
         path: PathBuf,
     },
-    /// Array file that cannot be written.
+    /// The array file cannot be written.
     #[error("writing the array {}", .path.display())]
     ArrayFile {
         /// Path of the file.
@@ -49,17 +49,17 @@ pub enum CalibrateError {
         #[source]
         source: std::io::Error,
     },
-    /// Array that cannot be written as text.
+    /// The array cannot be converted to text.
     #[error("making the text of the array")]
     ArrayText {
-        /// Error of the text.
+        /// Error of the conversion.
         #[source]
         source: toml::ser::Error,
     },
 }
 
 impl CalibrateError {
-    /// Hint on what to do, if there is one.
+    /// Returns a hint on how to solve the problem, if there is one.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Bench(error) => error.hint(),

@@ -14,18 +14,19 @@ use super::tally::Tally;
 use super::vary::variation;
 use super::virtual_time::{Length, answers};
 
-/// Amount of simulation.
+/// Limits for the amount of simulation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Effort {
-    /// Most parameter sets of a candidate.
+    /// Maximum number of parameter sets per candidate.
     pub evaluations: u32,
-    /// Answers of each loop during the search; ten times as many at the end.
+    /// Number of completions of each loop during the search. The final evaluation uses ten times as
+    /// many.
     pub answers: f64,
     /// Virtual time of each loop, in seconds.
     pub seconds: f64,
-    /// Threads that simulate; the result does not depend on the number.
+    /// Number of simulating threads. The result does not depend on it.
     pub threads: usize,
-    /// Time limit for the search of all candidates together; each may use an equal share.
+    /// Time limit for the search of all candidates together. Each may use an equal share.
     pub at_most: Duration,
 }
 
@@ -36,42 +37,43 @@ pub struct Candidate {
     pub name: &'static str,
     /// Best model found.
     pub model: DiskModel,
-    /// Mean demerit up to p99 and error of the rate over the training points, during the search.
+    /// Mean of the demerit up to p99 and the rate error over the training points, during the
+    /// search.
     pub cost: f64,
-    /// Parameter sets that were tried.
+    /// Number of parameter sets that were tried.
     pub evaluations: u32,
-    /// True if time ended the search.
+    /// True if the time limit ended the search.
     pub is_cut: bool,
     /// Demerit of every point in the rounds that were not fitted, in the order of the points;
-    /// `None` without answers.
+    /// `None` without completions.
     pub demerits: Vec<Option<f64>>,
-    /// Answers of the model, in the order of the points.
+    /// Latencies of the model, in the order of the points.
     pub answers: Vec<Answers>,
-    /// Answers of a model made without the unseen points.
+    /// Latencies of a model that was fitted without the unseen points.
     pub foreseen: Vec<Answers>,
 }
 
 impl Candidate {
-    /// Demerits of the answers of a model made without the unseen points.
+    /// Returns the demerits of a model that was fitted without the unseen points.
     pub fn foreseen_demerits(&self, points: &[Measured]) -> Vec<Option<f64>> {
         demerits(points, &self.foreseen)
     }
 }
 
-/// All candidates, the best for unseen points first.
+/// All candidates, sorted by their error at unseen points, best first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fit {
-    /// Candidates, never empty.
+    /// Candidates, at least one.
     pub candidates: Vec<Candidate>,
 }
 
 impl Fit {
-    /// Chosen candidate.
+    /// Returns the chosen candidate.
     pub fn best(&self) -> &Candidate {
         &self.candidates[0]
     }
 
-    /// Warning about the search, if time ended it.
+    /// Returns a warning if the time limit ended the search.
     pub fn warning(&self) -> Option<Warning> {
         let cut = self.candidates.iter().filter(|candidate| candidate.is_cut);
         let names: Vec<&str> = cut.map(|candidate| candidate.name).collect();
@@ -102,7 +104,7 @@ impl Kind {
     /// All kinds.
     pub const ALL: [Self; 4] = [Self::Table, Self::Servers, Self::Varying, Self::Ssd];
 
-    /// Name in reports.
+    /// Returns the name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Servers => "servers",
@@ -113,14 +115,14 @@ impl Kind {
     }
 }
 
-/// Cost of a model without answers: far more than any with some.
+/// Cost of a model without completions, which is far above the cost of any other.
 const NO_ANSWER: f64 = 100.0;
 
 /// Stop condition, and receiver of progress lines.
 pub type Contact<'a> = (&'a (dyn Fn() -> bool + Sync), &'a mut dyn FnMut(&str));
 
-/// Fits every kind of model to the training points. `capacity` is the size of the modelled disk;
-/// `progress` gets progress lines. After `is_stopped` the result is meaningless.
+/// Fits every kind of model to the training points. `capacity` is the size of the modelled disk,
+/// and `progress` receives progress lines. If `is_stopped` returns true, the result is meaningless.
 pub fn fit(
     points: &[Measured],
     (span, capacity): (Span, Bytes),
@@ -130,7 +132,7 @@ pub fn fit(
     fit_kinds(points, (span, capacity), effort, contact, &Kind::ALL)
 }
 
-/// Fits some kinds of model only, at least one.
+/// Fits only some kinds of model, at least one.
 pub(super) fn fit_kinds(
     points: &[Measured],
     (span, capacity): (Span, Bytes),
@@ -156,8 +158,8 @@ pub(super) fn fit_kinds(
     Fit { candidates }
 }
 
-/// Criterion between candidates: the mean demerit and rate error at points that they were made
-/// without (or at the others, if there are none).
+/// Returns the criterion for comparing candidates: the mean of demerit and rate error at points
+/// that the model was not fitted to. If there are none, the other points are used.
 fn misfit(points: &[Measured], candidate: &Candidate) -> f64 {
     let training = points.iter().all(|measured| measured.point.is_training);
     let of_half = points.iter().zip(&candidate.foreseen);
@@ -168,12 +170,12 @@ fn misfit(points: &[Measured], candidate: &Candidate) -> f64 {
     mean_demerit(points, &demerits, training).unwrap_or(NO_ANSWER) + rates
 }
 
-/// Demerits of every point in the rounds that were not fitted.
+/// Returns the demerits of every point in the rounds that were not fitted.
 fn demerits(points: &[Measured], answers: &[Answers]) -> Vec<Option<f64>> {
     points.iter().zip(answers).map(|(m, answers)| m.checked().demerit(answers)).collect()
 }
 
-/// Mean demerit over the points of one half that have one.
+/// Returns the mean demerit over the points of one half, without points that have none.
 pub(super) fn mean_demerit(
     points: &[Measured],
     demerits: &[Option<f64>],
@@ -184,7 +186,7 @@ pub(super) fn mean_demerit(
     stats::mean(&found)
 }
 
-/// Kind of model with the facts known before the search.
+/// Kind of model, with the facts that are known before the search.
 #[derive(Debug, Clone)]
 enum Family {
     Servers(Variation),
@@ -200,12 +202,12 @@ struct Fitter<'a> {
     guess: Guess,
 }
 
-/// Start of a search in whole numbers: servers and window, or dies and none.
+/// Integer parameters from which a search starts: servers and window, or dies and none.
 type Shape = (u32, Option<Bytes>);
 
 impl Fitter<'_> {
-    /// Best model of a family: a coarse search over whole numbers, then a fine search from the two
-    /// best.
+    /// Returns the best model of a family: a coarse search over integer parameters, then a fine
+    /// search from the best two.
     fn candidate(&self, family: &Family, tally: &mut Tally<'_>) -> Candidate {
         let mut shapes = shapes(family);
         shapes.truncate(usize::try_from(self.effort.evaluations).unwrap_or(usize::MAX).max(1));
@@ -231,7 +233,7 @@ impl Fitter<'_> {
         self.judged(model, cost, tally)
     }
 
-    /// Candidate with its demerits, from longer loops than those of the search.
+    /// Returns a candidate with its demerits, from longer loops than in the search.
     fn judged(&self, model: DiskModel, cost: f64, tally: &Tally<'_>) -> Candidate {
         let answers = self.at_length(&model);
         let demerits = demerits(self.points, &answers);
@@ -241,7 +243,7 @@ impl Fitter<'_> {
         Candidate { name, model, cost, evaluations, is_cut, demerits, answers, foreseen }
     }
 
-    /// Table of measured latencies, which needs no search.
+    /// Returns the table of measured latencies, which needs no search.
     fn table(&self, name: &'static str) -> Candidate {
         let model = DiskModel::Table(table(self.points, self.capacity));
         let answers = self.at_length(&model);
@@ -263,7 +265,7 @@ impl Fitter<'_> {
         (0..self.points.len()).filter(|place| self.points[*place].point.is_training).collect()
     }
 
-    /// Logarithms of the continuous parameters, derived from simple figures.
+    /// Returns logarithms of the continuous parameters to start with, derived from simple figures.
     fn start(&self, family: &Family, shape: Shape) -> Vec<f64> {
         let Guess { read, write, read_iops, write_iops, read_rate, write_rate } = self.guess;
         let units = f64::from(shape.0);
@@ -322,11 +324,11 @@ impl Fitter<'_> {
         }
     }
 
-    /// Mean over the training points of the demerit up to p99 and the error of the rate.
+    /// Returns the mean, over the training points, of the demerit up to p99 and the rate error.
     ///
-    /// The part beyond p99 is only a few answers during a search, and would mislead it. Without the
-    /// rate, a model that answers at once is as good as any with long tails, because no other comes
-    /// below a demerit of 100 %.
+    /// The part beyond p99 consists of only a few completions during a search, and would mislead
+    /// it. Without the rate error, a model without any delay would be as good as any model with
+    /// long tails, because none of these has a demerit below 100 %.
     fn cost(&self, model: &DiskModel, tally: &mut Tally<'_>) -> f64 {
         if (self.is_stopped)() || tally.is_over() {
             return NO_ANSWER;
@@ -348,7 +350,7 @@ impl Fitter<'_> {
         stats::mean(&costs.collect::<Vec<_>>()).unwrap_or(NO_ANSWER)
     }
 
-    /// Answers of the model to these points, distributed over the threads.
+    /// Simulates these points with the model, distributed over the threads. Returns the latencies.
     fn simulate(&self, model: &DiskModel, places: &[usize], length: Length) -> Vec<Answers> {
         let one = |place: &usize| {
             if (self.is_stopped)() {

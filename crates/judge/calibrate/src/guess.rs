@@ -4,16 +4,16 @@ use units::{Bytes, Nanos, Ratio};
 use super::matrix::Mix;
 use super::measure::{Answers, Measured};
 
-/// Simple figures of the measurements, in seconds and per second.
+/// Simple figures from the measurements, in seconds and per second.
 #[derive(Debug, Clone, Copy)]
 pub struct Guess {
-    /// Median latencies of the smallest blocks at depth 1.
+    /// Median read latency of the smallest blocks at depth 1; the next field is for writes.
     pub read: f64,
     pub write: f64,
-    /// Most I/Os per second of the smallest blocks.
+    /// Maximum IOPS of reads of the smallest blocks; the next field is for writes.
     pub read_iops: f64,
     pub write_iops: f64,
-    /// Most bytes per second.
+    /// Maximum number of bytes read per second; the next field is for writes.
     pub read_rate: f64,
     pub write_rate: f64,
 }

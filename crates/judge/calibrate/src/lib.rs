@@ -1,14 +1,14 @@
 //! Models a real disk: measures it, fits a model, and reports the model's error.
 //!
-//! [`measure()`] runs closed loops of several sizes, depths and mixes on a rig, [`fit()`] searches
-//! parameters of a modelled disk that answers the same loops alike in virtual time, and
+//! [`measure()`] runs closed loops of several sizes, depths and mixes on a rig. [`fit()`] searches
+//! parameters of a modelled disk with the same latencies in these loops in virtual time.
 //! [`Calibration`] reports the error in the usual measure of disk simulators ([`demerit()`]).
 //!
 //! It refuses to measure memory as if it were the storage, and to replace a file that it did not
-//! make.
+//! create.
 //!
-//! Invariants: a model is checked on loops that it was not fitted to; a model has its distance from
-//! the disk, and the disk's distance from itself.
+//! Invariants: a model is checked with loops to which it was not fitted. The report contains the
+//! distance of the model from the disk, and the distance of the disk from itself.
 #![forbid(unsafe_code)]
 
 mod check;

@@ -9,7 +9,7 @@ use workload::{BuildError, InstancePlan};
 use super::matrix::{Mix, Point};
 use bench::fleet::{DiskNeed, Driven, FleetInstance, Member, shape};
 
-/// Disk of the loops.
+/// Disk on which the loops run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     /// Size of the disk.
@@ -19,7 +19,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// Disk, equal for every point.
+    /// Returns the requirements of the disk, which are the same for every point.
     pub fn disk(self) -> DiskNeed {
         DiskNeed {
             name: "calibrate/disk".to_owned(),
@@ -33,7 +33,7 @@ impl Span {
         }
     }
 
-    /// State machine of a point, before its first event. Another round has other addresses.
+    /// Creates the state machine of a point. Another round has other addresses.
     pub fn machine(self, point: &Point, round: u64) -> Result<Driven, BuildError> {
         let workload = workload_of(point, self.size);
         let built = workload::build(&InstancePlan {

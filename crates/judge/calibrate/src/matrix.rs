@@ -2,7 +2,7 @@ use serde::Serialize;
 use state_machine::{Purpose, Stream};
 use units::Bytes;
 
-/// Mix of a loop.
+/// Mix of reads and writes in a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mix {
@@ -15,10 +15,10 @@ pub enum Mix {
 }
 
 impl Mix {
-    /// All mixes.
+    /// All mixes of reads and writes.
     pub const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Mixed];
 
-    /// Name in reports.
+    /// Returns the name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -27,7 +27,7 @@ impl Mix {
         }
     }
 
-    /// Share of reads, 0 to 1.
+    /// Returns the share of reads, 0 to 1.
     pub const fn reads(self) -> f64 {
         match self {
             Self::Read => 1.0,
@@ -37,16 +37,16 @@ impl Mix {
     }
 }
 
-/// Closed loop: this many users without think time, uniform random over the disk.
+/// Closed loop with this many users without think time, uniformly random over the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Point {
-    /// Bytes of each I/O.
+    /// Size of each I/O.
     pub block: Bytes,
-    /// Outstanding I/Os at all times.
+    /// Number of outstanding I/Os at all times.
     pub depth: u32,
     /// Mix of reads and writes.
     pub mix: Mix,
-    /// True if the fit may use it; the other half validates the fit.
+    /// True if the fit may use it. The other half of the points validates the fit.
     pub is_training: bool,
 }
 
@@ -54,9 +54,9 @@ const BLOCKS: [u64; 5] = [4, 16, 64, 256, 1024];
 const DEPTHS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 const QUICK_DEPTHS: [u32; 4] = [1, 4, 16, 64];
 
-/// Loops to measure, sizes and depths in order. Training and validation points alternate like the
-/// colours of a chessboard, so the smallest size at depth 1 is a training point and every
-/// validation point lies between training points.
+/// Returns the loops to measure, ordered by size and depth. Training and validation points
+/// alternate like the colours of a chessboard. So the smallest size at depth 1 is a training point,
+/// and every validation point is between training points.
 pub fn matrix(quick: bool, read_only: bool) -> Vec<Point> {
     let depths: &[u32] = if quick { &QUICK_DEPTHS } else { &DEPTHS };
     let mixes = if read_only { &Mix::ALL[..1] } else { &Mix::ALL[..] };
@@ -76,8 +76,8 @@ pub fn matrix(quick: bool, read_only: bool) -> Vec<Point> {
     points
 }
 
-/// Random order of so many items (Fisher and Yates), so that a drift of the computer does not look
-/// like an effect of size or depth.
+/// Returns a random order of this many items (Fisher and Yates), so that a drift of the computer
+/// does not look like an effect of size or depth.
 pub fn shuffled(count: usize, seed: u64) -> Vec<usize> {
     let mut stream = Stream::derive(seed, &[], Purpose::Bootstrap);
     let mut order: Vec<usize> = (0..count).collect();

@@ -10,36 +10,36 @@ use bench::BenchError;
 use bench::progress::{Control, Request};
 use bench::rig::{Drives, Load, LoadOutcome, Received};
 
-/// Latencies of a loop, from submission to answer.
+/// Latencies of a loop, from submission to completion.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Answers {
     /// Latencies of reads.
     pub reads: Compact,
     /// Latencies of writes.
     pub writes: Compact,
-    /// Length of the time.
+    /// Duration in seconds.
     pub seconds: f64,
 }
 
 impl Answers {
-    /// Reads, then writes.
+    /// Returns the latencies of reads, then of writes.
     pub fn directions(&self) -> [&Compact; 2] {
         [&self.reads, &self.writes]
     }
 
-    /// Number of answers.
+    /// Returns the number of completions.
     pub fn count(&self) -> u64 {
         self.reads.count() + self.writes.count()
     }
 
-    /// Answers per second; zero for an empty time.
+    /// Returns completions per second; zero for an empty duration.
     pub fn iops(&self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
         let count = self.count() as f64;
         if self.seconds > 0.0 { count / self.seconds } else { 0.0 }
     }
 
-    /// Sum of several times.
+    /// Merges the latencies of several intervals.
     pub fn sum<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Self {
         let (mut reads, mut writes, mut seconds) = (Histogram::new(), Histogram::new(), 0.0);
         for part in parts {
@@ -50,25 +50,26 @@ impl Answers {
         Self { reads: reads.compact(), writes: writes.compact(), seconds }
     }
 
-    /// Reads and writes together.
+    /// Returns the latencies of reads and writes together.
     pub fn all(&self) -> Histogram {
         let mut all = self.reads.expand();
         all.merge_compact(&self.writes);
         all
     }
 
-    /// Demerit of a model's answers: that of each direction, weighted by the measured I/Os. `None`
-    /// if a direction was not measured or not modelled.
+    /// Returns the demerit of a model: the mean of the demerits of both directions, weighted by the
+    /// measured I/Os. `None` if a direction was not measured or not modelled.
     pub fn demerit(&self, model: &Self) -> Option<f64> {
         self.off_by(model, super::demerit)
     }
 
-    /// Demerit of the fastest 99 % of each direction.
+    /// Returns the demerit for the fastest 99 % of each direction.
     pub fn demerit_p99(&self, model: &Self) -> Option<f64> {
         self.off_by(model, super::demerit_p99)
     }
 
-    /// Absolute logarithm of the ratio of the rates: 0.1 is about 10 %. `None` without answers.
+    /// Returns the absolute logarithm of the ratio of the rates: 0.1 is about 10 %. `None` without
+    /// completions.
     pub fn rate_error(&self, model: &Self) -> Option<f64> {
         let (measured, model) = (self.iops(), model.iops());
         (measured > 0.0 && model > 0.0).then(|| (model / measured).ln().abs())
@@ -89,7 +90,7 @@ impl Answers {
     }
 }
 
-/// Collects the slices of a time into answers.
+/// Collector of slices, which sums their latencies.
 #[derive(Debug, Default)]
 pub(super) struct Collector {
     reads: Histogram,
@@ -109,7 +110,7 @@ impl Collector {
         }
     }
 
-    /// Number of answers.
+    /// Returns the number of completions.
     pub fn count(&self) -> u64 {
         self.reads.count() + self.writes.count()
     }
@@ -123,12 +124,12 @@ impl Collector {
     }
 }
 
-/// Times of a point.
+/// Durations for measuring a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
-    /// Time left out at the beginning.
+    /// Initial time that is not measured.
     pub warm_up: Nanos,
-    /// Measured time.
+    /// Measurement time.
     pub duration: Nanos,
 }
 
@@ -137,29 +138,29 @@ pub struct Pace {
 pub struct Measured {
     /// Loop of the point.
     pub point: Point,
-    /// All answers of the measured time.
+    /// Latencies of the whole measurement.
     pub answers: Answers,
-    /// Answers of the odd rounds, which are fitted, and of the even rounds, which check the fit.
+    /// Latencies of the odd rounds, which are fitted, and of the even rounds, which check the fit.
     /// Their difference shows how well the device predicts itself.
     pub halves: [Answers; 2],
 }
 
 impl Measured {
-    /// Answers for the fit.
+    /// Returns the latencies for the fit.
     pub fn fitted(&self) -> &Answers {
         &self.halves[0]
     }
 
-    /// Answers that check the fit.
+    /// Returns the latencies that check the fit.
     pub fn checked(&self) -> &Answers {
         &self.halves[1]
     }
 }
 
-/// Point, measured once.
+/// One measurement of a point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Passage {
-    /// Answers after the warm-up.
+    /// Latencies after the warm-up.
     pub answers: Answers,
     /// CPU share of the generator's busiest worker, 0 to 1.
     pub worker_cpu: f64,
@@ -174,7 +175,7 @@ const SILENCE_MAX: Nanos = Nanos::from_secs(30);
 ///
 /// # Errors
 ///
-/// If the load cannot start, fails, falls silent or is interrupted.
+/// If the load cannot start, fails, reports nothing for too long, or is interrupted.
 pub fn measure<R: Drives>(
     rig: &mut R,
     (point, span, round): (&Point, Span, u64),
@@ -212,7 +213,7 @@ struct Course {
 }
 
 impl Course {
-    /// Adds a slice; true after the last one needed.
+    /// Adds a slice. Returns true after the last slice that is needed.
     fn take(&mut self, slice: &Slice) -> bool {
         let Some(since) = slice.start.0.checked_sub(self.pace.warm_up.0) else { return false };
         self.answers.add(slice);

@@ -9,7 +9,7 @@ pub struct CpuTimes {
     pub busy: f64,
     /// Time that the hypervisor gave to other VMs.
     pub steal: f64,
-    /// Time of all states.
+    /// Total time of all states.
     pub total: f64,
 }
 
@@ -17,13 +17,13 @@ pub struct CpuTimes {
 const TICKS_PER_S: f64 = 100.0;
 
 impl CpuTimes {
-    /// Present times; `None` if the system does not report them.
+    /// Returns the current counters; `None` if the system does not report them.
     pub fn now() -> Option<Self> {
         Self::parse(&std::fs::read_to_string("/proc/stat").ok()?)
     }
 
     /// Parses the first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq,
-    /// steal; the following guest time is a part of user.
+    /// steal. The guest time that follows is a part of user.
     fn parse(text: &str) -> Option<Self> {
         let line = text.lines().next()?.strip_prefix("cpu ")?;
         let ticks = line.split_whitespace().map(|word| word.parse::<f64>().ok());
@@ -33,7 +33,7 @@ impl CpuTimes {
         Some(Self { busy, steal, total: busy + steal + idle + waiting })
     }
 
-    /// Difference from an earlier time.
+    /// Returns the difference from an earlier reading.
     pub fn since(self, before: Self) -> Self {
         Self {
             busy: self.busy - before.busy,
@@ -43,7 +43,8 @@ impl CpuTimes {
     }
 }
 
-/// Other work on the computer since `before`, without this process's CPU seconds.
+/// Returns the other work on the computer since `before`, without this process's CPU time `own_s`
+/// in seconds.
 pub fn cpu_noise(before: Option<CpuTimes>, own_s: f64) -> Noise {
     let Some(spent) = before.and_then(|before| Some(CpuTimes::now()?.since(before))) else {
         return Noise::default();
@@ -53,7 +54,7 @@ pub fn cpu_noise(before: Option<CpuTimes>, own_s: f64) -> Noise {
     Noise { steal: share(spent.steal), others, ..Noise::default() }
 }
 
-/// Warnings about other work.
+/// Returns warnings about other work on the computer.
 pub fn noise_warnings(noise: &Noise) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut above = |id: &str, found: Option<f64>, limit: f64, text: &str, hint: &str| {

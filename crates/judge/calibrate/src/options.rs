@@ -11,11 +11,11 @@ pub struct CalibrateOptions {
     pub target: Target,
     /// Name of the array; `None` for the device's name.
     pub name: Option<String>,
-    /// Path of its file; `None` for the user's directory of arrays.
+    /// Path of the array's file; `None` for the user's directory of arrays.
     pub out: Option<PathBuf>,
     /// True for fewer and shorter loops.
     pub quick: bool,
-    /// True to only read existing data; for block devices and files.
+    /// True to only read existing data. For block devices and files.
     pub read_only: bool,
     /// Size of the measured disk.
     pub space: Bytes,
@@ -25,7 +25,7 @@ pub struct CalibrateOptions {
     pub tries: Option<u32>,
     /// Seed of random numbers.
     pub seed: u64,
-    /// Threads that simulate.
+    /// Number of simulating threads.
     pub threads: usize,
     /// Identity of the block device that may be overwritten.
     pub destroy_data: Option<String>,
@@ -33,7 +33,7 @@ pub struct CalibrateOptions {
     pub overwrite_file: bool,
     /// True if a directory on a memory, overlay or root file system may be used.
     pub allow_root_fs: bool,
-    /// True to measure answers of the page cache instead of refusing.
+    /// True to measure the page cache if direct I/O is not possible, instead of refusing.
     pub buffered: bool,
     /// Version of the program.
     pub tool: ToolFacts,

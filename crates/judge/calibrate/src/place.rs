@@ -10,7 +10,7 @@ use super::error::CalibrateError;
 use super::options::CalibrateOptions;
 use bench::BenchError;
 
-/// Default directory of fitted arrays: `$XDG_DATA_HOME/tilemark/arrays`, or
+/// Returns the default directory of fitted arrays: `$XDG_DATA_HOME/tilemark/arrays`, or
 /// `~/.local/share/tilemark/arrays`.
 ///
 /// # Errors
@@ -27,11 +27,12 @@ pub struct ArrayLocation {
     pub path: PathBuf,
 }
 
-/// Start of the source in every file of calibration.
+/// Start of the `source` text in every file that a calibration created.
 const OURS: &str = "tilemark calibrate";
 
 impl ArrayLocation {
-    /// Refuses, before the measurement, a name or path that could not be saved or found afterwards.
+    /// Determines name and path. Refuses, before the measurement, a name or path under which the
+    /// array could not be saved or found afterwards.
     pub fn of(options: &CalibrateOptions, device: Option<&str>) -> Result<Self, CalibrateError> {
         let from_file = options.out.as_deref().and_then(Path::file_stem);
         let from_file = from_file.map(|stem| stem.to_string_lossy().into_owned());
@@ -56,7 +57,8 @@ impl ArrayLocation {
         }
     }
 
-    /// Writes a file beside the final path first, so that an earlier one is replaced atomically.
+    /// Saves the array. Writes a temporary file first, so that an earlier file is replaced
+    /// atomically.
     pub fn save(&self, calibration: &Calibration) -> Result<(), CalibrateError> {
         let failed = |source| CalibrateError::ArrayFile { path: self.path.clone(), source };
         let text = array_text(calibration)?;
@@ -69,14 +71,14 @@ impl ArrayLocation {
     }
 }
 
-/// True if calibration made the array's file.
+/// Returns true if a calibration created the array's file.
 fn is_ours(text: &str) -> bool {
     let table = text.parse::<toml::Table>();
     let source = table.as_ref().ok().and_then(|table| table.get("source")?.as_str());
     source.is_some_and(|source| source.starts_with(OURS))
 }
 
-/// Array with one pool of one fitted disk.
+/// Returns an array with one pool of one fitted disk.
 pub fn array(name: &str, disk: &Disk) -> Array {
     Array {
         name: name.to_owned(),
@@ -97,7 +99,7 @@ pub fn array(name: &str, disk: &Disk) -> Array {
     }
 }
 
-/// Text of the array's file.
+/// Returns the text of the array's file.
 fn array_text(calibration: &Calibration) -> Result<String, CalibrateError> {
     let day = calibration.started.strftime("%Y-%m-%d");
     let percent = |share: Option<f64>| {
@@ -142,7 +144,7 @@ fn pool() -> Pool {
 mod tests {
     use super::*;
 
-    /// With a model's name in quotes, the TOML writer uses the other kind of quotes.
+    /// Checks a model's name with quotes, for which the TOML writer uses the other kind of quotes.
     #[test]
     fn a_file_of_ours_is_known_however_its_source_is_quoted() {
         for ours in [

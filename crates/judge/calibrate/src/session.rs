@@ -26,7 +26,7 @@ use bench::run::{page_cache, summary};
 use bench::simulate::Stage;
 use bench::step::step_at_most;
 
-/// Smallest measured disk: a few of the largest blocks.
+/// Minimum size of the measured disk: a few of the largest blocks.
 const SPACE_MIN: Bytes = Bytes::new(8 << 20);
 
 /// Measures a target, fits a model and saves it as an array file.
@@ -34,7 +34,7 @@ const SPACE_MIN: Bytes = Bytes::new(8 << 20);
 /// # Errors
 ///
 /// If the target is refused, the array's file may not be written, a loop fails, or it is
-/// interrupted. The target is cleaned up then, too.
+/// interrupted. The target is also cleaned up in these cases.
 pub fn calibrate(
     options: &CalibrateOptions,
     control: &Control,
@@ -67,20 +67,20 @@ pub fn calibrate(
     Ok(calibration)
 }
 
-/// Target and place of a calibration.
+/// Target and output file of a calibration.
 struct Subject {
     started: Timestamp,
     place: ArrayLocation,
     machine: Machine,
     target_summary: String,
     span: Span,
-    /// True if the page cache is measured, too.
+    /// True if the measurement includes the page cache.
     is_buffered: bool,
-    /// Space of the target.
+    /// Capacity of the target.
     capacity: Bytes,
 }
 
-/// Opens the disk's store, after all other checks.
+/// Opens the datastore for the disk, after all other checks.
 fn open(options: &CalibrateOptions) -> Result<(Datastore, Subject), CalibrateError> {
     let started = Timestamp::now();
     if options.read_only && !options.target.facts().has_content {
@@ -134,7 +134,7 @@ fn store_options(
     })
 }
 
-/// Length of the whole calibration without filling the disk, as text.
+/// Returns the duration of the whole calibration without filling the disk, as text.
 fn whole(options: &CalibrateOptions, stage: Option<&Stage>) -> String {
     let Pace { warm_up, duration } = pace(options);
     let loops = matrix(options.quick, options.read_only).len() as u64 * u64::from(ROUNDS);
@@ -149,12 +149,12 @@ fn whole(options: &CalibrateOptions, stage: Option<&Stage>) -> String {
     format!("about {all}: {} of loops, at most {} of fitting{check}", about(loops), about(fit))
 }
 
-/// Longest time of the check; zero without one.
+/// Returns the maximum duration of the check; zero without a check.
 fn check_at_most(stage: Option<&Stage>) -> Nanos {
     stage.map_or(Nanos::ZERO, |stage| step_at_most(stage.plan()))
 }
 
-/// Width of the slices of a loop.
+/// Returns the length of the slices of a loop.
 fn slice(options: &CalibrateOptions) -> Nanos {
     Nanos(pace(options).duration.0 / 8).max(Nanos::from_millis(1))
 }
@@ -178,7 +178,7 @@ fn measure_on(
     Ok((sweep, fit, Some(found)))
 }
 
-/// Fits a model to the points; the work `after` takes at most so long.
+/// Fits a model to the points. The work after it takes at most `after`.
 fn fit_to(
     (points, after): (&[Measured], Nanos),
     subject: &Subject,
@@ -248,8 +248,9 @@ fn elapsed(since: Timestamp) -> u64 {
     u64::try_from(Timestamp::now().duration_since(since).as_nanos()).unwrap_or(0)
 }
 
-/// Times of a loop in each round. In quick mode all rounds of the 60 loops with warm-ups take a
-/// minute; those of the 105 loops of the whole matrix four and a half.
+/// Returns the durations of a loop in each round. In quick mode, all rounds of the 60 loops with
+/// warm-ups take a minute; all rounds of the 105 loops of the whole matrix take four and a half
+/// minutes.
 fn pace(options: &CalibrateOptions) -> Pace {
     let default = Nanos::from_millis(if options.quick { 800 } else { 2000 });
     let point = options.point.unwrap_or(default).max(Nanos::from_millis(64));
@@ -257,7 +258,8 @@ fn pace(options: &CalibrateOptions) -> Pace {
     Pace { warm_up: Nanos(duration.0 / 4), duration }
 }
 
-/// On typical cores the search takes about a third of its limit.
+/// Returns the limits of the search. On typical cores the search takes about a third of its time
+/// limit.
 fn effort(options: &CalibrateOptions) -> Effort {
     let (evaluations, answers, at_most) =
         if options.quick { (80, 500.0, 30) } else { (240, 1000.0, 180) };

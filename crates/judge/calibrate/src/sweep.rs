@@ -14,11 +14,12 @@ use bench::progress::{Control, NoObserver, about};
 use bench::rig::Drives;
 use bench::run::fill;
 
-/// Fewest answers of a loop for a distribution; our choice.
+/// Minimum number of completions of a loop for a distribution; our choice.
 const ANSWERS_MIN: u64 = 50;
 
-/// Number of measurements of every loop, each time between others: a drift of the device does not
-/// look like an effect of size or depth, and its size becomes visible. Our choice.
+/// Number of measurements of every loop, each in another order among the other loops. So a drift of
+/// the device does not look like an effect of size or depth, and its size becomes visible. Our
+/// choice.
 pub const ROUNDS: u32 = 4;
 
 /// Measured loops.
@@ -26,12 +27,12 @@ pub struct Sweep {
     pub points: Vec<Measured>,
     pub noise: Noise,
     pub drift: Option<Drift>,
-    /// Loops left out because they had too few answers.
+    /// Number of loops that were left out because they had too few completions.
     pub silent: usize,
 }
 
 impl Sweep {
-    /// Warning about missing loops.
+    /// Returns a warning about missing loops.
     pub fn warning(&self) -> Option<Warning> {
         (self.silent > 0).then(|| Warning {
             id: "few-answers".to_owned(),
@@ -48,7 +49,7 @@ impl Sweep {
 
 pub type Contact<'a> = (&'a Control, &'a mut dyn FnMut(&str));
 
-/// Fills the disk and runs every loop. The work `after` takes about so long.
+/// Fills the disk and runs every loop. The work after it takes about `after`.
 pub fn sweep<R: Drives>(
     rig: &mut R,
     options: &CalibrateOptions,
@@ -87,8 +88,8 @@ pub fn sweep<R: Drives>(
     Ok(Sweep { points, noise, drift, silent: silent.len() })
 }
 
-/// Measures every loop once in each round, each time in another order. Each round's answers are in
-/// the order of the matrix.
+/// Measures every loop once in each round, in a different order each time. The results of each
+/// round are in the order of the matrix.
 fn in_rounds(
     matrix: &[Point],
     seed: u64,
@@ -105,7 +106,7 @@ fn in_rounds(
     Ok(rounds)
 }
 
-/// Joins the rounds of every loop, those for the fit and those for the check.
+/// Merges the rounds of every loop, separately for the fit and for the check.
 fn together(matrix: &[Point], rounds: &[Vec<Answers>]) -> Vec<Measured> {
     let of_loop = |(place, point): (usize, &Point)| {
         let every_other =
@@ -137,8 +138,8 @@ mod tests {
 
     use super::*;
 
-    /// The disk is half as fast in each round as in the one before: the fit sees the first and the
-    /// third, and both halves show the drift.
+    /// Checks a disk that is half as fast in each round as in the previous one. The fit sees the
+    /// first and the third round, and both halves show the drift.
     #[test]
     fn rounds_alternate_between_fit_and_check_and_show_a_drift() {
         let matrix = &matrix(true, true)[..3];

@@ -6,7 +6,7 @@ use super::disk::time;
 use super::matrix::Point;
 use super::measure::{Answers, Measured};
 
-/// Upper ends of the shares of a table's entries, our choice: twentieths up to 90 %, and finer
+/// Cumulative shares at which the bins of a table end. Our choice: twentieths up to 90 %, and finer
 /// above, because the tail dominates a demerit.
 const SHARES: [f64; 37] = [
     0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85,
@@ -14,12 +14,13 @@ const SHARES: [f64; 37] = [
     0.999, 0.9994, 0.9997, 0.9999, 0.99997, 1.0,
 ];
 
-/// Latencies of all loops, from the fitted rounds.
+/// Returns the latencies of all loops, from the fitted rounds.
 pub fn table(points: &[Measured], capacity: Bytes) -> TableParameters {
     parameters(capacity, points.iter().filter_map(known).collect())
 }
 
-/// Latencies without the unseen loops, which are interpolated from their neighbours in the matrix.
+/// Returns the latencies without the unseen loops, which are interpolated from their neighbours in
+/// the matrix.
 pub fn foreseen(points: &[Measured], capacity: Bytes) -> TableParameters {
     let of_half = |training: bool| points.iter().filter(move |m| m.point.is_training == training);
     let mut loops: Vec<TableLoop> = of_half(true).filter_map(known).collect();
@@ -43,7 +44,7 @@ fn with(point: &Point, read: Vec<Nanos>, write: Vec<Nanos>) -> Option<TableLoop>
     is_any.then_some(TableLoop { reads: mix.reads(), block, depth, read, write })
 }
 
-/// Mean latency of each share; empty without latencies.
+/// Returns the mean latency in each bin; empty without latencies.
 fn means(latencies: &Compact) -> Vec<Nanos> {
     let whole = f64::from(u32::try_from(latencies.count()).unwrap_or(u32::MAX));
     let mut buckets = latencies.buckets();
@@ -73,7 +74,7 @@ fn means(latencies: &Compact) -> Vec<Nanos> {
     means
 }
 
-/// Estimates an unseen loop from loops of its block and of its depth.
+/// Estimates an unseen loop from loops with the same block size and loops with the same depth.
 fn guess(point: &Point, known: &[TableLoop]) -> Option<TableLoop> {
     let of_mix = || known.iter().filter(|l| l.reads.to_bits() == point.mix.reads().to_bits());
     let by_depth = of_mix().filter(|l| l.block == point.block);
@@ -96,7 +97,7 @@ fn guess(point: &Point, known: &[TableLoop]) -> Option<TableLoop> {
     with(point, list(|l| &l.read), list(|l| &l.write))
 }
 
-/// Loops along one of the two axes, and the position of the wanted value; all as logarithms.
+/// Loops along one of the two axes, and the position of the wanted value, all as logarithms.
 struct Line<'a> {
     at: f64,
     loops: Vec<(f64, &'a TableLoop)>,
@@ -114,8 +115,8 @@ impl<'a> Line<'a> {
         self.loops.first().zip(self.loops.last()).is_some_and(is_in)
     }
 
-    /// Logarithm of an entry, on the line through the two nearest loops; outside them it neither
-    /// falls nor rises faster than in proportion.
+    /// Returns the logarithm of an entry, on the line through the two nearest loops. Outside the
+    /// measured range, it changes at most in proportion.
     fn value(&self, entry: usize, of: fn(&TableLoop) -> &Vec<Nanos>) -> Option<f64> {
         let value = |each: &TableLoop| of(each).get(entry).map(|found| found.as_secs_f64().ln());
         let above = self.loops.partition_point(|(x, _)| *x < self.at);
@@ -164,8 +165,8 @@ mod tests {
         assert!(means(&one.compact()).iter().all(|latency| *latency == Nanos(100)));
     }
 
-    /// A power law of depth and block is a plane of logarithms: matched between loops, and in the
-    /// corners too.
+    /// Checks that a power law of depth and block size, which is a plane in logarithms, is matched
+    /// between loops and also in the corners.
     #[test]
     fn unseen_loops_of_a_plane_are_met() {
         let latency = |kib: u64, depth: u32| {

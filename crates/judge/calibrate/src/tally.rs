@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 pub struct Tally<'a> {
     /// Name of the candidate.
     pub name: &'static str,
-    /// Parameter sets tried.
+    /// Number of parameter sets tried.
     pub tried: u32,
-    /// True if time ended the search.
+    /// True if the time limit ended the search.
     pub is_cut: bool,
     best: f64,
     ends: Instant,
@@ -14,24 +14,24 @@ pub struct Tally<'a> {
     progress: &'a mut dyn FnMut(&str),
 }
 
-/// Interval of lines about the same candidate; our choice.
+/// Minimum interval between progress lines about the same candidate; our choice.
 const EVERY: Duration = Duration::from_secs(5);
 
 impl<'a> Tally<'a> {
-    /// Starts the time.
+    /// Starts the timer.
     pub fn new(name: &'static str, at_most: Duration, progress: &'a mut dyn FnMut(&str)) -> Self {
         let said = Instant::now();
         let ends = said + at_most;
         Self { name, tried: 0, is_cut: false, best: f64::INFINITY, ends, said, progress }
     }
 
-    /// True if there is no time for another set.
+    /// Returns true if there is no time for another parameter set.
     pub fn is_over(&mut self) -> bool {
         self.is_cut |= Instant::now() >= self.ends;
         self.is_cut
     }
 
-    /// Counts a set with its cost.
+    /// Counts a parameter set and records its cost.
     pub fn note(&mut self, cost: f64) {
         self.tried += 1;
         self.best = self.best.min(cost);
@@ -40,7 +40,7 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// Prints the progress, if there is any.
+    /// Reports the progress, if there is any.
     pub fn say(&mut self) {
         if self.tried == 0 {
             return;

@@ -4,19 +4,19 @@ use units::Ratio;
 use super::disk::time;
 use super::measure::Measured;
 
-/// Latency, in medians of its loop, from which it is a stall and not a pace; our choice, at the
-/// knee of the distributions of depth 1 on several computers.
+/// Minimum latency of a stall, in medians of its loop; shorter latencies are paces. Our choice, at
+/// the knee of the distributions of depth 1 on several computers.
 const PACE_MAX: f64 = 2.0;
 
-/// Number of entries of the tables; with 33 the last one holds the slowest 3 %.
+/// Number of entries of the tables. With 33, the last one holds the slowest 3 %.
 const PACES: u32 = 33;
 const STALLS: u32 = 65;
 
-/// Variation of a disk, from loops of one user, which have no queueing.
+/// Computes the variation of a disk, from loops of one user, which have no queueing.
 ///
-/// Paces are latencies up to twice their loop's median, as multiples of it. Longer latencies are
-/// stalls, as long as their excess over the median; their number per second is taken from the
-/// smallest blocks, whose short median hides the fewest.
+/// Paces are latencies up to twice their loop's median, as multiples of the median. Longer
+/// latencies are stalls, whose duration is the excess over the median. Their rate is taken from the
+/// smallest blocks, because their short median hides the fewest stalls.
 pub fn variation(points: &[Measured]) -> Variation {
     let alone = || points.iter().filter(|m| m.point.is_training && m.point.depth == 1);
     let smallest = alone().map(|m| m.point.block).min();
@@ -50,7 +50,7 @@ pub fn variation(points: &[Measured]) -> Variation {
     }
 }
 
-/// Quantiles of weighted values at equal distances; empty without values.
+/// Returns quantiles of weighted values at equal distances; empty without values.
 fn table(values: &mut [(f64, f64)], entries: u32) -> Vec<f64> {
     values.sort_by(|a, b| a.0.total_cmp(&b.0));
     let whole: f64 = values.iter().map(|(_, weight)| weight).sum();
@@ -66,7 +66,7 @@ fn table(values: &mut [(f64, f64)], entries: u32) -> Vec<f64> {
     (0..entries).filter_map(at).collect()
 }
 
-/// Four digits exceed the precision of a measurement, and are short in a file.
+/// Rounds to four digits, which exceed the precision of a measurement and are short in a file.
 fn rounded(value: f64) -> f64 {
     (value * 1e4).round() / 1e4
 }

@@ -10,19 +10,20 @@ use super::measure::{Answers, Collector};
 /// Length of a simulated loop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Length {
-    /// Number of answers that is enough.
+    /// Number of completions that is sufficient.
     pub answers: f64,
-    /// Shortest time in seconds.
+    /// Minimum duration in seconds.
     pub shortest: f64,
 }
 
-/// Bytes of all answers that are enough, our choice: for large blocks a flash model needs an event
-/// for each page, and their latencies vary less.
+/// Total size of completed I/Os that is sufficient, in bytes. Our choice: for large blocks a flash
+/// model needs an event for each page, and their latencies vary less.
 const BYTES: f64 = 256e6;
 
 impl Length {
-    /// Seconds of a loop of this many I/Os per second, and answers after which it may end earlier:
-    /// the wanted ones, or those in the wanted seconds, but at most twice as many.
+    /// Returns the duration of a loop with this IOPS, in seconds, and the number of completions
+    /// after which it may end earlier. That number is the wanted one, or the number in the wanted
+    /// seconds, but at most twice the wanted one.
     fn bounds(self, block: Bytes, iops: f64) -> (f64, u64) {
         let enough = self.answers.min((BYTES / block.as_f64()).max(100.0));
         let most = 2.0 * enough;
@@ -37,12 +38,12 @@ impl Length {
     }
 }
 
-/// Slices of a loop; the first ones are left out.
+/// Number of slices of a loop. The first ones are left out.
 const SLICES: u64 = 20;
 const WARM_UP: u64 = 4;
 
-/// Answers of a modelled disk to a loop of about this many I/Os per second. `None` if the model
-/// cannot be built or lets no time pass.
+/// Simulates a loop of about this IOPS on a modelled disk and returns the latencies. `None` if the
+/// model cannot be built or virtual time does not advance.
 pub fn answers(
     model: &DiskModel,
     (point, span, round): (&Point, Span, u64),

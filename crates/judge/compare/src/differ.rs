@@ -1,4 +1,4 @@
-//! Differences beside the figures: computer, target, program, plan.
+//! Differences in addition to the figures: computer, target, program, plan.
 
 use std::collections::BTreeSet;
 
@@ -9,14 +9,14 @@ use serde_json::Value;
 use crate::document::{Difference, Seeds, SideFacts};
 use crate::subject::Subject;
 
-/// Facts of `env.json` that change with every minute or login and explain nothing: a fact is one of
-/// these if its path contains all the words in a row.
+/// Facts of `env.json` that change with every minute or login and explain nothing. An entry matches
+/// a fact whose path contains all words of the entry in sequence.
 const VOLATILE: [&str; 4] =
     ["load_average", "memory.available_bytes", "cgroup.path", "temperature_millicelsius"];
 
 type Facts = IndexMap<String, String>;
 
-/// Differences of computers, targets or programs.
+/// Returns the differences of computers, targets or programs.
 pub(crate) fn environment(a: &[Subject<'_>], b: &[Subject<'_>]) -> Vec<Difference> {
     let is_measured = |subject: &Subject<'_>| !subject.run.target.is_simulated();
     // A simulation does not depend on the computer.
@@ -37,8 +37,8 @@ pub(crate) fn environment(a: &[Subject<'_>], b: &[Subject<'_>]) -> Vec<Differenc
     differences(a.iter().map(facts).collect(), b.iter().map(facts).collect())
 }
 
-/// Differences of plans, tiles or scales. The seed is reported separately, and the datastore is
-/// part of the environment.
+/// Returns the differences of plans, tiles or scales. The seed is reported separately, and the
+/// datastore is part of the environment.
 pub(crate) fn plan(a: &[Subject<'_>], b: &[Subject<'_>]) -> Vec<Difference> {
     let facts = |subject: &Subject<'_>| {
         let run = subject.run;
@@ -59,8 +59,8 @@ pub(crate) fn plan(a: &[Subject<'_>], b: &[Subject<'_>]) -> Vec<Difference> {
     differences(a.iter().map(facts).collect(), b.iter().map(facts).collect())
 }
 
-/// Settings that the plan leaves to the computer, under the plan's names so that each is listed
-/// once.
+/// Returns the settings that the plan leaves to the computer, under the plan's names so that each
+/// is listed once.
 fn engine_settings(run: &Run) -> [(&'static str, String); 5] {
     let engine = &run.engine;
     [
@@ -76,7 +76,7 @@ fn to_value(facts: &impl serde::Serialize) -> Value {
     serde_json::to_value(facts).unwrap_or(Value::Null)
 }
 
-/// Adds the leaves of a JSON value by their path.
+/// Adds the leaves of a JSON value, keyed by their path.
 fn flatten(path: &str, value: &Value, facts: &mut Facts) {
     let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     match value {
@@ -124,7 +124,7 @@ fn differences(a: Vec<Facts>, b: Vec<Facts>) -> Vec<Difference> {
         .collect()
 }
 
-/// Note for comparisons with simulated runs.
+/// Returns a note for comparisons with simulated runs.
 pub(crate) fn simulated(a: &[Subject<'_>], b: &[Subject<'_>]) -> Option<String> {
     let simulated = |side: &[Subject<'_>]| {
         side.iter().filter(|subject| subject.run.target.is_simulated()).count()
@@ -149,7 +149,7 @@ pub(crate) fn simulated(a: &[Subject<'_>], b: &[Subject<'_>]) -> Option<String> 
     }
 }
 
-/// Runs of a group and their seeds.
+/// Returns the runs of a group and their seeds.
 pub(crate) fn side(subjects: &[Subject<'_>]) -> SideFacts {
     let seeds: BTreeSet<u64> = subjects.iter().map(|subject| subject.run.seed).collect();
     SideFacts {
@@ -158,7 +158,7 @@ pub(crate) fn side(subjects: &[Subject<'_>]) -> SideFacts {
     }
 }
 
-/// Overlap of two groups' seeds.
+/// Returns the overlap of two groups' seeds.
 pub(crate) fn seeds(a: &SideFacts, b: &SideFacts) -> Seeds {
     if a.seeds == b.seeds {
         Seeds::Same

@@ -2,23 +2,23 @@ use run_store::gauge::GaugeUnit;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Name and version of the document. A minor version adds optional fields only.
+/// Name and version of the document. A minor version only adds optional fields.
 pub const SCHEMA: &str = "tilemark.compare/1.1";
 
 /// Comparison of two groups of runs, B against A.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
-    /// Schema name and version: `tilemark.compare/1.0`.
+    /// Schema name and version: `tilemark.compare/1.1`.
     pub schema: String,
     /// Baseline group.
     pub a: SideFacts,
     /// Group that is compared with the baseline.
     pub b: SideFacts,
-    /// Smallest relative change that counts: 0.03 for 3 %.
+    /// Minimum relevant effect, as a relative change: 0.03 for 3 %.
     pub min_effect: f64,
-    /// Confidence of the intervals: 0.95 for 95 %.
+    /// Confidence level of the intervals: 0.95 for 95 %.
     pub confidence: f64,
-    /// Difference of two runs of the same plan in 95 % of cases, assumed at least: 0.03 for 3 %.
+    /// Assumed minimum difference of two runs of the same plan, in 95 % of cases: 0.03 for 3 %.
     pub between_runs: f64,
     /// Differences of the computers, targets or programs.
     pub environment: Vec<Difference>,
@@ -30,7 +30,7 @@ pub struct Comparison {
     pub notes: Vec<String>,
     /// Figures that both groups have.
     pub metrics: Vec<MetricComparison>,
-    /// Worst news of all figures: worse, then inconclusive, then better, then same.
+    /// Verdict over all figures, the first that occurs of: worse, inconclusive, better, same.
     pub verdict: Verdict,
 }
 
@@ -39,7 +39,7 @@ pub struct Comparison {
 pub struct SideFacts {
     /// Ids of the runs.
     pub runs: Vec<String>,
-    /// Seeds, each once, ascending.
+    /// Distinct seeds in ascending order.
     pub seeds: Vec<u64>,
 }
 
@@ -58,11 +58,11 @@ pub struct Difference {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Seeds {
-    /// Same seeds: the loads sent the same requests in the same order.
+    /// Same seeds: both loads sent the same requests in the same order.
     Same,
-    /// Some seeds, not all, are in both groups.
+    /// Some, but not all, seeds are in both groups.
     Overlapping,
-    /// Different seeds: the difference includes that of the loads.
+    /// Different seeds: the difference of the results includes the difference of the loads.
     Different,
 }
 
@@ -70,9 +70,9 @@ pub enum Seeds {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Better {
-    /// More is better (throughput, tiles).
+    /// Higher is better (throughput, tiles).
     Higher,
-    /// Less is better (latency).
+    /// Lower is better (latency).
     Lower,
 }
 
@@ -94,7 +94,7 @@ pub enum Unit {
     /// Nanoseconds.
     #[serde(rename = "ns")]
     Nanoseconds,
-    /// Share of the time, or of all processors, 0 to 1.
+    /// Share of the time, or of all CPUs, 0 to 1.
     #[serde(rename = "share")]
     Share,
     /// Other counts, such as waiting I/Os.
@@ -103,7 +103,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Unit of a gauge's level.
+    /// Returns the unit of a gauge's level.
     pub(crate) const fn of_gauge(unit: GaugeUnit) -> Self {
         match unit {
             GaugeUnit::Share | GaugeUnit::ShareOfCpus | GaugeUnit::ShareOfTime => Self::Share,
@@ -119,17 +119,17 @@ impl Unit {
 pub struct MetricComparison {
     /// Stable name: `tiles-held`, `4-tiles/read/p99`.
     pub id: String,
-    /// Tile count of its steps; null for figures of whole runs.
+    /// Number of tiles in its steps; null for figures of whole runs.
     pub tiles: Option<u32>,
-    /// Name without the tile count, for people.
+    /// Name without the number of tiles, for display.
     pub title: String,
     /// Unit of the medians.
     pub unit: Unit,
     /// Direction of improvement.
     pub better: Better,
-    /// Repeats in group A.
+    /// Number of repeats in group A.
     pub repeats_a: usize,
-    /// Repeats in group B.
+    /// Number of repeats in group B.
     pub repeats_b: usize,
     /// Median of group A, in `unit`.
     pub median_a: f64,
@@ -139,24 +139,26 @@ pub struct MetricComparison {
     pub at_least_a: bool,
     /// True if the median of group B is a lower bound.
     pub at_least_b: bool,
-    /// Change of B against A; null if A's median is zero and B's is not, and if both are lower
-    /// bounds.
+    /// Change of B against A. Null if A's median is zero and B's is not, or if both medians are
+    /// lower bounds.
     pub change: Option<Change>,
-    /// Side of the truth, if the change is a bound because one of the groups is; otherwise null.
+    /// Side on which the true change is, if the change is a bound because one of the medians is;
+    /// otherwise null.
     pub bound: Option<Bound>,
-    /// Two-sided probability of a difference this large by chance: Student's t over blocks, repeats
-    /// and runs; Mann and Whitney's test if a value is zero or nothing gives its precision.
+    /// Two-sided probability of a difference this large by chance. The test is Student's t over
+    /// blocks, repeats and runs; or Mann and Whitney's test, if a value is zero or no precision is
+    /// known.
     pub p: f64,
     /// Verdict on the figure.
     pub verdict: Verdict,
-    /// True if the figure only explains others, as a gauge does: the overall verdict leaves it out.
+    /// True if the figure only explains others, as gauges do. The overall verdict ignores it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub explains: bool,
-    /// True if only the width of its interval leaves it open: no other work disturbed it, and both
-    /// ends are known. Not stored.
+    /// True if only the width of its interval makes it undecided: no other work disturbed it, and
+    /// both ends are known. Not stored.
     #[serde(skip)]
     pub is_wide: bool,
-    /// Reason of the verdict, if the numbers do not show it.
+    /// Reason for the verdict, if the numbers do not show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -164,16 +166,16 @@ pub struct MetricComparison {
 /// Relative change of B against A: 0.05 is 5 % more.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
-    /// Ratio of the geometric means minus one; Hodges and Lehmann's estimate if a value is zero or
-    /// nothing gives its precision.
+    /// Ratio of the geometric means minus one; or Hodges and Lehmann's estimate, if a value is zero
+    /// or no precision is known.
     pub value: f64,
-    /// Lower end of its interval; null if there is no interval, or it is open there.
+    /// Lower end of its interval; null if there is no interval, or if it is unbounded below.
     pub low: Option<f64>,
-    /// Upper end of its interval; null if there is no interval, or it is open there.
+    /// Upper end of its interval; null if there is no interval, or if it is unbounded above.
     pub high: Option<f64>,
 }
 
-/// Side of the truth of a change.
+/// Side of a bound on which the true change is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bound {
@@ -187,18 +189,18 @@ pub enum Bound {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// The whole interval is worse by more than the smallest change that counts.
+    /// The whole interval is worse by more than the minimum relevant effect.
     Worse,
-    /// The whole interval is better by more than the smallest change that counts.
+    /// The whole interval is better by more than the minimum relevant effect.
     Better,
-    /// The whole interval is within the smallest change that counts.
+    /// The whole interval is within the minimum relevant effect.
     Same,
-    /// The interval reaches across, or there is none.
+    /// The interval crosses the minimum relevant effect, or there is no interval.
     Inconclusive,
 }
 
 impl Verdict {
-    /// Word in documents and tables.
+    /// Returns the verdict's word in documents and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Worse => "worse",
@@ -215,28 +217,28 @@ pub enum Strictness {
     /// Only a proven regression fails.
     #[default]
     Lenient,
-    /// An undecided comparison fails, too.
+    /// An undecided comparison also fails.
     Strict,
 }
 
-/// Decision for a script.
+/// Result for a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// No failure.
+    /// The comparison does not fail.
     Accept,
-    /// Worse figure.
+    /// A figure is worse.
     Worse,
-    /// Undecided, and strict.
+    /// The comparison is undecided, and the strictness is strict.
     Inconclusive,
 }
 
 impl Comparison {
-    /// Figures that decide, without those that explain.
+    /// Returns the figures that decide, without the figures that only explain.
     pub fn deciding(&self) -> impl Iterator<Item = &MetricComparison> {
         self.metrics.iter().filter(|metric| !metric.explains)
     }
 
-    /// Distinct reasons, with the number of their figures; the most common first.
+    /// Returns the distinct reasons with their number of figures, most frequent first.
     pub fn reasons(&self) -> Vec<(&str, usize)> {
         let mut counted: Vec<(&str, usize)> = Vec::new();
         for reason in self.metrics.iter().filter_map(|metric| metric.reason.as_deref()) {
@@ -249,7 +251,7 @@ impl Comparison {
         counted
     }
 
-    /// Decision for a script.
+    /// Returns the result for a script.
     pub fn decision(&self, strictness: Strictness) -> Decision {
         match (self.verdict, strictness) {
             (Verdict::Worse, _) => Decision::Worse,
@@ -259,7 +261,7 @@ impl Comparison {
     }
 }
 
-/// JSON Schema of the document.
+/// Returns the JSON Schema of the document.
 pub fn json_schema() -> serde_json::Value {
     let mut schema = schemars::schema_for!(Comparison);
     schema.insert("title".to_owned(), SCHEMA.into());

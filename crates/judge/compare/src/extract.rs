@@ -1,4 +1,4 @@
-//! Extracts figures from runs: one value for each repeat.
+//! Extraction of figures from runs: one value for each repeat.
 
 use indexmap::IndexMap;
 use run_store::gauge::GaugePreference;
@@ -14,11 +14,11 @@ use crate::subject::Subject;
 /// Figure without its values.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Metric {
-    /// Tile count of its steps; `None` for figures of whole runs.
+    /// Number of tiles in its steps; `None` for figures of whole runs.
     pub tiles: Option<u32>,
-    /// Name below the tile count: `read/p99`.
+    /// Name without the number of tiles: `read/p99`.
     pub name: String,
-    /// Name for people: `read p99`.
+    /// Name for display: `read p99`.
     pub title: String,
     pub unit: Unit,
     pub better: Better,
@@ -39,7 +39,7 @@ impl std::hash::Hash for Better {
 }
 
 impl Metric {
-    /// Stable name with the tile count: `4-tiles/read/p99`.
+    /// Returns the stable name with the number of tiles: `4-tiles/read/p99`.
     pub fn id(&self) -> String {
         match self.tiles {
             Some(tiles) => format!("{tiles}-tiles/{}", self.name),
@@ -48,38 +48,39 @@ impl Metric {
     }
 }
 
-/// Figure in one repeat.
+/// Value of a figure in one repeat.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Sample {
     /// Position of its run in the group.
     pub run: usize,
     pub value: f64,
-    /// Relative standard error, as far as the run itself can tell.
+    /// Relative standard error, if the run itself shows it.
     pub error: Option<f64>,
-    /// True if the value is a lower bound: no end was observed.
+    /// True if the value is a lower bound, because no completion was observed.
     pub at_least: bool,
-    /// True if other work disturbed it: the true value is this or better.
+    /// True if other work disturbed it. The true value is then equal or better.
     pub disturbed: bool,
 }
 
-/// Values of all figures of one group, figures in the order of their first appearance.
+/// Values of all figures of one group. Figures are in the order of their first appearance.
 pub(crate) type Values = IndexMap<Metric, Vec<Sample>>;
 
-/// Half of an interval at 95 % in standard errors.
+/// Half-width of a 95 % interval, in standard errors.
 const NORMAL_95: f64 = 1.959_964;
 
-/// Score to compare: whole scores are comparable only with the same operations.
+/// Choice of the score to compare. Whole scores are only comparable with the same operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scored {
-    /// Score of applications and operations; without operations that of applications, which is the
-    /// whole.
+    /// Score of applications and operations. Without operations, the application score is the whole
+    /// score.
     Whole,
-    /// Score of applications alone.
+    /// Score of applications only.
     Applications,
 }
 
 impl Scored {
-    /// Score that all of these runs have: the whole score only with the same operations, or none.
+    /// Returns the score that all of these runs have: the whole score if all have the same
+    /// operations, or none.
     pub fn of<'a>(subjects: impl Iterator<Item = &'a Subject<'a>>) -> Self {
         let mut operations =
             subjects.map(|own| own.run.tile.operations.as_ref().map(|facts| &facts.sha256));
@@ -87,7 +88,7 @@ impl Scored {
         if operations.all(|own| own == first) { Self::Whole } else { Self::Applications }
     }
 
-    /// Score of a step, and true if its interval belongs to it.
+    /// Returns the score of a step, and true if its interval belongs to this score.
     fn of_step(self, score: &Score) -> Option<(f64, bool)> {
         let applications = score.applications.value?;
         match (self, score.total.value) {
@@ -97,9 +98,9 @@ impl Scored {
     }
 }
 
-/// Figures of these runs. Steps that were interrupted or had a saturated generator tell nothing
-/// about the storage and are left out; their number is the second result. Disturbed steps count if
-/// a group has no others.
+/// Returns the figures of these runs. Steps that were interrupted or had a saturated generator have
+/// no result about the storage and are left out; their number is the second result. Disturbed steps
+/// only count if a group has no others.
 pub(crate) fn values(subjects: &[Subject<'_>], scored: Scored) -> (Values, usize) {
     let mut values = Values::new();
     let mut left_out = 0;
@@ -154,8 +155,8 @@ fn of_run(run: &Run, number: usize, scored: Scored, values: &mut Values) {
     }
 }
 
-/// Scores per kilowatt. They only explain, because score and watts decide. None if scores are those
-/// of applications alone, because these use the whole score.
+/// Returns the scores per kilowatt. They only explain, because score and power decide. `None` if
+/// only application scores are compared, because scores per kilowatt use the whole score.
 fn per_kilowatt(
     all: &[PerKilowatt],
     tiles: Option<u32>,
@@ -177,7 +178,7 @@ fn per_kilowatt(
     })
 }
 
-/// Score of applications at the tiles held, the mean of its repeats.
+/// Returns the application score at the held number of tiles, as the mean of its repeats.
 fn applications(run: &Run) -> Option<f64> {
     let held = run.steps.iter().filter(|step| Some(step.tiles) == run.answer.tiles_held);
     let passed = held.filter(|step| step.verdict == StepVerdict::Passed);
@@ -186,8 +187,8 @@ fn applications(run: &Run) -> Option<f64> {
     stats::mean(&parts?)
 }
 
-/// Interval of the tiles held as a relative standard error; an open end is taken as far as the
-/// other.
+/// Converts the interval of the held tiles into a relative standard error. An unbounded end is
+/// assumed to be as far away as the other end.
 fn error_of_tiles(answer: &Answer) -> Option<f64> {
     let TilesInterval { low, high, .. } = answer.tiles_interval?;
     let held = f64::from(answer.tiles_held.filter(|held| *held > 0)?);
@@ -293,7 +294,7 @@ fn of_step(
     }
 }
 
-/// True if so many requests had not finished that the measured value is an age.
+/// Returns true if so many requests were unfinished that the measured value is an age.
 fn is_lower_bound(limit: &LimitResult) -> bool {
     let beyond = match limit.statistic {
         Statistic::Percentile(p) => limit.samples as f64 * (1.0 - p / 100.0),
@@ -302,7 +303,7 @@ fn is_lower_bound(limit: &LimitResult) -> bool {
     limit.unfinished as f64 > beyond
 }
 
-/// Service time of one direction: the median and the 99th percentile.
+/// Returns the service time of one direction: the median and the 99th percentile.
 fn latencies(io: &IoTotal) -> [(String, String, Option<f64>); 2] {
     let direction = io.direction;
     [("p50", io.service.p50_ns), ("p99", io.service.p99_ns)].map(|(statistic, value)| {
@@ -312,8 +313,8 @@ fn latencies(io: &IoTotal) -> [(String, String, Option<f64>); 2] {
     })
 }
 
-/// Normalised work of each workload: the geometric mean over its tiles and copies, as in
-/// the score.
+/// Returns the normalised work of each workload: the geometric mean over its tiles and copies, as
+/// in the score.
 fn normalised(step: &Step) -> Vec<(String, f64)> {
     let mut parts: IndexMap<&str, Vec<f64>> = IndexMap::new();
     for result in &step.workloads {

@@ -8,18 +8,20 @@ use crate::{differ, extract};
 /// Options of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// Smallest relative change that counts (default 3 %).
+    /// Minimum relevant effect, as a relative change (default 3 %).
     pub min_effect: Ratio,
-    /// Confidence of the intervals (default 95 %).
+    /// Confidence level of the intervals (default 95 %).
     pub confidence: Ratio,
-    /// Difference of two runs of the same plan, assumed at least (default 3 %, in 95 % of cases).
+    /// Assumed minimum difference of two runs of the same plan, in 95 % of cases (default 3 %).
     pub between_runs: Ratio,
-    /// Only figures whose id contains one of these texts; all, if empty.
+    /// Texts that select figures: a figure counts if its id contains one of them. If empty, all
+    /// figures count.
     pub metrics: Vec<String>,
 }
 
 impl Default for Options {
-    /// 3 % is the usual rule for runs that agree ([`stats::REPEAT_CHANGE_MAX`]).
+    /// Returns the default options. 3 % is the usual rule for runs that agree
+    /// ([`stats::REPEAT_CHANGE_MAX`]).
     fn default() -> Self {
         Self {
             min_effect: Ratio::new(stats::REPEAT_CHANGE_MAX),
@@ -33,13 +35,13 @@ impl Default for Options {
 /// Reason why two groups cannot be compared.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum CompareError {
-    /// Empty group.
+    /// A group is empty.
     #[error("group {side} has no runs, at least 1 is needed")]
     NoRuns {
         /// Name of the group: `A` or `B`.
         side: char,
     },
-    /// Runs of two major versions, whose words have different meanings.
+    /// The runs have different major versions, in which terms have different meanings.
     #[error(
         "run {second} has the schema \"{second_schema}\" and run {first} \"{first_schema}\": \
          different major versions are not compared"
@@ -54,15 +56,15 @@ pub enum CompareError {
         /// Schema of the other run.
         second_schema: String,
     },
-    /// No judged step in one of the groups, or none in common.
+    /// One of the groups has no judged step, or the groups have none in common.
     #[error("no figure is in both groups; those of steps that were interrupted do not count")]
     NothingInCommon,
-    /// No figure left.
+    /// No figure is left to compare.
     #[error("no figure in both groups matches {asked}; both have {known}")]
     NoMetric {
-        /// Figures as requested.
+        /// Requested texts that select figures.
         asked: String,
-        /// Figures in both groups.
+        /// Figures that are in both groups.
         known: String,
     },
 }
@@ -115,7 +117,7 @@ pub fn compare(
     })
 }
 
-/// Major part of a schema: `tilemark.run/1` of `tilemark.run/1.2`.
+/// Returns the major part of a schema: `tilemark.run/1` of `tilemark.run/1.2`.
 fn major(schema: &str) -> &str {
     let slash = schema.find('/').unwrap_or(schema.len());
     let end = schema[slash..].find('.').map_or(schema.len(), |dot| slash + dot);
@@ -213,7 +215,7 @@ fn judge(
     })
 }
 
-/// Change if a side is a lower bound: one end of the interval, or nothing.
+/// Adapts a change if a side is a lower bound: one end of the interval, or nothing, remains.
 fn bounded(change: Option<Change>, at_least: [bool; 2]) -> (Option<Change>, Option<Bound>) {
     let Some(change) = change else { return (None, None) };
     match at_least {
@@ -224,10 +226,10 @@ fn bounded(change: Option<Change>, at_least: [bool; 2]) -> (Option<Change>, Opti
     }
 }
 
-/// Relative change of B against A and the probability of one as large by chance. If all values are
-/// above zero, the ratio of the geometric means with the interval from blocks, repeats and runs
-/// ([`stats::ratio_of_runs`]); otherwise, or without blocks and repeats, by ranks. `None` if a
-/// group is empty.
+/// Returns the relative change of B against A, and the probability of a change this large by
+/// chance. If all values are above zero, it is the ratio of the geometric means with the interval
+/// from blocks, repeats and runs ([`stats::ratio_of_runs`]). Otherwise, or without blocks and
+/// repeats, it is computed from ranks. `None` if a group is empty.
 fn change(a: &[Sample], b: &[Sample], options: &Options) -> Option<(Option<Change>, f64)> {
     let between = stats::deviation_of_repeats(options.between_runs.get());
     if let Some((first, second)) = by_run(a).zip(by_run(b))
@@ -243,7 +245,7 @@ fn change(a: &[Sample], b: &[Sample], options: &Options) -> Option<(Option<Chang
     Some((by_ranks(&a, &b, options.confidence)?, p))
 }
 
-/// Logarithms by run; `None` if a value is not above zero.
+/// Returns logarithms of the values, grouped by run; `None` if a value is not above zero.
 fn by_run(samples: &[Sample]) -> Option<Vec<Vec<stats::Repeat>>> {
     samples
         .chunk_by(|one, next| one.run == next.run)
@@ -257,9 +259,10 @@ fn by_run(samples: &[Sample]) -> Option<Vec<Vec<stats::Repeat>>> {
         .collect()
 }
 
-/// Relative change of B against A. Ratios if all values are above zero (Hodges and Lehmann on
-/// logarithms); otherwise differences divided by A's median, and `Some(None)` if that is zero
-/// although the values differ. `None` if a group is empty.
+/// Returns the relative change of B against A, computed from ranks. If all values are above zero,
+/// it is a ratio (Hodges and Lehmann on logarithms). Otherwise it is a difference divided by A's
+/// median, and `Some(None)` if that median is zero although the values differ. `None` if a group is
+/// empty.
 #[expect(clippy::option_option, reason = "no values and no baseline are different answers")]
 fn by_ranks(a: &[f64], b: &[f64], confidence: Ratio) -> Option<Option<Change>> {
     if let Some(found) = stats::ratio_shift(a, b, confidence) {
@@ -316,8 +319,9 @@ fn verdict(
     }
 }
 
-/// Verdict after other work is considered, which only makes a side look worse: "worse" is undecided
-/// if it disturbed B, "better" if it disturbed A, "same" in both cases.
+/// Returns the verdict with other work taken into account. Other work can only make a side look
+/// worse. So "worse" is undecided if it disturbed B, "better" if it disturbed A, and "same" in both
+/// cases.
 fn excused(
     (found, reason): (Verdict, Option<String>),
     disturbed: [bool; 2],
@@ -339,16 +343,17 @@ fn excused(
     (Verdict::Inconclusive, Some(reason))
 }
 
-/// Repeats on each side from which the largest possible difference is significant: the smallest `n`
-/// with `2 / C(2n, n) <= 1 - confidence`, at most 20; 4 for 95 %.
+/// Returns the number of repeats on each side at which the largest possible difference is
+/// significant: the smallest `n` with `2 / C(2n, n) <= 1 - confidence`, at most 20. It is 4 for 95
+/// %.
 fn repeats_needed(confidence: Ratio) -> usize {
     let extreme = |n: usize| 2.0 / (1..=n).map(|k| (n + k) as f64 / k as f64).product::<f64>();
     let tail = 1.0 - confidence.get();
     (1..20).find(|n| extreme(*n) <= tail * (1.0 + 1e-9)).unwrap_or(20)
 }
 
-/// Reason of a comparison with too few repeats. It advises one repeat more than needed, so that a
-/// single bad run does not spoil the comparison.
+/// Returns the reason of a comparison with too few repeats. It advises one repeat more than needed,
+/// so that a single bad run does not spoil the comparison.
 fn too_few([a, b]: [usize; 2], confidence: Ratio) -> String {
     let needed = repeats_needed(confidence);
     format!("inconclusive by design: {a}+{b} repeats without series, use --repeats {}", needed + 1)
@@ -361,7 +366,7 @@ fn overall(metrics: &[MetricComparison]) -> Verdict {
         .unwrap_or(Verdict::Same)
 }
 
-/// Text on the disturbed steps of a group, with the first disturbance.
+/// Returns a text about the disturbed steps of a group, with the first disturbance.
 fn disturbed(side: char, subjects: &[Subject<'_>]) -> Option<String> {
     let steps = || subjects.iter().flat_map(|subject| &subject.run.steps);
     let count = steps().filter(|step| !step.disturbances.is_empty()).count();
@@ -373,7 +378,7 @@ fn disturbed(side: char, subjects: &[Subject<'_>]) -> Option<String> {
     Some(format!("{count} of {were} of group {side} disturbed by other work: {first}"))
 }
 
-/// Text on the assumption for a group of one run.
+/// Returns a text about the assumption for a group of one run.
 fn single_runs([a, b]: [usize; 2], options: &Options) -> Option<String> {
     let of = match (a, b) {
         (1, 1) => "each group is one run: ",
@@ -411,7 +416,7 @@ mod tests {
     use crate::subjects;
     use fixtures::{disturbed, run, runs, step};
 
-    /// Comparison of runs around two levels, scattered by about 1 %.
+    /// Returns the comparison of runs around two levels, scattered by about 1 %.
     fn compared(level_a: f64, level_b: f64, repeats: u64) -> Comparison {
         let (a, b) = (runs(0, repeats, level_a), runs(100, repeats, level_b));
         compare(&subjects(&a), &subjects(&b), &Options::default()).expect("comparable")
@@ -434,8 +439,8 @@ mod tests {
         assert!(iops.p < 0.001, "{}", iops.p);
     }
 
-    /// The whole score was once compared with the application score of a run without operations:
-    /// 0.8 x 1 + 0.2 x 0.5 against 1 was "10 % worse", although the tiles did the same.
+    /// Regression: the whole score was compared with the application score of a run without
+    /// operations. 0.8 x 1 + 0.2 x 0.5 against 1 was "10 % worse", although the tiles did the same.
     #[test]
     fn runs_with_different_operations_compare_applications_only() {
         use run_store::run::{Figure, OperationsFacts};
@@ -529,7 +534,8 @@ mod tests {
         assert_eq!(comparison.decision(Strictness::Strict), Decision::Inconclusive);
     }
 
-    /// The second of two runs of one plan, disturbed by other tests, was once "worse", exit 4.
+    /// Regression: the second of two runs of one plan was disturbed by other tests, and counted as
+    /// "worse", exit 4.
     #[test]
     fn what_other_work_could_have_done_is_not_the_storages() {
         let with = |level: f64, is_disturbed: bool| -> Vec<Run> {
@@ -556,7 +562,7 @@ mod tests {
         assert!(beside.notes.iter().any(told), "{:?}", beside.notes);
     }
 
-    /// In a comparison of 13 undecided figures, 9 had a reason and 4 had none.
+    /// Regression: in a comparison of 13 undecided figures, 9 had a reason and 4 had none.
     #[test]
     fn open_figures_have_a_reason_each() {
         let about_the_limit = compared(1.0, 1.03, 5);
@@ -570,7 +576,7 @@ mod tests {
         assert!(reasons[0].0.contains("neither within 3"), "{reasons:?}");
     }
 
-    /// Rank tests of three against three give at least p = 0.1, so that slow-sata against
+    /// Regression: rank tests of three against three give at least p = 0.1. So slow-sata against
     /// nvme-local, 556 times as slow, was inconclusive in 18 of 18 figures.
     #[test]
     fn three_runs_each_tell_half_the_rate() {
@@ -592,7 +598,7 @@ mod tests {
         assert!(comparison.notes[0].starts_with("each group is one run"), "{:?}", comparison.notes);
     }
 
-    /// Run that held so many tiles, in an interval of one tile to each side.
+    /// Returns a run with this held number of tiles, in an interval of one tile to each side.
     fn held(seed: u64, tiles: u32, edge: run_store::run::Edge) -> Run {
         let mut run = run(seed, vec![step(4, 1.0)]);
         let (low, high) = (tiles - 1, Some(tiles + 1));

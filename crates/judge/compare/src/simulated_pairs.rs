@@ -1,9 +1,9 @@
-//! Pairs of runs of a model with known truth: how often a comparison is wrong, and how often it
-//! detects a tenth. The figures are in docs/method.md.
+//! Tests with pairs of runs of a model with known truth. They count how often a comparison is
+//! wrong, and how often it detects a difference of a tenth. The results are in docs/method.md.
 //!
 //! The model has the variation of real runs: differences between runs, between repeats of a run,
-//! and a level that drifts within a repeat so that neighbouring slices are alike (a first-order
-//! autoregression). Rates are proportional to the level, latencies inversely proportional.
+//! and a level that drifts within a repeat so that neighbouring slices are similar (a first-order
+//! autoregression). Rates are proportional to the level, and latencies inversely proportional.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -19,7 +19,7 @@ use fixtures::{run, step};
 const PAIRS: u64 = 200;
 const TILES: u32 = 4;
 
-/// Lengths and scatter: standard deviations of logarithms.
+/// Durations and scatter of a model. The scatter is given as standard deviations of logarithms.
 #[derive(Clone, Copy)]
 struct Storage {
     repeats: u32,
@@ -30,7 +30,7 @@ struct Storage {
     slices_differ: f64,
 }
 
-/// Default profile: three repeats of 120 s in slices of 1 s.
+/// Values for the default profile: three repeats of 120 s in slices of 1 s.
 const STANDARD: Storage = Storage {
     repeats: 3,
     slices: 120,
@@ -41,14 +41,14 @@ const STANDARD: Storage = Storage {
     slices_differ: 0.05,
 };
 
-/// Profile `--quick`: one repeat of 6 s in slices of 500 ms.
+/// Values for the profile `--quick`: one repeat of 6 s in slices of 500 ms.
 const QUICK: Storage =
     Storage { repeats: 1, slices: 12, slice: Nanos::from_millis(500), ..STANDARD };
 
 /// Correlation of neighbouring slices.
 const AUTOREGRESSION: f64 = 0.6;
 
-/// I/Os per second at level 1; a third as many actions.
+/// IOPS at level 1. There are a third as many actions.
 const RATE: f64 = 60.0;
 
 struct Draws(Xoshiro256PlusPlus);
@@ -58,18 +58,18 @@ impl Draws {
         ((self.0.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
     }
 
-    /// Normal variate by Box and Muller.
+    /// Draws a normal variate (Box and Muller).
     fn normal(&mut self) -> f64 {
         (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
     }
 
-    /// Count with the scatter of independent arrivals.
+    /// Draws a count with the scatter of independent arrivals.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn count(&mut self, mean: f64) -> u64 {
         (mean + mean.sqrt() * self.normal()).round().max(0.0) as u64
     }
 
-    /// Latencies with a scatter of half a unit around a median.
+    /// Draws latencies around a median, with a scatter of half a unit.
     fn latencies(&mut self, count: u64, median_ns: f64) -> Histogram {
         let mut all = Histogram::new();
         for _ in 0..count {
@@ -79,7 +79,7 @@ impl Draws {
     }
 }
 
-/// Run of storage at a relative speed, with its series.
+/// Creates a run of storage at a relative speed, with its series.
 fn measured(seed: u64, storage: Storage, level: f64) -> (Run, Vec<StoredSlice>) {
     let mut draws = Draws(Xoshiro256PlusPlus::seed_from_u64(seed));
     let of_run = level.ln() + storage.runs_differ * draws.normal();
@@ -165,7 +165,7 @@ fn slice_of(
     }
 }
 
-/// Document of a repeat with these slices.
+/// Returns the document of a repeat with these slices.
 fn summed(repeat: u32, slices: &[StoredSlice]) -> Step {
     let (mut reads, mut orders) = (Histogram::new(), Histogram::new());
     let seconds: f64 = slices.iter().map(|slice| slice.width.as_secs_f64()).sum();
@@ -187,7 +187,7 @@ fn summed(repeat: u32, slices: &[StoredSlice]) -> Step {
     step
 }
 
-/// Comparison of one run of each side.
+/// Compares one run of each side.
 fn pair(seed: u64, storage: Storage, level_b: f64) -> Comparison {
     let sides = [(2 * seed, 1.0), (2 * seed + 1, level_b)]
         .map(|(seed, level)| measured(seed, storage, level));
@@ -202,7 +202,7 @@ fn pair(seed: u64, storage: Storage, level_b: f64) -> Comparison {
     compare(&[subject(0)], &[subject(1)], &Options::default()).expect("comparable")
 }
 
-/// Shares of pairs that differ in any figure, and in the rate.
+/// Returns the share of pairs that differ in any figure, and the share that differ in the rate.
 fn told_apart(storage: Storage, level_b: f64) -> (f64, f64) {
     let (mut any, mut rate) = (0_u32, 0_u32);
     for seed in 0..PAIRS {
@@ -217,7 +217,7 @@ fn told_apart(storage: Storage, level_b: f64) -> (f64, f64) {
 }
 
 /// Result: 1 % of standard pairs, none with twice the scatter of slices, 1 % with a third more
-/// difference of runs, 2 % of quick ones.
+/// difference between runs, 2 % of quick pairs.
 #[test]
 fn equal_storage_is_told_apart_in_at_most_one_pair_of_twenty() {
     let stormy = Storage { slices_differ: 0.1, ..STANDARD };

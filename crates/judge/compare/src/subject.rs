@@ -3,13 +3,13 @@ use serde_json::Value;
 
 use crate::within::Within;
 
-/// Run with the computer that it ran on.
+/// Run with the environment in which it ran.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'a> {
     /// Content of its `run.json`.
     pub run: &'a Run,
     /// Content of its `env.json`, if there is one.
     pub environment: Option<&'a Value>,
-    /// Precision of its figures, from its series; without it only repeats give a precision.
+    /// Precision of its figures, from its series. Without it, only repeats give a precision.
     pub within: Option<&'a Within>,
 }

@@ -1,4 +1,5 @@
-//! Precision of one repeat's figures, from the differences of blocks of its measured time.
+//! Precision of one repeat's figures, from the differences between blocks of its measurement
+//! window.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,23 +13,23 @@ use units::{Nanos, Ratio};
 
 use crate::names;
 
-/// Most blocks of a repeat: with ten to thirty, few degrees of freedom are lost and each is long
-/// compared with the correlation of neighbours (Schmeiser 1982, "Batch size effects in the analysis
-/// of simulation output", Operations Research 30).
+/// Maximum number of blocks of a repeat. With ten to thirty, few degrees of freedom are lost, and
+/// each block is long compared with the correlation of neighbours (Schmeiser 1982, "Batch size
+/// effects in the analysis of simulation output", Operations Research 30).
 const BLOCKS: usize = 10;
 
-/// Probability within one standard error to each side.
+/// Probability within one standard error on each side.
 const ONE_ERROR: f64 = 0.682_689_5;
 
 /// Relative standard errors of the figures of each repeat of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Within {
-    /// Errors by step and repeat, then by the figure's name below its tile count.
+    /// Errors by step and repeat, then keyed by the figure's name without the number of tiles.
     errors: HashMap<(u32, u32), HashMap<String, f64>>,
 }
 
 impl Within {
-    /// Errors of a stored run: its series are read once.
+    /// Computes the errors of a stored run. Its series are read once.
     ///
     /// # Errors
     ///
@@ -37,7 +38,7 @@ impl Within {
         Self::of_slices(run, Slices::of(directory)?)
     }
 
-    /// Errors from given slices, each repeat's together.
+    /// Computes the errors from given slices, in which each repeat's slices are together.
     pub(crate) fn of_slices(
         run: &Run,
         slices: impl Iterator<Item = Result<StoredSlice, SeriesError>>,
@@ -69,13 +70,13 @@ impl Within {
         }
     }
 
-    /// Relative standard error of a figure; `None` if unknown.
+    /// Returns the relative standard error of a figure; `None` if unknown.
     pub(crate) fn error(&self, step: &Step, name: &str) -> Option<f64> {
         self.errors.get(&(step.step, step.repeat))?.get(name).copied()
     }
 }
 
-/// Figures of one slice, or of several.
+/// Figures of one slice, or of several slices together.
 #[derive(Debug, Clone, Default)]
 struct Block {
     seconds: f64,
@@ -87,7 +88,7 @@ struct Block {
     /// Latencies by kind of call of the step.
     calls: Vec<Compact>,
     gauges: Gauges,
-    /// Finished work of each workload.
+    /// Completed work of each workload.
     work: HashMap<String, f64>,
 }
 
@@ -108,7 +109,7 @@ impl Block {
     }
 }
 
-/// Measured time of one repeat, slice by slice.
+/// Measurement window of one repeat, slice by slice.
 struct Blocks<'a> {
     step: &'a Step,
     slices: Vec<Block>,
@@ -214,7 +215,8 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// Error of a gauge, for means and for sums: a rate of either is its value over its time.
+/// Returns the error of a gauge. It works for means and for sums, because either is a value divided
+/// by a time.
 fn error_of_gauge(blocks: &[Block], of: &Gauge) -> Option<f64> {
     let over = |folded: Folded| match of.name.merging() {
         Merging::Sum => Some(folded.value),
@@ -237,8 +239,8 @@ const fn place(direction: Direction) -> usize {
     }
 }
 
-/// Longer side of the interval of one standard error, in logarithms; `None` if it is open because
-/// of too few samples. A maximum has none.
+/// Returns the longer side of the interval of one standard error, in logarithms. `None` if the
+/// interval is unbounded because of too few samples, or for a maximum.
 fn error_of_latency(blocks: &[Compact], statistic: Statistic) -> Option<f64> {
     let one = Ratio::new(ONE_ERROR);
     let (low, value, high) = match statistic {

@@ -1,9 +1,10 @@
-//! Result as comma-separated values in long form, for plots.
+//! Conversion of a result to comma-separated values in long form, for plots.
 
 use crate::document::{PointFigures, StudyResult};
 
-/// Columns: `record` (`point`, `table` or `claim`), `name` (figure, heading or claim),
-/// `configuration`, `tiles`, `repeat` (empty for means), `value` (empty if there is none), `unit`.
+/// Returns the result as CSV. Columns: `record` (`point`, `table` or `claim`), `name` (figure,
+/// heading or claim), `configuration`, `tiles`, `repeat` (empty for means), `value` (empty if there
+/// is none), `unit`.
 pub fn csv(result: &StudyResult) -> String {
     let mut out = String::from("record,name,configuration,tiles,repeat,value,unit\n");
     let mut row = |cells: [&str; 5], value: Option<f64>, unit: &str| {
@@ -66,7 +67,7 @@ fn figures(figures: &PointFigures) -> Vec<(String, Option<f64>, &'static str)> {
     all
 }
 
-/// Cell in the form of RFC 4180.
+/// Quotes a cell as in RFC 4180.
 fn quoted(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))

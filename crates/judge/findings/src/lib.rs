@@ -1,7 +1,7 @@
-//! Result of a study: its document, with output as a page, as values for plots and as text.
+//! Result of a study: its document, and its output as a page, as values for plots and as text.
 //!
-//! It defines [`StudyResult`], stores it beside the runs and reads it back, and makes its page of
-//! documentation and its CSV.
+//! It defines [`StudyResult`], stores it beside the runs and reads it back, and generates its
+//! documentation page and its CSV.
 //!
 //! It refuses to run anything and to judge a claim.
 //!

@@ -1,12 +1,12 @@
-//! Result as a page of the documentation.
+//! Conversion of a result to a documentation page.
 
 use crate::StudyResult;
 use crate::page::{Block, Page, Section};
 
-/// Columns of a line, as everywhere in the documentation.
+/// Maximum number of columns of a line, as everywhere in the documentation.
 const COLUMNS: usize = 100;
 
-/// Page, which begins with the command that makes it.
+/// Returns the page, which begins with the command that generates it.
 pub fn markdown(result: &StudyResult) -> String {
     let page = Page::of(result);
     let mut parts = vec![
@@ -32,8 +32,8 @@ fn section(section: Section) -> Vec<String> {
     title.chain(section.blocks.into_iter().map(block)).collect()
 }
 
-/// Breaks prose into lines of at most [`COLUMNS`]. Items begin lines of their own, and rows of
-/// tables stay whole.
+/// Breaks prose into lines of at most [`COLUMNS`]. Each list item starts on a new line, and rows of
+/// tables are not broken.
 fn wrapped(text: &str) -> String {
     let mut blocks: Vec<String> = Vec::new();
     for line in text.lines().map(str::trim_end) {
@@ -72,8 +72,8 @@ fn filled(block: &str) -> String {
     text
 }
 
-/// True for a word that would make an item, a heading, a quotation or a table of its line if it
-/// stood first.
+/// Returns true for a word that would turn its line into a list item, a heading, a quotation or a
+/// table if it were the first word.
 fn is_mark(word: &str) -> bool {
     matches!(word, "-" | "+" | "*" | "1." | "1)") || word.starts_with(['#', '>', '|'])
 }

@@ -1,10 +1,10 @@
-//! Numbers, tolerances and published values as text.
+//! Conversion of numbers, tolerances and published values to text.
 
 use spec::study::{Published, Tolerance};
 
 use crate::document::ClaimResult;
 
-/// Number with at most four significant digits, thousands grouped.
+/// Formats a number with at most four significant digits and grouped thousands.
 pub fn short(value: f64) -> String {
     let size = value.abs();
     let digits = match size {
@@ -40,17 +40,17 @@ fn grouped(digits: &str) -> String {
     text
 }
 
-/// Number, or a dash.
+/// Formats a number; a dash for `None`.
 pub fn or_dash(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), short)
 }
 
-/// Share as a percentage, or a dash.
+/// Formats a share as a percentage; a dash for `None`.
 pub fn percent(share: Option<f64>) -> String {
     share.map_or_else(|| "-".to_owned(), |share| format!("{:.1} %", share * 100.0))
 }
 
-/// Published value as text.
+/// Formats a published value.
 pub fn published_text(published: &Published, unit: Option<&str>) -> String {
     let text = match published {
         Published::Text(words) => return words.clone(),
@@ -67,7 +67,7 @@ fn with_unit(text: String, unit: Option<&str>) -> String {
     }
 }
 
-/// Our value, with half the width of its interval.
+/// Formats our value, with half the width of its interval.
 pub fn ours(claim: &ClaimResult) -> String {
     let Some(ours) = claim.ours else { return "-".to_owned() };
     if matches!(claim.tolerance, Tolerance::Order(_)) {
@@ -85,7 +85,7 @@ pub fn ours(claim: &ClaimResult) -> String {
     with_unit(format!("{}{spread}", short(ours)), claim.unit.as_deref())
 }
 
-/// Tolerance as text.
+/// Formats a tolerance.
 pub fn tolerance_text(tolerance: Tolerance) -> String {
     match tolerance {
         Tolerance::Absolute(far) => format!("\u{b1} {}", short(far)),
@@ -98,7 +98,7 @@ pub fn tolerance_text(tolerance: Tolerance) -> String {
     }
 }
 
-/// Outcome, with its certainty.
+/// Formats the outcome of a claim, with its certainty.
 pub fn met(claim: &ClaimResult) -> String {
     let words = claim.outcome.words();
     match (claim.met, claim.interval_inside) {

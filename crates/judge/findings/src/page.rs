@@ -1,4 +1,4 @@
-//! Result in reading order, from which the page of documentation and its views are made.
+//! Result in reading order, from which the documentation page and the views are generated.
 
 use units::Table;
 
@@ -14,24 +14,24 @@ pub const CLAIMS_NOTE: &str = "Only what is *predicted* counts as reproduced: no
 /// Result of a study without its claims. Texts are Markdown.
 #[derive(Debug)]
 pub struct Page {
-    /// Command that makes it again.
+    /// Command that generates the result again.
     pub command: String,
     /// Program, seed and definitions.
     pub facts: String,
-    /// Reproduced work, our differences, and fitted parameters.
+    /// Reproduced work, our deviations, and fitted parameters.
     pub notes: Vec<String>,
     /// Number of met claims.
     pub sentence: String,
-    /// Missed claims, with reasons.
+    /// Missed claims, with reasons; `None` if there are none.
     pub missed: Option<Section>,
     /// Further results, under headings.
     pub sections: Vec<Section>,
 }
 
-/// Part under a heading.
+/// Part of the page under a heading.
 #[derive(Debug)]
 pub struct Section {
-    /// The heading.
+    /// Heading of the section.
     pub title: String,
     /// Blocks of the section.
     pub blocks: Vec<Block>,
@@ -49,7 +49,7 @@ pub enum Block {
 }
 
 impl Page {
-    /// Page of a result.
+    /// Builds the page of a result.
     pub fn of(result: &StudyResult) -> Self {
         let mut notes = vec![how(result).to_owned(), result.source.clone()];
         notes.extend(result.notes.clone());
@@ -76,7 +76,7 @@ impl Page {
         }
     }
 
-    /// Section of the claims.
+    /// Returns the section of the claims.
     pub fn claims(result: &StudyResult) -> Section {
         let blocks =
             vec![Block::Paragraph(CLAIMS_NOTE.to_owned()), Block::Table(claims(&result.claims))];
@@ -124,7 +124,7 @@ fn configurations(result: &StudyResult) -> Section {
     Section { title: "Configurations".to_owned(), blocks: vec![Block::Items(lines.collect())] }
 }
 
-/// Text on the operations of a configuration.
+/// Returns the text about the operations of a configuration.
 fn operations(of: &ConfigurationFacts) -> String {
     let named = |what, name: &Option<String>| {
         name.as_ref().map_or_else(String::new, |name| format!(", {what} `{name}`"))

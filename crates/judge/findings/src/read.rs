@@ -3,14 +3,14 @@ use crate::{SCHEMA, StudyResult};
 const NAME: &str = "tilemark.study";
 const MAJOR: &str = "1";
 
-/// Reason why a text is no readable result.
+/// Reason why a text is not a readable result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// Text that is no JSON, or has a missing or wrong field.
+    /// The text is not JSON, or has a missing or invalid field.
     #[error("reading the result of a study: {0}")]
     Json(#[from] serde_json::Error),
-    /// Other document, or another major version.
+    /// The text is another document, or has another major version.
     #[error("the document has the schema \"{found}\", and this tool reads {SCHEMA} and later 1.x")]
     OtherSchema {
         /// Schema of the document.
@@ -18,11 +18,11 @@ pub enum ReadError {
     },
 }
 
-/// Reads a result of any minor version of the known major one; unknown fields are ignored.
+/// Parses a result of any minor version of the known major version. Unknown fields are ignored.
 ///
 /// # Errors
 ///
-/// If it is no result, or one of another major version.
+/// If it is not a result, or has another major version.
 pub fn parse(text: &str) -> Result<StudyResult, ReadError> {
     let value: serde_json::Value = serde_json::from_str(text)?;
     let found = value.get("schema").and_then(serde_json::Value::as_str).unwrap_or_default();

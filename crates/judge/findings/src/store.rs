@@ -1,4 +1,4 @@
-//! Storage of results of studies.
+//! Storage of study results.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,15 +8,15 @@ use run_store::rundir::RunId;
 
 use crate::{StudyResult, markdown};
 
-/// Directory of results, beside the directories of runs.
+/// Name of the directory of results, which is beside the directories of runs.
 pub const DIRECTORY: &str = "studies";
-/// File of a result as a document.
+/// File name of a result's document.
 pub const RESULT: &str = "study.json";
-/// File of a result as a page.
+/// File name of a result's page.
 pub const PAGE: &str = "study.md";
 
-/// Stores a result: `BASE/studies/ID/` with the document and the page. The directory gets its name
-/// only after both are complete.
+/// Stores a result in `BASE/studies/ID/`, with the document and the page. The directory gets its
+/// final name only when both are complete.
 ///
 /// # Errors
 ///

@@ -4,7 +4,7 @@ use crate::document::{ClaimResult, KindCount, Outcome, PointResult, StudyResult,
 use crate::number::{met, or_dash, ours, percent, published_text, tolerance_text};
 use units::Table;
 
-/// Text on program, seed and definitions.
+/// Returns the text about program, seed and definitions.
 pub fn facts(result: &StudyResult) -> String {
     let commit =
         result.tool.commit.as_ref().map_or_else(String::new, |commit| format!(" ({commit})"));
@@ -21,7 +21,7 @@ pub fn facts(result: &StudyResult) -> String {
     )
 }
 
-/// Table of all steps.
+/// Returns the table of all steps.
 pub fn points(points: &[PointResult]) -> Table {
     let mut names: Vec<&str> = Vec::new();
     for tier in points.iter().flat_map(|point| &point.mean.tiers) {
@@ -65,7 +65,7 @@ pub fn points(points: &[PointResult]) -> Table {
     grid
 }
 
-/// Reasons of steps without figures.
+/// Returns the reasons for steps without figures.
 pub fn notes_on_points(points: &[PointResult]) -> Vec<String> {
     let note = |point: &PointResult| {
         let reason = point.reason.as_deref().unwrap_or("no reason is known");
@@ -74,7 +74,7 @@ pub fn notes_on_points(points: &[PointResult]) -> Vec<String> {
     points.iter().filter(|point| point.verdict.needs_a_reason()).map(note).collect()
 }
 
-/// Heading of a table.
+/// Returns the heading of a table.
 pub fn heading(table: &TableResult) -> String {
     match &table.unit {
         Some(unit) => format!("{} ({unit})", table.title),
@@ -82,7 +82,7 @@ pub fn heading(table: &TableResult) -> String {
     }
 }
 
-/// Table of the study.
+/// Returns the table of the study.
 pub fn table(table: &TableResult) -> Table {
     let mut grid = Table::new(&[">tiles"]);
     table.configurations.iter().for_each(|name| grid.column(name));
@@ -93,7 +93,7 @@ pub fn table(table: &TableResult) -> Table {
     grid
 }
 
-/// Table of all claims.
+/// Returns the table of all claims.
 pub fn claims(claims: &[ClaimResult]) -> Table {
     let mut grid =
         Table::new(&["claim", "kind", "published", "ours", "tolerance", "met", "what is said"]);
@@ -111,7 +111,7 @@ pub fn claims(claims: &[ClaimResult]) -> Table {
     grid
 }
 
-/// Reasons of a missed claim.
+/// Returns lines with the reasons for a missed claim.
 pub fn missed(claim: &ClaimResult) -> Vec<String> {
     let what = match claim.outcome {
         Outcome::NotMeasured => "not measured",
@@ -123,13 +123,14 @@ pub fn missed(claim: &ClaimResult) -> Vec<String> {
     lines
 }
 
-/// The study's reason for a missed claim; empty if the claim was not measured for another reason.
+/// Returns the study's reason for a missed claim; empty if the claim was not measured for another
+/// reason.
 pub fn why(claim: &ClaimResult) -> &str {
     let unknown = if claim.reason.is_some() { "" } else { "the study does not say why" };
     claim.why.as_deref().unwrap_or(unknown)
 }
 
-/// Lines on the number of met claims.
+/// Returns lines about the number of met claims.
 pub fn summary(result: &StudyResult) -> Vec<String> {
     let mut lines = vec![result.summary.sentence.clone()];
     let others: Vec<String> = result

@@ -1,32 +1,32 @@
-//! Kinds of arrivals, and the form of their numbers.
+//! Kinds of arrival processes, and the rounding of their numbers.
 
 use units::Nanos;
 
-/// Arrival of work.
+/// Arrival process of I/Os.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Arrival {
-    /// Independent of answers; gaps by weight, none for Poisson.
+    /// Independent of completions. `gaps` are interarrival times by weight; empty for Poisson.
     Open { rate: f64, gaps: Vec<(Nanos, f64)>, bursts: Vec<Burst> },
     /// At a fixed rate.
     Paced { users: u32, rate: f64 },
-    /// After answers.
+    /// After completions.
     Closed { users: u32, think: Nanos },
 }
 
-/// Times of a higher rate.
+/// Intervals with a higher rate.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Burst {
-    /// Share of the I/Os.
+    /// Share of the I/Os that fall into these bursts.
     pub(crate) io: f64,
     /// Share of the time that earlier levels leave.
     pub(crate) time: f64,
     pub(crate) length: Nanos,
-    /// Gaps by weight; those of the load if empty.
+    /// Interarrival times by weight; if empty, the load's own.
     pub(crate) gaps: Vec<(Nanos, f64)>,
 }
 
 impl Arrival {
-    /// Number of kinds of bursts; `None` if there cannot be any.
+    /// Returns the number of kinds of bursts; `None` if the process cannot have bursts.
     pub(crate) fn bursts(&self) -> Option<usize> {
         match self {
             Self::Open { bursts, .. } => Some(bursts.len()),
@@ -44,7 +44,7 @@ pub(crate) fn rounded(time: Nanos) -> Nanos {
     Nanos((time.0 + step / 2) / step * step)
 }
 
-/// A number with four digits.
+/// Formats a number with four digits.
 pub(crate) fn short(value: f64) -> String {
     let digits = if value >= 1000.0 {
         0

@@ -1,4 +1,4 @@
-//! Makes a workload from parameters.
+//! Construction of a workload from fitted parameters.
 
 use indexmap::IndexMap;
 use spec::workload::{
@@ -18,7 +18,7 @@ use super::model::{Access, Block, Model, Stream};
 use super::phases::Stretch;
 use super::{document, toml};
 
-/// Rounds in which shares are corrected by a run of the workload.
+/// Number of rounds in which shares are corrected by a run of the workload.
 const CORRECTIONS: u32 = 10;
 
 /// Workload with its file and its distances from the trace.
@@ -28,7 +28,7 @@ pub struct Fitted {
     pub workload: Workload,
     /// Text of the file, with comments.
     pub toml: String,
-    /// Decisions and distances.
+    /// Decisions of the fit, and distances from the trace.
     pub report: FitReport,
 }
 
@@ -67,9 +67,10 @@ fn run(
     Ok(compare::compare(&observed.records, &made))
 }
 
-/// Scales the shares of sequential, new and misaligned places by the observed share over that of a
-/// run. This removes small differences between a step's meaning and a trace's counts, such as
-/// blocks that begin within a page, and the chance of a page that is accessed often.
+/// Scales the shares of sequential, new and misaligned places by the observed share divided by the
+/// share in a run. This removes small differences between the meaning of a step and the counts of a
+/// trace. Examples are blocks that begin within a page, and the probability of a page that is
+/// accessed often.
 fn correct(model: &mut Model, comparison: &Comparison) {
     let blocks = model.kinds.iter_mut().flat_map(|kind| &mut kind.accesses);
     for block in blocks.filter_map(|access| access.block.as_mut()) {
@@ -96,7 +97,7 @@ fn correct(model: &mut Model, comparison: &Comparison) {
     }
 }
 
-/// Makes the definition.
+/// Builds the workload's definition.
 pub(crate) fn workload(observed: &Observed, model: &Model, tool: &str) -> Workload {
     let name = name(observed);
     let mut groups = Vec::new();
@@ -137,7 +138,7 @@ fn disk(disk: &super::model::Disk) -> SpecDisk {
     }
 }
 
-/// Text on one line without control characters.
+/// Converts a text to one line without control characters.
 fn plain(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
@@ -156,7 +157,7 @@ fn source(observed: &Observed, tool: &str) -> String {
     ))
 }
 
-/// Metric whose worth of one tile is the observed rate.
+/// Returns the metric. One tile's worth is the observed rate.
 fn metric(observed: &Observed) -> Metric {
     let moves = observed.records.iter().filter(|record| record.operation.moves_data()).count();
     let rate = moves as f64 / observed.span().as_secs_f64();
@@ -170,7 +171,7 @@ fn metric(observed: &Observed) -> Metric {
     }
 }
 
-/// Name of the VM, or of the trace if it has none.
+/// Returns the name of the VM, or the name of the trace if the VM has none.
 fn name(observed: &Observed) -> String {
     let name = plain_name(&observed.vm);
     let path = std::path::Path::new(&observed.trace);
@@ -182,7 +183,7 @@ fn name(observed: &Observed) -> String {
     }
 }
 
-/// Name with only letters, digits and `-`, as the language requires.
+/// Converts a text to a name with only letters, digits and `-`, as the language requires.
 pub(crate) fn plain_name(text: &str) -> String {
     let letter = |letter: char| match letter.to_ascii_lowercase() {
         letter @ ('a'..='z' | '0'..='9' | '_' | '.') => letter,
@@ -209,7 +210,8 @@ fn group(
     UserGroup { name, vm: vm.to_owned(), load, mix: Some(mix), schedule, phases: Vec::new() }
 }
 
-/// Schedule of a stretch: a load that runs longer than the trace repeats it from its beginning.
+/// Returns the schedule of a phase. A load that runs longer than the trace repeats the schedule
+/// from its beginning.
 fn schedule(model: &Model, stretch: &Stretch) -> Schedule {
     let whole = |time: Nanos| Nanos(time.0.div_ceil(1_000_000) * 1_000_000);
     let start = whole(stretch.from);
@@ -240,8 +242,8 @@ fn load(arrival: &Arrival) -> Load {
     }
 }
 
-/// Gaps by weight; `None` if empty. A single one is kept, too: a burst then uses it instead of the
-/// gap outside.
+/// Converts interarrival times by weight; `None` if empty. A single entry is also kept: a burst
+/// then uses it instead of the interarrival times outside.
 fn by_weight(gaps: &[(Nanos, f64)]) -> Option<IndexMap<String, f64>> {
     let by_weight = || gaps.iter().map(|(gap, weight)| (gap.to_text(), *weight)).collect();
     (!gaps.is_empty()).then(by_weight)
@@ -256,18 +258,18 @@ fn burst(burst: &super::arrival::Burst) -> Burst {
     }
 }
 
-/// Ratio as rounded in a file, so that the definition and its file are equal.
+/// Converts a ratio with the rounding of the file, so that the definition and its file are equal.
 fn ratio(value: f64) -> Ratio {
     let ratio = Ratio::new(value);
     ratio.to_text().parse().unwrap_or(ratio)
 }
 
-/// Share rounded down, so that the sum of several is never above one.
+/// Converts a share, rounded down so that the sum of several is never above one.
 fn share(value: f64) -> Ratio {
     ratio((value * 1e6).floor() / 1e6)
 }
 
-/// Number with four digits.
+/// Rounds a number to four digits.
 pub(crate) fn digits(value: f64) -> f64 {
     if value <= 0.0 || !value.is_finite() {
         return 0.0;

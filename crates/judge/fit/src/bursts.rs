@@ -1,10 +1,10 @@
-//! Finds times of higher rates within a stretch, from its counts per second.
+//! Search for intervals with higher rates within a phase, from the counts per second.
 //!
-//! Independent gaps make the busiest seconds too quiet: real I/O comes in bursts of bursts. Seconds
-//! are divided into a few levels by their counts, as the states of a Markov modulated process are
-//! (Fischer and Meier-Hellstern, "The Markov-modulated Poisson process cookbook", Performance
-//! Evaluation 18, 1993). The gaps of each level are fitted on a clock that runs at the level's
-//! rate.
+//! With independent interarrival times, the busiest seconds would be too quiet, because real I/O
+//! comes in bursts of bursts. Seconds are divided into a few levels by their counts, like the
+//! states of a Markov modulated process (Fischer and Meier-Hellstern, "The Markov-modulated Poisson
+//! process cookbook", Performance Evaluation 18, 1993). The interarrival times of each level are
+//! fitted on a clock that runs at the level's rate.
 
 use state_machine::{Purpose, Stream};
 use trace::IoRecord;
@@ -14,31 +14,33 @@ use super::arrival::{Arrival, Burst};
 use super::gaps;
 use super::phases::Stretch;
 
-/// Fewest seconds of a stretch, and fewest I/Os below, for a search.
+/// Minimum number of seconds in a phase for a search; the next constant is the minimum number of
+/// I/Os.
 const SECONDS_LEAST: usize = 20;
 const IOS_LEAST: usize = 100;
-/// Most levels; the language allows any number. With a second one the rest was too quiet in a
-/// production trace, where some I/O comes every second (distance of I/Os per second 0.27, not
-/// 0.19).
+/// Maximum number of levels. The language allows any number. With a second level, the rest was too
+/// quiet in a production trace in which some I/O comes every second (distance of I/Os per second
+/// 0.27, not 0.19).
 const LEVELS: usize = 1;
-/// Least count of a second in a level, as a share of the busiest one.
+/// Minimum count of a second in a level, as a share of the busiest second's count.
 const BUSY: f64 = 0.5;
-/// Least ratio of the busiest second to one made by gaps alone, for a level.
+/// Minimum ratio of the busiest second to the busiest second simulated from interarrival times
+/// alone, for a new level.
 const BUSIER: f64 = 1.5;
-/// Fewest gaps of a level for a fit.
+/// Minimum number of interarrival times in a level for a fit.
 const GAPS_LEAST: usize = 30;
-/// Number of trials with gaps alone.
+/// Number of simulations with interarrival times alone.
 const TRIES: u64 = 5;
 
-/// Seconds of a stretch: I/Os in each, and its level, 0 for none.
+/// Seconds of a phase: number of I/Os in each, and its level. Level 0 means none.
 struct Seconds {
     counts: Vec<u32>,
     levels: Vec<usize>,
-    /// Times of I/Os, in seconds since the stretch began.
+    /// Times of I/Os, in seconds since the start of the phase.
     times: Vec<f64>,
 }
 
-/// Bursts of one stretch, if gaps alone do not explain its busiest second.
+/// Returns the bursts of one phase; `None` if interarrival times alone explain its busiest second.
 pub(crate) fn of_stretch(
     records: &[&IoRecord],
     stretch: &Stretch,
@@ -90,13 +92,14 @@ impl Seconds {
         Some(Self { levels: vec![0; length], counts, times })
     }
 
-    /// Busiest second of a level.
+    /// Returns the count of the busiest second in a level.
     fn most(&self, level: usize) -> u32 {
         let own = self.counts.iter().zip(&self.levels).filter(|(_, its)| **its == level);
         own.map(|(count, _)| *count).max().unwrap_or(0)
     }
 
-    /// Seconds of a level, their I/Os, and the number of runs of seconds.
+    /// Returns, for a level, the number of its seconds, the number of I/Os in them, and the number
+    /// of contiguous runs of its seconds.
     fn sums(&self, level: usize) -> (f64, f64, f64) {
         let (mut seconds, mut ios, mut runs, mut was_in) = (0.0, 0.0, 0.0, false);
         for (count, its) in self.counts.iter().zip(&self.levels) {
@@ -111,7 +114,8 @@ impl Seconds {
         (seconds, ios, f64::max(runs, 1.0))
     }
 
-    /// True if the seconds outside levels are busier than their gaps alone explain.
+    /// Returns true if the seconds outside levels are busier than their interarrival times alone
+    /// explain.
     fn is_busier(&self, levels: usize, least: f64) -> bool {
         let (seconds, ios, _) = self.sums(0);
         if seconds < SECONDS_LEAST as f64 || ios < IOS_LEAST as f64 {
@@ -126,7 +130,7 @@ impl Seconds {
         is_high && f64::from(self.most(0)) > BUSIER * made
     }
 
-    /// Moves the busiest seconds without a level to this level.
+    /// Moves the busiest seconds of level 0 to this level.
     fn divide(&mut self, level: usize) {
         let least = f64::from(self.most(0)) * BUSY;
         let seconds = self.counts.iter().zip(&mut self.levels);
@@ -135,7 +139,8 @@ impl Seconds {
         }
     }
 
-    /// Gaps that begin in a level, on the clock of the levels' rates; empty if too few.
+    /// Fits the interarrival times that begin in a level, on a clock that runs at the rates of the
+    /// levels. Empty if there are too few.
     fn mixture(&self, level: usize, least: f64) -> Vec<(Nanos, f64)> {
         let levels = self.levels.iter().copied().max().unwrap_or(0);
         let rates: Vec<f64> = (0..=levels)
@@ -171,7 +176,8 @@ fn second(at: f64, count: usize) -> usize {
     (at as usize).min(count - 1)
 }
 
-/// Busiest second of a simulation with such gaps and rate.
+/// Returns the count of the busiest second in a simulation with these interarrival times and this
+/// rate.
 fn busiest(gaps: &[(Nanos, f64)], rate: f64, seconds: f64, seed: u64) -> u32 {
     let mut stream = Stream::derive(seed, &[], Purpose::Arrivals);
     let total: f64 = gaps.iter().map(|(_, weight)| weight).sum();
@@ -210,7 +216,7 @@ mod tests {
         of_stretch(&records, &stretch, Nanos(1))
     }
 
-    /// Poisson arrivals with these rates in each second.
+    /// Returns Poisson arrivals with these rates in each second.
     fn poisson(rates: impl Iterator<Item = f64>) -> Vec<f64> {
         let mut stream = Stream::derive(5, &[], Purpose::User);
         let mut times = Vec::new();

@@ -4,7 +4,8 @@ use analyze::{Buckets, Curve, Of, Shape};
 use trace::{Flags, IoRecord, Operation};
 use units::Nanos;
 
-/// Smallest cache size in the comparison of curves; sizes grow by the root of two.
+/// Smallest cache size in the comparison of curves. Sizes grow by a factor of the square root of
+/// two.
 const CACHE_MIN: f64 = 256.0 * 1024.0;
 
 /// Comparison of two histograms.
@@ -15,19 +16,19 @@ pub(crate) struct Pair {
     pub(crate) seen: u64,
     pub(crate) made: u64,
     pub(crate) distance: f64,
-    /// Limit of the bucket with the largest difference.
+    /// Upper bound of the bucket with the largest difference.
     pub(crate) at: Option<i32>,
     pub(crate) unit: &'static str,
 }
 
-/// Whole comparison: observed values first, those of the run second.
+/// Whole comparison. In pairs, the observed value is first, and the value of the run is second.
 #[derive(Debug, Clone)]
 pub(crate) struct Comparison {
     pub(crate) histograms: Vec<Pair>,
-    /// I/Os per second of time.
+    /// Comparison of I/Os per second.
     pub(crate) rates: Pair,
     pub(crate) peak: (f64, f64),
-    /// First sectors of I/Os, modulo 8.
+    /// Comparison of the first sectors of I/Os, modulo 8.
     pub(crate) alignment: Pair,
     /// Shares by first sector modulo 8.
     pub(crate) sectors: [[f64; 8]; 2],
@@ -36,9 +37,9 @@ pub(crate) struct Comparison {
     pub(crate) count: (u64, u64),
     /// Sequential share of reads and of writes.
     pub(crate) sequential: [(f64, f64); 2],
-    /// Distinct bytes.
+    /// Number of distinct bytes.
     pub(crate) touched: (f64, f64),
-    /// Curves with pages of 4 KiB and of 64 KiB.
+    /// Comparisons of the miss-ratio curves with pages of 4 KiB and of 64 KiB.
     pub(crate) curves: [CurvePair; 2],
 }
 
@@ -46,17 +47,17 @@ pub(crate) struct Comparison {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct CurvePair {
     pub(crate) page_bytes: u64,
-    /// Largest difference of the miss ratio, and its cache size.
+    /// Largest difference of the miss ratio; the next field is its cache size.
     pub(crate) most: f64,
     pub(crate) at_bytes: f64,
-    /// Area between the curves over the logarithm of the size, divided by its length: the earth
-    /// mover's distance of the logarithms of stack distances.
+    /// Area between the curves over the logarithm of the size, divided by the length of this axis.
+    /// It is the earth mover's distance of the logarithms of stack distances.
     pub(crate) mean: f64,
 }
 
 impl Comparison {
-    /// Value that corrections minimise: differences of the curves, the shares of sequential I/O and
-    /// the alignment.
+    /// Returns the value that corrections minimise: the sum of differences of the curves, of the
+    /// shares of sequential I/O, and of the alignment.
     pub(crate) fn score(&self) -> f64 {
         let sequential = self.sequential.iter().map(|(seen, made)| (seen - made).abs());
         let curves = self.curves.iter().map(|pair| pair.most);
@@ -65,23 +66,23 @@ impl Comparison {
         curves.chain(sequential).chain(lengths).sum::<f64>() + self.alignment.distance
     }
 
-    /// Shares of I/Os that begin at a sector modulo 8: observed, and of the run.
+    /// Returns the shares of I/Os that begin at a sector modulo 8: observed, and in the run.
     pub(crate) fn at_sector(&self, sector: u32) -> (f64, f64) {
         let at = sector as usize % 8;
         (self.sectors[0][at], self.sectors[1][at])
     }
 
-    /// Shares of I/Os that do not begin on a multiple of 4 KiB.
+    /// Returns the shares of I/Os that do not begin at a multiple of 4 KiB.
     pub(crate) fn misaligned(&self) -> (f64, f64) {
         let (seen, made) = self.at_sector(0);
         (1.0 - seen, 1.0 - made)
     }
 }
 
-/// A side of a comparison.
+/// One side of a comparison.
 struct Side {
     shape: Shape,
-    /// I/Os in each second.
+    /// Number of I/Os in each second.
     rates: Vec<u64>,
 }
 
@@ -98,7 +99,7 @@ impl Side {
     }
 }
 
-/// Folds both sides and computes distances.
+/// Summarises both sides and computes their distances.
 pub(crate) fn compare(seen: &[IoRecord], made: &[IoRecord]) -> Comparison {
     let last = seen.last().map_or(Nanos::ZERO, |record| record.issue);
     let seconds = usize::try_from(last.0 / Nanos::SECOND.0).unwrap_or(0) + 1;
@@ -138,8 +139,8 @@ pub(crate) fn compare(seen: &[IoRecord], made: &[IoRecord]) -> Comparison {
     }
 }
 
-/// Kolmogorov-Smirnov statistic of two samples at the limits of the buckets: the largest difference
-/// of their cumulative shares. 1 if only one of them has values.
+/// Returns the Kolmogorov-Smirnov statistic of two samples at the bounds of the buckets: the
+/// largest difference of their cumulative shares. 1 if only one of them has values.
 fn pair(
     (of, name, unit): (Of, &'static str, &'static str),
     seen: &Buckets,
@@ -162,7 +163,7 @@ fn pair(
     Pair { of, name, seen: a, made: b, distance, at, unit }
 }
 
-/// I/Os that transfer data, by their first sector modulo 8.
+/// Counts the I/Os that transfer data, by their first sector modulo 8.
 fn first_sectors(records: &[IoRecord]) -> [u64; 8] {
     let mut counts = [0; 8];
     for record in records.iter().filter(|record| record.operation.moves_data()) {
@@ -171,14 +172,14 @@ fn first_sectors(records: &[IoRecord]) -> [u64; 8] {
     counts
 }
 
-/// Share of writes that are durable before they are acknowledged.
+/// Returns the share of writes that must be durable before they complete.
 fn durable(records: &[IoRecord]) -> f64 {
     let writes = || records.iter().filter(|record| record.operation == Operation::Write);
     let durable = writes().filter(|record| record.flags.has(Flags::FUA)).count();
     durable as f64 / writes().count().max(1) as f64
 }
 
-/// Statistic of first sectors.
+/// Returns the statistic of the first sectors.
 fn alignment(seen: &[u64; 8], made: &[u64; 8]) -> Pair {
     let (a, b) = (seen.iter().sum::<u64>(), made.iter().sum::<u64>());
     let (mut sums, mut distance, mut at) = ((0.0, 0.0), 0.0, None);
@@ -201,7 +202,7 @@ fn alignment(seen: &[u64; 8], made: &[u64; 8]) -> Pair {
     }
 }
 
-/// Exact statistic of I/Os per second.
+/// Returns the exact statistic of I/Os per second.
 fn rates(seen: &[u64], made: &[u64]) -> Pair {
     let (mut a, mut b) = (seen.to_vec(), made.to_vec());
     a.sort_unstable();

@@ -11,9 +11,9 @@ use super::compare::{Comparison, Pair};
 use super::gather::Observed;
 use super::model::{Kind, Model};
 
-/// Schema id of [`FitReport`]: a minor version only adds fields.
+/// Schema id of [`FitReport`]. A minor version only adds fields.
 pub const FIT_SCHEMA: &str = "tilemark.fit/1.0";
-/// Least distance that the text mentions. Our choice: a fifth of the I/Os are in other buckets.
+/// Minimum distance that the text mentions. Our choice: a fifth of the I/Os are in other buckets.
 const FAR: f64 = 0.2;
 
 /// Report of a fit: decisions with reasons, and distances between the trace and a run of the
@@ -32,23 +32,23 @@ pub struct FitReport {
     pub vm: String,
     /// Name of the fitted workload.
     pub workload: String,
-    /// I/Os used by the fit.
+    /// Number of I/Os used by the fit.
     pub records: u64,
-    /// Later I/Os, left out because no more are kept.
+    /// Number of later I/Os, which were left out because the maximum number is kept.
     pub beyond: u64,
-    /// Issue of the first I/O, nanoseconds from the trace's start.
+    /// Submission time of the first I/O, in nanoseconds since the start of the trace.
     pub first_ns: u64,
-    /// Time from the first to the last I/O.
+    /// Time from the first to the last I/O, in nanoseconds.
     pub span_ns: u64,
-    /// Seed of the run.
+    /// Seed of the run in virtual time.
     pub seed: u64,
-    /// I/Os of the run.
+    /// Number of I/Os in the run.
     pub made: u64,
-    /// Stretches of time.
+    /// Phases of the trace, each with a similar load throughout.
     pub phases: Vec<PhaseRow>,
     /// Chosen load models, with reasons.
     pub decisions: Vec<Decision>,
-    /// Distances of each histogram, and of rates.
+    /// Distances of each histogram and of the rates.
     pub distances: Vec<Distance>,
     /// Distances of miss-ratio curves.
     pub curves: Vec<CurveDistance>,
@@ -58,23 +58,24 @@ pub struct FitReport {
     pub not_reproduced: Vec<String>,
 }
 
-/// A stretch of time.
+/// A phase of the trace.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PhaseRow {
-    /// Start, nanoseconds from the first I/O.
+    /// Start, in nanoseconds since the first I/O.
     pub from_ns: u64,
-    /// End of the stretch.
+    /// End of the phase, in nanoseconds since the first I/O.
     pub to_ns: u64,
-    /// Stretches with one name have the same parameters; empty if there is one stretch.
+    /// Kind of the phase. Phases of one kind have the same parameters. Empty if there is only one
+    /// phase.
     pub kind: String,
-    /// I/Os per second in all stretches of this kind.
+    /// IOPS in all phases of this kind.
     pub rate: f64,
 }
 
 /// Choice of a load model.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Decision {
-    /// Users of the choice, without the number of the stretch.
+    /// Name of the user group, without the number of the phase.
     pub users: String,
     /// Load model: `open`, `paced` or `closed`.
     pub load: String,
@@ -87,41 +88,41 @@ pub struct Decision {
 pub struct Distance {
     /// Name of the histogram.
     pub histogram: String,
-    /// Values of the trace.
+    /// Number of values in the trace.
     pub seen: u64,
-    /// Values of the run.
+    /// Number of values in the run.
     pub made: u64,
-    /// Largest difference of the cumulative shares, 0 to 1; none if neither has values.
+    /// Largest difference of the cumulative shares, 0 to 1; absent if neither has values.
     pub distance: Option<f64>,
-    /// Value up to which the shares differ most.
+    /// Value at which the cumulative shares differ most.
     pub at: Option<i32>,
-    /// Unit of the value.
+    /// Unit of `at`.
     pub unit: String,
 }
 
 /// Distance of two miss-ratio curves.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CurveDistance {
-    /// Page size of the cache.
+    /// Page size of the cache, in bytes.
     pub page_bytes: u64,
     /// Largest difference of the miss ratio.
     pub most: f64,
-    /// Cache size of that difference, bytes.
+    /// Cache size of the largest difference, in bytes.
     pub at_bytes: f64,
-    /// Mean difference over the logarithm of the cache's size.
+    /// Mean difference over the logarithm of the cache size.
     pub mean: f64,
 }
 
-/// Figure of both sides.
+/// Figure of the trace and of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Share {
     /// Name of the figure.
     pub name: String,
-    /// Value of the trace.
+    /// Value in the trace.
     pub seen: f64,
-    /// Value of the run.
+    /// Value in the run.
     pub made: f64,
-    /// Unit; empty for a share.
+    /// Unit of the values; empty for a share.
     pub unit: String,
 }
 
@@ -229,7 +230,7 @@ fn shares(comparison: &Comparison) -> Vec<Share> {
     ]
 }
 
-/// Sentences on properties that the workload does not reproduce.
+/// Returns sentences about properties that the workload does not reproduce.
 fn words(
     observed: &Observed,
     model: &Model,

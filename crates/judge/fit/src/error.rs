@@ -1,28 +1,28 @@
 use trace::TraceError;
 use workload::BuildError;
 
-/// Reason why no workload can be made from a trace.
+/// Reason why a trace cannot be fitted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FitError {
-    /// Trace that cannot be read.
+    /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// Trace with records only in order.
+    /// The trace has an order of records, but no times.
     #[error("{trace} has no times, so its load has no rate")]
     NoTimes {
         /// Name of the trace.
         trace: String,
     },
-    /// More than one VM without a choice.
+    /// The trace has more than one VM, and none was chosen.
     #[error("{trace} has I/O of {} VMs, and a workload is fitted to one: {}", vms.len(), list(vms))]
     SeveralVms {
         /// Name of the trace.
         trace: String,
-        /// Names with their number of I/Os, most first.
+        /// Names with their number of I/Os, in descending order of I/Os.
         vms: Vec<(String, u64)>,
     },
-    /// VM that does not occur.
+    /// The VM does not occur in the trace.
     #[error("VM \"{vm}\" is not in {trace}")]
     UnknownVm {
         /// Name of the trace.
@@ -32,42 +32,42 @@ pub enum FitError {
         /// VMs of the trace.
         known: Vec<String>,
     },
-    /// Too few I/Os for a fit.
+    /// There are too few I/Os for a fit.
     #[error("{count} reads and writes of {trace} count, and a fit needs {least}")]
     TooFew {
         /// Name of the trace.
         trace: String,
         /// Number of I/Os.
         count: u64,
-        /// Fewest I/Os.
+        /// Minimum number of I/Os.
         least: u64,
     },
-    /// Time longer than any recording: the times are wrong.
+    /// The time span is longer than any recording, so the times are wrong.
     #[error("the I/Os of {trace} span {span}, and a fit takes at most {most}")]
     TooLong {
         /// Name of the trace.
         trace: String,
         /// Time from the first to the last I/O.
         span: units::Nanos,
-        /// Longest time.
+        /// Maximum time span.
         most: units::Nanos,
     },
-    /// All I/Os at the same time.
+    /// All I/Os are at the same time.
     #[error("all I/Os of {trace} have the same time")]
     NoSpan {
         /// Name of the trace.
         trace: String,
     },
-    /// Fitted workload that cannot be built: a bug of this program.
+    /// The fitted workload cannot be built, which is a bug of this program.
     #[error("the fitted workload cannot be built: {0}")]
     Build(#[from] BuildError),
-    /// Fitted workload that lets no time pass: a bug of this program.
+    /// Virtual time does not advance in the fitted workload, which is a bug of this program.
     #[error("the fitted workload cannot be run: {0}")]
     Run(#[from] sim::SimError),
 }
 
 impl FitError {
-    /// Hint on what to try next, if anything helps.
+    /// Returns a hint on what to try next, if there is one.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Trace(error) => error.hint().map(str::to_owned),

@@ -1,15 +1,16 @@
-//! Gaps between arrivals as a mixture of exponentials.
+//! Interarrival times as a mixture of exponentials.
 
 use units::Nanos;
 
 use super::arrival::rounded;
 
-/// Rounds of expectation and maximisation.
+/// Number of rounds of expectation and maximisation.
 const ROUNDS: u32 = 100;
-/// Components below this weight are left out.
+/// Minimum weight of a component that is kept.
 const LIGHT: f64 = 0.002;
 
-/// Kolmogorov-Smirnov statistic of gaps against an exponential distribution.
+/// Returns the Kolmogorov-Smirnov statistic of interarrival times against an exponential
+/// distribution.
 pub(super) fn poisson_distance(gaps: &[f64], mean: f64) -> f64 {
     let mut sorted = gaps.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -21,9 +22,9 @@ pub(super) fn poisson_distance(gaps: &[f64], mean: f64) -> f64 {
     sorted.iter().enumerate().map(distance).fold(0.0, f64::max)
 }
 
-/// Mixture of exponentials, by expectation and maximisation (Dempster, Laird and Rubin 1977) over a
-/// histogram with ten parts for each power of ten; it starts with one component for each power of
-/// ten. Every round keeps the mean of the gaps.
+/// Fits a mixture of exponentials, by expectation and maximisation (Dempster, Laird and Rubin 1977)
+/// over a histogram with ten bins per power of ten. It starts with one component per power of ten.
+/// Every round keeps the mean of the interarrival times.
 pub(super) fn mixture(gaps: &[f64]) -> Vec<(Nanos, f64)> {
     let parts = parts(gaps);
     let (first, last) = (parts[0].0.log10().floor(), parts[parts.len() - 1].0.log10().ceil());
@@ -49,7 +50,7 @@ pub(super) fn mixture(gaps: &[f64]) -> Vec<(Nanos, f64)> {
     mix
 }
 
-/// Means and counts, ascending.
+/// Returns the histogram as means and counts, ascending.
 fn parts(gaps: &[f64]) -> Vec<(f64, f64)> {
     let mut sorted = gaps.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -5,25 +5,25 @@ use units::Nanos;
 
 use super::error::FitError;
 
-/// Fewest reads and writes for a fit: shares of a percent need as many.
+/// Minimum number of reads and writes for a fit, so that shares of one percent are meaningful.
 pub(crate) const LEAST: u64 = 1000;
-/// Most records kept, 64 B each; a longer trace is fitted by its first ones.
+/// Maximum number of records kept, 64 B each. A longer trace is fitted by its first records.
 const MOST: usize = 2_000_000;
 
-/// Longest fitted time, because memory is used for each second: two years of 63 million seconds.
-/// The two million kept I/Os are then one in half a minute.
+/// Maximum fitted time span, because each second takes memory: two years of 63 million seconds. At
+/// the two million kept I/Os, this is one I/O per half a minute.
 const SPAN_MOST: Nanos = Nanos::from_secs(2 * 366 * 86_400);
 
-/// Selection of I/O to fit.
+/// Selection of the I/O to fit.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct IoSelection {
     /// Name of the trace, as given.
     pub trace: String,
     /// Name of the VM; `None` if the trace has only one.
     pub vm: Option<String>,
-    /// Only I/Os issued at this time or later.
+    /// Earliest submission time of selected I/Os; `None` for no bound.
     pub from: Option<Nanos>,
-    /// Only I/Os issued before this time.
+    /// End of the submission times of selected I/Os (exclusive); `None` for no bound.
     pub to: Option<Nanos>,
 }
 
@@ -33,24 +33,24 @@ pub struct Observed {
     pub(crate) trace: String,
     pub(crate) vm: String,
     pub(crate) info: TraceInfo,
-    /// Records in order of issue, with times since the first one and devices by their position in
-    /// `devices`.
+    /// Records in order of submission. Their times count from the first record, and their devices
+    /// are positions in `devices`.
     pub(crate) records: Vec<IoRecord>,
     /// Names and sizes of the devices with I/O.
     pub(crate) devices: Vec<trace::Device>,
-    /// Issue of the first record in the trace.
+    /// Submission time of the first record in the trace.
     pub(crate) start: Nanos,
-    /// I/Os after the last kept one.
+    /// Number of I/Os after the last kept one.
     pub(crate) beyond: u64,
 }
 
 impl Observed {
-    /// Time from the first issue to the last.
+    /// Returns the time from the first to the last submission.
     pub(crate) fn span(&self) -> Nanos {
         self.records.last().map_or(Nanos::ZERO, |record| record.issue)
     }
 
-    /// Smallest step between two times.
+    /// Returns the smallest difference of two distinct times.
     pub(crate) fn resolution(&self) -> Nanos {
         match self.info.clock {
             Clock::Real { resolution } => resolution.max(Nanos(1)),
@@ -62,7 +62,7 @@ impl Observed {
 /// Reads a trace to its end and keeps the records of one VM.
 ///
 /// # Errors
-/// If the trace cannot be read, has no times, or has none or too little of the selected I/O.
+/// If the trace cannot be read, has no times, or has too little of the selected I/O.
 pub fn gather(source: &mut dyn Source, wanted: &IoSelection) -> Result<Observed, FitError> {
     let trace = || wanted.trace.clone();
     if source.info().clock == Clock::Order {

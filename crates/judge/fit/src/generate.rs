@@ -10,20 +10,22 @@ use workload::InstancePlan;
 use super::error::FitError;
 use super::gather::Observed;
 
-/// Most latencies of each direction kept for drawing.
+/// Maximum number of latencies per direction that are kept for random draws.
 const KEPT: usize = 4096;
 
-/// Storage for a trial of a workload in virtual time.
+/// Model of the storage on which a workload is run in virtual time.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Storage {
-    /// Immediate answers, without latencies in the records.
+    /// Immediate completions, without latencies in the records.
     Ideal,
-    /// Latencies drawn from lists for reads, writes and flushes. An empty list answers at once.
+    /// Latencies drawn from lists for reads, writes and flushes. An empty list means immediate
+    /// completion.
     Latencies([Vec<Nanos>; 3]),
 }
 
 impl Storage {
-    /// Storage with the observed latencies, independent for each I/O; ideal without latencies.
+    /// Returns storage with the observed latencies, independent for each I/O; ideal storage if no
+    /// latencies are known.
     pub(crate) fn like(observed: &Observed) -> Self {
         let of = |operation: Operation| -> Vec<Nanos> {
             let own = observed.records.iter().filter(|record| record.operation == operation);
@@ -37,10 +39,11 @@ impl Storage {
     }
 }
 
-/// Runs a workload in virtual time and returns its I/O in order of issue, with disks as devices.
+/// Runs a workload in virtual time and returns its I/O in order of submission, with disks as
+/// devices.
 ///
 /// # Errors
-/// If it cannot be built, or lets no time pass.
+/// If it cannot be built, or virtual time does not advance.
 pub fn generate(
     workload: &Workload,
     seed: u64,
@@ -106,7 +109,8 @@ impl Device for Tape<'_> {
     }
 }
 
-/// Random latency from a list, at least a nanosecond so that loops let time pass.
+/// Draws a random latency from a list. It is at least one nanosecond, so that virtual time advances
+/// in loops.
 fn draw(latencies: &[Nanos], stream: &mut Stream) -> Nanos {
     let at = stream.below(latencies.len().max(1) as u64);
     let found = usize::try_from(at).ok().and_then(|at| latencies.get(at).copied());

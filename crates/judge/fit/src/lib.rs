@@ -1,9 +1,10 @@
-//! Fits a workload to the observed I/O of one VM, and measures its distances.
+//! Fits a workload to the observed I/O of one VM, and measures its distances from the trace.
 //!
-//! It keeps one VM's I/O, derives disks, streams, places, sizes and arrivals from it, writes them
-//! as a workload, runs the workload in virtual time and compares its I/O with the observed one.
+//! It keeps one VM's I/O, and derives disks, streams, places, sizes and arrivals from it. It writes
+//! them as a workload, runs the workload in virtual time and compares its I/O with the observed
+//! I/O.
 //!
-//! It refuses more than one VM, and fewer than 1,000 I/Os; it never calls a distance small without
+//! It refuses more than one VM, and fewer than 1,000 I/Os. It never calls a distance small without
 //! computing it.
 //!
 //! Invariants: the same records and seed give the same file; at most the first two million records

@@ -1,4 +1,5 @@
-//! Decides how I/Os arrive: whether they wait for answers, and their gaps.
+//! Decision on the arrival process of I/Os: if they wait for completions, and their interarrival
+//! times.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,20 +11,20 @@ use super::arrival::{Arrival, rounded, short};
 use super::phases::Stretch;
 use super::{bursts, gaps};
 
-/// Fewest I/Os of a point in a statistic.
+/// Minimum number of I/Os for a point in a statistic.
 const ENOUGH: f64 = 30.0;
-/// Largest variation of gaps at a fixed rate, as a multiple of their mean.
+/// Maximum variation of interarrival times at a fixed rate, as a multiple of their mean.
 const STEADY: f64 = 0.3;
-/// Largest Kolmogorov-Smirnov distance of gaps of a Poisson process.
+/// Maximum Kolmogorov-Smirnov distance of interarrival times that count as a Poisson process.
 const POISSON: f64 = 0.05;
-/// Share of the time at the ceiling that alone proves a loop.
+/// Minimum share of the time at the ceiling that alone proves a closed loop.
 const FULL: f64 = 0.5;
 
-/// Decision with its reason.
+/// Decision on an arrival process, with its reason.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Decided {
     pub(crate) arrival: Arrival,
-    /// Arrivals of each stretch, if those of one kind have different bursts.
+    /// Arrivals of each phase, if phases of one kind have different bursts.
     pub(crate) each: Vec<Arrival>,
     pub(crate) why: String,
 }
@@ -33,13 +34,13 @@ impl Decided {
         Self { arrival, each: Vec::new(), why }
     }
 
-    /// Arrival of a stretch, by its position among those of its kind.
+    /// Returns the arrival process of a phase, given by its position among the phases of its kind.
     pub(crate) fn of(&self, stretch: usize) -> &Arrival {
         self.each.get(stretch).unwrap_or(&self.arrival)
     }
 }
 
-/// Time, and issued I/Os, by the number of I/Os in flight.
+/// Time, and number of submitted I/Os, each indexed by the number of I/Os in flight.
 #[derive(Debug, Clone, Default)]
 struct Feedback {
     seconds: Vec<f64>,
@@ -93,12 +94,12 @@ impl Feedback {
         self.issues[depth] += 1.0;
     }
 
-    /// A closed loop shows in one of two ways. A ceiling: time passes with a number of I/Os in
-    /// flight, and never one more is issued, although at the mean rate dozens would have come. Or a
-    /// slope: the more of the `n` users wait for answers, the fewer can issue, so the rate falls as
-    /// a straight line which reaches zero at `n` (the finite source of queueing theory; Kleinrock
-    /// 1975, section 3.8). By Little's law, the think time of a loop of `n` users is `n` divided by
-    /// the rate, minus the latency.
+    /// Detects a closed loop, which shows in one of two ways. The first is a ceiling: time passes
+    /// with a number of I/Os in flight, and never one more is submitted, although at the mean rate
+    /// dozens would have come. The second is a slope: the more of the `n` users wait for
+    /// completions, the fewer can submit. So the rate decreases linearly and reaches zero at `n`
+    /// (the finite source of queueing theory; Kleinrock 1975, section 3.8). By Little's law, the
+    /// think time of a loop of `n` users is `n` divided by the rate, minus the latency.
     fn closed(&self) -> Option<Decided> {
         let (time, count): (f64, f64) = (self.seconds.iter().sum(), self.issues.iter().sum());
         let ceiling = self.issues.iter().rposition(|issues| *issues > 0.0)? + 1;
@@ -141,8 +142,8 @@ impl Feedback {
         Some(Decided::alike(Arrival::Closed { users, think: rounded(think) }, why))
     }
 
-    /// Line through the rates of issues by the number in flight, each weighted by its expected
-    /// count; `None` if it does not fall.
+    /// Fits a line to the submission rates by number in flight, each weighted by its expected
+    /// count; `None` if the line does not fall.
     fn line(&self, ceiling: usize, rate: f64) -> Option<Line> {
         let points: Vec<(f64, f64, f64)> = (0..=ceiling)
             .filter(|at| self.seconds[*at] * rate >= ENOUGH)
@@ -167,32 +168,32 @@ impl Feedback {
     }
 }
 
-/// Rate that falls with the number in flight.
+/// Rate that decreases with the number in flight.
 #[derive(Debug, Clone, Copy)]
 struct Line {
-    /// Number in flight at rate zero.
+    /// Number in flight at which the rate is zero.
     zero: f64,
     /// Slope in units of its standard error.
     errors: f64,
-    /// Loss of rate at the mean number in flight, as a share of the rate at none.
+    /// Loss of rate at the mean number in flight, as a share of the rate at zero in flight.
     drop: f64,
 }
 
 impl Line {
-    /// True if the slope is significant and large.
+    /// Returns true if the slope is significant and large.
     fn is_steep(&self) -> bool {
         self.errors >= 6.0 && self.drop >= 0.05
     }
 }
 
-/// Closed loop of these I/Os; `None` without evidence for one.
+/// Returns the closed loop of these I/Os; `None` if there is no evidence for one.
 pub(crate) fn closed(records: &[&IoRecord], stretches: &[Stretch]) -> Option<Decided> {
     let decided = Feedback::of(records, stretches)?.closed()?;
     (!keeps_pace(records)).then_some(decided)
 }
 
-/// True if I/Os come at equal intervals, independent of latencies: the time from issue to issue
-/// varies less than that from answer to issue.
+/// Returns true if I/Os come at equal intervals, independent of latencies. Then the time from
+/// submission to submission varies less than the time from completion to submission.
 fn keeps_pace(records: &[&IoRecord]) -> bool {
     let gaps = records.windows(2).map(|pair| (pair[1].issue - pair[0].issue).as_secs_f64());
     let pauses = records.windows(2).map(|pair| {
@@ -203,7 +204,7 @@ fn keeps_pace(records: &[&IoRecord]) -> bool {
     gap.1 < STEADY * gap.0 && gap.1 < variation(pauses).1
 }
 
-/// Mean and standard deviation.
+/// Returns the mean and the standard deviation.
 fn variation(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
     for value in values {
@@ -215,7 +216,8 @@ fn variation(values: impl Iterator<Item = f64>) -> (f64, f64) {
     (mean, (squares / f64::max(count, 1.0) - mean * mean).max(0.0).sqrt())
 }
 
-/// Arrivals of I/Os that do not wait for answers. `active` is the length of the stretches.
+/// Returns the arrivals of I/Os that do not wait for completions. `active` is the total length of
+/// the phases.
 pub(crate) fn open(
     records: &[&IoRecord],
     stretches: &[Stretch],
@@ -263,7 +265,7 @@ pub(crate) fn open(
     Decided { arrival, each, why }
 }
 
-/// Most I/Os in flight, at least 1.
+/// Returns the maximum number of I/Os in flight, at least 1.
 fn in_flight(records: &[&IoRecord]) -> u32 {
     let mut ends: BinaryHeap<Reverse<u64>> = BinaryHeap::new();
     let mut most = 1;
@@ -277,8 +279,8 @@ fn in_flight(records: &[&IoRecord]) -> u32 {
     u32::try_from(most).unwrap_or(u32::MAX)
 }
 
-/// Seconds between neighbours in one stretch; times that the clock cannot distinguish are half a
-/// step apart.
+/// Returns the times between neighbouring I/Os in one phase, in seconds. Times that the clock
+/// cannot distinguish count as half a clock step apart.
 fn between(records: &[&IoRecord], stretches: &[Stretch], resolution: Nanos) -> Vec<f64> {
     let least = resolution.as_secs_f64() / 2.0;
     let mut gaps = Vec::with_capacity(records.len());

@@ -1,4 +1,4 @@
-//! Parameters of a fitted workload, before they are written in the language.
+//! Parameters of a fitted workload, before they are converted to the language.
 
 use trace::{Flags, IoRecord, Operation};
 use units::{Bytes, Nanos};
@@ -10,15 +10,16 @@ use super::phases::{self, Stretch};
 use super::place::{self, Habit, Placement};
 use super::sizes::{self, Sizes};
 
-/// Smallest large block; large blocks have their own habits.
+/// Minimum size of a large block, in bytes. Large blocks have separate reuse parameters.
 const LARGE: u32 = 32 << 10;
-/// Least share of small or large blocks for separate habits, and fewest I/Os below.
+/// Minimum share of small or large blocks for separate reuse parameters; the next constant is the
+/// minimum number of I/Os.
 const PART: f64 = 0.05;
 const PART_LEAST: usize = 50;
 /// Names of directions in actions and groups.
 const WAYS: [&str; 2] = ["read", "write"];
 
-/// I/O with the way to its place.
+/// I/O with the classification of its place.
 type Seen<'a> = &'a (&'a IoRecord, Placement);
 
 /// All fitted parameters.
@@ -26,7 +27,7 @@ type Seen<'a> = &'a (&'a IoRecord, Placement);
 pub(crate) struct Model {
     pub(crate) span: Nanos,
     pub(crate) disks: Vec<Disk>,
-    /// Unit of remembered data.
+    /// Unit in which touched data is recorded, in bytes.
     pub(crate) page: u64,
     pub(crate) stretches: Vec<Stretch>,
     pub(crate) kinds: Vec<Kind>,
@@ -40,13 +41,13 @@ pub(crate) struct Disk {
     pub(crate) source: String,
 }
 
-/// Parameters of all stretches of one kind.
+/// Parameters of all phases of one kind.
 #[derive(Debug, Clone)]
 pub(crate) struct Kind {
     pub(crate) name: String,
-    /// I/Os in these stretches.
+    /// Number of I/Os in these phases.
     pub(crate) count: usize,
-    /// Length of these stretches together.
+    /// Total length of these phases, in seconds.
     pub(crate) seconds: f64,
     pub(crate) streams: Vec<Stream>,
     pub(crate) accesses: Vec<Access>,
@@ -61,13 +62,13 @@ pub(crate) struct Stream {
     pub(crate) mix: Vec<(String, usize)>,
 }
 
-/// Action: a read, a write or a flush.
+/// Action with a single read, write or flush.
 #[derive(Debug, Clone)]
 pub(crate) struct Access {
     pub(crate) name: String,
     pub(crate) disk: usize,
     pub(crate) count: usize,
-    /// Weight of the choice: the count of its direction.
+    /// Weight in the random choice of actions: the count of its direction.
     pub(crate) weight: usize,
     /// Block of a read or write; `None` for a flush.
     pub(crate) block: Option<Block>,
@@ -81,9 +82,9 @@ pub(crate) struct Block {
     pub(crate) is_same_size: bool,
     pub(crate) sizes: Sizes,
     pub(crate) habit: Habit,
-    /// Shares of places, by bytes after a multiple of 4 KiB.
+    /// Shares of misaligned places, each with its distance from a multiple of 4 KiB in bytes.
     pub(crate) misaligned: Vec<(f64, u32)>,
-    /// Share that is durable before it is acknowledged.
+    /// Share of writes that must be durable before they complete.
     pub(crate) durable: f64,
 }
 
@@ -110,7 +111,7 @@ impl Model {
     }
 }
 
-/// Disks that hold all accessed bytes, with the device's size if known.
+/// Returns disks that hold all accessed bytes, with the device's size if it is known.
 fn disks(observed: &Observed) -> Vec<Disk> {
     let mut ends = vec![0_u64; observed.devices.len()];
     for record in observed.records.iter().filter(|record| record.operation.moves_data()) {
@@ -147,7 +148,7 @@ impl Kind {
     }
 }
 
-/// Part of an action's name for its disk, if there are several.
+/// Returns the suffix of an action's name for its disk; empty if there is only one disk.
 fn of_disk((disk, disks): (usize, usize)) -> String {
     if disks > 1 { format!("-{}", disk + 1) } else { String::new() }
 }
@@ -156,7 +157,7 @@ fn is_on(record: &IoRecord, disk: usize, operation: Operation) -> bool {
     usize::from(record.device.0) == disk && record.operation == operation
 }
 
-/// Fits one action, or one each for small and large blocks.
+/// Fits one action, or two actions for small and large blocks.
 fn of_way(
     inside: &[(&IoRecord, Placement)],
     disk: (usize, usize),
@@ -205,7 +206,8 @@ fn of_way(
     parts.map(access).collect()
 }
 
-/// Splits I/Os into small and large ones. A run stays together, on the side of most of its bytes.
+/// Splits I/Os into small and large ones. A run stays together and counts as large if at least half
+/// of its bytes are in large blocks.
 fn by_runs<'a>(own: &[Seen<'a>]) -> (Vec<Seen<'a>>, Vec<Seen<'a>>) {
     let (mut small, mut large) = (Vec::new(), Vec::new());
     for run in own.chunk_by(|_, (_, way)| matches!(way, Placement::Behind(_))) {
@@ -219,7 +221,7 @@ fn by_runs<'a>(own: &[Seen<'a>]) -> (Vec<Seen<'a>>, Vec<Seen<'a>>) {
     (small, large)
 }
 
-/// Share of these I/Os that is durable before it is acknowledged.
+/// Returns the share of these I/Os that must be durable before they complete.
 fn durable(part: &[Seen<'_>]) -> f64 {
     let count = part.iter().filter(|(record, _)| record.flags.has(Flags::FUA)).count();
     count as f64 / part.len().max(1) as f64
@@ -231,7 +233,7 @@ fn flushes(inside: &[(&IoRecord, Placement)], disk: (usize, usize)) -> Option<Ac
     (count > 0).then_some(Access { name, disk: disk.0, count, weight: count, block: None })
 }
 
-/// Fits one loop of all operations, or arrivals for each operation.
+/// Fits one closed loop of all operations, or else an arrival process for each operation.
 fn streams(
     observed: &Observed,
     stretches: &[Stretch],
@@ -298,7 +300,7 @@ fn name_kinds(kinds: &mut [Kind]) {
 }
 
 impl Arrival {
-    /// Name of its load in the language.
+    /// Returns the name of the arrival process in the language.
     pub(crate) const fn name(&self) -> &'static str {
         match self {
             Self::Open { .. } => "open",

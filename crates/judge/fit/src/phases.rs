@@ -1,25 +1,25 @@
-//! Finds stretches of time with clearly different rates.
+//! Search for phases with clearly different rates.
 
 use trace::{IoRecord, Operation};
 use units::Nanos;
 
-/// Most bins of a trace; a bin is a second or longer.
+/// Maximum number of bins of a trace. A bin is at least one second long.
 const BINS_MAX: u64 = 240;
-/// Fewest bins of a stretch.
+/// Minimum number of bins of a phase.
 const SHORTEST: usize = 4;
-/// Most stretches, so that a workload stays readable.
+/// Maximum number of phases, so that a workload stays readable.
 const MOST: usize = 8;
-/// Largest ratio of similar rates.
+/// Maximum ratio of rates that count as similar.
 const ALIKE: f64 = 2.0;
-/// Least assumed noise: standard deviation of the logarithm of counts.
+/// Minimum assumed noise, as the standard deviation of the logarithm of counts.
 const NOISE: f64 = 0.25;
 
-/// A stretch of time.
+/// A phase of the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stretch {
     pub(crate) from: Nanos,
     pub(crate) to: Nanos,
-    /// Number of the kind; stretches of one kind have the same parameters.
+    /// Number of the kind. Phases of one kind have the same parameters.
     pub(crate) kind: usize,
 }
 
@@ -29,10 +29,10 @@ impl Stretch {
     }
 }
 
-/// Finds changes of the mean logarithm of reads and of writes per bin: least squares over all
-/// divisions (dynamic programming; Auger and Lawrence 1989), with a penalty for each change of
-/// three parameters as in Schwarz's criterion (Yao 1988), doubled because counts of bursts are
-/// correlated. The noise is the median difference of neighbours.
+/// Finds changes of the mean logarithm of reads and of writes per bin. It uses least squares over
+/// all divisions (dynamic programming; Auger and Lawrence 1989), with a penalty for each change of
+/// three parameters as in Schwarz's criterion (Yao 1988). The penalty is doubled because counts of
+/// bursts are correlated. The noise is estimated as the median difference of neighbours.
 pub(crate) fn find(records: &[IoRecord], span: Nanos) -> Vec<Stretch> {
     let bin = Nanos(span.0.div_ceil(BINS_MAX).next_multiple_of(1_000_000_000));
     let bins = usize::try_from(span.0 / bin.0 + 1).unwrap_or(1);
@@ -53,7 +53,7 @@ pub(crate) fn find(records: &[IoRecord], span: Nanos) -> Vec<Stretch> {
     pairs.map(|(pair, kind)| Stretch { from: time(pair[0]), to: time(pair[1]), kind }).collect()
 }
 
-/// Logarithms of counts, in units of their noise.
+/// Returns the logarithms of counts, in units of their noise.
 fn logarithms(counts: &[[f64; 2]]) -> Vec<[f64; 2]> {
     let mut logs: Vec<[f64; 2]> = counts.iter().map(|pair| pair.map(f64::ln_1p)).collect();
     for way in [0, 1] {
@@ -69,7 +69,7 @@ fn logarithms(counts: &[[f64; 2]]) -> Vec<[f64; 2]> {
     logs
 }
 
-/// Borders of the best division, including the first and last.
+/// Returns the borders of the best division, including the first and the last.
 fn divide(logs: &[[f64; 2]]) -> Vec<usize> {
     let count = logs.len();
     let mut sums = vec![[0.0_f64; 4]; count + 1];
@@ -109,13 +109,13 @@ fn divide(logs: &[[f64; 2]]) -> Vec<usize> {
     borders
 }
 
-/// Reads and writes per bin.
+/// Returns the reads and writes per bin.
 fn rates(counts: &[[f64; 2]], from: usize, to: usize) -> [f64; 2] {
     let bins = (to - from) as f64;
     [0, 1].map(|way| counts[from..to].iter().map(|pair| pair[way]).sum::<f64>() / bins)
 }
 
-/// True if two stretches have similar rates and read shares.
+/// Returns true if two phases have similar rates and read shares.
 fn are_alike(a: [f64; 2], b: [f64; 2]) -> bool {
     let total = |rates: [f64; 2]| (rates[0] + rates[1]).max(1e-9);
     let reads = |rates: [f64; 2]| rates[0] / total(rates);
@@ -123,7 +123,7 @@ fn are_alike(a: [f64; 2], b: [f64; 2]) -> bool {
     (1.0 / ALIKE..=ALIKE).contains(&ratio) && (reads(a) - reads(b)).abs() <= 0.25
 }
 
-/// Removes borders between similar stretches.
+/// Removes borders between similar phases.
 fn merged(mut borders: Vec<usize>, counts: &[[f64; 2]]) -> Vec<usize> {
     let mut at = 1;
     while at + 1 < borders.len() {
@@ -138,7 +138,7 @@ fn merged(mut borders: Vec<usize>, counts: &[[f64; 2]]) -> Vec<usize> {
     borders
 }
 
-/// Kind of each stretch: that of the first similar one.
+/// Returns the kind of each phase: the kind of the first similar phase.
 fn kinds(borders: &[usize], counts: &[[f64; 2]]) -> Vec<usize> {
     let mut known: Vec<[f64; 2]> = Vec::new();
     let stretches = borders.windows(2).map(|pair| rates(counts, pair[0], pair[1]));
@@ -156,7 +156,7 @@ fn kinds(borders: &[usize], counts: &[[f64; 2]]) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    /// Reads with this many in each second.
+    /// Returns a trace with this many reads in each second.
     fn reads(per_second: &[u64]) -> (Vec<IoRecord>, Nanos) {
         let mut records = Vec::new();
         for (second, count) in (0_u64..).zip(per_second) {

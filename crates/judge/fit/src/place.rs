@@ -1,43 +1,46 @@
-//! Classifies the places of I/Os: after the previous one, back at accessed data, or elsewhere.
+//! Classification of the places of I/Os: after the previous one, at data that was accessed before,
+//! or elsewhere.
 
 use cache::PageId;
 use cache::mrc::ReuseStack;
 use trace::{IoRecord, Operation};
 
-/// Smallest unit of remembered data, and the largest that the language allows.
+/// Minimum unit of recorded data; the next constant is the maximum that the language allows.
 const PAGE: u64 = 4 << 10;
 const PAGE_MAX: u64 = 1 << 20;
-/// Most pages that a fitted workload remembers: about 30 MB.
+/// Maximum number of pages that a fitted workload records: about 30 MB.
 const PAGES_MAX: usize = 1 << 19;
-/// Most entries of a list of depths, and fewest I/Os of each below.
+/// Maximum number of entries in a list of depths; the next constant is the minimum number of I/Os
+/// of each.
 const ENTRIES: usize = 10;
 const ENTRY_LEAST: usize = 20;
 
-/// Smallest share of places that is kept.
+/// Minimum share of places that is kept.
 const RARE: f64 = 0.001;
 
-/// Way of an I/O to its place.
+/// Classification of an I/O's place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Placement {
-    /// No data transferred.
+    /// The I/O transfers no data.
     None,
-    /// Start at the end of the previous I/O of its direction; with the depth in pages of its last
-    /// page, if accessed before.
+    /// The I/O starts at the end of the previous I/O of its direction. The value is the depth of
+    /// its last page in pages, if that page was accessed before.
     Behind(Option<u64>),
-    /// First page accessed before, at this depth in pages, counting itself.
+    /// The first page was accessed before, at this depth in pages, counting the page itself.
     Again(u64),
-    /// First page not accessed before.
+    /// The first page was not accessed before.
     Fresh,
 }
 
-/// Ways of I/Os to their places.
+/// Classified places of I/Os.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Places {
     pub(crate) page: u64,
     pub(crate) ways: Vec<Placement>,
 }
 
-/// Finds the ways with the smallest page that keeps the number of accessed pages within the limit.
+/// Classifies I/Os with the smallest page size that keeps the number of accessed pages within the
+/// limit.
 pub(crate) fn of(records: &[IoRecord], devices: usize) -> Places {
     let mut page = PAGE;
     loop {
@@ -49,7 +52,7 @@ pub(crate) fn of(records: &[IoRecord], devices: usize) -> Places {
     }
 }
 
-/// Ways, and the most pages of a device.
+/// Returns the classified places, and the maximum number of pages of a device.
 fn with_page(records: &[IoRecord], devices: usize, page: u64) -> (Vec<Placement>, usize) {
     let mut stacks = vec![ReuseStack::new(); devices];
     let mut next: Vec<[Option<u64>; 2]> = vec![[None; 2]; devices];
@@ -71,9 +74,10 @@ fn with_page(records: &[IoRecord], devices: usize, page: u64) -> (Vec<Placement>
     (ways, stacks.iter().map(ReuseStack::pages).max().unwrap_or(0))
 }
 
-/// Depths of its first and last page. A block that begins after a multiple of 4 KiB counts as if it
-/// began there, as in the language. On a disk of such blocks every block then has its own pages,
-/// and a neighbour of an accessed block does not count as accessed.
+/// Returns the depths of the first and the last page of an I/O. A block that begins after a
+/// multiple of 4 KiB counts as if it began there, as in the language. On a disk of such blocks
+/// every block then has its own pages, and a neighbour of an accessed block does not count as
+/// accessed.
 fn touch(stack: &mut ReuseStack, record: &IoRecord, page: u64) -> (Option<u64>, Option<u64>) {
     let begin = record.offset - record.offset % PAGE;
     let (first, last) = (begin / page, (begin + u64::from(record.length) - 1) / page);
@@ -82,20 +86,20 @@ fn touch(stack: &mut ReuseStack, record: &IoRecord, page: u64) -> (Option<u64>, 
     (begin, end.unwrap_or(begin))
 }
 
-/// Shares of places of I/Os.
+/// Reuse parameters: shares of the places of I/Os.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Habit {
-    /// Share of sequential I/Os among all.
+    /// Share of sequential I/Os in all I/Os.
     pub(crate) sequential: f64,
     /// Mean length of sequential runs, if longer than by chance.
     pub(crate) run: Option<f64>,
-    /// Repeated accesses among the others: share, and depth in pages, ascending. The rest is
-    /// random.
+    /// Repeated accesses among the others: share, and depth in pages, ascending. The remaining I/Os
+    /// are random.
     pub(crate) again: Vec<(f64, u64)>,
 }
 
-/// Counts the ways, and divides the depths into parts of equal weight. Sequential I/Os count with
-/// their own depth: long runs then have the weight in the starts of runs that they have in the
+/// Counts the classified places, and divides the depths into parts of equal weight. Sequential I/Os
+/// count with their own depth. So long runs have the same weight in the starts of runs as in the
 /// miss-ratio curve, although the language starts short and long runs alike.
 pub(crate) fn habit(ways: impl Iterator<Item = Placement>) -> Habit {
     let (mut behind, mut fresh, mut depths) = (0_usize, 0_usize, Vec::new());
@@ -124,8 +128,8 @@ pub(crate) fn habit(ways: impl Iterator<Item = Placement>) -> Habit {
     Habit { sequential: behind as f64 / all, run: None, again }
 }
 
-/// Share of sequential I/Os of one direction, and the mean length of runs if at least half more
-/// than by chance.
+/// Returns the share of sequential I/Os of one direction, and the mean length of runs. `None`
+/// unless runs are at least half longer than by chance.
 pub(crate) fn runs(ways: impl Iterator<Item = Placement>) -> Option<(f64, f64)> {
     let (mut all, mut behind, mut runs, mut was_behind) = (0.0, 0.0, 0.0, false);
     for way in ways.filter(|way| *way != Placement::None) {
@@ -141,7 +145,8 @@ pub(crate) fn runs(ways: impl Iterator<Item = Placement>) -> Option<(f64, f64)> 
     (is_enough && run > 1.5 / (1.0 - share)).then_some((share, run))
 }
 
-/// Shares of places that are not sequential, by bytes after a multiple of 4 KiB, from a thousandth.
+/// Returns, for I/Os that are not sequential, the share at each distance from a multiple of 4 KiB,
+/// in bytes. Shares below 0.001 are left out.
 pub(crate) fn misaligned(places: impl Iterator<Item = (u64, Placement)>) -> Vec<(f64, u32)> {
     let (mut counts, mut all) = ([0.0_f64; 8], 0.0);
     for (offset, way) in places {
@@ -185,8 +190,8 @@ mod tests {
         );
     }
 
-    /// The partition of a disk begins at sector 63. A block next to an accessed one shares a page
-    /// with it and is still new.
+    /// Checks a disk whose partition begins at sector 63. A block next to an accessed one shares a
+    /// page with it and still counts as new.
     #[test]
     fn neighbours_on_a_misaligned_disk_are_new() {
         let io =

@@ -1,26 +1,26 @@
 use std::collections::BTreeMap;
 
-/// Most sizes of a mix.
+/// Maximum number of sizes in a mix.
 const MOST: usize = 12;
-/// Smallest size, and the largest below: one or more sectors of 512 B up to 64 MiB, as in the
-/// language.
+/// Minimum size; the next constant is the maximum. Sizes are whole sectors of 512 B up to 64 MiB,
+/// as in the language.
 const SECTOR: u32 = 512;
 const LARGEST: u32 = 64 << 20;
 
-/// Block sizes by weight, and the share of I/Os whose size was rounded to a neighbour.
+/// Block sizes with their weights, and the share of I/Os whose size was rounded to a neighbour.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sizes {
-    /// Bytes with their I/Os, most I/Os first.
+    /// Sizes in bytes with their numbers of I/Os, in descending order of I/Os.
     pub(crate) mix: Vec<(u32, u64)>,
     pub(crate) moved: u64,
 }
 
-/// Size in whole sectors, as the language requires.
+/// Rounds a size to whole sectors, as the language requires.
 pub(crate) fn whole(length: u32) -> u32 {
     length.clamp(SECTOR, LARGEST).next_multiple_of(SECTOR)
 }
 
-/// Most frequent sizes; others count as the nearest of these, by ratio.
+/// Returns the most frequent sizes. Other sizes count as the nearest of these, measured by ratio.
 pub(crate) fn fit(lengths: impl Iterator<Item = u32>) -> Sizes {
     let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
     lengths.for_each(|length| *counts.entry(whole(length)).or_default() += 1);

@@ -4,7 +4,7 @@ use units::{Bytes, Nanos, Table};
 
 use super::document::{Distance, FitReport, Share};
 
-/// Report as text.
+/// Formats a report as text.
 pub fn fit_text(report: &FitReport) -> String {
     let mut text = format!(
         "Workload \"{}\" fitted to {} I/Os of VM {} in {} ({}), {} from {} on\n",

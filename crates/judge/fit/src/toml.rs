@@ -1,4 +1,4 @@
-//! Writes the file: the definition with comments on the origin of each number.
+//! Writer of the file: the definition with comments on the origin of each number.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use super::document::FitReport;
 use super::gather::Observed;
 use super::model::{Access, Kind, Model};
 
-/// Text of the file; loading it gives `workload`.
+/// Returns the text of the file. Loading it gives `workload`.
 pub(crate) fn file(
     observed: &Observed,
     model: &Model,
@@ -197,7 +197,7 @@ fn actions(text: &mut String, model: &Model, workload: &Workload) {
     }
 }
 
-/// Comment on the origin of an action's numbers.
+/// Returns a comment on the origin of an action's numbers.
 fn from(access: &Access) -> String {
     let Some(block) = &access.block else { return format!("{} flushes.", access.count) };
     let sequential = block.habit.sequential * 100.0;
@@ -228,12 +228,12 @@ fn one_action(text: &mut String, action: &Action) {
     text.push_str("]\n");
 }
 
-/// Value on one line, complete and readable by the language.
+/// Formats a value on one line, complete and readable by the language.
 fn inline(part: &impl Serialize) -> String {
     Value::try_from(part).expect("what was read from the language can be written in it").to_string()
 }
 
-/// Basic string: characters that TOML forbids are escaped.
+/// Formats a basic string. Characters that TOML forbids are escaped.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for letter in text.chars() {
@@ -252,7 +252,7 @@ fn quoted(text: &str) -> String {
     quoted
 }
 
-/// Key, bare if allowed.
+/// Formats a key, without quotes if allowed.
 fn key(name: &str) -> String {
     let is_bare = name.chars().all(|it| it.is_ascii_alphanumeric() || it == '-' || it == '_');
     if is_bare { name.to_owned() } else { quoted(name) }
@@ -264,7 +264,7 @@ fn comment(text: &mut String, line: &str) {
     }
 }
 
-/// Lines of a comment, without control characters.
+/// Returns the lines of a comment, without control characters.
 fn wrapped(text: &str) -> Vec<String> {
     const WIDTH: usize = 96;
     let clean = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter });
@@ -294,7 +294,7 @@ mod tests {
         action: Vec<Action>,
     }
 
-    /// Text with every kind of step, and every field of a step.
+    /// Action with every kind of step, and every field of a step.
     const ACTION: &str = r#"
         [[action]]
         name = "all"

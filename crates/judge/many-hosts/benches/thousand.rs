@@ -1,9 +1,9 @@
-//! Benchmark with a thousand simulated hosts: processor time and memory of a controller. Prints
-//! `figure` lines.
+//! Benchmark with a thousand simulated hosts: CPU time and memory of a controller. Prints `figure`
+//! lines.
 //!
-//! Ten tiles are simulated once. Their slices are encoded as messages and used as those of each of
-//! a thousand hosts with its own tiles. Reading, merging and judging are those of a real run over
-//! hosts; there is no network, series or page.
+//! Ten tiles are simulated once. Their slices are encoded as messages and used as the messages of
+//! each of a thousand hosts with its own tiles. Reading, merging and judging are the same as in a
+//! real run over hosts. There is no network, series or page.
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -27,7 +27,7 @@ use units::{Bytes, Nanos};
 
 const HOSTS: usize = 1000;
 const TILES_EACH: u32 = 10;
-/// Length of the load, including its warm-up.
+/// Length of the load, including its warm-up, in seconds.
 const SECONDS: u64 = 35;
 
 fn plan(hosts: usize) -> ResolvedPlan {
@@ -47,7 +47,7 @@ fn plan(hosts: usize) -> ResolvedPlan {
     resolve(&layers, tile, Surroundings { entropy: 1, cores: 2 }).expect("a plan that resolves")
 }
 
-/// Messages of one host, one a second.
+/// Returns the messages of one host, one per second.
 fn sent() -> Vec<Vec<u8>> {
     let plan = plan(0);
     let file = spec::shipped::array_file("nvme-local").expect("shipped");
@@ -67,7 +67,7 @@ fn sent() -> Vec<Vec<u8>> {
     all
 }
 
-/// Messages of a thousand hosts, each second's available at once.
+/// Recorded messages of a thousand hosts. The messages of a second are all available at once.
 struct Paper {
     sent: Vec<Vec<u8>>,
 }
@@ -199,8 +199,8 @@ fn main() {
     println!("figure cluster.merge_1000_memory_mb {:.0} MB", peak_mb());
 }
 
-/// Digest of the step without values of this host's clock and meters. Two builds with equal digests
-/// gave equal verdicts.
+/// Returns a digest of the step without values of this host's clock and meters. Two builds with
+/// equal digests gave equal verdicts.
 fn digest(mut step: Step) -> u64 {
     (step.gauges, step.bottleneck) = (Vec::new(), None);
     step.started = jiff::Timestamp::UNIX_EPOCH;
@@ -210,7 +210,8 @@ fn digest(mut step: Step) -> u64 {
     hasher.finish()
 }
 
-/// CPU time of this process so far: fields 14 and 15 of its `stat`, in hundredths of a second (proc_pid_stat(5)).
+/// Returns the CPU time of this process so far: fields 14 and 15 of its `stat`, in hundredths of a
+/// second (proc_pid_stat(5)).
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").expect("proc");
     let (_, after) = stat.rsplit_once(')').expect("a name in parentheses");
@@ -222,7 +223,7 @@ fn seconds_of_day() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
-/// Largest resident set so far, in megabytes.
+/// Returns the maximum resident set so far, in megabytes.
 fn peak_mb() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("proc");
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("VmHWM");

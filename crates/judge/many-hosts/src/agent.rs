@@ -30,19 +30,19 @@ use crate::wire::{
 /// Options of an agent.
 #[derive(Debug, Clone)]
 pub struct AgentOptions {
-    /// Targets that may be written here.
+    /// Targets that may be written on this host.
     pub allowed: Allowed,
     /// Version of the program.
     pub tool: ToolFacts,
-    /// Executable file of the program, which is started as the process of web sites.
+    /// Executable file of the program, which is also run as the process of web sites.
     pub program: PathBuf,
-    /// Directory of verification state that cannot be stored beside the disks.
+    /// Directory for verification state that cannot be stored beside the disks.
     pub base: PathBuf,
     /// Silence after which a controller counts as lost.
     pub lease: Duration,
-    /// Time to look for the controller.
+    /// Maximum time to reach the controller.
     pub join_within: Duration,
-    /// Carries out commands of the program on one host.
+    /// Function that carries out commands of the program on one host.
     pub commands: fn(&Order) -> Result<Said, AgentError>,
     /// Name of this agent among several on one host; empty for the only one.
     pub slot: String,
@@ -51,7 +51,7 @@ pub struct AgentOptions {
 /// Reason why an agent ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentEnd {
-    /// The controller had no more orders.
+    /// The controller had no further orders.
     Left,
     /// The controller is lost.
     Alone {
@@ -68,11 +68,11 @@ pub enum AgentEnd {
 /// Agent on this host for one controller.
 pub struct Agent {
     options: AgentOptions,
-    /// Lock of this host, or its present holder.
+    /// Lock of this host, or its current holder.
     hold: Result<Hold, HeldBy>,
     invitation: Invitation,
     member: RwLock<Option<Arc<Member>>>,
-    /// End of a simulated power loss.
+    /// End of a simulated power loss; `None` outside of one.
     away: Mutex<Option<Instant>>,
     has_left: AtomicBool,
     open: Mutex<Option<OpenRun>>,
@@ -85,7 +85,7 @@ pub struct Agent {
     seeing: Seeing,
 }
 
-/// VMs of a load that has not begun.
+/// VMs of a load that has not started.
 struct Built {
     epoch: u64,
     driven: Vec<Driven>,
@@ -106,16 +106,17 @@ struct JobUnderWay {
     state: Mutex<JobState>,
 }
 
-/// Interval of checks for the controller.
+/// Interval between checks for the controller.
 const LOOK: Duration = Duration::from_millis(20);
-/// Longest wait of a request for the end of a load.
+/// Maximum wait of a request for the end of a load.
 const FINISH_WAIT: Duration = Duration::from_secs(2);
-/// Longest wait for requests in flight after the controller is lost.
+/// Maximum wait for requests in flight after the controller is lost.
 const END_WAIT: Duration = Duration::from_secs(10);
 
 impl Agent {
-    /// Joins, carries out orders, and ends with the controller or when `control` stops it. By then
-    /// everything it made is removed, except what it was told to keep.
+    /// Joins, carries out orders, and ends with the controller or when `control` stops it. At the
+    /// end everything that it created is removed, except for objects that the controller told it to
+    /// keep.
     ///
     /// # Errors
     ///
@@ -160,7 +161,7 @@ impl Agent {
         }
     }
 
-    /// Joins the controller, in place of its former membership.
+    /// Joins the controller, replacing the former membership.
     fn join(self: &Arc<Self>) -> Result<(), ClusterError> {
         let AgentOptions { lease, join_within, .. } = self.options;
         let answering = Arc::clone(self);
@@ -179,8 +180,8 @@ impl Agent {
         self.member.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// True during a simulated power loss; joins again at its end. A failure to join is detected
-    /// like that of any agent without a controller.
+    /// Returns true during a simulated power loss. Joins again at its end. A failure to join is
+    /// detected as for any agent without a controller.
     fn is_away(self: &Arc<Self>) -> bool {
         let until = *held(&self.away);
         match until {
@@ -194,7 +195,8 @@ impl Agent {
         }
     }
 
-    /// Ends load and job, and removes what was made. Returns what could not be removed.
+    /// Ends load and job, and removes everything that was created. Returns the objects that could
+    /// not be removed.
     fn end(&self) -> Vec<String> {
         let mut not_ended = self.seeing.end(END_WAIT);
         if let Some((load, _)) = held(&self.load).take() {
@@ -282,8 +284,8 @@ impl Agent {
         }
     }
 
-    /// Answers a question about the watch store. A page is looked at for days, and reading disturbs no
-    /// run, so the host is given back for whoever wants to measure.
+    /// Answers a question about the watch store. A page may be open for days, and reading does not
+    /// disturb runs. So the host is released for others that want to measure.
     fn watched(&self, question: &[u8]) -> Result<Vec<u8>, AgentError> {
         if let Ok(hold) = &self.hold {
             hold.release();
@@ -291,7 +293,7 @@ impl Agent {
         crate::watching::answered(&self.options.allowed, question)
     }
 
-    /// Resources for a recording; holds this host for its controller.
+    /// Returns the resources for a recording. Holds this host for its controller.
     fn sight(self: &Arc<Self>, who: &str) -> Result<Sight, AgentError> {
         let hold = self.hold()?;
         hold.is_held_by(who.to_owned());
@@ -331,7 +333,7 @@ impl Agent {
         Ok(Examined { preflight, refusals })
     }
 
-    /// Runs whose disks fit this host's part.
+    /// Returns the runs whose disks fit this host's part.
     fn kept(&self, asked: &Reusable) -> Result<Vec<ReusableRun>, AgentError> {
         let plan = resolved(&asked.open)?;
         self.allowed(&plan, &asked.open)?;
@@ -403,7 +405,7 @@ impl Agent {
         Ok(opened)
     }
 
-    /// Begins to simulate points of a study; a repeated request changes nothing.
+    /// Starts to simulate points of a study. A repeated request changes nothing.
     fn begin_study(&self, asked: Study) -> Result<(), AgentError> {
         let hold = self.hold()?;
         let mut study = held(&self.study);
@@ -418,7 +420,7 @@ impl Agent {
         held(&self.study).clone().ok_or_else(|| AgentError::refused("no study is simulated here"))
     }
 
-    /// Begins to simulate steps of a run; a repeated request changes nothing.
+    /// Starts to simulate steps of a run. A repeated request changes nothing.
     fn begin_simulation(&self, asked: Simulation) -> Result<(), AgentError> {
         let hold = self.hold()?;
         let mut steps = held(&self.steps);
@@ -454,7 +456,7 @@ impl Agent {
             .ok_or_else(|| AgentError::refused("no run is open here"))
     }
 
-    /// True if this host sees what another host opened.
+    /// Returns true if this host sees the target that another host opened.
     fn sees(&self, asked: &Sees) -> Result<bool, AgentError> {
         let plan = self.plan()?;
         let target = plan.datastore.parse().map_err(AgentError::failed)?;
@@ -462,7 +464,7 @@ impl Agent {
         Ok(found.iter().any(|owned| owned.run_id == asked.run_id))
     }
 
-    /// Begins a job on a separate thread; a repeated request changes nothing.
+    /// Starts a job on a separate thread. A repeated request changes nothing.
     fn begin_job(self: &Arc<Self>, job: Job) -> Result<(), AgentError> {
         let mut current = held(&self.job);
         if let Some(current) = current.as_ref()
@@ -598,7 +600,7 @@ impl Agent {
         }
     }
 
-    /// Ends the load and stops answering, as at a power cut.
+    /// Ends the load and stops responding, as in a power cut.
     fn lose(self: &Arc<Self>, asked: &Lose) -> Result<(), AgentError> {
         self.of_load(asked.epoch, UnderWay::lose)?;
         *held(&self.away) = Some(Instant::now() + Duration::from_nanos(asked.away_ns));
@@ -627,7 +629,7 @@ impl std::fmt::Debug for Agent {
     }
 }
 
-/// Resolves the controller's plan. Every value is in it, so nothing depends on this host.
+/// Resolves the controller's plan. It contains every value, so nothing depends on this host.
 fn resolved(asked: &Open) -> Result<ResolvedPlan, AgentError> {
     let layers = [Layer { origin: Origin::Plan, ..Layer::of_plan(&asked.plan) }];
     let here = Surroundings { entropy: 0, cores: 1 };
@@ -648,7 +650,7 @@ fn store_options(plan: &ResolvedPlan, asked: &Open) -> datastore::Options {
     }
 }
 
-/// Disks of these tiles.
+/// Returns the disks of these tiles.
 fn disks_of(plan: &ResolvedPlan, tiles: &[u32]) -> Result<Vec<DiskNeed>, BenchError> {
     let most = tiles.iter().max().map_or(0, |tile| tile.saturating_add(1));
     let mut order = StepOrder::whole(plan, most, 0);

@@ -6,11 +6,11 @@ use datastore::Target;
 use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
-/// Targets that may be written on a host, by its owner's `agent.toml` and by the options of the
-/// agent. A controller can use no others.
+/// Targets that may be written on a host, according to its owner's `agent.toml` and the options of
+/// the agent. A controller cannot use any others.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Allowed {
-    /// Lists of allowed targets; a target must be in all of them.
+    /// Lists of allowed targets. A target must be in all of them.
     lists: Vec<AgentFile>,
 }
 
@@ -18,11 +18,11 @@ pub struct Allowed {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct AgentFile {
-    /// Directories (`dir:PATH`, with all below them), files and block devices (`file:PATH`,
-    /// `block:PATH`).
+    /// Allowed directories (`dir:PATH`, with everything below them), files and block devices
+    /// (`file:PATH`, `block:PATH`).
     #[serde(default)]
     pub allow: Vec<String>,
-    /// True if a root, memory or overlay file system may be used when a run asks for it.
+    /// True if a root, memory or overlay file system may be used when a run requests it.
     #[serde(default)]
     pub allow_root_fs: bool,
     /// Permission to record the I/O of all users.
@@ -33,33 +33,34 @@ pub struct AgentFile {
     pub watch: Option<WatchStore>,
 }
 
-/// Watch store that a host's owner lets others read. It tells the I/O of all users.
+/// Watch store that a host's owner lets others read. It reveals the I/O of all users.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum WatchStore {
-    /// None, or the one in the usual directory.
+    /// False for none, true for the store in the usual directory.
     Is(bool),
-    /// The one in this directory.
+    /// Store in this directory.
     At(PathBuf),
 }
 
-/// Recordings that a host's owner allows. They contain the I/O of all users, whoever asks.
+/// Recordings that a host's owner allows. They contain the I/O of all users, regardless of who
+/// requests them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Recordings {
-    /// No recordings, or recordings in the agent's own directory.
+    /// False for no recordings, true for recordings in the agent's own directory.
     Is(bool),
-    /// Recordings in these directories; new ones in the first.
+    /// Recordings in these directories. New ones go to the first.
     In(Vec<PathBuf>),
 }
 
-/// Path of the owner's file.
+/// Path of the owner's `agent.toml`.
 pub const AGENT_FILE: &str = "/etc/tilemark/agent.toml";
 
 /// Reason why a target, or a list of allowed targets, is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum AllowedError {
-    /// Unreadable or invalid file.
+    /// The file is unreadable or invalid.
     #[error("{}: {why}", path.display())]
     File {
         /// Path of the file.
@@ -67,10 +68,10 @@ pub enum AllowedError {
         /// Error in the file.
         why: String,
     },
-    /// No list allows anything.
+    /// No list allows any target.
     #[error("nothing may be written here: {AGENT_FILE} is not there, and no --allow was given")]
     Nothing,
-    /// Target that is not allowed.
+    /// The target is not allowed.
     #[error("{target} may not be used here; allowed: {allowed}")]
     Target {
         /// Target as requested.
@@ -78,25 +79,25 @@ pub enum AllowedError {
         /// Allowed targets.
         allowed: String,
     },
-    /// Recording that is not allowed.
+    /// Recording is not allowed.
     #[error(
         "recording is not allowed here, because it sees everybody's I/O; its owner allows it by \
          `record = true` or `record = [\"DIR\"]` in {AGENT_FILE}"
     )]
     Record,
-    /// Watch store that may not be read.
+    /// The watch store may not be read.
     #[error("its watch store may not be read from elsewhere, because it tells everybody's I/O")]
     Watch,
-    /// Text that is no target.
+    /// The text is not a target.
     #[error("{0}")]
     NoTarget(String),
-    /// File system that the owner does not allow.
+    /// The owner does not allow this file system.
     #[error("a root, memory or overlay file system may not be used here (allow-root-fs is off)")]
     RootFs,
 }
 
 impl AllowedError {
-    /// Hint on what to do, if it is not in the text.
+    /// Returns a hint on what to do, if the text does not contain it.
     pub fn hint(&self) -> Option<String> {
         let hint = || {
             let usual = watch::STORE_DIRECTORY;
@@ -110,7 +111,7 @@ impl AllowedError {
 }
 
 /// Allowed target. The directory for new files is held open from before the check until the end of
-/// its use: another user who may write there can replace a name with a link, but not an open
+/// its use. Another user with write access there can replace a name by a link, but not an open
 /// descriptor.
 #[derive(Debug)]
 pub struct Permitted {
@@ -121,22 +122,22 @@ pub struct Permitted {
 }
 
 impl Permitted {
-    /// Target by a path through the held directory.
+    /// Returns the target with a path through the held directory.
     pub fn target(&self) -> &Target {
         &self.target
     }
 
-    /// Path for people.
+    /// Returns the path for display.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Target by its path for people.
+    /// Returns the target with its path for display.
     pub fn text(&self) -> String {
         format!("{}:{}", self.target.facts().word, self.path.display())
     }
 
-    /// Text in which the target has its path for people.
+    /// Returns the text with the target's path for display in place of the held path.
     pub fn named(&self, text: &str) -> String {
         let held = self.target.path().display().to_string();
         match self.held {
@@ -145,7 +146,8 @@ impl Permitted {
         }
     }
 
-    /// Names instead of paths in an error, in its text and in its hint.
+    /// Replaces the held path in an error by the path for display, both in its text and in its
+    /// hint.
     pub(crate) fn named_error(&self, error: RemoteError) -> RemoteError {
         let hint = error.hint.map(|hint| self.named(&hint));
         RemoteError::new(self.named(&error.text)).with_hint(hint)
@@ -186,15 +188,15 @@ impl Permitted {
     }
 }
 
-/// Kind of targets that are a file.
+/// Name of the kind of targets that are files.
 const FILE: &str = "file";
 
 impl Allowed {
-    /// Reads the owner's file, if it exists, and adds the targets named by the agent's options.
+    /// Reads the owner's file, if it exists, and adds the targets from the agent's options.
     ///
     /// # Errors
     ///
-    /// If the file cannot be read or has an error. A file given by path must exist.
+    /// If the file cannot be read or has an error. A file that is given by path must exist.
     pub fn read(file: Option<&Path>, named: AgentFile) -> Result<Self, AllowedError> {
         let path = file.unwrap_or(Path::new(AGENT_FILE));
         let wrong = |why: String| AllowedError::File { path: path.to_owned(), why };
@@ -227,11 +229,11 @@ impl Allowed {
         Ok(allowed)
     }
 
-    /// Directories for recordings; `base` is the agent's own.
+    /// Returns the directories for recordings. `base` is the agent's own directory.
     ///
     /// # Errors
     ///
-    /// Unless the owner's file allows them.
+    /// If the owner's file does not allow recordings.
     pub fn recordings(&self, base: &Path) -> Result<Vec<PathBuf>, AllowedError> {
         let mut found = None;
         for list in self.lists.iter().filter_map(|list| list.record.as_ref()) {
@@ -244,11 +246,11 @@ impl Allowed {
         found.filter(|directories| !directories.is_empty()).ok_or(AllowedError::Record)
     }
 
-    /// Directory of the watch store that may be read.
+    /// Returns the directory of the watch store that may be read.
     ///
     /// # Errors
     ///
-    /// Unless the owner's file allows it.
+    /// If the owner's file does not allow it.
     pub fn watched(&self) -> Result<PathBuf, AllowedError> {
         let mut found = None;
         for list in self.lists.iter().filter_map(|list| list.watch.as_ref()) {
@@ -261,7 +263,7 @@ impl Allowed {
         found.ok_or(AllowedError::Watch)
     }
 
-    /// Targets in any list.
+    /// Returns the targets in any list.
     pub fn names(&self) -> Vec<String> {
         self.lists.iter().flat_map(|list| list.allow.iter().cloned()).collect()
     }
@@ -270,7 +272,7 @@ impl Allowed {
     ///
     /// # Errors
     ///
-    /// If the target is not allowed; the error lists those that are.
+    /// If the target is not allowed. The error lists the allowed targets.
     pub fn check(&self, target: &str, wants_root_fs: bool) -> Result<Permitted, AllowedError> {
         let parsed: Target =
             target.parse().map_err(|error| AllowedError::NoTarget(format!("{target}: {error}")))?;
@@ -292,7 +294,8 @@ impl Allowed {
     }
 }
 
-/// True if the allowed text names the target, or a directory above it, with all links resolved.
+/// Returns true if the allowed text names the target, or a directory above it, with all links
+/// resolved.
 fn covers(allowed: &str, permitted: &Permitted) -> bool {
     let Ok(allowed) = allowed.parse::<Target>() else { return false };
     let Permitted { target, path, held } = permitted;
@@ -346,7 +349,8 @@ mod tests {
         assert!(matches!(root, AllowedError::RootFs));
     }
 
-    /// A link made between check and creation won 1 of 90 times (seen at e6eaf978).
+    /// Regression: a link that was created between check and creation succeeded in 1 of 90 attempts
+    /// (seen at e6eaf978).
     #[test]
     fn link_planted_after_the_check_leads_nowhere() {
         let dir = tempfile::tempdir().expect("a directory");

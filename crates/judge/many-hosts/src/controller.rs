@@ -18,7 +18,8 @@ use crate::opening::{TILES_MAX, questions};
 use crate::options::{Options, Sharing};
 use crate::wire::{Examined, Hello, Order, Reusable, Said, topic};
 
-/// Time limit of a command: an examination takes seconds, removing terabytes of files takes longer.
+/// Maximum time of a command. An examination takes seconds, and removing terabytes of files takes
+/// longer.
 const COMMAND_WITHIN: Duration = Duration::from_secs(600);
 
 /// Host that has joined.
@@ -26,18 +27,18 @@ const COMMAND_WITHIN: Duration = Duration::from_secs(600);
 pub struct Present {
     /// Name of the host.
     pub name: String,
-    /// Way to the host, as in `--host`.
+    /// Address of the host, as in `--host`.
     pub reached: String,
-    /// Greeting of its agent.
+    /// Initial message of its agent.
     pub hello: Hello,
-    /// Offset of its clock from this controller's.
+    /// Offset of its clock from this controller's clock.
     pub clock: ClockOffset,
 }
 
-/// Round trips to measure a clock: the fastest of twenty is within a tenth of the fastest of
-/// thousands (measured on loopback and over veth).
+/// Number of round trips to measure a clock. The fastest of twenty is within a tenth of the fastest
+/// of thousands (measured on loopback and over veth).
 pub(crate) const PROBES: u32 = 20;
-/// Time limit of an examination, which reads every device.
+/// Maximum time of an examination, which reads every device.
 const EXAMINE_WITHIN: Duration = Duration::from_secs(60);
 
 /// Controller of the hosts that have joined.
@@ -47,18 +48,18 @@ pub struct Controller {
     present: Vec<Present>,
     children: Vec<Option<Child>>,
     pub(crate) sharing: Sharing,
-    /// Bytes that reused disks occupy on each host.
+    /// Bytes of reused disks on each host.
     held: Vec<u64>,
 }
 
 impl Controller {
-    /// Starts the agents and waits until all have joined. `tell` passes on the invitations of
+    /// Starts the agents and waits until all have joined. `tell` receives the invitations for
     /// agents that are started elsewhere.
     ///
     /// # Errors
     ///
-    /// If one does not join in time, has another version or another controller, or its clock cannot
-    /// be measured.
+    /// If an agent does not join in time, has another version or another controller, or its clock
+    /// cannot be measured.
     pub fn gather(
         cluster: &str,
         options: &Options,
@@ -134,7 +135,7 @@ impl Controller {
         }
     }
 
-    /// Exchanges greetings and measures the clocks.
+    /// Exchanges initial messages and measures the clocks.
     fn meet(&mut self, options: &Options, tool: &ToolFacts) -> Result<(), BenchError> {
         let everyone: Vec<(usize, ())> = (0..self.link.names.len()).map(|at| (at, ())).collect();
         let hellos: Vec<Hello> = self.link.ask_all(topic::HELLO, &everyone, SOON)?;
@@ -154,7 +155,7 @@ impl Controller {
         Ok(())
     }
 
-    /// Hosts in the order in which they were given.
+    /// Returns the hosts in the order in which they were given.
     pub fn present(&self) -> &[Present] {
         &self.present
     }
@@ -163,7 +164,7 @@ impl Controller {
     ///
     /// # Errors
     ///
-    /// If one does not answer, or its owner does not allow the target.
+    /// If a host does not respond, or its owner does not allow the target.
     pub fn examine(
         &self,
         plan: &ResolvedPlan,
@@ -177,7 +178,7 @@ impl Controller {
         self.link.ask_all(topic::EXAMINE, &questions, EXAMINE_WITHIN)
     }
 
-    /// Outline of a plan with the space found on every host.
+    /// Returns the outline of a plan with the space found on every host.
     ///
     /// # Errors
     ///
@@ -193,7 +194,8 @@ impl Controller {
         bench::run::outline(plan, &load, (fits, room))
     }
 
-    /// Most tiles whose disks fit, for this space and placement of each host.
+    /// Returns the maximum number of tiles whose disks fit, for this placement and the capacity of
+    /// each host.
     pub(crate) fn tiles_that_fit(&self, load: &TileLoad, placed: &[usize], rooms: &[u64]) -> u32 {
         let per_tile = load.bytes;
         if self.sharing == Sharing::Shared {
@@ -210,19 +212,19 @@ impl Controller {
         fits
     }
 
-    /// Runs a command of the program on every host; answers in their order.
+    /// Runs a command of the program on every host. Returns the answers in the order of the hosts.
     ///
     /// # Errors
     ///
-    /// If a host does not answer, its owner does not allow the target, or the command cannot be run
-    /// there.
+    /// If a host does not respond, its owner does not allow the target, or the command cannot be
+    /// run there.
     pub fn command(&self, order: &Order) -> Result<Vec<Said>, BenchError> {
         let everyone: Vec<(usize, &Order)> =
             (0..self.link.names.len()).map(|host| (host, order)).collect();
         self.link.ask_all(topic::COMMAND, &everyone, COMMAND_WITHIN)
     }
 
-    /// Bytes that a run over these hosts may use, unless a host refuses.
+    /// Returns the number of bytes that a run over these hosts may use. Fails if a host refuses.
     pub(crate) fn room(
         &self,
         plan: &ResolvedPlan,
@@ -243,8 +245,9 @@ impl Controller {
         Ok(self.room_of(rooms))
     }
 
-    /// Usable bytes. On shared storage the least of all hosts, plus what all occupy; on local
-    /// storage the sum.
+    /// Returns the usable bytes. On shared storage, this is the minimum capacity of all hosts
+    /// without the reused disks, plus the reused disks of all hosts. On local storage it is the
+    /// sum.
     pub(crate) fn room_of(&self, rooms: impl Iterator<Item = u64>) -> Bytes {
         let rooms = rooms.map(Bytes::new);
         let held = self.held.iter().copied().map(Bytes::new);
@@ -257,8 +260,8 @@ impl Controller {
         }
     }
 
-    /// Options with a run id instead of "the latest" or a part of an id, of which every host has
-    /// its part.
+    /// Returns the options with `latest`, or a part of a run id, replaced by a run id of which
+    /// every host has its part.
     pub(crate) fn reusing(
         &mut self,
         plan: &ResolvedPlan,
@@ -290,7 +293,7 @@ impl Controller {
         Ok(RunOptions { reuse: Some(Reuse::Run(run_id)), ..options.clone() })
     }
 
-    /// Sends all hosts the order to leave.
+    /// Tells all hosts to leave.
     fn leave(&mut self) {
         let everyone = 0..self.link.names.len();
         for host in everyone {
@@ -316,12 +319,13 @@ impl Drop for Controller {
     }
 }
 
-/// Time limit for the end of agents that were started from here.
+/// Maximum time for agents that were started from here to exit.
 const CHILD_WAIT: Duration = Duration::from_secs(12);
-/// Certificates must outlive the longest run: a full one takes a day.
+/// Validity of certificates. They must outlive the longest run: a full one takes a day.
 const VALID_FOR: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// Refusal of a host with another version of the program, and a hint.
+/// Returns the refusal of a host with another version of the program, and a hint; `None` if the
+/// versions agree.
 pub(crate) fn other_version(
     theirs: &ToolFacts,
     ours: &ToolFacts,

@@ -5,16 +5,16 @@ use run_store::gauge::Gauge;
 use run_store::slice::Slice;
 use units::Nanos;
 
-/// Merges the slices of several hosts: slices of the same time become one slice of the whole,
-/// handed out in order as soon as every host's is there.
+/// Merges the slices of several hosts. Slices of the same time become one slice of the whole load.
+/// It is handed out in order, as soon as all hosts' parts have arrived.
 ///
-/// Clocks begin at one moment and slices end at its multiples, so slices of equal number usually
-/// cover equal time. A delayed host makes one slice of two, and its later numbers differ. Therefore
-/// time counts, and the merged slice is as wide as the widest.
+/// Clocks start at one moment and slices end at its multiples, so slices with equal numbers usually
+/// cover the same time. A delayed host combines two slices into one, and its later numbers differ.
+/// Therefore slices are matched by time, and the merged slice is as long as the longest part.
 #[derive(Debug)]
 pub(crate) struct Gather {
     hosts: Vec<Queue>,
-    /// Arrival of the first part of the next slice.
+    /// Time at which the first part of the next slice arrived.
     first_at: Option<Instant>,
 }
 
@@ -23,7 +23,7 @@ struct Queue {
     waiting: BTreeMap<u64, (Slice, Vec<Gauge>)>,
     /// Number of the host's next slice to hand out.
     next: u64,
-    /// Number of all slices, once known.
+    /// Total number of slices; `None` until it is known.
     slices: Option<u64>,
     late_max: Duration,
     fetched: u64,
@@ -32,38 +32,38 @@ struct Queue {
 /// Merged slice.
 #[derive(Debug)]
 pub(crate) struct Gathered {
-    /// Each host's own slice, if it has one.
+    /// Each host's own slice with its gauges, if it has one.
     pub parts: Vec<Option<(Slice, Vec<Gauge>)>>,
 }
 
 impl Queue {
-    /// Slices that can be handed out, in order, up to the first missing one.
+    /// Returns the slices that can be handed out, in order, up to the first missing one.
     fn ready(&self) -> impl Iterator<Item = &Slice> {
         (self.next..).map_while(|number| self.waiting.get(&number)).map(|(slice, _)| slice)
     }
 
-    /// Number of the first missing slice.
+    /// Returns the number of the first missing slice.
     fn missing(&self) -> u64 {
         self.next + self.ready().count() as u64
     }
 
-    /// True if no slice follows the first `count`.
+    /// Returns true if no slice follows the first `count` slices.
     fn ends_at(&self, count: u64) -> bool {
         self.slices.is_some_and(|slices| slices <= count)
     }
 
-    /// True if all slices until `end` have arrived.
+    /// Returns true if all slices until `end` have arrived.
     fn covers(&self, end: Nanos) -> bool {
         self.ends_at(self.missing()) || self.ready().any(|slice| slice.end() >= end)
     }
 
-    /// End of the slice that contains a moment.
+    /// Returns the end of the slice that contains a moment.
     fn around(&self, moment: Nanos) -> Option<Nanos> {
         let mut ready = self.ready();
         ready.find(|slice| slice.start < moment && moment < slice.end()).map(Slice::end)
     }
 
-    /// Takes all slices until `end` as one.
+    /// Takes all slices until `end` and merges them into one.
     fn take_until(&mut self, end: Nanos) -> Option<(Slice, Vec<Gauge>)> {
         let mut whole: Option<(Slice, Vec<Gauge>)> = None;
         while self.waiting.get(&self.next).is_some_and(|(slice, _)| slice.end() <= end) {
@@ -86,7 +86,7 @@ impl Gather {
         Self { hosts: (0..hosts).map(|_| Queue::default()).collect(), first_at: None }
     }
 
-    /// Stores an arrived slice, in any order, repeated or not. True if it was new.
+    /// Stores an arrived slice, in any order and possibly repeated. Returns true if it was new.
     pub fn put(
         &mut self,
         host: usize,
@@ -107,7 +107,7 @@ impl Gather {
         true
     }
 
-    /// Notes that a host's load ended after so many slices.
+    /// Records that a host's load ended after this many slices.
     pub fn ended(&mut self, host: usize, slices: u64) {
         self.hosts[host].slices = Some(slices);
     }
@@ -118,7 +118,7 @@ impl Gather {
         self.hosts[host].waiting.clear();
     }
 
-    /// Ends a lost host; its earlier slices count up to the first missing one.
+    /// Ends a lost host. Its slices count up to the first missing one.
     pub fn lost_host(&mut self, host: usize) {
         let queue = &mut self.hosts[host];
         let told = queue.missing();
@@ -127,7 +127,7 @@ impl Gather {
         queue.waiting.retain(|number, _| *number < slices);
     }
 
-    /// Next merged slice, if every host that has one has sent its part.
+    /// Returns the next merged slice, if all hosts that have one have sent their parts.
     pub fn take(&mut self, now: Instant) -> Option<Gathered> {
         let end = self.end()?;
         if !self.hosts.iter().all(|queue| queue.covers(end)) {
@@ -141,7 +141,7 @@ impl Gather {
         Some(Gathered { parts })
     }
 
-    /// End of the next merged slice; `None` while a host's part is missing.
+    /// Returns the end of the next merged slice; `None` while a host's part is missing.
     fn end(&self) -> Option<Nanos> {
         let lacks = |queue: &Queue| queue.ready().next().is_none() && !queue.ends_at(queue.next);
         if self.hosts.iter().any(lacks) {
@@ -156,7 +156,7 @@ impl Gather {
         Some(end)
     }
 
-    /// True if the next merged slice waits for this host.
+    /// Returns true if the next merged slice waits for this host.
     fn is_awaited(&self, queue: &Queue) -> bool {
         match self.end() {
             Some(end) => !queue.covers(end),
@@ -164,13 +164,13 @@ impl Gather {
         }
     }
 
-    /// True if all have ended and all slices were handed out.
+    /// Returns true if all loads have ended and all slices were handed out.
     pub fn is_over(&self) -> bool {
         self.hosts.iter().all(|queue| queue.ends_at(queue.next))
     }
 
-    /// Hosts whose next slice is surely lost, or is later than another's by more than `patience`;
-    /// with its number.
+    /// Returns the hosts whose next slice is surely lost, or is more than `patience` later than
+    /// another host's; each with the number of the slice.
     pub fn lost(&self, now: Instant, patience: Duration) -> Vec<(usize, u64)> {
         let waited = self.first_at.map_or(Duration::ZERO, |first| now.duration_since(first));
         let is_lost = |queue: &Queue| {
@@ -186,12 +186,12 @@ impl Gather {
             .collect()
     }
 
-    /// Notes that a slice arrived after a repeated request.
+    /// Records that a slice arrived after a repeated request.
     pub fn fetched(&mut self, host: usize) {
         self.hosts[host].fetched += 1;
     }
 
-    /// Wait for this host's next slice, after another's arrived.
+    /// Returns the wait for this host's next slice since another host's slice arrived.
     pub fn waited_for(&self, host: usize, now: Instant) -> Duration {
         match self.first_at {
             Some(first) if self.is_awaited(&self.hosts[host]) => now.duration_since(first),
@@ -199,8 +199,8 @@ impl Gather {
         }
     }
 
-    /// Longest wait for a host's slices after those of others, and number of repeated requests,
-    /// since the last call.
+    /// Returns the longest wait for a host's slices after the slices of other hosts, and the number
+    /// of repeated requests, since the last call.
     pub fn punctuality(&mut self, host: usize) -> (Duration, u64) {
         let queue = &mut self.hosts[host];
         (std::mem::take(&mut queue.late_max), std::mem::take(&mut queue.fetched))
@@ -211,7 +211,7 @@ impl Gather {
 mod tests {
     use super::*;
 
-    /// Slice of so many seconds; `submitted` identifies it.
+    /// Returns a slice of this many seconds. `submitted` identifies it.
     fn wide(number: u64, seconds: u64, submitted: u64) -> (Slice, Vec<Gauge>) {
         let (start, width) = (Nanos::from_secs(number), Nanos::from_secs(seconds));
         let generator = run_store::slice::GeneratorRow { submitted, ..Default::default() };
@@ -277,8 +277,8 @@ mod tests {
         assert!(!gather.is_over(), "the other goes on");
     }
 
-    /// Merging by number made every slice two seconds wide after a delayed one, and a step of ten
-    /// seconds was over after five.
+    /// Regression: merging by number made every slice two seconds long after a delayed slice, and a
+    /// step of ten seconds was over after five.
     #[test]
     fn a_host_that_makes_one_slice_of_two_is_put_together_by_time() {
         let (mut gather, now) = (Gather::new(2), Instant::now());

@@ -1,8 +1,9 @@
-//! Carries out the plan's events while a step is measured, each at its time, and restarts the tiles
-//! of a lost host elsewhere.
+//! Execution of the plan's events during the measurement of a step, each at its time, and restart
+//! of a lost host's tiles on other hosts.
 //!
-//! Runs on a separate thread, so that slices are still merged meanwhile. Events are carried out one
-//! at a time; an event that is due meanwhile begins late, and its times show that.
+//! It runs on a separate thread, so that slices are still merged meanwhile. Events are carried out
+//! one at a time. An event that becomes due meanwhile starts late, and its recorded times show
+//! that.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -22,23 +23,24 @@ use crate::moves::Tiles;
 use crate::under_way::held;
 use crate::wire::{Came, Lose, Put, Stand, Stands, Take, Taken, topic};
 
-/// Time limit of a move: half a minute for a tile's I/Os in flight, then its verification state is
-/// written to storage.
+/// Maximum time of a move: half a minute for a tile's I/Os in flight, and then time to write its
+/// verification state to storage.
 const MOVE_WITHIN: Duration = Duration::from_secs(60);
-/// Leases after which a host that lost power joins again: by then all have noticed the loss.
+/// Number of leases after which a host that lost power joins again. By then all have noticed the
+/// loss.
 const AWAY_LEASES: u32 = 3;
 
 /// Events of a load.
 pub(crate) struct Script {
     pub epoch: u64,
-    /// Start of the load, by this host's monotonic clock.
+    /// Start of the load, on this host's monotonic clock.
     pub began: Nanos,
     pub events: Vec<PlannedEvent>,
     pub restart: Option<Restart>,
     pub tiles: Tiles,
 }
 
-/// Handle of the thread.
+/// Handle of the thread that carries out events.
 #[derive(Debug)]
 pub(crate) struct Happening {
     notes: Sender<Note>,
@@ -51,17 +53,17 @@ pub(crate) struct Happening {
 #[derive(Debug, Default)]
 pub(crate) struct EventResults {
     pub events: Vec<HostEvent>,
-    /// Moves in their order: time, tile and new host.
+    /// Moves in order: time, tile and new host.
     pub moved: Vec<(Nanos, u32, usize)>,
-    /// Reason why the step is void.
+    /// Reason why the step is invalid.
     pub failure: Option<BenchError>,
 }
 
 #[derive(Debug)]
 enum Note {
-    /// Start of the measured time, since the start of the load.
+    /// Start of the measurement, since the start of the load.
     Measured(Nanos),
-    /// Loss of a host, with its last sign of life since the start.
+    /// Loss of a host, with the time of its last message since the start of the load.
     Lost {
         host: usize,
         last_sign: Nanos,
@@ -91,12 +93,12 @@ impl Happening {
         Ok(Self { notes, told, thread, has_restart })
     }
 
-    /// True if tiles of a lost host restart.
+    /// Returns true if tiles of a lost host restart.
     pub const fn has_restart(&self) -> bool {
         self.has_restart
     }
 
-    /// Reports the start of the measured time.
+    /// Reports the start of the measurement.
     pub fn measured(&self, since_start: Nanos) {
         let _ = self.notes.send(Note::Measured(since_start));
     }
@@ -106,7 +108,7 @@ impl Happening {
         let _ = self.notes.send(Note::Lost { host, last_sign });
     }
 
-    /// Access to the results so far.
+    /// Calls `get` with the results so far.
     pub fn told<T>(&self, get: impl FnOnce(&mut EventResults) -> T) -> T {
         get(&mut held(&self.told))
     }
@@ -126,11 +128,11 @@ impl Drop for Happening {
     }
 }
 
-/// Tiles of a lost host that restart.
+/// Tiles of a lost host that are to be restarted.
 struct Again {
     due: Nanos,
     tiles: Vec<u32>,
-    /// Index of the event.
+    /// Index of the event that they belong to.
     event: usize,
 }
 
@@ -141,14 +143,14 @@ struct Course {
     planned: VecDeque<PlannedEvent>,
     restart: Option<Restart>,
     tiles: Tiles,
-    /// Start of the measured time, since the start.
+    /// Start of the measurement, since the start of the load.
     measured: Option<Nanos>,
     restarts: VecDeque<Again>,
     told: Arc<Mutex<EventResults>>,
 }
 
 impl Course {
-    /// Time since the start.
+    /// Returns the time since the start of the load.
     fn now(&self) -> Nanos {
         monotonic().saturating_sub(self.began)
     }
@@ -302,7 +304,7 @@ impl Course {
         Ok(())
     }
 
-    /// Cuts a host's power; the loss is detected as for any other host.
+    /// Cuts a host's power. The loss is detected as for any other host.
     fn cut(&mut self, planned: &PlannedEvent, host: usize) -> Result<(), BenchError> {
         let away = self.link.lease * AWAY_LEASES;
         let away_ns = u64::try_from(away.as_nanos()).unwrap_or(u64::MAX);
@@ -395,8 +397,8 @@ impl Course {
         Ok(())
     }
 
-    /// Puts a tile on its new host, or on the one with the fewest tiles if that host is lost
-    /// meanwhile.
+    /// Puts a tile on its new host, or on the host with the fewest tiles if the new host has been
+    /// lost meanwhile.
     fn put(
         &mut self,
         tile: u32,
@@ -427,7 +429,7 @@ impl Course {
         }
     }
 
-    /// Ends an event; `none` is the reason if there was nothing to do.
+    /// Records the end of an event. `none` is the reason if there was nothing to do.
     fn ended(&self, event: usize, none: &str) {
         let now = self.now();
         self.with(event, |own| {

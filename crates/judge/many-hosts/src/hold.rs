@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Lock against a second agent on this host: a name among the kernel's abstract sockets, which
-/// vanishes with the process. A process that finds it taken is told the holder.
+/// Lock against a second agent on this host: a name in the kernel's abstract socket namespace,
+/// which vanishes with the process. A process that finds the name taken is told the holder.
 #[derive(Debug, Clone)]
 pub(crate) struct Hold {
     holder: Arc<Mutex<String>>,
@@ -14,16 +14,17 @@ pub(crate) struct Hold {
     address: SocketAddr,
 }
 
-/// Holder of the host, as text; or the error that kept this process from holding it.
+/// Holder of the host, as text; or the error because of which this process could not take the lock.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("this host is held by {0}")]
 pub struct HeldBy(pub String);
 
-/// Longest text about the holder.
+/// Maximum length of the text about the holder, in bytes.
 const TOLD_MAX: u64 = 512;
 
 impl Hold {
-    /// Takes this host, or the part that `slot` names; otherwise returns its holder.
+    /// Takes the lock of this host, or of the part that `slot` names. If it is taken, returns its
+    /// holder.
     pub fn take(slot: &str) -> Result<Self, HeldBy> {
         let place = if slot.is_empty() { String::new() } else { format!("/{slot}") };
         let name = format!("tilemark-agent{place}");
@@ -55,7 +56,7 @@ impl Hold {
         *self.holder.lock().unwrap_or_else(PoisonError::into_inner) = holder;
     }
 
-    /// Gives the host to others, for good.
+    /// Releases the lock permanently.
     pub fn release(&self) {
         if !self.is_released.swap(true, Ordering::AcqRel) {
             // The thread that listens ends with the next connection.
@@ -63,7 +64,7 @@ impl Hold {
         }
     }
 
-    /// True if it was given to others.
+    /// Returns true if the lock was released.
     pub fn is_released(&self) -> bool {
         self.is_released.load(Ordering::Acquire)
     }

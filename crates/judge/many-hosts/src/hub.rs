@@ -15,7 +15,7 @@ pub(crate) struct OpenHub {
     pub members: Vec<Name>,
 }
 
-/// Opens a hub for hosts, each named once.
+/// Opens a hub for hosts with distinct names.
 pub(crate) fn open(
     cluster: &str,
     options: &Options,
@@ -47,7 +47,7 @@ pub(crate) fn open(
     Ok(OpenHub { hub, events, members })
 }
 
-/// Address that the hub listens at.
+/// Returns the address at which the hub listens.
 fn listen(options: &Options) -> SocketAddr {
     let seen = || options.hosts.iter().find_map(Launch::seen_from);
     options

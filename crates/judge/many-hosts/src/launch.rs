@@ -10,45 +10,47 @@ use cluster::{Invitation, Name, NameError};
 /// Way to start the agent on a host: a value of `--host`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
-    /// Name in the run.
+    /// Name of the host in the run.
     pub name: Name,
-    /// Starter of the agent.
+    /// Method that starts the agent.
     pub by: By,
 }
 
-/// Starter of an agent.
+/// Method that starts an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum By {
-    /// System's ssh client, with the user's own configuration and keys.
+    /// The system's ssh client, with the user's own configuration and keys. The value is the
+    /// destination.
     Ssh(String),
-    /// Command of the user: `srun ...`, `kubectl exec ...`, `ip netns exec ...`. It gets the join
-    /// token on standard input, as `tilemark agent --join -` reads it.
+    /// A command of the user: `srun ...`, `kubectl exec ...`, `ip netns exec ...`. It gets the join
+    /// token on standard input, and `tilemark agent --join -` reads it from there.
     Command(String),
-    /// A person, systemd or a scheduler. The controller waits for the agent.
+    /// Nothing here: a person, systemd or a scheduler starts the agent, and the controller waits
+    /// for it.
     Nobody,
 }
 
 /// Reason why a host cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
-    /// Invalid name.
+    /// The name is invalid.
     #[error("--host {text}: {source}")]
     Name {
         /// Text as given.
         text: String,
-        /// Error in the name.
+        /// Problem with the name.
         source: NameError,
     },
-    /// Invalid text after the name.
+    /// The text after the name is invalid.
     #[error(
         "--host {0}: behind the name comes `=ssh:DESTINATION`, `=exec:COMMAND` or `=join`; the \
          name alone is an ssh destination"
     )]
     Form(String),
-    /// Destination that ssh would take for an option.
+    /// ssh would interpret the destination as an option.
     #[error("--host {0}: an ssh destination does not begin with `-`")]
     Destination(String),
-    /// Agent that did not start.
+    /// The agent could not be started.
     #[error("host {name}: starting {program}: {source}")]
     Start {
         /// Name of the host.
@@ -94,12 +96,12 @@ impl fmt::Display for Launch {
     }
 }
 
-/// Arguments of an agent over ssh.
+/// Arguments of an agent that is started over ssh.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Remote {
     /// Program on the host.
     pub program: String,
-    /// Target that the user who starts the agent allows.
+    /// Target that the agent's starting user allows.
     pub allow: Option<String>,
     /// True if a root file system is allowed.
     pub allow_root_fs: bool,
@@ -107,7 +109,7 @@ pub(crate) struct Remote {
 
 impl Launch {
     /// Starts the agent with the token on standard input. Lines of its standard error are printed
-    /// after its name. `None` if it is started elsewhere.
+    /// with its name in front. Returns `None` if it is started elsewhere.
     pub(crate) fn start(
         &self,
         invitation: &Invitation,
@@ -149,7 +151,8 @@ impl Launch {
         Ok(Some(child))
     }
 
-    /// Address of this computer from which the host is reached, as far as known before.
+    /// Returns the address of this computer from which the host is reached, if it can be known in
+    /// advance.
     pub(crate) fn seen_from(&self) -> Option<IpAddr> {
         let By::Ssh(to) = &self.by else { return None };
         let asked = Command::new("ssh").args(["-G", "--", to]).output().ok()?;
@@ -164,7 +167,7 @@ impl Launch {
     }
 }
 
-/// Command `ssh DESTINATION PROGRAM agent --join -`, without prompts.
+/// Builds the command `ssh DESTINATION PROGRAM agent --join -`, without prompts.
 fn ssh(to: &str, remote: &Remote) -> Command {
     let mut words = vec![quoted(&remote.program), "agent --join -".to_owned()];
     if let Some(target) = &remote.allow {
@@ -178,7 +181,7 @@ fn ssh(to: &str, remote: &Remote) -> Command {
     command
 }
 
-/// Quotes a word for the shell on the other side.
+/// Quotes a word for the shell on the remote host.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }

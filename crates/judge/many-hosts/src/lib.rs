@@ -1,28 +1,29 @@
 //! Runs one ladder over many hosts: an [`Agent`] on each, with an engine and a datastore there, and
-//! a rig that drives them all as one.
+//! a rig that drives all of them as one.
 //!
 //! It starts agents ([`Launch`]: ssh, any command, or by hand with a join token), identifies them
-//! and checks that they see the same storage, places tiles on them, begins every step at one
-//! moment, merges their slices, and reports for each host lateness, speed and lost messages. It
+//! and checks that they see the same storage, places tiles on them, starts every step at one
+//! moment, and merges their slices. For each host it reports lateness, speed and lost messages. It
 //! carries out a plan's events on hosts: moves, pauses and power loss. Ladder, verdict, score and
-//! run directory belong to `bench`, which knows of hosts only a name for each tile. It also reaches
-//! the watch stores of hosts ([`WatchingHosts`]) for as long as somebody looks at them.
+//! run directory belong to `bench`, which only knows a host name for each tile. It also reaches the
+//! watch stores of hosts ([`WatchingHosts`]) while somebody reads them.
 //!
-//! It refuses to judge; a target that the host's owner did not allow ([`Allowed`]); a host of
+//! It refuses to judge; a target that the host's owner did not allow ([`Allowed`]); a host with
 //! another version; two hosts that see different files under one path; a step without all of its
 //! hosts.
 //!
 //! # How it works
 //!
-//! Every order to an agent is a request of `cluster` with a JSON document ([`wire`]), safe to
-//! repeat: a load is named by its epoch. Long work (filling disks, reading back) is begun by one
-//! request and followed by others, so that no answer takes longer than seconds. Agents send slices
-//! as they are made, and keep them until the step is over; the controller asks again for lost ones.
+//! Every order to an agent is a request of `cluster` with a JSON document ([`wire`]). It is safe to
+//! repeat, because a load is identified by its epoch. Long work (filling disks, reading back) is
+//! started by one request and polled by others, so that no answer takes longer than seconds. Agents
+//! send slices when they are complete, and keep them until the step is over. The controller
+//! requests lost slices again.
 //!
-//! Invariants: only data are sent, and the same order gives the same I/O on any host. A step is
-//! judged on every slice of every host, or is void with the name of the missing host, unless the
-//! plan restarts tiles of a lost host. A tile is driven by one host at a time. An agent without a
-//! controller ends its load, removes what it made and ends.
+//! Invariants: only data is sent, and the same order gives the same I/O on any host. A step is
+//! judged from all slices of all hosts. Otherwise it is invalid, with the name of the missing host,
+//! unless the plan restarts tiles of a lost host. A tile is driven by one host at a time. An agent
+//! without a controller ends its load, removes everything that it created, and exits.
 #![forbid(unsafe_code)]
 
 mod agent;

@@ -17,15 +17,15 @@ pub(crate) struct Link {
     pub members: Vec<Name>,
     pub names: Vec<String>,
     pub lease: Duration,
-    /// Hosts that the plan keeps away for a time, with its end.
+    /// Hosts that are away in a simulated power loss, each with the end of its absence.
     pub away: Mutex<BTreeMap<usize, Instant>>,
 }
 
-/// Largest uncertainty of a usable clock: a hundredth of a slice. Our choice.
+/// Maximum uncertainty of a usable clock: a hundredth of a slice. Our choice.
 const CLOCK_UNCERTAINTY_MAX: Duration = Duration::from_millis(10);
-/// Time for a host to return after its time away. Our choice.
+/// Maximum time for a host to return after a simulated power loss. Our choice.
 const BACK_WITHIN: Duration = Duration::from_secs(60);
-/// Time limit of requests that need no work.
+/// Maximum time of requests that need no work.
 pub(crate) const SOON: Duration = Duration::from_secs(10);
 
 impl Link {
@@ -94,7 +94,7 @@ impl Link {
         postcard::from_bytes(&bytes).map_err(wrong)
     }
 
-    /// Sends the same request to all hosts at once; returns the first error in the order of the
+    /// Sends requests to several hosts concurrently. Returns the first error in the order of the
     /// hosts.
     pub fn ask_all<Q: Serialize + Sync, A: DeserializeOwned + Send>(
         &self,
@@ -112,7 +112,7 @@ impl Link {
         })
     }
 
-    /// Sends a host a notice in the background; a failure does not matter.
+    /// Sends a host a notice in the background. A failure is ignored.
     pub fn tell(self: &Arc<Self>, host: usize, topic: &'static str, epoch: u64) {
         let own = Arc::clone(self);
         std::thread::spawn(move || own.ask::<_, ()>(host, topic, &epoch, SOON));
@@ -123,7 +123,7 @@ impl Link {
         held(&self.events).recv_timeout(within)
     }
 
-    /// Measures the offset of a host's clock, by so many probes.
+    /// Measures the offset of a host's clock with this many probes.
     pub fn clock(&self, host: usize, probes: u32) -> Result<ClockOffset, BenchError> {
         let found = self.hub.clock(&self.members[host], probes);
         let found = found.map_err(|error| host_error(&self.names[host], error.to_string()))?;
@@ -138,12 +138,13 @@ impl Link {
         Ok(found)
     }
 
-    /// True if a host is present.
+    /// Returns true if a host is present.
     pub fn is_present(&self, host: usize) -> bool {
         self.hub.present().contains(&self.members[host])
     }
 
-    /// True if a host that did not answer is lost: known after its lease at the latest.
+    /// Returns true if a host that did not respond is lost. This is known after its lease at the
+    /// latest.
     pub fn is_gone(&self, host: usize) -> bool {
         let until = Instant::now() + self.lease * 2;
         while self.is_present(host) {
@@ -171,7 +172,7 @@ impl Link {
         Ok(())
     }
 
-    /// Error for a lost host.
+    /// Returns the error for a lost host.
     pub fn lost(&self, name: &str) -> BenchError {
         let lease = self.lease.as_secs_f64();
         host_error(name, format!("gone: its agent ended, or nothing came from it for {lease} s"))
@@ -188,7 +189,7 @@ pub(crate) fn host_error(host: &str, what: impl Into<String>) -> BenchError {
     BenchError::Host { host: host.to_owned(), what: what.into(), hint: None }
 }
 
-/// Error that a host sent.
+/// Converts an error that a host sent.
 pub(crate) fn host_error_of(
     host: &str,
     RemoteError { text: what, hint }: RemoteError,
@@ -196,7 +197,7 @@ pub(crate) fn host_error_of(
     BenchError::Host { host: host.to_owned(), what, hint }
 }
 
-/// Error of a host, with a hint.
+/// Returns the error of a host, with a hint.
 pub(crate) fn host_error_with(
     host: &str,
     what: impl Into<String>,

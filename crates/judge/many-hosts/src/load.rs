@@ -28,31 +28,33 @@ pub struct HostsLoad {
     finished: Vec<Option<Finished>>,
     gone: Vec<bool>,
     asked_at: Instant,
-    /// Last message from each part.
+    /// Time of the last message from each part.
     last_sign: Vec<Nanos>,
-    /// `None` without events.
+    /// Thread that carries out events; `None` without events.
     happening: Option<Happening>,
     driven: Driven,
-    /// End of the last slice handed out.
+    /// End of the last slice that was handed out.
     end: Nanos,
 }
 
-/// Hosts of the tiles, slice by slice.
+/// Host of each tile, updated with every slice.
 #[derive(Debug, Default)]
 struct Driven {
     by_tile: Vec<usize>,
-    /// Number of moves already applied.
+    /// Number of moves that were already applied.
     seen: usize,
     has_changed: bool,
 }
 
-/// Lateness after which a slice is requested again; below: interval and time limit of the request.
+/// Lateness after which a slice is requested again. The next constants are the interval and the
+/// time limit of these requests.
 const PATIENCE: Duration = Duration::from_secs(1);
 const ASK_EVERY: Duration = Duration::from_millis(250);
 const ASK_WITHIN: Duration = Duration::from_millis(500);
-/// Silence after which a host is given up while others send. Our choice: ten slices.
+/// Maximum silence of a host while others send. After that the host is given up. Our choice: ten
+/// slices.
 const LATE_MAX: Duration = Duration::from_secs(10);
-/// Longest silence of a host whose load was told to stop: as long as `bench` waits.
+/// Maximum silence of a host whose load was told to stop, equal to the wait in `bench`.
 const FINISH_WITHIN: Duration = Duration::from_secs(60);
 
 impl HostsLoad {
@@ -130,7 +132,8 @@ impl HostsLoad {
         }
     }
 
-    /// Stores a slice from a host, by message or by request; true if new.
+    /// Stores a slice from a host, received as a message or as an answer. Returns true if it was
+    /// new.
     fn keep(&mut self, part: usize, bytes: &[u8]) -> Result<bool, BenchError> {
         let kept = self.merge.keep(part, bytes);
         kept.map_err(|what| host_error(&self.part(part).name, what))
@@ -161,7 +164,7 @@ impl HostsLoad {
         Ok(())
     }
 
-    /// Notes hosts whose load has ended, and its result.
+    /// Records hosts whose load has ended, with its result.
     fn note_ends(&mut self) -> Result<(), BenchError> {
         let Some(ends) = &self.ends else { return Ok(()) };
         let all: Vec<_> = ends.try_iter().collect();
@@ -182,7 +185,7 @@ impl HostsLoad {
         Ok(())
     }
 
-    /// Applies results of events; tiles that move may be missing after this slice.
+    /// Applies results of events. Tiles that move may be missing after this slice.
     fn follow(&mut self) {
         let Some(happening) = &self.happening else { return };
         let (end, driven) = (self.end, &mut self.driven);

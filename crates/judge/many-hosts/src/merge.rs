@@ -1,8 +1,9 @@
-//! Merges the messages of a load's hosts: encoded slices in, slices of the whole out.
+//! Merge of the messages of a load's hosts: encoded slices in, slices of the whole load out.
 //!
-//! Independent of the network, so a benchmark can use more hosts than exist. Refuses invalid
-//! slices, and slices with names that the sender does not drive. Invariant: a merged slice contains
-//! every host's slice of that time once, whatever arrived twice, late or in another order.
+//! It does not depend on the network, so a benchmark can use more hosts than exist. It refuses
+//! invalid slices, and slices with objects that the sending host does not drive. Invariant: a
+//! merged slice contains every host's slice of that time once, even if slices arrive twice, late or
+//! in another order.
 
 use std::time::Instant;
 
@@ -21,18 +22,18 @@ pub struct LoadPart {
     pub host: usize,
     /// Name of the host.
     pub name: String,
-    /// Instance ids of the whole load, by the part's own.
+    /// Instance ids of the whole load, indexed by the part's own ids.
     pub instances: Vec<InstanceId>,
-    /// VM ids of the whole load, by the part's own.
+    /// VM ids of the whole load, indexed by the part's own ids.
     pub vms: Vec<VmId>,
-    /// Lateness of the start.
+    /// Delay of the start.
     pub began_late: Nanos,
     /// Uncertainty of the common start on that host.
     pub clock_uncertainty: Nanos,
 }
 
 impl LoadPart {
-    /// Makes a host's part: these positions of a load's instances, in this order.
+    /// Creates a host's part with these positions of a load's instances, in this order.
     pub fn new((host, name): (usize, &str), positions: &[usize], whole: &VmsOf) -> Self {
         let id = |at: &usize| InstanceId(u32::try_from(*at).unwrap_or(u32::MAX));
         Self {
@@ -75,12 +76,12 @@ pub struct Merge {
     parts: Vec<LoadPart>,
     pub(crate) gather: Gather,
     gauges: Vec<Gauge>,
-    /// By host of the run, including those without a part.
+    /// Counters of each host of the run, including hosts without a part.
     hosts: Vec<HostLoad>,
 }
 
 impl Merge {
-    /// Makes an empty merge of these parts, whose hosts are among `hosts`.
+    /// Creates an empty merge of these parts, whose hosts are among `hosts`.
     pub fn new(epoch: u64, topology: Topology, parts: Vec<LoadPart>, hosts: usize) -> Self {
         let gather = Gather::new(parts.len());
         let (gauges, hosts) = (Vec::new(), vec![HostLoad::default(); hosts]);
@@ -89,12 +90,12 @@ impl Merge {
         merge
     }
 
-    /// Parts in order.
+    /// Returns the parts in order.
     pub fn parts(&self) -> &[LoadPart] {
         &self.parts
     }
 
-    /// Forgets the hosts' counters so far.
+    /// Resets the hosts' counters.
     pub fn reset(&mut self) {
         for (at, part) in self.parts.iter().enumerate() {
             let _ = self.gather.punctuality(at);
@@ -106,11 +107,12 @@ impl Merge {
         }
     }
 
-    /// Stores a slice from a host, by message or by request; true if new.
+    /// Stores a slice from a host, received as a message or as an answer. Returns true if it was
+    /// new.
     ///
     /// # Errors
     ///
-    /// If the bytes are no slice, or one of tiles that the host does not drive.
+    /// If the bytes are not a slice, or the slice has tiles that the host does not drive.
     pub fn keep(&mut self, part: usize, bytes: &[u8]) -> Result<bool, &'static str> {
         let sent = Sent::read(bytes).ok_or("sent what is no slice")?;
         if sent.epoch != self.epoch {
@@ -128,7 +130,7 @@ impl Merge {
         Ok(self.gather.put(part, sent.number, (slice, sent.gauges), Instant::now()))
     }
 
-    /// Next merged slice, if every host's part is there.
+    /// Returns the next merged slice, if all hosts' parts have arrived.
     pub fn gathered(&mut self) -> Option<Slice> {
         let gathered = self.gather.take(Instant::now())?;
         let (parts, hosts, all) = (&self.parts, &mut self.hosts, &mut self.gauges);
@@ -140,12 +142,12 @@ impl Merge {
         }))
     }
 
-    /// Gauges sampled with the slices handed out since the last call.
+    /// Returns the gauges that were sampled with the slices handed out since the last call.
     pub fn gauges(&mut self) -> Vec<Gauge> {
         std::mem::take(&mut self.gauges)
     }
 
-    /// Counters of each host of the run since the last [`Self::reset`].
+    /// Returns the counters of each host of the run since the last [`Self::reset`].
     pub fn hosts(&mut self) -> Vec<HostLoad> {
         for (at, part) in self.parts.iter().enumerate() {
             let (late, fetched) = self.gather.punctuality(at);
@@ -157,7 +159,7 @@ impl Merge {
     }
 }
 
-/// Gauge of a host, named after it.
+/// Returns a gauge of a host with the host's name added.
 fn of_host(gauge: Gauge, name: &str) -> Gauge {
     let scope = match gauge.name.scope() {
         ScopeKind::Host => name.to_owned(),
@@ -166,7 +168,7 @@ fn of_host(gauge: Gauge, name: &str) -> Gauge {
     Gauge { scope, ..gauge }
 }
 
-/// True if a slice contains only known names.
+/// Returns true if a slice contains only known objects.
 fn fits(slice: &Slice, topology: &Topology) -> bool {
     use run_store::slice::Unfinished;
     let entry = |instance: InstanceId| topology.instances.get(instance.0 as usize);

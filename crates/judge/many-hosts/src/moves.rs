@@ -1,49 +1,50 @@
-//! Assigns tiles to hosts, and chooses hosts for tiles that must move.
+//! Assignment of tiles to hosts, and choice of hosts for tiles that must move.
 
 /// Tiles of a step and their hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tiles {
     by_tile: Vec<usize>,
-    /// By host, true if it takes no more tiles.
+    /// For each host: true if it takes no more tiles.
     is_away: Vec<bool>,
 }
 
 impl Tiles {
-    /// Tiles as placed on so many hosts.
+    /// Creates the tiles as placed on `hosts` hosts.
     pub fn new(by_tile: Vec<usize>, hosts: usize) -> Self {
         Self { by_tile, is_away: vec![false; hosts] }
     }
 
-    /// Host of a tile; `None` if the step has no such tile.
+    /// Returns the host of a tile; `None` if the step has no such tile.
     pub fn host_of(&self, tile: u32) -> Option<usize> {
         self.by_tile.get(tile as usize).copied()
     }
 
-    /// Tiles of a host, in order.
+    /// Returns the tiles of a host, in order.
     pub fn of(&self, host: usize) -> Vec<u32> {
         let all = (0..).zip(&self.by_tile);
         all.filter(|(_, of)| **of == host).map(|(tile, _)| tile).collect()
     }
 
-    /// Stops giving a host more tiles.
+    /// Marks a host as taking no more tiles.
     pub fn leave(&mut self, host: usize) {
         self.is_away[host] = true;
     }
 
-    /// Notes a tile's new host.
+    /// Records a tile's new host.
     pub fn moved(&mut self, tile: u32, to: usize) {
         if let Some(host) = self.by_tile.get_mut(tile as usize) {
             *host = to;
         }
     }
 
-    /// Host with the fewest tiles among those that take more, the first of several.
+    /// Returns the host with the fewest tiles among the hosts that take more, or the first of
+    /// several.
     pub fn fewest(&self) -> Option<usize> {
         let hosts = (0..self.is_away.len()).filter(|host| !self.is_away[*host]);
         hosts.min_by_key(|host| self.count(*host))
     }
 
-    /// Next tile to move for even numbers of tiles, with its new host.
+    /// Returns the next tile to move to balance the numbers of tiles, with its new host.
     pub fn uneven(&self) -> Option<(u32, usize)> {
         let hosts = || (0..self.is_away.len()).filter(|host| !self.is_away[*host]);
         let most = hosts().rev().max_by_key(|host| self.count(*host))?;

@@ -5,10 +5,10 @@ use run_store::rundir::RunId;
 
 use crate::wire::{Allowances, Open};
 
-/// Most tiles that are placed.
+/// Maximum number of tiles that are placed.
 pub(crate) const TILES_MAX: u32 = 1 << 20;
 
-/// Requests that open the target on every host.
+/// Returns the requests that open the target on every host.
 pub(crate) fn questions(
     plan: &ResolvedPlan,
     options: &RunOptions,

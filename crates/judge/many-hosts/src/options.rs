@@ -3,10 +3,10 @@ use std::time::Duration;
 
 use crate::launch::{Launch, Remote};
 
-/// Storage of the hosts.
+/// Relation between the storage of the hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sharing {
-    /// Each host sees the writes of the others: a cluster file system.
+    /// Each host sees the writes of the others, as in a cluster file system.
     #[default]
     Shared,
     /// Each host has its own storage.
@@ -18,20 +18,20 @@ pub enum Sharing {
 pub struct Options {
     /// Hosts of the run.
     pub hosts: Vec<Launch>,
-    /// Address of this controller. If absent, the one from which the first ssh host is reached, or
-    /// loopback without one.
+    /// Address of this controller. If absent, the address from which the first ssh host is reached,
+    /// or loopback without ssh hosts.
     pub listen: Option<SocketAddr>,
-    /// Program on the other side of ssh.
+    /// Program to start on hosts over ssh.
     pub program: String,
-    /// Storage of the hosts.
+    /// Relation between the storage of the hosts.
     pub sharing: Sharing,
-    /// Time that hosts may take to join.
+    /// Maximum time for hosts to join.
     pub join_within: Duration,
     /// Silence after which a host counts as lost.
     pub lease: Duration,
     /// True if a root, memory or overlay file system may be used.
     pub allow_root_fs: bool,
-    /// Target that agents over ssh are started for.
+    /// Target for which agents are started over ssh.
     pub target: Option<String>,
 }
 
@@ -39,8 +39,8 @@ pub struct Options {
 pub const LEASE: Duration = Duration::from_secs(2);
 
 impl Options {
-    /// Defaults: 30 s to join, a lease of 2 s. A busy host's network thread is never that late, and
-    /// a step is not measured to its end without a host.
+    /// Creates options with defaults: 30 s to join, a lease of 2 s. A busy host's network thread is
+    /// never that late, and a step is not measured to its end without a host.
     pub fn new(hosts: Vec<Launch>) -> Self {
         Self {
             hosts,
@@ -54,7 +54,7 @@ impl Options {
         }
     }
 
-    /// Arguments of agents over ssh.
+    /// Returns the arguments of agents that are started over ssh.
     pub(crate) fn remote(&self) -> Remote {
         Remote {
             program: self.program.clone(),

@@ -11,33 +11,34 @@ use serde::de::DeserializeOwned;
 use crate::allowed::AllowedError;
 use crate::hold::HeldBy;
 
-/// Reason why an agent refuses a request. The controller is sent its text and its hint.
+/// Reason why an agent refuses a request. Its text and its hint are sent to the controller.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
-    /// Another agent or controller has the host.
+    /// Another agent or controller holds the host.
     #[error(transparent)]
     Held(#[from] HeldBy),
-    /// An error occurred while reading the question.
+    /// The request could not be read.
     #[error("the question: {0}")]
     Question(#[source] Box<dyn Error + Send + Sync>),
-    /// An error occurred while writing the answer.
+    /// The answer could not be written.
     #[error("the answer: {0}")]
     Answer(#[source] Box<dyn Error + Send + Sync>),
-    /// The agent is busy, or the request names a tile, a load, a run or a recording that is not
-    /// here.
+    /// The agent is busy, or the request names a tile, a load, a run or a recording that does not
+    /// exist here.
     #[error("{0}")]
     Refused(Cow<'static, str>),
     /// An error of the rig or of the load, with all its causes.
     #[error("{}", with_causes(.0))]
     Bench(#[source] Box<BenchError>),
-    /// An error occurred while starting a thread.
+    /// A thread could not be started.
     #[error("starting a thread: {0}")]
     Thread(#[source] std::io::Error),
-    /// A command, a recording or the storage failed, or the plan or the host's owner forbids it. Paths
-    /// by which the agent holds its target are replaced by those that the owner knows.
+    /// A command, a recording or the storage failed, or the plan or the host's owner forbids it.
+    /// Paths through which the agent holds its target are replaced by the paths that the owner
+    /// knows.
     #[error("{error}")]
     Failed {
-        /// Cause.
+        /// Cause of the failure.
         error: Box<dyn Error + Send + Sync>,
         /// Advice on what to do, if there is any.
         hint: Option<Box<str>>,
@@ -50,7 +51,7 @@ impl AgentError {
         Self::hinted(error, None::<&str>)
     }
 
-    /// Takes any other error and the advice that it has.
+    /// Wraps any other error together with its advice.
     pub(crate) fn hinted(
         error: impl Into<Box<dyn Error + Send + Sync>>,
         hint: Option<impl Into<Box<str>>>,
@@ -58,7 +59,7 @@ impl AgentError {
         Self::Failed { error: error.into(), hint: hint.map(Into::into) }
     }
 
-    /// Takes the text and the hint, which are sent.
+    /// Converts to the text and the hint that are sent.
     pub(crate) fn to_remote(&self) -> RemoteError {
         let hint = match self {
             Self::Bench(error) => error.hint(),
@@ -68,7 +69,7 @@ impl AgentError {
         RemoteError::new(self).with_hint(hint)
     }
 
-    /// Refuses with a sentence.
+    /// Creates a refusal with a sentence.
     pub(crate) fn refused(what: impl Into<Cow<'static, str>>) -> Self {
         Self::Refused(what.into())
     }
@@ -99,7 +100,7 @@ impl From<RemoteError> for AgentError {
     }
 }
 
-/// An error with its causes and its hint, as it is sent.
+/// Converts an error, with its causes and its hint, to the form that is sent.
 pub(crate) fn remote(error: &BenchError) -> RemoteError {
     RemoteError::new(with_causes(error)).with_hint(error.hint())
 }
@@ -111,7 +112,7 @@ impl From<AllowedError> for AgentError {
     }
 }
 
-/// Error text with its causes.
+/// Returns the error text with its causes.
 pub(crate) fn with_causes(error: &BenchError) -> String {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(error);
@@ -143,7 +144,8 @@ mod tests {
     use super::*;
     use crate::link::host_error_of;
 
-    /// The advice of the state file was lost where a disk could not be moved, because only texts were sent.
+    /// Regression: the advice of the state file was lost if a disk could not be moved, because only
+    /// texts were sent.
     #[test]
     fn hint_of_a_failed_move_reaches_the_controller() {
         let state = engine::verify::StateError::Short { path: "/a".into(), bytes: 1, wanted: 2 };

@@ -24,46 +24,46 @@ use crate::opening::{TILES_MAX, questions};
 use crate::options::Sharing;
 use crate::wire::{Began, Begin, Failed, Job, JobDone, JobState, Opened, Ready, Sees, topic};
 
-/// Rig that drives load on hosts, each on its own datastore or its part of a shared one.
+/// Rig that drives load on hosts, each with its own datastore or its part of a shared one.
 #[derive(Debug)]
 pub struct HostsRig {
     controller: Controller,
     link: Arc<Link>,
     opened: Vec<Opened>,
-    /// Host of each tile, for as many tiles as possible.
+    /// Host of each tile, for the maximum number of tiles.
     placed: Vec<usize>,
     epoch: u64,
     /// Run id of the disks, without the host's suffix.
     run_id: String,
-    /// Tiles whose disks exist.
+    /// Number of tiles whose disks exist.
     made: u32,
     is_cleared: bool,
     power: Option<Arc<Panel>>,
 }
 
-/// Leftovers on hosts at the end.
+/// Objects that remain on hosts at the end.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cleared {
-    /// Files left in place, each with its host.
+    /// Files that were deliberately left in place, each with its host.
     pub stays: Vec<String>,
-    /// Files that could not be removed, each with their host.
+    /// Files that could not be removed, each with its host.
     pub not_removed: Vec<String>,
 }
 
 /// Result of a host's job.
 type JobEnd = Result<JobDone, Failed>;
 
-/// Time limit of opening, which examines devices and may wait for a sleeping disk.
+/// Maximum time for opening, which examines devices and may wait for a sleeping disk.
 const OPEN_WITHIN: Duration = Duration::from_secs(60);
-/// Time limit of building the VMs of hundreds of tiles.
+/// Maximum time for building the VMs of hundreds of tiles.
 const READY_WITHIN: Duration = Duration::from_secs(120);
-/// Interval of asking for a job's state.
+/// Interval for polling a job's state.
 const LOOK: Duration = Duration::from_millis(100);
-/// Time between the request and the common start: ten times the slowest round trip, but at least
-/// the time to set up rings and buffers.
+/// Minimum time between the request and the common start. The time is ten times the slowest round
+/// trip, but at least the time to set up rings and buffers.
 const LEAD_MIN: Nanos = Nanos::from_millis(300);
-/// Probes of a clock before each step: clocks drift apart by less than 100 ppm, a millisecond in
-/// ten seconds.
+/// Number of clock probes before each step. Clocks drift apart by less than 100 ppm, a millisecond
+/// in ten seconds.
 const STEP_PROBES: u32 = 5;
 impl HostsRig {
     /// Opens the target on every host.
@@ -97,7 +97,7 @@ impl HostsRig {
         Ok(rig)
     }
 
-    /// Adds meters that are read here, beside every step.
+    /// Adds power meters that are read on this host during every step.
     #[must_use]
     pub(crate) fn with_power(mut self, power: Option<Arc<Panel>>) -> Self {
         self.power = power;
@@ -144,7 +144,7 @@ impl HostsRig {
         Ok(())
     }
 
-    /// Facts known before the first step.
+    /// Returns the facts that are known before the first step.
     pub(crate) fn site(&self, plan: &ResolvedPlan, id: RunId) -> Site {
         let names = self.link.names();
         let (first, all) = (&self.opened[0], self.opened.iter().zip(names));
@@ -185,7 +185,7 @@ impl HostsRig {
         }
     }
 
-    /// Begins jobs on hosts and follows them to their ends. Returns the results.
+    /// Starts jobs on hosts and follows them to their ends. Returns the results.
     fn jobs(
         &self,
         jobs: Vec<(usize, Job)>,
@@ -235,7 +235,7 @@ impl HostsRig {
         Ok(ended)
     }
 
-    /// Keeps what hosts made, whatever was planned for it.
+    /// Keeps the objects that hosts created, regardless of the plan.
     pub(crate) fn keep(&mut self) -> Result<(), BenchError> {
         let all = (0..self.link.names().len()).map(|host| (host, Job::Keep)).collect();
         for (host, ended) in self.jobs(all, &mut |_| true)? {
@@ -245,7 +245,8 @@ impl HostsRig {
         Ok(())
     }
 
-    /// Removes what hosts made, or leaves it as evidence; acts once.
+    /// Removes the objects that hosts created, or leaves them as evidence. Only the first call has
+    /// an effect.
     pub(crate) fn clear(&mut self, is_evidence: bool) -> Cleared {
         let mut cleared = Cleared::default();
         if std::mem::replace(&mut self.is_cleared, true) {
@@ -270,7 +271,7 @@ impl HostsRig {
         cleared
     }
 
-    /// Tiles of these disks, by host.
+    /// Returns the tiles of these disks, by host.
     fn tiles_by_host(&self, disks: &[DiskNeed]) -> Vec<(usize, Vec<u32>)> {
         let mut by_host: Vec<(usize, Vec<u32>)> =
             (0..self.link.names().len()).map(|host| (host, Vec::new())).collect();
@@ -444,8 +445,8 @@ impl Rig for HostsRig {
 }
 
 impl HostsRig {
-    /// Jobs to read back, in rounds: each host its own disks, then the first present host the disks
-    /// of lost ones.
+    /// Returns the jobs to read back, in rounds: first each host reads its own disks, then the
+    /// first present host reads the disks of lost hosts.
     fn checks(&self) -> Vec<Vec<(usize, Job)>> {
         let names = self.link.names();
         let (here, gone): (Vec<usize>, Vec<usize>) =
@@ -460,8 +461,9 @@ impl HostsRig {
         std::iter::once(own).chain(of_gone).collect()
     }
 
-    /// Positions of the order that a host drives, then those of tiles that may move to it, with the
-    /// makers of their disks; `None` if it has nothing to do.
+    /// Returns the positions of the order that a host drives, then the positions of tiles that may
+    /// move to it. The map gives, for these tiles, the runs that created their disks. `None` if the
+    /// host has nothing to do.
     fn part_of(
         &self,
         plan: &ResolvedPlan,
@@ -484,7 +486,7 @@ impl HostsRig {
         (!positions.is_empty()).then_some((positions, guests))
     }
 
-    /// Load with its events.
+    /// Adds the plan's events to a load.
     fn happening(
         &self,
         plan: &ResolvedPlan,

@@ -15,7 +15,7 @@ use crate::controller::Controller;
 use crate::options::{Options, Sharing};
 use crate::rig::{Cleared, HostsRig};
 
-/// Stored run over hosts, with the hosts until they are released.
+/// Stored run over hosts, which holds the hosts until they are released.
 #[derive(Debug)]
 pub struct HostsRun {
     /// Result of the run.
@@ -24,7 +24,7 @@ pub struct HostsRun {
 }
 
 impl HostsRun {
-    /// Removes from every host what was made there, unless it is to be kept.
+    /// Removes from every host the objects that were created there, unless they are to be kept.
     pub fn clear(&mut self) -> Cleared {
         let is_evidence = matches!(
             self.finished.end,
@@ -43,7 +43,7 @@ impl HostsRun {
 ///
 /// # Errors
 ///
-/// If it cannot begin: hosts cannot be reached, do not see the same storage, or one refuses the
+/// If it cannot begin: hosts cannot be reached, do not see the same storage, or a host refuses the
 /// target. Later errors are in the [`FinishedRun`].
 pub fn run(
     plan: &ResolvedPlan,
@@ -61,13 +61,13 @@ pub fn run(
     Ok(HostsRun { finished, rig })
 }
 
-/// Creates and fills the disks of as many tiles as the plan's last step has, each on its host, and
-/// keeps them. With [`RunOptions::reuse`] it adds missing disks to those of an earlier run.
+/// Creates and fills the disks for as many tiles as the plan's last step has, each on its host, and
+/// keeps them. With [`RunOptions::reuse`] it adds missing disks to the disks of an earlier run.
 ///
 /// # Errors
 ///
-/// As of [`run`], if the plan searches, and if filling fails or is interrupted. Then all new files
-/// are removed, except those added to an earlier run's disks.
+/// As of [`run`], if the plan is a search, and if filling fails or is interrupted. Then all new
+/// files are removed, except for files that were added to an earlier run's disks.
 pub fn prepare(
     plan: &ResolvedPlan,
     run_options: &RunOptions,

@@ -10,8 +10,8 @@ use serde::Serialize;
 use crate::controller::Controller;
 use crate::under_way::held;
 
-/// Hosts that simulate, each as much at a time as it has processors. Input is data, so results are
-/// bit for bit equal on any host; work of a lost host is repeated on the others.
+/// Hosts that simulate, each as many simulations at a time as it has CPUs. The input is data, so
+/// results are exactly the same on any host. Work of a lost host is repeated on the others.
 pub(crate) struct Shares<'a> {
     pub controller: Controller,
     places: Mutex<Places>,
@@ -22,9 +22,9 @@ pub(crate) struct Shares<'a> {
 
 #[derive(Debug, Default)]
 struct Places {
-    /// Free hosts, each as often as it has room.
+    /// Hosts with free capacity; each is listed once per free place.
     free: Vec<usize>,
-    /// By host, results that it may forget.
+    /// For each host, numbers of the results that it may drop.
     received: Vec<Vec<u64>>,
     is_lost: Vec<bool>,
 }
@@ -32,19 +32,19 @@ struct Places {
 /// Work for a host.
 pub(crate) struct Share {
     pub host: usize,
-    /// Number of the work with this controller.
+    /// Number of the work, assigned by this controller.
     pub number: u64,
-    /// Numbers of results received from this host.
+    /// Numbers of the results that were received from this host.
     pub received: Vec<u64>,
 }
 
-/// Interval of asking for a result, which takes seconds.
+/// Interval for polling a result, which takes seconds.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
-/// Time limit to send the input: a study of hundreds of configurations is some megabytes.
+/// Maximum time to send the input. A study of hundreds of configurations has some megabytes.
 const HANDED_OUT_WITHIN: Duration = Duration::from_secs(60);
 
 impl<'a> Shares<'a> {
-    /// Sends the input under this topic; `tell_lost` is called for a lost host.
+    /// Sends the input under this topic. `tell_lost` is called for a lost host.
     pub fn hand_out<Q: Serialize + Sync>(
         controller: Controller,
         (topic, asked): (&str, &Q),
@@ -72,12 +72,12 @@ impl<'a> Shares<'a> {
         })
     }
 
-    /// Number of simulations at the same time.
+    /// Returns the number of concurrent simulations.
     pub fn threads(&self) -> NonZeroUsize {
         NonZeroUsize::new(held(&self.places).free.len()).unwrap_or(NonZeroUsize::MIN)
     }
 
-    /// Runs work on a host, and on the next one if that is lost meanwhile. `None` if no host is
+    /// Runs work on a host, or on the next host if that one is lost meanwhile. `None` if no host is
     /// left, or `control` stops.
     pub fn on_one<T>(
         &self,
@@ -102,7 +102,7 @@ impl<'a> Shares<'a> {
         Err(NoHost::Stopped)
     }
 
-    /// Takes a free place on a host; `None` if no host is left.
+    /// Takes a free place on a host. `None` if no host is left.
     fn take(&self) -> Option<usize> {
         let mut places = held(&self.places);
         loop {
@@ -133,7 +133,7 @@ impl<'a> Shares<'a> {
     }
 }
 
-/// Reason why no work was done.
+/// Reason why work was not done.
 pub(crate) enum NoHost {
     /// All hosts are lost.
     Left,

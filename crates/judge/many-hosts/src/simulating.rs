@@ -14,11 +14,11 @@ use crate::under_way::held;
 use crate::wire::{SimulatePoint, SimulateStep, Simulation};
 use cluster::RemoteError;
 
-/// Simulations for a controller by number, each on a separate thread; `None` while running.
+/// Simulations for a controller, keyed by number, each on a separate thread; `None` while running.
 #[derive(Debug)]
 struct Going<O>(Mutex<BTreeMap<u64, Option<O>>>);
 
-/// Most simulations at the same time for each processor: the controller asks for one.
+/// Maximum number of concurrent simulations per CPU. The controller requests only one.
 const GOING_MAX: usize = 2;
 
 impl<O: Clone + Send + 'static> Going<O> {
@@ -26,8 +26,8 @@ impl<O: Clone + Send + 'static> Going<O> {
         Arc::new(Self(Mutex::default()))
     }
 
-    /// Begins a simulation; a repeated request changes nothing. Forgets results that the controller
-    /// has.
+    /// Starts a simulation. A repeated request changes nothing. Drops results that the controller
+    /// has received.
     fn begin(
         self: &Arc<Self>,
         number: u64,
@@ -53,7 +53,7 @@ impl<O: Clone + Send + 'static> Going<O> {
         spawned.map(drop).map_err(AgentError::Thread)
     }
 
-    /// Result of a simulation; `None` while running.
+    /// Returns the result of a simulation; `None` while it runs.
     fn outcome(&self, number: u64) -> Result<Option<O>, AgentError> {
         let all = held(&self.0);
         let unknown = || AgentError::refused(format!("number {number} was not begun here"));
@@ -71,7 +71,7 @@ pub(crate) struct Simulating {
 }
 
 impl Simulating {
-    /// Starts without points.
+    /// Creates the state of a study without points.
     pub fn new(configurations: Vec<ResolvedConfiguration>) -> Arc<Self> {
         Arc::new(Self {
             simulated: Simulated::new(&configurations),
@@ -81,7 +81,7 @@ impl Simulating {
         })
     }
 
-    /// Begins a point.
+    /// Starts a point.
     pub fn begin(self: &Arc<Self>, asked: SimulatePoint) -> Result<(), AgentError> {
         if asked.index >= self.configurations.len() || asked.repeat == 0 {
             return Err(AgentError::refused(format!("there is no configuration {}", asked.index)));
@@ -102,7 +102,7 @@ impl Simulating {
         self.simulated.step(&point, &self.control).into()
     }
 
-    /// Result of a point; `None` while running.
+    /// Returns the result of a point; `None` while it runs.
     pub fn outcome(&self, number: u64) -> Result<Option<PartOutcome>, AgentError> {
         self.points.outcome(number)
     }
@@ -121,7 +121,7 @@ pub(crate) struct Foreseeing {
 }
 
 impl Foreseeing {
-    /// Starts without steps.
+    /// Creates the state of a run without steps.
     pub fn new(asked: Simulation) -> Result<Arc<Self>, AgentError> {
         let layers = [Layer { origin: Origin::Plan, ..Layer::of_plan(&asked.plan) }];
         let here = Surroundings { entropy: 0, cores: 1 };
@@ -130,7 +130,7 @@ impl Foreseeing {
         Ok(Arc::new(Self { here, steps: Going::new() }))
     }
 
-    /// Begins a step, and gives `offer` its result.
+    /// Starts a step. Passes its result to `offer`.
     pub fn begin(
         self: &Arc<Self>,
         asked: &SimulateStep,
@@ -144,7 +144,7 @@ impl Foreseeing {
         })
     }
 
-    /// State of a step: `None` while running, an error if it failed.
+    /// Returns the state of a step: `None` while it runs, an error if it failed.
     pub fn outcome(&self, number: u64) -> Result<Option<Result<(), RemoteError>>, AgentError> {
         self.steps.outcome(number)
     }

@@ -18,25 +18,25 @@ use crate::run::refused;
 use crate::shares::{LOOK, Share, Shares};
 use crate::wire::{self, SimulateStep, Simulation, topic};
 
-/// Hosts that simulate the steps of a run ahead.
+/// Hosts that simulate the steps of a run in advance.
 pub struct Steps<'a> {
     shares: Shares<'a>,
     control: Control,
 }
 
-/// Largest step accepted: a slice of a thousand virtual machines is a megabyte, and a step has
-/// hundreds. Our choice.
+/// Maximum accepted size of a step. A slice of a thousand virtual machines is a megabyte, and a
+/// step has hundreds. Our choice.
 const STEP_MAX: Bytes = Bytes::new(4 << 30);
-/// Time limit of a part of a step.
+/// Maximum time to transfer a part of a step.
 const PART_WITHIN: Duration = Duration::from_secs(30);
 
 impl<'a> Steps<'a> {
-    /// Starts the agents and sends plan and array. `tell` passes on invitations, `tell_lost` is
+    /// Starts the agents and sends plan and array. `tell` receives invitations, and `tell_lost` is
     /// called for a lost host.
     ///
     /// # Errors
     ///
-    /// If a host cannot be reached, or the tile plays a trace, whose file is here.
+    /// If a host cannot be reached, or the tile replays a trace, whose file is only on this host.
     pub fn gather(
         (plan, array): (&ResolvedPlan, &Array),
         options: &Options,

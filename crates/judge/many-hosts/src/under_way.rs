@@ -12,24 +12,24 @@ use units::Nanos;
 use crate::refusal::{AgentError, remote};
 use crate::wire::{Came, Finished, Sent, Stands, Taken};
 
-/// Longest wait for a slice at a time.
+/// Maximum time of one wait for a slice.
 const POLL: Duration = Duration::from_millis(100);
-/// Idle sampling time, to find other work on this host, as in `bench`.
+/// Sampling time without load, to find other work on this host, as in `bench`.
 const QUIET: Duration = Duration::from_millis(1500);
 
-/// Sender of slices to the controller; messages may be lost.
+/// Function that sends slices to the controller. Messages may be lost.
 pub(crate) type Send = Box<dyn Fn(&[u8]) + std::marker::Send>;
 
-/// Running load on this host: a separate thread receives its slices, stores and sends them.
+/// Running load on this host. A separate thread receives its slices, stores them and sends them.
 #[derive(Debug)]
 pub(crate) struct UnderWay {
     epoch: u64,
     stop: AtomicBool,
     marked: AtomicBool,
     orders: Orders,
-    /// Tile of each instance.
+    /// Tile of each instance, counted from 0.
     tiles: Vec<u32>,
-    /// True if nothing is sent any more.
+    /// True if slices are no longer sent.
     is_lost: AtomicBool,
     /// Slices as they were sent.
     kept: Mutex<Vec<Arc<Vec<u8>>>>,
@@ -43,7 +43,7 @@ pub(crate) struct Eyes {
 }
 
 impl UnderWay {
-    /// Takes over a load that has begun.
+    /// Takes over a load that has started.
     pub fn start(
         (epoch, tiles): (u64, Vec<u32>),
         load: RealLoad,
@@ -67,7 +67,7 @@ impl UnderWay {
         Ok(own)
     }
 
-    /// Epoch of the load.
+    /// Returns the epoch of the load.
     pub const fn epoch(&self) -> u64 {
         self.epoch
     }
@@ -77,7 +77,7 @@ impl UnderWay {
         self.stop.store(true, Ordering::Release);
     }
 
-    /// Takes a tile out, all its instances at the same time.
+    /// Takes a tile out of the load, with all its instances at the same time.
     pub fn take(&self, tile: u32) -> Result<Taken, AgentError> {
         let (own, orders) = (self.instances_of(tile)?, &self.orders);
         let taken: Result<Vec<Carried>, MoveError> = std::thread::scope(|scope| {
@@ -91,7 +91,7 @@ impl UnderWay {
         Ok(Taken { instances: taken? })
     }
 
-    /// Puts a tile in, or restarts its users here.
+    /// Puts a tile into the load, or restarts its users here.
     pub fn put(&self, tile: u32, taken: Option<Taken>) -> Result<Came, AgentError> {
         let (own, orders) = (self.instances_of(tile)?, &self.orders);
         let mut carried: Vec<Option<Carried>> = match taken {
@@ -122,7 +122,7 @@ impl UnderWay {
         Ok(Stands { from_ns: from.0, until_ns: until.0 })
     }
 
-    /// Ends as at a power cut.
+    /// Ends the load as in a power cut.
     pub fn lose(&self) {
         self.is_lost.store(true, Ordering::Release);
         self.orders.lose();
@@ -136,17 +136,17 @@ impl UnderWay {
         if own.is_empty() { Err(unknown()) } else { Ok(own) }
     }
 
-    /// Marks the start of the measured time.
+    /// Marks the start of the measurement.
     pub fn mark(&self) {
         self.marked.store(true, Ordering::Release);
     }
 
-    /// Slice as it was sent.
+    /// Returns a slice as it was sent; `None` if there is none with this number yet.
     pub fn slice(&self, number: u64) -> Option<Arc<Vec<u8>>> {
         held(&self.kept).get(usize::try_from(number).ok()?).cloned()
     }
 
-    /// Result of the load; waits up to `within` for it.
+    /// Returns the result of the load. Waits up to `within` for it.
     pub fn finished(&self, within: Duration) -> Option<Finished> {
         let (ended, changed) = &self.ended;
         let waited = changed.wait_timeout_while(held(ended), within, |ended| ended.is_none());
@@ -215,7 +215,8 @@ impl Eyes {
         all.gauges
     }
 
-    /// Other work that disturbed the load since the mark, and continues now without load.
+    /// Returns other work that disturbed the load since the mark, and that continues now without
+    /// load.
     fn disturbances(&mut self, own_bytes: f64) -> Vec<Disturbance> {
         let Some(watch) = &mut self.watch else { return Vec::new() };
         let load = WindowSums::of(watch.seconds(), watch.device());

@@ -1,4 +1,4 @@
-//! Messages between a controller and its agents. Requests and answers are JSON; slices are
+//! Messages between a controller and its agents. Requests and answers are JSON. Slices are
 //! postcard, because there are many.
 
 use std::collections::BTreeMap;
@@ -18,65 +18,66 @@ use units::Nanos;
 
 /// Topics of requests.
 pub mod topic {
-    /// Identify the agent: answered with [`super::Hello`].
+    /// Identifies the agent: answered with [`super::Hello`].
     pub const HELLO: &str = "hello";
-    /// Examine a target: [`super::Open`], answered with [`super::Examined`].
+    /// Examines a target: [`super::Open`], answered with [`super::Examined`].
     pub const EXAMINE: &str = "examine";
-    /// Run a command of the program: [`super::Order`], answered with [`super::Said`].
+    /// Runs a command of the program: [`super::Order`], answered with [`super::Said`].
     pub const COMMAND: &str = "command";
-    /// List runs whose disks fit: [`super::Reusable`], answered with a list of
+    /// Lists runs with suitable disks: [`super::Reusable`], answered with a list of
     /// [`bench::run::ReusableRun`].
     pub const KEPT: &str = "kept";
-    /// Open a target for a run: [`super::Open`], answered with [`super::Opened`].
+    /// Opens a target for a run: [`super::Open`], answered with [`super::Opened`].
     pub const OPEN: &str = "open";
-    /// Check that another host's files are seen: [`super::Sees`], answered with a boolean.
+    /// Checks that another host's files are visible: [`super::Sees`], answered with a boolean.
     pub const SEES: &str = "sees";
-    /// Begin long work: [`super::Job`].
+    /// Starts long work: [`super::Job`].
     pub const JOB: &str = "job";
-    /// Read its state: answered with [`super::JobState`].
+    /// Reads the state of the long work: answered with [`super::JobState`].
     pub const JOB_STATE: &str = "job-state";
-    /// End it early.
+    /// Ends the long work early.
     pub const JOB_STOP: &str = "job-stop";
-    /// Build the VMs of a load: [`super::Ready`].
+    /// Builds the VMs of a load: [`super::Ready`].
     pub const READY: &str = "ready";
-    /// Begin the load at a moment: [`super::Begin`], answered with [`super::Began`].
+    /// Starts the load at a given time: [`super::Begin`], answered with [`super::Began`].
     pub const BEGIN: &str = "begin";
-    /// Begin the measured time: an epoch.
+    /// Starts the measurement: an epoch.
     pub const MARK: &str = "mark";
-    /// Send a lost slice: [`super::Lost`], answered with a [`super::Sent`], or empty if there is
-    /// none yet.
+    /// Sends a lost slice again: [`super::Lost`], answered with a [`super::Sent`], or empty if the
+    /// slice does not exist yet.
     pub const SLICE: &str = "slice";
-    /// End the load: an epoch.
+    /// Ends the load: an epoch.
     pub const STOP: &str = "stop";
-    /// Read the load's result: an epoch, answered with [`super::Finished`], or empty while running.
+    /// Reads the load's result: an epoch, answered with [`super::Finished`], or empty while the
+    /// load runs.
     pub const FINISH: &str = "finish";
-    /// Take a tile out: [`super::Take`], answered with [`super::Taken`].
+    /// Takes a tile out of the load: [`super::Take`], answered with [`super::Taken`].
     pub const TAKE: &str = "take";
-    /// Put a tile in: [`super::Put`], answered with [`super::Came`].
+    /// Puts a tile into the load: [`super::Put`], answered with [`super::Came`].
     pub const PUT: &str = "put";
-    /// Pause the load: [`super::Stand`], answered with [`super::Stands`].
+    /// Pauses the load: [`super::Stand`], answered with [`super::Stands`].
     pub const STAND: &str = "stand";
-    /// Simulate a power loss of the host: [`super::Lose`].
+    /// Simulates a power loss of the host: [`super::Lose`].
     pub const LOSE: &str = "lose";
-    /// Simulate points of a study: [`super::Study`].
+    /// Prepares to simulate points of a study: [`super::Study`].
     pub const STUDY: &str = "study";
-    /// Begin a point: [`super::SimulatePoint`].
+    /// Starts a point: [`super::SimulatePoint`].
     pub const POINT: &str = "point";
-    /// Read a point's result: its number, answered with a [`study::PartOutcome`], or empty while
-    /// running.
+    /// Reads a point's result: its number, answered with a [`study::PartOutcome`], or empty while
+    /// the point runs.
     pub const POINT_OUTCOME: &str = "point-outcome";
-    /// Stop running points.
+    /// Stops running points.
     pub const STUDY_STOP: &str = "study-stop";
-    /// Simulate steps of a run: [`super::Simulation`].
+    /// Prepares to simulate steps of a run: [`super::Simulation`].
     pub const SIMULATION: &str = "simulation";
-    /// Begin a step: [`super::SimulateStep`].
+    /// Starts a step: [`super::SimulateStep`].
     pub const STEP: &str = "step";
-    /// Check that a step is ready, to be fetched as [`super::step_name`]: its number, answered
-    /// empty while running, or with the reason of its failure.
+    /// Checks if a step is ready, to be fetched as [`super::step_name`]: its number. Answered empty
+    /// while the step runs, or with the reason of its failure.
     pub const STEP_OUTCOME: &str = "step-outcome";
-    /// Read the watch store: a question of `watch`, answered by [`watch::answer`].
+    /// Reads the watch store: a question of `watch`, answered by [`watch::answer`].
     pub const WATCH: &str = "watch";
-    /// Leave the controller.
+    /// Leaves the controller.
     pub const LEAVE: &str = "leave";
 }
 
@@ -85,13 +86,13 @@ pub mod topic {
 pub struct Hello {
     /// Version of the program.
     pub tool: ToolFacts,
-    /// Kernel's name of the host.
+    /// Host name according to the kernel.
     pub hostname: String,
-    /// Targets that may be written there, as its owner wrote them.
+    /// Targets that may be written there, in the owner's notation.
     pub allowed: Vec<String>,
-    /// Other holder of this host now, as text.
+    /// Description of the current other holder of this host, if any.
     pub held_by: Option<String>,
-    /// Processors that it may use; 0 from older versions.
+    /// Number of CPUs that the agent may use; 0 from older versions.
     #[serde(default)]
     pub processors: usize,
 }
@@ -99,66 +100,66 @@ pub struct Hello {
 /// Study whose points are to be simulated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Study {
-    /// Name of the study, and controller as text.
+    /// Name of the study, and description of the controller.
     pub name: String,
-    /// Configurations, so that no host needs a file that another lacks.
+    /// Configurations in full, so that hosts need no files.
     pub configurations: Vec<ResolvedConfiguration>,
 }
 
 /// Order to simulate a point.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SimulatePoint {
-    /// Number with this controller.
+    /// Number of the point, assigned by this controller.
     pub number: u64,
-    /// Position of the configuration.
+    /// Position of the configuration in the study.
     pub index: usize,
     /// Number of tiles.
     pub tiles: u32,
-    /// Repeat, from 1.
+    /// Repeat, counted from 1.
     pub repeat: u32,
     /// Seed of the study.
     pub seed: u64,
-    /// Points whose results have arrived and need not be kept.
+    /// Numbers of the points whose results the controller has received. The agent may drop them.
     pub received: Vec<u64>,
 }
 
 /// Run whose steps are to be simulated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Simulation {
-    /// Plan with every value.
+    /// Plan in which every value is set.
     pub plan: Plan,
-    /// Tile, so that no host needs a file that another lacks.
+    /// Tile in full, so that hosts need no files.
     pub tile: ResolvedTile,
-    /// Array, for the same reason.
+    /// Array in full, so that hosts need no files.
     pub array: Array,
 }
 
 /// Order to simulate a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SimulateStep {
-    /// Number with this controller.
+    /// Number of the step, assigned by this controller.
     pub number: u64,
     /// Number of tiles.
     pub tiles: u32,
-    /// Repeat, from 0.
+    /// Repeat, counted from 0.
     pub repeat: u32,
-    /// Steps that have arrived and need not be kept.
+    /// Numbers of the steps that the controller has received. The agent may drop them.
     pub received: Vec<u64>,
 }
 
-/// Name of a step among the offered files.
+/// Returns the name of a step among the offered files.
 pub fn step_name(number: u64) -> String {
     format!("step-{number}")
 }
 
-/// Encodes a step's load: slices as postcard, the rest as JSON.
+/// Encodes a step's load: slices as postcard, and the rest as JSON.
 pub fn write_step(step: &Foreseen) -> Vec<u8> {
     let Foreseen { slices, model, energy, outcome } = step;
     let rest = serde_json::to_vec(&(model, energy, outcome)).expect("they are documents");
     postcard::to_stdvec(&(slices, rest)).expect("numbers and texts are postcard")
 }
 
-/// Decodes a step's load; `None` for other bytes.
+/// Decodes a step's load; `None` if the bytes are invalid.
 pub fn read_step(bytes: &[u8]) -> Option<Foreseen> {
     let (slices, rest): (_, Vec<u8>) = postcard::from_bytes(bytes).ok()?;
     let (model, energy, outcome) = serde_json::from_slice(&rest).ok()?;
@@ -170,26 +171,26 @@ pub fn read_step(bytes: &[u8]) -> Option<Foreseen> {
 pub struct Open {
     /// Run id, with the host's suffix.
     pub run_id: String,
-    /// Controller, as text.
+    /// Description of the controller.
     pub controller: String,
-    /// Plan with every value.
+    /// Plan in which every value is set.
     pub plan: Plan,
-    /// Tile, so that no host needs a file that another lacks.
+    /// Tile in full, so that hosts need no files.
     pub tile: ResolvedTile,
-    /// Bytes that the first step needs there.
+    /// Bytes that the first step needs on that host.
     pub needed_bytes: u64,
-    /// Tiles (from 0) driven there, of those that are certain to run.
+    /// Tiles (counted from 0) that the host drives, among those that are certain to run.
     #[serde(default)]
     pub tiles: Vec<u32>,
-    /// Part of an earlier run, with the host's suffix, whose disks are reused.
+    /// Identifier, with the host's suffix, of the part of an earlier run whose disks are reused.
     #[serde(default)]
     pub adopt: Option<String>,
-    /// Permissions by the user who started the run.
+    /// Permissions from the user who started the run.
     pub allowances: Allowances,
 }
 
 impl Open {
-    /// Run id by which disks are made there.
+    /// Returns the run id with which disks are created there.
     pub fn made_by(&self) -> &str {
         self.adopt.as_deref().unwrap_or(&self.run_id)
     }
@@ -200,11 +201,11 @@ impl Open {
 pub struct Reusable {
     /// Target to open.
     pub open: Open,
-    /// Id or a part of one without the host's suffix, `latest` or `latest~1`.
+    /// Run id or a part of it, without the host's suffix; or `latest` or `latest~1`.
     pub reuse: String,
 }
 
-/// Permissions by the user who started a run; the host's owner decides.
+/// Permissions from the user who started a run. The host's owner decides if they apply.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Allowances {
     /// Identity of the block device that may be overwritten.
@@ -213,7 +214,7 @@ pub struct Allowances {
     pub overwrite_file: bool,
     /// True if a root, memory or overlay file system may be used.
     pub allow_root_fs: bool,
-    /// True if the disks stay.
+    /// True if the disks stay after the run.
     pub keep: bool,
 }
 
@@ -221,16 +222,16 @@ pub struct Allowances {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// Check that the host is fit for measuring, and a target for a run.
+    /// Checks that the host is suitable for measuring, and optionally a target for a run.
     Doctor {
-        /// Target, if one is named.
+        /// Target, if one is given.
         target: Option<String>,
     },
-    /// Remove what runs left in a target.
+    /// Removes objects that runs left in a target.
     Cleanup {
         /// Target to clean.
         target: String,
-        /// True to only list what would be removed.
+        /// True to only list the objects that would be removed.
         dry_run: bool,
         /// Identity of the block device whose label is erased.
         destroy_data: Option<String>,
@@ -238,7 +239,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// Target that the host's owner must have allowed.
+    /// Returns the target that the host's owner must have allowed.
     pub fn target(&self) -> Option<&str> {
         match self {
             Self::Doctor { target } => target.as_deref(),
@@ -246,7 +247,7 @@ impl Order {
         }
     }
 
-    /// Order for another target, if it has one.
+    /// Returns the order with another target, if it has a target.
     #[must_use]
     pub fn with_target(&self, other: String) -> Self {
         let mut own = self.clone();
@@ -261,17 +262,17 @@ impl Order {
 /// Result of a command on a host.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Said {
-    /// Text for people.
+    /// Text for display.
     pub text: String,
     /// Document; null if the command has none.
     pub document: serde_json::Value,
-    /// Errors that did not end the command, a line each.
+    /// Errors that did not end the command, one per line.
     pub errors: Vec<String>,
     /// Exit code.
     pub exit: u8,
 }
 
-/// Findings of an examination without writing.
+/// Result of an examination without writing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Examined {
     /// Result of the examination.
@@ -285,26 +286,26 @@ pub struct Examined {
 pub struct Refused {
     /// Stable name.
     pub id: String,
-    /// Text for people.
+    /// Text for display.
     pub text: String,
     /// Hint on what to do.
     pub hint: Option<String>,
 }
 
-/// Facts of an opened target.
+/// Facts about an opened target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Opened {
-    /// Bytes that disks may occupy.
+    /// Maximum number of bytes that disks may occupy.
     pub capacity_bytes: u64,
-    /// Target, as one line.
+    /// Description of the target in one line.
     pub summary: String,
-    /// Kind, as in results.
+    /// Kind of the target, as in results.
     pub kind: String,
     /// Directory or device of the disks.
     pub path: String,
     /// Warnings of the examination.
     pub warnings: Vec<Warning>,
-    /// Caches found on the way.
+    /// Description of the caches in front of the target.
     pub caches: String,
     /// Result of the examination.
     pub preflight: serde_json::Value,
@@ -312,10 +313,10 @@ pub struct Opened {
     pub environment: serde_json::Value,
 }
 
-/// Request to check that another host's files are seen.
+/// Request to check that another host's files are visible.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sees {
-    /// Run id that the other host opened with.
+    /// Run id with which the other host opened the target.
     pub run_id: String,
 }
 
@@ -323,25 +324,25 @@ pub struct Sees {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Job {
-    /// Create and fill the disks of these tiles (from 0).
+    /// Creates and fills the disks of tiles.
     Prepare {
-        /// Tiles to prepare.
+        /// Tiles to prepare, counted from 0.
         tiles: Vec<u32>,
     },
-    /// Keep everything that was made.
+    /// Keeps everything that was created.
     Keep,
-    /// Read back everything that was written.
+    /// Reads back everything that was written.
     Check,
-    /// Read back the disks of another part of the run, whose host is lost.
+    /// Reads back the disks of another part of the run, whose host is lost.
     CheckOf {
-        /// Run id by which they were made.
+        /// Run id with which the disks were created.
         run_id: String,
-        /// Tiles of the disks, from 0.
+        /// Tiles of the disks, counted from 0.
         tiles: Vec<u32>,
     },
-    /// Remove what was made, or leave it as evidence.
+    /// Removes everything that was created, or leaves it as evidence.
     Clear {
-        /// True if blocks are wrong, so that all stays in place.
+        /// True if blocks are wrong, so that everything stays in place.
         is_evidence: bool,
     },
 }
@@ -350,29 +351,29 @@ pub enum Job {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum JobState {
-    /// In progress.
+    /// The job is in progress.
     Going {
-        /// Bytes done.
+        /// Number of bytes done.
         done: u64,
-        /// Bytes in all.
+        /// Total number of bytes.
         total: u64,
-        /// Present rate.
+        /// Current rate in bytes per second.
         bytes_per_s: f64,
     },
-    /// Done, with its result.
+    /// The job is complete, with its result.
     Done(JobDone),
-    /// Failed, with the reason.
+    /// The job failed, with the reason.
     Failed(Failed),
 }
 
 /// Result of a job.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct JobDone {
-    /// Result of filling.
+    /// Result of filling disks.
     pub prefilled: Option<Prefilled>,
     /// Result of reading back, as text.
     pub verified: Option<String>,
-    /// Files that stay there, each with the reason.
+    /// Files that remain there, each with the reason.
     pub stays: Vec<String>,
     /// Files that could not be removed.
     pub not_removed: Vec<String>,
@@ -383,9 +384,9 @@ pub struct JobDone {
 pub struct Failed {
     /// Error of the host.
     pub error: RemoteError,
-    /// True if it was told to end early.
+    /// True if the job was told to end early.
     pub is_interrupted: bool,
-    /// Wrong blocks, as text.
+    /// Descriptions of wrong blocks.
     pub wrong_blocks: Vec<String>,
 }
 
@@ -394,32 +395,34 @@ pub struct Failed {
 pub struct Ready {
     /// Epoch of the load.
     pub epoch: u64,
-    /// Part of the step on this host, then the tiles that may move here.
+    /// Members that this host drives, followed by the tiles that may move here.
     pub order: StepOrder,
-    /// Tiles (from 0) of the order that other hosts drive until they move here, each with the run
-    /// id by which its disks were made.
+    /// Tiles (counted from 0) of the order that other hosts drive until they move here, each with
+    /// the run id with which its disks were created.
     #[serde(default)]
     pub guests: BTreeMap<u32, String>,
 }
 
-/// Order to take a tile out of a load. Not repeatable: the second time the tile is gone.
+/// Order to take a tile out of a load. It cannot be repeated, because the second time the tile is
+/// gone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Take {
     /// Epoch of the load.
     pub epoch: u64,
-    /// Tile, from 0.
+    /// Number of the tile, counted from 0.
     pub tile: u32,
 }
 
 /// State of a tile that moves.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Taken {
-    /// Instances, in the order of the step.
+    /// State of its instances, in the order of the step.
     pub instances: Vec<Carried>,
 }
 
 impl Taken {
-    /// Time at which the first of its instances paused, since the start of the load.
+    /// Returns the time at which the first of its instances was paused, since the start of the
+    /// load.
     pub fn stood(&self) -> Nanos {
         self.instances.iter().map(|carried| carried.left).min().unwrap_or_default()
     }
@@ -431,16 +434,16 @@ impl Taken {
 pub struct Put {
     /// Epoch of the load.
     pub epoch: u64,
-    /// Tile, from 0.
+    /// Number of the tile, counted from 0.
     pub tile: u32,
-    /// State of the tile; without it the users restart.
+    /// State of the tile. If absent, its users restart.
     pub taken: Option<Taken>,
 }
 
-/// Answer: the tile continues.
+/// Answer that the tile continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Came {
-    /// Time from which all of it continues, in nanoseconds from the start of the load, by that
+    /// Time at which the whole tile continues, in nanoseconds since the start of the load, on that
     /// host's clock.
     pub goes_on_ns: u64,
 }
@@ -454,12 +457,12 @@ pub struct Stand {
     pub for_ns: u64,
 }
 
-/// Answer: the load pauses.
+/// Answer that the load pauses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stands {
-    /// Start of the pause, in nanoseconds from the start of the load, by that host's clock.
+    /// Start of the pause, in nanoseconds since the start of the load, on that host's clock.
     pub from_ns: u64,
-    /// End of the pause.
+    /// End of the pause, in nanoseconds since the start of the load.
     pub until_ns: u64,
 }
 
@@ -468,25 +471,25 @@ pub struct Stands {
 pub struct Lose {
     /// Epoch of the load.
     pub epoch: u64,
-    /// Time away, in nanoseconds; then the host joins again, for the next step.
+    /// Duration of the absence, in nanoseconds. After that the host joins again, for the next step.
     pub away_ns: u64,
 }
 
-/// Order to begin the load.
+/// Order to start the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Begin {
     /// Epoch of the load.
     pub epoch: u64,
-    /// Start by the agent's own monotonic clock, in nanoseconds.
+    /// Start on the agent's own monotonic clock, in nanoseconds.
     pub at_ns: u64,
 }
 
-/// Answer: the load has begun.
+/// Answer that the load has started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Began {
-    /// Smallest request unit of the storage, in bytes.
+    /// Minimum unit of the storage's requests, in bytes.
     pub unit_bytes: u64,
-    /// Delay after the ordered start, by that host's clock, in nanoseconds.
+    /// Delay after the ordered start, on that host's clock, in nanoseconds.
     pub began_late_ns: u64,
 }
 
@@ -495,29 +498,30 @@ pub struct Began {
 pub struct Lost {
     /// Epoch of the load.
     pub epoch: u64,
-    /// Number in the load.
+    /// Number of the slice in the load.
     pub number: u64,
 }
 
 /// Result of a load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finished {
-    /// Number of slices.
+    /// Total number of slices.
     pub slices: u64,
     /// Outcome, or the reason why it is unknown.
     pub outcome: Result<LoadOutcome, RemoteError>,
 }
 
-/// Message that an agent sends by itself.
+/// Message that an agent sends without a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sent {
     /// Epoch of the load.
     pub epoch: u64,
-    /// Number in the load.
+    /// Number of the slice in the load.
     pub number: u64,
-    /// Slice; `None` if the load has ended, by itself or stopped, after so many slices.
+    /// Slice; `None` if the load has ended or was stopped. `number` is then the total number of
+    /// slices.
     pub slice: Option<Slice>,
-    /// Gauges sampled with it on that host.
+    /// Gauges that were sampled with the slice on that host.
     pub gauges: Vec<Gauge>,
 }
 
@@ -527,7 +531,7 @@ impl Sent {
         postcard::to_stdvec(self).expect("numbers and texts are postcard")
     }
 
-    /// Decodes a message; `None` for other bytes.
+    /// Decodes a message; `None` if the bytes are invalid.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         postcard::from_bytes(bytes).ok()
     }
@@ -547,7 +551,8 @@ mod tests {
         }
     }
 
-    /// A point is simulated from the received message: a changed number would change the result.
+    /// Checks that a message keeps all numbers. A point is simulated from the received message, so
+    /// a changed number would change the result.
     #[test]
     fn shipped_study_configurations_survive_a_message_unchanged() {
         let mut seen = 0;

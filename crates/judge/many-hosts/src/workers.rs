@@ -16,13 +16,13 @@ use crate::wire::{SimulatePoint, Study, topic};
 /// Hosts that simulate a study's points.
 pub struct Workers<'a> {
     shares: Shares<'a>,
-    /// Working sets, which are computed here because they are not worth sending.
+    /// Simulator on this host for working sets, which are not worth sending.
     here: Simulated,
 }
 
 impl<'a> Workers<'a> {
-    /// Starts the agents and sends the study. `tell` passes on invitations, `tell_lost` is called
-    /// for a lost host.
+    /// Starts the agents and sends the study. `tell` receives invitations, and `tell_lost` is
+    /// called for a lost host.
     ///
     /// # Errors
     ///
@@ -43,7 +43,7 @@ impl<'a> Workers<'a> {
         Ok(Self { shares: Shares::hand_out(controller, (topic::STUDY, &asked), tell_lost)?, here })
     }
 
-    /// Points that are simulated at the same time.
+    /// Returns the number of points that are simulated concurrently.
     pub fn threads(&self) -> NonZeroUsize {
         self.shares.threads()
     }

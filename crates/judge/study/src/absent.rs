@@ -4,13 +4,13 @@
 pub struct Absent(pub String);
 
 impl Absent {
-    /// Makes the reason.
+    /// Creates the reason.
     pub fn because(reason: impl Into<String>) -> Self {
         Self(reason.into())
     }
 }
 
-/// Number, or the reason why there is none.
+/// Number, or the reason why it is missing.
 pub(super) type Number = Result<f64, Absent>;
 
 /// Checks that a number is finite.

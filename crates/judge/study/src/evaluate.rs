@@ -1,4 +1,4 @@
-//! Evaluates formulas.
+//! Evaluation of formulas.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::absent::{Absent, Number, finite};
 use super::figures;
 use super::point::{PointError, Simulate};
 
-/// Coverage of the intervals.
+/// Confidence level of the intervals.
 pub(super) const CONFIDENCE: f64 = 0.95;
 
 /// Results of all steps, one for each repeat.
@@ -24,14 +24,14 @@ pub(super) struct Bound<'a> {
     pub tiles: Option<u32>,
 }
 
-/// Repeats from which a figure is taken.
+/// Repeats from which a figure is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Of {
-    /// Single repeat, from 0.
+    /// Single repeat, counted from 0.
     Repeat(usize),
     /// Mean of all repeats.
     Mean,
-    /// Mean of all repeats; a comparison holds or fails only if the interval of the difference
+    /// Mean of all repeats. A comparison is true or false only if the interval of the difference
     /// between its sides, over paired repeats, decides it. Otherwise it is undecided.
     Intervals,
 }
@@ -41,21 +41,21 @@ pub(super) enum Of {
 pub(super) struct Evaluator<'a> {
     pub study: &'a ResolvedStudy,
     pub results: &'a Results,
-    /// Source of working sets; `None` where nothing may be simulated.
+    /// Simulator of working sets with its seed; `None` if nothing may be simulated.
     pub simulate: Option<(&'a dyn Simulate, u64)>,
     pub repeats: u32,
-    /// True for claims: then a step that broke a limit has no figure.
+    /// True for claims. A step that broke a limit then has no figure.
     pub is_claim: bool,
 }
 
-/// Value of a formula that needs no step.
+/// Returns the value of a formula that needs no step.
 pub(super) fn constant(study: &ResolvedStudy, node: &Node, bound: Bound<'_>) -> Option<f64> {
     let results = Results::new();
     let none = Evaluator { study, results: &results, simulate: None, repeats: 1, is_claim: false };
     none.value(node, bound, Of::Repeat(0)).ok()
 }
 
-/// Whole number of tiles, at least 1.
+/// Converts to a whole number of tiles, at least 1.
 pub(super) fn whole(tiles: f64) -> Option<u32> {
     let is_whole = tiles >= 1.0 && tiles <= f64::from(u32::MAX) && tiles.fract() == 0.0;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it was checked")]
@@ -63,7 +63,7 @@ pub(super) fn whole(tiles: f64) -> Option<u32> {
 }
 
 impl<'a> Evaluator<'a> {
-    /// Value of a formula.
+    /// Returns the value of a formula.
     pub fn value(&self, node: &Node, bound: Bound<'_>, of: Of) -> Number {
         let number = |node: &Node| self.value(node, bound, of);
         match &node.tree {
@@ -108,7 +108,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Compares both sides over the repeats. A repeat has the same random numbers in every
-    /// configuration, so differences are taken repeat by repeat.
+    /// configuration, so differences are computed repeat by repeat.
     fn orders(
         &self,
         comparison: Comparison,
@@ -258,8 +258,8 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Working set of all tiles, which are alike and share no page, so each uses an equal part of a
-    /// shared memory.
+    /// Returns the working set of all tiles. Tiles are alike and share no pages, so each uses an
+    /// equal part of a shared cache.
     fn working_set(&self, configuration: &ResolvedConfiguration, tiles: u32, share: f64) -> Number {
         let (simulate, seed) =
             self.simulate.ok_or_else(|| Absent::because("nothing may be simulated here"))?;
@@ -287,7 +287,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// True if every limit held in every repeat. A step that cannot run does not pass.
+    /// Returns true if every limit was met in every repeat. A step that cannot run does not pass.
     fn passes(
         &self,
         index: usize,

@@ -1,4 +1,4 @@
-//! Figures of a step, by function. Times are in milliseconds.
+//! Figures of a step, selected by a function. Times are in milliseconds.
 
 use run_store::gauge::GaugeName;
 use run_store::run::{ActionResult, IoTotal, Latency, MeterScope, Score, Step, Verdict};
@@ -9,7 +9,7 @@ use spec::study::formula::Function;
 use super::absent::{Absent, Number, precise};
 use super::model;
 
-/// Figure of a step; `names` are the function's arguments that are names.
+/// Returns a figure of a step. `names` are those arguments of the function that are names.
 pub(super) fn figure(
     function: Function,
     step: &Step,
@@ -64,12 +64,12 @@ pub(super) fn figure(
     }
 }
 
-/// Number of virtual machines.
+/// Returns the number of virtual machines.
 pub(super) fn vms(configuration: &ResolvedConfiguration, tiles: u32) -> f64 {
     precise(configuration.tile.vms()) * f64::from(tiles)
 }
 
-/// Scaled bytes of virtual disks.
+/// Returns the total size of the virtual disks, after scaling, in bytes.
 pub(super) fn footprint(configuration: &ResolvedConfiguration, tiles: u32) -> f64 {
     let workloads = configuration.tile.workloads.iter();
     let bytes: f64 = workloads
@@ -94,18 +94,18 @@ fn score_of(step: &Step) -> Result<&Score, Absent> {
     step.score.as_ref().ok_or_else(|| Absent::because("there is no score"))
 }
 
-/// Application score.
+/// Returns the application score.
 pub(super) fn score(step: &Step) -> Number {
     of(&score_of(step)?.applications)
 }
 
-/// Score with operations, if some ran.
+/// Returns the score with operations, if operations ran.
 fn score_value(step: &Step) -> Number {
     let score = score_of(step)?;
     if score.total.value.is_some() { of(&score.total) } else { of(&score.applications) }
 }
 
-/// Mean watts of hosts, storage or both.
+/// Returns the mean power of hosts, storage or both, in W.
 fn watts(step: &Step, names: &[&str]) -> Number {
     let power = step.power.as_ref();
     let power = power.ok_or_else(|| Absent::because("the array says nothing of its watts"))?;
@@ -150,7 +150,7 @@ fn throughput(step: &Step, names: &[&str]) -> Number {
     sum.ok_or_else(|| Absent(format!("there is no workload \"{name}\"")))
 }
 
-/// Actions of a workload, or one of them, over all tiles.
+/// Returns the actions of a workload, or one of them, over all tiles.
 fn actions<'a>(step: &'a Step, names: &[&str]) -> Result<Vec<&'a ActionResult>, Absent> {
     let (workload, action) = (names.first(), names.get(1));
     let found: Vec<&ActionResult> = step
@@ -199,7 +199,7 @@ fn iops(step: &Step, direction: Direction) -> f64 {
     total(step, direction).map_or(0.0, |total| total.operations_per_s)
 }
 
-/// Processor time of an I/O in microseconds: of one program, or of all that there are.
+/// Returns the CPU time per I/O in microseconds, of one program or of all programs.
 fn cpu_per_io(step: &Step, program: Option<&str>) -> Number {
     let [server, initiator] = [GaugeName::OverServerCpu, GaugeName::OverInitiatorCpu];
     match program {
@@ -220,7 +220,8 @@ fn load_per_io(step: &Step) -> Number {
     Ok(of(&generator.cpu_user_us_per_io)? + of(&generator.cpu_system_us_per_io)?)
 }
 
-/// Microseconds of a gauge that counts seconds, for an I/O of the measured time.
+/// Returns the value of a gauge that counts seconds, divided by the number of I/Os in the
+/// measurement window, in microseconds.
 fn gauge_per_io(step: &Step, name: GaugeName) -> Number {
     let gauge = step.levels().find(|gauge| gauge.name == name);
     let seconds_per_s =
@@ -236,7 +237,7 @@ fn bytes(step: &Step, direction: Direction) -> f64 {
     total(step, direction).map_or(0.0, |total| total.bytes_per_s)
 }
 
-/// Share of reads.
+/// Returns the share of reads.
 pub(super) fn read_share(step: &Step) -> Number {
     let (reads, writes) = (iops(step, Direction::Read), iops(step, Direction::Write));
     if reads + writes == 0.0 {

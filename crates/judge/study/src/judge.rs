@@ -1,11 +1,12 @@
-//! Compares our value with the published one.
+//! Comparison of our value with the published one.
 
 use spec::study::{Published, Tolerance};
 
-/// Slack of bounds, as a share of their size: rounding errors must not decide.
+/// Slack of bounds, as a share of their size, so that rounding errors do not decide.
 const SLACK: f64 = 1e-9;
 
-/// Lowest and highest value within the tolerance; `None` if the published value is text.
+/// Returns the lowest and highest value within the tolerance; `None` if the published value is
+/// text.
 pub(super) fn bounds(published: &Published, tolerance: Tolerance) -> Option<(f64, f64)> {
     let (low, high) = match tolerance {
         Tolerance::Absolute(far) => {
@@ -25,7 +26,7 @@ pub(super) fn bounds(published: &Published, tolerance: Tolerance) -> Option<(f64
     Some((low, high))
 }
 
-/// True if a value is within the bounds, including them.
+/// Returns true if a value is within the bounds. Bounds are inclusive.
 pub(super) fn is_inside(value: f64, (low, high): (f64, f64)) -> bool {
     let slack =
         |bound: f64| if bound.is_finite() { bound.abs().max(value.abs()) * SLACK } else { 0.0 };

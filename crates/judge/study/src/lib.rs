@@ -1,8 +1,8 @@
-//! Runs studies: every step that their claims need, once, on several threads or hosts; and judges
-//! the claims.
+//! Runs studies: runs every step that their claims need once, on several threads or hosts, and
+//! judges the claims.
 //!
-//! It refuses to count an input or a fitted value as reproduced, and a claim that is met by missing
-//! values.
+//! It refuses to count an input or a fitted value as reproduced, and to count a claim as met
+//! because of missing values.
 //!
 //! Invariants: the result does not depend on the number of threads or hosts or on their order; a
 //! repeat has the same random numbers in every configuration; a missing figure never meets a claim;

@@ -13,27 +13,27 @@ use super::shard::{Shard, ranges};
 use bench::progress::Control;
 use findings::StudyResult;
 
-/// Reason why parts cannot be merged. Parts have the names given by the caller.
+/// Reason why parts cannot be merged. Parts are named by the caller.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MergeError {
-    /// No part given.
+    /// No part was given.
     #[error("no part was given")]
     NoParts,
-    /// Part of another result.
+    /// A part belongs to another result.
     #[error("{part} is of another result: {what} is {theirs}, and {expected} {of}")]
     Other {
         /// Name of the part.
         part: String,
-        /// Fact that differs.
+        /// Name of the fact that differs.
         what: &'static str,
         /// Value in this part.
         theirs: String,
         /// Expected value.
         expected: String,
-        /// Place of the expected value.
+        /// Name of the part with the expected value.
         of: String,
     },
-    /// Part with another number of shards.
+    /// A part has another number of shards.
     #[error("{part} is shard {shard}, and {first} is one of {of}")]
     OtherCount {
         /// Name of the part.
@@ -45,7 +45,7 @@ pub enum MergeError {
         /// Number of shards of the first part.
         of: u32,
     },
-    /// Shard given twice.
+    /// A shard was given twice.
     #[error("{part} and {first} are both shard {shard}")]
     Twice {
         /// Name of the part.
@@ -55,15 +55,15 @@ pub enum MergeError {
         /// Shard of both.
         shard: Shard,
     },
-    /// Missing shards.
+    /// Some shards are missing.
     #[error("of {of} shards these are missing: {numbers}")]
     Missing {
-        /// Number of all shards.
+        /// Total number of shards.
         of: u32,
-        /// Missing numbers, as a list of ranges.
+        /// Numbers of the missing shards, as a list of ranges.
         numbers: String,
     },
-    /// Part without the runs of its shard.
+    /// A part does not have the runs of its shard.
     #[error("{part} does not hold the runs of shard {shard}: somebody changed it")]
     OtherRuns {
         /// Name of the part.
@@ -71,13 +71,13 @@ pub enum MergeError {
         /// Shard of the part.
         shard: Shard,
     },
-    /// Claim that the study does not have.
+    /// The study does not have a requested claim.
     #[error(transparent)]
     Study(#[from] StudyError),
 }
 
-/// Runs one share of a study; `None` if interrupted. [`merge`] makes the result of all shares. Real
-/// storage is not included.
+/// Runs one shard of a study; `None` if interrupted. [`merge`] combines all shards to the result.
+/// Real storage is not included.
 ///
 /// # Errors
 ///
@@ -113,12 +113,12 @@ pub fn run_shard(
     }))
 }
 
-/// Merges the parts of all shards to the result that a single host would have made. Each part has a
-/// name.
+/// Merges the parts of all shards to the result that a single host would have produced. Each part
+/// has a name.
 ///
 /// # Errors
 ///
-/// If they are not all parts of one result of this study and this program, each once.
+/// If the parts are not the complete set, each once, of one result of this study and this program.
 pub fn merge(
     study: &ResolvedStudy,
     simulate: &dyn Simulate,
@@ -155,12 +155,12 @@ pub fn merge(
     Ok(work.result(&options, simulate, results))
 }
 
-/// Positions of a shard's points.
+/// Returns the positions of a shard's points.
 fn share(work: &Work<'_>, shard: Shard) -> impl Iterator<Item = usize> {
     shard.deal(begun_first(&work.points)).into_iter()
 }
 
-/// Facts that all parts of a result share; the options give seed and repeats.
+/// Returns the facts that all parts of a result share. Seed and repeats come from the options.
 fn job(study: &ResolvedStudy, options: &Options) -> Job {
     Job {
         study: study.study.name.clone(),
@@ -174,7 +174,7 @@ fn job(study: &ResolvedStudy, options: &Options) -> Job {
     }
 }
 
-/// Checks that all parts have the options of the first, and this study and program.
+/// Checks that all parts have the same options as the first, and belong to this study and program.
 fn check_jobs(expected: &Job, parts: &[(String, StudyPart)]) -> Result<(), MergeError> {
     for (index, (part, StudyPart { job, .. })) in parts.iter().enumerate() {
         let Some((what, theirs, expected)) = job.difference(expected) else { continue };
@@ -184,7 +184,7 @@ fn check_jobs(expected: &Job, parts: &[(String, StudyPart)]) -> Result<(), Merge
     Ok(())
 }
 
-/// Checks that each shard is given once.
+/// Checks that each shard is given exactly once.
 fn check_shards(parts: &[(String, StudyPart)]) -> Result<(), MergeError> {
     let (first, of) = (&parts[0].0, parts[0].1.shard.of());
     let mut known = std::collections::BTreeMap::new();
@@ -218,7 +218,7 @@ mod tests {
         )
     }
 
-    /// Part, written and read back, named after its shard.
+    /// Creates a part of a shard, writes it and reads it back. Its name is the shard.
     fn part(study: &ResolvedStudy, options: &Options, shard: &str) -> (String, StudyPart) {
         let shard = shard.parse().expect("a shard");
         let (fake, control) = (Fake::default(), Control::default());
@@ -360,7 +360,8 @@ mod tests {
     }
 
     proptest! {
-        /// A parser that is off in the last bit would change the document.
+        /// Checks that numbers survive exactly. A parser with an error in the last bit would change
+        /// the document.
         #[test]
         fn numbers_come_back_from_a_part_to_the_bit(value in -1e300..1e300_f64, small in -1.0..1.0_f64) {
             for value in [value, small] {

@@ -5,7 +5,7 @@ use spec::study::formula::Function;
 
 use super::absent::{Absent, Number, precise};
 
-/// Figure of the model.
+/// Returns a figure of the model.
 pub(super) fn figure(function: Function, facts: &ModelFacts, names: &[&str]) -> Number {
     let (first, second) = (names.first().copied(), names.get(1).copied());
     let (first, second) = (first.unwrap_or_default(), second.unwrap_or_default());
@@ -20,7 +20,7 @@ pub(super) fn figure(function: Function, facts: &ModelFacts, names: &[&str]) -> 
     }
 }
 
-/// Items with a fitting name; an error if there are none.
+/// Returns the items whose names match; an error if there are none.
 fn fitting<'a, T>(
     all: &'a [T],
     what: &str,
@@ -36,7 +36,7 @@ fn fitting<'a, T>(
     Ok(found)
 }
 
-/// True if a name fits a pattern in which `*` stands for any letters.
+/// Returns true if a name matches a pattern, in which `*` matches any characters.
 pub(super) fn fits(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut left) = name.strip_prefix(first) else { return false };

@@ -1,4 +1,4 @@
-//! Finds the steps that a formula needs.
+//! Search for the steps that a formula needs.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use spec::study::formula::{Argument, Function, Node, Tree};
 
 use super::evaluate::{Bound, constant, whole};
 
-/// Steps: configuration, in the study's order, and tiles.
+/// Steps: position of the configuration in the study, and number of tiles.
 pub(super) type Steps = BTreeSet<(usize, u32)>;
 
 /// Adds the steps that a formula needs.
@@ -50,7 +50,7 @@ fn configuration(
     study.configurations.iter().position(|each| each.name == name)
 }
 
-/// True if a figure follows from the definitions, without a step.
+/// Returns true if a figure follows from the definitions, without running a step.
 pub(super) const fn is_static(function: Function) -> bool {
     matches!(function, Function::Footprint | Function::Vms | Function::WorkingSet)
 }

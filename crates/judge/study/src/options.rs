@@ -7,24 +7,24 @@ use super::real::RealStorage;
 /// Options of a study run.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Only these claims and no tables; all if empty.
+    /// Claims to which the run is restricted, without tables; all claims and tables if empty.
     pub only: Vec<String>,
-    /// True for every step of every configuration, needed or not.
+    /// True to run every step of every configuration, even if no claim needs it.
     pub all: bool,
-    /// Threads (default: one per core). The result stays the same.
+    /// Number of threads (default: one per core). The result does not depend on it.
     pub threads: Option<NonZeroUsize>,
-    /// Repeats of every step, instead of the study's.
+    /// Number of repeats of every step, in place of the study's.
     pub repeats: Option<u32>,
-    /// Seed of random numbers, instead of the study's.
+    /// Seed of random numbers, in place of the study's.
     pub seed: Option<u64>,
     /// Real storage to use; absent: none.
     pub real: Option<RealStorage>,
-    /// Program that runs it.
+    /// Program that runs the study, for the result.
     pub tool: Option<ToolFacts>,
 }
 
 impl Options {
-    /// Program that runs it; this crate's version if not given.
+    /// Returns the program that runs the study; this crate's version if not given.
     pub(super) fn tool(&self) -> ToolFacts {
         let version = || env!("CARGO_PKG_VERSION").to_owned();
         self.tool.clone().unwrap_or_else(|| ToolFacts { version: version(), commit: None })

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::point::PointError;
 use super::shard::Shard;
 
-/// Name and version of the format. Only the program that wrote it can read it.
+/// Name and version of the format. Only the program version that wrote a file can read it.
 pub const PART_SCHEMA: &str = "tilemark.study-part/1.0";
 
 /// Results of one shard.
@@ -20,14 +20,14 @@ pub struct StudyPart {
     pub schema: String,
     /// Facts that all parts of a result share.
     pub job: Job,
-    /// Shard of the part: `3/16`.
+    /// Shard of the part, such as `3/16`.
     #[schemars(with = "String")]
     pub shard: Shard,
-    /// Runs, in the order in which they are started.
+    /// Runs of the shard, in the order in which they are started.
     pub runs: Vec<PartRun>,
 }
 
-/// Work and program of a result.
+/// Facts that identify a result: its work and its program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Job {
     /// Name of the study.
@@ -40,22 +40,22 @@ pub struct Job {
     pub random_generator: String,
     /// Seed of random numbers.
     pub seed: u64,
-    /// Repeats of every step.
+    /// Number of repeats of every step.
     pub repeats: u32,
     /// Requested claims; all if empty.
     pub only: Vec<String>,
-    /// True if every step was requested, needed or not.
+    /// True if every step was requested, even if no claim needs it.
     pub all: bool,
 }
 
-/// Run of a shard.
+/// One run of a shard.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PartRun {
     /// Name of the configuration.
     pub configuration: String,
     /// Number of tiles.
     pub tiles: u32,
-    /// Repeat, from 1.
+    /// Number of the repeat, counted from 1.
     pub repeat: u32,
     /// Outcome of the run.
     pub outcome: PartOutcome,
@@ -87,7 +87,8 @@ impl From<PartOutcome> for Result<Step, PointError> {
 }
 
 impl Job {
-    /// First difference from another job: name, this value, the other value.
+    /// Returns the first difference from another job: name, this job's value, the other job's
+    /// value.
     pub(super) fn difference(&self, other: &Self) -> Option<(&'static str, String, String)> {
         let words = |job: &Self| {
             let commit = job.tool.commit.as_deref().unwrap_or("unknown");
@@ -108,14 +109,14 @@ impl Job {
     }
 }
 
-/// Reason why a text is no part.
+/// Reason why a text is not a part.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PartError {
-    /// Text that is no JSON, or has a missing or wrong field.
+    /// The text is not JSON, or has a missing or invalid field.
     #[error("reading a part of a study: {0}")]
     Json(#[from] serde_json::Error),
-    /// Other document, or another version.
+    /// The text is another document, or has another version.
     #[error("the document has the schema \"{0}\", and a part has {PART_SCHEMA}")]
     OtherSchema(String),
 }
@@ -125,7 +126,7 @@ impl StudyPart {
     ///
     /// # Errors
     ///
-    /// If it is no part, or one of another version.
+    /// If it is not a part, or has another version.
     pub fn parse(text: &str) -> Result<Self, PartError> {
         #[derive(Deserialize)]
         struct Head {
@@ -139,8 +140,8 @@ impl StudyPart {
         Ok(serde_json::from_str(text)?)
     }
 
-    /// Stores the part beside results: `BASE/studies/NAME-part-3-of-16.json`. The file gets its
-    /// name only when complete; an older one of the same name is replaced.
+    /// Stores the part beside the results: `BASE/studies/NAME-part-3-of-16.json`. The file gets its
+    /// final name only when it is complete. An older file with this name is replaced.
     ///
     /// # Errors
     ///
@@ -159,7 +160,7 @@ impl StudyPart {
     }
 }
 
-/// JSON Schema of a part.
+/// Returns the JSON Schema of a part.
 pub fn part_json_schema() -> serde_json::Value {
     schema_for!(StudyPart).to_value()
 }

@@ -5,17 +5,17 @@ use spec::study::ResolvedConfiguration;
 
 use bench::progress::Control;
 
-/// Run of one step of one configuration.
+/// One run of one step of one configuration.
 #[derive(Debug, Clone, Copy)]
 pub struct Point<'a> {
-    /// Index of the configuration, in the study's order.
+    /// Position of the configuration in the study.
     pub index: usize,
     /// The configuration.
     pub configuration: &'a ResolvedConfiguration,
     /// Number of tiles.
     pub tiles: u32,
-    /// Repeat, from 1. It and the seed decide all random numbers of the load, whatever the
-    /// configuration.
+    /// Number of the repeat, counted from 1. Together with the seed it decides all random numbers
+    /// of the load, in every configuration.
     pub repeat: u32,
     /// Seed of the study.
     pub seed: u64,
@@ -25,31 +25,31 @@ pub struct Point<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PointError {
-    /// Too many tiles for the array: an answer, not a failure.
+    /// The array is too small for the tiles. This is an answer, not a failure.
     #[error("{0}")]
     DoesNotFit(String),
-    /// Failed simulation or measurement.
+    /// The simulation or measurement failed.
     #[error("{0}")]
     Failed(String),
-    /// Requirement that this host or directory lacks or forbids: left out.
+    /// This host or directory lacks or forbids a requirement, so the point is left out.
     #[error("left out: {0}")]
     NotHere(String),
-    /// Interrupted run.
+    /// The run was interrupted.
     #[error("interrupted")]
     Interrupted,
 }
 
-/// Simulator of points, used by several threads at once.
+/// Simulator of points, which several threads use concurrently.
 pub trait Simulate: Sync {
-    /// Simulates the step of a point: the same point gives the same step, bit for bit.
+    /// Simulates the step of a point. The same point gives exactly the same step.
     ///
     /// # Errors
     ///
     /// If there is no step.
     fn step(&self, point: &Point<'_>, control: &Control) -> Result<Step, PointError>;
 
-    /// Smallest LRU memory, in bytes, with which this share (0 to 1) of one tile's repeated page
-    /// references are hits.
+    /// Returns the smallest LRU cache, in bytes, with which this share (0 to 1) of one tile's
+    /// repeated page references are hits.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! Configurations on real storage. Formulas, points and reports handle them like any other; only
-//! the step of a point is made differently.
+//! Configurations on real storage. Formulas, points and reports handle them like any other
+//! configuration. Only the step of a point is obtained differently.
 
 use std::path::PathBuf;
 
@@ -22,11 +22,11 @@ use bench::run::CheckedOver;
 pub struct RealStorage {
     /// Directory in which virtual disks are created and removed.
     pub directory: PathBuf,
-    /// True if it may be on a root, memory or overlay file system.
+    /// True if the directory may be on a root, memory or overlay file system.
     pub allow_root_fs: bool,
 }
 
-/// Study with its configurations on real storage after the others.
+/// Returns the study with its configurations on real storage appended to the modelled ones.
 pub(super) fn with_reals(study: &ResolvedStudy) -> ResolvedStudy {
     let mut all = study.clone();
     all.configurations.extend(study.reals.iter().map(as_configuration));
@@ -52,7 +52,7 @@ fn as_configuration(real: &ResolvedReal) -> ResolvedConfiguration {
     }
 }
 
-/// Placeholder for the model of real storage.
+/// Returns a placeholder array for real storage, which has no model.
 fn nothing() -> Array {
     Array {
         name: "none".to_owned(),
@@ -77,11 +77,11 @@ fn nothing() -> Array {
 pub(super) struct Measured<'a> {
     /// Configurations on real storage.
     reals: &'a [ResolvedReal],
-    /// Number of configurations before them.
+    /// Number of modelled configurations, which come before the real ones.
     modelled: usize,
     /// Storage to use.
     storage: &'a RealStorage,
-    /// Protocols below them, each checked once.
+    /// Protocols of the configurations, each checked once.
     over: Vec<(OverProtocol, Result<CheckedOver, PointError>)>,
 }
 
@@ -107,7 +107,7 @@ impl<'a> Measured<'a> {
         &self.reals[point.index - self.modelled]
     }
 
-    /// Protocol of a configuration.
+    /// Returns the protocol of a configuration; `None` for local files.
     fn over(&self, real: &ResolvedReal) -> Result<Option<&CheckedOver>, PointError> {
         let Some(word) = real.over else { return Ok(None) };
         let known = self.over.iter().find(|(known, _)| *known == word);
@@ -115,7 +115,8 @@ impl<'a> Measured<'a> {
         checked.as_ref().map(Some).map_err(Clone::clone)
     }
 
-    /// Programs of the protocols, and what numbers measured over them do not say.
+    /// Returns warnings about the programs of the protocols, and about the limits of figures
+    /// measured over them.
     pub fn warnings(&self) -> Vec<Warning> {
         let found = self.over.iter().filter_map(|(_, checked)| checked.as_ref().ok());
         let mut all = Vec::new();
@@ -139,7 +140,7 @@ impl<'a> Measured<'a> {
     }
 }
 
-/// Requirement of a protocol that is missing here, with the advice.
+/// Converts a missing requirement of a protocol, with its advice, to the reason of a point.
 fn not_here(error: &BenchError) -> PointError {
     let told = super::simulated::told(error);
     PointError::NotHere(match error.hint() {
@@ -180,8 +181,8 @@ impl Simulate for Measured<'_> {
     }
 }
 
-/// Settings of the configuration, with the quick profile as default, because nobody waits an hour
-/// for each of many real steps. Processors are sampled once a second.
+/// Returns the settings of the configuration. The default is the quick profile, because users would
+/// not wait an hour for each of many real steps. CPUs are sampled once per second.
 fn settings(real: &ResolvedReal, seed: u64) -> RealSettings {
     let base = profile_values(spec::plan::Profile::Quick);
     let measure = &real.measure;

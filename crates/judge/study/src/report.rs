@@ -16,7 +16,7 @@ use findings::{
     PointVerdict, SCHEMA, StudyResult, Summary, TableResult, TableRow, TierShares,
 };
 
-/// Makes the result from the steps.
+/// Builder of the result from the steps.
 pub(super) struct Report<'a> {
     pub study: &'a ResolvedStudy,
     pub options: &'a Options,
@@ -26,7 +26,7 @@ pub(super) struct Report<'a> {
     pub seed: u64,
 }
 
-/// Cells of a table: configuration and tiles.
+/// Returns the cells of a table: configuration and number of tiles.
 pub(super) fn cells<'a>(
     study: &'a ResolvedStudy,
     table: &'a Table,
@@ -256,7 +256,7 @@ impl Report<'_> {
     }
 }
 
-/// SHA-256 of the file and of everything it refers to.
+/// Returns the SHA-256 of the study's file and of all files that it refers to.
 pub(super) fn definitions_sha256(study: &ResolvedStudy) -> String {
     let parts = study.configurations.iter().map(|each| (&each.array, &each.tile));
     let parts: Vec<_> = parts.collect();
@@ -282,7 +282,7 @@ fn configuration(each: &ResolvedConfiguration) -> ConfigurationFacts {
     }
 }
 
-/// Mean, or the reason why a repeat has no value.
+/// Returns the mean, or the reason why a repeat has no value.
 fn mean(values: &[Number]) -> Number {
     let values = values.iter().cloned().collect::<Result<Vec<f64>, _>>()?;
     stats::mean(&values).ok_or_else(|| super::Absent::because("there are no repeats"))
@@ -336,7 +336,7 @@ fn point_figures(step: &Step, configuration: &ResolvedConfiguration) -> PointFig
     }
 }
 
-/// Means of figures that all runs have.
+/// Returns the means of the figures that all runs have.
 fn means(runs: &[PointRun]) -> PointFigures {
     let all: Option<Vec<&PointFigures>> = runs.iter().map(|run| run.figures.as_ref()).collect();
     let Some(all) = all.filter(|all| !all.is_empty()) else { return PointFigures::default() };
@@ -388,7 +388,7 @@ fn verdict(results: &[Result<Step, PointError>]) -> PointVerdict {
     }
 }
 
-/// Reason of the first run that did not pass.
+/// Returns the reason of the first run that did not pass; `None` if all passed.
 fn reason(results: &[Result<Step, PointError>]) -> Option<String> {
     results.iter().find_map(|result| match result {
         Ok(step) if step.verdict == Verdict::Passed => None,

@@ -16,20 +16,20 @@ use findings::StudyResult;
 /// Reason why a study could not be run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StudyError {
-    /// Unknown claim.
+    /// There is no such claim.
     #[error("the study \"{study}\" has no claim \"{claim}\"")]
     NoClaim {
         /// Name of the study.
         study: String,
         /// Claim as given.
         claim: String,
-        /// Nearest claim, and all.
+        /// Text with the nearest claim and all claims.
         hint: String,
     },
 }
 
 impl StudyError {
-    /// Hint on what to do.
+    /// Returns a hint on what to do.
     pub fn hint(&self) -> &str {
         let Self::NoClaim { hint, .. } = self;
         hint
@@ -39,30 +39,30 @@ impl StudyError {
 /// Progress of a study.
 #[derive(Debug)]
 pub enum Progress<'a> {
-    /// Start of so many runs, on so many threads.
+    /// The runs start.
     Begins {
-        /// Number of runs.
+        /// Total number of runs.
         runs: usize,
         /// Number of threads.
         threads: usize,
     },
-    /// Ended run.
+    /// A run has ended.
     Done {
-        /// Number of ended runs, including it.
+        /// Number of ended runs, including this one.
         done: usize,
-        /// Number of all runs.
+        /// Total number of runs.
         runs: usize,
         /// Point of the run.
         point: &'a Point<'a>,
-        /// Step, or the reason for a missing one.
+        /// Step, or the reason why it is missing.
         result: &'a Result<Step, PointError>,
     },
 }
 
 /// Runs a study.
 ///
-/// After `control` stops, no further run begins, those in progress end as soon as possible, and the
-/// result has the others as not measured.
+/// After `control` stops, no further run starts, and runs in progress end as soon as possible. The
+/// result then lists the remaining ones as not measured.
 ///
 /// # Errors
 ///
@@ -95,10 +95,10 @@ pub fn run(
     Ok(result)
 }
 
-/// Work for a study's options.
+/// Work of a study with given options.
 pub(super) struct Work<'a> {
     study: &'a ResolvedStudy,
-    /// Repeats of every step.
+    /// Number of repeats of every step.
     pub repeats: u32,
     /// Seed of random numbers.
     pub seed: u64,
@@ -115,7 +115,7 @@ impl<'a> Work<'a> {
         Ok(Self { study, repeats, seed, points })
     }
 
-    /// Result from the outcomes of its points, in their order.
+    /// Builds the result from the outcomes of its points, in the order of the points.
     pub fn result(
         &self,
         options: &Options,
@@ -143,7 +143,7 @@ fn check_only(study: &ResolvedStudy, only: &[String]) -> Result<(), StudyError> 
     }
 }
 
-/// Steps that the requested claims and tables need.
+/// Returns the steps that the requested claims and tables need.
 fn wanted(study: &ResolvedStudy, options: &Options) -> Steps {
     let mut steps = Steps::new();
     if options.all {
@@ -169,7 +169,7 @@ fn wanted(study: &ResolvedStudy, options: &Options) -> Steps {
     steps
 }
 
-/// Every repeat of every step, in the order of the study.
+/// Returns every repeat of every step, in the order of the study.
 fn points<'a>(
     study: &'a ResolvedStudy,
     steps: &Steps,
@@ -191,31 +191,31 @@ pub(super) fn threads(options: &Options, runs: usize) -> usize {
     options.threads.unwrap_or_else(cores).get().min(runs).max(1)
 }
 
-/// Ended run.
+/// Run that has ended.
 pub(super) struct EndedRun<'a> {
-    /// Number of ended runs, including it.
+    /// Number of ended runs, including this one.
     done: usize,
     point: &'a Point<'a>,
     result: &'a Result<Step, PointError>,
 }
 
 impl<'a> EndedRun<'a> {
-    /// Progress as one of so many runs, some of which were done before.
+    /// Returns the progress among `runs` runs in total, of which `before` were done before.
     pub fn of(&self, before: usize, runs: usize) -> Progress<'a> {
         let &Self { done, point, result } = self;
         Progress::Done { done: before + done, runs, point, result }
     }
 }
 
-/// Order of starting points, those with most tiles first, so that no thread is left alone with a
-/// long one at the end.
+/// Returns the order in which points are started. Points with the most tiles come first, so that no
+/// thread is left alone with a long one at the end.
 pub(super) fn begun_first(points: &[Point<'_>]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..points.len()).collect();
     order.sort_by_key(|index| std::cmp::Reverse(points[*index].tiles));
     order
 }
 
-/// Outcomes in the order of the points.
+/// Runs all points and returns their outcomes in the order of the points.
 pub(super) fn all(
     points: &[Point<'_>],
     simulate: &dyn Simulate,

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Share of a study's runs, from 1: `3/16`.
+/// One of several equal shares of a study's runs, counted from 1: `3/16`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Shard {
@@ -12,23 +12,23 @@ pub struct Shard {
     of: NonZeroU32,
 }
 
-/// Error for a text that is no shard.
+/// Error for a text that is not a shard.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a shard is N/COUNT, such as 3/16, with N from 1 to COUNT")]
 pub struct ShardError;
 
 impl Shard {
-    /// Number of the shard.
+    /// Returns the number of the shard.
     pub const fn number(self) -> u32 {
         self.number.get()
     }
 
-    /// Number of all shards.
+    /// Returns the total number of shards.
     pub const fn of(self) -> u32 {
         self.of.get()
     }
 
-    /// Every n-th item of a list: shares of a list that is sorted by size have equal sizes.
+    /// Returns every n-th item of a list. If a list is sorted by size, its shards have equal sizes.
     pub(super) fn deal<T>(self, list: Vec<T>) -> Vec<T> {
         let size = |number: NonZeroU32| usize::try_from(number.get()).unwrap_or(usize::MAX);
         list.into_iter().skip(size(self.number) - 1).step_by(size(self.of)).collect()
@@ -66,7 +66,7 @@ impl fmt::Display for Shard {
     }
 }
 
-/// Ascending numbers as a list of ranges, as for a job array: `1,4-6`.
+/// Formats ascending numbers as a list of ranges, as for a job array: `1,4-6`.
 pub(super) fn ranges(numbers: impl Iterator<Item = u32>) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for number in numbers {

@@ -16,16 +16,17 @@ use bench::simulate::{Settings, Stage, WORKING_SET_PAGE};
 #[derive(Debug)]
 pub struct Simulated {
     configurations: Vec<ResolvedConfiguration>,
-    /// Stages by configuration; configurations that differ only in the array share the first one's.
+    /// Stages by configuration. Configurations that differ only in the array share the stage of the
+    /// first one.
     stages: Vec<OnceLock<Result<Stage, BenchError>>>,
-    /// Miss-ratio curves, by the same configurations.
+    /// Miss-ratio curves by configuration, shared in the same way.
     curves: Vec<OnceLock<Result<MissRatioCurve, BenchError>>>,
-    /// Warmed caches for the start of steps.
+    /// States of warmed caches with which steps start.
     warmed: Warmed,
 }
 
 impl Simulated {
-    /// Simulator for the configurations of a study.
+    /// Creates a simulator for the configurations of a study.
     pub fn new(configurations: &[ResolvedConfiguration]) -> Self {
         let count = configurations.len();
         Self {
@@ -36,7 +37,7 @@ impl Simulated {
         }
     }
 
-    /// Position of the first configuration that differs only in the array.
+    /// Returns the position of the first configuration that differs only in the array.
     fn position(&self, configuration: &ResolvedConfiguration) -> usize {
         let is_equal = |other: &ResolvedConfiguration| {
             other.tile == configuration.tile
@@ -48,7 +49,7 @@ impl Simulated {
         position.expect("the configuration is one of the study's")
     }
 
-    /// Stage of a configuration: made by the first caller, others wait.
+    /// Returns the stage of a configuration. The first caller creates it, and other callers wait.
     fn stage(&self, configuration: &ResolvedConfiguration) -> Result<&Stage, PointError> {
         let position = self.position(configuration);
         let make = || {
@@ -91,14 +92,14 @@ impl Simulate for Simulated {
     }
 }
 
-/// Working set of one tile from its curve, in bytes.
+/// Returns the working set of one tile from its curve, in bytes.
 fn bytes_for(curve: &MissRatioCurve, share: f64) -> Option<f64> {
     let most = 1.0 - curve.points().last()?.miss_ratio;
     let pages = curve.pages_for_hit_ratio(share.clamp(0.0, 1.0) * most)?;
     Some(precise(pages) * WORKING_SET_PAGE.as_f64())
 }
 
-/// Settings of the configuration, with the standard profile as default.
+/// Returns the settings of the configuration. The default is the standard profile.
 fn settings(configuration: &ResolvedConfiguration) -> Settings {
     let measure = &configuration.measure;
     let base = Settings::of(Profile::Standard);
@@ -114,7 +115,7 @@ fn settings(configuration: &ResolvedConfiguration) -> Settings {
     }
 }
 
-/// Error with its causes on one line.
+/// Formats an error with its causes on one line.
 pub(super) fn told(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,5 +1,5 @@
-//! Program that the tests start as the process of a web site: `tilemark app serve web` with the same
-//! arguments, without the rest of the command.
+//! Test program that serves a web site, as `tilemark app serve web` does with the same arguments.
+//! It contains no other commands.
 
 use std::process::ExitCode;
 

@@ -1,5 +1,5 @@
-//! Choice of the servers' user. PostgreSQL refuses to run as root, and no server of a measurement
-//! needs more than its own directory.
+//! User account of the servers. PostgreSQL refuses to run as root, and a measured server needs no
+//! access beyond its own directory.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,14 +10,14 @@ use mail_server::Account;
 
 use crate::error::ApplicationError;
 
-/// User for servers of a root that was not reached by sudo.
+/// User for the servers if this process runs as root without sudo.
 const NOBODY: &str = "nobody";
 
-/// Chooses the user: this process's own, or, as root, the one who called sudo, or `nobody`. Lets that
-/// user pass the directory, and checks that it can.
+/// Chooses the servers' user: this process's own user, or, as root, the caller of sudo or else
+/// `nobody`. Lets that user enter the directory, and checks that it can.
 ///
-/// The directory stays root's: in a directory of its own the user could put links in the place of
-/// files that this process writes.
+/// The directory stays owned by root. If the user owned it, the user could replace files that this
+/// process writes by links.
 pub(crate) fn account_of_servers(directory: &Path) -> Result<Account, ApplicationError> {
     let no_user = |source| ApplicationError::NoUser { source: Box::new(source) };
     if !rustix::process::geteuid().is_root() {
@@ -32,14 +32,14 @@ pub(crate) fn account_of_servers(directory: &Path) -> Result<Account, Applicatio
     Err(ApplicationError::NoEntry { user: name, path: directory.to_owned() })
 }
 
-/// True if the user may enter a directory, or run a program.
+/// Returns true if the user may enter the directory, or execute the program, at `path`.
 pub(crate) fn may_pass(account: &Account, path: &Path) -> bool {
     let mut look = account.command("test", "KILL");
     look.arg("-x").arg(path);
     look.stdin(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
-/// Lets all users pass a directory. They can list and write nothing in it.
+/// Lets all users enter a directory. They can neither list nor write it.
 pub(crate) fn let_pass(directory: &Path) -> std::io::Result<()> {
     std::fs::set_permissions(directory, Permissions::from_mode(0o711))
 }

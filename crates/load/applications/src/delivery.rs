@@ -1,24 +1,24 @@
-//! What became of the mails that a server accepted.
+//! Deliveries of the mails that a server accepted.
 
 use std::time::Duration;
 
-/// Deliveries in some time, and the queue at its end.
+/// Deliveries in one interval, and the length of the queue at its end.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Deliveries {
     /// Mails that were accepted.
     pub accepted: u64,
-    /// Times from a mail's arrival at the server to its delivery, one for each recipient.
+    /// Time from a mail's arrival at the server to its delivery, for each recipient.
     pub delays: Vec<Duration>,
-    /// Recipients who do not get their mail.
+    /// Recipients whose delivery failed for good.
     pub failed: u64,
-    /// Attempts that failed for now.
+    /// Delivery attempts that failed temporarily.
     pub deferred: u64,
-    /// Mails in the queue now.
+    /// Mails in the queue at the end of the interval.
     pub queued: u64,
 }
 
 impl Deliveries {
-    /// Time within which 95 % of the deliveries were made; `None` without deliveries.
+    /// Returns the 95th percentile of the delivery times; `None` without deliveries.
     pub fn p95(&self) -> Option<Duration> {
         let mut sorted = self.delays.clone();
         sorted.sort_unstable();

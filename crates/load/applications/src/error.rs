@@ -7,14 +7,14 @@ use process_home::HomeError;
 use units::Bytes;
 use web_site::SiteError;
 
-/// Phase of an application's life.
+/// Phase of an application in which an error occurred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Making its data.
+    /// Creation of its data.
     Preparing,
-    /// Starting its server.
+    /// Start of its server.
     Starting,
-    /// Serving a load.
+    /// Serving of a load.
     Serving,
 }
 
@@ -41,7 +41,7 @@ pub enum ApplicationError {
         /// Package that has the program.
         package: &'static str,
     },
-    /// A program has a version whose settings are not known here.
+    /// A program has a version whose settings this crate does not know.
     #[error("{program} says \"{version}\", and versions {known} are known here")]
     Version {
         /// Path of the program.
@@ -54,7 +54,7 @@ pub enum ApplicationError {
     /// There is no unprivileged user for the servers.
     #[error("servers do not run as root, and there is no other user for them")]
     NoUser {
-        /// Refusal of the user.
+        /// Reason why the user cannot be used.
         #[source]
         source: Box<MailServerError>,
     },
@@ -115,28 +115,28 @@ pub enum ApplicationError {
         #[source]
         source: io::Error,
     },
-    /// A file or process of an application failed.
+    /// An operation on a file or process of an application failed.
     #[error("{name}, {phase}: {what}")]
     Io {
         /// Name of the application.
         name: String,
         /// Phase in which it failed.
         phase: Phase,
-        /// Action that failed, with its object.
+        /// Action that failed, with its object, for the message.
         what: String,
         /// Error of the system.
         #[source]
         source: io::Error,
     },
-    /// The kernel killed a process of an application.
+    /// The kernel killed a process of an application because its memory limit was reached.
     #[error("{name}, serving: its memory of {memory} was full, so the kernel killed a process")]
     OutOfMemory {
         /// Name of the application.
         name: String,
-        /// Memory of the application.
+        /// Memory limit of the application.
         memory: Bytes,
     },
-    /// A server or a program of its preparation ended with an error or was ended.
+    /// A server, or a program that creates its data, exited with an error or was killed.
     #[error("{name}, {phase}: {program} {how}; its last words: {log}")]
     Ended {
         /// Name of the application.
@@ -145,15 +145,15 @@ pub enum ApplicationError {
         phase: Phase,
         /// Name of the program.
         program: String,
-        /// Exit code or signal, or the time that it took.
+        /// Exit code or signal, or the time after which it was killed.
         how: String,
-        /// End of its log, in one line.
+        /// Last lines of its log, joined into one line.
         log: String,
     },
 }
 
 impl ApplicationError {
-    /// Advice on what to do, if there is any.
+    /// Returns advice on what to do, if there is any.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Missing { package, .. } => Some(format!(

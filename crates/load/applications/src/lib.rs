@@ -1,20 +1,20 @@
-//! Real servers of a tile: a shop on PostgreSQL, a mail server of Exim and Dovecot, and a web site of
-//! our own on PostgreSQL and files. A workload calls them as it calls any service.
+//! Real servers of a tile: a shop on PostgreSQL, a mail server of Exim and Dovecot, and a web site
+//! of our own on PostgreSQL and files. A workload calls them as it calls any service.
 //!
-//! What it does: finds the distribution's programs, makes an application's data in a directory of
-//! the datastore, starts its server for one tile, and stops it. Each application has a directory,
-//! a memory limit and sockets of its own, so the tiles share nothing but the storage.
+//! What it does: finds the distribution's programs, creates an application's data in a directory of
+//! the datastore, starts its server for one tile, and stops it. Each application has its own
+//! directory, memory limit and sockets, so the tiles share nothing but the storage.
 //!
 //! What it refuses: programs of versions whose settings are not known here; a directory that the
 //! servers' user cannot enter; to run servers as root.
 //!
 //! Invariants: a server listens on a socket in its own directory, which only its user can enter, or
-//! on ports of 127.0.0.1. A server ends when this process ends, however it ends, because the kernel
+//! on ports of 127.0.0.1. A server ends when this process ends for any reason, because the kernel
 //! signals it (`PR_SET_PDEATHSIG`). Nothing is written outside of the given directory, the control
-//! groups and a private directory in `/tmp` for sockets. The servers' user owns only what is below a
-//! directory of this process, so a link of that user leads no write of root elsewhere. Groups and
-//! private directory are gone after [`Applications::stop`]; those of a killed run are removed by
-//! [`sweep`]. A server that ended by itself is an error of the step, never a restart.
+//! groups and a private directory in `/tmp` for sockets. The servers' user only owns directories
+//! below a directory of this process, so its links cannot redirect a write of root.
+//! [`Applications::stop`] removes the groups and the private directory; [`sweep`] removes those of
+//! a killed run. A server that exits by itself is an error of the step, and is never restarted.
 #![forbid(unsafe_code)]
 
 mod account;
@@ -64,9 +64,9 @@ pub struct Need {
     pub name: String,
     /// Kind of the application.
     pub kind: Kind,
-    /// Bytes of its data.
+    /// Size of its data.
     pub size: Bytes,
-    /// Most sessions at the same time.
+    /// Maximum number of concurrent sessions.
     pub sessions: u32,
     /// Seed of its data. Tiles have different seeds, so that storage cannot deduplicate them.
     pub seed: u64,
@@ -79,12 +79,12 @@ pub struct Application {
     pub endpoints: Vec<Endpoint>,
     /// Name and version of the server.
     pub server: String,
-    /// Memory of the server and of its page cache.
+    /// Memory limit of the server, including its page cache.
     pub memory: Bytes,
-    /// Bytes of its data when it was made.
+    /// Size of its data after its creation.
     pub data: Bytes,
     running: Running,
-    /// Dropped after the processes have ended.
+    /// Control group of the processes. Dropped after the processes have ended.
     group: MemoryGroup,
 }
 
@@ -95,9 +95,9 @@ pub struct Endpoint {
     pub protocol: &'static str,
     /// Address of the service.
     pub address: String,
-    /// Socket that takes the place of the address's host, if the server listens on one.
+    /// Unix socket to connect to in place of the address's host, if the server listens on one.
     pub socket: Option<ServerSocket>,
-    /// Password of its users, if it asks for one.
+    /// Password of its users; `None` if it needs none.
     pub password: Option<Arc<Secret>>,
 }
 
@@ -114,9 +114,9 @@ enum Running {
 pub struct Applications {
     site: Site,
     running: BTreeMap<String, Application>,
-    /// Names of shops and sites whose data is made.
+    /// Names of the shops and sites whose data exists.
     made: BTreeSet<String>,
-    /// Made with the first mail server. Dropped after all have ended.
+    /// Mail servers of the run, created with the first one. Dropped after all servers have ended.
     mails: Option<Mails>,
 }
 
@@ -126,18 +126,18 @@ struct Site {
     directory: PathBuf,
     run: String,
     account: Account,
-    /// Executable file of this program, whose `app serve web` serves a web site.
+    /// Executable file of this program, which serves a web site with `app serve web`.
     program: PathBuf,
 }
 
 impl Site {
-    /// Name of an application's control group.
+    /// Returns the name of an application's control group.
     fn group(&self, need: &Need) -> String {
         format!("{}-{}", self.run, need.name)
     }
 }
 
-/// Socket in a directory of the server.
+/// Unix socket in a directory of the server.
 #[derive(Debug, Clone)]
 pub struct ServerSocket {
     directory: Arc<OwnedFd>,
@@ -162,7 +162,7 @@ impl ServerSocket {
 }
 
 impl Kind {
-    /// Word of the kind.
+    /// Returns the name of the kind, as used in settings.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Shop => "shop",
@@ -171,7 +171,7 @@ impl Kind {
         }
     }
 
-    /// Room on the datastore for data of `size`: tables that grow, and logs.
+    /// Returns the space on the datastore for data of `size`, including growing tables and logs.
     pub fn room(self, size: Bytes) -> Bytes {
         match self {
             // Orders add 4.6 MB a minute (`shop`); the log is checkpointed below 1 GiB and may
@@ -186,7 +186,7 @@ impl Kind {
         }
     }
 
-    /// Checks that the programs of this kind are here and of a known version. Returns their name
+    /// Checks that the programs of this kind are installed in a known version. Returns their name
     /// and version.
     ///
     /// # Errors
@@ -201,9 +201,9 @@ impl Kind {
 }
 
 impl Applications {
-    /// Prepares for applications in `directory`, which is empty and of this process alone. The
-    /// `run` names their memory groups. `program` is the executable file of this program, for the
-    /// process of a web site.
+    /// Prepares for applications in `directory`, which is empty and used by this process alone.
+    /// `run` becomes a part of the names of the memory groups. `program` is the executable file of
+    /// this program, for the process of a web site.
     ///
     /// # Errors
     /// The servers' user is missing or cannot enter the directory.
@@ -214,12 +214,12 @@ impl Applications {
         Ok(Self { site, running: BTreeMap::new(), made: BTreeSet::new(), mails: None })
     }
 
-    /// Makes the data of shops and sites that have none yet, as many at once as there are
-    /// processors: PostgreSQL makes each on one. Mailboxes are copies, and wait for
+    /// Creates the data of shops and sites that have none yet. Runs one creation per processor,
+    /// because PostgreSQL uses one processor for each. Mailboxes are copied later, by
     /// [`Self::running`].
     ///
     /// # Errors
-    /// The data of one cannot be made.
+    /// The data of an application cannot be created.
     pub fn make(&mut self, needs: &[&Need]) -> Result<(), ApplicationError> {
         let is_new = |need: &&&Need| need.kind != Kind::Mail && !self.made.contains(&need.name);
         let new: BTreeMap<&str, &Need> =
@@ -240,11 +240,11 @@ impl Applications {
         Ok(())
     }
 
-    /// Returns a running application. Makes its data and starts its server if that was not done
-    /// before, which may take a minute.
+    /// Returns a running application. Creates its data and starts its server if necessary, which
+    /// may take a minute.
     ///
     /// # Errors
-    /// Its data cannot be made, or its server does not start or has ended.
+    /// Its data cannot be created, or its server does not start or has ended.
     pub fn running(&mut self, need: &Need) -> Result<&Application, ApplicationError> {
         if !self.running.contains_key(&need.name) {
             self.make(&[need])?;
@@ -267,15 +267,15 @@ impl Applications {
         self.mails.insert(mails).start(need, &self.site)
     }
 
-    /// Checks that every server that was started still runs.
+    /// Checks that all started servers still run.
     ///
     /// # Errors
-    /// A server ended by itself, or the memory of one was full.
+    /// A server exited, or reached its memory limit.
     pub fn check(&mut self) -> Result<(), ApplicationError> {
         self.running.iter_mut().try_for_each(|(name, own)| own.check(name))
     }
 
-    /// Deliveries of each mail server since the last call, by its name.
+    /// Returns the deliveries of each mail server since the last call, keyed by the server's name.
     ///
     /// # Errors
     /// The queue or the log of a server cannot be read.
@@ -289,13 +289,13 @@ impl Applications {
         Ok(all)
     }
 
-    /// Applications by name.
+    /// Returns the applications with their names.
     pub fn all(&self) -> impl Iterator<Item = (&str, &Application)> {
         self.running.iter().map(|(name, own)| (name.as_str(), own))
     }
 
     /// Stops all servers and removes their groups and sockets. Their data stays. A mail server is
-    /// ended by force: nothing reads its mailboxes again, and an orderly end takes seconds.
+    /// killed: its mailboxes are never read again, and an orderly stop takes seconds.
     pub fn stop(&mut self) {
         // All are asked first, so that they end side by side.
         self.running.values_mut().for_each(|own| own.running.ask_to_stop());
@@ -311,7 +311,7 @@ impl Drop for Applications {
 }
 
 impl Application {
-    /// Endpoint of a protocol, by the protocol's name.
+    /// Returns the endpoint for a protocol, given by its name.
     pub fn endpoint(&self, protocol: &str) -> Option<&Endpoint> {
         self.endpoints.iter().find(|own| own.protocol == protocol)
     }
@@ -329,7 +329,8 @@ impl Application {
         }
     }
 
-    /// Processor time of the server's processes until now, in seconds; `None` if it cannot be read.
+    /// Returns the CPU time of the server's processes so far, in seconds; `None` if it cannot be
+    /// read.
     pub fn cpu_seconds(&self) -> Option<f64> {
         self.group.cpu_seconds()
     }
@@ -345,8 +346,9 @@ impl Running {
     }
 }
 
-/// Ends what killed runs left: processes, private directories and control groups; with `is_real`
-/// false it only lists the directories. Data on a datastore is the datastore's.
+/// Cleans up after killed runs: ends their processes and removes their private directories and
+/// control groups. With `is_real` false it only lists the directories. Data on a datastore is
+/// removed by the datastore.
 pub fn sweep(is_real: bool) -> Vec<process_home::Swept> {
     let swept = process_home::sweep(&mail::HOME, is_real);
     if is_real {

@@ -1,8 +1,8 @@
-//! Mail server of a tile: Exim takes mail, Dovecot delivers and serves it (crate `mail_server`).
+//! Mail server of a tile: Exim receives mail, Dovecot delivers and serves it (crate `mail_server`).
 //!
-//! Mailboxes are made by deliveries once for a run, and copied for each tile with its own text. The
-//! size decides how many mails are in each of `u1` to `u992`. A size with fewer than 10 mails for
-//! each fills fewer mailboxes; the others are empty until a mail comes.
+//! Mailboxes are filled by deliveries once per run, and copied for each tile with a text of its
+//! own. The size decides how many mails are in each of `u1` to `u992`. If the size allows fewer
+//! than 10 mails for each, fewer mailboxes are filled, and the others start empty.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,7 +23,7 @@ use crate::memory::MemoryGroup;
 use crate::program::Doing;
 use crate::{Application, Endpoint, Need, Running, Site};
 
-/// Private directories of the settings and sockets of mail servers, one for each run.
+/// Private directories for the settings and sockets of mail servers, one per run.
 pub(crate) static HOME: HomeKind = HomeKind {
     prefix: "tilemark-mail-",
     variable: "TILEMARK_MAIL",
@@ -31,22 +31,22 @@ pub(crate) static HOME: HomeKind = HomeKind {
     guests: Guests::Pass,
 };
 
-/// Most mailboxes of a tile, as many as the workload `mail-real` calls, and fewest.
+/// Maximum number of mailboxes of a tile, and minimum. The workload `mail-real` calls the maximum.
 const MAILBOXES_MAX: u64 = 992;
 const MAILBOXES_MIN: u64 = PATTERN_MAILBOXES as u64;
-/// Bytes of one mail in a mailbox, with headers and its share of the index: 4.8 kB with 39 and with
-/// 300 mails in each of 64 mailboxes.
+/// Size of one mail in a mailbox, in bytes, with headers and its share of the index. Measured: 4.8
+/// kB, both with 39 and with 300 mails in each of 64 mailboxes.
 const BYTES_PER_MAIL: u64 = 4800;
-/// Fewest and most mails of a mailbox. A session of `mail-real` reads seven and moves or deletes
-/// up to five.
+/// Minimum and maximum number of mails in a mailbox. A session of `mail-real` reads seven and moves
+/// or deletes up to five.
 const MAILS_MIN: u64 = 10;
 const MAILS_MAX: u64 = 100_000;
-/// Least memory of the servers of a tile. Each mail under way has a process of Exim for its session
-/// and others for its deliveries, so a stop of the host or storage needs memory and not only time.
-/// One tile alone held with 32 MiB. With 80 MiB the kernel killed Exim in a step of seven tiles whose
+/// Minimum memory of the servers of a tile. Each mail in progress has one Exim process for its
+/// session and others for its deliveries, so a stall of host or storage also needs memory. A single
+/// tile passed with 32 MiB. With 80 MiB the kernel killed Exim in a step of seven tiles whose
 /// servers used 1.8 of two processors. 256 MiB are our choice.
 const MEMORY_MIN: Bytes = Bytes::new(256 << 20);
-/// Longest time for the servers to be ready. Our choice: 0.3 s were measured.
+/// Maximum time until the servers are ready. Our choice: 0.3 s were measured.
 const READY_MAX: Duration = Duration::from_secs(30);
 
 /// Mail servers of a run.
@@ -54,9 +54,9 @@ const READY_MAX: Duration = Duration::from_secs(30);
 pub(crate) struct Mails {
     programs: Programs,
     home: Home,
-    /// Directories below `home` that were used.
+    /// Number of directories below `home` that were used.
     used: u32,
-    /// Made mailboxes, by the number of their mails.
+    /// Filled mailboxes to copy from, keyed by their number of mails.
     patterns: BTreeMap<u32, Pattern>,
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct Mail {
     server: MailServer,
 }
 
-/// Checks that the programs are here. Returns their names and versions.
+/// Checks that the programs are installed. Returns their names and versions.
 pub(crate) fn check() -> Result<String, ApplicationError> {
     let found =
         Programs::find().map_err(|error| ApplicationError::MailPrograms(Box::new(error)))?;
@@ -79,7 +79,7 @@ fn version(programs: &Programs) -> String {
 }
 
 impl Mails {
-    /// Prepares for the mail servers of a run.
+    /// Prepares for the mail servers of the run with this id.
     pub(crate) fn of_run(run: &str) -> Result<Self, ApplicationError> {
         let programs = Programs::find();
         let programs = programs.map_err(|error| ApplicationError::MailPrograms(Box::new(error)))?;
@@ -87,7 +87,7 @@ impl Mails {
         Ok(Self { programs, home, used: 0, patterns: BTreeMap::new() })
     }
 
-    /// Makes the mailboxes of a tile and starts its servers.
+    /// Creates the mailboxes of a tile and starts its servers.
     pub(crate) fn start(
         &mut self,
         need: &Need,
@@ -125,14 +125,15 @@ impl Mails {
         Ok(Application { endpoints, server, memory, data, running, group })
     }
 
-    /// Directory for the settings of one server. Its path is short whatever the names are.
+    /// Returns a new directory for the settings of one server. Its path is short, whatever the
+    /// application's name is.
     fn next_runtime(&mut self) -> PathBuf {
         self.used += 1;
         self.home.path().join(self.used.to_string())
     }
 }
 
-/// Makes a directory below that of the applications for the servers' user.
+/// Creates a directory below the applications' directory for the servers' user.
 fn directory(site: &Site, name: &str, need: &Need) -> Result<PathBuf, ApplicationError> {
     let doing = Doing { name: need.name.clone(), phase: Phase::Preparing };
     let path = site.directory.join(name);
@@ -167,7 +168,7 @@ fn endpoints(running: &Running) -> Vec<Endpoint> {
     vec![endpoint("smtp", smtp, None), endpoint("imap", imap, Some(password))]
 }
 
-/// Mailboxes that have mails at first, and the mails in each.
+/// Number of initially filled mailboxes, and of mails in each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Filled {
     mailboxes: u32,
@@ -175,7 +176,7 @@ struct Filled {
 }
 
 impl Filled {
-    /// Mailboxes and mails for data of this size.
+    /// Computes the number of mailboxes and mails for data of this size.
     fn of(size: Bytes) -> Self {
         let all = size.get() / BYTES_PER_MAIL;
         let mailboxes = (all / MAILS_MIN).clamp(MAILBOXES_MIN, MAILBOXES_MAX);
@@ -185,7 +186,7 @@ impl Filled {
     }
 }
 
-/// Memory for data of this size: a tenth of it, as for the shop.
+/// Returns the memory limit for data of this size: a tenth of the size, as for the shop.
 fn memory_of(size: Bytes) -> Bytes {
     Bytes::new(size.get() / 10).max(MEMORY_MIN)
 }
@@ -197,7 +198,7 @@ impl Mail {
         health.map_err(|source| self.failed(source))
     }
 
-    /// Deliveries since the last call, and the queue now.
+    /// Returns the deliveries since the last call, and the current queue length.
     pub(crate) fn deliveries(&mut self) -> Result<Deliveries, ApplicationError> {
         let mut all = Deliveries::default();
         loop {

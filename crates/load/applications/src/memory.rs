@@ -1,5 +1,5 @@
-//! Memory limit of an application, by a control group of its own, and its processor time. Without a
-//! limit the page cache of the whole host serves the reads, and the storage sees none of them.
+//! Memory limit and CPU time of an application, by its own control group. Without a limit, the
+//! host's page cache would serve the reads, and the storage would see none of them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,11 +9,12 @@ use units::Bytes;
 
 use crate::error::ApplicationError;
 
-/// Control group of an application's processes. Dropping it ends those that are left, and removes
-/// the group.
+/// Control group of an application's processes. Dropping it kills the remaining processes and
+/// removes the group.
 #[derive(Debug)]
 pub(crate) struct MemoryGroup {
-    /// Directory in the hierarchy of memory, and, of version 1, that of processor time.
+    /// Directories of the group: one in the memory hierarchy, and with cgroup version 1 also one in
+    /// the CPU time hierarchy.
     directories: Vec<PathBuf>,
 }
 
@@ -21,14 +22,14 @@ const V1: &str = "/sys/fs/cgroup/memory";
 const V1_CPU: &str = "/sys/fs/cgroup/cpuacct";
 const V2: &str = "/sys/fs/cgroup";
 const SETTINGS_V1: [&str; 2] = ["memory.limit_in_bytes", "memory.swappiness"];
-/// Beginning of the directories' names; `PIDNAMESPACE-PID-NAME` follows.
+/// Prefix of the directories' names; `PIDNAMESPACE-PID-NAME` follows.
 const PREFIX: &str = "tilemark-servers-";
 
 impl MemoryGroup {
-    /// Makes a group with a limit of so many bytes, page cache included.
+    /// Creates a group with a memory limit of `bytes`, page cache included.
     ///
     /// # Errors
-    /// This host has no such groups, or this process may not make one.
+    /// This host has no such groups, or this process may not create one.
     pub(crate) fn make(name: &str, bytes: Bytes) -> Result<Self, ApplicationError> {
         let controllers = fs::read_to_string(format!("{V2}/cgroup.subtree_control"));
         let has_v2 =
@@ -56,18 +57,19 @@ impl MemoryGroup {
         Ok(group)
     }
 
-    /// Files by which a process enters the group.
+    /// Returns the files to which a process writes its id to enter the group.
     pub(crate) fn entries(&self) -> Vec<PathBuf> {
         self.directories.iter().map(|own| own.join("cgroup.procs")).collect()
     }
 
-    /// Processor time of all processes that were ever in the group, in seconds. Their own counts
-    /// would miss children that nobody waited for, as those of Exim.
+    /// Returns the CPU time of all present and past processes of the group, in seconds. The
+    /// processes' own counters would miss children that were not waited for, as with Exim.
     pub(crate) fn cpu_seconds(&self) -> Option<f64> {
         self.directories.iter().find_map(|own| cpu_seconds(own))
     }
 
-    /// True if the kernel killed a process of the group because its memory was full.
+    /// Returns true if the kernel killed a process of the group because the memory limit was
+    /// reached.
     pub(crate) fn has_killed(&self) -> bool {
         let files = ["memory.oom_control", "memory.events"];
         let paths = self.directories.iter().flat_map(|own| files.map(|file| own.join(file)));
@@ -79,7 +81,7 @@ impl MemoryGroup {
         text.iter().flat_map(|text| text.lines()).filter_map(|line| line.parse().ok()).collect()
     }
 
-    /// Ends all processes of the group by force.
+    /// Kills all processes of the group.
     fn end_processes(&self) {
         for pid in self.processes() {
             // It is opened first and looked for again: its number may be another's by now.
@@ -119,13 +121,13 @@ fn cpu_seconds(directory: &Path) -> Option<f64> {
     Some(count as f64 / 1e9)
 }
 
-/// Processes that the kernel killed, by a group's events.
+/// Returns the number of processes that the kernel killed, according to the group's `events` file.
 fn kills(events: &str) -> u64 {
     let count = events.lines().find_map(|line| line.strip_prefix("oom_kill "));
     count.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
 }
 
-/// Ends the processes that killed runs left in their groups, and removes the groups.
+/// Kills processes that killed runs left in their groups, and removes the groups.
 pub(crate) fn remove_stale() {
     let roots = [V1, V1_CPU, V2].into_iter().filter_map(|root| fs::read_dir(root).ok());
     for entry in roots.flatten().flatten() {
@@ -135,8 +137,8 @@ pub(crate) fn remove_stale() {
     }
 }
 
-/// True for the group of a run that has ended. A container may share the hierarchy, and the numbers
-/// of its processes mean nothing here: its groups are not judged.
+/// Returns true if the group belongs to a run that has ended. Returns false for groups of other PID
+/// namespaces: a container may share the hierarchy, but its process ids have no meaning here.
 fn is_stale(name: &str) -> bool {
     let mut parts = name.strip_prefix(PREFIX).unwrap_or_default().split('-');
     let (namespace, pid) = (parts.next(), parts.next().and_then(|pid| pid.parse::<u32>().ok()));
@@ -144,7 +146,7 @@ fn is_stale(name: &str) -> bool {
         && pid.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists())
 }
 
-/// Number of this process's PID namespace (namespaces(7): the link is `pid:[NUMBER]`).
+/// Returns the number of this process's PID namespace (namespaces(7): the link is `pid:[NUMBER]`).
 fn pid_namespace() -> String {
     let link = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     link.to_string_lossy().chars().filter(char::is_ascii_digit).collect()

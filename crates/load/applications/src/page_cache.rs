@@ -1,12 +1,13 @@
-//! Page cache of made data.
+//! Eviction of newly created data from the page cache.
 
 use std::fs;
 use std::path::Path;
 
 use mail_server::careful;
 
-/// Writes all files of a directory to the storage and takes them out of the page cache: a page is
-/// charged to the group that read it first, and that would be nobody's.
+/// Writes all files of a directory to the storage and evicts them from the page cache. The kernel
+/// charges a page to the group that first read it, so cached pages would not count against the
+/// application's limit.
 pub(crate) fn release_cache(directory: &Path) -> std::io::Result<()> {
     // One call for all files: a flush for each of a thousand takes seconds on a slow storage.
     rustix::fs::syncfs(fs::File::open(directory)?)?;

@@ -1,4 +1,4 @@
-//! A PostgreSQL cluster of its own, in one directory and on one socket.
+//! Private PostgreSQL cluster with its own directory and socket.
 
 use std::fs;
 use std::io::Read as _;
@@ -16,21 +16,21 @@ use crate::page_cache::release_cache;
 use crate::program::{Doing, appended};
 use crate::server::{Server, Start};
 
-/// Directories of the distributions' packages, newest version last.
+/// Directories, or prefixes of directories, where the distributions' packages install PostgreSQL.
 const PLACES: [&str; 3] = ["/usr/lib/postgresql", "/usr/pgsql-", "/usr/bin"];
-/// Versions whose settings are used here. 15 was tried.
+/// PostgreSQL versions that know the settings used here. Tested with version 15.
 const KNOWN: std::ops::RangeInclusive<u32> = 13..=18;
 
 /// Programs of one version.
 #[derive(Debug, Clone)]
 pub(crate) struct Programs {
     directory: PathBuf,
-    /// As the server prints it: `postgres (PostgreSQL) 15.14`.
+    /// Version as the server prints it: `postgres (PostgreSQL) 15.14`.
     pub(crate) version: String,
 }
 
 impl Programs {
-    /// Finds the newest version of the distribution, or the one in the search path.
+    /// Finds the newest version of the distribution, or else the version in the search path.
     pub(crate) fn find() -> Result<Self, ApplicationError> {
         let mut found: Vec<(u32, PathBuf)> = fs::read_dir(PLACES[0])
             .into_iter()
@@ -73,27 +73,28 @@ pub(crate) struct Cluster<'a> {
     pub(crate) name: &'a str,
     pub(crate) programs: Programs,
     pub(crate) account: &'a Account,
-    /// Directory of the application; the cluster is `data` in it.
+    /// Directory of the application. The cluster is in its subdirectory `data`.
     pub(crate) directory: PathBuf,
-    /// Role that owns the tables and opens the sessions.
+    /// Role that owns the tables and that sessions log in as.
     pub(crate) role: &'static str,
-    /// Most sessions at the same time.
+    /// Maximum number of concurrent sessions.
     pub(crate) sessions: u32,
 }
 
-/// Memory of the server's own page cache. The value of PostgreSQL's documentation for small hosts
-/// is 128 MB; half of it leaves more of the limit to the kernel's page cache.
+/// Size of the server's shared buffers, in MB. PostgreSQL's documentation has 128 MB for small
+/// hosts. Half of that leaves more of the memory limit to the kernel's page cache.
 const SHARED_BUFFERS_MB: u64 = 64;
-/// Memory of one session, measured with 108 sessions, and of the server's other processes.
+/// Memory of one session, in MB, measured with 108 sessions. The next constant is for the server's
+/// other processes.
 const SESSION_MB: u64 = 3;
 const SERVER_MB: u64 = 64;
-/// Most bytes that are read of the server's state: it has eight lines.
+/// Maximum number of bytes read from the server's state file, which has eight lines.
 const STATE_MAX: u64 = 4096;
-/// Sessions beyond the users: autovacuum, and one that looks.
+/// Sessions beside the users': autovacuum, and one for checks.
 const SESSIONS_MORE: u32 = 10;
 
-/// Statements of a script, one text each: its lines without comments, cut at empty ones, with
-/// numbers for its words, and for `SEED` that of PostgreSQL's random numbers.
+/// Splits a script into statements: removes comments, splits at empty lines, and replaces
+/// placeholders by numbers. `SEED` is replaced by the seed of PostgreSQL's random numbers.
 pub(crate) fn statements(
     script: &str,
     words: [(&str, impl ToString); 3],
@@ -113,7 +114,7 @@ pub(crate) fn statements(
 }
 
 impl Cluster<'_> {
-    /// Directory of the cluster and of its socket.
+    /// Returns the directory of the cluster and of its socket.
     pub(crate) fn data(&self) -> PathBuf {
         self.directory.join("data")
     }
@@ -122,7 +123,7 @@ impl Cluster<'_> {
         self.directory.join("server.log")
     }
 
-    /// Socket of the server.
+    /// Returns the socket of the server.
     pub(crate) fn socket(&self) -> Result<ServerSocket, ApplicationError> {
         let opened = ServerSocket::of(&self.data(), ".s.PGSQL.5432");
         opened.map_err(|error| self.doing(Phase::Starting).io("opening its directory", error))
@@ -132,15 +133,15 @@ impl Cluster<'_> {
         Doing { name: self.name.to_owned(), phase }
     }
 
-    /// Memory that an application needs for data of this size: a tenth of it, as in the source of the
-    /// tile's working set, and never less than the cluster's sessions and the processes `beside` it
-    /// take. A cluster with less is killed in the middle of a load.
+    /// Returns the memory limit for data of this size: a tenth of the size, as in the source of the
+    /// tile's working set. The limit is at least the memory of the cluster's sessions and of the
+    /// processes `beside` it. A smaller cluster would be killed under load.
     pub(crate) fn memory(&self, size: Bytes, beside: Bytes) -> Bytes {
         let floor = SHARED_BUFFERS_MB + SESSION_MB * u64::from(self.sessions) + SERVER_MB;
         Bytes::new(size.get() / 10).max(Bytes::new(floor << 20) + beside)
     }
 
-    /// Makes the cluster with a database `tile`, and runs these statements in it, one text each.
+    /// Creates the cluster with a database `tile`, and runs the given statements in it.
     pub(crate) fn make(&self, statements: &[String]) -> Result<(), ApplicationError> {
         let doing = self.doing(Phase::Preparing);
         let failed = |what: &str, error| doing.io(what, error);
@@ -164,7 +165,8 @@ impl Cluster<'_> {
         release_cache(&self.data()).map_err(|error| failed("writing its data out", error))
     }
 
-    /// Runs statements without a server. No session can be in the way, and its end is a checkpoint.
+    /// Runs statements in single-user mode, without a server. No other session can interfere, and a
+    /// checkpoint is made at the end.
     fn run_single(&self, database: &str, statements: &[String]) -> Result<(), ApplicationError> {
         let doing = self.doing(Phase::Preparing);
         // In this mode a statement ends at a semicolon and two ends of line.
@@ -191,8 +193,8 @@ impl Cluster<'_> {
         fs::remove_file(&path).map_err(failed)
     }
 
-    /// Settings that differ from the defaults, as arguments. The log is as durable as it is for real
-    /// users.
+    /// Returns the settings that differ from the defaults, as arguments. The write-ahead log is as
+    /// durable as for real users.
     fn settings(&self) -> Vec<String> {
         let settings = [
             ("listen_addresses", String::new()),

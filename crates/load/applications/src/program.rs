@@ -1,4 +1,5 @@
-//! Programs that make an application's data: run to their end, with their last words kept.
+//! Programs that create an application's data. They run to completion, and the end of their output
+//! is kept for errors.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -7,10 +8,10 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use crate::error::{ApplicationError, Phase};
 
-/// Longest end of a log in an error, in bytes. Our choice: some lines.
+/// Maximum size of the log's end that is quoted in an error, in bytes. Our choice: some lines.
 const TAIL_MAX: u64 = 400;
 
-/// Application and phase that an error names.
+/// Application and phase, for error messages.
 #[derive(Debug, Clone)]
 pub(crate) struct Doing {
     pub(crate) name: String,
@@ -29,10 +30,10 @@ impl Doing {
         ApplicationError::Ended { name, phase, program: program.to_owned(), how, log }
     }
 
-    /// Runs a program to its end, with its output added to `log`.
+    /// Runs a program to completion and appends its output to `log`.
     ///
     /// # Errors
-    /// It cannot be started, or does not succeed.
+    /// It cannot be started, or fails.
     pub(crate) fn run(
         &self,
         program: &str,
@@ -48,12 +49,12 @@ impl Doing {
     }
 }
 
-/// Log of an application, for its server's output.
+/// Opens an application's log for appending the server's output.
 pub(crate) fn appended(log: &Path) -> std::io::Result<File> {
     File::options().create(true).append(true).open(log)
 }
 
-/// Exit code or signal in words.
+/// Describes an exit code or signal in words.
 pub(crate) fn words(status: ExitStatus) -> String {
     use std::os::unix::process::ExitStatusExt;
     match (status.code(), status.signal()) {
@@ -66,7 +67,7 @@ pub(crate) fn words(status: ExitStatus) -> String {
     }
 }
 
-/// End of a log in one line.
+/// Returns the end of a log as a single line.
 fn tail(log: &Path) -> std::io::Result<String> {
     let mut file = File::open(log)?;
     let length = file.metadata()?.len();

@@ -1,4 +1,4 @@
-//! Process of a server, from its start to its end.
+//! Process of a server, from start to exit.
 
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -10,22 +10,22 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::error::{ApplicationError, Phase};
 use crate::program::{Doing, appended, words};
 
-/// Longest time for a server to be ready. Our choice: PostgreSQL takes 0.2 s, and recovers a minute
-/// of log in some seconds.
+/// Maximum time until a server is ready. Our choice: PostgreSQL starts in 0.2 s, and replays one
+/// minute of its log in a few seconds.
 const READY_MAX: Duration = Duration::from_secs(30);
-/// Longest time for a server to end when asked. Our choice, as systemd would wait much longer.
+/// Maximum time for an orderly stop of a server. Our choice; systemd would wait much longer.
 const STOP_MAX: Duration = Duration::from_secs(10);
-/// Pause between two looks at a server.
+/// Interval between two checks of a server's state.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Running server. Dropping it ends it.
+/// Running server. Dropping it kills the server.
 #[derive(Debug)]
 pub(crate) struct Server {
     name: String,
     program: String,
     child: Child,
     pid: Pid,
-    /// Signal that ends it in order.
+    /// Signal for an orderly stop.
     stop: Signal,
     log: PathBuf,
 }
@@ -77,7 +77,7 @@ impl Server {
     /// Checks that the server still runs.
     ///
     /// # Errors
-    /// It has ended.
+    /// The server has exited.
     pub(crate) fn check(&mut self) -> Result<(), ApplicationError> {
         self.check_in(Phase::Serving)
     }
@@ -91,7 +91,7 @@ impl Server {
         }
     }
 
-    /// Sends the signal that ends the server in order.
+    /// Sends the signal for an orderly stop.
     pub(crate) fn ask_to_stop(&mut self) {
         self.signal(self.stop);
     }
@@ -103,7 +103,7 @@ impl Server {
         }
     }
 
-    /// Waits for the end of the server. Returns true if it has ended.
+    /// Waits up to `time` for the server to exit. Returns true if it has exited.
     pub(crate) fn has_ended_within(&mut self, time: Duration) -> bool {
         let until = Instant::now() + time;
         loop {

@@ -11,19 +11,19 @@ use crate::memory::MemoryGroup;
 use crate::postgres::{Cluster, Programs, statements};
 use crate::{Application, Endpoint, Need, Running, Site};
 
-/// Bytes of one customer with its orders, history and share of the products, indexes included.
-/// Measured on 200,000 and 3 million customers.
+/// Size of one customer, in bytes, with its orders, history and share of the products, indexes
+/// included. Measured with 200,000 and 3 million customers.
 const BYTES_PER_CUSTOMER: u64 = 820;
-/// Customers for each product, and for each 12 of 20 orders of a year: DVD Store's sizes have
-/// 20,000 customers, 1,000 products and 1,000 orders a month.
+/// Number of customers per product. DVD Store's sizes have 20,000 customers, 1,000 products and
+/// 1,000 orders a month, so 20 customers place 12 orders a year.
 const CUSTOMERS_PER_PRODUCT: u64 = 20;
 const CUSTOMERS_MIN: u64 = 2_000;
-/// Most customers: their numbers are four-byte integers, and so are those of their orders.
+/// Maximum number of customers. The ids of customers, and of their orders, are four-byte integers.
 const CUSTOMERS_MAX: u64 = 1_000_000_000;
 
 const SCRIPT: &str = include_str!("shop.sql");
 
-/// Makes the data of a shop.
+/// Creates the data of a shop.
 pub(crate) fn make(need: &Need, site: &Site) -> Result<(), ApplicationError> {
     cluster(need, site)?.make(&statements(SCRIPT, words(need.size), need.seed))
 }
@@ -39,7 +39,7 @@ fn cluster<'a>(need: &'a Need, site: &'a Site) -> Result<Cluster<'a>, Applicatio
     })
 }
 
-/// Starts the server of a shop whose data is made.
+/// Starts the server of a shop whose data exists.
 pub(crate) fn start(need: &Need, site: &Site) -> Result<Application, ApplicationError> {
     let cluster = cluster(need, site)?;
     let memory = cluster.memory(need.size, Bytes::ZERO);
@@ -61,7 +61,7 @@ pub(crate) fn start(need: &Need, site: &Site) -> Result<Application, Application
     })
 }
 
-/// Numbers in the statements that make data of a size.
+/// Returns the placeholders of the statements, with their values for data of `size`.
 fn words(size: Bytes) -> [(&'static str, u64); 3] {
     let customers = (size.get() / BYTES_PER_CUSTOMER).clamp(CUSTOMERS_MIN, CUSTOMERS_MAX);
     let products = customers / CUSTOMERS_PER_PRODUCT;

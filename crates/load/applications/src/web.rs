@@ -1,4 +1,4 @@
-//! Web site of a tile: its own process (crate `web_site`), its PostgreSQL and its files.
+//! Web site of a tile: a process of its own (crate `web_site`), a PostgreSQL server and files.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -19,30 +19,33 @@ use crate::program::Doing;
 use crate::server::{Server, Start};
 use crate::{Application, Endpoint, Need, Running, ServerSocket, Site};
 
-/// Directory of the site's socket in that of the application.
+/// Name of the subdirectory for the site's socket.
 const SOCKETS: &str = "site";
-/// Connections beyond the users: those that a client opens before an old one is seen as closed.
+/// Connections beside the users': clients may reconnect before the server sees the old connection
+/// as closed.
 const CONNECTIONS_MORE: u32 = 64;
-/// Memory of the site's process: 34 MB at the rate of one tile, 74 MB with 195 downloads that nobody
-/// read and 195 uploads of 64 KiB. A download has 64 KiB in memory, an upload as much as it has.
+/// Memory limit of the site's process. Measured: 34 MB at the rate of one tile, 74 MB with 195
+/// downloads that nobody read and 195 uploads of 64 KiB. A download holds 64 KiB in memory, an
+/// upload its whole size.
 const SITE_MEMORY: Bytes = Bytes::new(128 << 20);
 
-/// Longest time in which the end of a database is seen after that of its site. Our choice.
+/// Maximum wait until the exit of a database is visible, after its site has exited because of it.
+/// Our choice.
 const END_SEEN_MAX: Duration = Duration::from_secs(1);
 
-/// Running site. Its process is dropped, and ends, before that of its database.
+/// Running site. Its process is dropped, and killed, before its database.
 #[derive(Debug)]
 pub(crate) struct Web {
     site: Server,
     database: Server,
 }
 
-/// Name and version of the servers, for people.
+/// Returns the name and version of the servers, for display.
 pub(crate) fn name(postgres: &str) -> String {
     format!("tilemark {}'s web site on {postgres}", env!("CARGO_PKG_VERSION"))
 }
 
-/// Makes the data of a site.
+/// Creates the data of a site.
 pub(crate) fn make(need: &Need, site: &Site) -> Result<(), ApplicationError> {
     let is_runnable = may_pass(&site.account, &site.program);
     if !is_runnable {
@@ -65,7 +68,7 @@ fn cluster<'a>(need: &'a Need, site: &'a Site) -> Result<Cluster<'a>, Applicatio
     })
 }
 
-/// Starts the servers of a site whose data is made.
+/// Starts the servers of a site whose data exists.
 pub(crate) fn start(need: &Need, site: &Site) -> Result<Application, ApplicationError> {
     let (cluster, sizes) = (cluster(need, site)?, Sizes::of(need.size));
     let directory = &cluster.directory;
@@ -92,7 +95,7 @@ pub(crate) fn start(need: &Need, site: &Site) -> Result<Application, Application
     })
 }
 
-/// Makes the files, and the directories that the site writes.
+/// Creates the files, and the directories into which the site writes.
 fn make_files(
     need: &Need,
     site: &Site,

@@ -5,7 +5,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::payload::Resident;
 
-/// Length of the longest request, and of one chunk of buffer memory, in bytes.
+/// Maximum length of a request, and size of a chunk of buffer memory, in bytes.
 pub const LENGTH_MAX: u32 = 4 << 20;
 const CHUNK: usize = LENGTH_MAX as usize;
 /// Binary logarithm of the smallest buffer: 4 KiB, the largest alignment that `O_DIRECT` needs.
@@ -14,42 +14,42 @@ const UNIT_BITS: u32 = 12;
 const ORDERS: usize = 11;
 const UNITS: usize = CHUNK >> UNIT_BITS;
 
-/// Address of a buffer for the kernel. Safe code cannot reach bytes through it.
+/// Address of a buffer, for the kernel. Safe code cannot access bytes through it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Address {
     /// First byte, aligned to 4096.
     pub(crate) start: NonNull<u8>,
-    /// Number of the registered chunk that holds the buffer.
+    /// Index of the registered chunk that holds the buffer.
     pub(crate) chunk: u16,
 }
 
 // SAFETY: a plain address; code that reads or writes there must prove its own access.
 unsafe impl Send for Address {}
 
-/// Buffer on loan from the worker's arena. It cannot be copied, so its bytes have a single owner,
-/// who gives the buffer back.
+/// Buffer on loan from the worker's arena. It is not `Copy`, so its bytes have a single owner, who
+/// returns the buffer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Buffer {
     address: Address,
     /// Position of the first byte in the arena, in units of 4 KiB.
     unit: u32,
     order: u8,
-    /// Content that a write left in the buffer.
+    /// Record of the content that a write left in the buffer.
     resident: Resident,
 }
 
 impl Buffer {
-    /// Address for the kernel.
+    /// Returns the address for the kernel.
     pub(crate) fn address(&self) -> Address {
         self.address
     }
 
-    /// First `length` bytes of the buffer.
+    /// Returns the first `length` bytes of the buffer.
     pub(crate) fn bytes_mut(&mut self, length: u32) -> &mut [u8] {
         self.content_mut(length).0
     }
 
-    /// First `length` bytes of the buffer, and the record of their content.
+    /// Returns the first `length` bytes of the buffer, and the record of their content.
     pub(crate) fn content_mut(&mut self, length: u32) -> (&mut [u8], &mut Resident) {
         assert!(length as usize <= 1 << (UNIT_BITS + u32::from(self.order)), "within the loan");
         // SAFETY: the arena lends each range once and a loan cannot be copied, it is at least
@@ -61,18 +61,18 @@ impl Buffer {
     }
 }
 
-/// Use of a buffer. Reads and writes have chunks of their own, so that the content of a write is
-/// still there when the next write uses the buffer.
+/// Use of a buffer. Reads and writes have separate chunks, so the content of a write is still
+/// present when the next write uses the buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Reads,
     Writes,
 }
 
-/// Memory for I/O: chunks of 4 MiB, aligned for huge pages, lent in powers of two from 4 KiB up. A
-/// loan and its return are O(1). Free neighbours are joined only when a size has run out, and
-/// before a new chunk is made while half of the memory is free. Chunks are made on demand up to a
-/// limit and kept for the run.
+/// Memory for I/O: chunks of 4 MiB, aligned for huge pages, lent in powers of two from 4 KiB up.
+/// Lending and returning are O(1). Free neighbours are only joined when a size has run out, or when
+/// half of the memory is free and a new chunk would be needed. Chunks are allocated on demand up to
+/// a limit and kept for the run.
 #[derive(Debug)]
 pub(crate) struct Arena {
     chunks: Vec<(NonNull<u8>, Side)>,
@@ -82,22 +82,22 @@ pub(crate) struct Arena {
     seed: u64,
 }
 
-/// Free buffer: its position in units of 4 KiB over all chunks, and the record of its content. When
-/// buffers are cut or joined, only the content of the first one stays known.
+/// Free buffer: its position in units of 4 KiB over all chunks, and the record of its content.
+/// After a split or join, only the content of the first part is known.
 type Free = (u32, Resident);
 
-/// Result of asking for a loan.
+/// Result of a request for a loan.
 pub(crate) enum Loan {
-    /// Buffer from a known chunk.
+    /// Buffer in an existing chunk.
     Ready(Buffer),
-    /// Buffer in a new chunk, which may be registered first.
+    /// Buffer in a new chunk, which the backend may have to register first.
     NewChunk(Buffer),
     /// Nothing is free, and the limit is reached.
     Exhausted,
 }
 
 impl Arena {
-    /// Creates an arena that grows up to `bytes_max`, at least one chunk for each side.
+    /// Creates an arena that grows up to `bytes_max`, but has at least one chunk for each side.
     pub(crate) fn new(bytes_max: u64, seed: u64) -> Self {
         let chunks_max = usize::try_from(bytes_max).unwrap_or(usize::MAX) / CHUNK;
         Self {
@@ -108,17 +108,17 @@ impl Arena {
         }
     }
 
-    /// Largest number of chunks.
+    /// Returns the maximum number of chunks.
     pub(crate) fn chunks_max(&self) -> usize {
         self.chunks_max
     }
 
-    /// Address and length of a chunk, in bytes.
+    /// Returns the address and length of a chunk, in bytes.
     pub(crate) fn chunk(&self, index: u16) -> (NonNull<u8>, usize) {
         (self.chunks[usize::from(index)].0, CHUNK)
     }
 
-    /// Lends a buffer of at least `length` bytes, which is at most [`LENGTH_MAX`].
+    /// Lends a buffer of at least `length` bytes. `length` is at most [`LENGTH_MAX`].
     #[inline]
     pub(crate) fn lend(&mut self, side: Side, length: u32) -> Loan {
         let order = order_of(length);
@@ -145,8 +145,8 @@ impl Arena {
         self.split(side, order).map_or(Loan::Exhausted, Loan::Ready)
     }
 
-    /// Returns true if free buffers of other sizes are at least half of the memory. With less free,
-    /// joining them, which visits all of them, would soon be needed again.
+    /// Returns true if free buffers of other sizes make up at least half of the memory. With less
+    /// free memory, the join, which visits all free buffers, would soon be needed again.
     fn is_half_free(&self, side: Side) -> bool {
         let free = self.free[side as usize].iter().enumerate();
         let free: usize = free.map(|(order, buffers)| buffers.len() << order).sum();
@@ -154,8 +154,8 @@ impl Arena {
         chunks > 0 && 2 * free >= chunks * UNITS
     }
 
-    /// Returns true if one more chunk may be made. The last chunk is kept for a side that has none
-    /// yet.
+    /// Returns true if one more chunk may be allocated. The last chunk is reserved for a side that
+    /// has none yet.
     fn may_grow(&self, side: Side) -> bool {
         let other_has = self.chunks.iter().any(|(_, owner)| *owner != side);
         self.chunks.len() + usize::from(!other_has) < self.chunks_max
@@ -181,7 +181,7 @@ impl Arena {
         }
     }
 
-    /// Takes the smallest free buffer that fits and halves it until it is of this order.
+    /// Takes the smallest free buffer that is large enough and halves it down to this order.
     fn split(&mut self, side: Side, order: usize) -> Option<Buffer> {
         let free = &mut self.free[side as usize];
         let from = (order..ORDERS).find(|larger| !free[*larger].is_empty())?;
@@ -192,7 +192,7 @@ impl Arena {
         Some(self.buffer((unit, resident), order))
     }
 
-    /// Joins free neighbours, the smallest first.
+    /// Joins free neighbours, starting with the smallest size.
     fn join(&mut self, side: Side) {
         let free = &mut self.free[side as usize];
         for order in 0..ORDERS - 1 {
@@ -211,8 +211,8 @@ impl Arena {
         }
     }
 
-    /// Maps one more chunk and fills it with random bytes, so that no write is compressible by
-    /// accident.
+    /// Maps one more chunk and fills it with random bytes, so that writes of unused content cannot
+    /// be compressed. Returns false at the limit.
     fn grow(&mut self, side: Side) -> bool {
         let Some(start) = map_aligned() else { return false };
         // SAFETY: the mapping is CHUNK bytes long, writable and not shared yet.
@@ -225,7 +225,8 @@ impl Arena {
         true
     }
 
-    /// Leaves the memory mapped until the process ends, because the kernel may still use it.
+    /// Leaks the memory: it stays mapped until the process ends, because the kernel may still use
+    /// it.
     pub(crate) fn leak(&mut self) {
         self.chunks.clear();
     }
@@ -317,8 +318,8 @@ mod tests {
         assert_eq!(arena.chunks.len(), 1, "all of the first chunk was free");
     }
 
-    /// Test that a loan is not `Copy`. For a `Copy` type both impls would apply, and the call below
-    /// would not compile: a loan that can be copied could be changed in two places at once.
+    /// Checks that a loan is not `Copy`. For a `Copy` type both impls would apply, and the call
+    /// below would not compile. Two copies of a loan could change the same bytes.
     trait Single<Why> {
         fn is_single() {}
     }

@@ -4,8 +4,8 @@ use io_uring::{IoUring, opcode};
 
 /// Tests io_uring: sets up a ring and has the kernel complete an empty request.
 ///
-/// A trial is the only reliable test: `kernel.io_uring_disabled` does not show filters of system
-/// calls, which container engines install.
+/// Only this test is reliable: `kernel.io_uring_disabled` does not show system call filters, which
+/// container engines install.
 ///
 /// # Errors
 ///

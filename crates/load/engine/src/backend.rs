@@ -11,7 +11,7 @@ use crate::arena::Address;
 pub struct Submission {
     /// Number of the slot, returned with the completion.
     pub slot: u32,
-    /// Position in the list of files that the backend was made with.
+    /// Index into the list of files that the backend was created with.
     pub file: u32,
     /// Read, write or flush.
     pub operation: Operation,
@@ -39,29 +39,30 @@ pub struct Completion {
 /// Limits of a wait.
 #[derive(Debug, Clone, Copy)]
 pub struct Wait {
-    /// Time just read, so that the backend need not read the clock again.
+    /// Current time, passed in so that the backend need not read the clock again.
     pub now: Nanos,
-    /// Latest time at which the wait ends; `now` or earlier means no wait.
+    /// Latest end of the wait; `now` or earlier means no wait.
     pub until: Nanos,
     /// Number of completions that end the wait early; at least one.
     pub want: u32,
-    /// Longest wait for more than one completion before the wait ends with one.
+    /// Maximum wait for more than one completion. After that the wait ends with one completion.
     pub linger: Nanos,
 }
 
 /// Executor of requests: a ring, a pool of threads, or a fake in virtual time.
 ///
-/// A backend takes as many requests at once as its depth allows, and the worker never pushes more.
-/// Every pushed request completes exactly once.
+/// A backend accepts as many outstanding requests as its depth allows, and the worker never pushes
+/// more. Every pushed request completes exactly once.
 pub trait Backend {
-    /// Time since the start of the run.
+    /// Returns the time since the start of the run.
     fn now(&mut self) -> Nanos;
 
     /// Queues a request. The next [`Backend::enter`] submits it.
     fn push(&mut self, submission: &Submission);
 
     /// Submits the queued requests without waiting for completions. It may wait for room in the
-    /// storage's queue. By default it does nothing and leaves submission to [`Backend::enter`].
+    /// storage's queue. The default implementation does nothing and leaves submission to
+    /// [`Backend::enter`].
     ///
     /// # Errors
     /// As [`Backend::enter`].
@@ -75,13 +76,13 @@ pub trait Backend {
     /// If the backend itself fails. The failure of a request is a completion.
     fn enter(&mut self, wait: Wait) -> io::Result<()>;
 
-    /// Moves completions into `done`, oldest first, at most `limit` of them.
+    /// Moves at most `limit` completions into `done`, oldest first.
     fn reap(&mut self, done: &mut Vec<Completion>, limit: usize);
 
-    /// Announces new buffer memory, which stays valid for the backend's life.
+    /// Announces new buffer memory, which stays valid for the backend's lifetime.
     fn add_chunk(&mut self, chunk: u16, start: NonNull<u8>, length: usize);
 
-    /// CPU time of the calling thread so far.
+    /// Returns the CPU time of the calling thread so far.
     fn cpu(&mut self) -> Nanos;
 
     /// Keeps the calling thread busy for a span.

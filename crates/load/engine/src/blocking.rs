@@ -7,7 +7,8 @@ use state_machine::Operation;
 
 use crate::backend::Submission;
 
-/// Lends the bytes of a request that was pushed and whose completion was not reaped yet.
+/// Gives `work` access to the bytes of a request that was pushed and whose completion was not yet
+/// reaped.
 pub(crate) fn with_bytes<T>(submission: &Submission, work: impl FnOnce(&mut [u8]) -> T) -> T {
     work(match (submission.operation, submission.buffer) {
         (Operation::Flush, _) => &mut [],
@@ -20,7 +21,7 @@ pub(crate) fn with_bytes<T>(submission: &Submission, work: impl FnOnce(&mut [u8]
     })
 }
 
-/// Carries out a request with a blocking call. Returns bytes moved, or a negated error number.
+/// Executes a request with a blocking call. Returns the bytes moved, or a negated error number.
 pub(crate) fn carry_out(file: &File, submission: &Submission) -> i32 {
     with_bytes(submission, |bytes| move_bytes(file, submission, bytes))
 }

@@ -19,18 +19,20 @@ impl Clock {
         Self { origin: Arc::new(AtomicU64::new(monotonic().0)) }
     }
 
-    /// Makes now the zero of this clock and all its clones. Call it only before the clock is used.
+    /// Sets the zero of this clock and all its clones to now. Call it only before the clock is
+    /// used.
     pub(crate) fn restart(&self) {
         self.origin.store(monotonic().0, Ordering::Release);
     }
 
-    /// Makes this time of the monotonic clock the zero of this clock and all its clones. The time
-    /// may have passed: clocks of other hosts start there. Call it only before the clock is used.
+    /// Sets the zero of this clock and all its clones to this time of the monotonic clock. The time
+    /// may be in the past, because clocks of other hosts start there. Call it only before the clock
+    /// is used.
     pub(crate) fn begin_at(&self, at: Nanos) {
         self.origin.store(at.0, Ordering::Release);
     }
 
-    /// Time since the origin.
+    /// Returns the time since the origin.
     #[inline]
     pub fn now(&self) -> Nanos {
         monotonic().saturating_sub(Nanos(self.origin.load(Ordering::Relaxed)))
@@ -49,7 +51,7 @@ fn monotonic() -> Nanos {
     read(ClockId::Monotonic)
 }
 
-/// Sleeps until this time of the monotonic clock. Returns how late it woke up.
+/// Sleeps until this time of the monotonic clock. Returns the lateness of the wake-up.
 pub fn wait_until(at: Nanos) -> Nanos {
     // A sleep may end 50 us late by default, to save power.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
@@ -63,7 +65,7 @@ pub fn wait_until(at: Nanos) -> Nanos {
     monotonic().saturating_sub(at)
 }
 
-/// CPU time of the calling thread, user and system.
+/// Returns the CPU time of the calling thread, user and system.
 pub(crate) fn thread_cpu() -> Nanos {
     read(ClockId::ThreadCPUTime)
 }

@@ -1,4 +1,4 @@
-//! Link between the worker and its payload and verification: called with the bytes of a write
+//! Link between the worker and its payload and verification. It is called with the bytes of a write
 //! before submission, and with every completion.
 
 use std::ops::Range;
@@ -13,7 +13,8 @@ use crate::verify::{
     Mismatch, ReadTicket, SECTOR_HEADER_BYTES, Setup, StateError, Tracker, WriteTicket, Written,
 };
 
-/// Most mismatches that one worker keeps in full; all are counted as errors.
+/// Maximum number of mismatches that one worker keeps in full. All mismatches are counted as
+/// errors.
 const MISMATCHES_MAX: usize = 100;
 
 /// Verification's record of a request in flight.
@@ -26,11 +27,11 @@ pub(crate) enum Ticket {
 /// Fills writes, and judges completions, for the disks of one worker.
 #[derive(Debug, Default)]
 pub(crate) struct Content {
-    /// Trackers by the worker's disks. Empty without verification; `None` for a disk that another
-    /// host drives.
+    /// Trackers, indexed by the worker's disks. Empty without verification; `None` for a disk that
+    /// another host drives.
     trackers: Vec<Option<Tracker>>,
     pub(crate) mismatches: Vec<Mismatch>,
-    /// Reason why completions cannot be judged any more.
+    /// Reason why completions can no longer be verified.
     pub(crate) broken: Option<StateError>,
 }
 
@@ -54,19 +55,19 @@ impl Content {
         Ok(Self { trackers: trackers.collect::<Result<_, _>>()?, ..Self::default() })
     }
 
-    /// Stops tracking these disks, which have nothing in flight.
+    /// Stops tracking these disks, which have no I/O in flight. Returns their trackers.
     pub(crate) fn give_up(&mut self, disks: Range<u32>) -> Vec<Tracker> {
         let trackers = &mut self.trackers;
         disks.filter_map(|disk| trackers.get_mut(disk as usize)?.take()).collect()
     }
 
-    /// Resumes tracking the disks from this one on.
+    /// Resumes tracking, with `trackers` for the disks starting at `first_disk`.
     pub(crate) fn follow_again(&mut self, first_disk: u32, trackers: Vec<Tracker>) {
         let places = self.trackers.iter_mut().skip(first_disk as usize);
         places.zip(trackers).for_each(|(place, tracker)| *place = Some(tracker));
     }
 
-    /// Makes the bytes of a write and starts tracking the request.
+    /// Generates the bytes of a write and starts tracking the request.
     #[inline]
     pub(crate) fn depart(
         &mut self,
@@ -88,7 +89,7 @@ impl Content {
         }))
     }
 
-    /// Drops the expected content of a disk until it is written again.
+    /// Discards the expected content of a disk until it is written again.
     pub(crate) fn forget(&mut self, disk: u32) {
         if let Some(Some(tracker)) = self.trackers.get_mut(disk as usize) {
             match tracker.check() {
@@ -100,8 +101,8 @@ impl Content {
         }
     }
 
-    /// Returns true if two blocks hold the same. Stamps of two disks differ, so with verification
-    /// only the bytes between the stamps are compared.
+    /// Returns true if two blocks have equal content. Stamps of two disks differ, so with
+    /// verification only the bytes between the stamps are compared.
     pub(crate) fn are_alike(&self, one: &[u8], other: &[u8]) -> bool {
         if self.trackers.is_empty() {
             return one == other;
@@ -111,7 +112,7 @@ impl Content {
             && sectors.all(|(a, b)| a[SECTOR_HEADER_BYTES..] == b[SECTOR_HEADER_BYTES..])
     }
 
-    /// Judges a completion; may turn a success into [`IoError::Mismatch`].
+    /// Verifies a completion. A success may become [`IoError::Mismatch`].
     #[inline]
     pub(crate) fn arrive(
         &mut self,

@@ -1,7 +1,7 @@
 use run_store::slice::GeneratorRow;
 use units::Nanos;
 
-/// Counts since the start, and counts of the current slice.
+/// Counters since the start, and counters of the current slice.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) submitted: u64,
@@ -10,20 +10,22 @@ pub(crate) struct Counts {
     pub(crate) slice_completed: u64,
     pub(crate) queued: u64,
     pub(crate) away: Nanos,
-    /// Requests in flight x nanoseconds in this slice, up to `counted_until`.
+    /// Sum over time of the requests in flight, in request-nanoseconds of this slice, up to
+    /// `counted_until`.
     pub(crate) in_flight_ns: u128,
     counted_until: Nanos,
     pub(crate) in_flight: u64,
 }
 
-/// Shortest delay that counts as an absence: the worker was stopped, or the kernel kept it. Our
-/// choice: many times the share that other threads take of a busy processor at once, and longer
-/// than a submission waits for a full queue of a slow disk. The percentiles of lateness show
-/// shorter delays.
+/// Minimum delay that counts as an absence: the worker was stopped, or blocked in the kernel. Our
+/// choice: many times the time slice of other threads on a busy processor, and longer than a
+/// submission waits for a full queue of a slow disk. The percentiles of lateness show shorter
+/// delays.
 const AWAY_MIN: Nanos = Nanos::from_millis(50);
 
 impl Counts {
-    /// Counts the time from `from` to `to` as an absence of the worker, if it is long.
+    /// Counts the time from `from` to `to` as an absence of the worker if it is at least
+    /// [`AWAY_MIN`].
     #[inline]
     pub(crate) fn note_absence(&mut self, from: Nanos, to: Nanos) {
         let absent = to.saturating_sub(from);

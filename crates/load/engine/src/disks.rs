@@ -9,31 +9,31 @@ use state_machine::{IoRequest, Operation};
 #[derive(Debug, Clone)]
 pub(crate) struct Disk {
     pub(crate) name: String,
-    /// Position in the worker's list of files.
+    /// Index into the worker's list of files.
     pub(crate) file: u32,
     base: u64,
     size: u64,
     pub(crate) writable: bool,
-    /// Open file, for requests that no backend carries out.
+    /// Open file, for requests that bypass the backend.
     pub(crate) handle: Arc<File>,
 }
 
 impl Disk {
-    /// Offset of the disk in the file, in bytes.
+    /// Returns the offset of the disk in the file, in bytes.
     pub(crate) const fn base(&self) -> u64 {
         self.base
     }
 
-    /// Size in bytes.
+    /// Returns the size in bytes.
     pub(crate) const fn size(&self) -> u64 {
         self.size
     }
 
-    /// Offset of a request in the file, in bytes.
+    /// Returns the offset of a request in the file, in bytes.
     ///
     /// # Panics
     /// If the request leaves the disk. The bytes beyond may belong to another disk or another user
-    /// of a shared device, so every request is checked in every build.
+    /// of a shared device, so every request is checked, also in release builds.
     #[inline]
     pub(crate) fn locate(&self, request: &IoRequest) -> u64 {
         let end = request.offset.checked_add(u64::from(request.length));

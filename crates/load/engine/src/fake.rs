@@ -1,5 +1,5 @@
-//! Storage in virtual time, for tests: completes after a set service time, with stalls and errors
-//! on request, and identically in every run.
+//! Storage in virtual time, for tests. It completes after a fixed service time, with stalls and
+//! errors on request, and identically in every run.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -14,7 +14,7 @@ use crate::backend::{Backend, Completion, Submission, Wait};
 use crate::direct;
 use crate::{EngineError, EngineInstance, Options, Outcome};
 
-/// Span in which the storage does nothing at all.
+/// Interval in which the storage does nothing at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stall {
     /// Start of the stall.
@@ -28,11 +28,11 @@ pub struct Stall {
 pub struct Fault {
     /// Number of the request, counted from 0 in the order of submission.
     pub ordinal: u64,
-    /// Negated error number, or the bytes moved by a short transfer.
+    /// Negated error number, or the number of bytes of a short transfer.
     pub result: i32,
 }
 
-/// Record of a request that the storage got.
+/// Record of a request that was submitted to the storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestRecord {
     /// Time of submission.
@@ -54,7 +54,7 @@ impl RequestRecord {
     }
 }
 
-/// Completion to replay.
+/// Recorded completion to replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answer {
     /// Number of the request, counted from 0 in the order of submission.
@@ -68,25 +68,26 @@ pub struct Answer {
 /// Behaviour of the storage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fake {
-    /// Time that one request takes when no other waits.
+    /// Service time of a request, without queueing.
     pub service: Nanos,
-    /// Number of requests served at once, at least 1; more wait in order.
+    /// Number of requests served concurrently, at least 1. Further requests wait in order.
     pub servers: usize,
-    /// Number of requests that the queue holds; a submission beyond it waits for a completion.
+    /// Capacity of the queue in requests. A submission beyond it waits for a completion.
     pub queue: usize,
-    /// Spans in which the storage does nothing.
+    /// Intervals in which the storage does nothing.
     pub stalls: Vec<Stall>,
     /// Requests that fail.
     pub faults: Vec<Fault>,
-    /// Completions of a recorded run, in their order. If not empty, they decide all completions,
+    /// Completions of a recorded run, in their order. If not empty, only these completions occur,
     /// and further requests never complete.
     pub replay: Vec<Answer>,
-    /// Time from which on the backend itself fails, whatever is in flight.
+    /// Time after which the backend itself fails, even with requests in flight.
     pub breaks: Option<Nanos>,
 }
 
 impl Default for Fake {
-    /// Storage with one server, a service time of 100 us, a queue without end, no stall, no fault.
+    /// Creates storage with one server, a service time of 100 us, an unlimited queue, no stall and
+    /// no fault.
     fn default() -> Self {
         Self {
             service: Nanos::from_micros(100),
@@ -107,7 +108,7 @@ pub struct FakeRun {
     pub slices: Vec<Slice>,
     /// Outcome of the run.
     pub outcome: Outcome,
-    /// Requests that the storage got, in order.
+    /// Requests that were submitted to the storage, in order.
     pub asked: Vec<RequestRecord>,
 }
 
@@ -132,9 +133,9 @@ pub struct Storage {
     fake: Fake,
     now: Nanos,
     queued: Vec<Submission>,
-    /// Times at which the servers are free again.
+    /// Times at which the servers become free.
     servers: BinaryHeap<Reverse<Nanos>>,
-    /// Completions to come: (time, order, slot, result).
+    /// Pending completions: (time, order, slot, result).
     pending: BinaryHeap<Reverse<(Nanos, u64, u32, i32)>>,
     done: VecDeque<Completion>,
     asked: Vec<RequestRecord>,
@@ -195,7 +196,7 @@ impl Storage {
         }
     }
 
-    /// End of a service that begins at `start`; a stall stops the clock of the service.
+    /// Returns the end of a service that begins at `start`. A stall suspends the service.
     fn finish(&self, start: Nanos) -> Nanos {
         let mut finish = start + self.fake.service;
         for stall in &self.fake.stalls {

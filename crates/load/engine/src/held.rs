@@ -1,19 +1,21 @@
 //! Time for which the kernel blocked a worker during submission.
 //!
 //! The queue of a device is bounded. A submission beyond it waits in the kernel until a request
-//! completes (`blk_mq_get_tag`), and the worker's timers come late meanwhile. The storage causes
+//! completes (`blk_mq_get_tag`), and meanwhile the worker's timers are late. The storage causes
 //! this delay: requests that are due then wait as they would behind any full queue. Their response
 //! time counts from the intended start, and the generator was not late.
 //!
-//! Invariant: spans do not overlap and come in order of time.
+//! Invariant: spans do not overlap and are in order of time.
 
 use std::collections::VecDeque;
 
 use units::Nanos;
 
-/// Shortest submission that counts as blocked; a shorter one is the work of submitting.
+/// Minimum duration of a submission that counts as blocked. A shorter duration is the work of
+/// submitting.
 const SPAN_MIN: Nanos = Nanos::from_micros(100);
-/// Most spans kept. Older ones are forgotten, so requests due before them count as late for longer.
+/// Maximum number of spans kept. The oldest are dropped, so requests due before them are counted as
+/// later than they were.
 const SPANS_MAX: usize = 1 << 14;
 
 /// Spans in which the worker was blocked.
@@ -27,7 +29,7 @@ pub(crate) struct BlockedSpans {
 struct Span {
     from: Nanos,
     to: Nanos,
-    /// Sum of the earlier spans.
+    /// Total length of the earlier spans.
     before: Nanos,
 }
 
@@ -45,8 +47,8 @@ impl BlockedSpans {
         self.total += width;
     }
 
-    /// Lateness at `now` of something due at `due`, without the time in which the worker was
-    /// blocked.
+    /// Returns the lateness at `now` of something due at `due`, minus the time in which the worker
+    /// was blocked.
     #[inline]
     pub(crate) fn lateness(&self, due: Nanos, now: Nanos) -> Nanos {
         let late = now.saturating_sub(due);
@@ -56,7 +58,7 @@ impl BlockedSpans {
         late.saturating_sub(self.until(now).saturating_sub(self.until(due)))
     }
 
-    /// Sum of the blocked time before `time`.
+    /// Returns the total blocked time before `time`.
     fn until(&self, time: Nanos) -> Nanos {
         let next = self.spans.partition_point(|span| span.to <= time);
         let Some(span) = self.spans.get(next) else { return self.total };

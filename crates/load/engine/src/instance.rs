@@ -18,21 +18,23 @@ pub struct EngineInstance<M> {
     pub machine: M,
     /// Shape of the instance for the recorder.
     pub shape: InstanceShape,
-    /// Disks, by `state_machine::DiskId`.
+    /// Disks, indexed by `state_machine::DiskId`.
     pub disks: Vec<VirtualDisk>,
-    /// Services for its calls, by `state_machine::EndpointId`. One service has one `Arc`, shared by
-    /// all callers.
+    /// Services for its calls, indexed by `state_machine::EndpointId`. A service has one `Arc`,
+    /// shared by all callers.
     pub services: Vec<Arc<Service>>,
-    /// Requests of its calls, by `state_machine::KindId`. Kinds beyond the last have no request text.
+    /// Request texts of its calls, indexed by `state_machine::KindId`. Kinds beyond the last have
+    /// no request text.
     pub asks: Vec<Option<RequestText>>,
-    /// Set if the instance is driven elsewhere until it moves here ([`crate::Orders::put`]).
+    /// Set if another load drives the instance until it moves here ([`crate::Orders::put`]).
     pub guest: Option<Guest>,
 }
 
-/// Settings of an instance that is driven elsewhere at first.
+/// Settings of an instance that another load drives at first.
 #[derive(Debug, Clone, Default)]
 pub struct Guest {
-    /// Directory of the verification state of its disks, if it differs from that of the others.
+    /// Directory of the verification state of its disks, if it differs from the directory of the
+    /// other instances.
     pub state_dir: Option<OwnDir>,
 }
 
@@ -43,7 +45,7 @@ impl<M> EngineInstance<M> {
     }
 }
 
-/// Disks of all instances, in order.
+/// Returns the table of the disks of all instances, in order.
 pub(crate) fn table_of<M>(instances: &[EngineInstance<M>]) -> DiskTable {
     let mut table = DiskTable::default();
     for disk in instances.iter().flat_map(|instance| &instance.disks) {
@@ -52,7 +54,7 @@ pub(crate) fn table_of<M>(instances: &[EngineInstance<M>]) -> DiskTable {
     table
 }
 
-/// Payload and verification for the disks of all instances.
+/// Opens payload and verification for the disks of all instances.
 pub(crate) fn open_content<M>(
     options: &Options,
     instances: &[EngineInstance<M>],
@@ -63,7 +65,7 @@ pub(crate) fn open_content<M>(
     Ok(Content::open(options.verify.as_ref(), disks)?)
 }
 
-/// Clients for the calls of all instances; `None` if no instance has endpoints.
+/// Creates the clients for the calls of all instances; `None` if no instance has endpoints.
 pub(crate) fn calls_of<M>(
     options: &Options,
     instances: &[EngineInstance<M>],
@@ -73,7 +75,7 @@ pub(crate) fn calls_of<M>(
     Ok(calls.map_err(|source| EngineError::Call { source })?.map(Box::new))
 }
 
-/// Empty telemetry for these instances.
+/// Creates empty telemetry for these instances.
 pub(crate) fn telemetry_of<M>(instances: &[EngineInstance<M>]) -> Box<Telemetry> {
     let shapes = instances.iter().map(|instance| instance.shape.clone()).collect();
     Box::new(Telemetry { recorder: Recorder::new(shapes), lateness: Histogram::new() })

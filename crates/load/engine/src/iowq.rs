@@ -1,10 +1,10 @@
 //! Limits for the kernel's helper threads (io-wq).
 //!
-//! Where a file or device cannot start I/O without blocking (no `FMODE_NOWAIT`: zram, FUSE,
-//! some network and stacked devices), io_uring hands every request to a helper thread, which
-//! then carries it out synchronously. How many helpers there are decides how many requests
-//! the storage sees at once, so the number is part of the measurement and not left to the
-//! kernel's default (the smaller of the ring's size and four per CPU).
+//! Some files and devices cannot start I/O without blocking (no `FMODE_NOWAIT`: zram, FUSE, some
+//! network and stacked devices). There io_uring hands every request to a helper thread, which
+//! carries it out synchronously. The number of helpers limits the number of requests that the
+//! storage sees at once. So it is a part of the measurement and is not left to the kernel's default
+//! (the smaller of the ring's size and four per CPU).
 
 use std::fs::File;
 use std::io::{IoSliceMut, Seek, SeekFrom};
@@ -16,23 +16,23 @@ use units::Nanos;
 
 use crate::clock;
 
-/// Number of reads that decide if a target is memory.
+/// Number of test reads that decide if a target is memory.
 const PROBES: u64 = 9;
 const PAGE: u64 = 4096;
 
 /// Limit on a ring's helper threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Helpers {
-    /// The target starts I/O without blocking, so helpers only flush.
+    /// The target starts I/O without blocking, so helpers are only used for flushes.
     NotNeeded,
-    /// The target blocks and waits: as many helpers as requests may be outstanding.
+    /// The target blocks and waits: one helper per outstanding request.
     OnePerRequest,
-    /// The target is memory: a request uses the CPU that carries it out, and more helpers than CPUs
-    /// would only wait for each other.
+    /// The target is memory: a request uses the CPU of its helper, and more helpers than CPUs would
+    /// only wait for each other. The value is the number of helpers.
     PerSpareCpu(u32),
 }
 
-/// Chooses and sets the limit.
+/// Chooses and sets the limit of a ring.
 pub(crate) fn limit(
     submitter: &Submitter<'_>,
     files: &[Arc<File>],
@@ -55,7 +55,7 @@ pub(crate) fn limit(
     helpers
 }
 
-/// Share of each worker in the CPUs that the workers themselves do not need; at least one.
+/// Returns the number of CPUs per worker that the workers themselves do not need; at least one.
 fn spare_cpus(workers: usize) -> u32 {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     u32::try_from(cpus.saturating_sub(workers) / workers.max(1)).unwrap_or(1).max(1)
@@ -66,8 +66,8 @@ fn starts_without_blocking(file: &File) -> bool {
     read_probe(file, 0, ReadWriteFlags::NOWAIT) != Err(Errno::OPNOTSUPP)
 }
 
-/// Returns true if the target is memory: reads a few blocks far apart and compares CPU time with
-/// elapsed time, because memory answers with the caller's own CPU. The median guards against
+/// Returns true if the target is memory. Reads a few distant blocks and compares CPU time with
+/// elapsed time, because memory is read by the caller's CPU. The median guards against
 /// interruptions.
 fn is_memory(mut file: &File) -> bool {
     let size = file.seek(SeekFrom::End(0)).unwrap_or(0);

@@ -1,11 +1,11 @@
 //! Real-time driver: io_uring workers that run state machines against open virtual disks.
 //!
 //! What it does: one worker thread per ring, each with its own share of the instances, a timer
-//! wheel, registered files and buffers, and connections to disks that a server gives over NBD
-//! ([`Served`]). It keeps histograms per VM, kind, direction and size class. It makes and verifies
-//! payload, prefills disks, makes calls to services, and moves instances from a running load to
-//! another one. It watches itself, so that a generator that was the limit is never mistaken for
-//! slow storage.
+//! wheel, registered files and buffers, and connections to disks that are served over NBD
+//! ([`Served`]). It keeps histograms per VM, kind, direction and size class. It generates and
+//! verifies payload, prefills disks, makes calls to services, and moves instances from a running
+//! load to another one. It monitors itself, so that a generator that was the bottleneck is never
+//! mistaken for slow storage.
 //!
 //! What it refuses: choosing what to run or when to stop (the caller does), opening or creating
 //! targets (`datastore` does), judging.

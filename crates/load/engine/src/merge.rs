@@ -1,4 +1,4 @@
-//! Merges the workers' slices on a thread of its own, so that neither making a slice nor a slow
+//! Merge of the workers' slices on a thread of its own, so that neither making a slice nor a slow
 //! reader ever delays I/O.
 
 use std::collections::VecDeque;
@@ -17,7 +17,7 @@ pub(crate) struct Parcel {
     last: bool,
 }
 
-/// Worker's connection to the merger, which also returns empty telemetry.
+/// Worker's channel to the merger, which also returns empty telemetry for reuse.
 pub(crate) struct Line {
     pub(crate) worker: usize,
     pub(crate) to: Sender<Parcel>,
@@ -41,7 +41,7 @@ impl Outlet for Line {
     }
 }
 
-/// Runs the merger's thread until all workers have dropped their lines.
+/// Runs the merger's thread until all workers have dropped their channels.
 pub(crate) fn run(
     parcels: &Receiver<Parcel>,
     back: &[Sender<Box<Telemetry>>],
@@ -87,8 +87,8 @@ impl Merger {
         }
     }
 
-    /// Next complete slice. It ends at the latest end among the workers' next slices, so that the
-    /// merger waits if the slice of a worker became wider.
+    /// Returns the next complete slice. It ends at the latest end of the workers' next slices: if
+    /// one worker's slice became longer, the merger waits for the others.
     fn next(&mut self, force: bool) -> Option<Slice> {
         let lacks = |(queue, ended): (&VecDeque<Slice>, &bool)| queue.is_empty() && !ended;
         if !force && self.waiting.iter().zip(&self.ended).any(lacks) {

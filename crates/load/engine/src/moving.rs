@@ -1,9 +1,9 @@
 //! Instances that move from a running load to another one, and loads that pause.
 //!
-//! Between two I/Os, all of a worker's state of an instance is data: the saved state machine, the
-//! events that it was promised (timers, CPU bursts, completions that came meanwhile), and requests
-//! that were not submitted yet. Times count from the start of the load, so they mean the same in
-//! two loads whose clocks begin at one moment.
+//! Between two I/Os, a worker's whole state of an instance is data: the saved state machine, the
+//! events that it awaits (timers, CPU bursts, pending completions), and requests that were not
+//! submitted yet. Times count from the start of the load, so they have the same meaning in two
+//! loads whose clocks start at the same moment.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -23,15 +23,15 @@ use crate::verify::{Setup, StateError, Tracker};
 pub struct Carried {
     /// Saved state machine (`Machine::saved`).
     pub(crate) machine: Vec<u8>,
-    /// Timers with their due times, in that order.
+    /// Timers with their due times, in the order of these.
     pub(crate) timers: Vec<(Nanos, Token, Fire)>,
-    /// CPU bursts, and the rest of each.
+    /// CPU bursts, with the remaining time of each.
     pub(crate) bursts: Vec<(Token, Nanos)>,
     /// Requests that were not submitted yet.
     pub(crate) waiting: Vec<IoRequest>,
-    /// Events that arrived while the instance stood still.
+    /// Events that arrived while the instance was paused.
     pub(crate) events: Vec<Event>,
-    /// Time since which the instance has stood still.
+    /// Time at which the instance was paused.
     pub left: Nanos,
 }
 
@@ -43,16 +43,16 @@ pub(crate) enum Fire {
     Failed(IoError),
 }
 
-/// Reason why an instance did not move.
+/// Reason why an instance was not moved.
 #[derive(Debug, thiserror::Error)]
 pub enum MoveError {
     /// The load has no instance of this number.
     #[error("the load has no instance {0}")]
     Unknown(u32),
-    /// The instance is not driven by this load, or is leaving it already.
+    /// The instance is not driven by this load, or is already leaving it.
     #[error("instance {0} is not there")]
     Absent(u32),
-    /// The instance is driven by this load already.
+    /// The instance is already driven by this load.
     #[error("instance {0} is there already")]
     Present(u32),
     /// The state machine cannot be saved, or is of another kind.
@@ -61,7 +61,7 @@ pub enum MoveError {
     /// The load has ended.
     #[error("the load has ended")]
     Ended,
-    /// The I/Os of the instance were not answered in time.
+    /// The I/Os of the instance did not complete in time.
     #[error("the I/Os of instance {0} were not answered within 30 s")]
     Unanswered(u32),
     /// The verification state of its disks cannot be used.
@@ -79,23 +79,23 @@ pub(crate) enum Order {
     Stand { until: Nanos },
 }
 
-/// Instance that arrives.
+/// Instance to be put into a load.
 pub(crate) struct Put {
     pub instance: u32,
-    /// State to go on from; `None` begins anew.
+    /// State to resume from; `None` starts anew.
     pub carried: Option<Carried>,
-    /// Trackers of its disks, in order; none without verification.
+    /// Trackers of its disks, in order; empty without verification.
     pub trackers: Vec<Tracker>,
 }
 
-/// Worker's end of the line of orders.
+/// Receiving end of a worker's order channel.
 pub(crate) struct OrderLine {
     orders: Receiver<Order>,
     has_some: Arc<AtomicBool>,
 }
 
 impl OrderLine {
-    /// Next order, if there is one.
+    /// Returns the next order, if there is one.
     #[inline]
     pub fn next(&self) -> Option<Order> {
         if !self.has_some.load(Ordering::Relaxed) {
@@ -109,7 +109,7 @@ impl OrderLine {
     }
 }
 
-/// Sender's end of the line of orders.
+/// Sending end of a worker's order channel.
 #[derive(Debug, Clone)]
 pub(crate) struct ToWorker {
     orders: Sender<Order>,
@@ -130,8 +130,8 @@ impl ToWorker {
     }
 }
 
-/// Moves instances of a running load, pauses it, or loses it. Instances are numbered in the order
-/// given to [`crate::start`].
+/// Handle to move instances of a running load, and to pause or abort the load. Instances are
+/// numbered in the order given to [`crate::start`].
 #[derive(Debug, Clone)]
 pub struct Orders(Arc<Inner>);
 
@@ -144,7 +144,7 @@ struct Inner {
     lost: Arc<AtomicBool>,
 }
 
-/// Place of an instance, and what it needs when it arrives.
+/// Worker of an instance, and the data that the instance needs when it arrives.
 #[derive(Debug)]
 pub(crate) struct Home {
     pub worker: usize,
@@ -154,11 +154,11 @@ pub(crate) struct Home {
     pub verify: Option<Setup>,
 }
 
-/// Longest wait for I/Os in flight of an instance that leaves. Our choice: the same as for a load
-/// that ends.
+/// Maximum wait for the I/Os in flight of an instance that leaves. Our choice: the same as at the
+/// end of a load.
 const ANSWERS_MAX: Duration = Duration::from_secs(30);
-/// Longest wait for another host to release the verification state of a disk. A host that lost its
-/// power holds it until its I/Os have ended.
+/// Maximum wait for another host to release the verification state of a disk. A host that lost
+/// power holds it until its I/Os have completed.
 const HELD_MAX: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -173,16 +173,16 @@ impl Orders {
         Self(Arc::new(Inner { workers, homes, clock, stop, lost }))
     }
 
-    /// Time since the load began.
+    /// Returns the time since the load began.
     pub fn now(&self) -> Nanos {
         self.0.clock.now()
     }
 
-    /// Takes an instance out of the load: it asks for nothing more, its I/Os in flight are
-    /// answered, and its state is returned. Other instances go on.
+    /// Takes an instance out of the load. It issues no further requests, its I/Os in flight
+    /// complete, and its state is returned. Other instances continue.
     ///
     /// # Errors
-    /// If it is not here, cannot be saved, or is not answered in time.
+    /// If it is not in this load, cannot be saved, or its I/Os do not complete in time.
     pub fn take(&self, instance: u32) -> Result<Carried, MoveError> {
         let home = self.home(instance)?;
         let (to, taken) = channel();
@@ -200,11 +200,12 @@ impl Orders {
         Ok(carried)
     }
 
-    /// Puts an instance into the load, or begins it anew. Returns the time from which on it runs.
+    /// Puts an instance into the load, with its state or anew. Returns the time at which it starts
+    /// to run.
     ///
     /// # Errors
-    /// If it is here already, was of another kind, or the verification state of its disks cannot be
-    /// used.
+    /// If it is already in this load, was of another kind, or the verification state of its disks
+    /// cannot be used.
     pub fn put(&self, instance: u32, carried: Option<Carried>) -> Result<Nanos, MoveError> {
         let home = self.home(instance)?;
         let trackers = match &home.verify {
@@ -219,7 +220,7 @@ impl Orders {
         put.recv().map_err(|_| MoveError::Ended)?.map_err(|error| error.of(instance))
     }
 
-    /// Pauses all workers until this time of the load. Completions are seen after it.
+    /// Pauses all workers until this time of the load. Completions are only seen after the pause.
     ///
     /// # Errors
     /// If the load has ended.
@@ -227,8 +228,8 @@ impl Orders {
         (0..self.0.workers.len()).try_for_each(|worker| self.tell(worker, Order::Stand { until }))
     }
 
-    /// Ends the load as a power cut would: no instance gets an event any more, and a write without
-    /// an answer stays unanswered.
+    /// Ends the load like a power cut: no instance gets another event, and writes in flight are
+    /// never acknowledged.
     pub fn lose(&self) {
         self.0.lost.store(true, Ordering::Release);
         self.0.stop.store(true, Ordering::Release);
@@ -244,7 +245,7 @@ impl Orders {
 }
 
 impl MoveError {
-    /// Advice on what to try next.
+    /// Returns advice on what to try next.
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Verify(error) => error.hint(),
@@ -252,7 +253,8 @@ impl MoveError {
         }
     }
 
-    /// Puts in the number of the instance in the load, because a worker knows only its own number.
+    /// Replaces the instance number by its number in the load, because a worker only knows its own
+    /// number.
     fn of(self, instance: u32) -> Self {
         match self {
             Self::Absent(_) => Self::Absent(instance),
@@ -263,7 +265,7 @@ impl MoveError {
     }
 }
 
-/// Starts tracking a disk that another host may have tracked until now.
+/// Starts tracking a disk that another host may have tracked so far.
 fn follow(setup: &Setup, disk: &VirtualDisk) -> Result<Tracker, StateError> {
     let until = Instant::now() + HELD_MAX;
     loop {

@@ -2,7 +2,7 @@ use units::{Bytes, Nanos};
 
 use crate::{EngineError, Served, verify};
 
-/// Way to reach the storage.
+/// Choice of the I/O interface to the storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BackendChoice {
     /// io_uring, or threads with a warning if io_uring is refused.
@@ -17,39 +17,40 @@ pub enum BackendChoice {
 /// Settings of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// Number of worker threads, 1 to 1024; each runs its own share of the instances.
+    /// Number of worker threads, 1 to 1024. Each runs its own share of the instances.
     pub workers: usize,
-    /// Requests outstanding per worker, 1 to 16384. More wait in the generator and are counted as
-    /// queued.
+    /// Maximum number of outstanding requests per worker, 1 to 16384. Further requests wait in the
+    /// generator and are counted as queued.
     pub depth: u32,
     /// Width of a reported slice, at least 1 ms.
     pub slice: Nanos,
-    /// Verification of every written block on each read; none if absent.
+    /// Setup for verifying every written block on each read; no verification if absent.
     pub verify: Option<verify::Setup>,
-    /// Way to reach the storage.
+    /// I/O interface to the storage.
     pub backend: BackendChoice,
     /// True to keep each worker on one CPU.
     pub pin: bool,
-    /// Most buffer memory per worker. Requests beyond it wait as if the depth were used up.
+    /// Maximum buffer memory per worker. Requests beyond it wait, as if the depth were used up.
     pub buffers_max: Bytes,
-    /// Longest time for a complete answer to a call; a failure is seen up to 40 ms late.
+    /// Maximum time for a complete answer to a call. A timeout is detected up to 40 ms late.
     pub call_timeout: Nanos,
-    /// Most connections of one worker to one service, at least 1. More calls wait in the generator
-    /// and are counted as queued.
+    /// Maximum number of connections of one worker to one service, at least 1. Further calls wait
+    /// in the generator and are counted as queued.
     pub connections: usize,
-    /// Time of this host's monotonic clock at which the load begins and its times start to count.
-    /// If absent, or if setting up took longer, the load begins once every worker is set up.
+    /// Time of this host's monotonic clock at which the load begins; its times count from there. If
+    /// absent, or if setting up took longer, the load begins once every worker is set up.
     pub begin_at: Option<Nanos>,
     /// Disks that are reached through a server instead of their files.
     pub served: Option<Served>,
-    /// True if an instance may begin anew in this load; the initial state of each is then kept.
+    /// True if an instance may start anew in this load. The initial state of each instance is then
+    /// kept.
     pub begins_anew: bool,
 }
 
 impl Default for Options {
-    /// Options with one worker, 256 outstanding, slices of a second and at most 128 MiB of buffers.
-    /// Calls have 30 s, as in ab (`ab -s`), and 1024 connections: with eight workers, less than
-    /// half of the ports that a service can be called from (`ip_local_port_range`).
+    /// Returns options with one worker, 256 outstanding requests, slices of a second and at most
+    /// 128 MiB of buffers. Calls have 30 s, as in ab (`ab -s`), and 1024 connections. With eight
+    /// workers, these use less than half of the local ports for a service (`ip_local_port_range`).
     fn default() -> Self {
         Self {
             workers: 1,
@@ -69,7 +70,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Refuses options outside their ranges.
+    /// Returns an error if an option is outside its range.
     pub(crate) fn check(&self) -> Result<(), EngineError> {
         let refuse = |option, value: u64, allowed: &str| {
             Err(EngineError::Option { option, value, allowed: allowed.to_owned() })

@@ -7,7 +7,7 @@ use units::Nanos;
 
 use crate::verify::{Mismatch, StateError};
 
-/// Failures of one disk: the first one in full, and their number.
+/// Failures of one disk: the first failure in full, and the total number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FirstErrors {
     /// Instance whose request failed first.
@@ -22,7 +22,7 @@ pub struct FirstErrors {
     pub operation: Operation,
     /// Error of the first failed request.
     pub error: IoError,
-    /// Time of its completion, since the start.
+    /// Completion time of the first failed request, since the start.
     pub at: Nanos,
     /// Number of failed requests to this disk.
     pub count: u64,
@@ -33,26 +33,26 @@ pub struct FirstErrors {
 pub struct Warning {
     /// Stable name, for programs.
     pub id: &'static str,
-    /// Observation and its meaning.
+    /// Observation and its consequence, as text.
     pub text: String,
 }
 
 /// Result of a run of the engine.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Outcome {
-    /// Requests submitted to the storage and calls made, without calls that were given up when the
-    /// run stopped.
+    /// Requests submitted to the storage and calls made, without calls that were abandoned at the
+    /// end of the run.
     pub submitted: u64,
-    /// Requests and calls answered, failures included; equals `submitted` unless the storage
-    /// stopped answering.
+    /// Requests and calls that completed, failures included. Equals `submitted` unless the storage
+    /// stopped responding.
     pub completed: u64,
-    /// Requests of instances that still waited for a slot when the run stopped.
+    /// Requests that still waited for a slot when the run stopped.
     pub unissued: u64,
     /// Disks with failures, in the order of their first failure.
     pub errors: Vec<FirstErrors>,
-    /// Blocks that did not hold what was written to them: the first hundred of each worker.
+    /// Blocks whose content differed from the last write: the first hundred of each worker.
     pub mismatches: Vec<Mismatch>,
-    /// Warnings for the reader.
+    /// Warnings for the reader of the result.
     pub warnings: Vec<Warning>,
     /// Name of the backend: `io_uring`, `threads` or `fake`.
     pub backend: &'static str,
@@ -62,7 +62,7 @@ pub struct Outcome {
     pub cpu_seconds_system: f64,
     /// Time from the first event to the last completion.
     pub elapsed: Nanos,
-    /// Lateness of submissions: from the due time of a request to its submission.
+    /// Lateness of submissions: time from a request's due time to its submission.
     pub handed_over_late: Compact,
 }
 
@@ -82,7 +82,7 @@ impl Outcome {
     }
 }
 
-/// Reason why a run could not start or had to end.
+/// Reason why a run could not start or was aborted.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// An option is outside its range.
@@ -103,7 +103,7 @@ pub enum EngineError {
         /// Error of the system.
         source: std::io::Error,
     },
-    /// Shape and disks of an instance differ in number.
+    /// The number of disks in the shape of an instance and the number of open disks differ.
     #[error("instance {instance} has {shape} disks in its shape and {disks} open disks")]
     Shape {
         /// Position of the instance.
@@ -142,14 +142,14 @@ pub enum EngineError {
         #[source]
         source: io::Error,
     },
-    /// This host, not the service, could not make calls.
+    /// Calls could not be made because of this host, not because of the service.
     #[error("making calls failed on this side")]
     Call {
         /// Error of the system.
         #[source]
         source: io::Error,
     },
-    /// Verification could not keep its state.
+    /// The verification state could not be kept.
     #[error("following what is written failed")]
     Verify(#[from] StateError),
     /// A worker found a broken invariant and stopped.
@@ -163,7 +163,7 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    /// Advice on what to try next.
+    /// Returns advice on what to try next.
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Verify(error) => error.hint(),

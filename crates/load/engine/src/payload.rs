@@ -1,7 +1,7 @@
 //! Content of a write, made from a [`Pattern`] with a few stores.
 //!
-//! Layout. Every 512 B sector of a write is the same three parts, so a compressor gets the
-//! asked share from any block of whole sectors:
+//! Layout. Every 512 B sector of a write has the same three parts, so a compressor gets the
+//! requested share from any block of whole sectors:
 //!
 //! ```text
 //! byte 0        8                    cut                   512
@@ -10,46 +10,45 @@
 //!      +--------+--------------------+---------------------+          at least 8
 //! ```
 //!
-//! The noise depends on the position in the buffer only and stays in the buffer slot from
-//! write to write ([`Resident`]); the stamp is `mix(mix(seed) ^ sector of the write)`, a
-//! bijection of the seed, so two seeds never share a sector at the same position, and equal
-//! seeds give equal payloads in every slot.
+//! The noise depends only on the position in the buffer. It stays in the buffer slot from write to
+//! write ([`Resident`]). The stamp is `mix(mix(seed) ^ sector of the write)`, a bijection of the
+//! seed. So two seeds never give the same sector at the same position, and equal seeds give equal
+//! payloads in every slot.
 //!
-//! Cost ([`Freshness::Stamped`]): one 8-byte store per 512 B; CPU time on a 2-core cloud VM:
-//! 25 ns for 4 KiB, 42 ns for 8 KiB, 14 us for 1 MiB (16 slots in turn). The first use of a
-//! slot, a longer write, and a change of the compressible share fill the slot again, at the
-//! cost of [`Freshness::Whole`]: 0.37 us for 4 KiB, 97 us for 1 MiB.
+//! Cost ([`Freshness::Stamped`]): one 8-byte store per 512 B. CPU time on a 2-core cloud VM:
+//! 25 ns for 4 KiB, 42 ns for 8 KiB, 14 us for 1 MiB (16 slots in turn). The first use of a slot,
+//! a longer write, and a change of the compressible share fill the slot again, at the cost of
+//! [`Freshness::Whole`]: 0.37 us for 4 KiB, 97 us for 1 MiB.
 //!
-//! What an array sees. Deduplication by any unit of whole sectors finds exactly the repeated
-//! seeds, at any alignment to the write's own start. Compression within one write gets the
-//! asked share (98 % at most, since the stamps remain). A compressor whose window spans several
-//! writes (a 128 KiB record made of 4 KiB writes) also finds the noise that two writes have
-//! in common, so it does better than asked; [`Freshness::Whole`] avoids that for about
-//! a hundred nanoseconds per KiB. Verified writes carry an address and a version in every
-//! sector: then nothing deduplicates, and headers, which resemble each other, raise the share
-//! by 4 to 7 points.
+//! Effect on an array. Deduplication in any unit of whole sectors finds exactly the repeated seeds,
+//! at any alignment to the write's own start. Compression within one write gets the requested share
+//! (98 % at most, because the stamps remain). A compressor whose window spans several writes (a
+//! 128 KiB record made of 4 KiB writes) also finds the noise that two writes have in common, so it
+//! saves more than requested. [`Freshness::Whole`] avoids that for about a hundred nanoseconds per
+//! KiB. Verified writes carry an address and a version in every sector. Then nothing deduplicates,
+//! and headers, which resemble each other, raise the compressible share by 4 to 7 points.
 
 use state_machine::{Pattern, mix};
 
 /// Unit of the layout, in bytes.
 pub const SECTOR: usize = 512;
 
-/// Bytes of each sector that differ from seed to seed with [`Freshness::Stamped`].
+/// Bytes of each sector that depend on the seed with [`Freshness::Stamped`].
 pub const STAMP: usize = 8;
 
-/// Share of a buffer that is new for each write.
+/// Part of a buffer that is generated anew for each write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Freshness {
-    /// Eight new bytes per sector; the noise stays in the slot.
+    /// Eight new bytes per sector. The noise in the slot is reused.
     #[default]
     Stamped,
-    /// New noise throughout, so that compressors across writes find nothing either.
+    /// New noise throughout, so that compressors find nothing across writes either.
     Whole,
 }
 
-/// Known content of a buffer slot; keep one beside each slot.
+/// Record of the content of a buffer slot; keep one for each slot.
 ///
-/// A slot that serves reads loses its noise: either keep separate slots for writes (then
+/// A slot that is used for reads loses its noise. Either keep separate slots for writes (then
 /// [`make`] is a few stores), or call [`Resident::forget`] after each read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Resident {
@@ -58,16 +57,16 @@ pub struct Resident {
 }
 
 impl Resident {
-    /// A slot of unknown content.
+    /// Record of a slot with unknown content.
     pub const EMPTY: Self = Self { filled: 0, compressible_percent: 0 };
 
-    /// Known content of the first `bytes` bytes of the slot only.
+    /// Returns the record for only the first `bytes` bytes of the slot.
     #[must_use]
     pub fn within(self, bytes: usize) -> Self {
         Self { filled: self.filled.min(bytes), ..self }
     }
 
-    /// Records that the slot was used for something else.
+    /// Marks the content as unknown, because the slot was used for something else.
     pub fn forget(&mut self) {
         *self = Self::EMPTY;
     }
@@ -103,18 +102,19 @@ fn stamp(buffer: &mut [u8], seed: u64) {
     }
 }
 
-/// Fills the slot with noise for this share and this length.
+/// Fills the slot with noise, unless it already holds noise for this compressible share and this
+/// length.
 #[cold]
 fn settle(buffer: &mut [u8], resident: &mut Resident, compressible_percent: u8) {
     fill(buffer, NOISE, compressible_percent);
     *resident = Resident { filled: buffer.len(), compressible_percent };
 }
 
-/// Key of the noise that all slots share; any number would do.
+/// Key of the noise that all slots share. Its value is arbitrary.
 const NOISE: u64 = 0x7469_6c65_6d61_726b;
 
-/// Fills a whole buffer with noise and zeros. With equal keys, a short buffer is the start of a
-/// long one.
+/// Fills a whole buffer with noise and zeros. With the same key, a short buffer equals the start of
+/// a longer one.
 fn fill(buffer: &mut [u8], key: u64, compressible_percent: u8) {
     let cut = noise_bytes(compressible_percent);
     let mut noise = Noise::new(key);
@@ -125,15 +125,15 @@ fn fill(buffer: &mut [u8], key: u64, compressible_percent: u8) {
     }
 }
 
-/// Value of `cut` in the layout.
+/// Returns the end of the noise in a sector, in bytes: `cut` in the layout.
 fn noise_bytes(compressible_percent: u8) -> usize {
     let kept = 100 - usize::from(compressible_percent.min(100));
     (SECTOR * kept / 100).max(STAMP)
 }
 
-/// Eight interleaved xorshift64 generators (Marsaglia 2003, triple 13, 7, 17): shifts and
-/// exclusive ors only, which compilers turn into vector code. SplitMix64 in this place took
-/// three times as long. It need not pass statistical tests, only resist compressors.
+/// Eight interleaved xorshift64 generators (Marsaglia 2003, triple 13, 7, 17). They use only shifts
+/// and exclusive ors, which compilers vectorise. SplitMix64 in this place took three times as long.
+/// The output only has to resist compressors, not to pass statistical tests.
 struct Noise([u64; LANES]);
 
 const LANES: usize = 8;

@@ -17,8 +17,8 @@ pub(crate) enum Real {
 }
 
 impl Real {
-    /// Creates an io_uring if it may be used, else threads with a warning. A wait also ends when
-    /// `watched` is readable.
+    /// Creates an io_uring if it is permitted, or else threads with a warning. A wait also ends
+    /// when `watched` is readable.
     pub(crate) fn new(
         clock: Clock,
         files: Vec<Arc<File>>,
@@ -58,7 +58,8 @@ impl Real {
     }
 }
 
-/// Returns true if the system refuses io_uring altogether, as opposed to a fault of this program.
+/// Returns true if the error means that the system refuses io_uring, and not a fault of this
+/// program.
 fn is_refusal(error: &io::Error) -> bool {
     let refusals = [libc::EPERM, libc::EACCES, libc::ENOSYS, libc::EOPNOTSUPP, libc::ENOMEM];
     error.raw_os_error().is_some_and(|number| refusals.contains(&number))

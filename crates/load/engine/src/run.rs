@@ -24,7 +24,7 @@ use crate::verify::Setup;
 use crate::worker::{Job, Worker};
 use crate::{EngineError, Options, Outcome, Warning};
 
-/// Running load. Dropping it stops the load and waits for its end.
+/// Running load. Dropping it stops the load and waits until it has ended.
 #[derive(Debug)]
 pub struct Running {
     slices: Receiver<Slice>,
@@ -37,13 +37,13 @@ pub struct Running {
 }
 
 impl Running {
-    /// Delay of the load's start after [`Options::begin_at`].
+    /// Returns the delay of the load's start after [`Options::begin_at`].
     pub const fn began_late(&self) -> Nanos {
         self.began_late
     }
 
-    /// Merged slices of all workers, in order, as they end; the last one is shorter. The channel is
-    /// unbounded: a slow reader costs memory, never I/O.
+    /// Returns the merged slices of all workers in order, each when it is complete. The last one is
+    /// shorter. The channel is unbounded: a slow reader costs memory, but never delays I/O.
     pub fn slices(&self) -> &Receiver<Slice> {
         &self.slices
     }
@@ -53,31 +53,32 @@ impl Running {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Flag that stops the workers, for signal handlers and other threads.
+    /// Returns the flag that stops the workers, for signal handlers and other threads.
     pub fn stop_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.stop)
     }
 
-    /// Handle that gives orders to the load, for other threads.
+    /// Returns a handle for orders to the load, for other threads.
     pub fn orders(&self) -> Orders {
         self.orders.clone()
     }
 
-    /// Returns true if all workers have ended, by themselves or because of [`Running::stop`].
+    /// Returns true if all workers have ended, whether by themselves or because of
+    /// [`Running::stop`].
     pub fn is_finished(&self) -> bool {
         self.workers.iter().all(JoinHandle::is_finished)
     }
 
-    /// Stops the workers, waits for the requests in flight, and returns the outcome. Slices that
-    /// were not read yet are lost; read until the channel closes to have them all.
+    /// Stops the workers, waits for the requests in flight, and returns the outcome. Unread slices
+    /// are lost. To get all of them, read until the channel closes.
     ///
     /// # Errors
-    /// If a worker failed. The others were stopped and waited for all the same.
+    /// If a worker failed. The others were also stopped and waited for.
     pub fn join(mut self) -> Result<Outcome, EngineError> {
         self.end()
     }
 
-    /// Stops, waits, and also returns the unread slices.
+    /// Stops the workers, waits for the requests in flight, and also returns the unread slices.
     ///
     /// # Errors
     /// As [`Running::join`].
@@ -125,10 +126,10 @@ fn died(worker: usize, panic: &(dyn Any + Send)) -> EngineError {
 }
 
 /// Starts a load: one thread per worker, with the instances dealt out in turn. Returns when every
-/// worker is set up and the time to begin has come; their common clock starts then.
+/// worker is set up and the start time has come. The common clock starts then.
 ///
 /// # Errors
-/// If options or shapes are wrong, or rings and threads cannot be had.
+/// If options or shapes are wrong, or if rings or threads cannot be created.
 pub fn start<M: Machine + Send + 'static>(
     instances: Vec<EngineInstance<M>>,
     options: Options,
@@ -205,7 +206,7 @@ pub fn start<M: Machine + Send + 'static>(
     Ok(running)
 }
 
-/// Place of each instance, as [`deal`] deals them out.
+/// Returns the worker and number of each instance, as [`deal`] deals them out.
 fn homes<M>(instances: &[EngineInstance<M>], workers: usize, verify: Option<&Setup>) -> Vec<Home> {
     let mut counts = vec![0; workers];
     let home = |(position, instance): (usize, &EngineInstance<M>)| {
@@ -231,7 +232,7 @@ fn spawn<T: Send + 'static>(
         .map_err(|source| EngineError::Thread { name, source })
 }
 
-/// Backend for a worker's disks, with connections to the server if there is one.
+/// Creates the backend for a worker's disks, with connections to the server if disks are served.
 fn reach(
     clock: Clock,
     table: DiskTable,
@@ -249,7 +250,7 @@ fn reach(
     Ok((real, warnings, Some(links)))
 }
 
-/// Runs a worker thread.
+/// Runs a worker. This is the function of its thread.
 fn work<M: Machine>(
     worker: usize,
     job: Job<M>,
@@ -287,7 +288,7 @@ fn work<M: Machine>(
     Ok(outcome)
 }
 
-/// Keeps the calling thread on one of the CPUs that it may use; a refusal changes nothing.
+/// Pins the calling thread to one of the CPUs that it may use. A refusal is ignored.
 fn pin(worker: usize) {
     let Ok(allowed) = rustix::thread::sched_getaffinity(None) else { return };
     let cpus: Vec<usize> =
@@ -299,8 +300,9 @@ fn pin(worker: usize) {
     }
 }
 
-/// Deals instances out to workers, moving on by one in every round. Otherwise a tile whose length
-/// is a multiple of the number of workers would put all its mail servers on one worker.
+/// Deals instances out to workers in turn, starting one worker later in every round. Without this
+/// shift, a tile whose length is a multiple of the number of workers would put all its mail servers
+/// on the same worker.
 fn deal<T>(items: Vec<T>, workers: usize) -> Vec<Vec<T>> {
     let mut shares: Vec<Vec<T>> = (0..workers).map(|_| Vec::new()).collect();
     for (position, item) in items.into_iter().enumerate() {
@@ -309,7 +311,7 @@ fn deal<T>(items: Vec<T>, workers: usize) -> Vec<Vec<T>> {
     shares
 }
 
-/// Worker of the instance at a position.
+/// Returns the worker of the instance at a position.
 const fn turn(position: usize, workers: usize) -> usize {
     (position + position / workers) % workers
 }

@@ -4,17 +4,17 @@ use units::Nanos;
 use crate::arena::Buffer;
 use crate::content::Ticket;
 
-/// Request from admission to its completion.
+/// Request from its admission to its completion.
 ///
-/// Each one completes exactly once: dropping a request that was neither completed nor knowingly
-/// given up panics, unless the thread is already unwinding.
+/// Each request completes exactly once. Dropping a request that was neither completed nor
+/// deliberately abandoned panics, unless the thread is already unwinding.
 #[derive(Debug)]
 pub(crate) struct InFlight {
     pub(crate) instance: u32,
     /// Position in the worker's own list of disks.
     pub(crate) disk: u32,
     pub(crate) request: IoRequest,
-    /// Time at which the instance asked.
+    /// Time at which the instance issued the request.
     pub(crate) admitted: Nanos,
     /// Time just before the call that submitted it to the kernel.
     pub(crate) submitted: Nanos,
@@ -34,7 +34,7 @@ impl Drop for InFlight {
     }
 }
 
-/// Requests in flight on one worker: a slab as long as the queue is deep.
+/// Requests in flight on one worker: a slab with as many slots as the queue is deep.
 // Not `state_machine::Slab`: it has all of its memory from the start, so that no request waits for more.
 #[derive(Debug)]
 pub(crate) struct Slots {
@@ -55,7 +55,7 @@ impl Slots {
         self.entries.len() - self.free.len()
     }
 
-    /// Takes a free slot; there must be one.
+    /// Takes a free slot. Panics if there is none.
     #[inline]
     pub(crate) fn open(&mut self, flight: InFlight) -> u32 {
         let slot = self.free.pop().expect("the caller checked for a free slot");
@@ -75,7 +75,7 @@ impl Slots {
         self.entries.iter().flatten().any(|flight| flight.instance == instance)
     }
 
-    /// Requests that were submitted and have not completed.
+    /// Returns the requests that were submitted and have not completed.
     pub(crate) fn in_flight(&self) -> impl Iterator<Item = &InFlight> {
         self.entries.iter().flatten().filter(|flight| flight.submitted > Nanos::ZERO)
     }
@@ -90,7 +90,7 @@ impl Slots {
         flight
     }
 
-    /// Gives up all open requests, because the storage no longer answers. Returns their number.
+    /// Abandons all open requests, because the storage no longer responds. Returns their number.
     pub(crate) fn abandon(&mut self) -> u64 {
         let mut count = 0;
         for flight in self.entries.iter_mut().filter_map(Option::as_mut) {

@@ -1,5 +1,5 @@
-//! Records the requests and completions of a real run, so that [`crate::fake`] can replay the run
-//! in virtual time.
+//! Recording of the requests and completions of a real run, so that [`crate::fake`] can replay the
+//! run in virtual time.
 
 use std::io;
 use std::ptr::NonNull;
@@ -22,14 +22,14 @@ pub struct Tape {
     pub slices: Vec<Slice>,
     /// Outcome of the run.
     pub outcome: Outcome,
-    /// Requests that the storage got, in order.
+    /// Requests that were submitted to the storage, in order.
     pub asked: Vec<RequestRecord>,
     /// Completions, in the order in which they were seen.
     pub answers: Vec<Answer>,
 }
 
-/// Runs instances against real storage on the calling thread for a time, and records everything in
-/// memory.
+/// Runs instances against real storage on the calling thread for a given time, and records
+/// everything in memory.
 ///
 /// # Errors
 /// As [`crate::start`].

@@ -11,8 +11,8 @@ pub(crate) struct Telemetry {
 }
 
 impl Telemetry {
-    /// Turns the telemetry into a slice and empties it. Walks every histogram that was used, which
-    /// is why workers leave it to another thread.
+    /// Converts the telemetry to a slice and clears it. Visits every histogram that was used, so
+    /// workers leave it to another thread.
     pub(crate) fn take(&mut self, span: Span, mut generator: GeneratorRow) -> Slice {
         generator.lateness = self.lateness.compact();
         self.lateness.clear();
@@ -20,7 +20,7 @@ impl Telemetry {
     }
 }
 
-/// Span of time.
+/// Interval of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) start: Nanos,
@@ -29,9 +29,9 @@ pub(crate) struct Span {
 
 /// Receiver of a worker's telemetry at the end of a slice.
 pub(crate) trait Outlet {
-    /// Takes the telemetry and leaves an empty one. Returns false if it cannot; the worker then
-    /// goes on with the same telemetry, and its slice becomes wider. Never blocks, except for the
-    /// `last` one.
+    /// Takes the telemetry and leaves an empty one. Returns false if it cannot: the worker then
+    /// continues with the same telemetry, and its slice becomes longer. Never blocks, except for
+    /// the `last` slice.
     fn pass(
         &mut self,
         telemetry: &mut Box<Telemetry>,
@@ -41,7 +41,7 @@ pub(crate) trait Outlet {
     ) -> bool;
 }
 
-/// Outlet that makes slices at once, for runs on the calling thread.
+/// Outlet that produces slices immediately, for runs on the calling thread.
 #[derive(Debug, Default)]
 pub(crate) struct Here {
     pub(crate) slices: Vec<Slice>,

@@ -13,11 +13,12 @@ use crate::backend::{Backend, Completion, Submission, Wait};
 use crate::blocking;
 use crate::clock::{self, Clock};
 
-/// Most threads that one worker starts; more requests wait for a free one.
+/// Maximum number of threads that one worker starts. Further requests wait for a free thread.
 const THREADS_MAX: usize = 128;
 
 /// Backend for hosts that refuse io_uring: threads that block in `pread`, `pwrite` and `fdatasync`.
-/// It works everywhere, costs more per request, and is as accurate as a thread switch.
+/// It works everywhere, but costs more per request, and its timing is only as exact as a thread
+/// switch.
 pub(crate) struct Threads {
     clock: Clock,
     shared: Arc<Shared>,
@@ -34,7 +35,7 @@ struct Shared {
     state: Mutex<State>,
     work: Condvar,
     answers: Condvar,
-    /// Signals that the worker has looked at the watched file.
+    /// Signals that the worker has handled the watched file.
     looked: Condvar,
 }
 
@@ -108,10 +109,11 @@ impl Threads {
     }
 }
 
-/// Interval at which the watcher checks for the end of the run.
+/// Interval at which the watcher checks if the run has ended.
 const WATCH_POLL: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
-/// Wakes the worker when the watched file is readable, and again once the worker has looked.
+/// Wakes the worker whenever the watched file is readable. After a wake-up, waits until the worker
+/// has handled the file.
 fn watch(shared: &Shared, watched: &OwnedFd) {
     loop {
         let ready = poll(&mut [PollFd::new(watched, PollFlags::IN)], Some(&WATCH_POLL));

@@ -31,7 +31,7 @@ pub(crate) struct Uring {
     helpers: Helpers,
     /// Number of requests that the kernel has not completed.
     in_ring: usize,
-    /// Requests held back from the ring, for this thread to carry out (see [`Self::help`]).
+    /// Requests held back from the ring, so that this thread carries them out (see [`Self::help`]).
     own: VecDeque<Submission>,
     own_done: VecDeque<Completion>,
     // Open for as long as the ring may use them.
@@ -39,22 +39,23 @@ pub(crate) struct Uring {
     watch: Option<Watch>,
 }
 
-/// File that also ends a wait when it is readable.
+/// File whose readability also ends a wait.
 struct Watch {
     file: Arc<OwnedFd>,
     is_armed: bool,
 }
 
-/// User data of the poll of the watched file; slots have 32 bits.
+/// User data of the poll of the watched file. It differs from all slots, which have 32 bits.
 const WATCH: u64 = u64::MAX;
 
-/// Most requests and bytes that this thread carries out between two turns of the ring.
+/// Maximum number of requests that this thread carries out between two turns of the ring, and
+/// maximum size of these requests.
 const OWN_MAX: usize = 8;
 const OWN_BYTES_MAX: u32 = 64 << 10;
 
-/// Sets of features, best first. Deferred task work runs completions only when this thread asks for
-/// them (Linux 6.1). Cooperative task work at least does not interrupt the thread (5.19). The last
-/// set is empty.
+/// Sets of setup flags, best first. Deferred task work runs completions only when this thread asks
+/// for them (Linux 6.1). Cooperative task work at least does not interrupt the thread (5.19). The
+/// last set is empty.
 const SETUPS: [fn(&mut io_uring::Builder); 3] = [
     |builder| {
         builder.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag().setup_submit_all();
@@ -66,7 +67,7 @@ const SETUPS: [fn(&mut io_uring::Builder); 3] = [
 ];
 
 impl Uring {
-    /// Creates a ring over these files, as deep as the options say.
+    /// Creates a ring over these files, with the depth from the options.
     pub(crate) fn new(
         clock: Clock,
         files: Vec<Arc<File>>,
@@ -112,7 +113,7 @@ impl Uring {
         })
     }
 
-    /// Limit that was set on the kernel's helper threads.
+    /// Returns the limit that was set on the kernel's helper threads.
     pub(crate) fn helpers(&self) -> Helpers {
         self.helpers
     }
@@ -126,7 +127,7 @@ impl Uring {
         pushed.expect("the ring has as many entries as the worker has slots");
     }
 
-    /// Polls the watched file, unless a poll is under way.
+    /// Polls the watched file, unless a poll is in progress.
     fn arm(&mut self) {
         let Some(watch) = self.watch.as_mut().filter(|watch| !watch.is_armed) else { return };
         let readable = u32::from(libc::POLLIN.unsigned_abs());
@@ -139,10 +140,10 @@ impl Uring {
 
     /// Divides the held-back requests between the ring and this thread.
     ///
-    /// Only for memory that cannot start I/O without blocking. There the kernel's helper threads,
-    /// one per spare CPU, are the servers, and this thread would sleep beside them. It serves as
-    /// one more, so that each has an equal share of the outstanding requests, and the ring always
-    /// gets the first.
+    /// Only used for memory that cannot start I/O without blocking. There the kernel's helper
+    /// threads, one per spare CPU, are the servers, and this thread would otherwise sleep. It acts
+    /// as one more server, so that each server has an equal share of the outstanding requests. The
+    /// ring always gets the first request.
     fn deal(&mut self, helpers: usize) {
         let outstanding = self.in_ring + self.own.len();
         let share = (outstanding * helpers / (helpers + 1)).max(1);
@@ -238,7 +239,7 @@ fn build(depth: u32) -> io::Result<IoUring> {
     Err(refusal.expect("at least one set-up was tried"))
 }
 
-/// Ignores errors that end a wait: the time is up, a signal came, or the kernel lacks a resource
+/// Ignores errors that only end a wait: a timeout, a signal, or a kernel that lacks a resource
 /// until completions are reaped. The worker's next turn reaps and submits again.
 fn forgive(entered: io::Result<usize>) -> io::Result<()> {
     match entered {
@@ -326,7 +327,7 @@ impl Backend for Uring {
     }
 }
 
-/// Ring in its box, freed when its halves are gone.
+/// Boxed ring, freed when both halves of the queue are gone.
 struct OwnedRing(NonNull<IoUring>);
 
 impl Drop for OwnedRing {

@@ -9,9 +9,9 @@ const SLOTS: usize = 1 << LEVEL_BITS;
 /// Binary logarithm of a tick in nanoseconds: 2^13 ns = 8.2 us. A small heap orders the exact times
 /// within one tick.
 const TICK_BITS: u32 = 13;
-/// Number of levels: nine levels of six bits over ticks of 2^13 ns cover every 64-bit time.
+/// Number of levels. Nine levels of six bits over ticks of 2^13 ns cover every 64-bit time.
 const LEVELS: usize = 9;
-/// Distance up to which [`Wheel::next_due`] finds an exact time, in ticks.
+/// Distance within which [`Wheel::next_due`] finds an exact time, in ticks.
 const LOOKAHEAD: u64 = SLOTS as u64 / 2;
 const NONE: u32 = u32::MAX;
 
@@ -23,19 +23,19 @@ struct Node<T> {
     payload: T,
 }
 
-/// Hierarchical timer wheel (Varghese and Lauck 1987, scheme 6) with exact order: entries come out
-/// by time, and equal times in the order in which they went in.
+/// Hierarchical timer wheel (Varghese and Lauck 1987, scheme 6) with exact order: timers fire in
+/// order of time, and at equal times in order of insertion.
 ///
-/// Setting a timer is O(1) however many are pending. Firing costs at most one move per level plus a
-/// heap of the entries of one tick. Nodes are kept and reused, so a steady number of timers
-/// allocates nothing.
+/// Setting a timer is O(1) for any number of pending timers. Firing costs at most one move per
+/// level, plus a heap of the entries of one tick. Nodes are kept and reused, so a steady number of
+/// timers allocates nothing.
 #[derive(Debug)]
 pub struct Wheel<T> {
     nodes: Vec<Node<T>>,
     free: u32,
     heads: [[u32; SLOTS]; LEVELS],
     occupied: [u64; LEVELS],
-    /// Last tick whose entries have been moved to `near`.
+    /// Last tick whose entries were moved to `near`.
     tick: u64,
     /// Entries at or before `tick`: (time, insertion, node).
     near: BinaryHeap<Reverse<(u64, u64, u32)>>,
@@ -62,7 +62,7 @@ impl<T: Copy> Wheel<T> {
         }
     }
 
-    /// Sets a timer. A time that has passed fires at the next [`Wheel::pop`].
+    /// Sets a timer. A timer for a past time fires at the next [`Wheel::pop`].
     pub fn insert(&mut self, at: Nanos, payload: T) {
         self.sequence += 1;
         let node = Node { at: at.0, sequence: self.sequence, next: NONE, payload };
@@ -78,7 +78,7 @@ impl<T: Copy> Wheel<T> {
         self.place(index);
     }
 
-    /// Takes the earliest timer that is due at `now`, with the time it was set for.
+    /// Takes the earliest timer that is due at `now`, with its due time.
     pub fn pop(&mut self, now: Nanos) -> Option<(Nanos, T)> {
         while self.near.is_empty() {
             if !self.advance(now.0 >> TICK_BITS) {
@@ -96,8 +96,8 @@ impl<T: Copy> Wheel<T> {
         Some((Nanos(at), node.payload))
     }
 
-    /// Time at which to call again: never later than the earliest timer, and exact if that is
-    /// within about a quarter of a millisecond of `now`. `None` if nothing is pending.
+    /// Returns the time of the next call: never later than the earliest timer, and exact if that
+    /// timer is within about a quarter of a millisecond of `now`. `None` if nothing is pending.
     pub fn next_due(&mut self, now: Nanos) -> Option<Nanos> {
         let horizon = (now.0 >> TICK_BITS) + LOOKAHEAD;
         while self.near.is_empty() {
@@ -109,8 +109,8 @@ impl<T: Copy> Wheel<T> {
         self.near.peek().map(|Reverse((at, _, _))| Nanos(*at))
     }
 
-    /// Removes all timers for which `is_meant` holds. Returns them with their times, in the order
-    /// in which they would have fired.
+    /// Removes all timers for which `is_meant` is true. Returns them with their due times, in the
+    /// order in which they would have fired.
     pub fn take_out(&mut self, is_meant: impl Fn(&T) -> bool) -> Vec<(Nanos, T)> {
         let mut live: Vec<u32> = self.near.drain().map(|Reverse((_, _, index))| index).collect();
         for head in self.heads.iter_mut().flatten() {
@@ -157,8 +157,8 @@ impl<T: Copy> Wheel<T> {
         self.occupied[level] |= 1 << slot;
     }
 
-    /// Earliest occupied slot: its first tick, level and position. Lower levels always hold earlier
-    /// ticks than higher ones.
+    /// Returns the first tick, level and position of the earliest occupied slot. Lower levels
+    /// always hold earlier ticks than higher ones.
     fn first_slot(&self) -> Option<(u64, usize, usize)> {
         let level = self.occupied.iter().position(|bits| *bits != 0)?;
         let slot = self.occupied[level].trailing_zeros() as usize;
@@ -167,7 +167,7 @@ impl<T: Copy> Wheel<T> {
         Some(((above | slot as u64) << shift, level, slot))
     }
 
-    /// Moves the earliest slot one level down (or to `near`), if it starts by `until`.
+    /// Moves the earliest slot one level down (or to `near`) if it starts at `until` or earlier.
     fn advance(&mut self, until: u64) -> bool {
         let Some((start, level, slot)) = self.first_slot() else { return false };
         if start > until {

@@ -30,28 +30,27 @@ use crate::worker::kept::Kept;
 use crate::worker::moving::Presence;
 use crate::{EngineError, FirstErrors, Options, Outcome, Warning};
 
-/// Most completions handled between two reads of the clock, so that the last of a batch is not
-/// stamped much later than it came.
+/// Maximum number of completions handled between two reads of the clock, so that the timestamp of
+/// the last one is not much too late.
 const REAP_MAX: usize = 32;
-/// Most timers fired between two turns of the ring.
+/// Maximum number of timers fired between two turns of the ring.
 const TIMERS_MAX: usize = 256;
-/// Longest time until a stop request is seen.
+/// Maximum time until a stop request is noticed.
 const STOP_POLL: Nanos = Nanos::from_millis(20);
-/// Delay of the answer to a failed request, so that a closed loop over a vanished device does not
-/// spin.
+/// Delay of the answer to a failed request, so that a closed loop on a failed device does not spin.
 const ERROR_DELAY: Nanos = Nanos::from_millis(1);
-/// Length of the pieces in which CPU bursts run, with a turn of the ring between them.
+/// Length of the pieces into which CPU bursts are split, with a turn of the ring after each.
 const BURN_PIECE: Nanos = Nanos::from_micros(20);
-/// Longest wait of a stopped worker for its last completions.
+/// Maximum wait of a stopped worker for its last completions.
 const DRAIN_MAX: Nanos = Nanos::from_secs(30);
-/// Longest wait of a stopped worker for answers to its calls, which it can give up at any time.
+/// Maximum wait of a stopped worker for answers to its calls, which can be abandoned at any time.
 const CALLS_DRAIN_MAX: Nanos = Nanos::SECOND;
-/// Requests in flight beyond which the storage's queue may be full, so that submitting waits: the
-/// smallest queue of today (31 commands of SATA) and one.
+/// Minimum number of requests in flight at which the storage's queue may be full, so that
+/// submission may block: the smallest common queue (31 commands, SATA) plus one.
 const QUEUE_MIN: u64 = 32;
-/// Length of a turn beyond which a smaller queue may have blocked it.
+/// Duration of a turn above which a smaller queue may have blocked it.
 const TURN_LONG: Nanos = Nanos::from_millis(1);
-/// Longest wait for a fuller batch of completions.
+/// Maximum wait for a larger batch of completions.
 const LINGER_MAX: Nanos = Nanos::from_micros(50);
 
 #[derive(Debug, Clone, Copy)]
@@ -61,7 +60,7 @@ struct Alarm {
     fire: Fire,
 }
 
-/// Request that waits for a slot.
+/// Request that waits for a slot or a buffer.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
     instance: u32,
@@ -80,14 +79,14 @@ struct Instance<M> {
     machine: M,
     /// Number of the instance in the load.
     id: InstanceId,
-    /// Position of its first disk in the worker's list; its others follow.
+    /// Position of its first disk in the worker's list. Its other disks follow.
     first_disk: u32,
     disks: u32,
     presence: Presence,
-    /// Time since which the instance is here. Timers that were due before are not late because of
-    /// this worker.
+    /// Time at which the instance arrived here. The lateness of timers that were due earlier counts
+    /// from this time.
     since: Nanos,
-    /// Initial saved state, if the instance may begin anew.
+    /// Initial saved state, if the instance may start anew.
     initial: Option<Vec<u8>>,
 }
 
@@ -98,15 +97,15 @@ pub(crate) struct Job<M> {
     pub(crate) calls: Option<Box<Calls>>,
     pub(crate) options: Options,
     pub(crate) stop: Arc<AtomicBool>,
-    /// Set by [`crate::Orders::lose`]: completions are not reported any more.
+    /// Flag set by [`crate::Orders::lose`]: completions are no longer reported.
     pub(crate) lost: Arc<AtomicBool>,
     pub(crate) orders: Option<OrderLine>,
-    /// Time to stop at even without being told.
+    /// Time at which the worker stops without an order.
     pub(crate) until: Nanos,
     pub(crate) seed: u64,
 }
 
-/// Worker: a share of the instances, their timers, and their requests in flight.
+/// Worker that drives a share of the instances, with their timers and requests in flight.
 pub(crate) struct Worker<M, B, O> {
     // Before the arena: the backend uses the arena's memory and must be dropped first.
     backend: B,
@@ -115,12 +114,12 @@ pub(crate) struct Worker<M, B, O> {
     disks: Vec<Disk>,
     content: Content,
     errands: Errands,
-    /// Buffers that reads keep for the request that follows them.
+    /// Buffers that reads keep for a later request.
     kept: Kept,
     effects: Effects,
     wheel: Wheel<Alarm>,
     slots: Slots,
-    /// Slots that were pushed to the backend and not submitted yet.
+    /// Slots of requests that were pushed to the backend and not submitted yet.
     fresh: Vec<u32>,
     waiting: VecDeque<Waiting>,
     burning: VecDeque<Burn>,
@@ -128,17 +127,17 @@ pub(crate) struct Worker<M, B, O> {
     calls: Option<Box<Calls>>,
     called: Vec<Called>,
     telemetry: Box<Telemetry>,
-    /// Time from due to submission, over the whole run.
+    /// Delays from due time to submission, over the whole run.
     handed_over_late: Histogram,
     counts: Counts,
     errors: Vec<FirstErrors>,
-    /// Moving mean of the service times, by which `linger` is set.
+    /// Moving mean of the service times, from which `linger` is computed.
     service_mean: Nanos,
     options: Options,
     stop: Arc<AtomicBool>,
     lost: Arc<AtomicBool>,
     orders: Option<OrderLine>,
-    /// Number of instances that wait for their last completions.
+    /// Number of leaving instances that wait for their last completions.
     leaving: u32,
     until: Nanos,
     dispatching: bool,
@@ -148,11 +147,11 @@ pub(crate) struct Worker<M, B, O> {
     now: Nanos,
     turn_start: Nanos,
     slice_start: Nanos,
-    /// Time at which to try to pass the slice on.
+    /// Time at which the slice is due to be passed on.
     slice_end: Nanos,
     cpu_before: Nanos,
     warnings: Vec<Warning>,
-    /// Error that ends the run at the next chance.
+    /// Error that ends the run at the next opportunity.
     failure: Option<EngineError>,
     backend_name: &'static str,
     arena: Arena,
@@ -227,7 +226,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         }
     }
 
-    /// Runs until told to stop, waits for the last completions, and returns the outcome.
+    /// Runs until a stop is requested, waits for the last completions, and returns the outcome.
     pub(crate) fn run(mut self) -> Result<(Outcome, O), EngineError> {
         self.cpu_before = self.backend.cpu();
         self.now = self.backend.now();
@@ -383,7 +382,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         }
     }
 
-    /// Records what users and instances wait for at the end of a slice.
+    /// Records the requests, calls and users that are still waiting at the end of a slice.
     fn note_unfinished(&mut self, end: Nanos) {
         let recorder = &mut self.telemetry.recorder;
         recorder.look_anew();
@@ -419,7 +418,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         self.answer_calls();
     }
 
-    /// Takes a completion: counts it, frees its slot and buffer, and reports it to its instance.
+    /// Handles a completion: counts it, frees its slot and buffer, and reports it to its instance.
     fn answer(&mut self, completion: Completion) {
         self.counts.pass_time(completion.at);
         self.counts.in_flight -= 1;
@@ -477,7 +476,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         });
     }
 
-    /// Records a failure and reports it a little later.
+    /// Records a failure and reports it to the instance after a short delay.
     fn fail(&mut self, instance: u32, disk: u32, request: &IoRequest, error: IoError) {
         self.note_error(instance, disk, request, error);
         self.answer_late(instance, request.token, error);
@@ -517,7 +516,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         }
     }
 
-    /// Burns a piece of the oldest CPU burst on this very thread, which answers nothing meanwhile.
+    /// Runs a piece of the oldest CPU burst on this thread. Completions are not handled meanwhile.
     fn burn_a_piece(&mut self) {
         let Some(burn) = self.burning.front_mut() else { return };
         let piece = burn.left.min(BURN_PIECE);
@@ -582,7 +581,8 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         }
     }
 
-    /// Takes a request of an instance: submits it, or queues it if all slots or buffers are in use.
+    /// Handles a request of an instance: submits it, or queues it if all slots or buffers are in
+    /// use.
     fn ask(&mut self, instance: u32, request: IoRequest) {
         let owner = &self.instances[instance as usize];
         assert!(u32::from(request.disk.0) < owner.disks, "a machine names one of its own disks");
@@ -618,7 +618,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
     }
 
     /// Gives a request a slot and a buffer and queues it for the next submission. Returns false if
-    /// there is none.
+    /// no slot or no buffer is free.
     fn admit(&mut self, waiting: &Waiting) -> bool {
         if self.slots.is_full() {
             return false;
@@ -678,7 +678,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         }
     }
 
-    /// Waits for the completion of all requests in flight; instances get no more events.
+    /// Waits until all requests in flight have completed. Instances get no more events.
     fn drain(&mut self) -> Result<(), EngineError> {
         self.dispatching = false;
         self.until = Nanos::MAX;
@@ -707,7 +707,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         Ok(())
     }
 
-    /// Gives up all requests in flight, with the memory that the kernel may still use. Returns
+    /// Abandons all requests in flight, and leaks the memory that the kernel may still use. Returns
     /// their number.
     fn give_up(&mut self) -> u64 {
         let lost = self.slots.abandon();
@@ -751,7 +751,7 @@ mod tests {
         }
     }
 
-    /// Takes every third slice only.
+    /// Outlet that takes only every third slice.
     #[derive(Default)]
     struct Reluctant {
         offered: u32,

@@ -1,7 +1,7 @@
-//! Prints how fast a mail server of this host is on a directory: `figures DIR [MAILBOXES MAILS]`.
+//! Prints the speed of a mail server on this host in a directory: `figures DIR [MAILBOXES MAILS]`.
 //!
-//! The figures are of one run of a few seconds each, for comparison on one host. The servers run as
-//! this process's user, or as `nobody` if that is root.
+//! Each figure comes from a single run of a few seconds, for comparison on one host. The servers
+//! run as this process's user, or as `nobody` if this process runs as root.
 
 use std::env;
 use std::error::Error;
@@ -55,7 +55,7 @@ fn main() -> Result<()> {
     say(&format!("stop: {} ms", begin.elapsed().as_millis()))
 }
 
-/// Mails of 3.9 kB to one mailbox each, by some senders at the same time.
+/// Measures senders that work in parallel and send mails of 3.9 kB to one mailbox each.
 fn send(server: &mut MailServer, streams: u32, mailboxes: u32) -> Result<()> {
     const MAILS: u32 = 100;
     let port = server.ports().smtp;
@@ -89,7 +89,7 @@ fn send(server: &mut MailServer, streams: u32, mailboxes: u32) -> Result<()> {
     ))
 }
 
-/// Sessions that read seven mails, move one and delete three.
+/// Measures sessions that read seven mails, move one and delete three.
 fn read(server: &MailServer, streams: u32, mailboxes: u32) -> Result<()> {
     const SESSIONS: u32 = 40;
     let port = server.ports().imap;
@@ -124,7 +124,7 @@ fn in_parallel(
     })
 }
 
-/// Median and 95th percentile.
+/// Formats the median and 95th percentile of the times.
 fn spread(times: &mut [Duration]) -> String {
     times.sort();
     let at = |share: usize| times[(times.len() - 1) * share / 100].as_secs_f64() * 1000.0;

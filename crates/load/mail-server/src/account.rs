@@ -1,4 +1,4 @@
-//! User without rights as whom servers run, and the commands of its processes.
+//! Unprivileged user account of the servers, and the commands to run processes as this user.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -10,7 +10,7 @@ use rustix::fs::{AtFlags, CWD, Gid, Uid};
 use crate::MailServerError;
 use crate::error::failed;
 
-/// User and primary group, by number and by name: the servers' settings need both.
+/// User and primary group, each with number and name, because the servers' settings need both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
     pub(crate) uid: u32,
@@ -23,12 +23,12 @@ impl Account {
     /// Looks up the user of this process.
     ///
     /// # Errors
-    /// If this process is root's, or its user has no name.
+    /// If this process runs as root, or its user has no name.
     pub fn current() -> Result<Self, MailServerError> {
         Self::named(&rustix::process::geteuid().as_raw().to_string())
     }
 
-    /// Looks up a user by name or number. Only root can use another than its own.
+    /// Looks up a user by name or number. Only root can use an account other than its own.
     ///
     /// # Errors
     /// If there is no such user, it is root, or this process cannot become that user.
@@ -60,19 +60,20 @@ impl Account {
         }
     }
 
-    /// Name of the user.
+    /// Returns the name of the user.
     pub fn user(&self) -> &str {
         &self.user
     }
 
-    /// Gives an open file to the user, where this process is another's.
+    /// Makes the user the owner of an open file, if this process runs as another user.
     pub(crate) fn own_file(&self, file: &File, path: &Path) -> Result<(), MailServerError> {
         let Some((uid, gid)) = self.other() else { return Ok(()) };
         rustix::fs::fchown(file, uid, gid)
             .map_err(|source| failed("change the owner of", path)(source.into()))
     }
 
-    /// Gives a directory to the user, where this process is another's. A link is not followed.
+    /// Makes the user the owner of a directory, if this process runs as another user. Links are not
+    /// followed.
     ///
     /// # Errors
     /// If this process may not do that.
@@ -82,8 +83,8 @@ impl Account {
             .map_err(|source| failed("change the owner of", path)(source.into()))
     }
 
-    /// Command that runs `program` as the user, with no way to more rights. The kernel sends `signal`
-    /// to the program when the thread that started it ends.
+    /// Returns a command that runs `program` as the user, without any way to gain privileges. The
+    /// kernel sends `signal` to the program when the thread that started it ends.
     pub fn command(&self, program: impl AsRef<OsStr>, signal: &str) -> Command {
         let mut command = Command::new("setpriv");
         // Without new privileges a setuid bit, which Exim has, does nothing, and the kernel keeps
@@ -99,7 +100,7 @@ impl Account {
         command
     }
 
-    /// User and group, unless they are this process's.
+    /// Returns the user and group; `None` if this process already has them.
     fn other(&self) -> Option<(Option<Uid>, Option<Gid>)> {
         let is_own = rustix::process::geteuid().as_raw() == self.uid;
         let both = (Some(Uid::from_raw(self.uid)), Some(Gid::from_raw(self.gid)));
@@ -109,7 +110,8 @@ impl Account {
 
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Command that enters control groups, by their files `cgroup.procs`, and then runs `command`.
+/// Returns a command that enters control groups through their files `cgroup.procs`, and then runs
+/// `command`.
 pub fn entering(groups: &[PathBuf], command: &Command) -> Command {
     // The shell enters before it changes to the program: a process that enters later has charged
     // its first pages to another group.
@@ -126,13 +128,13 @@ pub fn entering(groups: &[PathBuf], command: &Command) -> Command {
     shell
 }
 
-/// Checks for a name or number that can be an argument and a setting.
+/// Returns true if a name or number can be used as an argument and in settings.
 fn is_plain(name: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     !name.is_empty() && !name.starts_with('-') && name.bytes().all(is_letter)
 }
 
-/// Line of a database of users. `getent` asks all sources of the host, of which /etc/passwd is one.
+/// Returns a line of a user database. `getent` asks all sources of the host, such as /etc/passwd.
 fn entry_of(database: &str, key: &str) -> Result<String, MailServerError> {
     let unknown = || MailServerError::NoAccount { name: key.to_owned() };
     if !is_plain(key) {

@@ -1,7 +1,7 @@
-//! Files in directories of the servers' user, opened by a process that may be root's.
+//! Safe access to files in directories of the servers' user, for a process that may run as root.
 //!
-//! That user, or whoever else runs as it, may put links, pipes or devices there. None is followed or
-//! opened: root would read or write a file of somebody else, or wait forever.
+//! The servers' user may put links, pipes or devices there. They are neither followed nor opened.
+//! Otherwise root could read or write another user's file, or wait forever.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -10,15 +10,15 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// Opens a regular file to read.
+/// Opens a regular file for reading.
 ///
 /// # Errors
-/// It is something else, a link among others, or cannot be opened.
+/// It is not a regular file (for example a link), or cannot be opened.
 pub fn read(path: &Path) -> io::Result<File> {
     open(OpenOptions::new().read(true), path)
 }
 
-/// Opens a regular file that exists, to append.
+/// Opens an existing regular file for appending.
 ///
 /// # Errors
 /// As [`read`].

@@ -1,4 +1,4 @@
-//! Queue and deliveries, by what Exim says of them. An accepted mail is not delivered yet.
+//! Queue and deliveries, according to Exim. An accepted mail is not delivered yet.
 
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -7,32 +7,32 @@ use std::time::Duration;
 
 use crate::careful;
 
-/// Most bytes of a log that one look reads.
+/// Maximum number of log bytes read per call.
 const READ_MAX: u64 = 16 << 20;
 
-/// Deliveries since the look before.
+/// Deliveries since the previous call.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Delivered {
-    /// Times from a mail's arrival at the server to its delivery into a mailbox, one for each
-    /// recipient. Exim tells them to a millisecond below 5 s, and to a second above.
+    /// Time from a mail's arrival at the server to its delivery into a mailbox, for each recipient.
+    /// Exim reports it with a resolution of 1 ms below 5 s, and of 1 s above.
     pub delays: Vec<Duration>,
     /// Mails that were accepted.
     pub accepted: u64,
-    /// Recipients who do not get their mail: the sender gets an error instead.
+    /// Recipients whose delivery failed for good. The sender gets an error instead.
     pub failed: u64,
-    /// Attempts that failed for now and are made again.
+    /// Attempts that failed temporarily and are repeated.
     pub deferred: u64,
 }
 
 impl Delivered {
-    /// Reads lines of Exim's main log (The Exim Specification, chapter 52).
+    /// Parses lines of Exim's main log (The Exim Specification, chapter 52).
     pub(crate) fn read(lines: &str) -> Self {
         let mut all = Self::default();
         lines.lines().for_each(|line| all.add(line));
         all
     }
 
-    /// Adds a line `DATE TIME ID FLAG ...`.
+    /// Parses and adds a line `DATE TIME ID FLAG ...`.
     fn add(&mut self, line: &str) {
         let mut words = line.split(' ').skip(3);
         match words.next() {
@@ -49,7 +49,7 @@ impl Delivered {
     }
 }
 
-/// Time as Exim prints it: `0.251s`, or `1h2m5s` from 5 s on.
+/// Parses a time as Exim prints it: `0.251s`, or `1h2m5s` from 5 s up.
 fn parse_time(text: &str) -> Option<Duration> {
     let (mut rest, mut sum) = (text, Duration::ZERO);
     while !rest.is_empty() {
@@ -69,7 +69,8 @@ fn parse_time(text: &str) -> Option<Duration> {
     Some(sum)
 }
 
-/// Mails in a queue, by their files of headers, also where the queue has subdirectories.
+/// Returns the number of mails in a queue, counted by their header files. The queue may have
+/// subdirectories.
 pub(crate) fn queue_length(spool: &Path) -> io::Result<u64> {
     let mut length = 0;
     for entry in entries(&spool.join("input"))? {
@@ -81,7 +82,7 @@ pub(crate) fn queue_length(spool: &Path) -> io::Result<u64> {
     Ok(length)
 }
 
-/// Entries of a directory; none if the server has not made it yet.
+/// Returns the entries of a directory; empty if the server has not created it yet.
 fn entries(path: &Path) -> io::Result<Vec<fs::DirEntry>> {
     match fs::read_dir(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -93,7 +94,7 @@ fn is_header(entry: &fs::DirEntry) -> bool {
     entry.file_name().as_encoded_bytes().ends_with(b"-H")
 }
 
-/// Log of a server, read from where the look before ended.
+/// Log of a server, read from the end of the previous read.
 #[derive(Debug)]
 pub(crate) struct Log {
     path: PathBuf,
@@ -105,7 +106,7 @@ impl Log {
         Self { path, offset: 0 }
     }
 
-    /// New whole lines, at most 16 MiB of them; empty while there is no log.
+    /// Returns new complete lines, at most 16 MiB; empty while the log does not exist.
     pub(crate) fn new_lines(&mut self) -> io::Result<String> {
         let mut file = match careful::read(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(String::new()),
@@ -121,7 +122,7 @@ impl Log {
     }
 }
 
-/// Last bytes of some logs, for an error.
+/// Returns the last bytes of several logs, for an error.
 pub(crate) fn tail(paths: &[PathBuf]) -> String {
     const BYTES: u64 = 600;
     let last = |path: &PathBuf| {

@@ -8,14 +8,14 @@ use state_machine::CallError;
 /// Server program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Program {
-    /// Takes mail over SMTP and keeps the queue.
+    /// Receives mail over SMTP and keeps the queue.
     Exim,
     /// Delivers into mailboxes, and serves them over IMAP.
     Dovecot,
 }
 
 impl Program {
-    /// `exim` or `dovecot`.
+    /// Returns `exim` or `dovecot`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Exim => "exim",
@@ -30,12 +30,12 @@ impl fmt::Display for Program {
     }
 }
 
-/// Part of a server's life.
+/// Phase in which a server failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// From the start to the first greeting on every port.
+    /// From the start until every port has sent a greeting.
     Starting,
-    /// While it serves.
+    /// After the start.
     Running,
 }
 
@@ -59,7 +59,7 @@ pub enum MailServerError {
         /// Directories that were searched.
         searched: String,
     },
-    /// A program has a version whose settings are unknown.
+    /// A program has a version whose settings this crate does not know.
     #[error("{path} is {program} \"{seen}\", and the known versions are {known}")]
     Version {
         /// Server program.
@@ -80,10 +80,10 @@ pub enum MailServerError {
     /// Only root can run a server as another user.
     #[error("a mail server cannot run as user {user}: this process is not root")]
     NotRoot {
-        /// Name of the user.
+        /// Name of the requested user.
         user: String,
     },
-    /// No such user or group.
+    /// There is no such user or group.
     #[error("no user or group \"{name}\" on this host")]
     NoAccount {
         /// Name or number that was looked up.
@@ -97,7 +97,7 @@ pub enum MailServerError {
         /// Fault of the path.
         why: &'static str,
     },
-    /// An amount is outside of its range.
+    /// An amount is out of range.
     #[error("{what} is {seen}, and must be {allowed}")]
     Amount {
         /// Name of the amount.
@@ -110,7 +110,7 @@ pub enum MailServerError {
     /// An operation on a file, directory or process failed.
     #[error("cannot {attempt} {path}: {source}")]
     Io {
-        /// Attempted operation, as a verb.
+        /// Attempted operation, as a verb, for the message.
         attempt: &'static str,
         /// Path of the file or directory, or name of the program.
         path: PathBuf,
@@ -118,29 +118,29 @@ pub enum MailServerError {
         #[source]
         source: io::Error,
     },
-    /// A server has ended on its own.
+    /// A server exited by itself.
     #[error("{program} ended while {phase} ({status}){}", last_words(.log))]
     Ended {
         /// Server program.
         program: Program,
-        /// Part of its life.
+        /// Phase in which it exited.
         phase: Phase,
         /// Exit status, in words.
         status: String,
-        /// End of its log.
+        /// Last lines of its log.
         log: String,
     },
-    /// A process of a server crashed, and its server may have started another.
+    /// A process of a server crashed. The server may have started a new one.
     #[error("a process of {program} crashed while {phase}: {log}")]
     Crashed {
         /// Server program.
         program: Program,
-        /// Part of its life.
+        /// Phase in which it crashed.
         phase: Phase,
-        /// Line of its log.
+        /// Log line that reports the crash.
         log: String,
     },
-    /// A server gave no greeting in time.
+    /// A server sent no greeting in time.
     #[error("{program} gave no greeting on port {port} within {within:?}{}", last_words(.log))]
     NotReady {
         /// Server program.
@@ -149,13 +149,13 @@ pub enum MailServerError {
         port: u16,
         /// Time limit of the wait.
         within: Duration,
-        /// End of its log.
+        /// Last lines of its log.
         log: String,
     },
-    /// A call did not succeed.
+    /// A call failed.
     #[error("the call \"{ask}\" to port {port} failed: {cause}")]
     Call {
-        /// Request of the call.
+        /// Request text of the call.
         ask: String,
         /// Port of the service.
         port: u16,
@@ -165,7 +165,7 @@ pub enum MailServerError {
 }
 
 impl MailServerError {
-    /// Advice on what helps.
+    /// Returns advice on how to solve the problem, if there is any.
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Missing { .. } => Some(
@@ -187,7 +187,7 @@ fn last_words(log: &str) -> String {
     if log.is_empty() { String::new() } else { format!("; the end of its log: {log}") }
 }
 
-/// Error of an operation on a path.
+/// Returns a function that creates the error of an operation on a path.
 pub(crate) fn failed(attempt: &'static str, path: &Path) -> impl Fn(io::Error) -> MailServerError {
     let path = path.to_owned();
     move |source| MailServerError::Io { attempt, path: path.clone(), source }

@@ -1,23 +1,24 @@
-//! A real mail server in a tile: the host's own Exim (SMTP, queue) and Dovecot (LMTP, IMAP), started
-//! in private directories, watched and stopped.
+//! A real mail server in a tile: the host's own Exim (SMTP, queue) and Dovecot (LMTP, IMAP),
+//! started in private directories, watched and stopped.
 //!
-//! What it does: finds the programs ([`Programs`]), makes mailboxes once ([`Pattern`]) and copies
-//! them for each tile, starts both servers for one tile ([`MailServer`]), says whether they still
-//! run, how many mails are queued and how late mails are delivered. [`Session`] makes calls with the
-//! clients of `engine`, one after another, to fill mailboxes and to try a server.
+//! What it does: finds the programs ([`Programs`]), creates mailboxes once ([`Pattern`]) and copies
+//! them for each tile, starts both servers for one tile ([`MailServer`]), and reports if they still
+//! run, the length of the mail queue and the delays of deliveries. [`Session`] makes calls with the
+//! clients of `engine`, one after another, to fill mailboxes and to try out a server.
 //!
-//! What it refuses: to run a server as root, or one with more rights than its user (a setuid program
-//! gains nothing here); versions whose settings are unknown; to listen beyond 127.0.0.1; to take
-//! mail for any domain but `tile.test`; to send any mail elsewhere; directories that are there
-//! already.
+//! What it refuses: to run a server as root, or with more privileges than its user (a setuid
+//! program gains nothing here); versions whose settings are unknown; to listen on other addresses
+//! than 127.0.0.1; to accept mail for domains other than `tile.test`; to send mail to other
+//! servers; directories that already exist.
 //!
 //! Invariants: nothing runs after [`MailServer::stop`] or a drop. The kernel ends both servers when
-//! the thread that started them ends, however it ends, and their children end when they find nobody.
-//! Whoever needs more has them enter control groups ([`Setup::groups`]), in which all are found.
-//! Passwords are random, in files that only their user reads. Every wait ends.
+//! the thread that started them ends for any reason, and their child processes then exit by
+//! themselves. For a stronger guarantee, let the servers enter control groups ([`Setup::groups`]),
+//! in which all processes can be found. Passwords are random, in files that only their user can
+//! read. Every wait has a time limit.
 //!
-//! Other users of the host reach the ports: IMAP asks them for the password, SMTP and LMTP take mail
-//! from anyone for the mailboxes of the tile.
+//! Other users of the host can reach the ports. IMAP asks them for the password; SMTP and LMTP
+//! accept mail from anyone for the mailboxes of the tile.
 #![forbid(unsafe_code)]
 
 mod account;

@@ -1,4 +1,4 @@
-//! Mailboxes that are made once, by deliveries, and copied for each tile.
+//! Mailboxes that are filled once, by deliveries, and copied for each tile.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{Read, Write};
@@ -14,12 +14,13 @@ use crate::server::{Existing, Parts, make_directory};
 use crate::text::replace_text;
 use crate::{Account, MailServer, MailServerError, Programs, Session, Setup};
 
-/// Mailboxes of a pattern. Our choice: deliveries take a thousand times as long as copies.
+/// Number of mailboxes in a pattern. Our choice: deliveries take a thousand times as long as
+/// copies.
 pub const PATTERN_MAILBOXES: u32 = 8;
-/// Most mailboxes of a tile, and most mails of a mailbox. Our choice.
+/// Maximum number of mailboxes of a tile, and maximum number of mails in a mailbox. Our choice.
 const MAILBOXES_MAX: u32 = 100_000;
 const MAILS_MAX: u32 = 100_000;
-/// Longest time until Dovecot takes mail.
+/// Maximum time until Dovecot accepts mail.
 const READY_MAX: Duration = Duration::from_secs(30);
 
 /// Sizes of mails in kB, with their weights: LoadSim's mix of messages (Compaq ECG082/0898, mean
@@ -39,15 +40,16 @@ struct Size {
     weight: u32,
 }
 
-/// Directory with the mailboxes `u1` to `u8`, which no server uses.
+/// Directory with the filled mailboxes `u1` to `u8`, from which tiles are copied. No server uses
+/// it.
 #[derive(Debug)]
 pub struct Pattern {
     mailboxes: PathBuf,
 }
 
 impl Pattern {
-    /// Makes a pattern: Dovecot runs in `setup` for as long as this takes, and gets each mail by
-    /// LMTP. Sizes follow from the seed.
+    /// Creates a pattern. Dovecot runs in `setup` meanwhile, and gets each mail by LMTP. The sizes
+    /// of the mails depend on the seed.
     ///
     /// # Errors
     /// If Dovecot cannot be started or refuses a mail.
@@ -74,12 +76,13 @@ impl Pattern {
         Ok(Self { mailboxes: setup.data.join("mail") })
     }
 
-    /// Copies the pattern to the mailboxes `u1` to `u<count>` of a tile, in its directory of data.
-    /// Each gets a text of its own, made from the seed, in mails of the same sizes. At the end all
-    /// is on storage and out of the page cache. Returns the number of bytes.
+    /// Copies the pattern to the mailboxes `u1` to `u<count>` of a tile, in its data directory.
+    /// Each mailbox gets its own text, generated from the seed, in mails of the same sizes.
+    /// Finally, all data is written to the storage and evicted from the page cache. Returns the
+    /// number of bytes.
     ///
     /// # Errors
-    /// If the tile has mailboxes already, or a file cannot be copied.
+    /// If the tile already has mailboxes, or a file cannot be copied.
     pub fn copy(
         &self,
         data: &Path,
@@ -108,9 +111,9 @@ impl Pattern {
     }
 }
 
-/// Copy of one mailbox.
+/// Copy of one mailbox in progress.
 struct Copy<'a> {
-    /// Directory of the pattern, and its path.
+    /// Directory of the pattern, open, and its path.
     pattern: &'a File,
     root: &'a Path,
     account: &'a Account,
@@ -118,7 +121,7 @@ struct Copy<'a> {
 }
 
 impl Copy<'_> {
-    /// Copies a directory below that of the pattern.
+    /// Copies a directory below the pattern's directory. Returns the number of bytes.
     fn directory(&self, from: &Path, to: &Path) -> Result<u64, MailServerError> {
         make_directory(to, self.account, Existing::Refused)?;
         let mut bytes = 0;
@@ -132,8 +135,8 @@ impl Copy<'_> {
         Ok(bytes)
     }
 
-    /// Copies by reading and writing: a clone of the file's blocks would be shared with the pattern.
-    /// Dovecot's files have 10 MB at most, and a mail.
+    /// Copies a file by reading and writing, because a clone would share its blocks with the
+    /// pattern. Dovecot's files have at most 10 MB plus one mail.
     fn file(&self, from: &Path, to: &Path) -> Result<u64, MailServerError> {
         // The servers' user owns the pattern: no link of theirs leads this process elsewhere.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -161,7 +164,7 @@ struct Entry {
     is_directory: bool,
 }
 
-/// Files and directories in a directory, by name. What is neither stays behind.
+/// Returns the files and directories in a directory, sorted by name. Other entries are skipped.
 fn sorted(path: &Path) -> Result<Vec<Entry>, MailServerError> {
     let entries = || {
         let mut all = Vec::new();
@@ -178,8 +181,8 @@ fn sorted(path: &Path) -> Result<Vec<Entry>, MailServerError> {
     entries().map_err(failed("list", path))
 }
 
-/// Drops the written pages of a directory from the page cache: they would be charged to this process
-/// and not to the servers, and their first reads would be none of the storage's.
+/// Evicts the written pages of a directory from the page cache. Otherwise they would be charged to
+/// this process and not to the servers, and their first reads would not reach the storage.
 fn forget(path: &Path) -> Result<(), MailServerError> {
     for entry in sorted(path)? {
         let path = path.join(&entry.name);

@@ -15,14 +15,14 @@ use crate::careful;
 use crate::error::failed;
 use crate::{MailServerError, Program};
 
-/// Longest time for an orderly end, and then for the end of what was killed.
+/// Maximum time for an orderly stop, and then for the exit of killed processes.
 const END_MAX: Duration = Duration::from_secs(10);
-/// Longest time in which Dovecot's leader ends its children: 2 to 3 s were seen.
+/// Maximum time for Dovecot's leader to stop its children: 2 to 3 s were seen.
 const ORDER_MAX: Duration = Duration::from_secs(4);
-/// Pause between two looks at processes.
+/// Interval between two checks of processes.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Server with its children, which are in one process group. Dropping it kills them.
+/// Server with its children, which form one process group. Dropping it kills them.
 #[derive(Debug)]
 pub(crate) struct Process {
     pub(crate) program: Program,
@@ -32,7 +32,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts a server, its output in a file that exists. `command` has its user and groups.
+    /// Starts a server with its output in an existing file. `command` sets its user and groups.
     pub(crate) fn start(
         program: Program,
         mut command: Command,
@@ -50,8 +50,8 @@ impl Process {
         Ok(Self { program, child, leader, is_over: false })
     }
 
-    /// Exit status of the leader, in words; `None` while it runs. The leader is not reaped, so that
-    /// no other process group gets its number.
+    /// Returns the exit status of the leader in words; `None` while it runs. The leader is not
+    /// reaped, so that its number is not reused for another process group.
     pub(crate) fn ended(&self) -> Option<String> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let status = waitid(WaitId::Pid(self.leader), options).ok().flatten()?;
@@ -60,7 +60,7 @@ impl Process {
         code.map(|raw| ExitStatus::from_raw(raw).to_string())
     }
 
-    /// Ends the server in order, and by force after 10 s. Returns when no process is left.
+    /// Stops the server in order, and kills it after 10 s. Returns when no process is left.
     pub(crate) fn stop(&mut self) {
         if self.is_over {
             return;
@@ -79,7 +79,7 @@ impl Process {
         }
     }
 
-    /// Ends the server by force. Returns when no process is left.
+    /// Kills the server. Returns when no process is left.
     pub(crate) fn kill(&mut self) {
         if !self.is_over {
             let _ = kill_process_group(self.leader, Signal::KILL);
@@ -124,25 +124,25 @@ impl Stat {
         Self::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
     }
 
-    /// Fields 3 and 5. The name in front may hold spaces and parentheses.
+    /// Parses fields 3 and 5. The name before them may contain spaces and parentheses.
     fn parse(line: &str) -> Option<Self> {
         let fields: Vec<&str> = line.rsplit_once(')')?.1.split_whitespace().collect();
         Some(Self { state: fields.first()?.chars().next()?, group: fields.get(2)?.parse().ok()? })
     }
 
-    /// Returns false of a process that has ended and was not reaped.
+    /// Returns false for a process that has exited and was not reaped.
     fn runs(&self) -> bool {
         !matches!(self.state, 'Z' | 'X')
     }
 }
 
-/// Numbers of all processes of this host that can be seen.
+/// Returns the ids of all visible processes of this host.
 fn all() -> Vec<i32> {
     let Ok(found) = fs::read_dir("/proc") else { return Vec::new() };
     found.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// Running processes of a group.
+/// Returns the ids of the running processes of a group.
 fn members(group: i32) -> Vec<i32> {
     let is_member =
         |pid: &i32| Stat::of(*pid).is_some_and(|stat| stat.group == group && stat.runs());

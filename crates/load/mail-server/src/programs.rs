@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::{MailServerError, Program};
 
-/// Directories of servers, which the PATH of users often lacks.
+/// Directories with server programs, which are often missing from users' PATH.
 const DIRECTORIES: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/sbin"];
 
 /// Exim and Dovecot of this host.
@@ -20,17 +20,17 @@ pub struct Programs {
     pub dovecot: PathBuf,
     /// Version of Dovecot, such as `2.3.19.1`.
     pub dovecot_version: String,
-    /// Names of Dovecot's settings.
+    /// Release series of Dovecot, which decides the names of its settings.
     pub series: DovecotSeries,
 }
 
-/// Release series of Dovecot: each names its settings differently.
+/// Release series of Dovecot. The names of settings differ between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DovecotSeries {
     /// Dovecot 2.3, as in Debian 12.
     V2_3,
-    /// Dovecot 2.4, as in Debian 13. Its settings are written after its manual and have not been
-    /// tried with the program.
+    /// Dovecot 2.4, as in Debian 13. Its settings follow its manual and have not been tested with
+    /// the program.
     V2_4,
 }
 
@@ -66,7 +66,8 @@ impl Programs {
 }
 
 const DOVECOT_KNOWN: &str = "2.3 and 2.4";
-/// 4.94 brought tainted data, on which the settings depend. 4.96 was tried, and 4.98 is in Debian 13.
+/// Known versions of Exim. 4.94 introduced tainted data, on which the settings depend. 4.96 was
+/// tested, and 4.98 is in Debian 13.
 const EXIM_KNOWN: &str = "4.94 to 4.99";
 
 fn directories() -> Vec<PathBuf> {
@@ -101,8 +102,8 @@ fn version_of(program: Program, path: &Path, args: &[&str]) -> Result<String, Ma
     })
 }
 
-/// Version in the output of `exim -bV` (`Exim version 4.96 #2 built ...`) or `dovecot --version`
-/// (`2.3.19.1 (9b53102964)`).
+/// Extracts the version from the output of `exim -bV` (`Exim version 4.96 #2 built ...`) or
+/// `dovecot --version` (`2.3.19.1 (9b53102964)`).
 fn parse_version(program: Program, text: &str) -> Option<String> {
     let line = match program {
         Program::Exim => text.lines().find_map(|line| line.strip_prefix("Exim version "))?,
@@ -125,7 +126,7 @@ fn is_known_exim(version: &str) -> bool {
     numbers(version).is_some_and(|(major, minor)| major == 4 && (94..=99).contains(&minor))
 }
 
-/// First two numbers of a version.
+/// Returns the first two numbers of a version.
 fn numbers(version: &str) -> Option<(u32, u32)> {
     let mut parts = version.split(|own: char| !own.is_ascii_digit()).map(str::parse);
     Some((parts.next()?.ok()?, parts.next()?.ok()?))

@@ -15,12 +15,12 @@ use crate::process::Process;
 use crate::settings::{self, Paths, Secrets};
 use crate::{Account, MailServerError, Phase, Ports, Program, Programs, Setup};
 
-/// Most bytes of a greeting: a line of Dovecot's with its capabilities has 200.
+/// Maximum length of a greeting, in bytes. A greeting of Dovecot with its capabilities has 200.
 const GREETING_MAX: usize = 4096;
-/// Pause between two attempts to reach a port.
+/// Interval between two attempts to reach a port.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Names of the settings in the runtime directory.
+/// Names of the settings files in the runtime directory.
 const EXIM_SETTINGS: &str = "exim.conf";
 const DOVECOT_SETTINGS: &str = "dovecot.conf";
 
@@ -29,11 +29,11 @@ const DOVECOT_SETTINGS: &str = "dovecot.conf";
 pub(crate) enum Parts {
     /// Exim and Dovecot.
     All,
-    /// Dovecot alone, to fill mailboxes.
+    /// Dovecot alone, for filling mailboxes.
     Dovecot,
 }
 
-/// Exim and Dovecot of one tile. Dropping it kills them; [`MailServer::stop`] ends them in order.
+/// Exim and Dovecot of one tile. Dropping it kills them; [`MailServer::stop`] stops them in order.
 #[derive(Debug)]
 pub struct MailServer {
     paths: Paths,
@@ -47,11 +47,11 @@ pub struct MailServer {
 }
 
 impl MailServer {
-    /// Starts both servers. They are ready when [`MailServer::ready`] says so.
+    /// Starts both servers. Wait with [`MailServer::ready`] until they are ready.
     ///
     /// # Errors
-    /// If the runtime directory exists, a directory or file cannot be made, or a program cannot be
-    /// run.
+    /// If the runtime directory exists, a directory or file cannot be created, or a program cannot
+    /// be run.
     pub fn start(programs: &Programs, setup: &Setup<'_>) -> Result<Self, MailServerError> {
         Self::start_parts(programs, setup, Parts::All)
     }
@@ -88,21 +88,21 @@ impl MailServer {
         Ok(Self { paths, ports, secrets, exim, dovecot, phase, exim_log, dovecot_log })
     }
 
-    /// Ports on 127.0.0.1.
+    /// Returns the ports on 127.0.0.1.
     pub fn ports(&self) -> Ports {
         self.ports
     }
 
-    /// Password of every mailbox.
+    /// Returns the password of all mailboxes.
     pub fn password(&self) -> &str {
         &self.secrets.password
     }
 
-    /// Waits until each port gives its server's own greeting.
+    /// Waits until each port has sent this server's own greeting.
     ///
     /// # Errors
-    /// If a server ends, or a port gives no such greeting in time. A stranger on the port gives
-    /// none.
+    /// If a server exits, or a port does not send this greeting in time. Another program on the
+    /// port does not know the greeting.
     pub fn ready(&mut self, within: Duration) -> Result<(), MailServerError> {
         let until = Instant::now() + within;
         let Ports { smtp, imap, lmtp } = self.ports;
@@ -129,10 +129,10 @@ impl MailServer {
     }
 
     /// Checks that both servers run, and that none of their processes has crashed since the last
-    /// check: what was measured with another is void.
+    /// check. If a process crashed, measurements since then are void.
     ///
     /// # Errors
-    /// With the server and the part of its life in which it ended or crashed.
+    /// With the server, and the phase in which it exited or crashed.
     pub fn health(&mut self) -> Result<(), MailServerError> {
         self.check_processes()?;
         let lines = self.dovecot_log.new_lines();
@@ -158,7 +158,7 @@ impl MailServer {
         Ok(())
     }
 
-    /// Number of mails that were accepted and are not delivered to all of their recipients.
+    /// Returns the number of accepted mails that are not yet delivered to all of their recipients.
     ///
     /// # Errors
     /// If the queue cannot be read.
@@ -167,7 +167,7 @@ impl MailServer {
         delivery::queue_length(&spool).map_err(failed("count the mails in", &spool))
     }
 
-    /// Deliveries since the last call, as Exim's log has them.
+    /// Returns the deliveries since the last call, from Exim's log.
     ///
     /// # Errors
     /// If the log cannot be read.
@@ -177,7 +177,7 @@ impl MailServer {
         Ok(Delivered::read(&lines))
     }
 
-    /// Ends Exim, then Dovecot: each in order, and by force after 10 s. Removes the runtime
+    /// Stops Exim, then Dovecot: each in order, or killed after 10 s. Removes the runtime
     /// directory. Mailboxes, queue and logs stay.
     ///
     /// # Errors
@@ -210,7 +210,7 @@ impl Drop for MailServer {
     }
 }
 
-/// Returns true if a line of Dovecot's log says that a process did not end in order.
+/// Returns true if a line of Dovecot's log reports a crashed process.
 fn is_crash(line: &str) -> bool {
     ["killed with signal", ": Panic: ", "returned error 89 (Fatal failure)"]
         .iter()
@@ -229,7 +229,7 @@ fn output_of(paths: &Paths, program: Program) -> PathBuf {
     paths.runtime.join(format!("{program}.out"))
 }
 
-/// Fills the runtime directory.
+/// Writes the settings and secrets into the runtime directory.
 fn write_files(
     programs: &Programs,
     paths: &Paths,
@@ -256,7 +256,7 @@ fn launch(program: Program, command: Command, paths: &Paths) -> Result<Process, 
     Process::start(program, command, &output_of(paths, program))
 }
 
-/// First line that a port gives.
+/// Returns the first line that a port sends.
 fn greeting_of(port: u16) -> io::Result<Vec<u8>> {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
     // A stranger on the port may say nothing. A server that is slower is asked again.
@@ -274,7 +274,7 @@ fn greeting_of(port: u16) -> io::Result<Vec<u8>> {
     Ok(greeting)
 }
 
-/// Directory that is removed again unless all of a start succeeds.
+/// Directory that is removed again unless the whole start succeeds.
 struct OwnDirectory(Option<PathBuf>);
 
 impl OwnDirectory {
@@ -302,7 +302,7 @@ pub(crate) enum Existing {
     Refused,
 }
 
-/// Makes a directory for the servers' user alone.
+/// Creates a directory that only the servers' user can access.
 pub(crate) fn make_directory(
     path: &Path,
     account: &Account,
@@ -318,7 +318,7 @@ pub(crate) fn make_directory(
     }
 }
 
-/// Writes a new file that only its owner reads.
+/// Writes a new file that only its owner can read.
 fn write_secret(path: &Path, text: &str, owner: Option<&Account>) -> Result<(), MailServerError> {
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     let mut file = file.map_err(failed("create", path))?;
@@ -326,7 +326,7 @@ fn write_secret(path: &Path, text: &str, owner: Option<&Account>) -> Result<(), 
     owner.map_or(Ok(()), |account| account.own_file(&file, path))
 }
 
-/// 32 random hexadecimal digits.
+/// Returns 32 random hexadecimal digits.
 fn random() -> Result<String, MailServerError> {
     let source = Path::new("/dev/urandom");
     let mut bytes = [0; 16];

@@ -1,4 +1,4 @@
-//! Calls over one connection, one after another: to fill mailboxes and to try a server.
+//! Calls over one connection, one after another, to fill mailboxes and to try out a server.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -11,12 +11,12 @@ use state_machine::{Draws, RequestText};
 
 use crate::MailServerError;
 
-/// Longest wait for bytes of an answer.
+/// Maximum wait for bytes of an answer.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Most bytes of an answer: of mails that are read.
+/// Maximum size of an answer, in bytes, for sessions that read mails.
 const ANSWER_MAX: u32 = 256 << 20;
 
-/// Connection with the client of a protocol. A call is written as in a workload.
+/// Connection with the client of a protocol. Calls have the same syntax as in a workload.
 #[derive(Debug)]
 pub struct Session {
     stream: TcpStream,
@@ -25,7 +25,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Connects to a port of SMTP: a call is a mail, and there may be many.
+    /// Connects to an SMTP port. Each call sends a mail, and many calls are possible.
     ///
     /// # Errors
     /// If nothing listens there.
@@ -33,8 +33,8 @@ impl Session {
         Self::connect(port, smtp())
     }
 
-    /// Connects to a port of LMTP: a call is a mail to one mailbox, and there may be many. An answer
-    /// says that the mail is in the mailbox.
+    /// Connects to an LMTP port. Each call sends a mail to one mailbox, and many calls are
+    /// possible. A successful answer means that the mail is in the mailbox.
     ///
     /// # Errors
     /// If nothing listens there.
@@ -42,7 +42,7 @@ impl Session {
         Self::connect(port, lmtp())
     }
 
-    /// Connects to a port of IMAP. There is one call, which is a whole session of a mailbox.
+    /// Connects to an IMAP port. Only one call is possible, which is a whole session of a mailbox.
     ///
     /// # Errors
     /// If nothing listens there.
@@ -62,10 +62,10 @@ impl Session {
         Ok(Self { stream, client, port })
     }
 
-    /// Makes a call and waits for its answer. Returns the answer's bytes.
+    /// Makes a call and waits for its answer. Returns the size of the answer in bytes.
     ///
     /// # Errors
-    /// If the answer is not a good one, or none comes within 30 s.
+    /// If the call fails, or no answer comes within 30 s.
     pub fn call(&mut self, ask: &str) -> Result<u64, MailServerError> {
         let result = self.make(ask);
         result.map_err(|cause| MailServerError::Call {

@@ -5,21 +5,22 @@ use std::path::{Path, PathBuf};
 use crate::account::Account;
 use crate::{DovecotSeries, MailServerError, Ports};
 
-/// Longest path of the runtime directory, in bytes: a socket's path has at most 107 (unix(7)), and
-/// the longest name of Dovecot's sockets below it has 30.
+/// Maximum length of the runtime directory's path, in bytes. The path of a socket has at most 107
+/// bytes (unix(7)), and the longest name of Dovecot's sockets below the directory has 30.
 const RUNTIME_MAX: usize = 70;
 
 /// Directories of one mail server.
 #[derive(Debug, Clone)]
 pub(crate) struct Paths {
-    /// Mailboxes, queue and logs: on the storage that is measured.
+    /// Directory for mailboxes, queue and logs, on the measured storage.
     pub(crate) data: PathBuf,
-    /// Settings, sockets and passwords, for the servers' user alone.
+    /// Directory for settings, sockets and passwords, accessible only to the servers' user.
     pub(crate) runtime: PathBuf,
 }
 
 impl Paths {
-    /// Checks that the paths can stand in the settings of both servers, and that sockets fit.
+    /// Checks that the paths are valid in the settings of both servers, and that the paths of
+    /// sockets are short enough.
     pub(crate) fn new(data: &Path, runtime: &Path) -> Result<Self, MailServerError> {
         for path in [data, runtime] {
             let fault = |why| MailServerError::Path { path: path.to_owned(), why };
@@ -50,16 +51,17 @@ impl Paths {
     }
 }
 
-/// Random texts of one server.
+/// Random texts of one server, for its greeting and passwords.
 #[derive(Debug, Clone)]
 pub(crate) struct Secrets {
-    /// Word in every greeting, by which a server is known from a stranger on its port.
+    /// Word in every greeting, which distinguishes the server from another program on its port.
     pub(crate) token: String,
-    /// Password of every mailbox.
+    /// Password of all mailboxes.
     pub(crate) password: String,
 }
 
-/// Settings of Exim: mail for the one domain goes to Dovecot, all other mail is refused.
+/// Returns the settings of Exim. Mail for the one domain goes to Dovecot, and all other mail is
+/// refused.
 ///
 /// Source of the settings: The Exim Specification 4.96, chapters 14, 30 and 52.
 pub(crate) fn exim(paths: &Paths, account: &Account, ports: Ports, token: &str) -> String {
@@ -117,18 +119,19 @@ begin retry
     )
 }
 
-/// Settings whose names differ between the series of Dovecot.
+/// Settings whose names differ between the release series of Dovecot.
 struct DovecotWords {
-    /// Settings that must be the first.
+    /// Settings that must come first.
     version: &'static str,
-    /// Mailboxes, and their password.
+    /// Settings of the mailboxes and their password.
     mailboxes: String,
-    /// Number of logins of a process without an end.
+    /// Setting for the number of logins per process, with the value for no limit.
     requests: &'static str,
 }
 
 impl DovecotWords {
-    /// Sources: the manuals of 2.3 and 2.4, and the page "Upgrading Dovecot CE from 2.3 to 2.4".
+    /// Returns the settings of a series. Sources: the manuals of 2.3 and 2.4, and the page
+    /// "Upgrading Dovecot CE from 2.3 to 2.4".
     fn of(series: DovecotSeries, paths: &Paths, password: &str) -> Self {
         let mail = paths.mailboxes();
         let mail = mail.display();
@@ -175,11 +178,11 @@ userdb_static_allow_all_users = yes
     }
 }
 
-/// Setting of a Dovecot that only fills mailboxes to be copied: those that are lost with the host
-/// are made again.
+/// Setting of a Dovecot that only fills mailboxes to be copied. If the host loses them, they are
+/// created again.
 pub(crate) const WITHOUT_SYNC: &str = "mail_fsync = never\n";
 
-/// Settings of Dovecot, in the words of its series.
+/// Returns the settings of Dovecot, with the names of its series.
 pub(crate) fn dovecot(
     series: DovecotSeries,
     paths: &Paths,

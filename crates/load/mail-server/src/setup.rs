@@ -1,4 +1,4 @@
-//! Place, user and ports of a mail server.
+//! Directories, user and ports of a mail server.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -9,17 +9,17 @@ use crate::{Account, MailServerError};
 /// Ports of a mail server on 127.0.0.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ports {
-    /// Port of Exim, for senders.
+    /// SMTP port of Exim, for clients that send mail.
     pub smtp: u16,
-    /// Port of Dovecot, for readers.
+    /// IMAP port of Dovecot, for clients that read mail.
     pub imap: u16,
-    /// Port of Dovecot, for Exim.
+    /// LMTP port of Dovecot, for Exim.
     pub lmtp: u16,
 }
 
 impl Ports {
-    /// Takes three ports that are free now. Another program may take one before the servers do; then
-    /// these do not get ready.
+    /// Chooses three ports that are free now. If another program takes one before the servers do,
+    /// the servers do not become ready.
     ///
     /// # Errors
     /// If this host has no free ports.
@@ -35,15 +35,15 @@ impl Ports {
     }
 }
 
-/// Place and user of a mail server.
+/// Directories, user and ports of a mail server.
 #[derive(Debug, Clone)]
 pub struct Setup<'a> {
-    /// Directory for mailboxes, queue and logs, on the storage that is measured. It exists.
+    /// Existing directory for mailboxes, queue and logs, on the measured storage.
     pub data: &'a Path,
-    /// Directory for settings, sockets and passwords, of at most 70 bytes. It is made, and removed
-    /// at the end.
+    /// Directory for settings, sockets and passwords. It is created, and removed at the end. Its
+    /// path has at most 70 bytes.
     pub runtime: &'a Path,
-    /// User as whom the servers run.
+    /// User that the servers run as.
     pub account: &'a Account,
     /// Ports to listen on.
     pub ports: Ports,

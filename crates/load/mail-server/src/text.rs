@@ -1,17 +1,17 @@
-//! Text of mails, made another without a change of its length.
+//! Replacement of a mail's text by other text of the same length.
 
 use state_machine::{SplitMix, mix};
 
-/// Letters of a whole line of a mail's text, as the client of SMTP writes it.
+/// Length of a full line of a mail's text, in characters, as the SMTP client writes it.
 const LINE: usize = 76;
 
 const ALPHABET: &[u8; 64] = b"./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
-/// Replaces every whole line of text by other letters of the same alphabet. All that a mailbox has
-/// beside (headers, lengths, numbers) stays.
+/// Replaces every full line of text by other characters of the same alphabet. All other content of
+/// a mailbox (headers, lengths, numbers) stays.
 ///
-/// Equal copies of a mailbox would vanish on storage that looks for equal blocks, and the tiles on
-/// it would share what they must not.
+/// Storage that deduplicates would remove equal copies of a mailbox, and the tiles on it would
+/// share data that they must not share.
 pub(crate) fn replace_text(bytes: &mut [u8], seed: u64) {
     let values = values();
     let mut keys = SplitMix(mix(seed));
@@ -34,7 +34,7 @@ pub(crate) fn replace_text(bytes: &mut [u8], seed: u64) {
 
 const NONE: u8 = u8::MAX;
 
-/// Value of each letter; [`NONE`] of all others.
+/// Returns the value of each character; [`NONE`] for characters outside the alphabet.
 fn values() -> [u8; 256] {
     let mut values = [NONE; 256];
     for (value, letter) in (0..).zip(ALPHABET) {

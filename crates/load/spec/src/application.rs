@@ -1,4 +1,4 @@
-//! Real applications: servers that a run makes for each tile, to answer the tile's calls.
+//! Real applications: servers that a run starts for each tile, to answer the tile's calls.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,13 +6,13 @@ use units::Bytes;
 
 use crate::endpoint::Protocol;
 
-/// A real application. Where the user names an address for each endpoint, none is made.
+/// A real application. If the user gives an address for each endpoint, no application is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Application {
     /// Kind of the application.
     pub kind: ApplicationKind,
-    /// Bytes of its data at full size; the plan's footprint is a factor of it.
+    /// Size of its data at full size. The plan's footprint scales it.
     pub size: Bytes,
 }
 
@@ -29,7 +29,7 @@ pub enum ApplicationKind {
 }
 
 impl ApplicationKind {
-    /// Protocols of its endpoints, one endpoint each.
+    /// Returns the protocols of its endpoints, one per endpoint.
     pub const fn protocols(self) -> &'static [Protocol] {
         match self {
             Self::Shop => &[Protocol::Postgres],

@@ -1,8 +1,9 @@
-//! Mean demand of a definition on the storage, without running it.
+//! Mean demand of a definition on the storage, computed without running it.
 //!
-//! Means of means: exact for paced and open loads, and for closed loops whose answers take a known
-//! time. Bursts and phases are averaged over their period. This checks the shipped tiles against
-//! the numbers that they are made from, and gives a first idea of a tile's size.
+//! The computation uses means only. It is exact for paced and open loads, and for closed loops
+//! whose response times are known. Bursts and phases are averaged over their period. It is used to
+//! compare the shipped tiles with the numbers that they are made from, and gives a first idea of a
+//! tile's size.
 
 use std::ops::AddAssign;
 
@@ -18,7 +19,7 @@ use crate::workload::{
 /// Expected demand, averaged over bursts and phases.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Demand {
-    /// Finished actions per second.
+    /// Completed actions per second.
     pub actions_per_s: f64,
     /// Number of reads per second.
     pub reads_per_s: f64,
@@ -33,13 +34,13 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// Share of reads in reads and writes, 0 to 1; 0 without any.
+    /// Returns the share of reads in reads and writes, 0 to 1; 0 if there are none.
     pub fn read_share(&self) -> f64 {
         let all = self.io_per_s();
         if all > 0.0 { self.reads_per_s / all } else { 0.0 }
     }
 
-    /// Reads and writes per second.
+    /// Returns the number of reads and writes per second.
     pub fn io_per_s(&self) -> f64 {
         self.reads_per_s + self.writes_per_s
     }
@@ -67,8 +68,8 @@ impl AddAssign for Demand {
     }
 }
 
-/// Demand of a workload when every I/O and flush takes `service`; `None` if it is infinite (a
-/// closed loop without think time on storage that takes no time).
+/// Computes the demand of a workload if every I/O and flush takes `service`. `None` if the demand
+/// is infinite (a closed loop without think time on storage that takes no time).
 pub fn of_workload(workload: &Workload, service: Nanos) -> Option<Demand> {
     let mut total = Demand::default();
     for group in &workload.groups {
@@ -77,7 +78,7 @@ pub fn of_workload(workload: &Workload, service: Nanos) -> Option<Demand> {
     Some(total)
 }
 
-/// Demand of a tile when every I/O and flush takes `service`; `None` if it is infinite.
+/// Computes the demand of a tile if every I/O and flush takes `service`; `None` if it is infinite.
 pub fn of_tile(tile: &ResolvedTile, service: Nanos) -> Option<Demand> {
     let mut total = Demand::default();
     for (workload, count) in &tile.workloads {
@@ -86,13 +87,13 @@ pub fn of_tile(tile: &ResolvedTile, service: Nanos) -> Option<Demand> {
     Some(total)
 }
 
-/// Full size of a workload's disks.
+/// Returns the total full size of a workload's disks.
 pub fn footprint(workload: &Workload) -> Bytes {
     workload.vms.iter().flat_map(|vm| &vm.disks).map(|disk| disk.size).sum()
 }
 
-/// Full size of the hot spots and drifting working sets on a workload's disks: for each part of a
-/// disk, the largest of any step.
+/// Returns the full size of the hot spots and drifting working sets on a workload's disks. If
+/// several steps use the same part of a disk, the largest counts.
 pub fn working_set(workload: &Workload) -> Bytes {
     let mut parts: IndexMap<(&str, u64, u64), f64> = IndexMap::new();
     for_each_address(workload, &mut |disk, address| {
@@ -124,7 +125,8 @@ fn for_each_address<'a>(workload: &'a Workload, visit: &mut impl FnMut(&'a str, 
     }
 }
 
-/// Start and length of the part of the disk, and the hot share of the disk in it.
+/// Returns the start and length of the addressed part of the disk, and the hot share of the disk in
+/// it.
 fn hot_part(address: &Address) -> (f64, f64, f64) {
     match address {
         Address::Hot(spots) => (0.0, 1.0, spots.iter().map(|spot| spot.space.get()).sum()),
@@ -164,7 +166,7 @@ fn of_group(workload: &Workload, group: &UserGroup, service: Nanos) -> Option<De
     rate.is_finite().then(|| one.times(rate * active))
 }
 
-/// Weights of all actions, averaged over the group's repeating phases.
+/// Returns the weights of all actions, averaged over the group's repeating phases.
 fn mean_mix(workload: &Workload, group: &UserGroup) -> Vec<f64> {
     let shares = |mix: &dyn Fn(&Action) -> f64| {
         let weights: Vec<f64> = workload.actions.iter().map(mix).collect();
@@ -187,8 +189,8 @@ fn mean_mix(workload: &Workload, group: &UserGroup) -> Vec<f64> {
     total
 }
 
-/// Share of time in which a repeating schedule is active; a schedule that does not repeat counts as
-/// always active.
+/// Returns the share of time in which a repeating schedule is active; 1 for a schedule that does
+/// not repeat.
 fn share_active(schedule: &Schedule) -> f64 {
     match (schedule.active, schedule.every) {
         (Some(active), Some(every)) => active.as_secs_f64() / every.as_secs_f64(),
@@ -259,14 +261,14 @@ fn write(size: &Size) -> Demand {
     Demand { writes_per_s: 1.0, written_bytes_per_s: mean_size(size), ..Demand::default() }
 }
 
-/// Mean block size in bytes.
+/// Returns the mean block size in bytes.
 fn mean_size(size: &Size) -> f64 {
     let mix = size_mix(size);
     let all: f64 = mix.iter().map(|(_, weight)| weight).sum();
     mix.iter().map(|(block, weight)| f64::from(block.get()) * weight / all).sum()
 }
 
-/// Mean of a time in seconds.
+/// Returns the mean of a time in seconds.
 pub fn mean_time(time: &Time) -> f64 {
     match time {
         Time::Fixed(time) | Time::Random(RandomTime::Exponential(time)) => time.as_secs_f64(),

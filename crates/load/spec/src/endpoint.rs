@@ -1,5 +1,5 @@
-//! Endpoints: services that a workload calls by name. The plan or the command line gives the
-//! service or model of each.
+//! Endpoints: services that a workload calls by name. The plan or the command line assigns a
+//! service or a model to each.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use state_machine::{Draws, RequestText};
 use units::Nanos;
 
-/// A service that is called by name.
+/// Service that is called by name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Endpoint {
@@ -25,24 +25,24 @@ pub struct Endpoint {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protocol {
-    /// HTTP/1.1 without TLS: a call is a GET, or a POST with a made body.
+    /// HTTP/1.1 without TLS: a call is a GET, or a POST with a generated body.
     Http,
-    /// PostgreSQL's protocol, version 3, without TLS: a call is a statement, prepared once for each
-    /// session, or several with `;` between them, which are one transaction.
+    /// PostgreSQL's protocol, version 3, without TLS. A call is one statement, which is prepared
+    /// once per session, or several statements separated by `;`, which form one transaction.
     Postgres,
-    /// SMTP without TLS or login: a call sends one mail. All addresses are of `tile.test`, a domain
-    /// that is reserved for tests.
+    /// SMTP without TLS or login: a call sends one mail. All addresses are in the domain
+    /// `tile.test`, which is reserved for tests.
     Smtp,
     /// IMAP without TLS: a call is a session of one mailbox.
     Imap,
     /// Virtual machines on the disks of this workload, on which operations are really carried out.
-    /// An endpoint is a phase of an operation, and its name is `OPERATION-PHASE`, as in
-    /// `live-migration-copying`. The first phase begins the operation.
+    /// An endpoint is a phase of an operation. Its name is `OPERATION-PHASE`, as in
+    /// `live-migration-copying`. The first phase starts the operation.
     Vm,
 }
 
 impl Protocol {
-    /// Name of the protocol, also in front of `://` in addresses.
+    /// Returns the name of the protocol, which is also the scheme in addresses.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Http => "http",
@@ -53,7 +53,8 @@ impl Protocol {
         }
     }
 
-    /// Reason why a call of this protocol must ask for something; `None` if it need not.
+    /// Returns the reason why a call of this protocol needs a request text; `None` if it needs
+    /// none.
     pub const fn refuses_silence(self) -> Option<&'static str> {
         match self {
             Self::Http | Self::Vm => None,
@@ -63,8 +64,9 @@ impl Protocol {
         }
     }
 
-    /// Reason why a call of this protocol may not ask for `text`; `None` if it may. A workload may
-    /// come from someone else, so it is restricted to paths below the user's address.
+    /// Returns the reason why a call of this protocol may not have the request `asked`; `None` if
+    /// it may. Workloads may come from other people, so they are restricted to paths below the
+    /// user's address.
     pub fn refuses(self, asked: &RequestText) -> Option<&'static str> {
         let (has_draws, text) = (asked.has_draws(), asked.numbered());
         let posted = text.strip_prefix("POST ").map(|rest| rest.rsplit_once(' '));
@@ -109,22 +111,25 @@ const MAIL: &str = "of smtp it is FROM TO[,TO...] BYTES, such as \"u1 u17,u204 3
 const SESSION: &str = "of imap it is USER STEP=COUNT..., such as \"u17 read=7 move=1 delete=3\": at most \
                        16 steps, of at most 1000 messages each";
 
-/// Most recipients of a mail (RFC 5321, section 4.5.3.1.8: what every service accepts).
+/// Maximum number of recipients of a mail. Every service accepts that many (RFC 5321, section
+/// 4.5.3.1.8).
 const RECIPIENTS_MAX: usize = 100;
-/// Most bytes of a mail's text, and most steps of a session with their messages. Our choice.
+/// Maximum size of a mail's text, in bytes. Our choice, as for the maximum number of steps of a
+/// session and of their messages.
 const MAIL_BYTES_MAX: u32 = 1 << 20;
-/// Most bytes of an HTTP request's body. Our choice, as for mails.
+/// Maximum size of an HTTP request's body, in bytes. Our choice, as for mails.
 const BODY_MAX: u32 = 1 << 20;
 const STEPS_MAX: usize = 16;
 const MESSAGES_MAX: u32 = 1000;
 
-/// Requests of a text with drawn values. Clients refuse what these do not show.
+/// Returns samples of the text with drawn values. Clients refuse invalid requests that the samples
+/// do not reveal.
 fn samples(text: &RequestText) -> Vec<Cow<'_, str>> {
     let draws = (0..if text.has_draws() { 16 } else { 1 }).map(|at| Draws { call: at, action: at });
     draws.map(|draws| text.filled(draws)).collect()
 }
 
-/// Checks for `FROM TO[,TO...] BYTES`. The domain is not the workload's to choose.
+/// Returns true for `FROM TO[,TO...] BYTES`. The workload cannot choose the domain.
 fn is_mail(text: &str) -> bool {
     let [from, to, bytes] = text.split(' ').collect::<Vec<_>>()[..] else { return false };
     let recipients = to.split(',').count();
@@ -132,7 +137,7 @@ fn is_mail(text: &str) -> bool {
     is_user(from) && to.split(',').all(is_user) && recipients <= RECIPIENTS_MAX && bytes
 }
 
-/// Checks for `USER STEP=COUNT...`.
+/// Returns true for `USER STEP=COUNT...`.
 fn is_session(text: &str) -> bool {
     let is_step = |word: &str| {
         let step = word.split_once('=');
@@ -147,39 +152,39 @@ fn is_session(text: &str) -> bool {
     is_user(user) && steps.clone().count() <= STEPS_MAX && steps.all(is_step)
 }
 
-/// Number in digits alone.
+/// Parses a number that consists only of digits.
 fn number(text: &str) -> Option<u32> {
     text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Checks for a name of a mailbox, of 1 to 64 letters (RFC 5321, section 4.5.3.1.1).
+/// Returns true for a mailbox name of 1 to 64 characters (RFC 5321, section 4.5.3.1.1).
 fn is_user(name: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     (1..=64).contains(&name.len()) && name.bytes().all(is_letter)
 }
 
-/// A service, or the model of one. Text: an address, or as [`ServiceModel`].
+/// A service, or the model of one. Text form: an address, or as for [`ServiceModel`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Answering {
-    /// Model of a service, in a simulation.
+    /// Model of a service, for a simulation.
     Model(ServiceModel),
-    /// Address of a real service, `PROTOCOL://...`; the rest is checked by the client of the
-    /// protocol.
+    /// Address of a real service, `PROTOCOL://...`. The client of the protocol checks the part
+    /// after the protocol.
     Address(String),
 }
 
-/// A modelled service: a queue, and servers with exponential service times. Text:
+/// A modelled service: a queue, and servers with exponential service times. Text form:
 /// `model:SERVERSxTIME`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServiceModel {
-    /// Number of calls that are served at the same time, at least 1.
+    /// Number of calls that are served concurrently, at least 1.
     pub servers: u32,
     /// Mean service time, above zero.
     pub mean: Nanos,
 }
 
-/// Reason why a text is no service.
+/// Reason why a text is not a service.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "\"{0}\" is neither model:SERVERSxTIME, such as model:4x2ms (both are above 0), nor an address, \

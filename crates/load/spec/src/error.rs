@@ -1,7 +1,7 @@
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// Error of loading a definition.
+/// Error when loading a definition.
 #[derive(Debug, thiserror::Error)]
 pub enum SpecError {
     /// The file could not be read.
@@ -25,7 +25,7 @@ pub enum SpecError {
         /// Name of both workloads.
         name: String,
     },
-    /// Infrastructure operations and a tile do not fit together.
+    /// Infrastructure operations do not fit the tile.
     #[error("the operations \"{group}\" cannot run beside the tile \"{tile}\": {problem}")]
     Operations {
         /// The group as given.
@@ -35,12 +35,12 @@ pub enum SpecError {
         /// Description of the conflict.
         problem: String,
     },
-    /// A text is no setting such as `tier.fast.size=366GiB`.
+    /// A text is not a setting such as `tier.fast.size=366GiB`.
     #[error("the setting \"{setting}\" {reason}")]
     Setting {
         /// The setting as given.
         setting: String,
-        /// Reason why it is none.
+        /// Reason why it is not a setting.
         reason: &'static str,
     },
     /// A configuration of a study changes a workload that its tile does not have.
@@ -83,7 +83,8 @@ pub enum SpecError {
 }
 
 impl SpecError {
-    /// Advice on what to do. In an invalid text, each mistake has its own.
+    /// Returns advice on how to solve the problem, if there is any. Each problem of an invalid text
+    /// has its own advice.
     pub fn help(&self) -> Option<&str> {
         Some(match self {
             Self::Read { .. } | Self::Invalid(_) | Self::Operations { .. } => return None,
@@ -98,10 +99,10 @@ impl SpecError {
     }
 }
 
-/// An invalid text, with all mistakes that were found in it.
+/// An invalid text, with all problems that were found in it.
 ///
-/// A mistake of form (syntax, type, unknown key) is alone, because the text behind it cannot be
-/// read. Mistakes of meaning are all reported at once.
+/// A problem of form (syntax, type, unknown key) is reported alone, because the text after it
+/// cannot be parsed. Semantic problems are all reported at once.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", problems[0])]
 pub struct Invalid {
@@ -109,26 +110,27 @@ pub struct Invalid {
     pub name: String,
     /// Content of the file.
     pub text: String,
-    /// At least one mistake, in the order of the checks.
+    /// Problems in the order of the checks; at least one.
     problems: Vec<Problem>,
 }
 
 impl Invalid {
-    /// Makes the error of at least one mistake.
+    /// Creates the error of one or more problems.
     ///
     /// # Panics
-    /// If there is no mistake.
+    /// If `problems` is empty.
     pub fn new(name: &str, text: &str, problems: Vec<Problem>) -> Self {
         assert!(!problems.is_empty(), "an invalid definition has at least one problem");
         Self { name: name.to_owned(), text: text.to_owned(), problems }
     }
 
-    /// All mistakes, in the order of the checks.
+    /// Returns all problems, in the order of the checks.
     pub fn problems(&self) -> impl Iterator<Item = &Problem> {
         self.problems.iter()
     }
 
-    /// Line and column of the first mistake, both from 1; `None` if it has no place.
+    /// Returns the line and column of the first problem, both counted from 1; `None` if it has no
+    /// place.
     pub fn line_and_column(&self) -> Option<(usize, usize)> {
         let before = self.text.get(..self.problems[0].span.as_ref()?.start)?;
         let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
@@ -136,13 +138,13 @@ impl Invalid {
     }
 }
 
-/// A mistake in a definition.
+/// A problem in a definition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Problem {
-    /// Description of the mistake, with the value seen and the allowed values.
+    /// Description of the problem, with the given value and the allowed values.
     pub message: String,
-    /// Byte range in the text; `None` for a definition that was made in memory.
+    /// Byte range in the text; `None` for a definition that was built in memory.
     pub span: Option<Range<usize>>,
     /// Advice on how to correct it.
     pub help: Option<String>,

@@ -1,4 +1,4 @@
-//! Events of hosts while a step over several hosts is measured.
+//! Events of hosts during the measurement of a step with several hosts.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,27 +7,27 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-/// An event of hosts in every step.
+/// Event of a host, which occurs in every step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PlannedEvent {
-    /// Time of the event, from the beginning of the measured time of each step: the warm-up is
-    /// over, and the time after the event is compared with the time before.
+    /// Time of the event since the start of each step's measurement, after the warm-up. The
+    /// interval after the event is compared with the interval before it.
     pub at: Nanos,
     /// Kind of the event.
     pub kind: EventKind,
     /// Host of the event; absent for `rebalance`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// Duration; for `stop-host` only.
+    /// Duration, for `stop-host` only.
     #[serde(rename = "for", default, skip_serializing_if = "Option::is_none")]
     pub lasts: Option<Nanos>,
-    /// Tiles that move (from 1), for `rebalance` only. Without them, as many move as are needed so
-    /// that the numbers of tiles on any two hosts differ by at most one. Tiles that a step does not
-    /// have are left out.
+    /// Numbers of the tiles that move, counted from 1, for `rebalance` only. If empty, as many
+    /// tiles move as are needed so that the numbers of tiles on any two hosts differ by at most
+    /// one. Tiles that a step does not have are ignored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tiles: Vec<u32>,
-    /// Host that the tiles move to; without it each goes to the host with the fewest tiles.
+    /// Host that the tiles move to. If absent, each goes to the host with the fewest tiles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
 }
@@ -36,19 +36,19 @@ pub struct PlannedEvent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EventKind {
-    /// The host's load ends as at a power cut, and the host sends nothing any more. Its tiles start
-    /// again on other hosts, as `[restart]` says.
+    /// The host's load ends as in a power cut, and the host sends nothing any more. Its tiles
+    /// restart on other hosts, as configured in `[restart]`.
     LoseHost,
-    /// The host's load stops for a time.
+    /// The host's load pauses for a time.
     StopHost,
     /// Tiles move to other hosts, with the state of their state machines.
     Rebalance,
-    /// All tiles of the host move to other hosts, and none comes back.
+    /// All tiles of the host move to other hosts, and none returns.
     Drain,
 }
 
 impl EventKind {
-    /// Name of the kind in a plan.
+    /// Returns the name of the kind in a plan.
     pub const fn name(self) -> &'static str {
         match self {
             Self::LoseHost => "lose-host",
@@ -65,22 +65,23 @@ impl fmt::Display for EventKind {
     }
 }
 
-/// Restart of a lost host's tiles on the other hosts. Without it, a lost host voids the step.
+/// Restart of a lost host's tiles on the other hosts. Without it, the loss of a host invalidates
+/// the step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Restart {
-    /// Delay of the restart after the loss was noticed.
+    /// Delay of the restart after the loss was detected.
     pub delay: Nanos,
 }
 
-/// A mistake in a list of events.
+/// Problem in a list of events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventProblem {
-    /// Position of the event, from 0.
+    /// Position of the event, counted from 0.
     pub index: usize,
-    /// Key of the mistake; empty for the whole event.
+    /// Invalid key; empty if the whole event is invalid.
     pub key: &'static str,
-    /// Description of the mistake.
+    /// Description of the problem.
     pub text: String,
 }
 
@@ -91,18 +92,18 @@ impl fmt::Display for EventProblem {
     }
 }
 
-/// Facts for checking events.
+/// Facts that are needed to check events.
 #[derive(Debug, Clone, Copy)]
 pub struct EventContext<'a> {
-    /// Names of the hosts; empty if they are given elsewhere.
+    /// Names of the hosts; empty if they are unknown here.
     pub hosts: &'a [String],
-    /// Restart of a lost host's tiles, if there is one.
+    /// Restart of a lost host's tiles, if configured.
     pub restart: Option<Restart>,
-    /// The measured time of a step, if it is known.
+    /// Measurement time of a step, if known.
     pub duration: Option<Nanos>,
 }
 
-/// Finds all mistakes, in the order of the events.
+/// Finds all problems, in the order of the events.
 pub fn event_problems(events: &[PlannedEvent], context: EventContext<'_>) -> Vec<EventProblem> {
     let mut found = Checked { context, problems: Vec::new(), index: 0 };
     for (index, event) in events.iter().enumerate() {
@@ -117,7 +118,7 @@ pub fn event_problems(events: &[PlannedEvent], context: EventContext<'_>) -> Vec
     found.problems
 }
 
-/// Events in the order of their times.
+/// Returns the events with their positions, sorted by time.
 pub fn in_order(events: &[PlannedEvent]) -> Vec<(usize, &PlannedEvent)> {
     let mut all: Vec<_> = events.iter().enumerate().collect();
     all.sort_by_key(|(_, event)| event.at);
@@ -141,7 +142,7 @@ impl Checked<'_> {
         self.problems.push(EventProblem { index: self.index, key, text: text.into() });
     }
 
-    /// Checks the keys that belong to the kind.
+    /// Checks the keys that are required or allowed for the kind.
     fn shape(&mut self, event: &PlannedEvent) {
         use EventKind::{Drain, LoseHost, Rebalance, StopHost};
         let kind = event.kind;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use units::Nanos;
 use untrusted::Malformed;
 
-/// An expectation. Text: a quantity, a relation and a value.
+/// An expectation. Text form: a quantity, a relation and a value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Expectation {
@@ -20,14 +20,15 @@ pub struct Expectation {
 /// Quantity of an expectation, with the expected value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Quantity {
-    /// Number of held tiles: `tiles`.
+    /// Number of tiles at which all limits are met: `tiles`.
     Tiles(u32),
-    /// Score in tiles' worth of work: `score`.
+    /// Score, in multiples of a tile's work: `score`.
     Score(f64),
-    /// `not slower than RUN`: no figure is worse than that stored run's; its relation is
+    /// `not slower than RUN`: no figure is worse than in the stored run. Its relation is
     /// [`Relation::AtLeast`].
     NotSlower {
-        /// Run as `compare` takes it: an identifier, a name, `latest`, a directory.
+        /// Stored run in the form that `compare` accepts: an identifier, a name, `latest`, or a
+        /// directory.
         run: String,
     },
     /// Time `WORKLOAD.NAME.STATISTIC`: the response time of an action, or the service time of a
@@ -41,7 +42,7 @@ pub enum Quantity {
         statistic: TimeStatistic,
         /// Value that the time is compared with.
         bound: Nanos,
-        /// Number of tiles of the step; if absent, the step behind the answer.
+        /// Number of tiles of the step; absent: the step that the answer is based on.
         tiles: Option<u32>,
     },
 }
@@ -62,7 +63,7 @@ pub enum TimeStatistic {
 pub enum Relation {
     /// At least the value, `>=`.
     AtLeast,
-    /// More than the value, `>`.
+    /// Greater than the value, `>`.
     Above,
     /// At most the value, `<=`.
     AtMost,
@@ -71,8 +72,8 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// True or false if all values of an interval have or miss the relation to `value`; `None` if
-    /// it depends.
+    /// Decides the relation between an interval and `value`. Returns true or false if all values of
+    /// the interval agree, and `None` otherwise. An absent `high` means no upper bound.
     pub fn decide(self, low: f64, high: Option<f64>, value: f64) -> Option<bool> {
         let high = high.unwrap_or(f64::INFINITY);
         let (met, missed) = match self {
@@ -94,7 +95,7 @@ impl Relation {
     }
 }
 
-/// Reason why a text is no expectation, or its object does not exist.
+/// Reason why a text is not an expectation, or why its object does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExpectationError {
     /// The text is malformed.
@@ -120,7 +121,7 @@ pub enum ExpectationError {
 /// End of every message about a malformed text.
 const FORM: &str = "is none: write QUANTITY >= VALUE or <= VALUE, as in tiles >= 8, score >= 7.5 or \
                     shop.order.p95 <= 300ms, or: not slower than RUN";
-/// Begin of an expectation that names a stored run.
+/// Start of an expectation that refers to a stored run.
 const NOT_SLOWER: &str = "not slower than";
 
 impl FromStr for Expectation {

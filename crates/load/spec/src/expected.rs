@@ -1,4 +1,4 @@
-//! Object of an expectation in a tile.
+//! Conversion of an expectation to a limit of a tile's workload.
 
 use crate::check::{Timed, timed};
 use crate::expect::{Expectation, ExpectationError, Quantity, TimeStatistic};
@@ -6,12 +6,12 @@ use crate::workload::{Limit, Workload};
 use crate::{ResolvedTile, did_you_mean};
 
 impl Expectation {
-    /// Position of the expectation's workload, and the expectation as a limit of it; `None` for an
-    /// expectation of the answer.
+    /// Returns the position of the expectation's workload, and the expectation as a limit of this
+    /// workload. `None` if the expectation is about the answer of the whole run.
     ///
     /// # Errors
     ///
-    /// The tile has no such workload, or the workload no such action or kind.
+    /// The tile has no such workload, or the workload has no such action or kind.
     pub fn limit(&self, tile: &ResolvedTile) -> Result<Option<(usize, Limit)>, ExpectationError> {
         let Quantity::Time { workload, name, statistic, bound, .. } = &self.quantity else {
             return Ok(None);
@@ -54,7 +54,7 @@ impl Expectation {
     }
 }
 
-/// Key of a limit for a name of a workload.
+/// Returns the field of a limit that holds the given name of a workload's action or kind.
 fn subject<'a>(
     limit: &'a mut Limit,
     workload: &Workload,

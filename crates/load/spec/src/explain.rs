@@ -1,10 +1,11 @@
-//! Mistakes of form, in words: the messages of the TOML reader and serde, with the nearest name.
+//! Readable messages for problems of form: the messages of the TOML reader and serde, with the
+//! nearest known name.
 
 use crate::error::Problem;
 use crate::nearest::did_you_mean;
 
-/// Converts a mistake of form to a problem with its place and, for an unknown name, the nearest
-/// known one.
+/// Converts a problem of form into a [`Problem`] with its place and, for an unknown name, the
+/// nearest known name.
 pub(crate) fn explain(error: &toml::de::Error, text: &str) -> Problem {
     let (message, help) = reword(error.message());
     let span = error.span().map(|span| {
@@ -52,7 +53,7 @@ fn reword(message: &str) -> (String, Option<String>) {
     (plain_types(&message.replace('\n', "; ")), None)
 }
 
-/// Replaces names of Rust's types by words.
+/// Replaces names of Rust types by plain words.
 fn plain_types(message: &str) -> String {
     const WORDS: [(&str, &str); 8] = [
         ("expected f64", "expected a number"),
@@ -74,8 +75,8 @@ fn plain_types(message: &str) -> String {
     }
 }
 
-/// Message for an unknown name. `rest` is serde's text after the opening quote: the name, then the
-/// expected names.
+/// Returns the message and the help for an unknown name. `rest` is serde's text after the opening
+/// quote: the name, then the expected names.
 fn unknown(rest: &str, one: &str, many: &str) -> (String, Option<String>) {
     let mut quoted = rest.split('`');
     let name = quoted.next().unwrap_or_default();

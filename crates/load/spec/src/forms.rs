@@ -1,7 +1,7 @@
-//! Values that a file may write in two forms: as a plain text or as a table.
+//! Values that a file may give either as a plain text or as a table.
 //!
-//! serde's untagged enums try one form after the other; if none fits, they only report that none
-//! did. These readers decide by the type of the value, so the message is about the form that the
+//! serde's untagged enums try one form after the other. If none fits, they only report that. These
+//! readers choose the form by the type of the value, so the message is about the form that the
 //! author meant.
 
 use std::fmt;

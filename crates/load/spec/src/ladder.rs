@@ -3,21 +3,21 @@ use std::str::FromStr;
 
 use crate::plan::Ladder;
 
-/// Numbers of tiles that are tried.
+/// Numbers of tiles to try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LadderSpec {
-    /// Grow, then find the edge. Text: `search`.
+    /// Grow, then search the edge. Text form: `search`.
     Search {
-        /// Most tiles; `None` for as many as fit the datastore.
+        /// Maximum number of tiles; `None` for as many as fit the datastore.
         max: Option<u32>,
     },
-    /// Step with this many tiles, at least 1. Text: `4`.
+    /// A single step with this many tiles, at least 1. Text form: `4`.
     Fixed(u32),
-    /// Steps from the first number of tiles to the last, both included. Text: `1..8`.
+    /// Steps from the first to the last number of tiles, both included. Text form: `1..8`.
     Range(u32, u32),
 }
 
-/// Reason why a text is no ladder.
+/// Reason why a text is not a ladder.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LadderError {
     /// The text is neither a number nor a range.
@@ -25,15 +25,15 @@ pub enum LadderError {
         "tiles \"{0}\" is neither \"search\", nor a number such as \"4\", nor a range such as \"1..8\""
     )]
     Form(String),
-    /// The ladder has zero tiles.
+    /// The ladder contains a step with zero tiles.
     #[error("tiles \"{0}\" begins at 0 and must begin at 1 or more")]
     Zero(String),
-    /// The range ends before it begins.
+    /// The range ends below its start.
     #[error("tiles \"{text}\" ends at {last}, before it begins at {first}")]
     Backwards {
         /// Text as it was given.
         text: String,
-        /// Begin of the range.
+        /// Start of the range.
         first: u32,
         /// End of the range.
         last: u32,
@@ -75,7 +75,7 @@ impl fmt::Display for LadderSpec {
 }
 
 impl Ladder {
-    /// Ladder by the two settings together; a search if none is given.
+    /// Returns the ladder from both settings together; a search if neither is given.
     pub fn spec(&self) -> Result<LadderSpec, LadderError> {
         match self.tiles.as_deref().map(str::parse).transpose()? {
             None | Some(LadderSpec::Search { .. }) => {

@@ -6,9 +6,9 @@
 //! What it refuses: to run anything, to open a datastore, and to choose defaults that depend on a
 //! host.
 //!
-//! Invariants: an unknown key is an error that names the nearest known one. A definition that loads
+//! Invariants: an unknown key is an error that names the nearest known key. A definition that loads
 //! has passed every check in [`check`](mod@check), so later layers do not validate again. A loaded
-//! definition serialises to TOML that loads to an equal one.
+//! definition serialises to TOML that loads to an equal definition.
 #![forbid(unsafe_code)]
 
 mod application;

@@ -12,29 +12,29 @@ use crate::study::Study;
 use crate::tile::Tile;
 use crate::workload::Workload;
 
-/// Reads a workload from TOML text; `name` is the file's name in messages.
+/// Parses a workload from TOML text. `name` is the file's name in messages.
 pub fn load_workload(name: &str, text: &str) -> Result<Workload, SpecError> {
     load(name, text, check::workload_findings)
 }
 
-/// Reads a tile from TOML text; `name` is the file's name in messages.
+/// Parses a tile from TOML text. `name` is the file's name in messages.
 ///
-/// Shipped workload names are checked here; paths are checked when the tile is resolved.
+/// Names of shipped workloads are checked here; paths are checked when the tile is resolved.
 pub fn load_tile(name: &str, text: &str) -> Result<Tile, SpecError> {
     load(name, text, check::tile_findings)
 }
 
-/// Reads a plan from TOML text; `name` is the file's name in messages.
+/// Parses a plan from TOML text. `name` is the file's name in messages.
 pub fn load_plan(name: &str, text: &str) -> Result<Plan, SpecError> {
     load(name, text, check::plan_findings)
 }
 
-/// Reads an array from TOML text; `name` is the file's name in messages.
+/// Parses an array from TOML text. `name` is the file's name in messages.
 pub fn load_array(name: &str, text: &str) -> Result<Array, SpecError> {
     load(name, text, check::array_findings)
 }
 
-/// Reads a study from TOML text; `name` is the file's name in messages.
+/// Parses a study from TOML text. `name` is the file's name in messages.
 ///
 /// Names of shipped definitions, and names of workloads and actions in formulas, are checked when
 /// the study is resolved.
@@ -42,8 +42,8 @@ pub fn load_study(name: &str, text: &str) -> Result<Study, SpecError> {
     load(name, text, check::study_findings)
 }
 
-/// Reads a file of another crate from TOML text, with the limits and messages of definitions. The
-/// caller checks its meaning.
+/// Parses a file of another crate from TOML text, with the same limits and messages as definitions.
+/// The caller checks the semantics.
 pub fn load_form<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, SpecError> {
     load(name, text, |_| Vec::new())
 }
@@ -76,12 +76,12 @@ pub(crate) fn read(path: &Path, what: &'static str) -> Result<String, SpecError>
     })
 }
 
-/// Longest text of a definition, in bytes: a hundred times the longest shipped one.
+/// Maximum size of a definition's text, in bytes: a hundred times the largest shipped one.
 const TEXT_MAX: usize = 4 << 20;
-/// Most entries of one list. Checks search lists for names, so time grows with the square. As many
-/// as fio's limit of jobs (`REAL_MAX_JOBS` of fio 3.33).
+/// Maximum number of entries of one list. Checks search lists for names, so their time grows with
+/// the square. The value is fio's limit of jobs (`REAL_MAX_JOBS` of fio 3.33).
 const ENTRIES_MAX: usize = 4096;
-/// Most mistakes that are shown: each comes with the text around it.
+/// Maximum number of problems that are shown, each with the text around it.
 const PROBLEMS_MAX: usize = 64;
 
 fn load<T: DeserializeOwned>(
@@ -111,7 +111,7 @@ fn load<T: DeserializeOwned>(
     Ok(value)
 }
 
-/// Length of the longest list in a value.
+/// Returns the length of the longest list in a value.
 fn longest(value: &DeValue<'_>) -> usize {
     match value {
         DeValue::Array(list) => {
@@ -125,7 +125,7 @@ fn longest(value: &DeValue<'_>) -> usize {
     }
 }
 
-/// Converts findings to an error, each with its place in the text.
+/// Converts findings to an error, each with its place in the text. Succeeds if there are none.
 pub(crate) fn refuse(name: &str, text: &str, findings: Vec<Finding>) -> Result<(), SpecError> {
     if findings.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Finds the bytes of the file for a path such as `action[2].steps[0].read.disk`.
+//! Location of a path such as `action[2].steps[0].read.disk` in the text of a file.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,11 +6,11 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A place in a definition.
+/// Path of a value in a definition.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct DefinitionPath {
     segments: Vec<Segment>,
-    /// True if the key itself is meant, not its value.
+    /// True if the path means the key itself, not its value.
     key: bool,
 }
 
@@ -21,17 +21,17 @@ enum Segment {
 }
 
 impl DefinitionPath {
-    /// Place of the value of `name` in this place.
+    /// Returns the path of the value of `name` below this path.
     pub fn key(&self, name: &str) -> Self {
         self.with(Segment::Key(name.to_owned()), false)
     }
 
-    /// Place of the key `name` in this place.
+    /// Returns the path of the key `name` below this path.
     pub fn at_key(&self, name: &str) -> Self {
         self.with(Segment::Key(name.to_owned()), true)
     }
 
-    /// Place of the element `index` in this place.
+    /// Returns the path of the element `index` below this path.
     pub fn index(&self, index: usize) -> Self {
         self.with(Segment::Index(index), false)
     }
@@ -42,7 +42,8 @@ impl DefinitionPath {
         Self { segments, key }
     }
 
-    /// Byte range of this place; if the file leaves it out, that of the nearest place around it.
+    /// Returns the byte range of this path. If the file does not contain it, the range of the
+    /// nearest enclosing path is returned.
     pub fn span(&self, document: &Spanned<DeTable<'_>>) -> Option<Range<usize>> {
         let Some((Segment::Key(first), rest)) = self.segments.split_first() else {
             return None;
@@ -69,7 +70,7 @@ impl DefinitionPath {
     }
 }
 
-/// Innermost place that contains a byte of the text.
+/// Returns the innermost path whose range contains a byte of the text.
 pub(crate) fn path_at(document: &Spanned<DeTable<'_>>, offset: usize) -> DefinitionPath {
     let mut place = DefinitionPath::default();
     descend_table(document.get_ref(), offset, &mut place);
@@ -99,7 +100,8 @@ fn descend(value: &Spanned<DeValue<'_>>, offset: usize, place: &mut DefinitionPa
     }
 }
 
-/// True if a byte belongs to a value; the span of a table with a header is the header alone.
+/// Returns true if a byte belongs to a value. The span of a table with a header only covers the
+/// header.
 fn holds(value: &Spanned<DeValue<'_>>, offset: usize) -> bool {
     value.span().contains(&offset)
         || match value.get_ref() {

@@ -1,7 +1,7 @@
 //! Power meters: the settings of a plan's `[[meters]]` or `--meter`.
 //!
-//! Text form: `KIND:WHERE`, followed by any number of `,KEY=VALUE` with the keys of the table. Text
-//! before the first known key belongs to WHERE, so that a command may contain commas.
+//! Text form: `KIND:WHERE`, followed by any number of `,KEY=VALUE` with the keys of the table. All
+//! text before the first known key belongs to WHERE, so that a command may contain commas.
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,13 +24,13 @@ words! {
         Shelly "shelly",
         /// A plug with the firmware Tasmota, over HTTP.
         Tasmota "tasmota",
-        /// Management controller of a server or an enclosure, by DMTF Redfish.
+        /// Management controller of a server or an enclosure, over DMTF Redfish.
         Redfish "redfish",
-        /// Counters of the processor, as Linux shows them below `/sys/class/powercap`.
+        /// Counters of the processor, from Linux in `/sys/class/powercap`.
         Rapl "rapl",
-        /// A power distribution unit, by SNMP.
+        /// A power distribution unit, over SNMP.
         Snmp "snmp",
-        /// Management controller of a server, by `ipmitool dcmi power reading`.
+        /// Management controller of a server, through `ipmitool dcmi power reading`.
         Ipmi "ipmi",
     }
 }
@@ -40,11 +40,12 @@ words! {
     PowerScope {
         /// A single server.
         Host "host",
-        /// The storage, if it has a supply of its own.
+        /// The storage, if it has its own power supply.
         Storage "storage",
-        /// Servers and storage together; also a server with internal disks.
+        /// Servers and storage together. Also a server with internal disks.
         Rack "rack",
-        /// Processors and their memory alone: an explanation, never a headline.
+        /// Processors and their memory only. Such a figure only explains, and is never the main
+        /// result.
         Processor "processor",
     }
 }
@@ -55,45 +56,46 @@ words! {
 pub struct Meter {
     /// Kind of the meter.
     pub kind: MeterKind,
-    /// Address of the meter: a command line; `HOST[:PORT]`; an address `https://HOST` for Redfish.
-    /// For `rapl` and `ipmi` it may be left out, which means this host.
+    /// Address of the meter: a command line; `HOST[:PORT]`; or an address `https://HOST` for
+    /// Redfish. It may be omitted for `rapl` and `ipmi`, which then measure this host.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub at: String,
-    /// Name of the meter in the result (default: its kind, with a number from the second one on).
+    /// Name of the meter in the result (default: its kind, with a number added from the second
+    /// meter on).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Part of the system that it measures (default: host; for `rapl` always processor).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<PowerScope>,
-    /// Hosts that it measures, by their names in the run, if several drive the tiles.
+    /// Names of the measured hosts in the run, if several hosts drive the tiles.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub of: Vec<String>,
-    /// Time between two samples (default: by kind; for a command, 1 s).
+    /// Interval between two samples (default: by kind; for a command, 1 s).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Nanos>,
-    /// Switch, energy meter or channel of a `shelly`, from 0; channel of a `ptdaemon`, from 1
-    /// (default: the sum).
+    /// Switch, energy meter or channel of a `shelly`, counted from 0; channel of a `ptdaemon`,
+    /// counted from 1 (default: the sum).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<u32>,
-    /// Object that an `snmp` meter reads: `1.3.6.1.4.1.318...`.
+    /// Object that an `snmp` meter reads, as its identifier: `1.3.6.1.4.1.318...`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oid: Option<String>,
-    /// Factor from the object's number to watts (default 1).
+    /// Factor that converts the object's number to watts (default 1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<f64>,
-    /// Place of the name and password (`NAME:PASSWORD`), or of the community of SNMP: a file, or
-    /// `env:VARIABLE`. No result contains them.
+    /// Source of the name and password (`NAME:PASSWORD`), or of the SNMP community: a file, or
+    /// `env:VARIABLE`. Results never contain them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<String>,
-    /// SHA-256 of the certificate that a Redfish service must show, in hexadecimal.
+    /// SHA-256 of the certificate that a Redfish service must present, in hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
-    /// Accepts any certificate; the result says so.
+    /// True to accept any certificate. The result states it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub insecure: bool,
 }
 
-/// Reason why a text is no meter.
+/// Reason why a text is not a meter.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MeterSpecError {
     /// The text does not begin with a kind.
@@ -114,7 +116,7 @@ pub enum MeterSpecError {
         /// Allowed values, as text.
         allowed: String,
     },
-    /// The text can be read, but a value is invalid.
+    /// The text can be parsed, but a value is invalid.
     #[error("{why} (key {key} of a meter)")]
     Sense {
         /// Key of the setting.
@@ -138,13 +140,13 @@ const KEYS: [&str; 10] = [
     "insecure",
 ];
 
-/// Shortest time between two samples. Our choice: no meter of these kinds is quicker.
+/// Minimum interval between two samples. Our choice: no meter of these kinds is faster.
 const EVERY_MIN: Nanos = Nanos::from_millis(50);
-/// Longest time between two samples: a step is not much longer.
+/// Maximum interval between two samples: a step is not much longer.
 const EVERY_MAX: Nanos = Nanos::from_secs(60);
 
 impl Meter {
-    /// Makes a meter of this kind with default settings.
+    /// Creates a meter of this kind with default settings.
     pub fn of_kind(kind: MeterKind, at: impl Into<String>) -> Self {
         Self {
             kind,
@@ -162,7 +164,7 @@ impl Meter {
         }
     }
 
-    /// Part of the system that the meter measures.
+    /// Returns the part of the system that the meter measures.
     pub fn scope(&self) -> PowerScope {
         let usual = match self.kind {
             MeterKind::Rapl => PowerScope::Processor,
@@ -171,9 +173,9 @@ impl Meter {
         self.scope.unwrap_or(usual)
     }
 
-    /// Time that a load must have run before the readings count: an analyser finds its ranges
-    /// first. As long as MLCommons power-dev waits before it continues (`ANALYZER_SLEEP_SECONDS`),
-    /// or ten samples.
+    /// Returns the time for which a load must run before readings count, because an analyser first
+    /// selects its ranges. It is as long as the wait of MLCommons power-dev
+    /// (`ANALYZER_SLEEP_SECONDS`), or ten samples.
     pub fn warm_up(&self) -> Nanos {
         match self.kind {
             MeterKind::PtDaemon => Nanos(self.every.unwrap_or(Nanos::SECOND).0.saturating_mul(10)),
@@ -181,7 +183,7 @@ impl Meter {
         }
     }
 
-    /// Invalid key, and the reason; `None` if it can be tried.
+    /// Returns the invalid key and the reason; `None` if the settings are valid.
     pub fn wrong(&self) -> Option<(&'static str, String)> {
         self.wrong_place().or_else(|| self.wrong_values()).or_else(|| self.wrong_key())
     }
@@ -230,8 +232,9 @@ impl Meter {
         None
     }
 
-    /// Settings that only the command line may give, as text; `None` if there are none. Opening a
-    /// foreign plan must neither run its commands nor send the content of a user's file anywhere.
+    /// Returns the settings that are only allowed on the command line, as text; `None` if there are
+    /// none. Opening a plan from someone else must neither run its commands nor send the content of
+    /// a user's file anywhere.
     pub fn refused_in_plans(&self) -> Option<&'static str> {
         match self.kind {
             MeterKind::Command => Some("commands to run"),
@@ -298,7 +301,7 @@ fn listed<'a>(words: impl Iterator<Item = &'a str>) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// Begin of the first of these keys, and every `KEY=VALUE` from there.
+/// Returns the start of the first known key in a text, and every `KEY=VALUE` from there on.
 pub(crate) fn pairs<'a>(
     text: &'a str,
     keys: &[&'static str],

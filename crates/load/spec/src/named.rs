@@ -1,9 +1,9 @@
 //! Virtual machines of the user on which operations may be carried out: the settings of a plan's
 //! `[[machines]]` or `--machine`.
 //!
-//! Text form: `KIND:NAME`, followed by any number of `,KEY=VALUE` with the keys of the table. Text
-//! before the first known key belongs to NAME. Virtual machines that are not named this way are
-//! never touched.
+//! Text form: `KIND:NAME`, followed by any number of `,KEY=VALUE` with the keys of the table. All
+//! text before the first known key belongs to NAME. Virtual machines that are not named this way
+//! are never touched.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,11 +17,11 @@ use crate::words::words;
 words! {
     /// Platform of a virtual machine.
     MachineKind {
-        /// libvirt, by its command `virsh`.
+        /// libvirt, through its command `virsh`.
         Libvirt "libvirt",
-        /// Proxmox VE, by its API.
+        /// Proxmox VE, through its API.
         Proxmox "proxmox",
-        /// KubeVirt, by the API of its Kubernetes cluster.
+        /// KubeVirt, through the API of its Kubernetes cluster.
         Kubevirt "kubevirt",
     }
 }
@@ -38,36 +38,36 @@ pub struct NamedMachine {
     /// `https://HOST[:8006]` of Proxmox VE; `https://HOST[:6443]` of the cluster's API.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// Target of a migration: a connection URI of libvirt, a node of Proxmox VE. KubeVirt chooses
-    /// itself.
+    /// Target of a migration: a connection URI of libvirt, or a node of Proxmox VE. KubeVirt
+    /// chooses the target itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
     /// Transport of the memory, for libvirt: `tcp://HOST` or `unix:///PATH` (default: libvirt's
     /// choice).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<String>,
-    /// Target of a storage migration: a storage pool of libvirt, a storage of Proxmox VE.
+    /// Target of a storage migration: a storage pool of libvirt, or a storage of Proxmox VE.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage: Option<String>,
-    /// Disk that is moved: `vda`, `scsi0` (default: the only one).
+    /// Disk to move: `vda`, `scsi0` (default: the only disk).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<String>,
     /// Namespace, for KubeVirt (default `default`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// Place of the token: a file, or `env:VARIABLE`. No result contains it.
+    /// Source of the token: a file, or `env:VARIABLE`. Results never contain it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<String>,
-    /// SHA-256 of the certificate that the service must show, in hexadecimal.
+    /// SHA-256 of the certificate that the service must present, in hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
-    /// File with the certificates (PEM) of authorities, one of which must have signed the service's
-    /// certificate.
+    /// File with certificates of authorities (PEM). One of the authorities must have signed the
+    /// service's certificate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca: Option<String>,
 }
 
-/// Reason why a text names no virtual machine.
+/// Reason why a text is not a virtual machine.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NamedMachineError {
     /// The text does not begin with a kind.
@@ -78,7 +78,7 @@ pub enum NamedMachineError {
         /// Known kinds, as text.
         help: String,
     },
-    /// The text can be read, but a value is invalid.
+    /// The text can be parsed, but a value is invalid.
     #[error("{why} (key {key} of a machine)")]
     Sense {
         /// Key of the setting.
@@ -92,11 +92,12 @@ pub enum NamedMachineError {
 const KEYS: [&str; 9] =
     ["at", "to", "via", "storage", "disk", "namespace", "credentials", "fingerprint", "ca"];
 
-/// Longest name: that of a DNS subdomain (RFC 1123), which KubeVirt has; the others are shorter.
+/// Maximum length of a name: that of a DNS subdomain (RFC 1123), which KubeVirt uses. Other
+/// platforms have shorter names.
 const NAME_MAX: usize = 253;
 
 impl NamedMachine {
-    /// Makes a virtual machine of this kind and name with default settings.
+    /// Creates a virtual machine of this kind and name with default settings.
     pub fn of(kind: MachineKind, name: impl Into<String>) -> Self {
         let (at, to, via, storage, disk, namespace) = (None, None, None, None, None, None);
         let (credentials, fingerprint, ca) = (None, None, None);
@@ -104,14 +105,15 @@ impl NamedMachine {
         Self { kind, name, at, to, via, storage, disk, namespace, credentials, fingerprint, ca }
     }
 
-    /// Invalid key, and the reason; `None` if it can be tried.
+    /// Returns the invalid key and the reason; `None` if the settings are valid.
     pub fn wrong(&self) -> Option<(&'static str, String)> {
         self.wrong_name().or_else(|| self.wrong_place()).or_else(|| self.wrong_key())
     }
 
-    /// Settings that only the command line may give, as text; `None` if there are none. Opening a
-    /// foreign plan must neither send the content of a user's file anywhere, nor run a program that
-    /// an address names: libvirt's address may have one in its parameters or as its transport.
+    /// Returns the settings that are only allowed on the command line, as text; `None` if there are
+    /// none. Opening a plan from someone else must not send the content of a user's file anywhere.
+    /// It must also not run a program that an address names: a libvirt address may contain one in
+    /// its parameters or as its transport.
     pub fn refused_in_plans(&self) -> Option<&'static str> {
         let is_plain = |uri: &String| matches!(uri.as_str(), "qemu:///system" | "qemu:///session");
         let mut uris = [&self.at, &self.to].into_iter().flatten();

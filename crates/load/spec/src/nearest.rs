@@ -1,7 +1,7 @@
-//! Finds the known name that is nearest to an unknown one.
+//! Search for the known name that is nearest to an unknown name.
 
-/// Known name most like `wanted`, if one is near enough to be a typing error: at most a third of
-/// its letters differ (Damerau-Levenshtein), or one begins with the other.
+/// Returns the known name nearest to `wanted`, if it is near enough to be a typing error: at most a
+/// third of its letters differ (Damerau-Levenshtein), or one name is a prefix of the other.
 pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = wanted.to_lowercase();
     known
@@ -18,7 +18,7 @@ pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Op
         .map(|(_, _, name)| name)
 }
 
-/// Help line with the nearest name, if there is one, and all known names; `what` is the plural of
+/// Returns a help line with the nearest name, if any, and all known names. `what` is the plural of
 /// their kind.
 pub fn did_you_mean(wanted: &str, known: &[&str], what: &str) -> String {
     let list = match known {
@@ -32,7 +32,7 @@ pub fn did_you_mean(wanted: &str, known: &[&str], what: &str) -> String {
     }
 }
 
-/// Plural of a kind of name: `arrays`, `studies`, `kinds of disk`.
+/// Returns the plural of a kind of name: `arrays`, `studies`, `kinds of disk`.
 pub(crate) fn plural(what: &str) -> String {
     match what.split_once(' ') {
         Some(("kind", rest)) => format!("kinds {rest}"),

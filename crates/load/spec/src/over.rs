@@ -1,4 +1,5 @@
-//! Storage protocols below a run's disks: the words of `--over`, and names of existing exports.
+//! Storage protocols between a run and its disks: the values of `--over`, and names of existing
+//! exports.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,11 +13,11 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum OverProtocol {
-    /// NBD: qemu-storage-daemon serves, the load's own client connects.
+    /// NBD: qemu-storage-daemon serves, and the load's own client connects.
     Nbd,
-    /// iSCSI: tgt serves, libiscsi connects. For root only.
+    /// iSCSI: tgt serves, and libiscsi connects. Needs root.
     Iscsi,
-    /// NFS 3: ganesha serves, libnfs connects. For root only.
+    /// NFS 3: ganesha serves, and libnfs connects. Needs root.
     Nfs3,
 }
 
@@ -24,7 +25,7 @@ impl OverProtocol {
     /// All protocols.
     pub const ALL: [Self; 3] = [Self::Nbd, Self::Iscsi, Self::Nfs3];
 
-    /// Word of the protocol.
+    /// Returns the protocol's name in `--over`.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Nbd => "nbd",
@@ -40,21 +41,21 @@ impl fmt::Display for OverProtocol {
     }
 }
 
-/// Value of `--over`: a protocol that a run sets up, or an export that exists.
+/// Value of `--over`: a protocol that a run sets up, or an existing export.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String", extend("pattern" = "^(nbd|iscsi|nfs3|nfs:.+:/.*)$"))]
 pub enum Over {
     /// A protocol whose server a run starts.
     Protocol(OverProtocol),
-    /// An export of another server, `nfs:SERVER:/EXPORT`, which is the datastore.
+    /// Export of another server, `nfs:SERVER:/EXPORT`. It is the datastore.
     Export(String),
 }
 
-/// Why a text is no value of `--over`.
+/// Reason why a text is not a value of `--over`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OverWordError {
-    /// Neither a protocol nor an export.
+    /// The text is neither a protocol nor an export.
     #[error(
         "\"{text}\" is neither a protocol (nbd, iscsi or nfs3) nor an export (nfs:SERVER:/EXPORT)"
     )]
@@ -62,7 +63,7 @@ pub enum OverWordError {
         /// The text as given.
         text: String,
     },
-    /// A unit of an existing iSCSI target.
+    /// The text names a unit of an existing iSCSI target.
     #[error(
         "\"{text}\" names an existing iSCSI unit, which is not logged in to here: log in with \
          iscsiadm, and name its device as block:/dev/disk/by-id/NAME"
@@ -74,7 +75,7 @@ pub enum OverWordError {
 }
 
 impl Over {
-    /// Protocol that a run sets up, if it is one.
+    /// Returns the protocol that a run sets up, if the value is a protocol.
     pub const fn protocol(&self) -> Option<OverProtocol> {
         match self {
             Self::Protocol(protocol) => Some(*protocol),
@@ -82,7 +83,7 @@ impl Over {
         }
     }
 
-    /// Name of an export, if it is one.
+    /// Returns the name of the export, if the value is an export.
     pub fn export(&self) -> Option<&str> {
         match self {
             Self::Protocol(_) => None,

@@ -2,27 +2,29 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-/// Placement of tiles on hosts. A tile stays on its host, however many others there are, so that
-/// its disks are made once.
+/// Placement of tiles on hosts. A tile stays on its host for any number of tiles, so that its disks
+/// are created once.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Placement {
-    /// Tile 1 on the first host, tile 2 on the second, and so on, in turn. Text: `round-robin`.
+    /// Tile 1 on the first host, tile 2 on the second, and so on, in turn. Text form:
+    /// `round-robin`.
     #[default]
     RoundRobin,
-    /// A number of tiles on the first host, as many on the second, and so on, in turn. Text:
+    /// A number of tiles on the first host, as many on the second, and so on, in turn. Text form:
     /// `packed:4`.
     Packed(u32),
-    /// In each round, a host gets as many tiles as its weight, spread evenly over the round;
-    /// unnamed hosts weigh 1. Text: `weight:a=2,b=1`.
+    /// In each round, a host gets as many tiles as its weight, spread evenly over the round. Hosts
+    /// that are not named have weight 1. Text form: `weight:a=2,b=1`.
     Weight(BTreeMap<String, u32>),
-    /// Given tiles (from 1) on given hosts, all others in turn. Text: `pin:1=a,2=b`.
+    /// Given tiles (counted from 1) on given hosts, and all others in turn. Text form:
+    /// `pin:1=a,2=b`.
     Pin(BTreeMap<u32, String>),
 }
 
-/// Reason why a text is no placement, or is one on other hosts.
+/// Reason why a text is not a placement, or not one for the given hosts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlacementError {
-    /// The text has none of the forms.
+    /// The text has none of the known forms.
     #[error(
         "placement \"{0}\" is none of \"round-robin\", \"packed:4\", \"weight:a=2,b=1\" and \
          \"pin:1=a,2=b\""
@@ -38,7 +40,7 @@ pub enum PlacementError {
     },
 }
 
-/// Most tiles in a round; more are a typing error.
+/// Maximum number of tiles in a round. More are a typing error.
 const WEIGHT_MAX: u32 = 1000;
 
 impl FromStr for Placement {
@@ -77,7 +79,7 @@ impl FromStr for Placement {
     }
 }
 
-/// Parses `a=2,b=1`; `None` if it is empty or an entry is no pair.
+/// Parses `a=2,b=1`; `None` if the text is empty or an entry is not a pair.
 fn pairs(text: &str) -> Option<Vec<(&str, &str)>> {
     let pairs: Option<Vec<_>> = text.split(',').map(|pair| pair.split_once('=')).collect();
     let trimmed = pairs?.into_iter().map(|(key, value)| (key.trim(), value.trim()));
@@ -106,7 +108,8 @@ impl fmt::Display for Placement {
 }
 
 impl Placement {
-    /// Hosts of all tiles up to `tiles`, as positions in `hosts`, which is not empty.
+    /// Returns the host of each tile from 1 to `tiles`, as a position in `hosts`, which is not
+    /// empty.
     ///
     /// # Errors
     ///
@@ -144,8 +147,9 @@ impl Placement {
     }
 }
 
-/// Smooth weighted round robin, as nginx distributes requests: in each turn, every host's claim
-/// grows by its weight; the host with the largest claim gets the tile and pays for the round.
+/// Distributes tiles by smooth weighted round robin, as nginx distributes requests. In each turn,
+/// every host's credit grows by its weight. The host with the largest credit gets the tile, and its
+/// credit decreases by the sum of the weights.
 fn in_turn(weights: &[i64], tiles: u32) -> Vec<usize> {
     let round: i64 = weights.iter().sum();
     let mut claims = vec![0_i64; weights.len()];

@@ -22,19 +22,20 @@ use crate::named::NamedMachine;
 use crate::over::Over;
 use crate::workload::CpuMode;
 
-/// Runs of a step; more than a hundred add no information.
+/// Allowed repeats of a step. More than a hundred add no information.
 const REPEATS: RangeInclusive<i64> = 1..=100;
-/// Threads that make load; one fills a ring, and 64 are more than any storage needs.
+/// Allowed number of threads that generate load. One thread fills a ring, and 64 are more than any
+/// storage needs.
 const WORKERS: RangeInclusive<i64> = 1..=64;
-/// Shortest slice: a histogram of a shorter one holds too few I/Os.
+/// Minimum length of a slice. A histogram of a shorter slice holds too few I/Os.
 const SLICE_MIN: Nanos = Nanos::from_millis(100);
-/// Largest factor of schedule times: it makes a 5-minute burst last eight hours.
+/// Maximum factor of schedule times. It makes a 5-minute burst last eight hours.
 const TIME_SCALE_MAX: f64 = 100.0;
 
-/// Everything that a run needs. Absent values come from the profile.
+/// All settings of a run. Absent values come from the profile.
 ///
-/// On the command line, these are the options that `run` and `simulate` share. Settings of only one
-/// of them are skipped here, and are options of that command.
+/// On the command line, these are the options that `run` and `simulate` share. Settings that only
+/// one of them has are skipped here, and are options of that command.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(description = "Everything a run needs to know. Absent values come from the profile.")]
@@ -45,7 +46,7 @@ pub struct Plan {
     #[serde(deserialize_with = "required")]
     #[schemars(with = "String")]
     pub datastore: Option<String>,
-    /// A second datastore, between which and the first operations move disks
+    /// A second datastore; operations move disks between it and the first
     ///
     /// The rules of the first apply to it, and so do the forms; in a simulation it is pool:NAME, a
     /// pool of the array. Disks with on = "second" are placed there. Example: --operations=standard
@@ -66,11 +67,11 @@ pub struct Plan {
     #[serde(default)]
     #[schemars(with = "Profile", extend("default" = "standard"))]
     pub profile: Option<Profile>,
-    /// Numbers of tiles that are tried.
+    /// Numbers of tiles to try.
     #[command(flatten)]
     #[serde(default)]
     pub ladder: Ladder,
-    /// Measuring of each step; absent values come from the profile.
+    /// Measurement of each step; absent values come from the profile.
     #[command(flatten)]
     #[serde(default)]
     pub measure: Measure,
@@ -90,8 +91,8 @@ pub struct Plan {
     #[arg(allow_negative_numbers = true, value_parser = seed, help_heading = "What runs")]
     pub seed: Option<u64>,
     /// Services of the endpoints that the tile's workloads call, by name: an address
-    /// (`http://HOST[:PORT][/PATH]`); in a simulation `model:SERVERSxTIME`, a queue with that many
-    /// servers and exponential service times.
+    /// (`http://HOST[:PORT][/PATH]`), or in a simulation `model:SERVERSxTIME`, a queue with that
+    /// many servers and exponential service times.
     #[arg(skip)]
     #[serde(rename = "endpoint", default, skip_serializing_if = "IndexMap::is_empty")]
     #[schemars(with = "IndexMap<String, String>")]
@@ -108,37 +109,38 @@ pub struct Plan {
     #[arg(hide_short_help = true, help_heading = "What runs")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations: Option<String>,
-    /// Hosts that drive the tiles, if others than this one do.
+    /// Hosts that drive the tiles, if not only this host.
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Hosts::is_none")]
     pub hosts: Hosts,
-    /// Events of the hosts while a step is measured; the same in every step.
+    /// Events of the hosts during the measurement of a step. They are the same in every step.
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<PlannedEvent>,
-    /// Restart of a lost host's tiles on the others; without it a lost host voids the step.
+    /// Restart of a lost host's tiles on the other hosts. Without it, the loss of a host
+    /// invalidates the step.
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restart: Option<Restart>,
-    /// Power meters that are read beside the run; the text of each is that of `--meter`.
+    /// Power meters that are read during the run, each with the text form of `--meter`.
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub meters: Vec<Meter>,
     /// Add an expectation of the run (repeat for more)
     ///
-    /// One of: tiles >= N; score >= X; not slower than RUN; WORKLOAD.ACTION.STATISTIC <= TIME.
-    /// RUN is a stored run with the same tile, compared figure by figure as by tilemark compare. ACTION
-    /// may be a kind of I/O or call. STATISTIC is p95, p99.9, mean or max, in the step that the answer
-    /// stands on. With `at N tiles` behind it, it is of that step. Exit code 7 if one is missed, 5 if none is
-    /// and one is not decided. It does not change the run. Examples: --expect 'tiles >= 8',
-    /// --expect 'shop.order.p95 <= 300ms', --expect 'not slower than latest'
+    /// One of: tiles >= N; score >= X; not slower than RUN; WORKLOAD.ACTION.STATISTIC <= TIME. RUN
+    /// is a stored run with the same tile, compared figure by figure as by tilemark compare. ACTION
+    /// may be a kind of I/O or call. STATISTIC is p95, p99.9, mean or max, in the step of the
+    /// answer or, with `at N tiles` at the end, in that step. Exit code 7 if one is missed, 5 if
+    /// none is missed and one is not decided. It does not change the run. Examples:
+    /// --expect 'tiles >= 8', --expect 'shop.order.p95 <= 300ms', --expect 'not slower than latest'
     #[arg(long, value_name = "EXPECTATION")]
     #[arg(hide_short_help = true, help_heading = "What is expected")]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<String>")]
     pub expect: Vec<Expectation>,
-    /// Virtual machines of the user on which operations may be carried out, each by its exact name;
-    /// the text of each is that of `--machine`. No other virtual machine is touched.
+    /// Virtual machines of the user on which operations may be carried out, by their exact names,
+    /// each with the text form of `--machine`. Other virtual machines are never touched.
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub machines: Vec<NamedMachine>,
@@ -151,28 +153,29 @@ pub struct Hosts {
     /// Add a host that runs some of the tiles (repeat for more)
     ///
     /// NAME, or NAME=ssh:DESTINATION: started by your ssh client, with your configuration and keys.
-    /// NAME=exec:COMMAND: a command that runs `tilemark agent --join -` there and hands its standard input
-    /// on (srun, kubectl exec, ip netns exec). NAME=join: you start it there, with the token from a file
-    /// (--tokens) or as it is printed. Example: --host pve1 --host pve2 --host pve3=ssh:root@10.0.0.3
+    /// NAME=exec:COMMAND: a command that runs `tilemark agent --join -` there and hands its
+    /// standard input on (srun, kubectl exec, ip netns exec). NAME=join: you start it there, with
+    /// the token from a file (--tokens) or as it is printed. Example: --host pve1 --host pve2
+    /// --host pve3=ssh:root@10.0.0.3
     #[arg(long = "host", value_name = "NAME[=HOW]", help_heading = "How load is made")]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<String>,
     /// Place tiles on hosts: round-robin, packed:N, weight:NAME=N,... or pin:TILE=NAME,...
     ///
-    /// round-robin if absent. A tile stays where it is, however many there are.
+    /// round-robin if absent. A tile stays on its host for any number of tiles.
     #[arg(long, value_name = "HOW", hide_short_help = true, help_heading = "Hosts")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<String>,
 }
 
 impl Hosts {
-    /// True if only this host drives the tiles.
+    /// Returns true if only this host drives the tiles.
     pub fn is_none(&self) -> bool {
         self.members.is_empty() && self.placement.is_none()
     }
 }
 
-/// Length and number of a run's steps.
+/// Number and length of a run's steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
@@ -185,16 +188,17 @@ pub enum Profile {
     Full,
 }
 
-/// Numbers of tiles that are tried.
+/// Numbers of tiles to try.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Ladder {
     /// Try this many tiles: 4, or 1..8; searched if absent
     ///
-    /// A run grows until a limit breaks. Then it runs the counts that say most about the edge,
-    /// until its interval is narrow or the time is up. simulate doubles, and halves the gap. Of a
-    /// range, simulate runs every step, a run those that are not surely beyond the edge. Numbers
-    /// are from 1.
+    /// A run grows until a limit is broken. Then it tries the most informative numbers of tiles
+    /// until the interval of the edge is narrow or the time is up. simulate doubles, and then
+    /// halves the gap.
+    /// Of a range, simulate runs every step, and a run skips those that are surely beyond the edge.
+    /// Numbers start at 1.
     #[arg(long, value_name = "N|A..B", display_order = 24, help_heading = "What runs")]
     pub tiles: Option<String>,
     /// Search no further than N tiles
@@ -202,7 +206,7 @@ pub struct Ladder {
     /// At least 1; if absent, as many as the storage has room for.
     #[arg(long, value_name = "N", display_order = 25, help_heading = "What runs")]
     pub tiles_max: Option<u32>,
-    /// Run every step N times; it passes if all of them do
+    /// Run every step N times; a step passes if every repeat passes
     ///
     /// 1 to 100; the profile decides if absent: 1 with --quick, 3 with --standard. The same
     /// repeat has the same arrivals and addresses everywhere, if the seed is the same.
@@ -211,17 +215,17 @@ pub struct Ladder {
     pub repeats: Option<u32>,
 }
 
-/// Measuring of one step.
+/// Measurement of one step.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Measure {
-    /// Shortest warm-up before steady state is looked for
+    /// Minimum warm-up before steady state is looked for
     ///
     /// The profile decides if absent. Example: 10s
     #[arg(long, value_name = "TIME", display_order = 22, help_heading = "How thorough")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up_min: Option<Nanos>,
-    /// Longest warm-up; what is not steady by then is marked
+    /// Maximum warm-up; a step that is not steady by then is marked
     ///
     /// At least --warm-up-min; the profile decides if absent. Example: 2m
     #[arg(long, value_name = "TIME", display_order = 23, help_heading = "How thorough")]
@@ -269,7 +273,7 @@ pub struct Scale {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct EngineOptions {
-    /// Threads that make load, each with its own ring
+    /// Threads that generate load, each with its own ring
     ///
     /// 1 to 64; if absent, one per core, at most 8.
     #[arg(long, value_name = "N", display_order = 10, help_heading = "How load is made")]
@@ -279,9 +283,9 @@ pub struct EngineOptions {
     #[arg(long, display_order = 11, help_heading = "How load is made")]
     #[serde(default)]
     pub buffered: bool,
-    /// Stamp every block, and check it whenever it is read
+    /// Stamp every block, and check the stamp at every read
     ///
-    /// The stamp says where and when the block was written. After the run everything is read
+    /// The stamp contains the place and time of the write. After the run everything is read
     /// back; after a power cut, `tilemark verify` does it.
     #[arg(long, display_order = 12, help_heading = "How load is made")]
     #[serde(default)]
@@ -305,7 +309,7 @@ pub struct EngineOptions {
     pub over: Option<Over>,
     /// Write at most SIZE as files
     ///
-    /// If absent, 80 % of the free space less 5 GiB, which is also the most that is allowed.
+    /// If absent, 80 % of the free space minus 5 GiB, which is also the maximum.
     /// Example: 200GiB
     #[arg(long, value_name = "SIZE", help_heading = "Safety")]
     pub space_max: Option<Bytes>,
@@ -323,7 +327,7 @@ pub struct OutOfRange {
     pub allowed: String,
 }
 
-/// Adds a value that is outside its range; an absent value is allowed.
+/// Adds a value if it is out of range. An absent value is allowed.
 fn hold<T: Display>(
     found: &mut Vec<OutOfRange>,
     key: &'static str,
@@ -335,7 +339,7 @@ fn hold<T: Display>(
 }
 
 impl Plan {
-    /// Finds all numbers outside their range, for options and plan files alike.
+    /// Finds all numbers that are out of range, both from options and from plan files.
     pub fn out_of_range(&self) -> Vec<OutOfRange> {
         let mut found = self.measure.out_of_range();
         found.extend(self.scale.out_of_range());
@@ -360,7 +364,7 @@ impl Plan {
 }
 
 impl Measure {
-    /// Finds all times outside their range.
+    /// Finds all times that are out of range.
     pub fn out_of_range(&self) -> Vec<OutOfRange> {
         let mut found = Vec::new();
         let (slice, least) = (self.slice, self.warm_up_min.unwrap_or(Nanos::ZERO));
@@ -378,7 +382,7 @@ impl Measure {
 }
 
 impl Scale {
-    /// Finds all factors outside their range.
+    /// Finds all factors that are out of range.
     pub fn out_of_range(&self) -> Vec<OutOfRange> {
         let mut found = Vec::new();
         let share = ("above 0 and at most 1", |own: &f64| *own > 0.0 && *own <= 1.0);
@@ -390,13 +394,13 @@ impl Scale {
     }
 }
 
-/// Parses a seed; the error has the range.
+/// Parses a seed. The error contains the allowed range.
 pub fn seed(text: &str) -> Result<u64, Malformed> {
     let allowed = "a seed is a whole number from 0 to 9223372036854775807";
     text.parse().map_err(|_| allowed.into())
 }
 
-/// Reads a value that a plan file must have, although layers of a plan may leave it out.
+/// Deserialises a value that a plan file must have, although partial plans may omit it.
 fn required<'de, D, T>(from: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,

@@ -1,4 +1,4 @@
-//! A recorded load in place of users: a trace, the part of it, and its pace.
+//! A recorded load in place of users: a trace, the part of it to replay, and its pace.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The only action of a replay: the trace from its first I/O to its last answer.
+/// The only action of a replay: the trace from its first submission to its last completion.
 pub const ACTION: &str = "replay";
 
 /// Kinds of I/O of a replay, for limits and metrics.
@@ -25,12 +25,12 @@ pub struct Replay {
     /// Format of the trace, as `tilemark replay --from` takes it; detected if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
-    /// Replays only the I/O of this VM (or process, or control group) of the trace; if absent, all
-    /// I/O.
+    /// Name of the only VM (or process, or control group) of the trace whose I/O is replayed;
+    /// absent: all I/O.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vm: Option<String>,
-    /// Replays only the I/O of these devices of the trace, in the order of the workload's disks; if
-    /// absent, of all devices in the trace's own order.
+    /// Devices of the trace whose I/O is replayed, in the order of the workload's disks; absent:
+    /// all devices in the trace's own order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub devices: Option<Vec<String>>,
     /// Speed of the replay (default `"1x"`).
@@ -46,9 +46,9 @@ pub struct Replay {
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String")]
 pub enum Speed {
-    /// Divisor of the times between I/Os, 0.001 to 1000.
+    /// Factor of the speed: the times between I/Os are divided by it, 0.001 to 1000.
     Times(f64),
-    /// No pauses: an I/O waits only for the I/Os that it waited for in the recording.
+    /// No pauses: an I/O only waits for the I/Os that it waited for in the recording.
     Max,
 }
 
@@ -63,7 +63,7 @@ impl Speed {
     const FASTEST: f64 = 1000.0;
 }
 
-/// Reason why a text is no speed.
+/// Reason why a text is not a speed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "speed \"{text}\" is neither max nor a number from 0.001 to 1000 followed by x, such as 2x"
@@ -112,11 +112,11 @@ impl fmt::Display for Speed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pace {
-    /// The clock: every I/O is due at its time in the trace, however fast the storage is.
+    /// Time: every I/O is due at its time in the trace, regardless of the speed of the storage.
     #[default]
     Open,
-    /// An answer: the last one that its VM had before it sent the I/O, and then the pause of the
-    /// trace.
+    /// Completion: an I/O starts after the last completion that its VM saw before it in the trace,
+    /// plus the pause in the trace.
     Closed,
 }
 

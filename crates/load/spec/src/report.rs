@@ -1,11 +1,11 @@
-//! Mistakes in definition files as text for people, each with its place and its line.
+//! Readable report of the problems in definition files, each with its place and line.
 
 use std::ops::Range;
 
 use crate::error::{Invalid, Problem};
 
 impl Invalid {
-    /// Text of all mistakes of the file, in order; each hint is below its mistake.
+    /// Returns the text of all problems of the file, in order. Each hint is below its problem.
     pub fn report(&self) -> String {
         let parts: Vec<String> = self.problems().map(|problem| self.part(problem)).collect();
         parts.join("\n")
@@ -23,7 +23,7 @@ impl Invalid {
     }
 }
 
-/// Line of a text with the beginning of a span.
+/// Line of a text that contains the start of a span.
 struct Excerpt<'a> {
     line: usize,
     column: usize,

@@ -25,7 +25,7 @@ impl Kind {
     /// All kinds of files.
     pub const ALL: [Self; 5] = [Self::Plan, Self::Tile, Self::Workload, Self::Array, Self::Study];
 
-    /// Name of the kind on the command line and in file names.
+    /// Returns the name of the kind on the command line and in file names.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Plan => "plan",
@@ -37,7 +37,8 @@ impl Kind {
     }
 }
 
-/// JSON Schema (draft 2020-12) of a kind of file, generated from the types that read it.
+/// Returns the JSON Schema (draft 2020-12) of a kind of file, generated from the types that parse
+/// it.
 pub fn schema(kind: Kind) -> serde_json::Value {
     match kind {
         Kind::Plan => schema_for!(Plan),

@@ -1,15 +1,15 @@
-//! Definitions in `data/tiles/` and `data/arrays/`, compiled into the program: no file is read at
-//! run time.
+//! Definitions in `data/tiles/` and `data/arrays/`, embedded in the program. No file is read at run
+//! time.
 
 use crate::error::SpecError;
 use crate::nearest::{did_you_mean, plural};
 
 pub use crate::resolve::shipped::{array, group, tile, workload};
 
-/// A file that is compiled into the program.
+/// File that is embedded in the program.
 #[derive(Debug, Clone, Copy)]
 pub struct Shipped {
-    /// Name of the definition, as a tile or a plan gives it.
+    /// Name of the definition, as used in a tile or plan.
     pub name: &'static str,
     /// Text of the file.
     pub text: &'static str,
@@ -24,7 +24,7 @@ macro_rules! shipped {
     };
 }
 
-/// Folder of single streams for calibration; each is also a tile of its own.
+/// Folder of single streams for calibration. Each of them is also available as a tile.
 pub const MICRO: &str = "micro/";
 /// Folder of infrastructure operations: workloads that run beside tiles.
 pub const OPERATIONS: &str = "operations/";
@@ -34,7 +34,7 @@ const TILES: &[Shipped] = shipped!("tiles/":
     "shop-real", "mail-real", "web-real", "datacenter-real",
 );
 
-/// Groups of infrastructure operations, as files in the form of a tile.
+/// Groups of infrastructure operations, in the file format of a tile.
 const GROUPS: &[Shipped] = shipped!("tiles/operations/":
     "standard", "deploy", "move", "redeploy", "linked", "snapshot", "boot-storm", "full",
     "qemu", "qemu-clones",
@@ -60,69 +60,73 @@ const ARRAYS: &[Shipped] = shipped!("arrays/":
     "vnx5500", "vsan-6-hybrid", "fas3170", "ds5300",
 );
 
-/// Every file under `data/studies/`, listed by the build script; names are paths from there.
+/// All files under `data/studies/`, listed by the build script. Names are paths relative to that
+/// folder.
 const STUDY_FILES: &[Shipped] = include!(concat!(env!("OUT_DIR"), "/studies.rs"));
 
-/// Files of the shipped tiles, the one to begin with first; without the `micro/` ones.
+/// Returns the files of the shipped tiles, the recommended first tile first, without the `micro/`
+/// ones.
 pub fn tiles() -> &'static [Shipped] {
     TILES
 }
 
-/// Files of the shipped workloads.
+/// Returns the files of the shipped workloads.
 pub fn workloads() -> &'static [Shipped] {
     WORKLOADS
 }
 
-/// Files of the shipped arrays, simple ones first.
+/// Returns the files of the shipped arrays, simple ones first.
 pub fn arrays() -> &'static [Shipped] {
     ARRAYS
 }
 
-/// Names that [`array()`] knows.
+/// Returns the names that [`array()`] accepts.
 pub fn array_names() -> impl Iterator<Item = &'static str> {
     ARRAYS.iter().map(|file| file.name)
 }
 
-/// Files of shipped studies: the studies themselves, and, in folders, the files that only they use.
+/// Returns the files of shipped studies: the studies themselves, and, in folders, the files that
+/// only they use.
 pub fn study_files() -> &'static [Shipped] {
     STUDY_FILES
 }
 
-/// Names of the shipped studies.
+/// Returns the names of the shipped studies.
 pub fn study_names() -> impl Iterator<Item = &'static str> {
     let names = STUDY_FILES.iter().filter_map(|file| file.name.strip_suffix(".toml"));
     names.filter(|name| !name.contains('/'))
 }
 
-/// Names that [`tile`] knows: the tiles, then the `micro/` ones.
+/// Returns the names that [`tile`] accepts: the tiles, then the `micro/` ones.
 pub fn tile_names() -> impl Iterator<Item = &'static str> {
     let micro = workload_names().filter(|name| name.starts_with(MICRO));
     TILES.iter().map(|file| file.name).chain(micro)
 }
 
-/// Files of shipped groups of infrastructure operations, the one to begin with first.
+/// Returns the files of shipped groups of infrastructure operations, the recommended first group
+/// first.
 pub fn groups() -> &'static [Shipped] {
     GROUPS
 }
 
-/// Names of the shipped groups of infrastructure operations.
+/// Returns the names of the shipped groups of infrastructure operations.
 pub fn group_names() -> impl Iterator<Item = &'static str> {
     GROUPS.iter().map(|file| file.name)
 }
 
-/// Names that [`workload`] knows.
+/// Returns the names that [`workload`] accepts.
 pub fn workload_names() -> impl Iterator<Item = &'static str> {
     WORKLOADS.iter().map(|file| file.name)
 }
 
-/// File of a shipped array.
+/// Returns the file of a shipped array.
 pub fn array_file(name: &str) -> Result<Shipped, SpecError> {
     let file = ARRAYS.iter().find(|file| file.name == name);
     file.copied().ok_or_else(|| not_shipped("array", name, array_names()))
 }
 
-/// True if the name of a tile or workload is a path: it ends in `.toml`, or has a folder in it
-/// other than `micro` and `operations`.
+/// Returns true if the name of a tile or workload is a path: it ends in `.toml`, or contains a
+/// folder other than `micro` and `operations`.
 pub fn is_path(name: &str) -> bool {
     let is_ours = name.starts_with(MICRO) || name.starts_with(OPERATIONS);
     name.ends_with(".toml") || (name.contains('/') && !is_ours)

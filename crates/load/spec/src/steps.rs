@@ -10,7 +10,8 @@ impl Workload {
         }
     }
 
-    /// Action and stage that contain I/Os of this kind, if a stage does.
+    /// Returns the action and the stage that contain I/Os of this kind; `None` if they are in no
+    /// stage.
     pub fn stage_of_kind(&self, kind: &str) -> Option<(&str, &str)> {
         self.actions.iter().find_map(|action| {
             let stage = action.steps.iter().find_map(|step| match step {
@@ -39,7 +40,7 @@ fn walk<'a>(steps: &'a [Step], each: &mut impl FnMut(&'a Step)) {
 }
 
 impl Step {
-    /// True if the step itself makes I/Os of this kind.
+    /// Returns true if the step itself issues I/Os of this kind.
     fn has_kind(&self, kind: &str) -> bool {
         let named = |own: &Option<String>, of: &str, suffix: &str| match own {
             Some(own) => own == kind,
@@ -63,8 +64,8 @@ impl Step {
     }
 }
 
-/// Disk of a running virtual machine that a step uses, if it uses one: by name, or `None` inside
-/// for the smallest.
+/// Returns the disk of a running virtual machine that a step uses: its name, or `Some(None)` for
+/// the smallest disk. Returns `None` if the step uses no such disk.
 pub fn disk_asked(step: &Step) -> Option<Option<&str>> {
     match step {
         Step::Move(one) => Some(one.disk.as_deref()),

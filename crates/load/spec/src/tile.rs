@@ -14,9 +14,10 @@ pub struct Tile {
     pub name: String,
     /// Title in lists, one line.
     pub title: String,
-    /// Source of the composition, or the reason of our choice.
+    /// Source of the composition, or the reason for our choice.
     pub source: String,
-    /// Existing virtual machines of which the tile is a part; answers are given in them, too.
+    /// Existing virtual machines that the tile represents a part of. Answers are also stated in
+    /// numbers of these machines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estate: Option<Estate>,
     /// Workloads that run together.
@@ -24,17 +25,17 @@ pub struct Tile {
     pub workloads: Vec<TileWorkload>,
 }
 
-/// Existing virtual machines, as `tilemark estate import` describes them.
+/// Set of existing virtual machines, as described by `tilemark estate import`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Estate {
     /// Number of virtual machines.
     pub vms: u32,
-    /// Number of tiles that equals all of them; above 0.
+    /// Number of tiles that is equivalent to all of the virtual machines, above 0.
     pub tiles: f64,
-    /// Bytes that they hold.
+    /// Total size of their data.
     pub capacity: Bytes,
-    /// Share of them with measured load; the load of the others is assumed.
+    /// Share of the virtual machines with measured load. The load of the others is assumed.
     pub measured: Ratio,
 }
 
@@ -57,29 +58,30 @@ fn one() -> u32 {
 /// A tile with its workloads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ResolvedTile {
-    /// The tile as written.
+    /// Tile as written in its file.
     pub tile: Tile,
     /// Workloads of the tile, in the tile's order, with the number of copies of each.
     pub workloads: Vec<(Workload, u32)>,
-    /// Infrastructure operations beside the tiles, once for all tiles, with the number of copies of
-    /// each.
+    /// Infrastructure operations beside the tiles, with the number of copies of each. They run once
+    /// for all tiles.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operations: Vec<(Workload, u32)>,
 }
 
 impl ResolvedTile {
-    /// Makes a tile with its workloads and without operations.
+    /// Creates a tile with its workloads and without operations.
     pub const fn new(tile: Tile, workloads: Vec<(Workload, u32)>) -> Self {
         Self { tile, workloads, operations: Vec::new() }
     }
 
-    /// Everything that runs, with the number of copies: workloads of a tile, then operations. The
-    /// position of a workload is its position in this list.
+    /// Returns everything that runs, with the number of copies: the workloads of the tile, then the
+    /// operations. Positions of workloads refer to this list.
     pub fn all(&self) -> impl Iterator<Item = &(Workload, u32)> {
         self.workloads.iter().chain(&self.operations)
     }
 
-    /// Workload or operation at a position of [`ResolvedTile::all`], with the number of copies.
+    /// Returns the workload or operation at a position of [`ResolvedTile::all`], with the number of
+    /// copies.
     ///
     /// # Panics
     ///
@@ -89,7 +91,7 @@ impl ResolvedTile {
         beyond.map_or_else(|| &self.workloads[position], |beyond| &self.operations[beyond])
     }
 
-    /// Number of virtual machines of one tile.
+    /// Returns the number of virtual machines of one tile.
     pub fn vms(&self) -> u64 {
         self.workloads
             .iter()

@@ -1,4 +1,4 @@
-//! Defines kinds with names for files and the command line.
+//! Macro for enums whose variants have names in files and on the command line.
 
 macro_rules! words {
     ($(#[$about:meta])* $type:ident { $($(#[$doc:meta])* $variant:ident $name:literal,)+ }) => {
@@ -20,10 +20,10 @@ macro_rules! words {
         }
 
         impl $type {
-            /// All kinds, in the order of help.
+            /// All variants, in the order of the help.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// Name of the kind in files and on the command line.
+            /// Returns the name of the variant in files and on the command line.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name),+ }
             }

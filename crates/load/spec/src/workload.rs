@@ -1,4 +1,4 @@
-//! A workload: virtual machines with disks, groups of users, and the dialogues they hold.
+//! A workload: virtual machines with disks, groups of users, and their dialogues.
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -21,21 +21,21 @@ pub struct Workload {
     pub name: String,
     /// Title in lists, one line.
     pub title: String,
-    /// Source of the numbers, or the reason of our choice.
+    /// Source of the numbers, or the reason for our choice.
     pub source: String,
-    /// Metric of its work, for the score.
+    /// Measure of its work, for the score.
     pub metric: Metric,
     /// Execution of CPU steps: as delays or by burning.
     #[serde(default)]
     pub cpu: CpuMode,
-    /// Content of writes, unless a step gives another.
+    /// Content of writes, unless a step specifies another.
     #[serde(default)]
     pub data: DataPattern,
-    /// Services that the users call. The plan or the command line gives the service or model of
+    /// Services that the users call. The plan or the command line assigns a service or a model to
     /// each.
     #[serde(rename = "endpoint", default, skip_serializing_if = "Vec::is_empty")]
     pub endpoints: Vec<Endpoint>,
-    /// Real application that answers the calls, if the run makes one.
+    /// Real application that answers the calls, if the run starts one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<Application>,
     /// Virtual machines, in a fixed order.
@@ -47,7 +47,7 @@ pub struct Workload {
     /// Actions of the users.
     #[serde(rename = "action", default)]
     pub actions: Vec<Action>,
-    /// Quality-of-service limits. No limits means the workload cannot fail.
+    /// Quality-of-service limits. A workload without limits cannot fail.
     #[serde(rename = "limit", default)]
     pub limits: Vec<Limit>,
     /// A recorded load that is replayed in place of users and actions.
@@ -73,18 +73,18 @@ fn one() -> u32 {
     1
 }
 
-/// A virtual disk: one file of a datastore, or a part of a device.
+/// Virtual disk: a file of a datastore, or a part of a device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Disk {
-    /// Name, unique in the workload (not only in the VM), because steps use it.
+    /// Name, unique in the workload (not only in the VM), because steps refer to it.
     pub name: String,
-    /// Full size; the plan's footprint is a factor of it.
+    /// Full size. The plan's footprint scales it.
     pub size: Bytes,
     /// Role of the disk.
     #[serde(default)]
     pub role: Role,
-    /// Datastore of the run on which the disk is (default the first).
+    /// Datastore of the run that holds the disk (default the first).
     #[serde(default, skip_serializing_if = "On::is_first")]
     pub on: On,
     /// Source of the size, if it differs from the workload's source.
@@ -99,12 +99,12 @@ pub enum On {
     /// The first datastore.
     #[default]
     First,
-    /// The second datastore (`--second`); the first, in a run with only one.
+    /// The second datastore (`--second`). In a run with only one datastore, the first.
     Second,
 }
 
 impl On {
-    /// True for the first datastore.
+    /// Returns true for the first datastore.
     pub const fn is_first(&self) -> bool {
         matches!(self, Self::First)
     }
@@ -117,7 +117,7 @@ pub enum Role {
     /// Data such as tables, mailboxes and objects.
     #[default]
     Data,
-    /// A log: appended and flushed.
+    /// A log: appended to and flushed.
     Log,
     /// Operating system and swap.
     Os,
@@ -131,10 +131,10 @@ pub enum Role {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum CpuMode {
-    /// A CPU step is a delay of its length.
+    /// A CPU step is a delay of the given length.
     #[default]
     Delay,
-    /// A CPU step keeps a core busy for its length.
+    /// A CPU step keeps a core busy for the given length.
     Burn,
 }
 
@@ -156,76 +156,78 @@ pub struct DataPattern {
 pub struct UserGroup {
     /// Name, unique in the workload.
     pub name: String,
-    /// VM that the users use; CPU steps and the group's actions are counted there.
+    /// VM of the users. CPU steps and the group's actions are attributed to it.
     pub vm: String,
-    /// Arrival of the users' actions.
+    /// Arrival process of the users' actions.
     pub load: Load,
-    /// Actions by weight; overrides the actions' own weights.
+    /// Weights of actions; overrides the weights in the actions themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mix: Option<IndexMap<String, f64>>,
-    /// Times at which the group is active; if absent, always.
+    /// Times at which the group is active; always active if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Schedule>,
-    /// Times with another mix.
+    /// Intervals with a different mix.
     #[serde(rename = "phase", default)]
     pub phases: Vec<Phase>,
 }
 
-/// Arrival of actions.
+/// Arrival process of actions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub enum Load {
-    /// A fixed number of users; each waits for its answer and then thinks.
+    /// A fixed number of users, each of whom waits for a response and then thinks.
     Closed {
         /// Number of users.
         users: u32,
-        /// Time between an answer and the next action (default none).
+        /// Think time between a response and the next action (default none).
         #[serde(default)]
         think: Time,
     },
-    /// Users that together keep up a rate: a late action is made up for, up to a bound. Response
-    /// time counts from the intended start.
+    /// Users that together maintain a rate. A late action is started as soon as possible, unless
+    /// the backlog is full. Response times count from the intended start.
     Paced {
-        /// Number of users; each has at most one action under way.
+        /// Number of users. Each has at most one action in progress.
         users: u32,
         /// Rate of actions of the whole group.
         rate: Rate,
-        /// Number of intended starts that a user may be behind before further ones are dropped
+        /// Number of intended starts that a user may lag behind before further ones are dropped
         /// (default 10).
         #[serde(default = "ten")]
         backlog: u32,
     },
-    /// Arrivals that do not wait for answers (Poisson, or in bursts).
+    /// Arrivals that do not wait for responses (Poisson, or in bursts).
     Open {
         /// Mean rate of arrivals.
         rate: Rate,
-        /// Most actions under way. Further arrivals wait in line, and are dropped when as many are
-        /// already waiting (default 1024).
+        /// Maximum number of actions in progress. Further arrivals are queued, and dropped when
+        /// equally many are already queued (default 1024).
         #[serde(default = "open_limit")]
         outstanding_max: u32,
-        /// Gaps between arrivals by weight (`{ "5us" = 60, "20ms" = 40 }`): each gap is
-        /// exponential with one of these means, and all of them are scaled so that `rate` holds.
-        /// Poisson, if absent.
+        /// Interarrival times by weight (`{ "5us" = 60, "20ms" = 40 }`). Each interarrival time is
+        /// exponential with one of these means. All of them are scaled to give `rate`. Poisson, if
+        /// absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         gaps: Option<IndexMap<String, f64>>,
-        /// Times of higher rates; where two overlap, the one listed first counts.
+        /// Bursts, which are intervals with higher rates. If two overlap, the one listed first
+        /// applies.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         bursts: Vec<Burst>,
     },
 }
 
-/// A recurring time of a higher rate: once in every `length / time`, at a random moment of it. The
-/// group's mean rate stays the same: arrivals in bursts are missing between them.
+/// Recurring interval with a higher rate. It occurs once in every `length / time`, at a random
+/// moment of this period. The mean rate of the group stays the same, because the rate between
+/// bursts is reduced.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Burst {
-    /// Share of the arrivals that come in these bursts.
+    /// Share of the arrivals that fall into these bursts.
     pub io: Ratio,
-    /// Share of the time that these bursts take, of the time that earlier entries leave.
+    /// Share of time that these bursts take, relative to the time that earlier entries leave.
     pub time: Ratio,
-    /// Duration of a burst, 10 ms or more; the plan's time scale is a factor of it.
+    /// Duration of a burst, 10 ms or more. The plan's time scale is applied to it.
     pub length: Nanos,
-    /// Gaps between arrivals by weight, as those of the load; these, if absent.
+    /// Interarrival times by weight, in the form of the load's; if absent, the load's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gaps: Option<IndexMap<String, f64>>,
 }
@@ -239,7 +241,7 @@ fn open_limit() -> u32 {
 }
 
 // Read by hand (see `forms`), so that a mistake in either form gets the message of that form.
-/// A time, fixed or random.
+/// A fixed or random time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", untagged)]
 pub enum Time {
@@ -265,28 +267,28 @@ pub enum RandomTime {
     Uniform(Nanos, Nanos),
 }
 
-/// Times at which a group is active. The plan's time scale is a factor of all times.
+/// Times at which a group is active. The plan's time scale is applied to all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Schedule {
-    /// First start, from the beginning of the step (default 0).
+    /// First start, since the beginning of the step (default 0).
     #[serde(default)]
     pub start: Nanos,
-    /// Duration of each active time (default: to the end).
+    /// Duration of each active interval (default: to the end).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active: Option<Nanos>,
-    /// Repeats with this period, if given ("3 minutes of load in every 5").
+    /// Period of repetition, if the schedule repeats ("3 minutes of load in every 5").
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Nanos>,
 }
 
-/// A time with another mix. The plan's time scale is a factor of its times.
+/// Interval with a different mix. The plan's time scale is applied to its times.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Phase {
-    /// Times at which the mix holds.
+    /// Times at which the mix applies.
     pub schedule: Schedule,
-    /// Actions by weight while it holds.
+    /// Weights of actions while the mix applies.
     pub mix: IndexMap<String, f64>,
 }
 
@@ -304,12 +306,12 @@ pub struct Action {
 }
 
 impl Action {
-    /// Names of the action and of its stages, as in results.
+    /// Returns the names of the action and of its stages in results.
     pub fn names(&self) -> Vec<String> {
         std::iter::once(self.name.clone()).chain(self.stages()).collect()
     }
 
-    /// Names of the stages in results, in the order of the steps.
+    /// Returns the names of the stages in results, in the order of the steps.
     pub fn stages(&self) -> Vec<String> {
         let mut names = Vec::new();
         stages_of(&self.steps, &mut |own| names.push(stage_name(&self.name, own)));
@@ -336,37 +338,37 @@ fn weight_one() -> f64 {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
-    /// Reads; each waits for the one before.
+    /// Reads, each of which waits for the previous one.
     Read(Access),
-    /// Writes; each waits for the one before.
+    /// Writes, each of which waits for the previous one.
     Write(Access),
     /// Writes at the end of a log that wraps around the disk.
     Append(Append),
     /// Makes a disk's acknowledged writes durable.
     Flush(Flush),
-    /// Calls to an endpoint; each waits for the one before.
+    /// Calls to an endpoint, each of which waits for the previous one.
     Call(Call),
-    /// Work of a processor.
+    /// Work of a CPU.
     Cpu(Time),
-    /// A pause that is not work (a person reads a page).
+    /// A pause without work (a person reads a page).
     Wait(Time),
     /// Steps that run in parallel; the next step waits for all.
     Parallel(Vec<Step>),
     /// Steps that are repeated.
     Repeat(Repeat),
-    /// A whole disk copied onto another, with several large I/Os at once.
+    /// Copies a whole disk onto another, with several large I/Os at once.
     Copy(Copy),
-    /// Steps that form a part of the action with times of its own: `copying` of `deploy` appears in
+    /// Steps that form a separately timed part of the action: `copying` of `deploy` appears in
     /// results as the action `deploy/copying`.
     Stage(Stage),
-    /// Moves a disk of a running virtual machine, under its load. Only in operations that run
-    /// beside tiles.
+    /// Moves a disk of a running virtual machine while it is under load. Only in operations that
+    /// run beside tiles.
     Move(Move),
-    /// Gives a disk the content of another one, by sharing its blocks.
+    /// Gives a disk the content of another disk by sharing its blocks.
     Link(Link),
-    /// Frees the space of a disk, which is allocated again as it is written.
+    /// Frees the space of a disk. It is allocated again when it is written.
     Destroy(Destroy),
-    /// Compares places of a disk with the same places of its original.
+    /// Compares blocks of a disk with the same blocks of its original.
     Check(Compare),
     /// Makes a snapshot of a disk of a running virtual machine, keeps it for a while and deletes
     /// it. Only in operations that run beside tiles.
@@ -381,7 +383,7 @@ pub struct Access {
     pub disk: String,
     /// Block sizes of the accesses.
     pub size: Size,
-    /// Addresses on the disk (default uniform over the disk).
+    /// Distribution of addresses on the disk (default uniform over the disk).
     #[serde(default)]
     pub address: Address,
     /// Number of accesses, one after another (default 1).
@@ -391,10 +393,10 @@ pub struct Access {
     /// one disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Content of writes; if absent, that of the workload.
+    /// Content of writes; if absent, the workload's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<DataPattern>,
-    /// Share of writes that are durable before they are answered (FUA; if absent, none).
+    /// Share of writes that must be durable before they complete (FUA); if absent, none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub durable: Option<Ratio>,
 }
@@ -407,16 +409,16 @@ pub struct Append {
     pub disk: String,
     /// Block sizes of the writes.
     pub size: Size,
-    /// Number of accesses, one after another (default 1).
+    /// Number of writes, one after another (default 1).
     #[serde(default = "one")]
     pub count: u32,
     /// Name for limits; default `<disk>-append`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Content of writes; if absent, that of the workload.
+    /// Content of writes; if absent, the workload's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<DataPattern>,
-    /// Share of writes that are durable before they are answered (FUA; if absent, none).
+    /// Share of writes that must be durable before they complete (FUA); if absent, none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub durable: Option<Ratio>,
 }
@@ -438,42 +440,41 @@ pub struct Flush {
 pub struct Call {
     /// Name of an endpoint of this workload.
     pub endpoint: String,
-    /// Most bytes of the answer, 1 B to 16 MiB: a longer answer is an error, and a modelled service
-    /// answers with this many.
+    /// Maximum size of the answer, 1 B to 16 MiB. A larger answer is an error, and a modelled
+    /// service answers with exactly this size.
     pub size: Bytes,
-    /// Request to the service, in the words of its protocol. For `http` a path below that of the
-    /// address, such as `items?page=2` (default: only the address), or `POST items 65536`: a path
-    /// and the bytes of a made body. For `smtp` a mail, such as
-    /// `u1 u17,u204 3900`: sender, recipients and bytes of text. For `imap` a session of a mailbox,
-    /// such as `u17 read=7 move=1 delete=3`.
+    /// Request to the service, in the syntax of its protocol. For `http` a path below the address,
+    /// such as `items?page=2` (default: only the address), or `POST items 65536`: a path and the
+    /// size of a generated body. For `smtp` a mail, such as `u1 u17,u204 3900`: sender, recipients
+    /// and bytes of text. For `imap` a session of a mailbox, such as `u17 read=7 move=1 delete=3`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask: Option<String>,
-    /// Number of accesses, one after another (default 1).
+    /// Number of calls, one after another (default 1).
     #[serde(default = "one")]
     pub count: u32,
-    /// Name for limits; default `<endpoint>-call`. A kind of call has one endpoint.
+    /// Name for limits; default `<endpoint>-call`. A kind of call belongs to one endpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
 }
 
-/// A copy of a whole disk onto another. The generator makes the written content, as for all writes:
-/// reads and writes are those of a copy, but bytes are not carried over.
+/// Copy of a whole disk onto another. Reads and writes are as in a copy, but the written content is
+/// generated, as for all writes, and not the content that was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Copy {
-    /// Name of a disk of this workload, which is read from beginning to end.
+    /// Name of a disk of this workload, which is read completely.
     pub from: String,
     /// Name of another disk of this workload with the same size, which is written.
     pub to: String,
-    /// Bytes of one read and of the write that follows it (default 1 MiB, our choice).
+    /// Size of one read and of the write that follows it (default 1 MiB, our choice).
     #[serde(default = "copy_size")]
     pub size: BlockSize,
-    /// Most reads and writes under way, 1 to 64 (default 16, our choice).
+    /// Maximum number of outstanding reads and writes, 1 to 64 (default 16, our choice).
     #[serde(default = "copy_outstanding")]
     pub outstanding: u32,
 }
 
-/// A part of an action with times of its own.
+/// Separately timed part of an action.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Stage {
@@ -483,7 +484,7 @@ pub struct Stage {
     pub steps: Vec<Step>,
 }
 
-/// Name of an action's stage in results.
+/// Returns the name of an action's stage in results.
 pub fn stage_name(action: &str, stage: &str) -> String {
     format!("{action}/{stage}")
 }
@@ -517,21 +518,23 @@ pub enum Address {
     /// All blocks with equal probability.
     #[default]
     Uniform,
-    /// Popularity that falls with the rank to the power of `exponent`; ranks are scattered.
+    /// Popularity decreases with the rank to the power of `exponent`. Ranks are scattered over the
+    /// disk.
     Zipf(Zipf),
-    /// Hot spots: shares of I/O on shares of the space, the rest uniform over the rest.
+    /// Hot spots: each gets a share of the I/O on a share of the space. The rest is uniform over
+    /// the rest.
     Hot(Vec<HotSpot>),
     /// Sequential addresses that wrap around.
     Sequential(Sequential),
     /// Partly random, partly sequential addresses.
     Mixed(Mixed),
-    /// A working set that moves slowly over the disk.
+    /// Working set that moves slowly over the disk.
     Drift(Drift),
     /// The hierarchical-reuse random walk of SPC-1-like loads.
     ReuseWalk(ReuseWalk),
-    /// Runs that begin at recently touched data, or anywhere else.
+    /// Runs of sequential I/Os that start at recently touched data, or anywhere else.
     Reuse(Reuse),
-    /// Any of the above, inside a part of the disk.
+    /// Any of the other distributions, within a part of the disk.
     Within(Box<Within>),
 }
 
@@ -543,7 +546,8 @@ pub struct Zipf {
     pub exponent: f64,
 }
 
-/// A share `io` of the I/O goes to a share `space` of the disk; spots lie one after another.
+/// Hot spot: a share `io` of the I/O goes to a share `space` of the disk. Spots follow one another
+/// on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct HotSpot {
@@ -557,16 +561,16 @@ pub struct HotSpot {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Sequential {
-    /// Number of streams at equal distances, used in turn (default 1).
+    /// Number of streams at equal distances, which take turns (default 1).
     #[serde(default = "one")]
     pub streams: u32,
 }
 
-/// Partly random, partly sequential (one stream).
+/// Partly random, partly sequential addresses in one stream.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Mixed {
-    /// Share of I/Os at a uniform random address; the rest follow the I/O before.
+    /// Share of I/Os at a uniformly random address. The others follow the previous I/O.
     pub random: Ratio,
 }
 
@@ -576,10 +580,11 @@ pub struct Mixed {
 pub struct Drift {
     /// Size of the working set, as a share of the disk.
     pub working_set: Ratio,
-    /// Share of I/O inside it (default 100 %); the rest is uniform over the disk.
+    /// Share of I/O inside the working set (default 100 %). The rest is uniform over the disk.
     #[serde(default = "all")]
     pub inside: Ratio,
-    /// Time in which it moves by its own length (the time scale is a factor of it).
+    /// Time in which the working set moves by its own length. The plan's time scale is applied to
+    /// it.
     pub turnover: Nanos,
 }
 
@@ -587,7 +592,7 @@ fn all() -> Ratio {
     Ratio::ONE
 }
 
-/// Hierarchical-reuse random walk; see the `workload` crate for the parameters' source.
+/// Hierarchical-reuse random walk; see the `workload` crate for the source of the parameters.
 ///
 /// A write of the walk may go to the block that was read last. So reads and writes that walk the
 /// same part of the same disk (the same [`Within`]) share one walk.
@@ -595,38 +600,39 @@ fn all() -> Ratio {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ReuseWalk {}
 
-/// Runs that begin at recently touched data, at distances given by a miss-ratio curve, or anywhere
-/// else: the LRU stack model (Mattson, Gecsei, Slutz and Traiger, "Evaluation techniques for
-/// storage hierarchies", IBM Systems Journal 9(2), 1970; Spirn 1976).
+/// Runs of sequential I/Os that start at recently touched data, at distances given by a miss-ratio
+/// curve, or anywhere else. This is the LRU stack model (Mattson, Gecsei, Slutz and Traiger,
+/// "Evaluation techniques for storage hierarchies", IBM Systems Journal 9(2), 1970; Spirn 1976).
 ///
-/// All steps with such an address in the same part of the same disk share one memory of touched
-/// data, if they have the same `page`: what one step writes, another reads.
+/// All steps with such an address in the same part of the same disk share one record of touched
+/// data, if they have the same `page`: one step reads what another writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Reuse {
-    /// Share of I/Os that begin where the last I/O of their direction ended (default 0 %).
+    /// Share of I/Os that start where the last I/O of their direction ended (default 0 %).
     #[serde(default)]
     pub sequential: Ratio,
     /// Mean number of sequential I/Os in a row, 1 or more: few long runs among many single I/Os. A
-    /// run that began at touched data begins where an earlier run was, and ends where the touched
-    /// data ends, which makes it shorter and `sequential` smaller than given. If absent, each I/O
-    /// is sequential or not, independent of the one before.
+    /// run that starts at touched data starts where an earlier run was, and ends where the touched
+    /// data ends. This makes it shorter, and `sequential` smaller than given. If absent, each I/O
+    /// is sequential or not, independent of the previous I/O.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<f64>,
-    /// True if all I/Os of a run have the size of the first one, and end the run by the chances of
-    /// the step that began it, whichever steps they belong to (default false). Large blocks then
-    /// come in runs while small ones jump, although both are steps of one mix.
+    /// True if all I/Os of a run have the size of the first one, and the run ends by the
+    /// probabilities of the step that started it, whichever steps its I/Os belong to (default
+    /// false). Large blocks then come in runs while small ones jump, although both belong to steps
+    /// of one mix.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub same_size: bool,
-    /// Destinations of the other I/Os; the remaining share goes anywhere.
+    /// Destinations of the other I/Os. The remaining share goes anywhere.
     #[serde(default)]
     pub again: Vec<Again>,
-    /// Unit in which touched data is remembered, a power of two from 4 KiB to 1 MiB (default 64
-    /// KiB): about 60 B of memory for each unit within the largest `within`.
+    /// Unit in which touched data is recorded, a power of two from 4 KiB to 1 MiB (default 64 KiB).
+    /// The record takes about 60 B of memory for each unit within the largest `within`.
     #[serde(default = "reuse_page")]
     pub page: BlockSize,
-    /// Misaligned places, which do not begin on a multiple of 4 KiB (default none). With them, a
-    /// sequential I/O begins exactly where the one before ended, whatever its size.
+    /// Misaligned places, which do not start at a multiple of 4 KiB (default none). With them, a
+    /// sequential I/O starts exactly where the previous one ended, whatever its size.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub misaligned: Vec<Misaligned>,
 }
@@ -635,41 +641,42 @@ fn reuse_page() -> BlockSize {
     BlockSize::new(Bytes::new(64 << 10)).expect("a multiple of 512 B")
 }
 
-/// A share `io` of the I/Os that are not sequential goes to data that was last touched before an
-/// amount `within` of other data was touched, but not within the amount of the entry before.
+/// Reuse of touched data: a share `io` of the non-sequential I/Os goes to data that was last
+/// touched before an amount `within` of other data was touched, but not within the amount of the
+/// previous entry.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Again {
-    /// Share of the I/Os that are not sequential.
+    /// Share of the non-sequential I/Os.
     pub io: Ratio,
-    /// Amount of data touched since, as a share of the disk; larger than in the entry before.
+    /// Amount of data touched since, as a share of the disk; larger than in the previous entry.
     pub within: Ratio,
 }
 
-/// A share `io` of the places that are not sequential begins `by` bytes behind a multiple of 4 KiB:
-/// always the same offset for the same page, so that later accesses to the data reach all of it.
+/// Misalignment: a share `io` of the non-sequential places starts `by` bytes after a multiple of 4
+/// KiB. A page always has the same offset, so that later accesses reach all of its data.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Misaligned {
-    /// Share of the places.
+    /// Share of the non-sequential places.
     pub io: Ratio,
     /// Offset of 512 B to 3.5 KiB, a multiple of 512 B.
     pub by: BlockSize,
 }
 
-/// A part of the disk, for another distribution.
+/// Part of the disk, with another distribution inside.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Within {
-    /// Begin of the part.
+    /// Start of the part, as a share of the disk.
     pub start: Ratio,
-    /// Length of the part; start and length together are at most 100 %.
+    /// Length of the part, as a share of the disk. Start and length together are at most 100 %.
     pub length: Ratio,
     /// Distribution inside the part.
     pub address: Address,
 }
 
-/// Unit of work, and its normalisation.
+/// Unit and normalisation of counted work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Metric {
@@ -677,16 +684,16 @@ pub struct Metric {
     pub unit: String,
     /// Kind of counted work.
     pub count: Counted,
-    /// Counts only these actions, or (for I/O) only these kinds; if absent, all.
+    /// Names of the actions, or (for I/O) of the kinds, that count; if absent, all count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<Vec<String>>,
-    /// Time that the count is for (default 1 s).
+    /// Interval to which the count refers (default 1 s).
     #[serde(default = "second")]
     pub per: Nanos,
     /// Divisor of the count (default 1): 0.5 for "users of 0.5 IOPS each", 1048576 for MiB.
     #[serde(default = "weight_one")]
     pub divide_by: f64,
-    /// Value that counts as one tile's worth, in `unit`; if absent, that of the workload on ideal
+    /// Value that counts as one tile's work, in `unit`; if absent, the workload's value on ideal
     /// storage (zero service time, in virtual time).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<f64>,
@@ -696,44 +703,46 @@ fn second() -> Nanos {
     Nanos::SECOND
 }
 
-/// Kind of work that a metric counts. `none`: the workload only makes load, and has no part in the
-/// score.
+/// Kind of work that a metric counts. With `none` the workload only generates load, and does not
+/// count for the score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counted {
-    /// Number of finished actions.
+    /// Number of completed actions.
     Actions,
-    /// Number of finished I/Os.
+    /// Number of completed I/Os.
     Io,
-    /// Bytes that were moved.
+    /// Number of bytes transferred.
     Bytes,
     /// Nothing (a standby server).
     None,
 }
 
-/// A quality-of-service limit: exactly one of `action`, `io` and `call`, and exactly one statistic.
+/// Quality-of-service limit. It has exactly one of `action`, `io` and `call`, and exactly one
+/// statistic.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Limit {
-    /// Name of an action; its response time (from its intended start) is limited.
+    /// Name of an action whose response time is limited. The response time counts from the intended
+    /// start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
-    /// Name of a kind of I/O; its service time (from submission to completion) is limited.
+    /// Name of a kind of I/O whose service time is limited, from submission to completion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io: Option<String>,
-    /// Name of a kind of call; its service time (from the call to its answer) is limited.
+    /// Name of a kind of call whose service time is limited, from the call to its answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
     /// Percentile that `limit` applies to, above 0 and below 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub percentile: Option<f64>,
-    /// Limit for the percentile.
+    /// Limit of the percentile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Nanos>,
-    /// Limit for the mean.
+    /// Limit of the mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean: Option<Nanos>,
-    /// Limit for the maximum, which is reported and never decides.
+    /// Limit of the maximum, which is reported but never decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<Nanos>,
     /// Source of the limit.

@@ -8,7 +8,7 @@ use crate::image::ImageError;
 /// Error of an operation on a virtual machine.
 #[derive(Debug, thiserror::Error)]
 pub enum VmError {
-    /// The program is missing, or does not answer.
+    /// The program is missing, or does not respond.
     #[error("{program} cannot be run: {source}")]
     Program {
         /// The path or name that was tried.
@@ -25,7 +25,7 @@ pub enum VmError {
         /// The first line it printed.
         said: String,
     },
-    /// The version is known to corrupt a guest that it moves, or too old to be known.
+    /// The version is known to corrupt migrated guests, or is too old to be known.
     #[error(
         "QEMU {version} {why}; {works} or later works (the guide on operations on real machines says \
          where to get it)"
@@ -33,12 +33,12 @@ pub enum VmError {
     Version {
         /// Version that was found.
         version: String,
-        /// Problem of the version.
+        /// Problem with the version.
         why: &'static str,
         /// First version without the problem.
         works: &'static str,
     },
-    /// The guest's image differs from what was built.
+    /// The guest's image differs from the built one.
     #[error(transparent)]
     Image(#[from] ImageError),
     /// Error of the private directory.
@@ -54,12 +54,12 @@ pub enum VmError {
         /// Last line that the process printed.
         said: String,
     },
-    /// QMP did not answer in time.
+    /// QMP did not respond in time.
     #[error("machine {machine} did not answer `{command}` within {within:?}")]
     Silent {
         /// Name of the virtual machine.
         machine: String,
-        /// Command, or the awaited event.
+        /// Command without a response, or the awaited event.
         command: String,
         /// Time limit of the wait.
         within: Duration,
@@ -74,7 +74,7 @@ pub enum VmError {
         /// Message of QEMU.
         said: String,
     },
-    /// The connection carried something other than QMP.
+    /// The connection carried data that is not QMP.
     #[error("machine {machine} answered `{command}` with what is no answer to it")]
     Garbage {
         /// Name of the virtual machine.
@@ -102,7 +102,7 @@ pub enum VmError {
         /// Time limit of the wait.
         within: Duration,
     },
-    /// The guest gives no sign of life.
+    /// The guest sends no heartbeats.
     #[error("the guest of machine {machine} gave no {what} within {within:?}{}", last_words(.said))]
     NoBeat {
         /// Name of the virtual machine.
@@ -119,10 +119,10 @@ pub enum VmError {
     Damaged {
         /// Name of the virtual machine.
         machine: String,
-        /// Content that differs.
+        /// Description of the wrong content.
         what: String,
     },
-    /// Error of reading a disk for a comparison.
+    /// A disk could not be read for a comparison.
     #[error("reading disk {disk} to compare it: {source}")]
     Disk {
         /// Name of the disk.
@@ -152,7 +152,7 @@ pub enum VmError {
         /// Similar names, in words; may be empty.
         alike: String,
     },
-    /// A workload's operations need a virtual machine of the user, and none is left.
+    /// A workload's operations need a virtual machine of the user, but all named ones are taken.
     #[error(
         "workload \"{workload}\" carries operations out on a machine of yours, and none is named for it ({named} named)"
     )]
@@ -162,7 +162,7 @@ pub enum VmError {
         /// Number of named virtual machines.
         named: usize,
     },
-    /// A named virtual machine is not needed.
+    /// No workload needs a virtual machine that was named.
     #[error(
         "machine {machine} is named, and no workload is left that takes it ({takers} take one)"
     )]
@@ -172,10 +172,10 @@ pub enum VmError {
         /// Number of workloads that use a virtual machine.
         takers: usize,
     },
-    /// A plan file names something that only the command line may name.
+    /// A plan file contains a setting that is only allowed on the command line.
     #[error("the machine {machine}: a plan cannot name {what}")]
     Plan {
-        /// Virtual machine as it was named.
+        /// Text that names the virtual machine.
         machine: String,
         /// Kind of the forbidden setting.
         what: &'static str,
@@ -190,13 +190,13 @@ pub enum VmError {
         /// State that is needed.
         wanted: &'static str,
     },
-    /// An object that was not made here would have been removed.
+    /// The operation would have removed an object that this program did not create.
     #[error("{what} was not made by Tilemark, and stays")]
     NotOurs {
         /// Name of the object.
         what: String,
     },
-    /// A platform does not answer, or not correctly.
+    /// A platform does not respond, or responds incorrectly.
     #[error("asking {at} for `{command}` of machine {machine}: {source}")]
     Remote {
         /// Name of the virtual machine.
@@ -215,7 +215,7 @@ pub enum VmError {
 }
 
 impl VmError {
-    /// Advice on what helps.
+    /// Returns advice on how to solve the problem, if there is any.
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Image(error) => Some(error.hint()),

@@ -1,5 +1,6 @@
 //! Output of the guest (`scripts/vm-guest-src/init.c`), and the expected values. Both sides compute
-//! memory and disk from a seed and the number of rewrites, so neither must trust the other.
+//! the content of memory and disk from a seed and the number of rewrites, so neither has to trust
+//! the other.
 
 use std::time::Instant;
 
@@ -14,7 +15,7 @@ const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 pub struct Work {
     /// Seed of all content.
     pub seed: u64,
-    /// Number of pages of 4 KiB that are filled once.
+    /// Number of pages of 4 KiB that are written once.
     pub still_pages: u64,
     /// Number of pages that are rewritten one after another.
     pub dirty_pages: u64,
@@ -25,15 +26,15 @@ pub struct Work {
 }
 
 impl Default for Work {
-    /// 8 MiB rewritten at 8 MiB/s, as in the experiments on emulated moves, beside 4 MiB that stay;
-    /// 50 blocks/s is our choice.
+    /// Returns 8 MiB rewritten at 8 MiB/s, as in the experiments on emulated moves, and 4 MiB that
+    /// are not rewritten; 50 blocks/s is our choice.
     fn default() -> Self {
         Self { seed: 1, still_pages: 1024, dirty_pages: 2048, pages_s: 2048, blocks_s: 50 }
     }
 }
 
 impl Work {
-    /// Command line of the guest's kernel.
+    /// Returns the command line of the guest's kernel.
     pub(crate) fn command_line(&self, alone_seconds: u32) -> String {
         let Self { seed, still_pages, dirty_pages, pages_s, blocks_s } = self;
         format!(
@@ -43,14 +44,14 @@ impl Work {
     }
 }
 
-/// A sign of life.
+/// Heartbeat of a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Beat {
-    /// Number of the beat, from 1, for as long as the guest lives.
+    /// Number of the heartbeat, counted from 1 over the guest's lifetime.
     pub number: u64,
-    /// Number of pages rewritten until then.
+    /// Number of pages rewritten so far.
     pub pages: u64,
-    /// Number of blocks rewritten until then.
+    /// Number of blocks rewritten so far.
     pub blocks: u64,
     /// Time of arrival on the host.
     pub came: Instant,
@@ -61,21 +62,21 @@ pub struct Beat {
 pub struct GuestCheck {
     /// Number of the check.
     pub id: u64,
-    /// Digest of the pages that stay.
+    /// Digest of the pages that are not rewritten.
     pub still: u64,
     /// Digest of the pages that are rewritten.
     pub dirty: u64,
     /// Digest of the disk's first three quarters.
     pub disk: u64,
-    /// Digest of its last quarter.
+    /// Digest of the disk's last quarter.
     pub stamped: u64,
     /// Number of pages with wrong content.
     pub lost_pages: u64,
     /// Number of blocks with wrong content.
     pub lost_blocks: u64,
-    /// Number of pages rewritten until then.
+    /// Number of pages rewritten so far.
     pub pages: u64,
-    /// Number of blocks rewritten until then.
+    /// Number of blocks rewritten so far.
     pub blocks: u64,
     /// Number of reads and writes of the disk that failed.
     pub errors: u64,
@@ -91,7 +92,7 @@ pub(crate) enum Line {
 }
 
 impl Line {
-    /// Parses a line without its end; `None` if its checksum is wrong.
+    /// Parses a line without its line end; `None` if its checksum is wrong.
     pub fn parse(line: &[u8]) -> Option<Self> {
         let (text, sum) = std::str::from_utf8(line).ok()?.rsplit_once(" *")?;
         if u32::from_str_radix(sum, 16).ok()? != fnv(text.as_bytes()) {
@@ -130,12 +131,12 @@ impl Line {
     }
 }
 
-/// FNV-1a of 32 bits (RFC 9923).
+/// Computes the 32-bit FNV-1a hash (RFC 9923).
 fn fnv(bytes: &[u8]) -> u32 {
     bytes.iter().fold(2_166_136_261, |sum, byte| (sum ^ u32::from(*byte)).wrapping_mul(16_777_619))
 }
 
-/// The finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
+/// Applies the finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
 const fn mix(z: u64) -> u64 {
     let z = z.wrapping_add(STEP);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -148,7 +149,7 @@ const fn mix(z: u64) -> u64 {
 pub struct Digest(u64);
 
 impl Digest {
-    /// Makes an empty digest.
+    /// Creates an empty digest.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -158,41 +159,42 @@ impl Digest {
         self.0 = h ^ (h >> 32);
     }
 
-    /// Adds bytes, a multiple of eight: words with the lowest byte first.
+    /// Adds bytes as little-endian words of eight bytes. Their number is a multiple of eight.
     pub fn bytes(&mut self, bytes: &[u8]) {
         let (words, _) = bytes.as_chunks::<8>();
         words.iter().for_each(|word| self.word(u64::from_le_bytes(*word)));
     }
 
-    /// Adds a page or block with the content of its `written`-th write.
+    /// Adds a page or block, given by the first word of its content.
     fn page(&mut self, first: u64) {
         (0..WORDS as u64).for_each(|at| self.word(first.wrapping_add(at.wrapping_mul(STEP))));
     }
 
-    /// Value of the digest.
+    /// Returns the value of the digest.
     pub const fn get(self) -> u64 {
         self.0
     }
 }
 
-/// First word of page or block `index` of a kind, at its `written`-th write.
+/// Returns the first word of the page or block `index` of a kind after its `written`-th write.
 const fn first_word(seed: u64, kind: u64, index: u64, written: u64) -> u64 {
     mix(mix(seed ^ (kind << 56) ^ index) ^ (written << 16))
 }
 
-/// Number of writes to the `index`-th of `count` objects after `done` consecutive writes.
+/// Returns the number of writes to the `index`-th of `count` objects, after `done` writes that went
+/// to the objects in turn.
 fn written(done: u64, count: u64, index: u64) -> u64 {
     (done + count).saturating_sub(1 + index).checked_div(count).unwrap_or(0)
 }
 
-/// Expected digest of the pages that stay.
+/// Computes the expected digest of the pages that are not rewritten.
 pub(crate) fn still(work: &Work) -> u64 {
     let mut digest = Digest::new(work.seed);
     (0..work.still_pages).for_each(|page| digest.page(first_word(work.seed, 1, page, 0)));
     digest.get()
 }
 
-/// Expected digest of the rewritten pages after that many rewrites.
+/// Computes the expected digest of the rewritten pages after `pages` rewrites.
 pub(crate) fn dirty(work: &Work, pages: u64) -> u64 {
     let mut digest = Digest::new(work.seed);
     for page in 0..work.dirty_pages {
@@ -202,8 +204,8 @@ pub(crate) fn dirty(work: &Work, pages: u64) -> u64 {
     digest.get()
 }
 
-/// True if block `index` of `count` stamped ones has the content after that many writes; also true
-/// if it was not written yet.
+/// Returns true if block `index` of `count` stamped blocks has the expected content after `blocks`
+/// writes. Also true if it was not written yet.
 pub(crate) fn holds(seed: u64, block: &[u8], (index, count): (u64, u64), blocks: u64) -> bool {
     let times = written(blocks, count, index);
     let first = first_word(seed, 3, index, times);
@@ -212,7 +214,7 @@ pub(crate) fn holds(seed: u64, block: &[u8], (index, count): (u64, u64), blocks:
     times == 0 || words.iter().enumerate().all(|(at, own)| u64::from_le_bytes(*own) == word(at))
 }
 
-/// Offset of the stamped quarter of a disk, and its number of blocks.
+/// Returns the offset of a disk's stamped last quarter, and its number of blocks.
 pub(crate) const fn stamped(disk_bytes: u64) -> (u64, u64) {
     let all = disk_bytes / PAGE as u64;
     let count = all / 4;

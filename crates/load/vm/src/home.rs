@@ -1,12 +1,13 @@
-//! Private directory of a set of virtual machines: their sockets and output, and the mark by which
-//! everything of them is found again.
+//! Private directory of a set of virtual machines. It contains their sockets and output, and its
+//! name marks their processes, so that all of them are found again.
 
 use process_home::{Guests, HomeKind, Swept};
 
-/// Environment variable with the name of the directory, in every process of ours.
+/// Environment variable in every process of this program's virtual machines. Its value is the name
+/// of the directory.
 pub const VARIABLE: &str = "TILEMARK_VM";
 
-/// Directories of virtual machines; `NAME.said` has the output of a process.
+/// Directories of virtual machines. `NAME.said` contains the output of a process.
 pub(crate) static KIND: HomeKind = HomeKind {
     prefix: "tilemark-vm-",
     variable: VARIABLE,
@@ -14,13 +15,13 @@ pub(crate) static KIND: HomeKind = HomeKind {
     guests: Guests::None,
 };
 
-/// Ends the virtual machines of runs that ended without doing so, and removes their directories;
-/// with `is_real` false it only lists them.
+/// Kills the virtual machines that ended runs left behind, and removes their directories. With
+/// `is_real` false it only lists them.
 pub fn sweep(is_real: bool) -> Vec<Swept> {
     process_home::sweep(&KIND, is_real)
 }
 
-/// Processes that carry a directory's name.
+/// Returns the processes whose environment contains a directory's name.
 pub fn processes(name: &str) -> Vec<u32> {
     process_home::carriers(VARIABLE, name)
 }

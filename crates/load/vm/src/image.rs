@@ -1,5 +1,5 @@
-//! Image of the guest: a kernel and its initial files, built by `scripts/vm-guest`, and used only
-//! if unchanged since.
+//! Image of the guest: a kernel and its initial files, built by `scripts/vm-guest`. It is only used
+//! if it is unchanged since the build.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -18,7 +18,7 @@ pub struct Image {
     pub initrd: PathBuf,
     /// Package and version of the kernel.
     pub about: String,
-    /// SHA-256 of the list of sums, which names the image.
+    /// SHA-256 of the checksum list, which identifies the image.
     pub sha256: String,
 }
 
@@ -34,7 +34,7 @@ pub enum ImageError {
         #[source]
         source: io::Error,
     },
-    /// A file differs from what was built.
+    /// A file differs from the built one.
     #[error("{path} of the guest's image has SHA-256 {has}, not {listed}")]
     Changed {
         /// Path of the file.
@@ -47,7 +47,7 @@ pub enum ImageError {
 }
 
 impl ImageError {
-    /// Advice on how to get an image.
+    /// Returns advice on how to get an image.
     pub const fn hint(&self) -> &'static str {
         match self {
             Self::Missing { .. } => "scripts/vm-guest builds it",
@@ -56,18 +56,19 @@ impl ImageError {
     }
 }
 
-/// Largest file of an image; our choice.
+/// Maximum size of a file of an image; our choice.
 const FILE_MAX: u64 = 256 << 20;
 
 impl Image {
-    /// Directory in which `scripts/vm-guest` puts the image: `tilemark/vm` in the user's cache.
+    /// Returns the directory into which `scripts/vm-guest` puts the image: `tilemark/vm` in the
+    /// user's cache.
     pub fn usual_directory() -> PathBuf {
         let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
         let home = || Path::new(&std::env::var_os("HOME").unwrap_or_default()).join(".cache");
         cache.unwrap_or_else(home).join("tilemark/vm")
     }
 
-    /// Reads the image in a directory and compares every file with its sum.
+    /// Reads the image in a directory and compares every file with its checksum.
     ///
     /// # Errors
     /// A file is missing or was changed.

@@ -1,21 +1,20 @@
-//! Infrastructure operations on real virtual machines: deployed, moved, saved and removed, with a time
-//! for each phase and a check after each.
+//! Infrastructure operations on real virtual machines: deployed, moved, saved and removed, with a
+//! time for each phase and a check after each.
 //!
 //! What it does: a [`VmOperations`] is one implementation of the operations, each in a file or
-//! folder. `qemu` starts virtual machines of its own on disks that it is given, drives them over
-//! QMP, and asks a guest that knows the expected content of its memory and disk ([`guest`]) for a
-//! check.
+//! folder. `qemu` starts its own virtual machines on given disks and controls them over QMP. Its
+//! guests know the expected content of their memory and disk ([`guest`]), and check it on request.
 //!
 //! `named` carries operations out on the user's virtual machines, through their platform.
 //!
-//! What it refuses: to trust "completed"; to touch a virtual machine that it neither started nor
-//! was given by its exact name; to move a running guest where QEMU is known to corrupt it; sockets
-//! that others may open; to end a process by its name.
+//! What it refuses: to trust a reported completion without a check; to touch a virtual machine that
+//! it neither started nor was given by its exact name; to move a running guest where QEMU is known
+//! to corrupt it; sockets that others may open; to kill a process by its name.
 //!
-//! Invariants: an operation ends as a report or as a failure that names operation, phase and reason.
-//! A move that fails before its switch-over leaves its VM running where it was, or says that it
-//! was lost. What is started carries a mark that was written down first, so that [`home::sweep`] finds it
-//! after `kill -9`. Nothing of a disk is written outside of its range.
+//! Invariants: an operation ends with a report, or with a failure that names operation, phase and
+//! reason. After a move that fails before its switch-over, the VM runs in its old place, or is
+//! reported as lost. Everything that is started has a mark that was recorded first, so that
+//! [`home::sweep`] finds it after `kill -9`. Nothing is written outside of a disk's range.
 #![forbid(unsafe_code)]
 
 mod error;

@@ -8,7 +8,7 @@ use crate::VmError;
 /// An infrastructure operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// Make a virtual machine from the template, and boot it.
+    /// Create a virtual machine from the template, and boot it.
     Deploy(DeployKind),
     /// Add a layer above the disk, write to it for a time, and merge it again.
     Snapshot {
@@ -17,11 +17,11 @@ pub enum Operation {
     },
     /// Move the disk of the running virtual machine to other storage.
     StorageMigration,
-    /// Move the running virtual machine to another host process; its disk stays.
+    /// Move the running virtual machine to another host process. Its disk stays.
     LiveMigration,
-    /// Move virtual machine and disk, with nothing shared between the two places.
+    /// Move virtual machine and disk, without anything shared between the two places.
     UnifiedMigration,
-    /// Make virtual machines from the template, and boot all at once.
+    /// Create virtual machines from the template, and boot all of them at once.
     BootStorm {
         /// Number of virtual machines, 1 to 64.
         machines: u32,
@@ -30,12 +30,12 @@ pub enum Operation {
     Destroy,
 }
 
-/// Way in which a new virtual machine gets its disk.
+/// Method by which a new virtual machine gets its disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeployKind {
     /// Copy the whole template.
     Full,
-    /// Write only the differences from the template (a qcow2 file with a backing file).
+    /// Store only the differences from the template (a qcow2 file with a backing file).
     Linked,
 }
 
@@ -54,7 +54,7 @@ impl Operation {
         ]
     }
 
-    /// Name of the operation, in results and on command lines.
+    /// Returns the name of the operation in results and on command lines.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Deploy(DeployKind::Full) => "deploy",
@@ -68,7 +68,7 @@ impl Operation {
         }
     }
 
-    /// Phases of the operation, in order.
+    /// Returns the phases of the operation, in order.
     pub const fn phases(self) -> &'static [Phase] {
         use Phase::{Boot, Check, Copying, Create, Delete, Destroy, Keep, SwitchOver};
         match self {
@@ -81,7 +81,7 @@ impl Operation {
         }
     }
 
-    /// True if the operation needs a running virtual machine before it begins.
+    /// Returns true if the operation needs a running virtual machine before it begins.
     pub const fn needs_machine(self) -> bool {
         matches!(
             self,
@@ -92,7 +92,8 @@ impl Operation {
         )
     }
 
-    /// Number of disks besides the template: for the virtual machine, and for what is made.
+    /// Returns the number of disks in addition to the template: for the virtual machine, and for
+    /// new objects.
     pub const fn disks(self) -> usize {
         match self {
             Self::Deploy(_) | Self::LiveMigration | Self::Destroy => 1,
@@ -108,15 +109,15 @@ impl fmt::Display for Operation {
     }
 }
 
-/// A phase of an operation with a time of its own. It ends when its end was observed, not when it
-/// was requested.
+/// Separately timed phase of an operation. A phase ends when its end was observed, not when it was
+/// requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Until all data that can be copied from the running virtual machine is copied.
+    /// Until all data that can be copied while the virtual machine runs is copied.
     Copying,
     /// Until the virtual machine runs from the copy.
     SwitchOver,
-    /// From the start of the virtual machine to the first beat of its guest.
+    /// From the start of the virtual machine to the first heartbeat of its guest.
     Boot,
     /// Until writes go to the layer.
     Create,
@@ -124,14 +125,14 @@ pub enum Phase {
     Keep,
     /// Until the layer is merged and gone.
     Delete,
-    /// Until the guest has reported that nothing was lost, and the host has found the same.
+    /// Until the guest has reported that nothing was lost, and the host has confirmed it.
     Check,
     /// Until the process has ended.
     Destroy,
 }
 
 impl Phase {
-    /// Name of the phase.
+    /// Returns the name of the phase.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Copying => "copying",
@@ -152,17 +153,18 @@ impl fmt::Display for Phase {
     }
 }
 
-/// A successful operation: its guest runs on, and its content is correct.
+/// Report of a successful operation: the guest continues, and its content is correct.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// Operation that was done.
+    /// Operation that was carried out.
     pub operation: Operation,
     /// Time of the request, RFC 3339.
     pub requested: String,
-    /// End of each phase, from the request.
+    /// End of each phase, as time since the request.
     pub ended: Vec<(Phase, Duration)>,
-    /// Downtime of the virtual machine: from QEMU's own time stamps if its processors were halted;
-    /// if only its disk was switched, the duration of the switch, which is an upper bound.
+    /// Downtime of the virtual machine. If its processors were halted, it comes from QEMU's own
+    /// time stamps. If only its disk was switched, it is the duration of the switch, which is an
+    /// upper bound.
     pub stood_still: Option<Duration>,
     /// Bytes of disk and memory that were copied, if QEMU reports them.
     pub copied_bytes: u64,
@@ -188,22 +190,22 @@ pub struct Failure {
 /// State of a virtual machine after a failed operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum After {
-    /// There was none, or everything that had been made of it is removed.
+    /// There was no virtual machine, or all its parts are removed.
     Nothing,
     /// The VM runs in its old place, and a check found it undamaged.
     Whole,
-    /// The VM runs; its content was not checked.
+    /// The VM runs, but its content was not checked.
     Runs,
-    /// The operation did not touch it.
+    /// The operation did not touch the VM.
     Untouched,
-    /// Some objects could not be removed; `cleanup` tries again.
+    /// Some objects could not be removed. `cleanup` tries again.
     Left {
-        /// Objects that stay, with reasons.
+        /// Objects that remain, with reasons.
         what: String,
     },
-    /// The VM was given up, and another one will take its place.
+    /// The VM was abandoned, and another one will take its place.
     Lost {
-        /// Result of the attempt to continue it.
+        /// Result of the attempt to resume it.
         why: String,
     },
 }
@@ -228,12 +230,12 @@ fn phase_words(phase: Option<Phase>) -> String {
 }
 
 impl Report {
-    /// End of a phase, from the request; `None` without such a phase.
+    /// Returns the time from the request to the end of a phase; `None` if there was no such phase.
     pub fn ended(&self, phase: Phase) -> Option<Duration> {
         self.ended.iter().find(|(own, _)| *own == phase).map(|(_, at)| *at)
     }
 
-    /// Duration of a phase, from the end of the one before.
+    /// Returns the duration of a phase, since the end of the previous phase.
     pub fn took(&self, phase: Phase) -> Option<Duration> {
         let at = self.ended.iter().position(|(own, _)| *own == phase)?;
         let before = at.checked_sub(1).map_or(Duration::ZERO, |before| self.ended[before].1);
@@ -241,12 +243,12 @@ impl Report {
     }
 }
 
-/// Observer of an operation under way.
+/// Observer of an operation in progress.
 pub trait Watch {
     /// Called when a phase has ended.
     fn ended(&mut self, _phase: Phase) {}
 
-    /// True if the operation is to be stopped: it then fails, and its virtual machine is restored.
+    /// Returns true if the operation must stop. It then fails, and its virtual machine is restored.
     fn is_stopped(&self) -> bool {
         false
     }
@@ -257,7 +259,7 @@ impl Watch for () {}
 
 /// An implementation of operations.
 pub trait VmOperations: Send {
-    /// Description of the implementation, with its version and the accelerator of its guests.
+    /// Describes the implementation, with its version and the accelerator of its guests.
     fn about(&self) -> String;
 
     /// Prepares the operation so that it can begin at once, for example by booting a virtual
@@ -276,7 +278,7 @@ pub trait VmOperations: Send {
     fn perform(&mut self, operation: Operation, watch: &mut dyn Watch) -> Result<Report, Failure>;
 }
 
-/// Phases of an operation as they end.
+/// Records the end times of an operation's phases.
 pub(crate) struct Clock<'a> {
     operation: Operation,
     requested: String,
@@ -298,7 +300,7 @@ impl<'a> Clock<'a> {
         self.watch.ended(phase);
     }
 
-    /// Current phase; `None` once all have ended.
+    /// Returns the current phase; `None` after the last phase.
     pub fn phase(&self) -> Option<Phase> {
         self.operation.phases().get(self.ended.len()).copied()
     }
@@ -307,7 +309,7 @@ impl<'a> Clock<'a> {
         self.operation
     }
 
-    /// Returns an error once the operation is to be stopped.
+    /// Returns an error if the operation must stop.
     pub fn go_on(&self) -> Result<(), VmError> {
         if self.watch.is_stopped() { Err(VmError::Stopped) } else { Ok(()) }
     }
@@ -319,7 +321,7 @@ impl<'a> Clock<'a> {
     }
 }
 
-/// Results of a successful operation, besides its times.
+/// Results of a successful operation, without its times.
 #[derive(Debug, Default)]
 pub(crate) struct Done {
     pub stood_still: Option<Duration>,

@@ -1,4 +1,4 @@
-//! QMP: lines of JSON over a socket, one answer to each command, and events in between (QEMU's
+//! QMP: lines of JSON over a socket, one response to each command, and events in between (QEMU's
 //! `docs/interop/qmp-spec.rst`). A library with types for one version's schema would refuse
 //! messages of other versions. Here everything is a `Value`, and unknown fields are ignored.
 
@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 
 use crate::VmError;
 
-/// Longest line, in bytes; QEMU's answers to the commands here have a few KiB.
+/// Maximum length of a line, in bytes. QEMU's responses to the commands used here have a few KiB.
 const LINE_MAX: usize = 4 << 20;
-/// Most events that are kept; the oldest are dropped first.
+/// Maximum number of events that are kept. The oldest are dropped first.
 const EVENTS_MAX: usize = 1024;
-/// Longest time of one read, after which other conditions are checked.
+/// Maximum time of one read, after which other conditions are checked.
 const READ_WAIT: Duration = Duration::from_millis(20);
 
 /// An event of QEMU.
@@ -24,7 +24,7 @@ const READ_WAIT: Duration = Duration::from_millis(20);
 pub(crate) struct Event {
     pub name: String,
     pub data: Value,
-    /// Time by QEMU's clock, which all processes of a host share.
+    /// Time of QEMU's clock, which is the same for all processes of a host.
     pub at: Duration,
 }
 
@@ -35,7 +35,7 @@ pub struct Qmp {
     stream: UnixStream,
     received: Vec<u8>,
     events: VecDeque<Event>,
-    /// Time limit of an answer.
+    /// Maximum time for a response.
     within: Duration,
     asked: u64,
 }
@@ -44,14 +44,15 @@ impl Qmp {
     /// Connects to the monitor of a running VM, and negotiates.
     ///
     /// # Errors
-    /// If nobody answers within this time: another client may hold the monitor.
+    /// If there is no response within this time, for example because another client uses the
+    /// monitor.
     pub fn attach(path: &Path, machine: &str, within: Duration) -> Result<Self, VmError> {
         let stream = UnixStream::connect(path);
         let stream = stream.map_err(|_| silent(machine, "connecting to its monitor", within))?;
         Self::over(stream, machine, within)
     }
 
-    /// Connects to a socket that exists, or appears while `is_alive` succeeds, and negotiates.
+    /// Connects to a socket that exists, or that appears while `is_alive` succeeds, and negotiates.
     pub(crate) fn connect(
         path: &Path,
         machine: &str,
@@ -82,10 +83,10 @@ impl Qmp {
         Ok(own)
     }
 
-    /// Sends a command and waits for its answer. Events that come meanwhile are kept.
+    /// Sends a command and waits for its response. Events that arrive meanwhile are kept.
     ///
     /// # Errors
-    /// If QEMU refuses the command, does not answer in time, or ends.
+    /// If QEMU refuses the command, does not respond in time, or exits.
     pub fn ask(&mut self, command: &str, arguments: &Value) -> Result<Value, VmError> {
         self.asked += 1;
         let id = self.asked;
@@ -118,8 +119,8 @@ impl Qmp {
         }
     }
 
-    /// First wanted event among the kept ones and those that come until `until`; `None` by then.
-    /// Other events are kept.
+    /// Returns the first wanted event, from the kept events or from those that arrive before
+    /// `until`; `None` if there is none. Other events are kept.
     pub(crate) fn event(
         &mut self,
         until: Instant,
@@ -172,7 +173,7 @@ impl Qmp {
         }
     }
 
-    /// Next line, if one comes soon.
+    /// Returns the next line, if one arrives soon.
     fn read_line(&mut self, command: &str) -> Result<Option<Value>, VmError> {
         let mut buffer = [0; 16 << 10];
         loop {
@@ -221,7 +222,7 @@ mod tests {
 
     const HELLO: &str = "{\"QMP\": {\"version\": {}}}\n{\"return\": {}, \"id\": 1}\n";
 
-    /// A monitor that sends this text at once, whatever the command is.
+    /// Creates a monitor that sends this text at once, whatever the command is.
     fn monitor(says: &str, within: Duration) -> (Result<Qmp, VmError>, UnixStream) {
         let (ours, mut theirs) = UnixStream::pair().expect("a pair");
         theirs.write_all(says.as_bytes()).expect("said");

@@ -1,9 +1,10 @@
-//! Virtual machines as a service of this process: a client that asks for a phase of an operation
-//! gets a line when it has ended. The first phase starts the operation, which then runs by itself:
-//! a client that asks late for a phase delays nothing.
+//! Virtual machines as a service of this process. A client requests a phase of an operation, and
+//! gets a line when the phase has ended. The first phase starts the operation, which then runs by
+//! itself: a late request for a phase delays nothing.
 //!
-//! A request is `OPERATION-PHASE`, an answer `done` or `failed`, a line each. Only a socket pair
-//! made here leads to the service. A client that hangs up while an operation is under way stops it.
+//! A request is `OPERATION-PHASE`, and an answer is `done` or `failed`, one line each. The service
+//! can only be reached through socket pairs that are created here. If a client disconnects during
+//! an operation, the operation stops.
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Write};
@@ -18,7 +19,7 @@ use crate::{Failure, Operation, Phase, Report, VmOperations, Watch};
 
 /// Interval at which a waiting thread checks its client.
 const LOOK: Duration = Duration::from_millis(50);
-/// Longest request, in bytes: the names of an operation and a phase.
+/// Maximum length of a request, in bytes: the names of an operation and a phase.
 const LINE_MAX: usize = 100;
 
 /// Virtual machines, and a thread that carries out requests. Dropping it ends both.
@@ -30,7 +31,7 @@ pub struct Service {
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
-    /// Implementation of operations; `None` once the service has ended.
+    /// Implementation of operations; `None` after the service has ended.
     machines: Mutex<Option<Box<dyn VmOperations>>>,
 }
 
@@ -50,7 +51,7 @@ struct Current {
     has_failed: bool,
 }
 
-/// A phase, by its name in requests.
+/// Requested phase, parsed from its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
     /// Operation of the phase.
@@ -79,7 +80,7 @@ impl fmt::Debug for Service {
 }
 
 impl Service {
-    /// Starts the thread.
+    /// Creates the service and starts its thread.
     ///
     /// # Errors
     /// The thread cannot be started.
@@ -94,8 +95,8 @@ impl Service {
         Ok(Self { shared, worker: Mutex::new(Some(worker)) })
     }
 
-    /// Waits for operations under way, and prepares these operations so that they can begin at
-    /// once.
+    /// Waits for operations in progress, and prepares the given operations so that they can begin
+    /// at once.
     ///
     /// # Errors
     /// The preparation of an operation failed.
@@ -106,15 +107,15 @@ impl Service {
         operations.iter().try_for_each(|operation| machines.prepare(*operation))
     }
 
-    /// Description of the implementation.
+    /// Returns a description of the implementation.
     pub fn about(&self) -> String {
         self.shared.machines().as_ref().map(|machines| machines.about()).unwrap_or_default()
     }
 
-    /// Makes a connection for a client.
+    /// Creates a connection for a client. `keep` and `machines` are parameters of its operations.
     ///
     /// # Errors
-    /// The connection cannot be made.
+    /// The connection cannot be created.
     pub fn connect(&self, keep: Duration, machines: u32) -> io::Result<UnixStream> {
         let (ours, theirs) = UnixStream::pair()?;
         let shared = Arc::clone(&self.shared);
@@ -123,14 +124,14 @@ impl Service {
         Ok(theirs)
     }
 
-    /// Results of all operations since the last call.
+    /// Takes the results of all operations since the last call.
     pub fn take_told(&self) -> Vec<Result<Report, Failure>> {
         std::mem::take(&mut self.shared.state().told)
     }
 }
 
 impl Service {
-    /// Stops operations under way and ends the virtual machines, even if connections are open.
+    /// Stops operations in progress and ends the virtual machines, even if connections are open.
     pub fn end(&self) {
         let mut state = self.shared.state();
         (state.is_closing, state.is_stopped) = (true, true);
@@ -188,7 +189,7 @@ impl Shared {
         }
     }
 
-    /// Answers a client until it hangs up.
+    /// Serves a client until it disconnects.
     fn answer(&self, stream: &UnixStream, keep: Duration, machines: u32) {
         let mut lines = BufReader::new(stream);
         loop {
@@ -206,8 +207,8 @@ impl Shared {
         }
     }
 
-    /// Starts an operation, or finds it under way, and waits for the phase. Returns true if the
-    /// phase succeeded.
+    /// Starts an operation, or joins the operation in progress, and waits for the phase. Returns
+    /// true if the phase succeeded.
     fn carry_out(&self, asked: Asked, stream: &UnixStream) -> bool {
         let Asked { operation, phase } = asked;
         let mut state = self.state();
@@ -246,7 +247,7 @@ impl Shared {
         }
     }
 
-    /// Waits briefly; `None` if the client has hung up, which stops the operation.
+    /// Waits briefly; `None` if the client has disconnected, which stops the operation.
     fn wait<'a>(
         &'a self,
         state: MutexGuard<'a, State>,
@@ -288,8 +289,8 @@ mod tests {
 
     const KEEP: Duration = Duration::from_secs(1);
 
-    /// Ends every phase at once; storage migrations fail in their second phase, and live ones wait
-    /// to be stopped.
+    /// Implementation that ends every phase at once. Storage migrations fail in their second phase,
+    /// and live migrations wait to be stopped.
     struct Scripted;
 
     impl VmOperations for Scripted {

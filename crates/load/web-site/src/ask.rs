@@ -1,20 +1,20 @@
-//! Requests that the site answers.
+//! Requests that the site accepts.
 
 use axum::http::{Method, StatusCode, Uri};
 
-/// Most digits of a number in a request. A number of 18 digits fits into 64 bits.
+/// Maximum number of digits of a number in a request. A number of 18 digits fits into 64 bits.
 const DIGITS_MAX: usize = 18;
 
-/// Request that the site answers. Its numbers may be beyond what exists.
+/// Request that the site accepts. Its numbers may be beyond the existing ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ask {
     /// Page of an event.
     Event(u64),
-    /// File of an event.
+    /// A file of an event's page.
     File(u64, EventFile),
-    /// Events of a tag.
+    /// Search for the events of a tag.
     Search(u64),
-    /// Adds an event of a person with a tag.
+    /// Adds an event that a person created, with a tag.
     Add { person: u64, tag: u64 },
 }
 
@@ -23,15 +23,15 @@ pub(crate) enum Ask {
 pub(crate) enum EventFile {
     Picture,
     Document,
-    /// Picture of the person who made the event.
+    /// Picture of the person who created the event.
     Organiser,
 }
 
 impl Ask {
-    /// Reads a request.
+    /// Parses a request.
     ///
     /// # Errors
-    /// The status of a refusal: 404 for an unknown path, 405 for another method, 400 for what is no
+    /// The status of a refusal: 404 for an unknown path, 405 for another method, 400 for an invalid
     /// number.
     pub(crate) fn read(method: &Method, uri: &Uri) -> Result<Self, StatusCode> {
         let parts: Vec<&str> = uri.path().split('/').take(5).collect();
@@ -80,8 +80,8 @@ fn number(text: &str) -> Option<u64> {
     text.parse().ok().filter(|_| is_number && text.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Folds a number into the range of what exists: 1 to `newest`, of which 1 to `made` were there at
-/// first. Other numbers become one of the latter.
+/// Folds a number into the range of existing numbers, 1 to `newest`. Numbers outside this range are
+/// folded into 1 to `made`, the numbers of the original data.
 pub(crate) const fn folded(number: u64, made: u32, newest: u32) -> u32 {
     let is_there = number >= 1 && number <= newest as u64;
     #[expect(clippy::cast_possible_truncation, reason = "at most u32::MAX")]

@@ -1,4 +1,4 @@
-//! Sessions of the site with its database, and the statements of its pages.
+//! Database sessions of the site, and the statements of its pages.
 
 use std::os::fd::AsRawFd as _;
 use std::path::Path;
@@ -12,14 +12,14 @@ use tokio_postgres::{Client, Config, NoTls, Row, Statement};
 use crate::SiteError;
 use crate::tables::{ROLE, SESSIONS};
 
-/// Name of the database's socket in its directory.
+/// File name of the database's socket.
 const SOCKET: &str = ".s.PGSQL.5432";
 /// Name of the database.
 const DATABASE: &str = "tile";
-/// Most events in an answer to a search.
+/// Maximum number of events in the result of a search.
 const FOUND_MAX: usize = 10;
 
-/// Numbers of tags, persons and made events, and the newest event.
+/// Query for the numbers of persons, tags and original events, and for the newest event.
 const RANGES: &str = "SELECT (SELECT max(id) FROM person), (SELECT max(id) FROM tag), \
                       (SELECT start_value::int FROM pg_sequences WHERE sequencename = 'event_id'), \
                       (SELECT max(id) FROM event)";
@@ -42,13 +42,13 @@ const ADD: &str = "SELECT add_event($1, $2, $3)";
 pub(crate) struct Ranges {
     pub(crate) persons: u32,
     pub(crate) tags: u32,
-    /// Events that were made with the tables.
+    /// Number of events that were created with the tables.
     pub(crate) made: u32,
-    /// Newest event.
+    /// Number of the newest event.
     pub(crate) newest: u32,
 }
 
-/// Rows of an event's page.
+/// Rows for an event's page.
 #[derive(Debug)]
 pub(crate) struct EventRows {
     pub(crate) event: Row,
@@ -57,15 +57,15 @@ pub(crate) struct EventRows {
     pub(crate) comments: Vec<Row>,
 }
 
-/// Sessions with the database. A page waits for a free one.
+/// Pool of database sessions. A page waits for a free session.
 #[derive(Debug)]
 pub(crate) struct Database {
     free: Mutex<Vec<Session>>,
-    /// As many permits as sessions in `free`.
+    /// As many permits as there are sessions in `free`.
     permits: Semaphore,
 }
 
-/// Session with its prepared statements.
+/// Database session with its prepared statements.
 #[derive(Debug)]
 struct Session {
     client: Client,
@@ -79,7 +79,7 @@ struct Session {
     add: Statement,
 }
 
-/// Session that a page uses. Dropping it frees the session.
+/// Session that a page uses. Dropping it returns the session to the pool.
 struct Lease<'a> {
     database: &'a Database,
     session: Option<Session>,
@@ -87,7 +87,8 @@ struct Lease<'a> {
 }
 
 impl Database {
-    /// Opens the sessions through the socket in a directory. `lost` is notified when one ends.
+    /// Opens the sessions through the socket in a directory. `lost` is notified when a session
+    /// ends.
     pub(crate) async fn open(directory: &Path, lost: &Arc<Notify>) -> Result<Self, SiteError> {
         let mut free = Vec::new();
         for _ in 0..SESSIONS {
@@ -103,7 +104,7 @@ impl Database {
         Lease { database: self, session, _permit: permit }
     }
 
-    /// Ranges of the numbers in the tables.
+    /// Returns the ranges of the numbers in the tables.
     pub(crate) async fn ranges(&self) -> Result<Ranges, SiteError> {
         let lease = self.lease().await;
         let row = lease.session().client.query_one(RANGES, &[]).await;
@@ -117,7 +118,7 @@ impl Database {
         read().ok_or(SiteError::Empty)
     }
 
-    /// Rows of an event; `None` if it does not exist.
+    /// Returns the rows of an event; `None` if it does not exist.
     pub(crate) async fn event(&self, id: u32) -> Result<Option<EventRows>, SiteError> {
         let lease = self.lease().await;
         let own = lease.session();
@@ -129,7 +130,7 @@ impl Database {
         Ok(Some(EventRows { event, tags, attendees, comments }))
     }
 
-    /// Organiser of an event; `None` if it does not exist.
+    /// Returns the organiser of an event; `None` if the event does not exist.
     pub(crate) async fn organiser(&self, id: u32) -> Result<Option<u32>, SiteError> {
         let lease = self.lease().await;
         let own = lease.session();
@@ -137,7 +138,7 @@ impl Database {
         Ok(rows.first().map(|row| row.get::<_, i32>(0).cast_unsigned()))
     }
 
-    /// Newest events of a tag, at most ten, each with number, title and summary.
+    /// Returns the newest events of a tag, at most ten, each with number, title and summary.
     pub(crate) async fn search(&self, tag: u32) -> Result<Vec<Row>, SiteError> {
         let lease = self.lease().await;
         let own = lease.session();
@@ -146,7 +147,7 @@ impl Database {
         Ok(rows)
     }
 
-    /// Number for a new event.
+    /// Returns a number for a new event.
     pub(crate) async fn next_event(&self) -> Result<u32, SiteError> {
         let lease = self.lease().await;
         let own = lease.session();

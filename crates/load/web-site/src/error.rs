@@ -3,7 +3,7 @@ use std::io;
 /// Failure of the site.
 #[derive(Debug, thiserror::Error)]
 pub enum SiteError {
-    /// A file or socket failed.
+    /// An operation on a file or socket failed.
     #[error("{what}")]
     Io {
         /// Action that failed, with its object.
@@ -17,14 +17,14 @@ pub enum SiteError {
     Database {
         /// Action that failed.
         what: &'static str,
-        /// Answer of the database.
+        /// Error that the database reported.
         #[source]
         source: tokio_postgres::Error,
     },
     /// A session of the database ended.
     #[error("a session of the site's database ended")]
     DatabaseLost,
-    /// The tables were not made by this program.
+    /// The tables were not created by this program.
     #[error("the tables of the site's database have no events")]
     Empty,
 }
@@ -39,7 +39,7 @@ impl SiteError {
         move |source| Self::Database { what, source }
     }
 
-    /// Advice on what to do, if there is any.
+    /// Returns advice on what to do, if there is any.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {

@@ -10,12 +10,12 @@ use state_machine::{SplitMix, mix};
 use crate::SiteError;
 use crate::sizes::{EVENT_DOCUMENT, EVENT_PICTURE, PERSON_PICTURE, Sizes, THUMBNAIL};
 
-/// Directory of the made files in that of the site's data.
+/// Name of the subdirectory for the generated files.
 pub const FILES: &str = "files";
-/// Files in one directory. Our choice: few enough to list, and few directories.
+/// Number of files per directory. Our choice: few enough to list, and few directories.
 const FILES_IN_DIRECTORY: u32 = 1000;
 
-/// Kind of a made file.
+/// Kind of a generated file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileKind {
     PersonPicture,
@@ -45,17 +45,17 @@ impl FileKind {
         }
     }
 
-    /// Directory of a file below that of all.
+    /// Returns the directory of a file, relative to [`FILES`].
     fn directory(self, id: u32) -> PathBuf {
         Path::new(self.names()[0]).join((id / FILES_IN_DIRECTORY).to_string())
     }
 
-    /// Path of a file below the directory of all.
+    /// Returns the path of a file, relative to [`FILES`].
     pub(crate) fn path(self, id: u32) -> PathBuf {
         self.directory(id).join(format!("{id}.{}", self.names()[1]))
     }
 
-    /// Content of a file, which no other file and no other seed has.
+    /// Generates the content of a file. It differs for each file and for each seed.
     fn content(self, id: u32, seed: u64, bytes: &mut Vec<u8>) {
         bytes.clear();
         let length = usize::try_from(self.bytes()).unwrap_or(usize::MAX);
@@ -67,10 +67,10 @@ impl FileKind {
     }
 }
 
-/// Makes the files of a site in an empty directory. All users of the host can read them and pass
-/// their directories, and only the user of this process can change them.
+/// Generates the files of a site in an empty directory. All users of the host can read them and
+/// enter their directories. Only the user of this process can change them.
 ///
-/// Each seed has content of its own: making it takes less time than reading the content of another
+/// Each seed has its own content. Generating it takes less time than reading the content of another
 /// site and changing it.
 ///
 /// # Errors
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Numbers of a site's files, each of eight bytes.
+    /// Returns the first eight bytes of a site's files.
     fn numbers(seed: u64) -> Vec<[u8; 8]> {
         let directory = tempfile::tempdir().expect("a directory");
         let sizes = Sizes { persons: 3, tags: 1, events: 2 };

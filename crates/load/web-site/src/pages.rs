@@ -21,13 +21,15 @@ use crate::database::{Database, EventRows, Ranges};
 use crate::files::{FILES, FileKind};
 use crate::uploads::{self, UPLOADS};
 
-/// Most bytes of a picture. Our choice: one is kept in memory until it is durable.
+/// Maximum size of a picture, in bytes. Our choice: a picture is kept in memory until it is
+/// durable.
 const PICTURE_MAX: usize = 1 << 20;
-/// Longest time for a picture to come. Our choice.
+/// Maximum time for the upload of a picture. Our choice.
 const PICTURE_WITHIN: Duration = Duration::from_secs(30);
-/// Bytes of a file in memory at once, for each open download.
+/// Bytes of a file that are in memory at once, for each open download.
 const PART: u64 = 64 << 10;
-/// Most errors in the log. Our choice: one explains the others, and the log must not fill the disk.
+/// Maximum number of errors in the log. Our choice: further errors explain nothing new, and the log
+/// must not fill the disk.
 const ERRORS_MAX: u32 = 100;
 
 /// Pages of the site.
@@ -35,14 +37,14 @@ const ERRORS_MAX: u32 = 100;
 pub(crate) struct Pages {
     database: Database,
     ranges: Ranges,
-    /// Newest event, which requests find by its number.
+    /// Number of the newest event that requests can find.
     newest: AtomicU32,
     errors: AtomicU32,
     files: PathBuf,
     uploads: PathBuf,
 }
 
-/// Reason why a request has no good answer.
+/// Reason why a request is refused.
 enum Refusal {
     Status(StatusCode),
     Site(SiteError),
@@ -158,7 +160,7 @@ impl Pages {
     }
 }
 
-/// Runs work that may wait for the storage, beside the pages.
+/// Runs work that may wait for the storage, without blocking other pages.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
@@ -166,7 +168,7 @@ async fn blocking<T: Send + 'static>(
     done.map_err(io::Error::other)?
 }
 
-/// Answer with a whole file, of which one part at a time is in memory.
+/// Returns a response with a whole file, of which only one part at a time is in memory.
 fn download(file: File, length: u64) -> Response<Body> {
     let file = Arc::new(file);
     let parts = stream::try_unfold(0, move |at| {
@@ -201,7 +203,8 @@ fn page(status: StatusCode, body: &str) -> Response<Body> {
     response
 }
 
-/// Page of an event. All texts of the tables are made of letters and digits, so nothing is escaped.
+/// Renders the page of an event. All texts of the tables consist of letters and digits, so nothing
+/// has to be escaped.
 fn event_page(id: u32, rows: &EventRows) -> String {
     let text = |row: &Row, at: usize| row.get::<_, String>(at);
     let event = &rows.event;

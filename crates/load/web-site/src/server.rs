@@ -23,36 +23,36 @@ use crate::pages::Pages;
 
 /// Name of the site's socket in its directory.
 pub const SOCKET: &str = "web.sock";
-/// Most bytes of a request's head. Our choice: those of the site have some hundred.
+/// Maximum size of a request's head, in bytes. Our choice: requests to the site have some hundred
+/// bytes.
 const HEAD_MAX: usize = 8 << 10;
-/// Answer to a connection beyond the most.
+/// Response to a connection beyond the maximum number.
 const CROWDED: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
-/// Pause after a connection that could not be accepted, probably for too many open files.
+/// Pause after a connection could not be accepted, probably because of too many open files.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Most files that wait for the storage at the same time: as many threads. Our choice, more than the
-/// 400 users of the shipped workload.
+/// Maximum number of file operations that wait for the storage at the same time, each in a thread.
+/// Our choice, more than the 400 users of the shipped workload.
 const BLOCKING_MAX: usize = 512;
 
-/// Places of a site.
+/// Directories and limits of a site.
 #[derive(Debug, Clone)]
 pub struct SiteOptions {
-    /// Directory of the site's data: [`FILES`](crate::FILES) of
-    /// [`make_files`](crate::make_files), and [`UPLOADS`](crate::UPLOADS), where pictures of added
-    /// events are written.
+    /// Directory of the site's data: [`FILES`](crate::FILES) of [`make_files`](crate::make_files),
+    /// and [`UPLOADS`](crate::UPLOADS), to which pictures of added events are written.
     pub data: PathBuf,
-    /// Directory of the database's socket.
+    /// Directory with the database's socket.
     pub database: PathBuf,
-    /// Directory in which the site's socket is made, as [`SOCKET`].
+    /// Directory in which the site's socket is created, as [`SOCKET`].
     pub socket: PathBuf,
-    /// Most connections at the same time.
+    /// Maximum number of concurrent connections.
     pub connections: usize,
 }
 
 /// Serves the site until a session of its database ends.
 ///
 /// # Errors
-/// The database cannot be reached or ended, or the socket cannot be made.
+/// The database cannot be reached or ended, or the socket cannot be created.
 pub fn serve(options: SiteOptions) -> Result<Infallible, SiteError> {
     raise_open_files();
     // One thread for all pages: a tile asks for some tens a second. Files have threads beside it.
@@ -64,8 +64,8 @@ pub fn serve(options: SiteOptions) -> Result<Infallible, SiteError> {
     runtime.block_on(serve_pages(options))
 }
 
-/// Raises the number of open files to what the system allows: each connection may have one beside
-/// its own. Where that fails, connections wait.
+/// Raises the limit of open files to the maximum that the system allows, because each connection
+/// may use one more file. If that fails, connections wait.
 fn raise_open_files() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });

@@ -1,40 +1,42 @@
-//! Numbers of persons, tags and events for data of a size.
+//! Numbers of persons, tags and events for a given size of data.
 
 use units::Bytes;
 
-/// Persons, tags and events of a site.
+/// Numbers of persons, tags and events of a site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sizes {
-    /// Registered persons.
+    /// Number of registered persons.
     pub persons: u32,
-    /// Tags of events.
+    /// Number of tags.
     pub tags: u32,
-    /// Events.
+    /// Number of events.
     pub events: u32,
 }
 
-/// Bytes of a person's files: picture and thumbnail, as Olio's.
+/// Size of a person's picture, in bytes, as in Olio. The next constant is the size of a thumbnail.
 pub(crate) const PERSON_PICTURE: u64 = 671_000;
 pub(crate) const THUMBNAIL: u64 = 6_000;
-/// Bytes of an event's picture and document, as Olio's. Its thumbnail is as large as a person's.
+/// Size of an event's picture, in bytes, as in Olio. The next constant is the size of its document.
+/// Its thumbnail is as large as a person's.
 pub(crate) const EVENT_PICTURE: u64 = 669_000;
 pub(crate) const EVENT_DOCUMENT: u64 = 130_000;
-/// Bytes in the tables of a person, and of an event with its tags, attendees and comments; indexes
-/// included: 238 and 6,291 with 1,000 persons, 173 and 6,020 with 40,000.
+/// Bytes in the tables per person, indexes included. The next constant is for an event with its
+/// tags, attendees and comments. Measured: 238 and 6,291 with 1,000 persons, 173 and 6,020 with
+/// 40,000.
 const PERSON_ROWS: u64 = 180;
 const EVENT_ROWS: u64 = 6_100;
-/// Fewest persons: an event has up to seven of ten tags then.
+/// Minimum number of persons. With it, an event has up to seven of ten tags.
 const PERSONS_MIN: u64 = 40;
-/// Most persons: their numbers are four-byte integers in the database.
+/// Maximum number of persons. Their numbers are four-byte integers in the database.
 const PERSONS_MAX: u64 = 1 << 30;
-/// Olio's formula: 5,000 (1 - e^-x) / (1 + e^-x) tags, where x is a ten-thousandth of the persons,
-/// and three events a tag.
+/// Maximum number of tags, in Olio's formula: 5,000 (1 - e^-x) / (1 + e^-x) tags, where x is a
+/// ten-thousandth of the number of persons. There are three events per tag.
 const TAGS_MAX: f64 = 5_000.0;
 const PERSONS_SCALE: f64 = 10_000.0;
 const EVENTS_PER_TAG: u32 = 3;
 
 impl Sizes {
-    /// Persons that fill so many bytes, with their tags and events.
+    /// Computes the numbers for data of this total size.
     pub fn of(size: Bytes) -> Self {
         let (mut low, mut high) = (PERSONS_MIN, PERSONS_MAX);
         while low < high {
@@ -56,7 +58,7 @@ impl Sizes {
         Self { persons, tags, events: tags * EVENTS_PER_TAG }
     }
 
-    /// Bytes of files and tables.
+    /// Returns the total size of files and tables.
     pub fn bytes(self) -> Bytes {
         let of_person = PERSON_PICTURE + THUMBNAIL + PERSON_ROWS;
         let of_event = EVENT_PICTURE + EVENT_DOCUMENT + THUMBNAIL + EVENT_ROWS;

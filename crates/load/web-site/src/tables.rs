@@ -2,17 +2,17 @@
 
 use crate::Sizes;
 
-/// Role of the database that owns the tables, and as which the site opens its sessions.
+/// Database role that owns the tables and that the site logs in as.
 pub const ROLE: &str = "site";
-/// Sessions of the site. Pages wait for a free one, as in a site with a pool.
+/// Number of database sessions of the site. Pages wait for a free one, as in a site with a pool.
 pub const SESSIONS: u32 = 8;
 
-/// Statements that make the tables, with an empty line between two. [`Sizes::words`] stand for
-/// their numbers, and `SEED` for that of the content.
+/// Statements that create the tables, separated by empty lines. They contain the placeholders of
+/// [`Sizes::words`], and `SEED` for the seed of the content.
 pub const SCRIPT: &str = include_str!("site.sql");
 
 impl Sizes {
-    /// Words of [`SCRIPT`] and their values.
+    /// Returns the placeholders of [`SCRIPT`] with their values.
     pub fn words(self) -> [(&'static str, u32); 3] {
         [("PERSONS", self.persons), ("TAGS", self.tags), ("EVENTS", self.events)]
     }

@@ -4,16 +4,16 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Directory of added events' pictures in that of the site's data.
+/// Name of the subdirectory for the pictures of added events.
 pub const UPLOADS: &str = "uploads";
 
-/// Name of an uploaded picture in its directory.
+/// Returns the file name of an uploaded picture.
 pub(crate) fn name(event: u32) -> PathBuf {
     PathBuf::from(format!("{event}.picture"))
 }
 
-/// Makes a picture durable. Olio wrote it and did not sync it; a site that keeps what people give it
-/// does.
+/// Writes a picture and makes it durable. Olio did not sync pictures, but a site that keeps its
+/// users' data does.
 ///
 /// # Errors
 /// A step failed. Then the picture may exist, but no row refers to it.

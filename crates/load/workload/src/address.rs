@@ -9,7 +9,8 @@ use crate::scatter::Scatter;
 use crate::walk::Walk;
 use crate::zipf::Zipf;
 
-/// Rule by which blocks of one length get their addresses. Numbers are positions in [`Addresses`].
+/// Rule by which blocks of one length get their addresses. Numbers are indexes into the lists of
+/// [`Addresses`].
 #[derive(Debug, Clone)]
 pub enum Placement {
     Uniform(Blocks),
@@ -22,22 +23,22 @@ pub enum Placement {
     Reuse { blocks: Blocks, history: usize, habit: usize },
 }
 
-/// Window of places that moves steadily and wraps around.
+/// Window of places that moves at constant speed and wraps around.
 #[derive(Debug, Clone, Copy)]
 pub struct Drift {
     pub blocks: Blocks,
-    /// Width of the window in places.
+    /// Width of the window, in places.
     pub set: u64,
-    /// Placement at which the window begins at time 0.
+    /// Place at which the window begins at time 0.
     pub base: u64,
-    /// Share of I/O inside the window; the rest is uniform.
+    /// Share of I/O inside the window. The rest is uniform.
     pub inside: f64,
-    /// Time in which the window moves by its width, above zero.
+    /// Time in which the window moves by its own width, above zero.
     pub turnover: Nanos,
 }
 
 /// Popularity of the pages of one region of a disk. All steps that use the region share it, so that
-/// reads and writes, small and large, have the same favourites.
+/// reads and writes of all sizes have the same popular pages.
 #[derive(Debug, Clone)]
 pub struct Ranks {
     pub zipf: Zipf,
@@ -52,7 +53,7 @@ pub struct SharedWalk {
     pub pages: Blocks,
 }
 
-/// State of an instance's addresses.
+/// State of an instance's address generators.
 #[derive(Debug, Clone, Default)]
 pub struct Addresses {
     pub cursors: Vec<Cursor>,
@@ -62,14 +63,14 @@ pub struct Addresses {
     pub reuse: Box<ReuseState>,
 }
 
-/// Recently touched pages, and the habits of the steps that reuse them.
+/// Recently touched pages, and the parameters of the steps that reuse them.
 #[derive(Debug, Clone, Default)]
 pub struct ReuseState {
     pub histories: Vec<History>,
     pub habits: Vec<Habit>,
 }
 
-/// Block to be placed.
+/// Block that needs an address.
 #[derive(Debug, Clone, Copy)]
 pub struct BlockRequest {
     pub now: Nanos,
@@ -78,7 +79,7 @@ pub struct BlockRequest {
 }
 
 impl Addresses {
-    /// First byte of the next block. A run may set another length in `wanted`.
+    /// Returns the first byte of the next block. A run may change the length in `wanted`.
     #[inline]
     pub fn offset(
         &mut self,

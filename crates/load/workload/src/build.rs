@@ -67,8 +67,8 @@ pub fn build(plan: &InstancePlan) -> Result<Instance, BuildError> {
 }
 
 impl Instance {
-    /// Turns the instance into one that can move a disk or make snapshots of it. Behind its own
-    /// disks come `NAME-moved`, the target of a move, and `NAME-snapshot` (at the target
+    /// Wraps the instance so that it can move a disk or make snapshots of it. After its own disks
+    /// follow `NAME-moved`, the target of a move, and `NAME-snapshot` (at the target
     /// `NAME-moved-snapshot`). [`KINDS`] follow its own kinds. `seed` chooses the places of a moved
     /// disk that are compared.
     ///
@@ -195,7 +195,7 @@ fn check_counts(workload: &Workload) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// Checks that the users, with all their strands and counters, fit the tokens.
+/// Checks that the tokens can number all users with their strands and counters.
 fn check_users(workload: &Workload, program: &Program) -> Result<(), BuildError> {
     let users: u64 = workload.groups.iter().map(|group| u64::from(most_users(group))).sum();
     let each = u64::from(program.strands.max(program.counters));
@@ -207,7 +207,8 @@ fn too_many(workload: &Workload, what: &'static str, count: u64, max: u64) -> Bu
     BuildError::TooMany { workload: workload.name.clone(), what, count, max }
 }
 
-/// Number of users that exist from the beginning; those of open groups are made on demand.
+/// Returns the number of users that exist from the beginning. Users of open groups are created on
+/// demand.
 fn standing_users(group: &UserGroup) -> u32 {
     match group.load {
         SpecLoad::Closed { users, .. } | SpecLoad::Paced { users, .. } => users,
@@ -313,7 +314,7 @@ fn build_burst(burst: &Burst, time_scale: f64) -> rhythm::BurstPlan {
     }
 }
 
-/// Gaps in seconds, with their weights.
+/// Returns the means of interarrival times in seconds, with their weights.
 fn build_gaps<'a>(gaps: impl Iterator<Item = (&'a String, &'a f64)>) -> Vec<(f64, f64)> {
     gaps.filter_map(|(gap, weight)| Some((gap.parse::<Nanos>().ok()?.as_secs_f64(), *weight)))
         .collect()

@@ -19,7 +19,8 @@ use crate::place::Placer;
 use crate::program::{Access, Block, Branch, Calls, Copy, Dialogue, Op, Program};
 use crate::sizes::{action_name, sizes};
 
-/// Places of a copy that are compared at once. Our choice: a quarter of what a copy has under way.
+/// Number of places of a copy that are compared concurrently. Our choice: a quarter of the
+/// outstanding I/Os of a copy.
 const CHECKS_AT_ONCE: u32 = 4;
 
 /// Compiled actions of a workload, and the state that they need.
@@ -28,7 +29,7 @@ pub struct Compiled {
     pub program: Program,
     pub addresses: Addresses,
     pub kinds: Vec<KindInfo>,
-    /// Names of actions, then of their stages, by `state_machine::ActionId`.
+    /// Names of actions, then of their stages, indexed by `state_machine::ActionId`.
     pub actions: Vec<String>,
 }
 
@@ -37,7 +38,7 @@ pub struct Compiler<'a> {
     plan: &'a InstancePlan<'a>,
     disks: &'a [DiskLayout],
     placer: Placer<'a>,
-    /// Action being compiled, as errors name it.
+    /// Description of the action being compiled, for errors.
     user: String,
     /// Name of the action being compiled.
     action: String,
@@ -48,12 +49,12 @@ pub struct Compiler<'a> {
     counters: Slots,
 }
 
-/// Numbers for strands or counters, taken as from a stack: parts that run one after another share
-/// numbers, parts that run at once do not.
+/// Numbers for strands or counters, allocated like a stack. Parts that run one after another share
+/// numbers; parts that run concurrently do not.
 #[derive(Debug, Clone, Copy, Default)]
 struct Slots {
     next: u32,
-    /// Most numbers that were taken at once.
+    /// Maximum number of numbers in use at once.
     peak: u32,
 }
 
@@ -72,13 +73,13 @@ struct Join {
     parent: u32,
 }
 
-/// Read, write or append before its names are resolved.
+/// Read, write or append with names that are not resolved yet.
 struct NamedAccess<'a> {
     operation: Operation,
     suffix: &'static str,
     disk: &'a str,
     size: &'a Size,
-    /// Address; none for the end of the disk's log.
+    /// Address; `None` for the end of the disk's log.
     address: Option<&'a Address>,
     count: u32,
     kind: Option<&'a str>,
@@ -229,7 +230,7 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// Adds a stage of the action being compiled. Returns its number.
+    /// Adds a stage of the action being compiled. Returns its id.
     fn stage(&mut self, name: &str) -> u16 {
         self.out.actions.push(stage_name(&self.action, name));
         // Numbers beyond the range fail the build once all actions are known.
@@ -272,14 +273,14 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// Number of blocks of this length that both disks have.
+    /// Returns the number of blocks of this length on both disks.
     fn blocks(&self, [one, other]: [usize; 2], length: u32) -> u32 {
         let bytes = self.disks[one].size.min(self.disks[other].size).get();
         u32::try_from(bytes / u64::from(length)).unwrap_or(u32::MAX)
     }
 
-    /// Makes a strand for each block that may be under way. Each strand reads the next block, then
-    /// writes it or reads it from the other disk.
+    /// Creates a strand for each block that may be outstanding. Each strand reads the next block,
+    /// then writes it or reads it from the other disk.
     fn block_by_block(&mut self, compiled: Copy, outstanding: u32) {
         let number = index(self.out.program.copies.len());
         self.out.program.copies.push(compiled);
@@ -311,7 +312,7 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// Compiles steps that run at once: each becomes a branch with a strand of its own.
+    /// Compiles steps that run concurrently: each becomes a branch with its own strand.
     fn parallel(&mut self, steps: &[Step]) -> Result<(), BuildError> {
         let parent = self.strand;
         let counter = self.counters.take();
@@ -447,7 +448,7 @@ fn wanted<'a>(
     }
 }
 
-/// Returns true if a step asks for anything at all.
+/// Returns true if a step issues any request.
 fn takes_place(step: &Step) -> bool {
     match step {
         Step::Parallel(steps) => steps.iter().any(takes_place),

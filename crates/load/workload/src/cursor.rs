@@ -11,7 +11,8 @@ pub struct Cursor {
     turn: usize,
 }
 
-/// Alignment of sequential blocks in bytes: whole 4 KiB pages from 4 KiB on, sectors below.
+/// Returns the alignment of sequential blocks in bytes: whole 4 KiB pages for lengths from 4 KiB
+/// up, and sectors for shorter ones.
 #[inline]
 pub fn alignment(length: u32) -> u64 {
     if length < 4096 { 512 } else { 4096 }
@@ -38,7 +39,7 @@ impl Cursor {
         Self { begin, end, positions: (0..count.max(1)).map(position).collect(), turn: 0 }
     }
 
-    /// First byte of the next block, from the stream whose turn it is.
+    /// Returns the first byte of the next block of the current stream. Streams take turns.
     #[inline]
     pub fn next(&mut self, length: u32) -> u64 {
         let turn = self.turn;
@@ -54,12 +55,12 @@ impl Cursor {
         at
     }
 
-    /// Positions, and the number of the stream whose turn it is.
+    /// Returns the positions, and the number of the next stream.
     pub fn saved(&self) -> (Vec<u64>, u64) {
         (self.positions.to_vec(), self.turn as u64)
     }
 
-    /// Restores saved positions, if their number is the same.
+    /// Restores saved positions. Ignores them if their number differs.
     pub fn go_on_from(&mut self, (positions, turn): (Vec<u64>, u64)) {
         let turn = usize::try_from(turn).unwrap_or(usize::MAX);
         if positions.len() == self.positions.len() && turn < positions.len() {
@@ -67,7 +68,7 @@ impl Cursor {
         }
     }
 
-    /// Continues behind this block.
+    /// Continues after this block.
     #[inline]
     pub fn follow(&mut self, offset: u64, length: u32) {
         self.positions[0] = offset + u64::from(length);

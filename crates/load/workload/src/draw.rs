@@ -7,7 +7,7 @@ use units::Nanos;
 pub enum Draw {
     Fixed(Nanos),
     Exponential(Nanos),
-    /// Uniform from the first time (included) over this many nanoseconds (excluded).
+    /// Uniform from the first time (inclusive) over this many nanoseconds (exclusive).
     Uniform(Nanos, u64),
 }
 
@@ -31,7 +31,7 @@ impl Draw {
         }
     }
 
-    /// Random part of a drawn time: the rest of a pause at a random moment within it.
+    /// Draws the remaining time of a pause, seen at a random moment within it.
     pub fn part(&self, stream: &mut Stream) -> Nanos {
         match self.draw(stream) {
             Nanos::ZERO => Nanos::ZERO,

@@ -2,8 +2,8 @@ use spec::workload::Workload;
 use state_machine::RequestTextError;
 use units::ParseError;
 
-/// Reason why a workload cannot be built. A definition that `spec` has checked fails only for the
-/// limits on numbers.
+/// Reason why a workload cannot be built. A definition that `spec` has checked can only fail
+/// because of limits on numbers.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum BuildError {
     /// A scale is not above zero.
@@ -28,7 +28,7 @@ pub enum BuildError {
         /// Undefined name.
         name: String,
     },
-    /// A block size in a mix cannot be read.
+    /// A block size in a mix cannot be parsed.
     #[error("block size in {user} of workload \"{workload}\"")]
     BlockSize {
         /// Name of the workload.
@@ -39,7 +39,7 @@ pub enum BuildError {
         #[source]
         source: Box<ParseError>,
     },
-    /// The request text of a call cannot be read.
+    /// The request text of a call cannot be parsed.
     #[error("request text of a call of workload \"{workload}\"")]
     RequestText {
         /// Name of the workload.
@@ -48,7 +48,7 @@ pub enum BuildError {
         #[source]
         source: RequestTextError,
     },
-    /// The weights choose nothing.
+    /// The weights cannot choose anything.
     #[error(
         "weights of {user} of workload \"{workload}\" are not all finite, zero or more, and one \
          above zero"
@@ -59,7 +59,7 @@ pub enum BuildError {
         /// Group, phase or block-size mix.
         user: String,
     },
-    /// An action does nothing, so that a user would repeat it for ever without time passing.
+    /// An action does nothing, so a user would repeat it forever without time passing.
     #[error("action \"{action}\" of workload \"{workload}\" has no step that takes place")]
     EmptyAction {
         /// Name of the workload.
@@ -73,7 +73,7 @@ pub enum BuildError {
         /// Name of the workload.
         workload: String,
     },
-    /// The disks of a replay differ from those that its trace was read for.
+    /// The disks of a replay differ from the disks for which its trace was read.
     #[error("workload \"{workload}\" has {disks} disks, and its trace was read for {devices}")]
     OtherDisks {
         /// Name of the workload.
@@ -83,16 +83,16 @@ pub enum BuildError {
         /// Number of devices in the schedule.
         devices: usize,
     },
-    /// There are more of something than ids allow.
+    /// There are more objects of a kind than ids.
     #[error("workload \"{workload}\" has {count} {what}; at most {max} can be numbered")]
     TooMany {
         /// Name of the workload.
         workload: String,
-        /// Kind of things that are too many.
+        /// Kind of the objects.
         what: &'static str,
-        /// Number of them.
+        /// Number of the objects.
         count: u64,
-        /// Largest allowed number.
+        /// Maximum allowed number.
         max: u64,
     },
 }

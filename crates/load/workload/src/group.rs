@@ -8,7 +8,7 @@ use crate::pick::Pick;
 use crate::rhythm::Rhythm;
 use crate::window::Windows;
 
-/// Actions by weight.
+/// Actions with their weights.
 #[derive(Debug, Clone)]
 pub struct Mix {
     pub pick: Pick,
@@ -25,12 +25,12 @@ impl Mix {
 /// Users that behave alike.
 #[derive(Debug, Clone)]
 pub struct Group {
-    /// Position of the VM that runs the users' CPU work.
+    /// Position of the VM that executes the users' CPU steps.
     pub vm: u16,
     pub load: Load,
     pub windows: Windows,
     pub mix: Mix,
-    /// Times with another mix. If several apply, the first one listed wins.
+    /// Intervals with a different mix. If several apply, the first one listed wins.
     pub phases: Box<[(Windows, Mix)]>,
 }
 
@@ -42,9 +42,9 @@ impl Group {
         phase.map_or(&self.mix, |(_, mix)| mix).draw(stream)
     }
 
-    /// Start of a closed user that is ready at `at`: then, or in the next window. Users that slept
-    /// do not all start at once: each starts at a random part of its think time, as if it had been
-    /// thinking when the window opened.
+    /// Returns the start of a closed user that is ready at `at`: that time, or a time in the next
+    /// window. After a pause, users do not all start at once. Each starts at a random part of its
+    /// think time, as if it had been thinking when the window opened.
     pub fn closed_start(&self, at: Nanos, think: Draw, stream: &mut Stream) -> Option<Nanos> {
         if self.windows.is_active(at) {
             return Some(at);
@@ -63,10 +63,11 @@ pub enum Load {
     Open(Box<Arrivals>),
 }
 
-/// Grid of intended starts on the clock of the group's active time.
+/// Grid of intended starts, in the group's active time.
 #[derive(Debug, Clone, Copy)]
 pub struct Pace {
-    /// Nanoseconds between the intended starts of one user; infinite for a rate of zero.
+    /// Interval between the intended starts of one user, in nanoseconds; infinite for a rate of
+    /// zero.
     pub period_ns: f64,
 }
 
@@ -81,8 +82,8 @@ impl Pace {
         Nanos((stream.unit() * self.period_ns.min(1e18)) as u64)
     }
 
-    /// Active time of the intended start with this number. It is multiplied and not added up, so
-    /// that a rate holds for ever.
+    /// Returns the active time of the intended start with this number. It is computed by
+    /// multiplication, not by summation, so that rounding errors do not accumulate.
     #[inline]
     #[expect(
         clippy::cast_possible_truncation,
@@ -97,18 +98,18 @@ impl Pace {
     }
 }
 
-/// Arrivals, and the users that are free to take them.
+/// Arrivals, and the users that are free for them.
 #[derive(Debug, Clone)]
 pub struct Arrivals {
     pub stream: Stream,
     pub rhythm: Rhythm,
-    /// Active time of the next arrival.
+    /// Active time of the next arrival, in nanoseconds.
     pub next_active_ns: f64,
-    /// Wall time of the next arrival; `Nanos::MAX` if there is none.
+    /// Time of the next arrival; `Nanos::MAX` if there is none.
     pub next: Nanos,
-    /// Most actions under way, and most arrivals waiting.
+    /// Maximum number of actions in progress, and also maximum number of waiting arrivals.
     pub limit: usize,
-    /// Number of users made so far.
+    /// Number of users created so far.
     pub made: usize,
     /// Users without an action.
     pub free: Vec<u32>,
@@ -129,7 +130,7 @@ impl Arrivals {
         }
     }
 
-    /// Draws arrivals up to the first one at or after `begin`.
+    /// Draws arrivals up to the first arrival at or after `begin`.
     pub fn draw_from(&mut self, begin: Nanos, windows: &Windows) -> Option<Nanos> {
         loop {
             let next = self.draw(windows)?;
@@ -139,9 +140,9 @@ impl Arrivals {
         }
     }
 
-    /// Draws the next arrival; none if the group is never active again. A Poisson process has no
-    /// memory, so one that pauses outside windows is still one on the active clock. Gaps of other
-    /// kinds continue where they were when the window closed.
+    /// Draws the next arrival; `None` if the group is never active again. A Poisson process has no
+    /// memory, so with pauses outside windows it is still a Poisson process in active time. Other
+    /// interarrival times continue where they were when the window closed.
     #[inline]
     #[expect(
         clippy::cast_possible_truncation,
@@ -155,8 +156,8 @@ impl Arrivals {
         Some(self.next)
     }
 
-    /// Calls `each` for the arrivals before `now` that were not processed yet. They are drawn from
-    /// copies, so that the same arrivals come when they are processed.
+    /// Calls `each` for arrivals before `now` that were not processed yet. They are drawn from
+    /// copies of the random streams, so that the same arrivals are drawn again later.
     pub fn due_before(&self, now: Nanos, windows: &Windows, mut each: impl FnMut(Nanos)) {
         if self.next >= now {
             return;

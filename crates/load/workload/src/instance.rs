@@ -22,18 +22,19 @@ pub struct WorkloadMachine {
     pub(crate) groups: Vec<Group>,
     pub(crate) addresses: Addresses,
     pub(crate) payload: Payload,
-    /// True if CPU steps burn a core.
+    /// True if CPU steps keep a core busy.
     pub(crate) burn: bool,
     pub(crate) seeds: Seeds,
-    /// Orders for its steps that move disks.
+    /// Orders that its steps give for moves of disks and for snapshots.
     pub(crate) orders: Vec<Arc<MoveOrder>>,
     turn: usize,
-    /// Memory of the users that few events need, by user.
+    /// State of the users that most events need. Rarely needed state is in `asides`, at the same
+    /// positions.
     pub(crate) users: Vec<User>,
     pub(crate) asides: Vec<Aside>,
     pub(crate) strands: Vec<Strand>,
     pub(crate) counters: Vec<u32>,
-    /// Time at which the users begin.
+    /// Time at which the users start.
     begins: Nanos,
 }
 
@@ -48,14 +49,14 @@ pub struct Seeds {
 }
 
 impl Seeds {
-    /// Stream of the arrivals of an open group.
+    /// Creates the random stream for the arrival times of an open group.
     pub fn arrivals(&self, group: usize) -> Stream {
         let [tile, position, copy] = self.path;
         let path = [tile, position, copy, self.round, group as u64];
         Stream::derive(self.seed, &path, Purpose::Arrivals)
     }
 
-    /// Contents of writes.
+    /// Creates the source of the contents of writes.
     pub fn payload(&self) -> Payload {
         let [tile, position, copy] = self.path;
         Payload::new(self.seed, &[tile, position, copy, self.round])
@@ -68,9 +69,9 @@ impl Seeds {
     }
 }
 
-/// User, who holds one dialogue at a time: the fields that each event needs, in one cache line. A
-/// step of 40 tiles has tens of thousands of users, and each is handled seldom, so that handling
-/// one is mostly waiting for memory.
+/// User, who has one dialogue at a time. It contains the fields that each event needs, in one cache
+/// line. A step of 40 tiles has tens of thousands of users. Each is handled rarely, so handling a
+/// user is mostly waiting for memory.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[repr(align(64))]
 pub(crate) struct User {
@@ -78,21 +79,21 @@ pub(crate) struct User {
     pub group: u16,
     action: u16,
     is_busy: bool,
-    /// True if every I/O and call of the action succeeded so far.
+    /// True if every I/O and call of the action has succeeded so far.
     ok: bool,
     /// True if an I/O or call of the action was answered.
     is_answered: bool,
-    /// True while a stage is under way.
+    /// True while a stage is in progress.
     is_on_stage: bool,
     /// Intended start of the action, or of the next one while idle.
     intended: Nanos,
     started: Nanos,
-    /// First of its strands and counters in the lists of the state machine.
+    /// Position of its first strand and counter in the lists of the state machine.
     strands: u32,
     counters: u32,
 }
 
-/// State that only some users need.
+/// State that few events or only some users need.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Aside {
     /// Last stage, if the workload has stages.
@@ -105,7 +106,7 @@ pub(crate) struct Aside {
     pace: PacedUser,
 }
 
-/// Position of a paced user on its grid, and the starts that it is behind.
+/// Position of a paced user on its grid, and the starts that are overdue.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct PacedUser {
     phase: Nanos,
@@ -113,22 +114,22 @@ struct PacedUser {
     behind: VecDeque<Nanos>,
 }
 
-/// Position in a dialogue. A user has one strand, and more while parts of the dialogue run in
-/// parallel.
+/// Position in a dialogue. A user has one strand, and further ones while parts of the dialogue run
+/// in parallel.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Strand {
     pub user: u32,
     /// Current instruction.
     pub op: u32,
-    /// Instruction to go to when the action has failed.
+    /// Instruction to jump to if the action has failed.
     exit: u32,
-    /// I/Os of the current access, or calls of the current step, that are not answered.
+    /// Number of I/Os of the current access, or calls of the current step, that have not completed.
     left: u32,
-    /// Block of a copy.
+    /// Number of a copy's block.
     block: u32,
 }
 
-/// Receiver of a timer: two bits of the token. The other bits are the position of a strand, a user
+/// Target of a timer, in two bits of the token. The other bits are the position of a strand, a user
 /// or a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Timer {
@@ -139,7 +140,7 @@ enum Timer {
 
 const TIMER_SHIFT: u32 = 30;
 
-/// Limit on the numbers of strands, of users and of groups.
+/// Limit for the numbers of strands, users and groups.
 pub const TOKENS_MAX: u64 = 1 << TIMER_SHIFT;
 
 fn token(timer: Timer, position: u32) -> Token {
@@ -171,8 +172,8 @@ impl WorkloadMachine {
         }
     }
 
-    /// Creates the state machine that the same plan gives in another round (`InstancePlan::round`).
-    /// This one must not have seen an event yet.
+    /// Creates the state machine of another round of the same plan (`InstancePlan::round`). Call it
+    /// before this state machine has received an event.
     #[must_use]
     pub fn in_round(&self, round: u64) -> Self {
         let mut other = self.clone();
@@ -227,7 +228,7 @@ impl WorkloadMachine {
         position
     }
 
-    /// Sets the time at which the users begin; starts that would have been earlier are left out.
+    /// Sets the time at which the users start. Starts before this time are skipped.
     pub(crate) fn begin_at(&mut self, at: Nanos) {
         self.begins = at;
     }
@@ -283,7 +284,7 @@ impl WorkloadMachine {
         }
     }
 
-    /// Takes all intended starts of a paced user that are due, and waits for the next.
+    /// Takes all intended starts of a paced user that are due, and sets a timer for the next.
     fn paced_due(&mut self, user: u32, now: Nanos, fx: &mut Effects) {
         loop {
             let state = &self.users[user as usize];
@@ -307,7 +308,7 @@ impl WorkloadMachine {
         }
     }
 
-    /// Takes all arrivals of an open group that are due, and waits for the next.
+    /// Takes all arrivals of an open group that are due, and sets a timer for the next.
     fn arrive(&mut self, group: usize, now: Nanos, fx: &mut Effects) {
         loop {
             let Group { load, windows, .. } = &mut self.groups[group];
@@ -330,7 +331,7 @@ impl WorkloadMachine {
         }
     }
 
-    /// User of an open group without an action; a new user while the limit allows.
+    /// Returns an idle user of an open group, or creates one if the limit allows it.
     fn free_user(&mut self, group: usize) -> Option<u32> {
         let arrivals = self.arrivals(group)?;
         if let Some(user) = arrivals.free.pop() {
@@ -379,7 +380,7 @@ impl WorkloadMachine {
         self.run(strand, now, fx);
     }
 
-    /// Reports a user's action, and lets the user continue as its group does.
+    /// Reports a user's completed action. Lets the user continue as its group's load requires.
     fn finish(&mut self, user: u32, now: Nanos, fx: &mut Effects) {
         let state = &mut self.users[user as usize];
         if std::mem::take(&mut state.is_on_stage) {
@@ -527,8 +528,8 @@ impl WorkloadMachine {
         }
     }
 
-    /// Reads a block for a copy or comparison and keeps it, or does the second half with the kept
-    /// block.
+    /// Reads a block for a copy or comparison and keeps it, or carries out the second half with the
+    /// kept block.
     fn copy(&mut self, strand: u32, copy: u32, content: Content, now: Nanos, fx: &mut Effects) {
         let copy = &self.program.copies[copy as usize];
         let state = self.strands[strand as usize];
@@ -568,7 +569,7 @@ impl WorkloadMachine {
         }));
     }
 
-    /// Orders a task on a disk of a running VM, or checks if it is done.
+    /// Orders a task on a disk of a running VM, or checks if the task is complete.
     fn ask(&mut self, strand: u32, now: Nanos, fx: &mut Effects) {
         let Strand { user, op, .. } = self.strands[strand as usize];
         let Op::Ask { task, stages } = self.program.ops[op as usize] else { return };
@@ -597,8 +598,8 @@ impl WorkloadMachine {
         fx.wake_at(now + POLL, token(Timer::Strand, strand));
     }
 
-    /// Skips a task if there is no VM (ideal storage, warming): a move takes no time, and a
-    /// snapshot the time for which it is kept.
+    /// Skips a task if there is no VM (ideal storage, warming). A move then takes no time, and a
+    /// snapshot takes the time for which it is kept.
     fn ask_nobody(&mut self, strand: u32, task: Task, now: Nanos, fx: &mut Effects) {
         let user = self.strands[strand as usize].user as usize;
         let order = &mut self.asides[user].order;
@@ -700,8 +701,8 @@ impl Machine for WorkloadMachine {
         }
     }
 
-    /// Lists waiting actions. A start that waits behind a paced user counts as the user's current
-    /// action; any other that has not begun counts as its group's first action.
+    /// Lists waiting actions. A start that waits behind the current action of a paced user counts
+    /// as this action. Any other start that has not begun counts as its group's first action.
     fn waiting_for(&self, now: Nanos, each: &mut dyn FnMut(ActionOpen)) {
         for (user, aside) in self.users.iter().zip(&self.asides) {
             let group = &self.groups[usize::from(user.group)];
@@ -731,22 +732,24 @@ impl Machine for WorkloadMachine {
     }
 }
 
-/// Flush of a disk.
+/// Creates a flush of a disk.
 fn flush(token: Token, (disk, kind): (DiskId, KindId), due: Nanos) -> IoRequest {
     let (operation, pattern) = (Operation::Flush, Pattern::default());
     let (offset, length, durable) = (0, 0, false);
     IoRequest { token, disk, operation, kind, offset, length, due, pattern, durable }
 }
 
-/// Request about a whole disk: for a model, a durable write of metadata.
+/// Converts a request into a request about a whole disk. Models treat it as a durable write of
+/// metadata.
 fn of_disk(request: IoRequest, content: Content) -> IoRequest {
     let pattern = Pattern { content, ..Pattern::default() };
     let (operation, length) = (Operation::Write, METADATA);
     IoRequest { operation, length, pattern, durable: true, ..request }
 }
 
-/// Intended start of an I/O or call that is emitted now. Until the action's first answer, an I/O is
-/// as late as the action started. Later ones follow answers and are due when they are emitted.
+/// Returns the intended start of an I/O or call that is issued now. Before the action's first
+/// answer, an I/O is as late as the action's start. Later ones follow answers and are due when they
+/// are issued.
 #[inline]
 fn due(user: &User, now: Nanos) -> Nanos {
     if user.is_answered {

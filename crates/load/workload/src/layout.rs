@@ -9,7 +9,7 @@ use units::Bytes;
 use crate::InstanceMachine;
 use crate::replay::Schedule;
 
-/// Plan of one instance: a workload at its place in the run.
+/// Plan of one instance: a workload at its position in the run.
 #[derive(Debug, Clone, Copy)]
 pub struct InstancePlan<'a> {
     /// Checked definition.
@@ -18,22 +18,22 @@ pub struct InstancePlan<'a> {
     pub seed: u64,
     /// Number of the measurement in the run. Another round has other arrivals, think times,
     /// addresses and contents, so that a cache cannot learn a sequence. Popularity (hot spots, Zipf
-    /// ranks, places of streams) stays the same.
+    /// ranks, positions of streams) stays the same.
     pub round: u64,
-    /// Number of the tile, from 0.
+    /// Number of the tile, counted from 0.
     pub tile: u32,
-    /// Position of the workload in its tile, from 0.
+    /// Position of the workload in its tile, counted from 0.
     pub position: u32,
-    /// Number of the copy of this workload at this position, from 0.
+    /// Number of the copy of this workload, counted from 0.
     pub copy: u32,
     /// Factor for disk sizes, above 0.
     pub footprint: f64,
     /// Factor for schedule times and drift turnovers, above 0. Think times, CPU costs and rates are
     /// not scaled.
     pub time_scale: f64,
-    /// CPU mode, if it overrides the workload's own.
+    /// CPU mode that overrides the workload's own; `None` keeps it.
     pub cpu: Option<CpuMode>,
-    /// Schedule of a workload that is a replay; others need none.
+    /// Schedule of a workload that is a replay; `None` for other workloads.
     pub schedule: Option<&'a Arc<Schedule>>,
 }
 
@@ -44,24 +44,24 @@ pub struct Instance {
     pub machine: InstanceMachine,
     /// Names of its VMs.
     pub vms: Vec<String>,
-    /// Disks, by `state_machine::DiskId`.
+    /// Disks, indexed by `state_machine::DiskId`.
     pub disks: Vec<DiskLayout>,
-    /// Names of its actions, by `state_machine::ActionId`.
+    /// Names of its actions, indexed by `state_machine::ActionId`.
     pub actions: Vec<String>,
-    /// Names of its user groups, by `state_machine::GroupId`.
+    /// Names of its user groups, indexed by `state_machine::GroupId`.
     pub groups: Vec<String>,
-    /// Kinds of I/O and calls, by `state_machine::KindId`.
+    /// Kinds of I/O and calls, indexed by `state_machine::KindId`.
     pub kinds: Vec<KindInfo>,
-    /// Names of its endpoints, by `state_machine::EndpointId`.
+    /// Names of its endpoints, indexed by `state_machine::EndpointId`.
     pub endpoints: Vec<String>,
 }
 
-/// Ends of the names of kinds that copy whole disks: of copy steps, and of moves
+/// Name suffixes of the kinds that copy whole disks: of copy steps, and of moves
 /// ([`crate::moving::KINDS`]).
 const COPIES: [&str; 4] = ["-copy-read", "-copy-write", "move-read", "move-write"];
 
 impl Instance {
-    /// Kinds of I/O that copy whole disks, found by name.
+    /// Returns the kinds of I/O that copy whole disks, found by name.
     pub fn copy_kinds(&self) -> Vec<KindId> {
         let numbered = (0..).map(KindId).zip(&self.kinds);
         let copies = numbered.filter(|(_, kind)| COPIES.iter().any(|end| kind.name.ends_with(end)));
@@ -81,19 +81,19 @@ pub struct DiskLayout {
     pub size: Bytes,
     /// Content of the disk.
     pub role: Role,
-    /// Datastore that the disk is meant for.
+    /// Datastore for the disk.
     pub on: On,
 }
 
-/// Kind of I/O or call. Steps that share a name on several disks or in several directions make
-/// several kinds with that name; a limit on the name is a limit on all of them together.
+/// Kind of I/O or call. Steps with one name on several disks or in several directions create
+/// several kinds with that name. A limit on the name applies to all of them together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KindInfo {
     /// Name for limits; by default disk and step, such as `db-read`.
     pub name: String,
     /// Operation or endpoint.
     pub of: KindOf,
-    /// Request of the calls, if it is more than the endpoint's address says.
+    /// Request text of the calls; `None` if the endpoint's address is sufficient.
     pub ask: Option<RequestText>,
 }
 

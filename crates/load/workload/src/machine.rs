@@ -19,8 +19,8 @@ pub enum InstanceMachine {
 }
 
 impl InstanceMachine {
-    /// Creates the state machine that the same plan gives in another round (`InstancePlan::round`).
-    /// This one must not have seen an event yet.
+    /// Creates the state machine of another round of the same plan (`InstancePlan::round`). Call it
+    /// before this state machine has received an event.
     #[must_use]
     pub fn in_round(&self, round: u64) -> Self {
         match self {
@@ -31,7 +31,7 @@ impl InstanceMachine {
         }
     }
 
-    /// Replay, if the instance plays a recorded load.
+    /// Returns the replay, if the instance replays a recorded load.
     pub fn replay(&self) -> Option<&ReplayMachine> {
         match self {
             Self::Users(_) => None,
@@ -40,7 +40,7 @@ impl InstanceMachine {
         }
     }
 
-    /// Order by which its disk is moved, if it has a disk that can move.
+    /// Returns the order with which its disk is moved, if it has a disk that can move.
     pub const fn move_order(&self) -> Option<&Arc<MoveOrder>> {
         match self {
             Self::Users(_) | Self::Replay(_) => None,
@@ -48,16 +48,16 @@ impl InstanceMachine {
         }
     }
 
-    /// Sets the orders that its steps that move disks give, in turn. The instance must not have
-    /// seen an event yet.
+    /// Sets the orders that its steps give for disks, in turn. Call it before the instance has
+    /// received an event.
     pub fn give_orders(&mut self, orders: &[Arc<MoveOrder>]) {
         if let Self::Users(machine) = self {
             machine.orders = orders.to_vec();
         }
     }
 
-    /// Sets the unit of which begin and end of requests must be multiples: a power of two from 512
-    /// B. A recorded load is rounded to it. Users keep the block sizes of their definition.
+    /// Sets the alignment of the start and end of requests: a power of two, at least 512 B. A
+    /// recorded load is rounded to it. Users keep the block sizes of their definition.
     pub fn align_to(&mut self, unit: Bytes) {
         match self {
             Self::Users(_) => {}
@@ -85,8 +85,8 @@ impl Machine for InstanceMachine {
         }
     }
 
-    /// Saves users only. A recorded load stays where its trace is, and operations on disks run on
-    /// one host.
+    /// Saves the state of an instance with users; `None` for others. A recorded load stays where
+    /// its trace is, and operations on disks run on one host.
     fn saved(&self) -> Option<Vec<u8>> {
         match self {
             Self::Users(machine) => machine.saved(),

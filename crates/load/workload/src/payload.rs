@@ -25,13 +25,13 @@ impl Data {
     }
 }
 
-/// Seeds of an instance's payloads. They have a stream of their own, so that the data that a
-/// workload writes do not change where it writes.
+/// Seeds of an instance's payloads. They have their own random stream, so that the content of
+/// writes does not influence their addresses.
 #[derive(Debug, Clone)]
 pub struct Payload {
     stream: Stream,
-    /// Seeds of the contents that repeat. They are the same in all instances of a run, as copies of
-    /// one operating system image would be.
+    /// Seeds of the repeated contents. They are the same in all instances of a run, like copies of
+    /// one operating system image.
     contents: [u64; CONTENTS],
 }
 
@@ -44,17 +44,17 @@ impl Payload {
         }
     }
 
-    /// Stream of its random numbers.
+    /// Returns its random stream.
     pub const fn stream(&self) -> &Stream {
         &self.stream
     }
 
-    /// Stream of its random numbers, to be replaced by a saved one.
+    /// Returns its random stream, to be replaced by a saved one.
     pub const fn stream_mut(&mut self) -> &mut Stream {
         &mut self.stream
     }
 
-    /// Pattern of the next write.
+    /// Returns the pattern of the next write.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "below 64")]
     pub fn next(&mut self, data: &Data) -> Pattern {

@@ -1,7 +1,7 @@
 use state_machine::Stream;
 
-/// Choice among weighted items in constant time: the alias method (Walker 1977), with tables built
-/// as by Vose (1991).
+/// Random choice among weighted items in constant time: the alias method (Walker 1977), with tables
+/// built as by Vose (1991).
 #[derive(Debug, Clone)]
 pub struct Pick {
     columns: Box<[Column]>,
@@ -9,14 +9,15 @@ pub struct Pick {
 
 #[derive(Debug, Clone, Copy)]
 struct Column {
-    /// Limit for fractions that choose the column's own item, in units of 2^-64.
+    /// Threshold for the fraction, in units of 2^-64. Smaller fractions choose the column's own
+    /// item.
     own_below: u64,
     alias: u32,
 }
 
 impl Pick {
-    /// Creates a table for these weights. None if a weight is negative or not finite, or if all are
-    /// zero.
+    /// Creates a table for these weights; `None` if a weight is negative or not finite, or if all
+    /// are zero.
     pub fn new(weights: &[f64]) -> Option<Self> {
         let total: f64 = weights.iter().sum();
         let is_valid = weights.iter().all(|weight| *weight >= 0.0) && total.is_finite();
@@ -26,7 +27,7 @@ impl Pick {
         Some(Self { columns: columns(weights, total) })
     }
 
-    /// Draws the position of an item, with one random number, or none if there is only one item.
+    /// Draws the position of an item. Uses one random number, or none if there is only one item.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "high and low half of a product")]
     pub fn draw(&self, stream: &mut Stream) -> usize {

@@ -1,4 +1,4 @@
-//! Compiler of address distributions into numbers and the state that they share.
+//! Compiler of address distributions into numbers and shared state.
 
 use spec::workload::{Address, Drift as SpecDrift, Reuse, Step};
 use state_machine::{Purpose, Stream};
@@ -16,8 +16,8 @@ use crate::sizes::{for_each_step, sizes};
 use crate::walk::Walk;
 use crate::zipf::Zipf;
 
-/// Use of a random number of the address state; part of the path of its stream, after the disk. The
-/// numbers must not change: the same seeds would then give other addresses.
+/// Purpose of a random stream of the address state; a part of the stream's path, after the disk.
+/// The numbers must not change, or the same seeds would give other addresses.
 #[derive(Debug, Clone, Copy)]
 enum Seeded {
     Sequence = 1,
@@ -26,15 +26,15 @@ enum Seeded {
     Drift = 4,
 }
 
-/// Places the blocks of one workload. Positions of sequential streams belong to their step;
-/// favourites and walks belong to the part of the disk, and all steps that use it share them. All
-/// users share all of this state.
+/// Compiler of the addresses of one workload's blocks. Positions of sequential streams belong to
+/// their step. Popularity and walks belong to the part of the disk and are shared by all steps that
+/// use it. All users share all of this state.
 pub struct Placer<'a> {
     plan: &'a InstancePlan<'a>,
     disks: &'a [DiskLayout],
     seeds: &'a Seeds,
     pub addresses: Addresses,
-    /// Region of each entry of `addresses.ranks`, `walks` and `histories`.
+    /// Disk and region of each entry of `addresses.ranks`, `walks` and `histories`.
     rank_keys: Vec<(usize, Region, u64)>,
     walk_keys: Vec<(usize, Region)>,
     history_keys: Vec<(usize, Region, u32)>,
@@ -64,12 +64,13 @@ impl<'a> Placer<'a> {
         }
     }
 
-    /// End of a disk's log, for blocks of any length.
+    /// Places blocks of any of these lengths at the end of a disk's log.
     pub fn log(&self, disk: usize, lengths: &[u32]) -> Vec<Placement> {
         lengths.iter().map(|_| Placement::Sequential { cursor: disk }).collect()
     }
 
-    /// Places of blocks of these lengths on a disk, for the access with this number.
+    /// Returns the placement of blocks of each of these lengths on a disk, for the access with this
+    /// number.
     pub fn places(
         &mut self,
         disk: usize,
@@ -81,7 +82,7 @@ impl<'a> Placer<'a> {
         self.part(Site { disk, region, number }, address, lengths)
     }
 
-    /// Places of blocks inside a part of the disk.
+    /// Returns the placement of blocks inside a part of the disk.
     fn part(&mut self, site: Site, address: &Address, lengths: &[u32]) -> Vec<Placement> {
         let Site { disk, region, .. } = site;
         let each = |place: &dyn Fn(u32) -> Placement| {
@@ -163,7 +164,8 @@ impl<'a> Placer<'a> {
         self.walk_keys.len() - 1
     }
 
-    /// Positions of the history of the disk's part, and of this step's habit.
+    /// Returns the positions of the history of the disk's part, and of this step's habit. Creates
+    /// both if necessary.
     fn habit(&mut self, disk: usize, region: Region, reuse: &Reuse) -> (usize, usize) {
         let key = (disk, region, reuse.page.get());
         let known = self.history_keys.iter().position(|other| *other == key);
@@ -187,7 +189,8 @@ impl<'a> Placer<'a> {
         (history, habits.len() - 1)
     }
 
-    /// Pages of the smallest block that any step with such an address uses on the disk.
+    /// Returns the region as pages of the smallest block that any step with such an address uses on
+    /// the disk.
     fn pages(&self, disk: usize, region: Region, is_such: fn(&Address) -> bool) -> Blocks {
         let mut smallest = u32::MAX;
         let name = &self.disks[disk].name;
@@ -220,8 +223,8 @@ fn drifting(blocks: Blocks, drift: &SpecDrift, base: f64, turnover: Nanos) -> Pl
     })
 }
 
-/// Hot spots one after another from the region's start. The rest of the I/O goes to the rest of the
-/// region.
+/// Places hot spots one after another, from the start of the region. The rest of the I/O goes to
+/// the rest of the region.
 fn hot(region: Region, spots: &[(f64, f64)], length: u32) -> Placement {
     let (mut weights, mut areas, mut begin) = (Vec::new(), Vec::new(), 0.0);
     for (io, space) in spots {

@@ -6,8 +6,8 @@ use crate::moving::Task;
 use crate::payload::Data;
 use crate::pick::Pick;
 
-/// Instruction of a compiled dialogue. Instructions follow one another unless they jump. Counters
-/// and strands are numbered within one user.
+/// Instruction of a compiled dialogue. Instructions are executed in order, except for jumps.
+/// Counters and strands are numbered within one user.
 #[derive(Debug, Clone, Copy)]
 pub enum Op {
     /// Issues an access (a position in [`Program::accesses`]) as often as its count.
@@ -25,7 +25,7 @@ pub enum Op {
         counter: u32,
         times: u32,
     },
-    /// Jumps to the body until the counter has run out.
+    /// Jumps to the body until the counter has reached its end.
     Again {
         counter: u32,
         body: u32,
@@ -43,8 +43,8 @@ pub enum Op {
         counter: u32,
         parent: u32,
     },
-    /// Reads the next block of a copy (a position in [`Program::copies`]); the counter has the
-    /// block's number. Behind the last block it jumps to `done`.
+    /// Reads the next block of a copy (a position in [`Program::copies`]). The counter holds the
+    /// block's number. After the last block, it jumps to `done`.
     CopyRead {
         copy: u32,
         counter: u32,
@@ -64,8 +64,8 @@ pub enum Op {
     Begin(u16),
     /// Ends a stage, which is reported as this action (a position among actions and stages).
     Finish(u16),
-    /// Orders a task on a disk of a running virtual machine; its stages are reported as these
-    /// actions.
+    /// Orders a task on a disk of a running virtual machine. The task's stages are reported as
+    /// these actions.
     Ask {
         task: Task,
         stages: [u16; 3],
@@ -74,7 +74,7 @@ pub enum Op {
     End,
 }
 
-/// Compiled copy, or compiled comparison of a copy.
+/// Compiled copy or comparison of two disks.
 #[derive(Debug, Clone, Copy)]
 pub struct Copy {
     pub from: DiskId,
@@ -82,16 +82,16 @@ pub struct Copy {
     pub read: KindId,
     pub write: KindId,
     pub length: u32,
-    /// Number of blocks.
+    /// Number of blocks that are copied or compared.
     pub blocks: u32,
-    /// Number of the disk's blocks for each of these; one of them is chosen at random.
+    /// Number of the disk's blocks per copied or compared block. One of them is chosen at random.
     pub among: u32,
     /// Operation after the read: a write, or a read from the other disk.
     pub then: Operation,
 }
 
 impl Copy {
-    /// Block of the disk for the block with this number.
+    /// Returns the block of the disk for the copied or compared block with this number.
     pub fn place(&self, number: u32, stream: &mut Stream) -> u32 {
         let within = if self.among > 1 { stream.below(u64::from(self.among)) } else { 0 };
         let within = u32::try_from(within).unwrap_or(0);
@@ -99,12 +99,12 @@ impl Copy {
     }
 }
 
-/// Part of a dialogue that runs beside others.
+/// Part of a dialogue that runs in parallel with others.
 #[derive(Debug, Clone, Copy)]
 pub struct Branch {
     pub strand: u32,
     pub entry: u32,
-    /// Instruction to go to when the action has failed: the branch's [`Op::Join`].
+    /// Instruction to jump to if the action has failed: the branch's [`Op::Join`].
     pub exit: u32,
 }
 
@@ -123,10 +123,10 @@ pub struct Access {
     pub kind: KindId,
     pub count: u32,
     pub size: Pick,
-    /// Blocks by the position of their size.
+    /// Blocks, indexed by the position of their size.
     pub blocks: Box<[Block]>,
     pub data: Data,
-    /// Share of writes that are durable before they are answered.
+    /// Share of writes that must be durable before they complete.
     pub durable: f64,
 }
 
@@ -141,7 +141,7 @@ pub struct Calls {
     pub has_draws: bool,
 }
 
-/// Block length, and the places of such blocks.
+/// Block length, and the placement of blocks of this length.
 #[derive(Debug, Clone)]
 pub struct Block {
     pub length: u32,

@@ -1,15 +1,15 @@
-/// Part of a disk, in bytes.
+/// Contiguous part of a disk, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Region {
     /// First byte of the region.
     pub begin: u64,
-    /// First byte behind the region.
+    /// First byte after the region.
     pub end: u64,
     /// Size of the disk.
     disk: u64,
 }
 
-/// Places of blocks of one length in a region.
+/// Places for blocks of one length in a region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Blocks {
     /// First place, in strides from the start of the disk.
@@ -20,29 +20,29 @@ pub struct Blocks {
     pub stride: u64,
 }
 
-/// Distance between places for blocks of this length, in bytes: the length itself, so that random
-/// blocks do not overlap by halves. Odd lengths above 4 KiB are rounded up to whole pages, which
-/// devices with 4 KiB sectors need.
+/// Returns the distance between places for blocks of this length, in bytes. It is the length
+/// itself, so that random blocks never partly overlap. Odd lengths above 4 KiB are rounded up to
+/// whole pages, which devices with 4 KiB sectors need.
 pub fn stride(length: u32) -> u64 {
     let length = u64::from(length);
     if length < 4096 { length } else { length.next_multiple_of(4096) }
 }
 
 impl Region {
-    /// Region of a whole disk.
+    /// Returns the region of a whole disk.
     pub fn whole(disk: u64) -> Self {
         Self { begin: 0, end: disk, disk }
     }
 
-    /// Part that begins at share `start` of this region and is share `length` of it long.
+    /// Returns the part of this region from share `start` on, with share `length` of its length.
     pub fn part(self, start: f64, length: f64) -> Self {
         let begin = self.begin + share(self.end - self.begin, start);
         let end = self.begin + share(self.end - self.begin, start + length);
         Self { begin: begin.min(self.end), end: end.min(self.end), ..self }
     }
 
-    /// Places for blocks of this length. A region smaller than a block has one place: the block in
-    /// which it begins.
+    /// Returns the places for blocks of this length. A region smaller than a block has one place:
+    /// the block in which it begins.
     pub fn blocks(self, length: u32) -> Blocks {
         let (stride, length) = (stride(length), u64::from(length));
         let first = self.begin.div_ceil(stride);
@@ -57,25 +57,26 @@ impl Region {
 }
 
 impl Blocks {
-    /// First byte of a place, counted from 0 to `count - 1`.
+    /// Returns the first byte of a place. Places are counted from 0 to `count - 1`.
     #[inline]
     pub fn offset(&self, place: u64) -> u64 {
         (self.first + place) * self.stride
     }
 
-    /// First byte of the place that covers this byte of the disk, or of the nearest place.
+    /// Returns the first byte of the place that covers this byte of the disk, or of the nearest
+    /// place.
     #[inline]
     pub fn covering(&self, byte: u64) -> u64 {
         (byte / self.stride).clamp(self.first, self.first + self.count - 1) * self.stride
     }
 
-    /// Number of places in a share of all places, at least 1.
+    /// Returns the number of places in a share of all places, at least 1.
     pub fn share(&self, share_of_them: f64) -> u64 {
         share(self.count, share_of_them).clamp(1, self.count)
     }
 }
 
-/// Share of a whole number, rounded; the error is at most half a byte below 2^52.
+/// Returns a share of a whole number, rounded. The error is at most half a byte below 2^52.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -6,32 +6,33 @@ use state_machine::Stream;
 use crate::pick::Pick;
 use crate::region::{Blocks, Region};
 
-/// Most I/Os of a run that a search looks back over.
+/// Maximum number of I/Os of a run that a search looks back over.
 const RUN_MAX: u64 = 256;
-/// Unit in bytes from whose multiples misaligned places are offset.
+/// Unit of alignment in bytes. Misaligned places are offset from its multiples.
 const PLACES: u64 = 4096;
 
 /// Recently touched pages of one part of a disk, shared by the steps that use it.
 ///
-/// The stack holds pages by how long ago any step touched them. It grows up to the largest depth
-/// that any step asks for, and forgets deeper pages.
+/// The stack orders pages by the time of their last access by any step. It grows to the largest
+/// depth that any step uses, and drops deeper pages.
 #[derive(Debug, Clone)]
 pub struct History {
     stack: ReuseStack,
     pages: Blocks,
-    /// First byte behind the part.
+    /// First byte after the part.
     end: u64,
-    /// Most pages that are remembered.
+    /// Maximum number of pages in the stack.
     most: u64,
-    /// Offsets at which the next read and the next write continue a run, if they do.
+    /// Offsets at which the next read and the next write continue a run; `None` outside a run.
     next: [Option<u64>; 2],
-    /// Block length and chance to continue of the run of each direction, if the run has its own.
+    /// Block length and continuation probability of the run of each direction, if the run has its
+    /// own.
     kept: [Option<(u32, f64)>; 2],
-    /// True for each direction whose last jump went back to a remembered page.
+    /// True for each direction whose last jump went to a recorded page.
     is_back: [bool; 2],
 }
 
-/// Changing state of a history: its pages, the last touched one at the end, and the runs.
+/// Changing state of a history: its runs, and its pages with the most recently touched one last.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SavedHistory {
     pages: Vec<u64>,
@@ -40,28 +41,30 @@ pub struct SavedHistory {
     is_back: [bool; 2],
 }
 
-/// Habit of one step with a history.
+/// Reuse parameters of one step with a history.
 #[derive(Debug, Clone)]
 pub struct Habit {
-    /// Chance that the I/O after a jump continues behind it.
+    /// Probability that the I/O after a jump is sequential.
     enter: f64,
-    /// Chance that the I/O after such a continuation continues, too.
+    /// Probability that the I/O after a sequential one is also sequential.
     stay: f64,
-    /// Average I/Os of a run, if runs have a length of their own.
+    /// Mean number of I/Os of a run, if runs have their own length.
     run: f64,
-    /// True if all I/Os of a run have the length of the first, and this step's chance to continue.
+    /// True if all I/Os of a run have the length of the first I/O, and this step's continuation
+    /// probability.
     is_same_size: bool,
-    /// Choice among `depths`; one more item is a page anywhere.
+    /// Choice among `depths`. The additional last item is a page anywhere.
     pub choice: Pick,
     /// First and last depth of each entry, in pages.
     pub depths: Box<[(f64, f64)]>,
-    /// Misaligned places: the cumulated share, ascending, and the distance behind a multiple of 4
+    /// Misaligned places: the cumulative share, ascending, and the distance from a multiple of 4
     /// KiB.
     misaligned: Box<[(f64, u64)]>,
 }
 
 impl Habit {
-    /// Creates a habit. `again` holds shares of I/Os, and depths as shares of the pages, ascending.
+    /// Creates a habit. `again` contains shares of I/Os, and depths as ascending shares of the
+    /// pages.
     pub fn new(sequential: f64, again: &[(f64, f64)], pages: &Blocks) -> Self {
         let mut weights: Vec<f64> = again.iter().map(|(io, _)| *io).collect();
         weights.push((1.0 - weights.iter().sum::<f64>()).max(0.0));
@@ -85,8 +88,8 @@ impl Habit {
         }
     }
 
-    /// Sets the average number of sequential I/Os in a row: two states, sequential and not, whose
-    /// shares stay the same.
+    /// Sets the mean number of sequential I/Os in a row. The states sequential and not sequential
+    /// keep their shares.
     pub fn in_runs(self, run: Option<f64>) -> Self {
         let Some(run) = run else { return self };
         let enter = self.enter / ((1.0 - self.enter) * run);
@@ -95,13 +98,12 @@ impl Habit {
 }
 
 impl Habit {
-    /// Sets if all I/Os of a run that this step begins are as long as its first.
+    /// Sets if all I/Os of a run that this step begins are as long as its first I/O.
     pub fn of_same_size(self, is_same_size: bool) -> Self {
         Self { is_same_size, ..self }
     }
 
-    /// Sets misaligned places: their shares, and their distances behind a multiple of 4 KiB in
-    /// bytes.
+    /// Sets misaligned places: their shares, and their distances from a multiple of 4 KiB in bytes.
     #[must_use]
     pub fn misaligned(mut self, by: &[(f64, u32)]) -> Self {
         let mut sum = 0.0;
@@ -113,8 +115,8 @@ impl Habit {
         self
     }
 
-    /// Misalignment of a page of 4 KiB: always the same, so that returning to the page returns to
-    /// all of its former bytes.
+    /// Returns the misalignment of a page of 4 KiB. It is always the same, so that a later access
+    /// to the page reaches all of its former bytes.
     #[expect(clippy::cast_precision_loss, reason = "the upper 53 bits of a hash")]
     fn place(&self, page: u64) -> u64 {
         // Inverted, so that this number differs from the one that chooses the place of a small
@@ -139,12 +141,12 @@ impl History {
         }
     }
 
-    /// Pages of the part.
+    /// Returns the pages of the part.
     pub fn pages(&self) -> &Blocks {
         &self.pages
     }
 
-    /// Makes the history remember at least the depths of this habit.
+    /// Makes the history record at least the depths of this habit.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -155,8 +157,8 @@ impl History {
         self.most = self.most.max(deepest.ceil() as u64);
     }
 
-    /// First byte and length of the next block: the given length, with places in `blocks`, or the
-    /// length of the run that continues.
+    /// Returns the first byte and the length of the next block. The length is the given one, with
+    /// places in `blocks`, or the length of the run that continues.
     #[inline]
     pub fn next(
         &mut self,
@@ -193,22 +195,21 @@ impl History {
         (offset, length)
     }
 
-    /// Moves a block away from its multiple of 4 KiB by the page's misalignment, if it still fits.
+    /// Shifts a block by the page's misalignment, if it still fits.
     fn misplace(&self, habit: &Habit, offset: u64, length: u32) -> u64 {
         let page = offset / PLACES;
         let moved = page * PLACES + habit.place(page);
         if moved + u64::from(length) <= self.end { moved } else { offset }
     }
 
-    /// Returns true if a run may continue at this offset: a run over remembered pages ends where
-    /// they end.
+    /// Returns true if a run may continue at this offset. A run over recorded pages ends where
+    /// these end.
     fn may_go_on(&self, way: usize, at: u64) -> bool {
         let page = (at / self.pages.stride).saturating_sub(self.pages.first);
         !self.is_back[way] || self.stack.contains(PageId(page))
     }
 
-    /// Jumps back to a remembered page, or to any page. Returns the offset, and true for a
-    /// remembered page.
+    /// Jumps to a recorded page, or to any page. Returns the offset, and true for a recorded page.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -242,8 +243,8 @@ impl History {
         (blocks.covering(byte), found.is_some())
     }
 
-    /// First page of a block or run of this length that ends in this page: pages touched right
-    /// before it, in order, were touched by the same block or run.
+    /// Returns the first page of the block or run of this length that ends in this page. Pages that
+    /// were touched right before it, in order, belong to the same block or run.
     fn begin(&self, depth: u64, page: u64, length: u64) -> u64 {
         let more = (length / self.pages.stride).saturating_sub(1);
         let before = (1..=more.min(page)).take_while(|back| {
@@ -252,14 +253,14 @@ impl History {
         page - before.count() as u64
     }
 
-    /// Offset of smaller blocks in a page: always the same, so that returning to the page returns
-    /// to the block.
+    /// Returns the offset of smaller blocks in a page. It is always the same, so that a return to
+    /// the page is a return to the block.
     fn inside(&self, page: u64, stride: u64) -> u64 {
         let places = self.pages.stride / stride;
         if places > 1 { state_machine::mix(page) % places * stride } else { 0 }
     }
 
-    /// Remembered pages, and the runs.
+    /// Returns the recorded pages and the runs.
     pub fn saved(&self) -> SavedHistory {
         let Self { stack, pages: _, end: _, most: _, next, kept, is_back } = self;
         let deepest = stack.pages() as u64;
@@ -277,9 +278,9 @@ impl History {
         (self.next, self.kept, self.is_back) = (next, kept, is_back);
     }
 
-    /// Remembers the pages of a block. A misaligned block counts as if it began on the multiple of
-    /// 4 KiB before: it has as many pages as an aligned one, and its neighbours on a disk of such
-    /// blocks have others.
+    /// Records the pages of a block as touched. A misaligned block counts as if it began at the
+    /// previous multiple of 4 KiB, so that it has as many pages as an aligned one, and shares none
+    /// with its neighbours.
     fn touch(&mut self, offset: u64, length: u32) {
         if self.most == 0 {
             return;
@@ -297,7 +298,8 @@ impl History {
     }
 }
 
-/// Aligns an offset to whole 4 KiB pages from 4 KiB on, to sectors below.
+/// Aligns an offset: to whole 4 KiB pages for lengths from 4 KiB up, and to sectors for shorter
+/// ones.
 fn align(at: u64, length: u32) -> u64 {
     at.next_multiple_of(crate::cursor::alignment(length))
 }
@@ -314,8 +316,8 @@ mod tests {
         (History::new(region, PAGE), Stream::derive(11, &[], Purpose::User))
     }
 
-    /// Shares of I/Os by the distance at which an LRU stack of our own finds them: sequential,
-    /// to each of the limits, and not found up to the last.
+    /// Returns shares of I/Os by their distance in an independent LRU stack: sequential, up to each
+    /// of the limits, and beyond the last.
     fn found(habit: &Habit, pages: u64, limits: &[usize]) -> Vec<f64> {
         let (mut history, mut stream) = history(pages);
         history.remember(habit);

@@ -1,27 +1,28 @@
-//! Open arrivals: gaps of any distribution, at a rate that bursts raise.
+//! Open-loop arrivals: interarrival times of any distribution, at a rate that bursts raise.
 
 use state_machine::Stream;
 
 use crate::pick::Pick;
 
-/// Means of gaps as multiples of the mean gap, by weight; Poisson if absent.
+/// Means of interarrival times as multiples of the overall mean, with their weights; Poisson if
+/// absent.
 type Gaps = Option<(Pick, Box<[f64]>)>;
 
-/// Arrivals on the clock of the group's active time.
+/// Arrivals in the group's active time.
 ///
-/// Gaps are drawn in units of the mean gap and spent at the rate of the moment (a renewal process
-/// whose clock is modulated), so that the rate of each state holds whatever the gaps are.
+/// Interarrival times are drawn in units of their mean and elapse at the current rate (a renewal
+/// process with a modulated clock). So each state has its rate, whatever the distribution is.
 #[derive(Debug, Clone)]
 pub struct Rhythm {
     base: State,
-    /// Kinds of bursts. The first kind that is under way decides.
+    /// Kinds of bursts. The first kind with a burst in progress applies.
     bursts: Box<[Bursts]>,
 }
 
-/// Rate and gaps outside bursts, or in one kind of them.
+/// Rate and interarrival times outside bursts, or within one kind of bursts.
 #[derive(Debug, Clone)]
 struct State {
-    /// Mean gap in nanoseconds; infinite if nothing arrives.
+    /// Mean interarrival time in nanoseconds; infinite if nothing arrives.
     gap_ns: f64,
     gaps: Gaps,
 }
@@ -31,27 +32,28 @@ struct State {
 struct Bursts {
     state: State,
     length_ns: f64,
-    /// Length of a period, in which one burst begins, in nanoseconds.
+    /// Length of a period, in nanoseconds. One burst begins in each period.
     period_ns: f64,
-    /// Begin of the next burst, or of the one under way, in nanoseconds.
+    /// Start of the next or current burst, in nanoseconds.
     begin_ns: f64,
-    /// Number of periods that have begun, including that of `begin_ns`.
+    /// Number of periods that have begun, including the period of `begin_ns`.
     periods: f64,
 }
 
-/// Bursts as defined. Times in nanoseconds, shares 0 to 1.
+/// Bursts as defined. Times are in nanoseconds, and shares are 0 to 1.
 #[derive(Debug, Clone)]
 pub struct BurstPlan {
     pub io: f64,
     pub time: f64,
     pub length_ns: f64,
-    /// Gaps by weight; if empty, the same as outside bursts.
+    /// Interarrival times with their weights; if empty, the same as outside bursts.
     pub gaps: Vec<(f64, f64)>,
 }
 
-/// Scales gaps to a mean of 1, so that the rate stays. Mixtures of exponentials stand for arrivals
-/// in groups (Feldmann and Whitt, "Fitting mixtures of exponentials to long-tail distributions to
-/// analyze network performance models", Performance Evaluation 31, 1998).
+/// Scales interarrival times to a mean of 1, so that they do not change the rate. Mixtures of
+/// exponentials model arrivals in groups (Feldmann and Whitt, "Fitting mixtures of exponentials to
+/// long-tail distributions to analyze network performance models", Performance Evaluation 31,
+/// 1998).
 fn scaled(gaps: &[(f64, f64)]) -> Gaps {
     let weights: Vec<f64> = gaps.iter().map(|(_, weight)| *weight).collect();
     let total: f64 = weights.iter().sum();
@@ -85,7 +87,7 @@ impl Rhythm {
         Self { base, bursts }
     }
 
-    /// First arrival after a time; none if there never is one.
+    /// Returns the first arrival after a time; `None` if there is none.
     #[inline]
     pub fn next(&mut self, mut at: f64, stream: &mut Stream) -> Option<f64> {
         let comes = |state: &State| state.gap_ns.is_finite();
@@ -109,7 +111,7 @@ impl Rhythm {
         }
     }
 
-    /// Begin of each kind's burst, and the number of its periods that have begun.
+    /// Returns the start of each kind's burst, and the number of its periods that have begun.
     pub fn bursts(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         self.bursts.iter().map(|bursts| (bursts.begin_ns, bursts.periods))
     }
@@ -121,7 +123,7 @@ impl Rhythm {
         }
     }
 
-    /// State at a time, and the end of that state.
+    /// Returns the state at a time, and the end of that state.
     fn state(&self, at: f64) -> (&State, f64) {
         let mut until = f64::INFINITY;
         for bursts in &self.bursts {
@@ -136,7 +138,7 @@ impl Rhythm {
 }
 
 impl State {
-    /// Draws a gap with this mean.
+    /// Draws an interarrival time with this mean.
     #[inline]
     fn gap(&self, mean: f64, stream: &mut Stream) -> f64 {
         let scale = self.gaps.as_ref().map_or(1.0, |(pick, gaps)| gaps[pick.draw(stream)]);
@@ -153,14 +155,14 @@ impl Bursts {
         bursts
     }
 
-    /// Draws the begin of the next period's burst.
+    /// Draws the start of the next period's burst.
     fn begin(&mut self, stream: &mut Stream) {
         let room = self.period_ns - self.length_ns;
         self.begin_ns = self.periods * self.period_ns + stream.unit() * room;
         self.periods += 1.0;
     }
 
-    /// Advances to the next burst when this one is over.
+    /// Advances to the next burst if the current one is over.
     fn go_on(&mut self, at: f64, stream: &mut Stream) {
         while at >= self.begin_ns + self.length_ns {
             self.begin(stream);
@@ -177,7 +179,7 @@ mod tests {
         Stream::derive(1, &[], Purpose::Arrivals)
     }
 
-    /// Arrivals of so many seconds.
+    /// Returns the arrivals of this many seconds.
     fn arrivals(mut rhythm: Rhythm, seconds: f64, stream: &mut Stream) -> Vec<f64> {
         let mut times = Vec::new();
         let mut at = 0.0;

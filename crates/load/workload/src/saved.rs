@@ -1,6 +1,6 @@
-//! Saved state of an instance with users: everything that changes, and nothing that its definition
-//! says. Another instance that was built from the same plan continues from it, identical in every
-//! bit.
+//! Saved state of an instance with users. It contains everything that changes, but nothing that the
+//! definition determines. Another instance that was built from the same plan continues from it,
+//! identical in every bit.
 
 use std::collections::VecDeque;
 
@@ -21,9 +21,9 @@ struct Saved {
     strands: Vec<Strand>,
     counters: Vec<u32>,
     payload: Stream,
-    /// Arrivals by group; none for a group that is not open.
+    /// Arrivals by group; `None` for a group that is not open-loop.
     arrivals: Vec<Option<SavedArrivals>>,
-    /// Positions, and the number of the stream whose turn it is.
+    /// Positions, and the number of the next stream.
     cursors: Vec<(Vec<u64>, u64)>,
     /// Leaf, block read last, and block that the next write repeats.
     walks: Vec<(u64, u64, Option<u64>)>,
@@ -33,7 +33,7 @@ struct Saved {
 #[derive(Debug, Serialize, Deserialize)]
 struct SavedArrivals {
     stream: Stream,
-    /// Begin of each kind's burst, and the number of its periods that have begun.
+    /// Start of each kind's burst, and the number of its periods that have begun.
     bursts: Vec<(f64, f64)>,
     next_active_ns: f64,
     next: Nanos,
@@ -85,7 +85,8 @@ impl WorkloadMachine {
         true
     }
 
-    /// Returns true if the saved state has as many of everything, and no number out of range.
+    /// Returns true if all lists of the saved state have the same lengths as here, and no number is
+    /// out of range.
     fn is_alike(&self, saved: &Saved) -> bool {
         let per_user = (self.program.strands as usize, self.program.counters as usize);
         let count = saved.users.len();

@@ -2,9 +2,10 @@ use state_machine::Stream;
 
 /// Permutes ranks in a fixed random order over a range, so that popular blocks are not neighbours.
 ///
-/// A bijection on the next power of two (odd multiplications and shifted exclusive-ors are
-/// both invertible), repeated while it leaves the range: cycle walking (Black and Rogaway
-/// 2002, "Ciphers with arbitrary finite domains", section 3). Below two rounds on average.
+/// The permutation is a bijection on the next power of two (odd multiplications and xorshifts are
+/// both invertible), repeated while the result is out of range: cycle walking (Black and Rogaway
+/// 2002, "Ciphers with arbitrary finite domains", section 3). This takes fewer than two rounds on
+/// average.
 #[derive(Debug, Clone, Copy)]
 pub struct Scatter {
     range: u64,
@@ -27,7 +28,7 @@ impl Scatter {
         }
     }
 
-    /// Place of a rank.
+    /// Returns the place of a rank.
     #[inline]
     pub fn place(&self, rank: u64) -> u64 {
         let mut place = rank;

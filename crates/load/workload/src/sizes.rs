@@ -5,7 +5,7 @@ use units::BlockSize;
 
 use crate::error::BuildError;
 
-/// Block sizes and their weights.
+/// Returns the block sizes with their weights.
 pub fn sizes(
     workload: &Workload,
     user: &str,
@@ -27,7 +27,8 @@ pub fn sizes(
     }
 }
 
-/// Largest block that any step uses on a disk, in bytes; one sector if none does.
+/// Returns the largest block size that any step uses on a disk, in bytes; one sector if no step
+/// uses the disk.
 pub fn largest_block(workload: &Workload, disk: &str) -> Result<u32, BuildError> {
     let mut largest = BlockSize::SECTOR.get();
     for_each_step(workload, &mut |user, step| {
@@ -57,10 +58,10 @@ pub fn largest_block(workload: &Workload, disk: &str) -> Result<u32, BuildError>
     Ok(largest)
 }
 
-/// Visitor of a step and the action that it is in.
+/// Visitor of a step and the name of its action.
 type Visit<'v> = dyn FnMut(&str, &Step) -> Result<(), BuildError> + 'v;
 
-/// Visits all steps, including those inside other steps.
+/// Visits all steps, including nested ones.
 pub fn for_each_step(workload: &Workload, visit: &mut Visit) -> Result<(), BuildError> {
     fn walk(user: &str, steps: &[Step], visit: &mut Visit) -> Result<(), BuildError> {
         steps.iter().try_for_each(|step| match step {
@@ -73,7 +74,7 @@ pub fn for_each_step(workload: &Workload, visit: &mut Visit) -> Result<(), Build
     workload.actions.iter().try_for_each(|action| walk(&action_name(action), &action.steps, visit))
 }
 
-/// Name of an action for errors.
+/// Describes an action for errors.
 pub fn action_name(action: &Action) -> String {
     format!("action \"{}\"", action.name)
 }

@@ -1,12 +1,12 @@
 use state_machine::Stream;
 
-/// Number of blocks of a leaf.
+/// Number of blocks per leaf.
 const LEAF: u64 = 8;
-/// Lowest level of a climb: every step may reach all of the 2^6 leaves around.
+/// Lowest level of a climb. Every step may reach all of the 2^6 leaves around.
 const LEVEL_MIN: u32 = 6;
-/// Chance to climb one level more before coming down.
+/// Probability to climb one more level before descending.
 const CLIMB: f64 = 0.44;
-/// Divisor of the numbers of the leaves that writes go to.
+/// Divisor of leaf numbers: writes go to leaves whose number is a multiple of it.
 const WRITE_LEAVES: u64 = 8;
 /// Share of writes that repeat the block read last.
 const UPDATE: f64 = 0.5;
@@ -15,18 +15,18 @@ const REWRITE: f64 = 0.15;
 
 /// State of a hierarchical-reuse random walk.
 ///
-/// The model is McNutt's (2000, "The Fractal Structure of Data Reference", chapter 2): the
-/// leaves of a binary tree are visited by climbing a random number of levels from the
-/// current leaf and coming down to a random leaf below, so that reuse looks alike on every
-/// time scale. The numbers are those published with an open implementation of an
-/// SPC-1-like load (lpabon/spc1, `spc1.c`, as described; none of it is used): leaves of 8
-/// blocks, the climb begins at level 6 and goes on with probability 0.44 per level, a
-/// write goes to a leaf rounded down to a multiple of 8, half of the writes repeat the
-/// block read last, and 15 % of the writes are followed by a second one of the same block.
+/// The model is McNutt's (2000, "The Fractal Structure of Data Reference", chapter 2). The leaves
+/// of a binary tree are visited by climbing a random number of levels from the current leaf and
+/// descending to a random leaf below, so that reuse is similar on every time scale. The parameters
+/// are published with an open implementation of an SPC-1-like load (lpabon/spc1, `spc1.c`, as
+/// described; none of its code is used). Leaves have 8 blocks. The climb begins at level 6 and
+/// continues with probability 0.44 per level. A write goes to a leaf rounded down to a multiple of
+/// 8. Half of the writes repeat the block read last, and 15 % of the writes are followed by a
+/// second write of the same block.
 ///
-/// Where we differ: the second write replaces the block of the next write instead of being
-/// an extra request, so that rates and shares stay what the workload says; and the last
-/// write's rounding does not move the walk itself.
+/// We differ in two ways. The second write replaces the block of the next write and is not an
+/// additional request, so that rates and shares are as in the workload. And the rounding of a
+/// write's leaf does not move the walk itself.
 #[derive(Debug, Clone, Copy)]
 pub struct Walk {
     leaves: u64,
@@ -49,7 +49,7 @@ impl Walk {
         Self { leaves, leaf_blocks, levels, leaf, last_read, rewrite: None }
     }
 
-    /// Block of the next read.
+    /// Returns the block of the next read.
     #[inline]
     pub fn read(&mut self, stream: &mut Stream) -> u64 {
         self.step(stream);
@@ -57,7 +57,7 @@ impl Walk {
         self.last_read
     }
 
-    /// Block of the next write.
+    /// Returns the block of the next write.
     #[inline]
     pub fn write(&mut self, stream: &mut Stream) -> u64 {
         if let Some(block) = self.rewrite.take() {
@@ -73,7 +73,7 @@ impl Walk {
         block
     }
 
-    /// State: leaf, block read last, and block that the next write repeats.
+    /// Returns the state: leaf, block read last, and block that the next write repeats.
     pub const fn saved(&self) -> (u64, u64, Option<u64>) {
         (self.leaf, self.last_read, self.rewrite)
     }

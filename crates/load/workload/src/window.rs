@@ -1,7 +1,7 @@
 use spec::workload::Schedule;
 use units::Nanos;
 
-/// Active times: a schedule with its times scaled.
+/// Active times of a schedule, with its times scaled.
 #[derive(Debug, Clone, Copy)]
 pub struct Windows {
     start: Nanos,
@@ -13,8 +13,8 @@ enum Shape {
     ToTheEnd,
     Never,
     Once(u64),
-    /// Active for the first number of nanoseconds in each period of the second number. The first is
-    /// above zero and below the second.
+    /// Active for the first number of nanoseconds in each period of the second number of
+    /// nanoseconds. The first is above zero and below the second.
     Every(u64, u64),
 }
 
@@ -47,7 +47,7 @@ impl Windows {
             }
     }
 
-    /// First active time at or after `at`.
+    /// Returns the first active time at or after `at`; `None` if there is none.
     pub fn next_active(&self, at: Nanos) -> Option<Nanos> {
         if self.is_active(at) {
             return Some(at);
@@ -63,8 +63,8 @@ impl Windows {
         }
     }
 
-    /// Time at which the windows have been active for `elapsed` in all; none if they never will be.
-    /// A rate that runs on this clock keeps its value inside windows and stops outside.
+    /// Returns the time at which the windows have been active for `elapsed` in total; `None` if
+    /// they never will be. A rate in active time keeps its value inside windows and pauses outside.
     #[inline]
     pub fn at_active(&self, elapsed: Nanos) -> Option<Nanos> {
         let after_start = match self.shape {

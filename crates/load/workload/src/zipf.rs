@@ -1,27 +1,27 @@
 use state_machine::Stream;
 
-/// Ranks whose popularity falls with the rank to the power of an exponent.
+/// Random ranks whose popularity decreases with the rank to the power of an exponent.
 ///
-/// Rejection-inversion for monotone discrete distributions (Hörmann and Derflinger 1996,
-/// "Rejection-inversion to generate variates from monotone discrete distributions", ACM
-/// TOMACS 6(3), algorithm ZRI): no table, so 10^9 blocks cost as much as ten, and about
-/// 1.1 rounds per rank. The approximation of Gray et al. (1994, section 3.2) is not used:
-/// it needs a sum over all ranks and breaks down at exponent 1. Logarithms come from
-/// `libm`, so a seed means the same ranks on every host.
+/// The method is rejection-inversion for monotone discrete distributions (Hörmann and Derflinger
+/// 1996, "Rejection-inversion to generate variates from monotone discrete distributions", ACM
+/// TOMACS 6(3), algorithm ZRI). It needs no table, so 10^9 blocks cost as much as ten, and about
+/// 1.1 rounds per rank. The approximation of Gray et al. (1994, section 3.2) is not used, because
+/// it needs a sum over all ranks and fails at exponent 1. Logarithms come from `libm`, so a seed
+/// gives the same ranks on every host.
 #[derive(Debug, Clone, Copy)]
 pub struct Zipf {
     ranks: f64,
     exponent: f64,
-    /// Bounds of the inverted area, for the first rank and behind the last.
+    /// Bounds of the inverted area: at the first rank, and (next field) after the last rank.
     area_first: f64,
     area_last: f64,
-    /// Distance to the rank below which a point is accepted without a further test.
+    /// Distance to the rank below which a point is accepted without another test.
     squeeze: f64,
 }
 
 impl Zipf {
-    /// Creates the distribution of ranks 0 to `ranks - 1`; `ranks` is at least 1, `exponent` is not
-    /// negative.
+    /// Creates the distribution of ranks 0 to `ranks - 1`. `ranks` is at least 1, and `exponent` is
+    /// not negative.
     #[expect(clippy::cast_precision_loss, reason = "disks have fewer than 2^53 blocks")]
     pub fn new(ranks: u64, exponent: f64) -> Self {
         let mut zipf =
@@ -50,12 +50,12 @@ impl Zipf {
         }
     }
 
-    /// Popularity of a rank counted from 1, not normalised: x^-q.
+    /// Returns the popularity of a rank, not normalised: x^-q. Ranks are counted from 1.
     fn height(&self, x: f64) -> f64 {
         libm::exp(-self.exponent * libm::log(x))
     }
 
-    /// Integral of the popularity: (x^(1-q) - 1) / (1 - q), which is ln x at q = 1.
+    /// Returns the integral of the popularity: (x^(1-q) - 1) / (1 - q), which is ln x at q = 1.
     fn area(&self, x: f64) -> f64 {
         let log = libm::log(x);
         log * expm1_over((1.0 - self.exponent) * log)
@@ -68,12 +68,12 @@ impl Zipf {
     }
 }
 
-/// Value of (e^t - 1) / t, continued through 0.
+/// Returns (e^t - 1) / t, and its limit at 0.
 fn expm1_over(t: f64) -> f64 {
     if t.abs() > 1e-8 { libm::expm1(t) / t } else { 1.0 + t / 2.0 }
 }
 
-/// Value of ln(1 + t) / t, continued through 0.
+/// Returns ln(1 + t) / t, and its limit at 0.
 fn log1p_over(t: f64) -> f64 {
     if t.abs() > 1e-8 { libm::log1p(t) / t } else { 1.0 - t / 2.0 }
 }

@@ -8,15 +8,15 @@ use crate::image::{BLOCK, Image, SECTOR};
 /// Error of an I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum StorageError {
-    /// Failed I/O of the storage (EIO).
+    /// The storage failed the I/O (EIO).
     #[error("input/output error")]
     Io,
-    /// Access beyond the end of the disk.
+    /// The access is beyond the end of the disk.
     #[error("beyond the end of the disk")]
     Range,
 }
 
-/// I/Os that a fault strikes, and its effect.
+/// I/Os that a fault affects, and its effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FaultKind {
     /// Reads that touch these bytes.
@@ -25,16 +25,17 @@ pub enum FaultKind {
     Write(Range<u64>),
     /// Flushes.
     Flush,
-    /// The next write of these bytes lands `by` bytes behind its place, and reports success.
+    /// The next write of these bytes goes to another place, `by` bytes further, and reports
+    /// success.
     Misdirect {
-        /// Writes that touch these bytes.
+        /// Bytes whose writes are affected.
         range: Range<u64>,
-        /// Distance to the place where the write lands, in bytes.
+        /// Distance from the write's place to the place where it goes, in bytes.
         by: u64,
     },
-    /// Writes of these bytes land nowhere, and report success.
+    /// Writes of these bytes change nothing, and report success.
     Lose(Range<u64>),
-    /// Flushes make nothing durable, and report success.
+    /// Flushes make nothing durable, but report success.
     Forget,
 }
 
@@ -47,21 +48,21 @@ struct Write {
 #[derive(Debug, Clone)]
 struct Fault {
     kind: FaultKind,
-    /// Strikes left; `None` for a fault that stays.
+    /// Number of times that the fault still occurs; `None` for a permanent fault.
     left: Option<u32>,
 }
 
-/// A disk by the model of this crate.
+/// A disk that follows the model of this crate.
 #[derive(Debug, Clone)]
 pub struct Disk {
     /// Bytes that reads return.
     live: Image,
     /// Bytes that survive every power cut.
     durable: Image,
-    /// Finished writes that are not durable, oldest first, each with an ascending number.
+    /// Completed writes that are not durable, oldest first. Each has an ascending number.
     cached: VecDeque<(u64, Write)>,
     in_flight: Vec<(u64, Write)>,
-    /// Flushes under way, with the number of the last write each covers.
+    /// Flushes in progress, each with the number of the last write that it covers.
     flushes: Vec<(u64, u64)>,
     finished: u64,
     started: u64,
@@ -69,7 +70,7 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// A disk of this many zero bytes, all durable, rounded up to whole blocks.
+    /// Creates a disk of this many zero bytes, all durable, rounded up to whole blocks.
     pub fn new(bytes: usize) -> Self {
         let image = Image::new(bytes);
         Self {
@@ -84,42 +85,42 @@ impl Disk {
         }
     }
 
-    /// Size of the disk in bytes.
+    /// Returns the size of the disk in bytes.
     pub fn bytes(&self) -> u64 {
         self.live.len() as u64
     }
 
-    /// Bytes that reads return.
+    /// Returns the bytes that reads return.
     pub fn image(&self) -> &Image {
         &self.live
     }
 
-    /// Bytes that survive every power cut.
+    /// Returns the bytes that survive every power cut.
     pub fn durable_image(&self) -> &Image {
         &self.durable
     }
 
-    /// Lets I/Os of this kind fail from now on, `times` times or always.
+    /// Makes I/Os of this kind fail from now on, `times` times or permanently.
     pub fn fail(&mut self, kind: FaultKind, times: Option<u32>) {
         self.faults.push(Fault { kind, left: times });
     }
 
-    /// Ends all faults.
+    /// Removes all faults.
     pub fn heal(&mut self) {
         self.faults.clear();
     }
 
-    /// Finds a fault that strikes this I/O, and counts the strike.
+    /// Finds a fault that affects this I/O, and counts the occurrence.
     fn strikes(&mut self, is_it: impl Fn(&FaultKind) -> bool) -> Option<FaultKind> {
         let found = self.faults.iter_mut().find(|f| f.left != Some(0) && is_it(&f.kind))?;
         found.left = found.left.map(|left| left - 1);
         Some(found.kind.clone())
     }
 
-    /// Fills `into` with the bytes of finished writes.
+    /// Fills `into` with the bytes of completed writes.
     ///
     /// # Errors
-    /// Beyond the end, and for a fault.
+    /// Beyond the end, or because of a fault.
     pub fn read(&mut self, at: u64, into: &mut [u8]) -> Result<(), StorageError> {
         let start = self.check(at, into.len())?;
         let range = range_of(at, into.len());
@@ -130,13 +131,13 @@ impl Disk {
         Ok(())
     }
 
-    /// Begins a write. The caller finishes it by `id`.
+    /// Starts a write. The caller completes it by `id`.
     ///
     /// # Errors
     /// Beyond the end.
     ///
     /// # Panics
-    /// If it touches another write in flight.
+    /// If it overlaps another write in flight.
     pub fn start_write(&mut self, id: u64, at: u64, data: &[u8]) -> Result<(), StorageError> {
         let start = self.check(at, data.len())?;
         let range = range_of(at, data.len());
@@ -152,15 +153,15 @@ impl Disk {
         Ok(())
     }
 
-    /// Number of writes started so far.
+    /// Returns the number of writes started so far.
     pub fn writes(&self) -> u64 {
         self.started
     }
 
-    /// Finishes the write `id`, durable if `is_durable`.
+    /// Completes the write `id`. It is durable if `is_durable`.
     ///
     /// # Errors
-    /// For a fault: then some of its sectors may have changed.
+    /// Because of a fault. Some of the write's sectors may then have changed.
     ///
     /// # Panics
     /// If no such write is in flight.
@@ -196,7 +197,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Ends a write that the device refused: nothing of it lands.
+    /// Ends a write that the device refused, without changing any byte.
     ///
     /// # Panics
     /// If the write is not in flight.
@@ -223,19 +224,19 @@ impl Disk {
         self.cached.push_back((self.finished, write));
     }
 
-    /// Begins a flush.
+    /// Starts a flush.
     pub fn start_flush(&mut self, id: u64) {
         self.flushes.push((id, self.finished));
     }
 
-    /// Finishes the flush `id`.
+    /// Completes the flush `id`.
     ///
     /// # Errors
-    /// For a fault: the flush makes nothing durable, and its writes are lost in the next power cut
-    /// even if a later flush succeeds.
+    /// Because of a fault. The flush then makes nothing durable, and its writes are lost in the
+    /// next power cut even if a later flush succeeds.
     ///
     /// # Panics
-    /// If no such flush is under way.
+    /// If no such flush is in progress.
     pub fn finish_flush(&mut self, id: u64) -> Result<(), StorageError> {
         let position = self.flushes.iter().position(|(other, _)| *other == id);
         let (_, to) = self.flushes.swap_remove(position.expect("the flush is under way"));
@@ -253,7 +254,7 @@ impl Disk {
         if is_failed { Err(StorageError::Io) } else { Ok(()) }
     }
 
-    /// Changes the lowest bit of the byte at `at`, durably.
+    /// Flips the lowest bit of the byte at `at`, durably.
     ///
     /// # Panics
     /// Beyond the end.
@@ -273,7 +274,8 @@ impl Disk {
         }
     }
 
-    /// Ends the program at this moment. Each write in flight lands whole, in part or not at all.
+    /// Kills the program at this moment. Each write in flight takes effect completely, partly or
+    /// not at all.
     pub fn kill(&mut self, chance: &mut Stream) {
         self.flushes.clear();
         for (_, write) in std::mem::take(&mut self.in_flight) {
@@ -294,7 +296,7 @@ impl Disk {
         self.durable = image;
     }
 
-    /// Lets a part of a write in flight land, volatile.
+    /// Applies a part of a write in flight, as volatile data.
     fn keep_some(&mut self, write: &Write, chance: &mut Stream) {
         for part in survivors(write, chance) {
             self.land(part, false);
@@ -309,7 +311,7 @@ impl Disk {
     }
 }
 
-/// Surviving parts of a write: all, nothing, a prefix, or any of its sectors or blocks.
+/// Returns the surviving parts of a write: all, nothing, a prefix, or any of its sectors or blocks.
 fn survivors(write: &Write, chance: &mut Stream) -> Vec<Write> {
     let whole = write.data.len();
     match chance.below(6) {
@@ -336,7 +338,7 @@ fn survivors(write: &Write, chance: &mut Stream) -> Vec<Write> {
     }
 }
 
-/// Puts the bytes of a durable write over those of an older volatile write.
+/// Replaces bytes of an older volatile write by the bytes of a durable write.
 fn cover(older: &mut Write, newer: &Write) {
     let from = older.at.max(newer.at);
     let to = (older.at + older.data.len()).min(newer.at + newer.data.len());

@@ -1,33 +1,34 @@
 use std::sync::Arc;
 
-/// Size of a sector in bytes; a sector is never torn.
+/// Size of a sector in bytes. A sector is never torn.
 pub const SECTOR: usize = 512;
-/// Size of a memory page in bytes, the other unit in which writes are torn.
+/// Size of a memory page in bytes. Besides the sector, it is the other unit in which writes are
+/// torn.
 pub const BLOCK: usize = 4096;
 
-/// Bytes in shared blocks; bytes that were never written are zero.
+/// Bytes of a disk, in shared blocks. Bytes that were never written are zero.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image(Vec<Arc<[u8; BLOCK]>>);
 
 impl Image {
-    /// This many zero bytes, rounded up to whole blocks.
+    /// Creates an image of this many zero bytes, rounded up to whole blocks.
     pub fn new(bytes: usize) -> Self {
         // One block for all: it is shared until it is written.
         let zeros = Arc::new([0; BLOCK]);
         Self((0..bytes.div_ceil(BLOCK)).map(|_| Arc::clone(&zeros)).collect())
     }
 
-    /// Number of bytes.
+    /// Returns the number of bytes.
     pub fn len(&self) -> usize {
         self.0.len() * BLOCK
     }
 
-    /// True for an image of no bytes.
+    /// Returns true for an image without bytes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Fills `into` with the bytes from `at` on; panics beyond the end.
+    /// Fills `into` with the bytes from `at` on. Panics beyond the end.
     pub fn read(&self, at: usize, into: &mut [u8]) {
         pieces(at, into.len(), |block, from, range| {
             let length = range.len();
@@ -35,7 +36,7 @@ impl Image {
         });
     }
 
-    /// Writes `data` at `at`; panics beyond the end.
+    /// Writes `data` at `at`. Panics beyond the end.
     pub fn write(&mut self, at: usize, data: &[u8]) {
         pieces(at, data.len(), |block, from, range| {
             let length = range.len();
@@ -44,7 +45,8 @@ impl Image {
     }
 }
 
-/// Calls `each` with a block, the offset in that block and the range of bytes that lies there.
+/// Splits a range into blocks. Calls `each` with the number of a block, the offset in that block,
+/// and the part of the range's bytes that is in it.
 fn pieces(at: usize, bytes: usize, mut each: impl FnMut(usize, usize, std::ops::Range<usize>)) {
     let mut done = 0;
     while done < bytes {

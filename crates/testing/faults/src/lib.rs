@@ -1,72 +1,80 @@
-//! Storage and networks that fail as real ones do, for tests of whatever must survive it.
+//! Storage and networks that fail as real ones do, for tests of programs that must survive the
+//! failures.
 //!
-//! What it does: [`Disk`] keeps bytes in memory by the model below. Nothing happens in it by itself:
-//! a test starts I/O, completes it in the order it likes, and calls [`Disk::kill`] or
-//! [`Disk::power_cut`] where it likes; all chance comes from the stream it hands in. A clone is a
-//! disk of its own that goes on from the same state, and costs little: blocks are shared until one
-//! of the two writes them.
+//! What it does: [`Disk`] keeps bytes in memory according to the model below. It does nothing by
+//! itself: a test starts I/O, completes it in any order, and calls [`Disk::kill`] or
+//! [`Disk::power_cut`] at any time. All random decisions come from the stream that the test passes
+//! in. A clone is an independent disk that continues from the same state. It is cheap, because
+//! blocks are shared until one of the two disks writes them.
 //!
-//! [`Network`] carries messages between hosts in the same manner. [`Reservations`] say who may write to a device
-//! that several hosts see.
+//! [`Network`] carries messages between hosts in the same manner. [`Reservations`] decide which
+//! hosts may write to a device that several hosts see.
 //!
 //! # The model of a disk
 //!
-//! 1. A write is *in flight* from [`Disk::start_write`] to [`Disk::finish_write`]. Until then reads see
-//!    either version, here the older.
-//! 2. A finished write is in the *volatile cache*: reads see it, a kill of the program keeps it, a
-//!    power cut may lose it. Writes are lost one by one and not in order, so that a later one may
-//!    survive an earlier one; where they overlap, each sector keeps any of its versions since the
-//!    last flush.
-//! 3. A flush makes durable what was finished *before the flush was started*, when it is finished.
-//!    What finishes in between may still be lost. A write marked durable (FUA) makes itself durable
-//!    when it finishes, and nothing else.
-//! 4. *Torn*: a write that a crash catches is whole, absent, a prefix, or any subset of its sectors
-//!    of 512 bytes or its blocks of 4,096, each with its own chance. A sector itself is never torn.
-//! 5. *Kill* ends the program, not the host: finished writes stay and are still volatile, those
+//! 1. A write is *in flight* from [`Disk::start_write`] to [`Disk::finish_write`]. Until then reads
+//!    may return either version; this model returns the older one.
+//! 2. A completed write is in the *volatile cache*: reads return it, a kill of the program keeps
+//!    it, and a power cut may lose it. Writes are lost individually and not in order, so a later
+//!    one may survive an earlier one. Where they overlap, each sector keeps any of its versions
+//!    since the last flush.
+//! 3. When a flush completes, it makes those writes durable that had completed *before the flush
+//!    was started*. Writes that complete in between may still be lost. A write marked durable (FUA)
+//!    makes only itself durable when it completes.
+//! 4. *Torn*: a write that is interrupted by a crash is complete, absent, a prefix, or any subset
+//!    of its sectors of 512 bytes or its blocks of 4,096, each of them independently. A sector
+//!    itself is never torn.
+//! 5. *Kill* ends the program, not the host. Completed writes stay and are still volatile; writes
 //!    in flight end in one of the ways of 4.
-//! 6. *Rot* changes one bit of what is stored, durably and silently.
-//! 7. *Misdirected*: a write lands elsewhere, and its own place keeps what it had. *Lost*: it lands
-//!    nowhere. Both are reported as done.
-//! 8. *Errors*: reads of a range, writes, and flushes fail for a number of times or for good. A failed
-//!    write may have changed any of its sectors; a failed flush has made nothing durable, and what
-//!    it should have flushed is lost in a power cut though a later flush succeeds (Linux reports such
-//!    an error once and then takes the pages for clean).
+//! 6. *Rot* changes one stored bit, durably and silently.
+//! 7. *Misdirected*: a write changes another place, and its own place keeps the old content.
+//!    *Lost*: it changes nothing. Both are reported as successful.
+//! 8. *Errors*: reads of a range, writes, and flushes fail for a number of times or permanently. A
+//!    failed write may have changed any of its sectors. A failed flush has made nothing durable,
+//!    and the writes that it should have flushed are lost in a power cut even if a later flush
+//!    succeeds (Linux reports such an error once and then treats the pages as clean).
 //!
-//! 9. *Forgetting*: a flush reports success and makes nothing durable. A host that acknowledges and forgets
-//!    has such a disk.
+//! 9. *Forgetting*: a flush reports success but makes nothing durable. A host that acknowledges
+//!    writes without keeping them has such a disk.
 //!
-//! A *hang* is an I/O that the test does not finish.
+//! A *hang* is an I/O that the test does not complete.
 //!
 //! # The model of a network
 //!
-//! 1. Hosts have *connections*, each between two of them. What one end sends arrives at the other in its
-//!    order or not at all; how long it takes is the test's choice, and independent for each connection and
+//! 1. Hosts have *connections*, each between two of them. Messages from one end arrive at the other
+//!    in order or not at all. The test chooses their delay, independently for each connection and
 //!    direction.
-//! 2. An end *closes* its connection: what it sent before still arrives, then the other end learns of it.
-//! 3. A connection *breaks* for one end: that end learns it at once, and what was on its way to it is gone.
-//!    The other end does not learn it by that: it is *half open*, and may send for as long as it likes.
-//!    What it sends is gone.
-//! 4. A *partition* between two hosts holds back what is on its way between them, and no connection is made.
-//!    Nobody is told. When it *heals*, what was held back arrives, on connections that are still whole.
-//! 5. A host that *stops* takes part in nothing: nothing arrives there, and nobody is told. Its connections
-//!    are gone when it *starts* again, and the other ends are half open. A host whose program is *killed*
-//!    closes its connections, as its kernel does for it.
+//! 2. An end *closes* its connection. Messages that it sent before still arrive, and then the other
+//!    end is told.
+//! 3. A connection *breaks* for one end. This end is told at once, and messages on their way to it
+//!    are lost. The other end is not told: it is *half open*, and may continue to send. These
+//!    messages are lost.
+//! 4. A *partition* between two hosts delays messages between them, and no connection can be made.
+//!    No host is told. When it *heals*, the delayed messages arrive on connections that are still
+//!    intact.
+//! 5. A host that *stops* does not take part: nothing arrives there, and no host is told. When it
+//!    *starts* again, its connections are gone, and their other ends are half open. A host whose
+//!    program is *killed* closes its connections, because its kernel does so.
 //!
 //! # The model of a device with reservations
 //!
-//! 1. Each host may *register* a key. Who changes or removes his has to name the one he has, 0 for none; else it is
-//!    a *conflict*, and nothing changes. Anybody may register at any time.
-//! 2. One who is registered may *reserve*. He holds the reservation until he is registered no more or is preempted;
-//!    meanwhile another one's reserve is a conflict, and his own changes nothing.
-//! 3. While somebody holds it, writes of hosts that are not registered are refused and land nowhere; reads are not.
-//!    (SCSI calls this type *write exclusive, registrants only*.)
-//! 4. *Preempt* by one who is registered names a key: in one step whoever had it is registered no more, and a
-//!    reservation that was held by it is the preempting host's. A key that nobody has is a conflict.
-//! 5. What a preempted host has in flight is refused as what it asks later (SCSI: *preempt and abort*).
-//! 6. Kills and power cuts change nothing of it.
+//! 1. Each host may *register* a key. To change or remove its key, a host has to give the current
+//!    one, or 0 for none. Otherwise there is a *conflict*, and nothing changes. Any host may
+//!    register at any time.
+//! 2. A registered host may *reserve* the device. It holds the reservation until its registration
+//!    ends or it is preempted. Meanwhile a reserve of another host is a conflict, and its own
+//!    reserve changes nothing.
+//! 3. While a host holds the reservation, writes of unregistered hosts are refused and change
+//!    nothing. Reads are allowed. (SCSI calls this type *write exclusive, registrants only*.)
+//! 4. A registered host may *preempt* a key. In one step, the registrations of all hosts with this
+//!    key end. If one of them held the reservation, the preempting host holds it now. A key that no
+//!    host has is a conflict.
+//! 5. The in-flight writes of a preempted host are refused, like its later ones (SCSI: *preempt and
+//!    abort*).
+//! 6. Kills and power cuts do not change registrations and the reservation.
 //!
 //! What it refuses: time, threads, and overlapping writes in flight, whose outcome no storage
-//! defines: whoever starts one has a defect, and the disk panics with both ranges.
+//! defines. A program that starts such writes has a defect, and the disk panics with both ranges.
 #![forbid(unsafe_code)]
 
 mod disk;

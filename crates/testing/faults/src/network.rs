@@ -8,12 +8,12 @@ pub struct HostId(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkId(u64);
 
-/// End of a connection.
+/// One end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum End {
-    /// End that asked for the connection.
+    /// End that initiated the connection.
     Caller,
-    /// End that was asked.
+    /// End that accepted the connection.
     Called,
 }
 
@@ -30,9 +30,9 @@ impl End {
 /// Event that arrives at an end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Arrival<M> {
-    /// Message of the other end.
+    /// Message from the other end.
     Message(M),
-    /// The other end has closed, and nothing more arrives.
+    /// The other end has closed, and nothing further arrives.
     Closed,
 }
 
@@ -45,7 +45,7 @@ struct Side<M> {
     coming: VecDeque<Arrival<M>>,
 }
 
-/// Connections between hosts, by the model of this crate.
+/// Connections between hosts, which follow the model of this crate.
 #[derive(Debug, Clone)]
 pub struct Network<M> {
     links: BTreeMap<LinkId, [Side<M>; 2]>,
@@ -70,7 +70,7 @@ fn pair(a: HostId, b: HostId) -> (HostId, HostId) {
 }
 
 impl<M> Network<M> {
-    /// Connects two hosts; `None` if the one cannot reach the other now.
+    /// Connects two hosts; `None` if the first cannot reach the second now.
     pub fn connect(&mut self, from: HostId, to: HostId) -> Option<LinkId> {
         if !self.can_reach(from, to) {
             return None;
@@ -86,12 +86,12 @@ impl<M> Network<M> {
         !is_stopped && !self.partitions.contains(&pair(a, b))
     }
 
-    /// Sends a message; the sender does not learn whether it arrives.
+    /// Sends a message. The sender does not learn if it arrives.
     pub fn send(&mut self, link: LinkId, from: End, message: M) {
         self.put(link, from, Arrival::Message(message));
     }
 
-    /// Closes a connection at one end; the other end is told.
+    /// Closes a connection at one end. The other end is told.
     pub fn close(&mut self, link: LinkId, end: End) {
         self.put(link, end, Arrival::Closed);
         self.break_off(link, end);
@@ -106,7 +106,7 @@ impl<M> Network<M> {
         }
     }
 
-    /// Breaks a connection for one end, which knows it; the other end does not.
+    /// Breaks a connection for one end. This end is told, and the other end is not.
     pub fn break_off(&mut self, link: LinkId, end: End) {
         let Some(sides) = self.links.get_mut(&link) else { return };
         let side = &mut sides[end as usize];
@@ -117,7 +117,8 @@ impl<M> Network<M> {
         }
     }
 
-    /// Ends at which something can arrive now, in the order in which the connections were made.
+    /// Returns the ends at which something can arrive now, in the order in which the connections
+    /// were made.
     pub fn arrivals(&self) -> Vec<(LinkId, End)> {
         let mut found = Vec::new();
         for (link, [caller, called]) in &self.links {
@@ -133,8 +134,8 @@ impl<M> Network<M> {
         found
     }
 
-    /// Delivers the first event on its way to an end; `None` if nothing can arrive. `Closed` closes
-    /// that end, too.
+    /// Delivers the first event on its way to an end; `None` if nothing can arrive. `Closed` also
+    /// closes that end.
     pub fn deliver(&mut self, link: LinkId, end: End) -> Option<Arrival<M>> {
         let [caller, called] = self.links.get(&link)?;
         if !self.can_reach(caller.host, called.host) {
@@ -147,30 +148,30 @@ impl<M> Network<M> {
         arrival
     }
 
-    /// True while an end can still send, as far as that end knows.
+    /// Returns true while an end can still send, as far as that end knows.
     pub fn is_open(&self, link: LinkId, end: End) -> bool {
         self.links.get(&link).is_some_and(|sides| sides[end as usize].is_open)
     }
 
-    /// The host that was called.
+    /// Returns the host that was called.
     ///
     /// # Panics
-    /// When there is no such connection.
+    /// If there is no such connection.
     pub fn called(&self, link: LinkId) -> HostId {
         self.links[&link][End::Called as usize].host
     }
 
-    /// Partitions two hosts: nothing passes between them from now on, and neither is told.
+    /// Partitions two hosts. Nothing passes between them from now on, and neither is told.
     pub fn partition(&mut self, a: HostId, b: HostId) {
         self.partitions.insert(pair(a, b));
     }
 
-    /// Heals a partition; delayed events can arrive.
+    /// Heals a partition. Delayed events can arrive.
     pub fn heal(&mut self, a: HostId, b: HostId) {
         self.partitions.remove(&pair(a, b));
     }
 
-    /// Stops a host: it takes part in nothing any more, and no other host is told.
+    /// Stops a host. It no longer takes part, and no other host is told.
     pub fn stop(&mut self, host: HostId) {
         self.stopped.insert(host);
         for (link, end) in self.ends_of(host) {
@@ -183,7 +184,7 @@ impl<M> Network<M> {
         self.stopped.remove(&host);
     }
 
-    /// Ends the host's program; its kernel closes all its connections.
+    /// Kills the host's program. Its kernel closes all its connections.
     pub fn kill(&mut self, host: HostId) {
         for (link, end) in self.ends_of(host) {
             self.close(link, end);

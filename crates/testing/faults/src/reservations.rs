@@ -1,11 +1,12 @@
 use std::collections::BTreeMap;
 
-/// A conflict with a reservation: nothing was changed.
+/// A conflict with a registration or reservation. Nothing was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("reservation conflict")]
 pub struct Conflict;
 
-/// Write permissions on a device that several hosts see, by the model in the crate's description.
+/// Write permissions on a device that several hosts see, which follow the model in the crate's
+/// description.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Reservations {
     /// Keys of the registered hosts.
@@ -14,8 +15,8 @@ pub struct Reservations {
 }
 
 impl Reservations {
-    /// Registers the key `new` of a host, or ends its registration if `new` is 0. `old` is its key
-    /// so far.
+    /// Registers the key `new` of a host, or ends its registration if `new` is 0. `old` is its
+    /// current key.
     ///
     /// # Errors
     /// The host has another key than `old`.
@@ -36,7 +37,7 @@ impl Reservations {
     /// Takes the reservation for a host, or keeps it.
     ///
     /// # Errors
-    /// The host is not registered by this key, or another host holds the reservation.
+    /// The host is not registered with this key, or another host holds the reservation.
     pub fn reserve(&mut self, host: u8, key: u64) -> Result<(), Conflict> {
         if key == 0 || self.key(host) != key || self.holder.is_some_and(|holder| holder != host) {
             return Err(Conflict);
@@ -49,7 +50,7 @@ impl Reservations {
     /// reservation, `host` holds it now.
     ///
     /// # Errors
-    /// `host` is not registered by `own`, or no host by `theirs`.
+    /// `host` is not registered with `own`, or no host is registered with `theirs`.
     pub fn preempt(&mut self, host: u8, own: u64, theirs: u64) -> Result<(), Conflict> {
         let is_known = self.keys.values().any(|key| *key == theirs);
         if own == 0 || self.key(host) != own || !is_known {
@@ -63,7 +64,7 @@ impl Reservations {
         Ok(())
     }
 
-    /// True if a write of this host lands.
+    /// Returns true if this host may write.
     #[must_use]
     pub fn may_write(&self, host: u8) -> bool {
         self.holder.is_none() || self.keys.contains_key(&host)
@@ -75,7 +76,7 @@ impl Reservations {
         self.holder
     }
 
-    /// Key by which a host is registered; 0 for none.
+    /// Returns the key with which a host is registered; 0 if it is not.
     #[must_use]
     pub fn key(&self, host: u8) -> u64 {
         self.keys.get(&host).copied().unwrap_or(0)

@@ -1,4 +1,5 @@
-/// Reason why a figure or a verdict is absent. It is only shown, so there is no variant for each.
+/// Reason why a figure or a verdict is absent. The text is only displayed, so reasons are not
+/// distinguished by variants.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Absent(pub String);

@@ -2,7 +2,7 @@ use units::{Bytes, Nanos};
 
 use super::{Failure, PlanError, ReferenceError, ReplayError};
 
-/// Error that kept a run from beginning, or ended it.
+/// Error that prevented a run from starting, or ended it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BenchError {
@@ -14,11 +14,11 @@ pub enum BenchError {
     Build {
         /// Name of the tile.
         tile: String,
-        /// Error that caused this one.
+        /// Reason for the failure.
         #[source]
         source: workload::BuildError,
     },
-    /// Error in the reference of a workload.
+    /// Error in the computation of a workload's reference.
     #[error(transparent)]
     Reference(#[from] ReferenceError),
     /// Error of a recorded trace.
@@ -27,7 +27,7 @@ pub enum BenchError {
     /// The text of the datastore is malformed.
     #[error(transparent)]
     Target(datastore::TargetError),
-    /// The system returned no random letters for the run's identifier.
+    /// The system returned no random characters for the run's identifier.
     #[error("drawing a run id")]
     Random {
         /// Error of the system.
@@ -58,7 +58,7 @@ pub enum BenchError {
     /// Error of the load generator.
     #[error(transparent)]
     Engine(#[from] engine::EngineError),
-    /// Error of filling the disks.
+    /// Error when filling the disks.
     #[error(transparent)]
     Prefill(#[from] engine::prefill::PrefillError),
     /// Error of the run directory.
@@ -75,9 +75,9 @@ pub enum BenchError {
     TooLarge {
         /// Tiles of the first step.
         tiles: u32,
-        /// Bytes of one tile.
+        /// Size of one tile.
         per_tile: Bytes,
-        /// Bytes that may be used.
+        /// Maximum number of bytes that the run may use.
         capacity: Bytes,
     },
     /// The tiles of the first step do not fit into the modelled array.
@@ -90,9 +90,9 @@ pub enum BenchError {
         array: String,
         /// Tiles of the first step.
         tiles: u32,
-        /// Bytes of one tile.
+        /// Size of one tile.
         per_tile: Bytes,
-        /// Bytes that the array holds with that many tiles.
+        /// Capacity of the array for that many tiles.
         capacity: Bytes,
     },
     /// The modelled array cannot be built, or cannot hold the tiles.
@@ -100,14 +100,14 @@ pub enum BenchError {
     Plant {
         /// Name of the array.
         array: String,
-        /// Error that caused this one.
+        /// Reason for the failure.
         #[source]
         source: sim::plant::PlantError,
     },
     /// A modelled service cannot be built.
     #[error("an endpoint's model cannot be built")]
     Service(#[source] sim::ParameterError),
-    /// Virtual time stands still in a simulation.
+    /// In a simulation, virtual time does not advance.
     #[error(
         "the {workload} of tile {tile} lets no time pass: {events} events at {at}. Its users do not \
          pause, and the array \"{array}\" answers them at once"
@@ -117,9 +117,9 @@ pub enum BenchError {
         array: String,
         /// Name of the workload.
         workload: String,
-        /// Number of its tile, from 1.
+        /// Number of the workload's tile, counted from 1.
         tile: u32,
-        /// Virtual time at which the simulation stands still.
+        /// Virtual time that does not advance.
         at: Nanos,
         /// Number of events at that time.
         events: u64,
@@ -127,19 +127,19 @@ pub enum BenchError {
     /// The simulation cannot continue.
     #[error(transparent)]
     Simulation(#[from] sim::SimError),
-    /// No earlier run left disks that fit.
+    /// There are no suitable disks of an earlier run.
     #[error(
         "no {reuse} among the runs that have ended and left disks at {datastore} that fit {tiles} \
          tile(s) of this plan (looked at {looked_at})"
     )]
     NothingToReuse {
-        /// Selection that was asked for among the runs that fit: `latest`, `latest~1`.
+        /// Requested selection among the suitable runs: `latest`, `latest~1`.
         reuse: String,
         /// Datastore that was searched.
         datastore: String,
         /// Tiles of the first step.
         tiles: u32,
-        /// Number of our sub-directories that were examined.
+        /// Number of this program's sub-directories that were examined.
         looked_at: usize,
     },
     /// An earlier run left a disk of another size.
@@ -154,10 +154,10 @@ pub enum BenchError {
         /// Size that the plan needs.
         asked: Bytes,
     },
-    /// A plan that searches cannot be prepared, because its number of tiles is unknown.
+    /// A search cannot be prepared in advance, because its number of tiles is unknown.
     #[error("preparing searches for nothing and needs the number of tiles")]
     PrepareSearch,
-    /// A trace or tile only reads, and the directory has no disks yet.
+    /// The load only reads, but the directory has no disks yet.
     #[error("a directory holds nothing that could be read without writing it first")]
     NothingToRead,
     /// The storage failed I/Os.
@@ -165,7 +165,7 @@ pub enum BenchError {
     Storage {
         /// Tiles of the step.
         tiles: u32,
-        /// Failed I/Os by disk; never empty.
+        /// Failed I/Os by disk; at least one entry.
         failures: Vec<Failure>,
     },
     /// The users of the first step do not fit into memory.
@@ -175,34 +175,34 @@ pub enum BenchError {
         tiles: u32,
         /// Number of their users.
         users: u64,
-        /// Largest number of users.
+        /// Maximum number of users.
         max: u64,
     },
     /// Error of the tier in front of the datastore.
     #[error("the tier: {0}")]
     Tier(tier_service::Refusal),
-    /// A tier serves whole files and devices, and the disk is only a part of one.
+    /// The disk is only a part of a file or device, and a tier serves whole ones.
     #[error("disk \"{disk}\" is a part of a file or device, and a tier serves whole ones")]
     TierParts {
         /// Name of the disk.
         disk: String,
     },
-    /// Other programs or hosts use the disks, which a tier does not allow.
+    /// A tier is used together with a feature for which other programs or hosts access the disks.
     #[error("--through-tier is for disks that this machine alone drives, and {what}")]
     TierAlone {
-        /// Feature that uses the disks.
+        /// Feature that accesses the disks.
         what: &'static str,
     },
-    /// Error of the protocol below the disks.
+    /// Error of the storage protocol of `--over`.
     #[error(transparent)]
     Over(std::sync::Arc<over::OverError>),
-    /// A protocol's server serves whole files, and the disk is none.
+    /// The disk is not a whole file, and a protocol's server serves whole files.
     #[error("disk \"{disk}\" is no file of its own, and --over serves whole files")]
     OverParts {
         /// Name of the disk.
         disk: String,
     },
-    /// A protocol's server serves whole files, and the datastore has no file for each disk.
+    /// The datastore has no file for each disk, and a protocol's server serves whole files.
     #[error("--over serves whole files, and {target} is a {noun}, in which disks are parts")]
     OverTarget {
         /// Datastore as given.
@@ -210,13 +210,13 @@ pub enum BenchError {
         /// Kind of the datastore, in words.
         noun: &'static str,
     },
-    /// Other programs or hosts use the disks, which `--over` does not allow.
+    /// `--over` is used together with a feature for which other programs or hosts access the disks.
     #[error("--over is for disks that this computer's load alone uses, and {what}")]
     OverAlone {
-        /// Feature that uses the disks.
+        /// Feature that accesses the disks.
         what: &'static str,
     },
-    /// The directory for the state of verification cannot be made.
+    /// The directory for the verification state cannot be created.
     #[error("making {} for the state of verification", .path.display())]
     StateDir {
         /// Path of the directory.
@@ -225,7 +225,7 @@ pub enum BenchError {
         #[source]
         source: std::io::Error,
     },
-    /// Blocks do not hold what was written to them; one text per finding.
+    /// The content of blocks differs from the last write. There is one text per finding.
     #[error("{}", wrong_blocks(.0))]
     Mismatch(Vec<String>),
     /// The written blocks could not be read back.
@@ -241,7 +241,7 @@ pub enum BenchError {
         /// Advice, if there is any.
         hint: Option<String>,
     },
-    /// A host refuses the target.
+    /// A host refuses the datastore.
     #[error("host {host} refuses: {what}")]
     HostRefused {
         /// Name of the host.
@@ -254,7 +254,7 @@ pub enum BenchError {
     /// Hosts cannot be reached, or do not match each other.
     #[error("{0}")]
     Hosts(String),
-    /// The request is not possible with these hosts, or with hosts at all.
+    /// These hosts, or hosts in general, do not support the request.
     #[error("{what}")]
     HostsRefused {
         /// Refused feature, and the reason.
@@ -262,13 +262,13 @@ pub enum BenchError {
         /// Advice on what to do instead.
         hint: &'static str,
     },
-    /// The load generator reported nothing for this long.
+    /// The load generator has reported nothing for this time.
     #[error("the load generator reported nothing for {0}")]
     Silent(Nanos),
-    /// A user asked to stop.
+    /// A user requested a stop.
     #[error("interrupted")]
     Interrupted,
-    /// A user asked to abort.
+    /// A user requested an immediate abort.
     #[error("aborted")]
     Aborted,
 }
@@ -292,7 +292,7 @@ impl From<datastore::DatastoreError> for BenchError {
 }
 
 impl BenchError {
-    /// True if a modelled array, or one of its pools, has no room for the tiles.
+    /// Returns true if a modelled array, or one of its pools, is too small for the tiles.
     pub fn is_array_too_small(&self) -> bool {
         let pool = |source: &sim::plant::PlantError| {
             matches!(source, sim::plant::PlantError::TooSmall { .. })
@@ -304,7 +304,7 @@ impl BenchError {
         }
     }
 
-    /// Advice on what to do, if there is any.
+    /// Returns advice on what to do, if there is any.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Target(error) => Some(error.hint()),
@@ -358,7 +358,7 @@ impl BenchError {
         }
     }
 
-    /// True if a user asked for this end.
+    /// Returns true if a user requested this end.
     pub const fn is_interruption(&self) -> bool {
         matches!(
             self,
@@ -368,7 +368,7 @@ impl BenchError {
         )
     }
 
-    /// Stable identifier for result files.
+    /// Returns the stable identifier for result files.
     pub const fn id(&self) -> &'static str {
         match self {
             Self::Plan(_) | Self::Target(_) | Self::PrepareSearch | Self::NothingToRead => "plan",

@@ -1,4 +1,4 @@
-//! Errors, part by part, and the error of a whole run.
+//! Errors of the parts of a run, and the error of a whole run.
 
 mod absent;
 mod bench;

@@ -1,13 +1,13 @@
 use spec::LadderError;
 
-/// Reason why a plan cannot be carried out as written.
+/// Reason why a plan cannot be executed as written.
 #[derive(Debug, thiserror::Error, PartialEq)]
 #[non_exhaustive]
 pub enum PlanError {
     /// The plan has no datastore.
     #[error("no datastore was given")]
     NoDatastore,
-    /// The second datastore is the first.
+    /// The second datastore is the same as the first.
     #[error("{second} is the first datastore too, so nothing can move between the two")]
     SecondIsFirst {
         /// Datastore as given.
@@ -22,10 +22,10 @@ pub enum PlanError {
     /// The plan has no tile.
     #[error("no tile was given")]
     NoTile,
-    /// The ladder is not a number or a range.
+    /// The ladder is neither a number nor a range.
     #[error("ladder.tiles: {0}")]
     Tiles(#[from] LadderError),
-    /// A number is outside its range.
+    /// A number is out of range.
     #[error(transparent)]
     Range(#[from] spec::plan::OutOfRange),
     /// The plan gives a service or model for an endpoint that no workload calls.
@@ -36,13 +36,13 @@ pub enum PlanError {
         /// Text with the nearest name and all known names.
         help: String,
     },
-    /// Servers of tiles need a directory, and the datastore is none.
+    /// Tiles need real servers, which need a directory, but the datastore is not a directory.
     #[error("real servers keep their data in a directory, and {} is none", target.display())]
     NoPlaceForServers {
         /// Path of the datastore.
         target: std::path::PathBuf,
     },
-    /// A password is given for an endpoint to which none is sent.
+    /// A password is given for an endpoint that uses none.
     #[error(
         "a password is given for \"{name}\", which is no endpoint with an address whose protocol has \
          logins"
@@ -60,10 +60,10 @@ pub enum PlanError {
         workload: String,
         /// Name of the endpoint.
         name: String,
-        /// Advice on how to give one.
+        /// Advice on how to give a service or a model.
         help: String,
     },
-    /// An endpoint of virtual machines is not a phase of an operation.
+    /// An endpoint of protocol `vm` is not a phase of an operation.
     #[error(
         "the workload \"{workload}\" calls the endpoint \"{name}\" of machines, which is no phase of an \
          operation, such as live-migration-copying"
@@ -74,7 +74,7 @@ pub enum PlanError {
         /// Name of the endpoint.
         name: String,
     },
-    /// Verification cannot follow blocks that real virtual machines write.
+    /// Verification cannot track writes by real virtual machines.
     #[error(
         "verification cannot follow what real machines write to the disks of \"{workload}\"; their guests \
          check it themselves"
@@ -83,14 +83,14 @@ pub enum PlanError {
         /// Name of the workload.
         workload: String,
     },
-    /// The endpoint needs a service and got a model, or the other way round.
+    /// The endpoint needs a service and has a model, or vice versa.
     #[error("the endpoint \"{name}\" is answered by {given}, and here that takes {takes}")]
     WrongEndpoint {
         /// Name of the endpoint.
         name: String,
         /// Value that was given.
         given: String,
-        /// `an address` or `a model`.
+        /// Kind of value that the endpoint needs: `an address` or `a model`.
         takes: &'static str,
         /// Advice on what to give.
         help: String,
@@ -103,7 +103,7 @@ pub enum PlanError {
         /// Reason why it is invalid.
         why: engine::client::AddressError,
     },
-    /// The placement of tiles is not possible.
+    /// The placement of tiles is impossible.
     #[error("hosts.placement: {0}")]
     Placement(#[from] spec::PlacementError),
     /// The plan has events of hosts, but no hosts.
@@ -115,15 +115,16 @@ pub enum PlanError {
     /// The plan has an impossible event of a host.
     #[error("{0}")]
     Event(String),
-    /// The page cache of one host is invisible to another, so moved tiles would lose their writes.
+    /// Moving tiles need direct I/O. A host cannot see another host's page cache, so moved tiles
+    /// would lose their writes.
     #[error(
         "events and restart take engine.buffered = false: a tile that moves leaves its page cache behind"
     )]
     BufferedMoves,
-    /// A simulation has no hosts, so it has no events of hosts.
+    /// A simulation has no hosts, so it cannot have events of hosts.
     #[error("events and restart are of hosts that drive load, and a simulation has none")]
     SimulatedEvents,
-    /// The plan expects something that the tile does not have.
+    /// An expectation refers to an object that the tile does not have.
     #[error(transparent)]
     Expect(#[from] spec::expect::ExpectationError),
     /// The plan cannot be written as TOML.

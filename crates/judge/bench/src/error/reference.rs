@@ -2,11 +2,11 @@ use sim::SimError;
 use units::Nanos;
 use workload::BuildError;
 
-/// Reason why a workload has no reference.
+/// Reason why the reference of a workload cannot be computed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReferenceError {
-    /// On storage that answers at once, the workload never lets virtual time pass.
+    /// On storage without delay, the workload never lets virtual time advance.
     #[error(
         "workload \"{workload}\" has no pause of its own: on ideal storage it would do endlessly \
          much work, so it cannot be its own reference ({source})"
@@ -17,7 +17,7 @@ pub enum ReferenceError {
         /// Error of the simulator.
         source: SimError,
     },
-    /// The workload finishes nothing in a long time.
+    /// The workload completes no counted work in a long time.
     #[error(
         "workload \"{workload}\" finishes nothing its metric counts in {time} on ideal storage"
     )]
@@ -32,13 +32,13 @@ pub enum ReferenceError {
     Build {
         /// Name of the workload.
         workload: String,
-        /// Error that caused this one.
+        /// Reason for the failure.
         source: BuildError,
     },
 }
 
 impl ReferenceError {
-    /// Advice on what to do.
+    /// Returns advice on what to do.
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Endless { .. } | Self::Nothing { .. } => {

@@ -10,7 +10,7 @@ pub enum ReplayError {
     /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] trace::TraceError),
-    /// No format has this name.
+    /// There is no format with this name.
     #[error("{0}")]
     Format(String),
     /// The trace has no I/O to replay.
@@ -19,7 +19,7 @@ pub enum ReplayError {
         /// Path of the trace.
         trace: PathBuf,
     },
-    /// The trace has references in order, but no times.
+    /// The trace contains references in order, but no times.
     #[error("{}: it says in what order I/Os came and not when", trace.display())]
     NoTimes {
         /// Path of the trace.
@@ -43,12 +43,12 @@ pub enum ReplayError {
         trace: PathBuf,
         /// Kind of the name: VM or device.
         what: &'static str,
-        /// Name that was asked for.
+        /// Requested name.
         name: String,
         /// Names in the trace.
         known: Vec<String>,
     },
-    /// The trace does not fit into the memory for it.
+    /// The trace does not fit into the available memory.
     #[error(
         "{}: it has more than {max} I/Os to play, which take {} of memory",
         trace.display(),
@@ -57,23 +57,23 @@ pub enum ReplayError {
     TooMany {
         /// Path of the trace.
         trace: PathBuf,
-        /// Largest number of I/Os.
+        /// Maximum number of I/Os.
         max: u64,
-        /// Bytes of memory for that many I/Os.
+        /// Memory for that many I/Os, in bytes.
         bytes: u64,
     },
-    /// The trace has more devices than there can be disks.
+    /// The trace has more devices than the maximum number of disks.
     #[error("{}: it has more than {max} devices", trace.display())]
     TooManyDevices {
         /// Path of the trace.
         trace: PathBuf,
-        /// Largest number of devices.
+        /// Maximum number of devices.
         max: usize,
     },
 }
 
 impl ReplayError {
-    /// Advice on what to do, if there is any.
+    /// Returns advice on what to do, if there is any.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Trace(error) => error.hint().map(str::to_owned),

@@ -6,23 +6,24 @@ use stats::{EdgeEstimate, EdgeModel, Trial};
 use crate::ladder::plateau::Plateau;
 use crate::ladder::rung::{Judgement, Rung};
 
-/// Confidence of the interval of tiles held.
+/// Confidence level of the interval of held tiles.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Edge of the storage by all steps. The order of the steps does not matter, and a step that passed
-/// or failed by luck is outvoted by its neighbours ([`EdgeModel`]).
+/// Edge of the storage, estimated from all steps. The order of the steps does not matter. A step
+/// that passed or failed by chance is outvoted by its neighbours ([`EdgeModel`]).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Edge {
-    /// Greatest tested count that passed and is more likely to hold than not; 0 if there is none.
+    /// Largest tested number of tiles that passed and at which all limits are probably met; 0 if
+    /// there is none.
     pub held: u32,
-    /// Interval of the count that holds.
+    /// Confidence interval of the largest number of tiles at which all limits are met.
     pub interval: EdgeEstimate,
-    /// Result above the held count; `None` if nothing above was tested.
+    /// Result above the held number of tiles; `None` if nothing above was tested.
     pub stop: Option<Stop>,
 }
 
 impl Edge {
-    /// Edge of these steps, none of which has more tiles than `tiles_max`.
+    /// Computes the edge from these steps. None of them has more tiles than `tiles_max`.
     pub fn of(rungs: &BTreeMap<u32, Rung>, gain_min: f64, tiles_max: u32) -> Self {
         let plateau = Plateau::of(rungs, gain_min).filter(Plateau::is_shown);
         let model = model(rungs, tiles_max);
@@ -57,7 +58,7 @@ impl Edge {
     }
 }
 
-/// Nearest step above that failed, else one that said nothing.
+/// Returns the nearest failed or flat step above, or else the nearest inconclusive one.
 fn stop(rungs: &BTreeMap<u32, Rung>, held: u32, flat: Option<Stop>) -> Option<Stop> {
     let above = || rungs.range(held + 1..);
     let first = |wanted: Judgement| {
@@ -68,8 +69,8 @@ fn stop(rungs: &BTreeMap<u32, Rung>, held: u32, flat: Option<Stop>) -> Option<St
     nearest.or_else(|| first(Judgement::Inconclusive).map(|tiles| Stop::Inconclusive { tiles }))
 }
 
-/// Greatest count up to `last` for which `is_true` holds for it and for all below; 0 if there is
-/// none.
+/// Returns the largest number of tiles up to `last` for which `is_true` is true, as it is for all
+/// smaller numbers; 0 if there is none.
 fn greatest(last: u32, is_true: impl Fn(u32) -> bool) -> u32 {
     let (mut low, mut high) = (0, last);
     while low < high {
@@ -79,7 +80,7 @@ fn greatest(last: u32, is_true: impl Fn(u32) -> bool) -> u32 {
     low
 }
 
-/// Edge model of all steps and their limits.
+/// Returns the edge model of all steps and their limits.
 pub(super) fn model(rungs: &BTreeMap<u32, Rung>, tiles_max: u32) -> EdgeModel {
     let trials = rungs.iter().flat_map(|(tiles, rung)| {
         let failed = rung.runs.iter().filter_map(|run| run.failed);

@@ -1,12 +1,12 @@
-//! Plateau of throughput: more tiles do no more work, although every limit is kept.
+//! Plateau of throughput: more tiles do no more work, although all limits are met.
 //!
-//! A tile counts as long as it adds a share of the work of a single tile
+//! A tile counts as long as it adds a minimum share of the work of a single tile
 //! (`LadderOptions::gain_min`). The saturation curve through all passed steps (`stats::Saturation`)
-//! shows where that ends, with the uncertainty from their scatter. The plateau is accepted
-//! ([`SHOWN`]) once it surely lies below the greatest count.
+//! shows where that ends. The uncertainty comes from their scatter. The plateau is accepted
+//! ([`SHOWN`]) once it is very probably below the largest tested number of tiles.
 //!
-//! Work beside the load of others may be too low, so disturbed steps do not bend the curve. But if
-//! a disturbed step did more work than all others, the others show no plateau.
+//! The work of a disturbed step may be too low, so disturbed steps do not influence the curve. But
+//! if a disturbed step did more work than all others, the others show no plateau.
 
 use std::collections::BTreeMap;
 
@@ -15,35 +15,35 @@ use stats::{Saturation, Work};
 
 use crate::ladder::rung::{Judgement, Rung, StepResult};
 
-/// Probability at which a plateau below the greatest count is accepted; our choice. Beyond a true
-/// plateau, every doubling of the tiles raises the probability.
+/// Probability at which a plateau below the largest number of tiles is accepted; our choice. Beyond
+/// a true plateau, every doubling of the tiles raises the probability.
 const SHOWN: f64 = 0.9;
 
-/// Scatter of steps that have no error of their own: with one seed in virtual time, a step is exact
-/// and only the curve differs a little from the storage.
+/// Relative scatter of steps without an error of their own. With one seed in virtual time, a step
+/// is exact, and only the curve differs slightly from the storage.
 const CERTAIN: f64 = 0.005;
 
-/// Least share of linear scaling: above it, each tile still adds most of its own work.
+/// Minimum share of linear scaling above which each tile still adds most of its own work.
 const LINEAR: f64 = 0.85;
 
-/// Number of standard deviations by which work must exceed the greatest so far to be significant.
+/// Number of standard deviations by which work must exceed the previous maximum to be significant.
 const MORE: f64 = 2.0;
 
-/// Most runs of one count for a plateau: after that, the remaining uncertainty is the shape of the
-/// curve.
+/// Maximum number of runs of one number of tiles for a plateau. The remaining uncertainty then
+/// comes from the shape of the curve.
 const RUNS_MAX: usize = 3;
 
-/// Work of the passed steps, and the curve through it.
+/// Work of the passed steps, and the curve fitted to it.
 #[derive(Debug, Clone)]
 pub(super) struct Plateau {
     curve: Saturation,
-    /// Counts that were tested.
+    /// Tested numbers of tiles.
     counts: Vec<u32>,
 }
 
 impl Plateau {
     /// Fits the plateau of these steps. `None` if work still grows with the tiles, or if fewer than
-    /// three counts did scored work: any curve fits through two.
+    /// three numbers of tiles did scored work, because any curve fits two points.
     pub fn of(rungs: &BTreeMap<u32, Rung>, gain_min: f64) -> Option<Self> {
         let (beside, calm): (Vec<_>, Vec<_>) =
             passed(rungs).partition(|(_, rung)| rung.is_disturbed());
@@ -73,30 +73,31 @@ impl Plateau {
         Some(Self { curve: Saturation::of(&steps?, scatter, gain_min)?, counts })
     }
 
-    /// True if there is a plateau below the greatest count.
+    /// Returns true if there is a plateau below the largest tested number of tiles.
     pub fn is_shown(&self) -> bool {
         self.counts.last().is_some_and(|most| 1.0 - self.chance_of_adding(*most) >= SHOWN)
     }
 
-    /// True if the steps leave open whether that many tiles still add work.
+    /// Returns true if the steps do not decide if this many tiles still add work.
     pub fn is_undecided(&self, tiles: u32) -> bool {
         let chance = self.chance_of_adding(tiles);
         1.0 - SHOWN < chance && chance < SHOWN
     }
 
-    /// Probability that that many tiles still add work.
+    /// Returns the probability that this many tiles still add work.
     pub fn chance_of_adding(&self, tiles: u32) -> f64 {
         self.curve.chance_of_adding(tiles)
     }
 
-    /// First tested count above the held ones that probably adds no work.
+    /// Returns the first tested number of tiles above `held` that probably adds no work.
     pub fn stop(&self, held: u32) -> Option<Stop> {
         let adds_nothing = |tiles: &u32| *tiles > held && self.chance_of_adding(*tiles) < 0.5;
         let tiles = self.counts.iter().copied().find(adds_nothing)?;
         Some(Stop::Flat { tiles, gain: self.curve.gain(tiles) })
     }
 
-    /// Count among these that tells most about the curve and has not run too often.
+    /// Returns the most informative of these numbers of tiles about the curve that has not run too
+    /// often.
     pub fn most_telling(
         &self,
         rungs: &BTreeMap<u32, Rung>,
@@ -109,7 +110,7 @@ impl Plateau {
     }
 }
 
-/// True if a step of that many tiles and this much work adds to the work of fewer tiles.
+/// Returns true if a step with this many tiles and this work adds to the work of fewer tiles.
 pub(super) fn adds(
     rungs: &BTreeMap<u32, Rung>,
     (tiles, work): (u32, Option<f64>),
@@ -127,8 +128,9 @@ fn passed(rungs: &BTreeMap<u32, Rung>) -> impl DoubleEndedIterator<Item = (&u32,
     rungs.iter().filter(|(_, rung)| rung.judgement() == Judgement::Passed)
 }
 
-/// Work of a single tile, in tiles' worth, at the fewest tiles that passed. Users without pauses do
-/// many times the work of the reference, so a share of the reference would be too little for them.
+/// Returns the work of a single tile, in tiles' worth, at the smallest number of tiles that passed.
+/// Users without pauses do many times the work of the reference, so a share of the reference would
+/// be too little for them.
 fn own_work(rungs: &BTreeMap<u32, Rung>) -> Option<f64> {
     let (tiles, rung) = passed(rungs).next()?;
     Some(rung.throughput()? / f64::from(*tiles)).filter(|own| *own > 0.0)

@@ -2,41 +2,41 @@ use run_store::run::{Cause, Step, Verdict};
 use stats::REPEAT_CHANGE_MAX;
 use units::Nanos;
 
-/// Result of one step about the storage.
+/// Judgement of a step about the storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Judgement {
-    /// All limits were kept.
+    /// All limits were met.
     Passed,
     /// At least one limit was broken.
     Failed,
-    /// No result: the generator was the limit, or there were too few samples.
+    /// No judgement: the generator was the bottleneck, or there were too few samples.
     Inconclusive,
 }
 
-/// Result of a finished step for the ladder.
+/// Result of a completed step for the ladder.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepResult {
-    /// Result of the step.
+    /// Judgement of the step.
     pub judgement: Judgement,
-    /// Probability that a limit was broken, 0 to 1; `None` if the step says nothing about the
+    /// Probability that a limit was broken, 0 to 1; `None` if the step measured nothing about the
     /// storage.
     pub failed: Option<f64>,
-    /// True if the reason for an inconclusive step may pass, so that the step is tried again.
+    /// True if the reason for an inconclusive step may be temporary, so that the step is repeated.
     pub try_again: bool,
-    /// True if the work of others disturbed the step: its work may be too low.
+    /// True if other programs' work disturbed the step. The work of the step may then be too low.
     pub disturbed: bool,
-    /// Room under the closest limit, as a share of the limit; `None` if nothing was measured.
+    /// Distance to the closest limit, as a share of the limit; `None` if nothing was measured.
     pub room: Option<f64>,
     /// Work done, in tiles' worth; `None` if the tile has no scored workload.
     pub throughput: Option<f64>,
-    /// Standard deviation of the work of a repeat; `None` if the work is exact.
+    /// Standard deviation of the work of one repeat; `None` if the work is exact.
     pub throughput_error: Option<f64>,
-    /// Duration of the step, with its preparation.
+    /// Duration of the step, including its preparation.
     pub took: Nanos,
 }
 
 impl StepResult {
-    /// Result of a judged step.
+    /// Creates the result of a judged step. `took` is its duration.
     pub fn of(step: &Step, took: Nanos) -> Self {
         let judgement = match step.verdict {
             Verdict::Passed => Judgement::Passed,
@@ -81,8 +81,8 @@ impl StepResult {
         }
     }
 
-    /// Raises the error to that of steps in real time, whose repeats differ more than the slices of
-    /// one step.
+    /// Raises the error to the value for steps in real time, because repeats differ more than the
+    /// slices of one step.
     #[must_use]
     pub(super) fn in_real_time(self) -> Self {
         let repeated = self.throughput.map(|work| work * REPEAT_CHANGE_MAX);
@@ -90,13 +90,13 @@ impl StepResult {
         Self { throughput_error: error, ..self }
     }
 
-    /// Makes a passed step inconclusive that did too little work beside the work of others.
+    /// Makes a step inconclusive that passed, but did too little work while it was disturbed.
     #[must_use]
     pub fn silenced(self) -> Self {
         Self { judgement: Judgement::Inconclusive, failed: None, try_again: true, ..self }
     }
 
-    /// Makes a result without probabilities.
+    /// Creates a result without probabilities.
     pub fn plain(judgement: Judgement, throughput: Option<f64>, took: Nanos) -> Self {
         let failed = match judgement {
             Judgement::Passed => Some(0.0),
@@ -119,12 +119,13 @@ impl StepResult {
 /// All runs of one number of tiles.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Rung {
-    /// Runs in the order in which they ran.
+    /// Runs in the order of execution.
     pub runs: Vec<StepResult>,
 }
 
 impl Rung {
-    /// Majority of the runs that have a result; inconclusive if none has, or at a tie.
+    /// Returns the majority of the runs with a judgement; inconclusive if there is none, or if
+    /// there is a tie.
     pub fn judgement(&self) -> Judgement {
         let said = || self.runs.iter().filter_map(|run| run.failed);
         let (failed, count) = said().fold((0.0, 0.0), |sum, failed| (sum.0 + failed, sum.1 + 1.0));
@@ -140,31 +141,31 @@ impl Rung {
         }
     }
 
-    /// True if no run has a result about the storage.
+    /// Returns true if no run has a judgement about the storage.
     pub fn said_nothing(&self) -> bool {
         self.runs.iter().all(|run| run.failed.is_none())
     }
 
-    /// True if all runs were disturbed.
+    /// Returns true if all runs were disturbed.
     pub fn is_disturbed(&self) -> bool {
         self.runs.iter().all(|run| run.disturbed)
     }
 
-    /// Mean work of the runs, in tiles' worth; `None` if a run has none. Disturbed runs count only
-    /// if there are no others.
+    /// Returns the mean work of the runs, in tiles' worth; `None` if a run has none. Disturbed runs
+    /// only count if there are no others.
     pub fn throughput(&self) -> Option<f64> {
         let sum: Option<f64> = self.counted().map(|run| run.throughput).sum();
         let count = self.counted().count();
         (count > 0).then_some(sum? / count as f64)
     }
 
-    /// Standard error of the mean work if single runs scatter by this share of their work; `None`
-    /// without work.
+    /// Returns the standard error of the mean work if single runs scatter by the share `scatter` of
+    /// their work; `None` without work.
     pub fn error(&self, scatter: f64) -> Option<f64> {
         Some(self.throughput()? * scatter / (self.counted().count() as f64).sqrt())
     }
 
-    /// Runs that count for the work.
+    /// Returns the runs that count for the work.
     pub(super) fn counted(&self) -> impl Iterator<Item = &StepResult> {
         let all = self.is_disturbed();
         self.runs.iter().filter(move |run| all || !run.disturbed)

@@ -6,34 +6,35 @@ use units::Nanos;
 use crate::ladder::plateau::{self, Plateau};
 use crate::ladder::{Edge, Judgement, Rung, StepResult};
 
-/// Way of climbing the ladder.
+/// Strategy for climbing the ladder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Climb {
-    /// Grow until a step fails, then repeatedly run the count that tells most about the edge, until
-    /// its interval is narrow.
+    /// Grow until a step fails. Then repeatedly run the most informative number of tiles about the
+    /// edge, until the interval of the edge is narrow.
     Search,
-    /// Double until a step fails, then halve the gap. No count runs twice, because the result would
-    /// be the same (one seed in virtual time).
+    /// Double until a step fails, then halve the gap. No number of tiles runs twice, because the
+    /// result would be the same (one seed in virtual time).
     Bisect,
-    /// Run every count from `first` to `last`, until the edge surely lies below the next count.
+    /// Run every number of tiles from `first` to `last`, until the edge is surely below the next
+    /// number.
     Range {
-        /// First count, at least 1.
+        /// First number of tiles, at least 1.
         first: u32,
-        /// Last count, at least `first`.
+        /// Last number of tiles, at least `first`.
         last: u32,
     },
-    /// Run every count from `first` to `last`, whatever the results: for a curve beyond the edge,
-    /// where steps are cheap.
+    /// Run every number of tiles from `first` to `last`, whatever the results are: for a curve
+    /// beyond the edge, if steps are cheap.
     Every {
-        /// First count, at least 1.
+        /// First number of tiles, at least 1.
         first: u32,
-        /// Last count, at least `first`.
+        /// Last number of tiles, at least `first`.
         last: u32,
     },
 }
 
 impl Climb {
-    /// First and last count, if they are known before the climb.
+    /// Returns the first and last number of tiles, if they are known before the climb.
     pub const fn range(self) -> Option<(u32, u32)> {
         match self {
             Self::Search | Self::Bisect => None,
@@ -45,26 +46,26 @@ impl Climb {
 /// Options of a climb.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LadderOptions {
-    /// Way of climbing.
+    /// Strategy of the climb.
     pub climb: Climb,
-    /// Least number of runs of each count of a range, and of the held count.
+    /// Minimum number of runs for each number of tiles of a range, and for the held number of
+    /// tiles.
     pub repeats: u32,
-    /// A search continues until the interval of held tiles is at most this share of them wide, or
-    /// one tile.
+    /// Maximum width of the interval of held tiles, as a share of the held tiles, at which a search
+    /// ends. A width of one tile is always enough.
     pub precision: f64,
     /// True if steps take real time. Then repeats differ more than the slices of one step. Storage
-    /// may need time to recover, so a count that passed before the first overload is run again
-    /// after it.
+    /// may need time to recover, so a number of tiles that passed before the first overload is run
+    /// again after it.
     pub in_real_time: bool,
-    /// Tiles of the first step of a search, at least 1.
+    /// Number of tiles in the first step of a search, at least 1.
     pub first: u32,
-    /// Most tiles of a step.
+    /// Maximum number of tiles in a step.
     pub tiles_max: u32,
-    /// Least work per added tile, as a share of the work of a single tile. A step that adds less
-    /// adds nothing.
+    /// Minimum work per added tile, as a share of the work of a single tile. With less, the added
+    /// tiles count as adding nothing.
     pub gain_min: f64,
-    /// Time after the start by which every step must probably have ended; later steps are not
-    /// begun.
+    /// Time since the start by which every step should have ended. Later steps are not started.
     pub budget: Option<Nanos>,
 }
 
@@ -72,40 +73,43 @@ impl LadderOptions {
     /// Default of `gain_min`: a tile that adds under 2 % of the work of a single tile adds nothing.
     /// Below saturation a tile adds 100 %, and repeats of a warm step differ by less than 3 % (the
     /// rule of the EMC study in `workloads` section 1.2). So 2 % of one tile is far from full gain,
-    /// and within what repeats cannot tell from zero.
+    /// and repeats cannot distinguish it from zero.
     pub const GAIN_MIN: f64 = 0.02;
 }
 
-/// Room under the closest limit above which the edge counts as far away. Waiting in a queue at half
-/// of its capacity doubles an answer (M/M/1), so a quarter of the limit leaves the storage far from
-/// full.
+/// Distance to the closest limit above which the edge counts as far away. Waiting in a queue at
+/// half of its capacity doubles a response time (M/M/1), so a quarter of the limit means that the
+/// storage is far from full.
 const FAR: f64 = 0.75;
-/// Most runs of one count in a search; more would tell about this minute, not about the storage.
+/// Maximum number of runs of one number of tiles in a search. Further runs would measure the
+/// current minute and not the storage.
 const RUNS_MAX: usize = 9;
-/// Most retries of a disturbed step; three disturbed runs in a row are no accident.
+/// Maximum number of retries of a disturbed step. Three disturbed runs in a row are not an
+/// accident.
 const RETRIES: usize = 2;
-/// Number of last steps whose mean time is the forecast for the next step.
+/// Number of last steps whose mean duration is the forecast for the next step.
 const ALIKE: usize = 3;
-/// Most counts that may stay disturbed while other counts are tried beside them.
+/// Maximum number of disturbed numbers of tiles that are left unresolved while neighbouring numbers
+/// are tried.
 const DISTURBED_MAX: usize = 2;
-/// Most counts that are compared for the most telling one.
+/// Maximum number of candidates among which the most informative is chosen.
 const CANDIDATES_MAX: u32 = 40;
 
 /// Next step to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Next {
-    /// Tiles of the step.
+    /// Number of tiles in the step.
     pub tiles: u32,
-    /// Number of the run of this count, from 0.
+    /// Number of the run with this many tiles, counted from 0.
     pub repeat: u32,
 }
 
-/// Runner of steps: the real one drives an engine, tests use fakes.
+/// Runner of steps. The real one drives an engine, and tests use fakes.
 pub trait StepRunner {
     /// Error that ends a climb early.
     type Error;
 
-    /// Runs `tiles` tiles for the `repeat`-th time (from 0), and judges them.
+    /// Runs `tiles` tiles for the `repeat`-th time (counted from 0), and judges them.
     fn run_step(&mut self, tiles: u32, repeat: u32) -> Result<StepResult, Self::Error>;
 
     /// Called with the ladder after each recorded step.
@@ -119,12 +123,12 @@ pub trait StepRunner {
 }
 
 /// Steps so far, and the rules for the next one. A ladder assumes nothing about the storage: a step
-/// may fail below one that passes.
+/// may fail although one with more tiles passes.
 #[derive(Debug, Clone)]
 pub struct Ladder {
     options: LadderOptions,
     rungs: BTreeMap<u32, Rung>,
-    /// Tile counts in the order they ran.
+    /// Numbers of tiles in the order of execution.
     order: Vec<u32>,
     /// Duration of each step, in the same order.
     took: Vec<Nanos>,
@@ -133,7 +137,7 @@ pub struct Ladder {
 }
 
 impl Ladder {
-    /// Makes a ladder without steps.
+    /// Creates a ladder without steps.
     pub fn new(options: LadderOptions) -> Self {
         Self {
             options,
@@ -145,13 +149,13 @@ impl Ladder {
         }
     }
 
-    /// Climbs until nothing is left to run. After an error the steps so far remain.
+    /// Climbs until there is nothing left to run. After an error, the steps so far remain.
     pub fn climb<R: StepRunner>(&mut self, runner: &mut R) -> Result<(), R::Error> {
         self.climb_until(runner, |_| false)
     }
 
-    /// Climbs until nothing is left to run, or until `is_over` is true after a step. A later climb
-    /// continues from there.
+    /// Climbs until there is nothing left to run, or until `is_over` is true after a step. A later
+    /// climb continues from there.
     ///
     /// # Errors
     ///
@@ -176,8 +180,8 @@ impl Ladder {
         Ok(())
     }
 
-    /// Held count, and the next count above that broke a limit or added no work, if that is at most
-    /// twice as many.
+    /// Returns the held number of tiles, and the next larger number that broke a limit or added no
+    /// work. `None` if the latter is more than twice the held number.
     pub fn bracket(&self) -> Option<(u32, u32)> {
         let edge = self.edge();
         let Some(Stop::Limit { tiles } | Stop::Flat { tiles, .. }) = edge.stop else { return None };
@@ -185,29 +189,30 @@ impl Ladder {
         is_close.then_some((edge.held, tiles))
     }
 
-    /// Mean duration of a step, with its preparation; `None` before the first step.
+    /// Returns the mean duration of a step, including its preparation; `None` before the first
+    /// step.
     pub fn mean_step(&self) -> Option<Nanos> {
         let sum = self.took.iter().fold(Nanos::ZERO, |sum, took| sum.saturating_add(*took));
         sum.0.checked_div(self.took.len() as u64).map(Nanos)
     }
 
-    /// Time of all steps, and the time added by [`Ladder::spend`].
+    /// Returns the total duration of all steps, plus the time added by [`Ladder::spend`].
     pub fn spent(&self) -> Nanos {
         self.spent
     }
 
-    /// True if the steps tell where the edge is.
+    /// Returns true if the steps show where the edge is.
     pub fn is_telling(&self) -> bool {
         let edge = self.edge();
         edge.held > 0 || matches!(edge.stop, Some(Stop::Limit { .. } | Stop::Flat { .. }))
     }
 
-    /// Adds time before or between steps (prefill), which counts for the budget, too.
+    /// Adds time before or between steps (prefill), which also counts against the budget.
     pub fn spend(&mut self, time: Nanos) {
         self.spent = self.spent.saturating_add(time);
     }
 
-    /// Records a finished step. A disturbed step that passed with no more work than fewer tiles is
+    /// Records a completed step. A disturbed step that passed with no more work than fewer tiles is
     /// recorded as inconclusive.
     pub fn record(&mut self, tiles: u32, result: StepResult) {
         let result = if self.options.in_real_time { result.in_real_time() } else { result };
@@ -220,7 +225,7 @@ impl Ladder {
         self.rungs.entry(tiles).or_default().runs.push(result);
     }
 
-    /// Next step to run; `None` once the edge is known.
+    /// Returns the next step to run; `None` if the edge is known.
     pub fn next_step(&self) -> Option<Next> {
         if let Some(next) = self.retry() {
             return Some(next);
@@ -233,7 +238,7 @@ impl Ladder {
         }
     }
 
-    /// Repeats the last step if it is inconclusive for a reason that may pass.
+    /// Returns the last step again if it was inconclusive for a temporary reason.
     fn retry(&self) -> Option<Next> {
         let rung = self.rungs.get(self.order.last()?)?;
         // A count that another run has decided needs no retry.
@@ -249,42 +254,42 @@ impl Ladder {
         (1..=RETRIES).contains(&in_vain).then(|| self.again(*self.order.last().unwrap_or(&1)))
     }
 
-    /// Steps that ran, by number of tiles.
+    /// Returns the completed steps, by number of tiles.
     pub fn rungs(&self) -> &BTreeMap<u32, Rung> {
         &self.rungs
     }
 
-    /// Most tiles of the climb.
+    /// Returns the maximum number of tiles of the climb.
     pub fn tiles_max(&self) -> u32 {
         self.options.tiles_max
     }
 
-    /// Edge by the steps so far.
+    /// Returns the edge according to the steps so far.
     pub fn edge(&self) -> Edge {
         Edge::of(&self.rungs, self.options.gain_min, self.options.tiles_max)
     }
 
-    /// Ends the climb for lack of time, regardless of its own budget.
+    /// Ends the climb because time is up, regardless of its own budget.
     pub fn end_for_time(&mut self) {
         self.out_of_time = true;
     }
 
-    /// True if the climb ended for lack of time.
+    /// Returns true if the climb ended because time was up.
     pub fn ran_out_of_time(&self) -> bool {
         self.out_of_time
     }
 
-    /// True if the climb ended only because no more tiles were allowed or fitted.
+    /// Returns true if the climb ended only because more tiles were not allowed or did not fit.
     pub fn hit_the_cap(&self) -> bool {
         self.edge().stop.is_none() && self.rungs.contains_key(&self.options.tiles_max)
     }
 
-    /// True if the interval of held tiles is as narrow as asked for.
+    /// Returns true if the interval of held tiles is as narrow as requested.
     pub fn is_narrow(&self) -> bool {
         self.narrow(&self.edge())
     }
 
-    /// Tested counts above the held one that passed.
+    /// Returns the tested numbers of tiles above the held one that passed.
     pub fn passed_above(&self) -> Vec<u32> {
         let edge = self.edge();
         let above = self.rungs.range(edge.held + 1..);
@@ -294,13 +299,13 @@ impl Ladder {
         }
     }
 
-    /// Tested counts below the held one that failed.
+    /// Returns the tested numbers of tiles below the held one that failed.
     pub fn failed_below(&self) -> Vec<u32> {
         judged(self.rungs.range(..self.edge().held), Judgement::Failed)
     }
 
-    /// Count that passed before the first overload and failed in a run after it, with the count of
-    /// the overload.
+    /// Returns a number of tiles that passed before the first overload but failed after it, and the
+    /// number of tiles of the overload.
     pub fn hysteresis(&self) -> Option<(u32, u32)> {
         let (overload, before) = self.first_overload()?;
         let runs = &self.rungs.get(&before)?.runs;
@@ -309,8 +314,8 @@ impl Ladder {
         (again.judgement == Judgement::Failed).then_some((before, self.order[overload]))
     }
 
-    /// Position of the first failed step in the order, and the greatest count that had passed
-    /// before it.
+    /// Returns the position of the first failed step in the order, and the largest number of tiles
+    /// that had passed before it.
     fn first_overload(&self) -> Option<(usize, u32)> {
         let mut seen: BTreeMap<u32, usize> = BTreeMap::new();
         let mut passed = None;
@@ -396,7 +401,7 @@ impl Ladder {
         Plateau::of(&self.rungs, self.options.gain_min)
     }
 
-    /// Count to try next if an edge is known but not yet narrow.
+    /// Returns the number of tiles to try next if an edge is known but not yet narrow.
     fn most_telling(&self, edge: &Edge, cap: u32) -> Option<u32> {
         let counts = self.worth_trying(edge, cap);
         if !matches!(edge.stop, Some(Stop::Flat { .. })) {
@@ -410,9 +415,9 @@ impl Ladder {
         self.plateau()?.most_telling(&self.rungs, counts)
     }
 
-    /// Most tiles worth trying. Counts above `held` that said nothing are a ceiling. If an edge is
-    /// known, a few counts that were only disturbed are no ceiling; more of them mean that the host
-    /// is not fit for a measurement.
+    /// Returns the maximum number of tiles worth trying. Inconclusive steps above `held` limit it.
+    /// If an edge is known, up to [`DISTURBED_MAX`] steps that were only disturbed are ignored;
+    /// more of them mean that the host is unsuitable for measurements.
     fn ceiling(&self, held: u32, is_broken: bool) -> u32 {
         let silent = self.rungs.range(held + 1..).filter(|(_, rung)| rung.said_nothing());
         let (disturbed, lasting): (Vec<_>, Vec<_>) =
@@ -422,8 +427,8 @@ impl Ladder {
         counted.map(|(tiles, _)| *tiles - 1).min().unwrap_or(u32::MAX)
     }
 
-    /// Next count of a growing search: twice the held tiles, or four times if every limit is far
-    /// away.
+    /// Returns the next step of a growing search: twice the held tiles, or four times if every
+    /// limit is far away.
     fn grow(&self, edge: &Edge, cap: u32) -> Option<Next> {
         let held = self.rungs.get(&edge.held);
         let room = held.and_then(|rung| rung.runs.last()?.room).unwrap_or(0.0);
@@ -445,14 +450,15 @@ impl Ladder {
         }
     }
 
-    /// Untested count that tells most about whether the last possible one still adds work.
+    /// Returns the untested number of tiles that is most informative about whether the maximum
+    /// still adds work.
     fn undecided(&self, cap: u32) -> Option<u32> {
         let plateau = self.plateau().filter(|plateau| plateau.is_undecided(cap))?;
         let counts = (1..=cap).step_by((cap / CANDIDATES_MAX + 1) as usize);
         plateau.most_telling(&self.rungs, counts.filter(|tiles| !self.rungs.contains_key(tiles)))
     }
 
-    /// Counts between the ends of a wide interval that have not run too often.
+    /// Returns the numbers of tiles within a wide interval that have not run too often.
     fn worth_trying(&self, edge: &Edge, cap: u32) -> Vec<u32> {
         let high = edge.interval.high.unwrap_or(cap).saturating_add(1).min(cap);
         let runs = |tiles: &u32| self.rungs.get(tiles).map_or(0, |rung| rung.runs.len());
@@ -473,7 +479,7 @@ impl Ladder {
         Next { tiles, repeat: u32::try_from(runs).unwrap_or(u32::MAX) }
     }
 
-    /// Next run of a count, unless it has enough runs.
+    /// Returns the next run of a number of tiles, unless it has had enough runs.
     fn lacks(&self, tiles: u32, wanted: u32) -> Option<Next> {
         let runs = self.rungs.get(&tiles).map_or(&[][..], |rung| &rung.runs);
         let said = runs.iter().filter(|run| run.failed.is_some()).count();

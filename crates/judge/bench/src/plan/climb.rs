@@ -2,7 +2,7 @@ use spec::{LadderError, LadderSpec};
 
 use crate::ladder::Climb;
 
-/// Way of climbing for the text of a ladder; without a text, a search.
+/// Parses the text of a ladder; a search if there is no text.
 pub(crate) fn climb_of(text: Option<&str>) -> Result<Climb, LadderError> {
     Ok(match text.map(str::parse).transpose()? {
         None | Some(LadderSpec::Search { .. }) => Climb::Search,
@@ -11,7 +11,7 @@ pub(crate) fn climb_of(text: Option<&str>) -> Result<Climb, LadderError> {
     })
 }
 
-/// Text that [`climb_of`] parses back; `None` for a search.
+/// Returns the text from which [`climb_of`] restores the climb; `None` for a search.
 pub(crate) fn tiles_text(climb: Climb) -> Option<String> {
     match climb.range()? {
         (first, last) if first == last => Some(first.to_string()),

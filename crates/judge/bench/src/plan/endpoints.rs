@@ -8,20 +8,21 @@ use vm::Asked;
 
 use crate::plan::PlanError;
 
-/// Time for which a VM writes to a snapshot before it is deleted; our choice, so that a quick run
+/// Time for which a VM writes to a snapshot before it is deleted. Our choice, so that a quick run
 /// has several snapshots.
 pub const SNAPSHOT_KEPT: Duration = Duration::from_secs(2);
 
-/// Phase of an operation with the name of an endpoint. The number of VMs of a boot storm is not
+/// Parses an endpoint's name as a phase of an operation. The number of VMs of a boot storm is not
 /// part of the name.
 pub fn asked(endpoint: &str) -> Option<Asked> {
     Asked::parse(endpoint, SNAPSHOT_KEPT, 1)
 }
 
-/// Services and models by name of the endpoint.
+/// Services and models, keyed by the name of the endpoint.
 pub type Answers = IndexMap<String, Answering>;
 
-/// Checks that every called endpoint has a service or model, and that every given one is called.
+/// Checks that every called endpoint has a service or model, and that every service or model is
+/// used.
 pub fn check(given: &Answers, tile: &ResolvedTile) -> Result<(), PlanError> {
     let known: Vec<&str> = called(tile).map(|(_, own)| own.name.as_str()).collect();
     if let Some(name) = given.keys().find(|name| !known.contains(&name.as_str())) {
@@ -46,7 +47,7 @@ pub fn check(given: &Answers, tile: &ResolvedTile) -> Result<(), PlanError> {
     }
 }
 
-/// Models of a simulation's services, in the order of the names.
+/// Returns the models of a simulation's services, in the order of the names.
 pub fn models(given: &Answers) -> Result<Vec<ServiceModel>, PlanError> {
     let model = |(name, answering): (&String, &Answering)| match answering {
         Answering::Model(model) => Ok(*model),
@@ -55,13 +56,13 @@ pub fn models(given: &Answers) -> Result<Vec<ServiceModel>, PlanError> {
     given.iter().map(model).collect()
 }
 
-/// True if a real run makes the application that answers.
+/// Returns true if a real run starts the application that answers.
 fn is_made((workload, endpoint): &(&Workload, &Endpoint)) -> bool {
     workload.application.is_some_and(|own| own.kind.protocols().contains(&endpoint.protocol))
 }
 
-/// Checks that a simulation has a model for each operation on real virtual machines and for each
-/// real application, too.
+/// Checks that a simulation also has a model for each operation on real virtual machines and for
+/// each real application.
 pub fn modelled(given: &Answers, tile: &ResolvedTile) -> Result<(), PlanError> {
     let made = called(tile).filter(is_made);
     let made = made.map(|(workload, own)| (workload.name.as_str(), own.name.as_str()));
@@ -74,14 +75,14 @@ pub fn modelled(given: &Answers, tile: &ResolvedTile) -> Result<(), PlanError> {
     }
 }
 
-/// Names of workloads and of their endpoints that are phases of operations on real virtual
-/// machines.
+/// Returns the endpoints that are phases of operations on real virtual machines, as pairs of
+/// workload and endpoint names.
 pub fn of_machines(tile: &ResolvedTile) -> impl Iterator<Item = (&str, &str)> {
     let of_machines = called(tile).filter(|(_, own)| own.protocol == Protocol::Vm);
     of_machines.map(|(workload, own)| (workload.name.as_str(), own.name.as_str()))
 }
 
-/// Addresses of a run's calls, by name of the endpoint.
+/// Returns the addresses for a run's calls, keyed by the name of the endpoint.
 pub fn addresses<'a>(
     given: &Answers,
     tile: &'a ResolvedTile,
@@ -113,7 +114,7 @@ fn wrong(
     PlanError::WrongEndpoint { name: name.to_owned(), given, takes, help: help(name, protocol) }
 }
 
-/// Endpoints of all workloads.
+/// Returns the endpoints of all workloads, with their workloads.
 fn called(tile: &ResolvedTile) -> impl Iterator<Item = (&Workload, &Endpoint)> {
     let workloads = tile.all().map(|(workload, _)| workload);
     workloads.flat_map(|own| own.endpoints.iter().map(move |endpoint| (own, endpoint)))

@@ -1,7 +1,7 @@
 use crate::ladder::{Climb, LadderOptions};
 use crate::plan::ResolvedPlan;
 
-/// Options of a plan's ladder. In virtual time, every step begins anew.
+/// Returns the options of a plan's ladder. In virtual time, steps do not influence each other.
 pub(crate) fn ladder_options(
     plan: &ResolvedPlan,
     tiles_max: u32,

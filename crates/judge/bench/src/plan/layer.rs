@@ -5,9 +5,9 @@ use spec::plan::Plan;
 
 use crate::plan::PlanError;
 
-/// Settings of one origin; absent settings are left to later layers.
+/// Settings from one origin. Absent settings are left to later layers.
 ///
-/// A switch that is off equals an absent one, because off is the default.
+/// A switch that is off is the same as an absent one, because off is the default.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layer {
     /// Origin of the settings.
@@ -17,20 +17,20 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// Layer of a plan file.
+    /// Creates the layer of a plan file.
     pub fn of_plan(plan: &Plan) -> Self {
         Self { origin: Origin::Plan, plan: plan.clone() }
     }
 }
 
-/// Origin of each given setting, by key.
+/// Origin of each given setting, keyed by the setting.
 pub type Origins = IndexMap<String, Origin>;
 
 /// Tables of a plan whose keys are settings of their own.
 const TABLES: [&str; 6] = ["ladder", "measure", "scale", "engine", "endpoint", "hosts"];
 
-/// Settings of a plan by key, such as `ladder.repeats`, in the order of the plan. A setting that is
-/// shown without being given is null.
+/// Returns the settings of a plan with their keys, such as `ladder.repeats`, in the order of the
+/// plan. A setting that is listed without being given is null.
 pub(super) fn settings_of(plan: &Plan) -> Result<Vec<(String, Value)>, PlanError> {
     let tables = serde_json::to_value(plan).map_err(unwritable)?;
     let Value::Object(tables) = tables else { return Ok(Vec::new()) };
@@ -47,7 +47,7 @@ pub(super) fn settings_of(plan: &Plan) -> Result<Vec<(String, Value)>, PlanError
     Ok(settings)
 }
 
-/// Merges layers into one plan: the first layer that gives a setting wins.
+/// Merges layers into one plan. For each setting, the first layer that gives it wins.
 pub(super) fn merged(layers: &[Layer]) -> Result<(Plan, Origins), PlanError> {
     let (mut plan, mut origins) = (Map::new(), Origins::new());
     for layer in layers {

@@ -1,4 +1,4 @@
-//! Resolved plans: every value is known, with its origin.
+//! Resolved plans, in which every value is known, with its origin.
 
 mod climb;
 pub(crate) mod endpoints;

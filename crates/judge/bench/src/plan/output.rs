@@ -7,7 +7,7 @@ use crate::plan::layer::settings_of;
 use crate::plan::{PlanError, ResolvedPlan};
 
 impl ResolvedPlan {
-    /// Plan without gaps: running it again does the same.
+    /// Returns a complete plan, which reproduces the run.
     pub fn to_plan(&self) -> Plan {
         let mut plan = self.settings.clone();
         plan.datastore = Some(self.datastore.clone());
@@ -27,13 +27,13 @@ impl ResolvedPlan {
         plan
     }
 
-    /// [`Self::to_plan`] as TOML text.
+    /// Returns [`Self::to_plan`] as TOML text.
     pub fn to_toml(&self) -> Result<String, PlanError> {
         toml::to_string_pretty(&self.to_plan())
             .map_err(|error| PlanError::Unwritable(error.to_string()))
     }
 
-    /// Values by key in the plan, with their origins.
+    /// Returns the values with their keys in the plan and their origins.
     pub fn values(&self) -> Vec<PlanValue> {
         let settings = settings_of(&self.to_plan()).unwrap_or_default().into_iter();
         let shown = |(key, value): (String, Value)| {

@@ -2,17 +2,17 @@ use spec::ResolvedTile;
 use spec::workload::Workload;
 use units::Nanos;
 
-/// Workloads of a tile, each once, in the tile's order.
+/// Returns the distinct workloads of a tile, in the tile's order.
 pub fn workloads_of(tile: &ResolvedTile) -> impl Iterator<Item = &Workload> {
     tile.workloads.iter().map(|(workload, _)| workload)
 }
 
-/// Measured time, rounded up to a whole number of every burst period. Half a burst more would be
-/// more load, not slower storage.
+/// Returns the measurement time, rounded up to a whole number of every burst period. With half a
+/// burst more, the load would be higher, and not the storage slower.
 ///
-/// Periods longer than twice the asked time are left out, because they would turn minutes into
-/// hours. Several periods are met by their least common multiple if that is at most twice the asked
-/// time, else by the longest period alone.
+/// Periods longer than twice the requested time are ignored, because they would turn minutes into
+/// hours. For several periods, the least common multiple is used if it is at most twice the
+/// requested time, and otherwise only the longest period.
 pub fn whole_periods<'a>(
     asked: Nanos,
     time_scale: f64,
@@ -46,7 +46,7 @@ fn round_up(asked: Nanos, periods: &[u64]) -> Nanos {
     Nanos(asked.0.div_ceil(unit).saturating_mul(unit))
 }
 
-/// Longest burst period up to `most`, scaled; zero if there is none.
+/// Returns the longest burst period up to `most`, scaled; zero if there is none.
 pub(crate) fn longest_period<'a>(
     most: Nanos,
     time_scale: f64,

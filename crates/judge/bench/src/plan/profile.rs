@@ -7,30 +7,31 @@ use crate::plan::Layer;
 /// Values of a profile.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ProfileValues {
-    /// Least duration of the warm-up.
+    /// Minimum duration of the warm-up.
     pub warm_up_min: Nanos,
-    /// Longest duration of the warm-up.
+    /// Maximum duration of the warm-up.
     pub warm_up_max: Nanos,
-    /// Measured time, before it is rounded to whole burst periods.
+    /// Measurement time, before rounding to whole burst periods.
     pub duration: Nanos,
-    /// Largest factor by which the measured time may grow while a limit has too few samples.
+    /// Maximum factor by which the measurement time may grow while a limit has too few samples.
     pub lengthen_max: u32,
-    /// Width of a time slice.
+    /// Length of a time slice.
     pub slice: Nanos,
     /// Number of runs of a step around the edge.
     pub repeats: u32,
-    /// A search ends when the interval of held tiles is at most this share of them wide.
+    /// Maximum width of the interval of held tiles, as a share of the held tiles, at which a search
+    /// ends.
     pub precision: f64,
-    /// Factor of disk sizes.
+    /// Factor applied to disk sizes.
     pub footprint: f64,
-    /// Factor of schedule times.
+    /// Factor applied to schedule times.
     pub time: f64,
-    /// Time by which every step must have ended; absent: no limit.
+    /// Time by which every step must have ended; absent: unlimited.
     pub budget: Option<Nanos>,
 }
 
 impl ProfileValues {
-    /// Values that are settings of a plan.
+    /// Returns the values that are settings of a plan, as a layer.
     pub(super) fn layer(&self) -> Layer {
         let plan = Plan {
             ladder: Ladder { repeats: Some(self.repeats), ..Ladder::default() },
@@ -47,7 +48,7 @@ impl ProfileValues {
     }
 }
 
-/// Values of a profile on real storage.
+/// Returns the values of a profile on real storage.
 pub const fn profile_values(profile: Profile) -> ProfileValues {
     match profile {
         Profile::Quick => QUICK,
@@ -56,8 +57,8 @@ pub const fn profile_values(profile: Profile) -> ProfileValues {
     }
 }
 
-/// Values of a profile in a simulation, where disks cost nothing to fill and time passes as fast as
-/// it can be computed. Everything here is our choice.
+/// Returns the values of a profile in a simulation. There disks cost nothing to fill, and time
+/// passes as fast as it can be computed. All values are our choice.
 pub const fn simulated_values(profile: Profile) -> ProfileValues {
     match profile {
         Profile::Quick => SIMULATED_QUICK,
@@ -66,9 +67,9 @@ pub const fn simulated_values(profile: Profile) -> ProfileValues {
     }
 }
 
-/// Seconds for a few tiles. Disks have full size, so that a modelled cache holds a realistic share
-/// of them. A five-minute burst period at 2/25 takes 24 s, of which five are measured. Caches begin
-/// filled, so the warm-up only fills queues.
+/// Values for `simulate --quick`: seconds for a few tiles. Disks have full size, so that a modelled
+/// cache holds a realistic share of them. A five-minute burst period at 2/25 takes 24 s, of which
+/// five are measured. Caches start filled, so the warm-up only fills queues.
 const SIMULATED_QUICK: ProfileValues = ProfileValues {
     warm_up_min: Nanos::from_secs(30),
     warm_up_max: Nanos::from_secs(120),
@@ -82,7 +83,8 @@ const SIMULATED_QUICK: ProfileValues = ProfileValues {
     budget: None,
 };
 
-/// The default: real time and full size. Ten minutes hold two five-minute burst periods.
+/// Default values in a simulation: real time and full size. Ten minutes hold two five-minute burst
+/// periods.
 const SIMULATED_STANDARD: ProfileValues = ProfileValues {
     warm_up_min: Nanos::from_secs(60),
     warm_up_max: Nanos::from_secs(900),
@@ -96,15 +98,15 @@ const SIMULATED_STANDARD: ProfileValues = ProfileValues {
     budget: None,
 };
 
-/// Values of `run --full`, in virtual time.
+/// Values for `simulate --full`, the same as for `run --full`, in virtual time.
 const SIMULATED_FULL: ProfileValues = FULL;
 
-/// An answer while one waits. Everything here is our choice:
-/// some eighteen steps of 14 to 18 s fill five minutes, prefill included; a five-minute burst
-/// period at 1/150 takes 2 s, so a step measures the five separate rounds that the rule of
-/// steadiness wants and intervals need; 1/512 makes a 279 GB data-centre tile 0.5 GB, which an
-/// ordinary disk writes in seconds, but which also fits into many caches: the result says so.
-/// An interval of 6 % of the tiles is about what steps of ten seconds can tell apart.
+/// Values for `run --quick`: an answer while the user waits. All values are our choice. Some
+/// eighteen steps of 14 to 18 s fill five minutes, prefill included. A five-minute burst period at
+/// 1/150 takes 2 s. So a step measures the five separate rounds that the steadiness rule and
+/// intervals need. 1/512 reduces a 279 GB data-centre tile to 0.5 GB. An ordinary disk writes this
+/// in seconds, but it also fits into many caches, and the result states that. An interval of 6 % of
+/// the tiles is about the resolution of steps of ten seconds.
 const QUICK: ProfileValues = ProfileValues {
     warm_up_min: Nanos::from_secs(3),
     warm_up_max: Nanos::from_secs(8),
@@ -118,10 +120,10 @@ const QUICK: ProfileValues = ProfileValues {
     budget: Some(Nanos::from_secs(300)),
 };
 
-/// The default. Three repeats are what the EMC and vSAN studies average (`workloads` 1.2). 120 s
-/// hold five five-minute burst periods at 2/25, which are the rounds of the rule of steadiness, and
-/// 10/(1-p) samples of a p99.9 from 84 I/Os per second on. 1/16 makes a data-centre tile 17 GB,
-/// above most controller caches.
+/// Default values of `run`. Three repeats are averaged, as in the EMC and vSAN studies (`workloads`
+/// 1.2). 120 s hold five five-minute burst periods at 2/25, which are the rounds of the steadiness
+/// rule. They also hold 10/(1-p) samples of a p99.9 at 84 IOPS or more. 1/16 reduces a data-centre
+/// tile to 17 GB, which is more than most controller caches.
 const STANDARD: ProfileValues = ProfileValues {
     warm_up_min: Nanos::from_secs(30),
     warm_up_max: Nanos::from_secs(180),
@@ -135,8 +137,9 @@ const STANDARD: ProfileValues = ProfileValues {
     budget: None,
 };
 
-/// The field's hours: full size, real time, 40 minutes measured (a third of the two hours
-/// tile benchmarks usually measure), warm-up from VMFleet's 300 s to HCIBench's 1800 s.
+/// Values for `run --full`, with durations common in the field: full size, real time, 40 minutes
+/// measured (a third of the two hours that tile benchmarks usually measure), warm-up from VMFleet's
+/// 300 s to HCIBench's 1800 s.
 const FULL: ProfileValues = ProfileValues {
     warm_up_min: Nanos::from_secs(300),
     warm_up_max: Nanos::from_secs(1800),

@@ -17,20 +17,20 @@ use crate::replay::Traces;
 /// Prefix of a modelled array in a plan or on the command line: `array:NAME`, `array:FILE.toml`.
 pub const ARRAY_PREFIX: &str = "array:";
 
-/// Inputs that resolution takes from the host, so that it stays a pure function.
+/// Inputs from the host for the resolution, so that it stays a pure function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Surroundings {
-    /// 64 random bits, used if no seed was given.
+    /// 64 random bits, used if no seed is given.
     pub entropy: u64,
-    /// Number of cores that the program may use.
+    /// Number of cores that this process may use.
     pub cores: u32,
 }
 
-/// A plan with every value known.
+/// A plan in which every value is known.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResolvedPlan {
-    /// Every setting, from the first layer that gives it. Settings that have their own field in
-    /// this struct may have changed since.
+    /// All settings, each from the first layer that gives it. A field of this struct has priority
+    /// over the setting of the same name, because it may have changed since.
     pub settings: Plan,
     /// Origin of each setting.
     pub origins: Origins,
@@ -40,54 +40,54 @@ pub struct ResolvedPlan {
     pub tile: String,
     /// Profile of the run.
     pub profile: Profile,
-    /// Way of climbing the ladder.
+    /// Strategy for climbing the ladder.
     pub climb: Climb,
     /// Number of runs of a step around the edge.
     pub repeats: u32,
-    /// Least duration of the warm-up.
+    /// Minimum duration of the warm-up.
     pub warm_up_min: Nanos,
-    /// Longest duration of the warm-up.
+    /// Maximum duration of the warm-up.
     pub warm_up_max: Nanos,
-    /// Measured time, in whole burst periods.
+    /// Measurement time, in whole burst periods.
     pub duration: Nanos,
-    /// Measured time as asked for.
+    /// Requested measurement time.
     pub duration_asked: Nanos,
-    /// Width of a time slice.
+    /// Length of a time slice.
     pub slice: Nanos,
-    /// Factor of disk sizes.
+    /// Factor applied to disk sizes.
     pub footprint: f64,
-    /// Factor of schedule times.
+    /// Factor applied to schedule times.
     pub time: f64,
     /// Number of worker threads.
     pub workers: u32,
     /// Placement of tiles on hosts.
     pub placement: Placement,
-    /// Name, tags and note of the run; they are no part of the plan.
+    /// Name, tags and note of the run. They do not influence the measurement.
     pub labels: Labels,
     /// Seed of every random stream.
     pub seed: u64,
-    /// Values of the profile that a plan cannot change.
+    /// Values of the profile that a plan cannot override.
     pub method: ProfileValues,
     /// The tile and its workloads.
     pub tile_set: ResolvedTile,
-    /// Traces that the workloads replay, once they are read.
+    /// Traces that the workloads replay, after they were read.
     pub traces: Traces,
 }
 
 impl ResolvedPlan {
-    /// Names of the hosts that drive the tiles: the text before `=`.
+    /// Returns the names of the hosts that drive the tiles: the texts before `=`.
     pub fn host_names(&self) -> Vec<String> {
         let name =
             |text: &String| text.split_once('=').map_or(text.as_str(), |(name, _)| name).to_owned();
         self.settings.hosts.members.iter().map(name).collect()
     }
 
-    /// Origin of a setting, by key in the plan.
+    /// Returns the origin of a setting, given by its key in the plan.
     pub fn origin(&self, key: &str) -> Origin {
         self.origins.get(key).copied().unwrap_or(Origin::Default)
     }
 
-    /// True if a tile may move to another host than it was placed on.
+    /// Returns true if a tile may move to another host during a step.
     pub fn may_move(&self) -> bool {
         let moves = |event: &PlannedEvent| event.kind != EventKind::StopHost;
         self.settings.restart.is_some() || self.settings.events.iter().any(moves)
@@ -112,8 +112,9 @@ pub fn resolve(
     Ok(plan)
 }
 
-/// Like [`resolve`], for a simulation: its profiles have other values, a range of tiles runs to its
-/// end, and settings of the load generator are left out.
+/// Resolves every setting for a simulation. In contrast to [`resolve`], profiles have other values,
+/// a range of tiles is completed regardless of results, and settings of the load generator are
+/// ignored.
 pub fn resolve_simulated(
     layers: &[Layer],
     tile_set: ResolvedTile,
@@ -190,7 +191,7 @@ fn resolve_with(
     })
 }
 
-/// Defaults of settings that neither a layer nor a profile has.
+/// Returns the defaults of settings that neither a layer nor a profile has.
 fn default_layer(surroundings: Surroundings) -> Layer {
     let workers = Some(surroundings.cores.clamp(1, 8));
     let plan = Plan {
@@ -202,7 +203,7 @@ fn default_layer(surroundings: Surroundings) -> Layer {
     Layer { origin: Origin::Default, plan }
 }
 
-/// Checks that the events are possible with these hosts, in this time.
+/// Checks that the events are possible with these hosts and this measurement time.
 fn events(plan: &ResolvedPlan) -> Result<(), PlanError> {
     let (hosts, settings) = (plan.host_names(), &plan.settings);
     let (events, restart) = (&settings.events, settings.restart);
@@ -218,7 +219,8 @@ fn events(plan: &ResolvedPlan) -> Result<(), PlanError> {
     }
 }
 
-/// Extends a default warm-up to the time that the meters need.
+/// Extends a warm-up from the profile to the time that the power meters need. A given warm-up is
+/// kept.
 fn with_time_for_meters(mut plan: ResolvedPlan) -> ResolvedPlan {
     let least = plan.settings.meters.iter().map(Meter::warm_up).max().unwrap_or(Nanos::ZERO);
     if plan.origin("measure.warm-up-max") == Origin::Profile {
@@ -230,8 +232,8 @@ fn with_time_for_meters(mut plan: ResolvedPlan) -> ResolvedPlan {
     plan
 }
 
-/// A random seed has 53 bits, so that every JSON reader keeps it exactly. Given seeds may have 63
-/// bits, the most that TOML can hold.
+/// Returns a random seed of 53 bits, so that every JSON reader keeps it exactly. Given seeds may
+/// have 63 bits, the maximum in TOML.
 const fn drawn_seed(entropy: u64) -> u64 {
     entropy >> 11
 }

@@ -1,4 +1,4 @@
-//! Checks that the reference page of settings matches the declarations.
+//! Test that the reference page of settings matches the declarations.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -27,7 +27,7 @@ This page is written from the declarations in `spec/src/plan.rs`: `TILEMARK_UPDA
 |---|---|---|---|---|---|---|
 ";
 
-/// A plan with every setting that is shown only where it is given.
+/// A plan with all settings that are only listed if they are given.
 const GIVEN: &str = "
 datastore = \"/mnt/array\"
 tile = \"general\"
@@ -45,12 +45,12 @@ fn options() -> Command {
     EngineOptions::augment_args(Hosts::augment_args(command))
 }
 
-/// Name of the option's value in `clap`: the last word of the key.
+/// Returns the id of the option in `clap`: the last word of the key.
 fn id_of(key: &str) -> String {
     key.rsplit('.').next().unwrap_or(key).replace('-', "_")
 }
 
-/// Value of a setting in the profile, and in a simulation if it differs there.
+/// Returns the value of a setting in the profile, and in a simulation if it differs there.
 fn default_of(key: &str, profile: Profile) -> String {
     let find = |plan: &Plan| {
         let settings = settings_of(plan).expect("plain data");

@@ -6,7 +6,7 @@ use crate::error::{BenchError, PlanError};
 use crate::plan::ResolvedPlan;
 use crate::replay::Traces;
 
-/// Plan with the traces of its tile, which are read unless they already are.
+/// Returns the plan with the traces of its tile. Reads them if that was not done before.
 pub fn with_traces(plan: &ResolvedPlan) -> Result<Cow<'_, ResolvedPlan>, BenchError> {
     let has_replay = plan.tile_set.workloads.iter().any(|(workload, _)| workload.replay.is_some());
     if !has_replay || plan.traces != Traces::default() {
@@ -16,8 +16,8 @@ pub fn with_traces(plan: &ResolvedPlan) -> Result<Cow<'_, ResolvedPlan>, BenchEr
     Ok(Cow::Owned(ResolvedPlan { traces, ..plan.clone() }))
 }
 
-/// Writes the tile that a plan made itself, so that the stored plan can be run again: one workload
-/// that replays a trace, named by its absolute path.
+/// Stores a tile that was generated for the plan: one workload that replays a trace, given by its
+/// absolute path. The stored plan can then be run again.
 pub fn store_tile(plan: &ResolvedPlan, directory: &RunDir) -> Result<(), BenchError> {
     let [(workload, _)] = plan.tile_set.workloads.as_slice() else { return Ok(()) };
     if plan.tile != files::TILE || workload.replay.is_none() {

@@ -21,39 +21,39 @@ use crate::step::runner::{StepBench, place_now};
 use crate::step::sink::Nowhere;
 use bystanders::throttle::{Throttle, ThrottleRefusal};
 
-/// Directory of a step, and permissions there.
+/// Directory of a step, and its permissions.
 #[derive(Debug, Clone, Copy)]
 pub struct RealPlace<'a> {
-    /// Directory in which the virtual disks are made.
+    /// Directory in which the virtual disks are created.
     pub directory: &'a Path,
     /// True if the directory may be on a root, memory or overlay file system.
     pub allow_root_fs: bool,
-    /// Protocol by which the disks are reached; `None` for local files.
+    /// Protocol through which the disks are reached; `None` for local files.
     pub over: Option<&'a CheckedOver>,
 }
 
-/// Scaling, slowing and measuring of a step.
+/// Settings for scaling, slowing down and measuring a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RealSettings {
-    /// Least duration of the warm-up.
+    /// Minimum duration of the warm-up.
     pub warm_up_min: Nanos,
-    /// Longest warm-up; a step that is not steady by then is marked.
+    /// Maximum duration of the warm-up. A step that is not steady by then is marked.
     pub warm_up_max: Nanos,
-    /// Measured time, before it is rounded to whole burst periods.
+    /// Measurement time, before rounding to whole burst periods.
     pub duration: Nanos,
-    /// Width of a slice, at least 100 ms. Figures of processors are per slice, so 1 s is best if
-    /// they are wanted.
+    /// Length of a slice, at least 100 ms. CPU figures are per slice, so use 1 s if they are
+    /// needed.
     pub slice: Nanos,
-    /// Factor of disk sizes, above 0 and at most 1.
+    /// Factor applied to disk sizes, above 0 and at most 1.
     pub footprint: f64,
-    /// Factor of schedule times, above 0.
+    /// Factor applied to schedule times, above 0.
     pub time: f64,
-    /// Number of threads that make the load, at least 1. Each executes CPU steps like a virtual
+    /// Number of threads that generate the load, at least 1. Each executes CPU steps like a virtual
     /// CPU.
     pub workers: u32,
     /// True if I/O goes through the page cache.
     pub buffered: bool,
-    /// Limits by which the storage is slowed down during the load.
+    /// Limits that slow the storage down during the load.
     pub limits: Limits,
     /// Seed of every random stream.
     pub seed: u64,
@@ -78,12 +78,12 @@ impl From<ThrottleRefusal> for RealError {
 }
 
 /// Measures `tiles` tiles on new virtual disks in a directory, and removes the disks. `repeat`
-/// counts from 0. [`Step::model`] has the figures of this host's processors.
+/// counts from 0. [`Step::model`] contains the CPU figures of this host.
 ///
 /// # Errors
 ///
 /// The directory is refused, too small or fails; the storage cannot be slowed down; or `control`
-/// asks to stop.
+/// requests a stop.
 pub fn step(
     tile: &ResolvedTile,
     (tiles, repeat): (u32, u32),

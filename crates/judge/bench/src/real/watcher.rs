@@ -4,7 +4,7 @@ use crate::plan::ResolvedPlan;
 use crate::progress::{Observer, Progress};
 use bystanders::HostWatch;
 
-/// Reader of this host's processor counters with every slice of a step.
+/// Reader of this host's CPU counters, once per slice of a step.
 #[derive(Debug, Default)]
 pub struct Watcher {
     watch: HostWatch,
@@ -23,8 +23,8 @@ impl Observer for Watcher {
 }
 
 impl Watcher {
-    /// Figures of the processors in the measured time: this host as a host, and this process as a
-    /// VM with one virtual CPU per worker. `None` if the system has no counters.
+    /// Returns the CPU figures of the measurement window: this host as a host, and this process as
+    /// a VM with one virtual CPU per worker. `None` if the system has no counters.
     pub fn facts(&self, plan: &ResolvedPlan) -> Option<ModelFacts> {
         (!self.is_blind && !self.watch.seconds().is_empty()).then(|| ModelFacts {
             hosts: vec![self.watch.host("this machine")],
@@ -34,7 +34,7 @@ impl Watcher {
     }
 }
 
-/// Name of the virtual machine for this process, if the tile has only one.
+/// Returns the name of the virtual machine that this process stands for, if the tile has only one.
 fn name(plan: &ResolvedPlan) -> String {
     let workloads = plan.tile_set.workloads.iter();
     let vms = workloads.flat_map(|(workload, count)| {

@@ -5,38 +5,38 @@ use serde_json::Value;
 /// Name and version of the document.
 pub const SCHEMA: &str = "tilemark.verify-report/1.0";
 
-/// Largest relative difference between two computations of the same number, from JSON and the order
-/// of a sum.
+/// Maximum relative difference between two computations of the same number. Differences come from
+/// JSON and from the order of summation.
 const TOLERANCE: f64 = 1e-9;
 
-/// Result of judging a stored run again.
+/// Result of rechecking a stored run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Recheck {
     /// Name and version of this format: `tilemark.verify-report/1.0`.
     pub schema: String,
     /// Identifier of the run.
     pub run: String,
-    /// `agrees` if nothing differs and every step could be judged again; `differs` if anything
-    /// does; else `not-rechecked`.
+    /// `agrees` if nothing differs and every step could be rechecked; `differs` if anything
+    /// differs; otherwise `not-rechecked`.
     pub result: Agreement,
-    /// Files of the run against `SHA256SUMS`.
+    /// Comparison of the run's files with `SHA256SUMS`.
     pub files: Vec<Item>,
-    /// Plan and tile against their hashes.
+    /// Comparison of plan and tile with their hashes.
     pub definitions: Vec<Item>,
-    /// Repeats of all steps.
+    /// Rechecks of all repeats of all steps.
     pub steps: Vec<StepRecheck>,
-    /// Results of all steps together.
+    /// Comparisons of the results of all steps together.
     pub answer: Vec<Item>,
-    /// Parts that could not be computed again.
+    /// Parts that could not be recomputed.
     pub not_rechecked: Vec<NotRechecked>,
 }
 
-/// One repeat of one step.
+/// Recheck of one repeat of one step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepRecheck {
-    /// Step of the ladder, from 1.
+    /// Step of the ladder, counted from 1.
     pub step: u32,
-    /// Number of the repeat, from 1.
+    /// Number of the repeat, counted from 1.
     pub repeat: u32,
     /// Number of tiles.
     pub tiles: u32,
@@ -44,19 +44,19 @@ pub struct StepRecheck {
     pub items: Vec<Item>,
 }
 
-/// A stored value, and the value computed again.
+/// Comparison of a stored value with the recomputed value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Item {
     /// Name of the value: `verdict`, `limit shop order p95`, `score`.
     pub what: String,
     /// Result of the comparison.
     pub result: Agreement,
-    /// Stored value, as in `run.json`; times in nanoseconds.
+    /// Stored value, as in `run.json`. Times are in nanoseconds.
     pub stored: Value,
     /// Value computed from the raw series.
     pub computed: Value,
-    /// True for the verdict or the score of a step, or one of its limits, which a reader looks for.
-    /// Not in the file.
+    /// True for the verdict or the score of a step, or for one of its limits, which are the values
+    /// that readers look for. Not in the file.
     #[serde(skip)]
     pub decides: bool,
 }
@@ -69,12 +69,12 @@ pub enum Agreement {
     Agrees,
     /// The values are different.
     Differs,
-    /// The value could not be computed again.
+    /// The value could not be recomputed.
     NotRechecked,
 }
 
 impl Agreement {
-    /// Name of the result: `agrees`, `differs` or `not re-checked`.
+    /// Returns the name of the result: `agrees`, `differs` or `not re-checked`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Agrees => "agrees",
@@ -88,7 +88,7 @@ impl Agreement {
     }
 }
 
-/// Part of the result that no file suffices to compute again.
+/// Part of the result that cannot be recomputed from any file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NotRechecked {
     /// Name of the part.
@@ -98,14 +98,15 @@ pub struct NotRechecked {
 }
 
 impl NotRechecked {
-    /// Makes an entry for a part with a reason.
+    /// Creates an entry for a part with a reason.
     pub fn new(what: impl Into<String>, why: impl Into<String>) -> Self {
         Self { what: what.into(), why: why.into() }
     }
 }
 
 impl Item {
-    /// Compares two values as JSON: numbers by value, all else exactly.
+    /// Compares two values as JSON: numbers within a relative tolerance of 1e-9, and other values
+    /// exactly.
     pub fn compare<T: Serialize + ?Sized>(
         what: impl Into<String>,
         stored: &T,
@@ -117,12 +118,12 @@ impl Item {
         Self { what: what.into(), result, stored, computed, decides: false }
     }
 
-    /// Marks the item as one that decides.
+    /// Marks the item as decisive.
     pub fn deciding(self) -> Self {
         Self { decides: true, ..self }
     }
 
-    /// True if the two values differ.
+    /// Returns true if the two values differ.
     pub fn differs(&self) -> bool {
         self.result == Agreement::Differs
     }
@@ -153,7 +154,7 @@ fn is_same(one: &Value, other: &Value) -> bool {
 }
 
 impl Recheck {
-    /// All comparisons of the document.
+    /// Returns all comparisons of the document.
     pub fn items(&self) -> impl Iterator<Item = &Item> {
         let steps = self.steps.iter().flat_map(|step| &step.items);
         self.files.iter().chain(&self.definitions).chain(steps).chain(&self.answer)

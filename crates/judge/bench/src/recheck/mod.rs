@@ -1,7 +1,7 @@
-//! Judges a stored run again from its raw series, offline: the same code for verdicts and scores,
-//! fed from the files instead of from a load.
+//! Rechecks a stored run from its raw series, offline. The code for verdicts and scores is the
+//! same, but its input comes from the files instead of a load.
 //!
-//! Results that are in no series cannot be judged again. They are listed, with reasons.
+//! Results that are in no series cannot be rechecked. They are listed, with reasons.
 
 mod document;
 mod run;

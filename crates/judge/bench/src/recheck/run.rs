@@ -20,7 +20,7 @@ use crate::step::checks::repeats_within_3_percent;
 use crate::step::course::slices_per_block;
 use crate::verdict::Judged;
 
-/// Error of judging a stored run again.
+/// Error when rechecking a stored run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecheckError {
@@ -35,12 +35,13 @@ pub enum RecheckError {
     Tile(Box<spec::SpecError>),
 }
 
-/// Judges a stored run again from its series. `tile` is the path of the tile's definition, if it is
-/// not where the run's plan says.
+/// Rechecks a stored run from its series. `tile` is the path of the tile's definition, if it
+/// differs from the path in the run's plan.
 ///
 /// # Errors
 ///
-/// `run.json` or the series cannot be read. Differences in their content are in the document.
+/// `run.json` or the series cannot be read. Differences in their content are reported in the
+/// document.
 pub fn recheck(stored: &StoredRun, tile: Option<&str>) -> Result<Recheck, RecheckError> {
     let run = stored.run()?;
     let mut recheck = Recheck {
@@ -74,7 +75,8 @@ pub fn recheck(stored: &StoredRun, tile: Option<&str>) -> Result<Recheck, Rechec
     Ok(recheck)
 }
 
-/// Files that changed since the run was written, an item each.
+/// Returns one item for each file that changed since the run was written. If none changed, or there
+/// are no checksums, a single item says so.
 fn sums(stored: &StoredRun) -> Result<Vec<Item>, RunDirError> {
     if !stored.path().join(files::SUMS).exists() {
         let what = files::SUMS.to_owned();
@@ -105,12 +107,13 @@ fn sums(stored: &StoredRun) -> Result<Vec<Item>, RunDirError> {
     Ok(problems.into_iter().map(item).collect())
 }
 
-/// Most workloads of all tiles of a step. A foreign tile gives its own number of copies, and a
-/// hundred thousand times the ten workloads of a shipped tile would not fit into memory.
+/// Maximum number of workloads in all tiles of a step. A tile from someone else may have any number
+/// of copies, and a hundred thousand times the ten workloads of a shipped tile would not fit into
+/// memory.
 const MEMBERS_MAX: u64 = 1 << 20;
 
-/// Plan of a run, with checks that it and the tile are those that the run names. Without the tile
-/// that was run, nothing can be judged; the error says so.
+/// Returns the plan of a run. Checks that it and the tile are the ones that the run names. Without
+/// the tile that was run, nothing can be rechecked, and the error says so.
 fn definitions(
     stored: &StoredRun,
     run: &Run,
@@ -175,7 +178,7 @@ fn definitions(
     Ok(resolved)
 }
 
-/// A step judged again, its judgement, and the number of rows of unknown workloads.
+/// A rechecked step, its judgement, and the number of rows of unknown workloads.
 type Again = (Step, Judged, u64);
 
 fn steps(
@@ -226,7 +229,7 @@ fn steps(
     Ok(all)
 }
 
-/// Reference of each workload: computed again, or as stored if that is not possible.
+/// Returns the reference of each workload: recomputed, or as stored if that is not possible.
 fn references(run: &Run, plan: &ResolvedPlan, recheck: &mut Recheck) -> References {
     References::of(plan).unwrap_or_else(|error| {
         recheck.not_rechecked.push(NotRechecked::new(
@@ -311,7 +314,7 @@ fn workload_name(own: &run_store::run::WorkloadResult) -> String {
     }
 }
 
-/// Compares the answer: the same rules walk the ladder again.
+/// Compares the answer by climbing the ladder again with the same rules.
 fn answer(run: &Run, plan: &ResolvedPlan, again: &[Again], recheck: &mut Recheck) {
     let most = run.steps.iter().map(|step| step.tiles).max().unwrap_or(0);
     let tiles_max = run.answer.tiles_max.unwrap_or(most);
@@ -349,7 +352,7 @@ fn answer(run: &Run, plan: &ResolvedPlan, again: &[Again], recheck: &mut Recheck
     }
 }
 
-/// Parts of `run.json` that do not come from the series.
+/// Lists the parts of `run.json` that do not come from the series.
 fn beyond_the_series(run: &Run) -> Vec<NotRechecked> {
     let mut all = vec![
         NotRechecked::new(

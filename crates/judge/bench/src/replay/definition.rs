@@ -7,40 +7,41 @@ use workload::replay::Waits;
 
 use crate::replay::Recording;
 
-/// Settings of a replay, beside [`Replay`].
+/// Settings of a replay, in addition to [`Replay`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Asked {
-    /// Largest size of a disk; larger offsets are folded into it.
+    /// Maximum size of a disk. Larger offsets are folded into it.
     pub size_max: Option<Bytes>,
     /// Limits for the kinds `read`, `write` and `flush`.
     pub limits: Vec<Limit>,
     /// Compressibility of written data.
     pub data: DataPattern,
-    /// Width of a slice, if it was given.
+    /// Length of a slice, if given.
     pub slice: Option<Nanos>,
 }
 
-/// A tile made from a trace, and the time of its measurement.
+/// A tile built from a trace, and its measurement time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Definition {
     /// Tile of one virtual machine with a disk for each device of the trace.
     pub tile: ResolvedTile,
-    /// Longest time of the replay, which otherwise ends with its trace.
+    /// Maximum duration of the replay, which normally ends with its trace.
     pub duration: Nanos,
-    /// Width of a slice.
+    /// Length of a slice.
     pub slice: Nanos,
 }
 
-/// Longest replay of a trace that waits for answers, whose end depends on the speed of the storage.
+/// Maximum duration of a closed replay, whose end depends on the speed of the storage.
 const LONGEST: Nanos = Nanos::from_secs(24 * 3600);
 
-/// Time for the last answers of a trace that follows the clock.
+/// Time for the last completions of an open replay.
 const LAST_ANSWERS: Nanos = Nanos::from_secs(10);
 
-/// Length below which a replay is shown in tenths of a second.
+/// Duration below which a replay is shown in slices of a tenth of a second.
 const SHORT: Nanos = Nanos::from_secs(30);
 
-/// Makes the tile that replays a trace. Every disk is as small as the range that the trace touches.
+/// Builds the tile that replays a trace. Every disk is as small as the range that the trace
+/// touches.
 pub fn definition(replay: Replay, recording: &Recording, asked: Asked) -> Definition {
     let schedule = &recording.schedule;
     let span = match (schedule.waits(), replay.speed) {
@@ -95,8 +96,8 @@ fn workload_of(replay: Replay, recording: &Recording, asked: Asked) -> Workload 
     }
 }
 
-/// Metric of a replay. One tile's worth is the rate at which the trace was recorded, times the
-/// speed; without times, one I/O per millisecond, our choice.
+/// Returns the metric of a replay. One tile's worth is the rate at which the trace was recorded,
+/// times the speed. For a trace without times, it is one I/O per millisecond, our choice.
 fn metric(replay: &Replay, recording: &Recording) -> Metric {
     let span = recording.schedule.trace_span();
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]

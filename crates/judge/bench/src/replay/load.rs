@@ -10,14 +10,14 @@ use workload::replay::{Observed, Schedule, ScheduleBuilder, ScheduleOptions, Wai
 use crate::replay::ReplayError;
 use crate::replay::select::Selection;
 
-/// Most I/Os of a trace: 2 GiB of memory. Our choice: a day at 800 I/Os a second, on any host that
-/// is fit to make load.
+/// Maximum number of I/Os of a trace: 2 GiB of memory. Our choice: a day at 800 IOPS, on any host
+/// that is suitable for generating load.
 pub const RECORDS_MAX: u64 = 1 << 26;
 
-/// Most disks of a replay; requests number them with 16 bits.
+/// Maximum number of disks of a replay. Requests number them with 16 bits.
 const DEVICES_MAX: usize = u16::MAX as usize;
 
-/// Coarsest useful resolution of times: one second would contain whole bursts.
+/// Coarsest useful resolution of times. A resolution of one second would hide whole bursts.
 const COARSE: Nanos = Nanos::from_millis(100);
 
 /// A trace in memory.
@@ -27,16 +27,17 @@ pub struct Recording {
     pub schedule: Arc<Schedule>,
     /// Name of the trace's format.
     pub format: String,
-    /// True if one I/O is replayed after the other, because nothing more is known.
+    /// True if I/Os are replayed one after another, because their real order of completion is
+    /// unknown.
     pub one_at_a_time: bool,
-    /// Names of the devices, by disk.
+    /// Names of the devices, indexed by disk.
     pub devices: Vec<String>,
     /// Warnings about the trace.
     pub warnings: Vec<Warning>,
 }
 
 impl Recording {
-    /// Pace of the replay: `open`, `closed` or `one-at-a-time`.
+    /// Returns the pace of the replay: `open`, `closed` or `one-at-a-time`.
     pub fn pace(&self) -> &'static str {
         match self.schedule.waits() {
             Waits::ForTheClock => "open",
@@ -46,10 +47,10 @@ impl Recording {
     }
 }
 
-/// Reads the trace of a workload; its path is used as it is.
+/// Reads the trace of a workload. Its path is used unchanged.
 ///
 /// # Errors
-/// The trace cannot be read, or lacks what is asked for.
+/// The trace cannot be read, or lacks requested information.
 pub fn load(replay: &Replay, max_bad: u64) -> Result<Recording, ReplayError> {
     let path = Path::new(&replay.trace);
     let format = replay.format.as_deref().map(str::parse).transpose();
@@ -96,7 +97,7 @@ pub(super) fn read(
     })
 }
 
-/// Order of the I/Os, as far as the trace has it.
+/// Returns the schedule options for the order of I/Os that the trace allows.
 fn options(
     info: &TraceInfo,
     path: &Path,

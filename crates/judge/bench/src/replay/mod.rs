@@ -1,7 +1,7 @@
-//! Recorded loads: reads the trace that a workload names, and makes a tile of a trace.
+//! Recorded loads: reads the trace that a workload names, and builds a tile from a trace.
 //!
-//! A trace is read once, before anything is written anywhere, into a [`workload::replay::Schedule`]
-//! that all tiles, steps and repeats share.
+//! A trace is read once, before anything is written, into a [`workload::replay::Schedule`] that all
+//! tiles, steps and repeats share.
 
 mod definition;
 mod load;

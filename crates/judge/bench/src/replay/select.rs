@@ -5,20 +5,21 @@ use trace::{IoRecord, TraceInfo};
 
 use crate::replay::ReplayError;
 
-/// Selection of a trace's records, with the disk of each.
+/// Selection of a trace's records, with the disk for each.
 pub struct Selection<'a> {
     vm: Option<&'a str>,
     named: Option<&'a [String]>,
-    /// By VM of the trace: true if it is replayed; `None` before its first record.
+    /// For each VM of the trace: true if it is replayed; `None` before its first record.
     vms: Vec<Option<bool>>,
-    /// By device of the trace: its disk if it has one; outer `None` before its first record.
+    /// For each device of the trace: its disk, if it has one; the outer option is `None` before its
+    /// first record.
     disks: Vec<Option<Option<u16>>>,
-    /// Names of the devices, by disk.
+    /// Names of the devices, indexed by disk.
     devices: Vec<String>,
 }
 
 impl<'a> Selection<'a> {
-    /// Selection for a workload.
+    /// Creates the selection for a workload.
     pub fn new(replay: &'a Replay) -> Self {
         let named = replay.devices.as_deref();
         Self {
@@ -30,7 +31,7 @@ impl<'a> Selection<'a> {
         }
     }
 
-    /// Disk on which a record is replayed; `None` if it is left out.
+    /// Returns the disk on which a record is replayed; `None` if it is left out.
     pub fn disk(&mut self, record: &IoRecord, info: &TraceInfo) -> Option<u16> {
         let vm = usize::from(record.vm.0);
         let is_wanted = match self.vms.get(vm).copied().flatten() {
@@ -71,7 +72,7 @@ impl<'a> Selection<'a> {
         disk
     }
 
-    /// Refuses names that were asked for but are not in the trace.
+    /// Refuses requested names that are not in the trace.
     pub fn check(&self, path: &Path, info: &TraceInfo) -> Result<(), ReplayError> {
         let unknown = |what, name: &str, known: Vec<String>| {
             let (trace, name) = (path.to_owned(), name.to_owned());
@@ -87,7 +88,7 @@ impl<'a> Selection<'a> {
         missing.map_or(Ok(()), |name| unknown("device", name, known()))
     }
 
-    /// Names of the trace's devices, by disk.
+    /// Returns the names of the trace's devices, indexed by disk.
     pub fn devices(&self) -> &[String] {
         &self.devices
     }

@@ -6,7 +6,7 @@ use workload::replay::Schedule;
 
 use crate::replay::{Recording, ReplayError, load};
 
-/// Traces of a tile's workloads, by position; `None` for a workload without a trace.
+/// Traces of a tile's workloads, indexed by position; `None` for a workload without a trace.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Traces(Vec<Option<Arc<Recording>>>);
 
@@ -28,28 +28,29 @@ impl Traces {
             .map(Self)
     }
 
-    /// The trace of a tile of one workload.
+    /// Creates the trace list of a tile with one workload.
     pub fn one(recording: Recording) -> Self {
         Self(vec![Some(Arc::new(recording))])
     }
 
-    /// Trace of the workload at a position.
+    /// Returns the trace of the workload at a position.
     pub fn recording(&self, position: usize) -> Option<&Recording> {
         self.0.get(position)?.as_deref()
     }
 
-    /// Schedule of the workload at a position.
+    /// Returns the schedule of the workload at a position.
     pub fn schedule(&self, position: usize) -> Option<&Arc<Schedule>> {
         Some(&self.recording(position)?.schedule)
     }
 
-    /// All traces, with the positions of their workloads.
+    /// Returns all traces, with the positions of their workloads.
     pub fn all(&self) -> impl Iterator<Item = (usize, &Recording)> {
         let all = self.0.iter().enumerate();
         all.filter_map(|(position, one)| Some((position, one.as_deref()?)))
     }
 
-    /// Tile with the contents of its traces in place of their paths: the identity of the load.
+    /// Returns the tile with digests of its traces' contents in place of their paths. It is the
+    /// identity of the load.
     pub fn identify(&self, tile: &ResolvedTile) -> ResolvedTile {
         let mut tile = tile.clone();
         for (position, (workload, _)) in tile.workloads.iter_mut().enumerate() {

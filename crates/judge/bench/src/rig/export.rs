@@ -1,4 +1,5 @@
-//! An export of another server that is the datastore, watched while a load is driven on it.
+//! Watch over the client of an export of another server, which is the datastore, while a load runs
+//! on it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,21 +7,21 @@ use std::time::Duration;
 use over::{MountedExport, OverError};
 use run_store::gauge::{Gauge, GaugeName, Readings};
 
-/// Watch over an export's client.
+/// Watch over an export's client during a load.
 #[derive(Debug)]
 pub struct ExportLoad {
     export: Arc<MountedExport>,
-    /// Processor time of the client at the last reading.
+    /// CPU time of the client at the last reading.
     cpu: Duration,
 }
 
 impl ExportLoad {
-    /// Watch from now on.
+    /// Starts to watch the client.
     pub fn new(export: &Arc<MountedExport>) -> Self {
         Self { export: Arc::clone(export), cpu: export.cpu_time() }
     }
 
-    /// Processor time of the client since the last call.
+    /// Returns the CPU time of the client since the last call.
     pub fn readings(&mut self) -> Readings {
         let now = self.export.cpu_time();
         let then = std::mem::replace(&mut self.cpu, now);
@@ -29,7 +30,7 @@ impl ExportLoad {
         Readings { gauges, ..Readings::default() }
     }
 
-    /// Error of the client, if it has ended: the cause of failed I/O.
+    /// Returns the error of the client if it has ended. It is the cause of failed I/O.
     pub fn trouble(&self) -> Option<Arc<OverError>> {
         self.export.trouble()
     }

@@ -1,4 +1,4 @@
-//! A rig in virtual time: the real state machines on a modelled device, with faults on request.
+//! A rig in virtual time: the real state machines on a modelled device, with injected faults.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -20,7 +20,7 @@ use crate::rig::{
     Clocks, Drives, Failure, Load, LoadOutcome, PrefillSoFar, Prefilled, Received, Rig,
 };
 
-/// Model of one server with a fixed service time and a queue: the simplest disk that saturates.
+/// Model of a server with a fixed service time and a queue: the simplest disk that saturates.
 struct OneServer {
     service: Nanos,
     free_at: Nanos,
@@ -39,9 +39,10 @@ impl Device for OneServer {
 
 type OnSlice = Box<dyn FnMut(u64, &mut Slice)>;
 
-/// State of everything outside of the storage.
+/// State outside of the storage.
 pub struct World {
-    /// Changes each slice before it is handed out. The argument is the number of slices before it.
+    /// Function that changes each slice before it is handed out. The argument is the number of
+    /// earlier slices.
     pub on_slice: OnSlice,
     handed_out: u64,
     now: Nanos,
@@ -51,23 +52,23 @@ pub struct World {
 pub struct FakeRig {
     /// Service time of every I/O.
     pub service: Nanos,
-    /// Room for disks, in bytes.
+    /// Capacity for disks, in bytes.
     pub capacity: Bytes,
-    /// Number of the first I/O of a step that fails (from 1); all later ones fail, too.
+    /// Number of the first failing I/O of a step, counted from 1. All later ones also fail.
     pub fails_from: u64,
     /// Number of disks above which the first write fails.
     pub disks_max: usize,
-    /// Jump of the wall clock at each start of a load.
+    /// Jump of the wall clock at each start of a load, in nanoseconds.
     pub clock_jump_ns: i128,
-    /// Width of a slice.
+    /// Length of a slice.
     pub slice: Nanos,
     /// Virtual time for which steps are simulated.
     pub horizon: Nanos,
-    /// Speed of the first write of disks; 0 if unknown.
+    /// Speed of the first write of the disks, in bytes per second; 0 if unknown.
     pub fill_bytes_per_s: f64,
-    /// True if disks can be made again during a run.
+    /// True if disks can be recreated during a run.
     pub can_renew: bool,
-    /// True if the first write of disks fails once they were made again.
+    /// True if the first write fails after the disks were recreated.
     pub fails_after_renewal: bool,
     /// Names of prepared disks, in order.
     pub prepared: Vec<String>,
@@ -90,7 +91,7 @@ impl GaugeSource for Meter {
 }
 
 impl FakeRig {
-    /// Makes a rig without faults.
+    /// Creates a rig without faults.
     pub fn new(service: Nanos, slice: Nanos, horizon: Nanos) -> Self {
         let world = World { on_slice: Box::new(|_, _| {}), handed_out: 0, now: Nanos::ZERO };
         Self {
@@ -208,7 +209,7 @@ impl Drives for FakeRig {
     }
 }
 
-/// A load that was simulated to its end before it began.
+/// A load that was completely simulated before its start.
 pub struct FakeLoad {
     slices: VecDeque<Slice>,
     first_disk: String,

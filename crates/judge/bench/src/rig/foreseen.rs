@@ -6,16 +6,16 @@ use units::Nanos;
 
 use crate::rig::LoadOutcome;
 
-/// All messages of the load of one step in virtual time, in the order in which the step asks for
-/// them. A step that gets them has the same result, to the bit, as one that drives the load. They
-/// are data, so they can be made on another thread or host.
+/// All messages from the load of one step in virtual time, in the order in which the step requests
+/// them. A step that gets them has exactly the same result as one that drives the load. They are
+/// data, so they can be computed on another thread or host.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Foreseen {
-    /// Slices, up to the last I/O that was under way.
+    /// Slices, up to the last outstanding I/O.
     pub slices: Vec<ForeseenSlice>,
-    /// Facts about modelled parts since the mark.
+    /// Facts about modelled parts since the start of the measurement.
     pub model: Option<ModelFacts>,
-    /// Energy of modelled supplies since the mark.
+    /// Energy of modelled supplies since the start of the measurement.
     pub energy: Vec<MeterEnergy>,
     /// Outcome of the load.
     pub outcome: LoadOutcome,
@@ -26,14 +26,15 @@ pub struct Foreseen {
 pub struct ForeseenSlice {
     /// The slice itself.
     pub slice: Slice,
-    /// Readings beside the slice.
+    /// Gauge readings that belong to the slice.
     pub readings: Readings,
     /// Time of the load at which the slice was complete.
     pub at: Nanos,
 }
 
-/// Source of loads of steps that were computed before the steps run.
+/// Source of precomputed loads of steps.
 pub trait Foresight: std::fmt::Debug {
-    /// Load of a step of that many tiles in this round; `None` if the step must drive it.
+    /// Returns the load of a step with this many tiles in this round; `None` if the step must drive
+    /// it.
     fn of(&self, tiles: u32, round: u64) -> Option<Foreseen>;
 }

@@ -1,4 +1,4 @@
-//! A datastore that a rig holds, with the state of its verification.
+//! A datastore that a rig owns, with its verification state.
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
@@ -8,22 +8,22 @@ use datastore::{Datastore, DiskList, DiskRequest, HeldDir, OwnDir, Removed, Virt
 
 use crate::error::BenchError;
 
-/// A datastore, and the state of its verification if it is verified.
+/// A datastore, and its verification state if it is verified.
 #[derive(Debug)]
 pub(super) struct Holding {
     pub store: Datastore,
     state: Option<State>,
 }
 
-/// Place of the state of verification.
+/// Directory of the verification state.
 #[derive(Debug)]
 struct State {
     dir: OwnDir,
-    /// Set if the state is not beside the disks.
+    /// Set if the state is not stored beside the disks.
     outside: Option<Outside>,
 }
 
-/// State of verification in a directory of its own.
+/// Separate directory of the verification state.
 #[derive(Debug)]
 struct Outside {
     base: HeldDir,
@@ -47,13 +47,14 @@ impl State {
 }
 
 impl Holding {
-    /// Holds a datastore without verification.
+    /// Takes a datastore without verification.
     pub const fn plain(store: Datastore) -> Self {
         Self { store, state: None }
     }
 
-    /// Holds a datastore with verification. The state is beside the disks. Where only disks fit (a
-    /// file, a device), it is in `state_dir`, which is made and removed.
+    /// Takes a datastore with verification. The state is stored beside the disks. If the datastore
+    /// can only hold disks (a file, a device), the state is in `state_dir`, which is created and
+    /// later removed.
     pub fn verified(store: Datastore, state_dir: PathBuf) -> Result<Self, BenchError> {
         let state = match store.state_dir() {
             Some(beside) => State { dir: beside.clone(), outside: None },
@@ -68,12 +69,12 @@ impl Holding {
         Ok(Self { store, state: Some(state) })
     }
 
-    /// Directory of the state of verification, if there is one.
+    /// Returns the directory of the verification state, if there is one.
     pub fn state_dir(&self) -> Option<&OwnDir> {
         self.state.as_ref().map(|state| &state.dir)
     }
 
-    /// Makes or finds disks.
+    /// Creates or finds disks.
     pub fn provision(&mut self, requests: &[DiskRequest]) -> Result<Vec<VirtualDisk>, BenchError> {
         let provisioned = self.store.provision(requests)?;
         let outside = self.state.as_mut().and_then(|state| state.outside.as_mut());
@@ -90,14 +91,14 @@ impl Holding {
         Ok(provisioned)
     }
 
-    /// Paths of the disks, and of the state if it is elsewhere.
+    /// Returns the paths of the disks, and of the state if it is elsewhere.
     pub fn evidence(&self) -> impl Iterator<Item = PathBuf> {
         let outside = self.state.as_ref().filter(|state| state.outside.is_some());
         let state = outside.map(|state| state.dir.path().to_owned());
         std::iter::once(self.store.path().to_owned()).chain(state)
     }
 
-    /// Removes state that is not beside the disks.
+    /// Removes verification state that is not beside the disks.
     pub fn remove_state(&mut self, removed: &mut Removed) {
         forget(self.state.take(), removed);
     }

@@ -1,9 +1,9 @@
 use run_store::run::StepEvent;
 
-/// Event of a load's hosts, as the driver of the load knows it.
+/// Event of a load's hosts, as reported by the driver of the load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostEvent {
-    /// The event, without its effect on others.
+    /// Event without its effect on other tiles.
     pub event: StepEvent,
     /// Affected tiles: those that moved, and all tiles of the host.
     pub affected: Vec<u32>,

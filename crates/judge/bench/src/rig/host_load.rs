@@ -2,17 +2,17 @@ use units::Nanos;
 
 use crate::window::GeneratorTotals;
 
-/// Facts about one host's part that only a load with several hosts has.
+/// Facts about one host's share of a load that is driven by several hosts.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct HostLoad {
-    /// Totals of its generator in the measured time.
+    /// Totals of its generator in the measurement window.
     pub generator: GeneratorTotals,
-    /// Delay of its begin behind the common start.
+    /// Delay of its start after the common start.
     pub began_late: Nanos,
-    /// Uncertainty of the common start on that host.
+    /// Uncertainty of the common start time on that host.
     pub clock_uncertainty: Nanos,
-    /// Number of slices that were lost on the way and fetched again.
+    /// Number of slices that were lost in transfer and fetched again.
     pub slices_fetched: u64,
-    /// Longest wait for a slice of this host after those of the others had arrived.
+    /// Maximum wait for a slice of this host after the slices of the other hosts had arrived.
     pub slice_late_max: Nanos,
 }

@@ -1,6 +1,6 @@
-//! Real virtual machines beside the tiles: one set for each workload whose endpoints are phases of
-//! operations, on the disks of that workload, from the first step that needs it to the end of the
-//! run.
+//! Real virtual machines beside the tiles. There is one set for each workload whose endpoints are
+//! phases of operations. A set is on the disks of its workload, and exists from the first step that
+//! needs it to the end of the run.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -22,9 +22,9 @@ use crate::fleet::FleetInstance;
 use crate::plan::ResolvedPlan;
 use crate::plan::endpoints::{self, SNAPSHOT_KEPT, asked};
 
-/// Name in its workload of the disk that virtual machines are deployed from.
+/// Name of the disk, within its workload, from which virtual machines are deployed.
 const TEMPLATE: &str = "template";
-/// Longest phase; our choice. Phases that hang are ended earlier by other limits
+/// Maximum duration of a phase; our choice. Other limits end hung phases earlier
 /// (`vm::qemu::Limits`).
 const PHASE_MAX: Nanos = Nanos::from_secs(3600);
 
@@ -32,7 +32,7 @@ const PHASE_MAX: Nanos = Nanos::from_secs(3600);
 #[derive(Debug, Default)]
 pub struct Machines {
     run_id: String,
-    /// Virtual machines of the user, by the workload that uses each.
+    /// Virtual machines of the user, keyed by the workload that uses each.
     named: BTreeMap<String, NamedMachine>,
     sets: BTreeMap<String, Arc<MachineSet>>,
 }
@@ -44,7 +44,7 @@ pub struct MachineSet {
     service: vm::Service,
     operations: Vec<Operation>,
     storm: u32,
-    /// True if the virtual machine is the user's.
+    /// True if the virtual machine belongs to the user.
     is_named: bool,
 }
 
@@ -54,12 +54,12 @@ impl Here for MachineSet {
     }
 }
 
-/// Checks that everything the plan's operations need is there: program, image, version, and each
+/// Checks that the plan's operations have everything they need: program, image, version, and each
 /// named virtual machine.
 ///
 /// # Errors
 ///
-/// Something is missing or unfit.
+/// Something is missing or unsuitable.
 pub fn check(plan: &ResolvedPlan) -> Result<(), BenchError> {
     check_named(plan).map_err(Box::new)?;
     let takers = takers(plan);
@@ -73,8 +73,8 @@ pub fn check(plan: &ResolvedPlan) -> Result<(), BenchError> {
     Ok(qemu::check(&qemu::Options::default(), &operations).map_err(Box::new)?)
 }
 
-/// Workloads whose operations are for a virtual machine of the user: they have phases of
-/// operations, and no disk of the datastore.
+/// Returns the workloads whose operations are for a virtual machine of the user: they have phases
+/// of operations, but no disk of the datastore.
 fn takers(plan: &ResolvedPlan) -> Vec<&Workload> {
     let workloads = plan.tile_set.all().map(|(workload, _)| workload);
     let is_taker = |own: &&Workload| {
@@ -84,8 +84,8 @@ fn takers(plan: &ResolvedPlan) -> Vec<&Workload> {
     workloads.filter(is_taker).collect()
 }
 
-/// Checks that each of these workloads has a virtual machine, that each virtual machine has a
-/// workload, and that each virtual machine exists and is fit.
+/// Checks that each of these workloads has a virtual machine and vice versa, and that each virtual
+/// machine exists and is suitable.
 fn check_named(plan: &ResolvedPlan) -> Result<(), VmError> {
     let (takers, named) = (takers(plan), &plan.settings.machines);
     if let Some(workload) = takers.get(named.len()) {
@@ -116,7 +116,7 @@ fn open(machine: &NamedMachine, run_id: &str) -> Result<Box<dyn VmOperations>, V
     named::open(machine, run_id, &ledger::usual_state()?, Limits::default())
 }
 
-/// Operations that the endpoints are phases of, each once.
+/// Returns the distinct operations that have these endpoints as phases.
 fn operations_of<'a>(endpoints: impl Iterator<Item = &'a str>, storm: u32) -> Vec<Operation> {
     let mut operations = Vec::new();
     for Asked { operation, .. } in
@@ -130,19 +130,19 @@ fn operations_of<'a>(endpoints: impl Iterator<Item = &'a str>, storm: u32) -> Ve
 }
 
 impl Machines {
-    /// Makes an empty set for a run; leftovers are found by the run's identifier.
+    /// Creates an empty set for a run. Leftovers are found by the run's identifier.
     pub fn of_run(run_id: String, plan: &ResolvedPlan) -> Self {
         let takers = takers(plan).into_iter().map(|own| own.name.clone());
         let named = takers.zip(plan.settings.machines.iter().cloned()).collect();
         Self { run_id, named, sets: BTreeMap::new() }
     }
 
-    /// Set of an instance; makes it if needed. Its virtual machines run if its operations need
-    /// that.
+    /// Returns the set of an instance; creates it if necessary. Its virtual machines run if its
+    /// operations need them to.
     ///
     /// # Errors
     ///
-    /// The virtual machines cannot be made or started.
+    /// The virtual machines cannot be created or started.
     pub fn of_instance(
         &mut self,
         instance: &FleetInstance,
@@ -188,7 +188,7 @@ impl Machines {
 }
 
 impl Drop for Machines {
-    /// Virtual machines end with the run, even if connections to them are still open.
+    /// Ends the virtual machines with the run, even if connections to them are still open.
     fn drop(&mut self) {
         self.sets.values().for_each(|set| set.service.end());
     }
@@ -207,12 +207,12 @@ impl MachineSet {
         Ok(Self { workload, service, operations, storm, is_named })
     }
 
-    /// Service for one of the endpoints.
+    /// Returns the service for one of the endpoints.
     pub fn answering(self: &Arc<Self>, endpoint: &str) -> Service {
         Service::here(endpoint, PHASE_MAX, Arc::clone(self) as Arc<dyn Here>)
     }
 
-    /// Report on the operations of a step, in words: each failure, and one line for all successes.
+    /// Reports the operations of a step in words: each failure, and one line for all successes.
     pub fn told(&self) -> Vec<Warning> {
         // Waits until outstanding operations are given up.
         let _ = self.service.prepare(&[]);

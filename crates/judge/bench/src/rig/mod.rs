@@ -1,4 +1,4 @@
-//! Drivers of load: the engine on a datastore, or a simulation on a modelled array.
+//! Drivers of load: the engine on a datastore, or a simulation of a modelled array.
 
 mod export;
 #[cfg(test)]
@@ -58,7 +58,7 @@ use bystanders::HostWatch;
 /// Two clocks whose difference shows a step of the wall clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clocks {
-    /// Monotonic clock, in nanoseconds from any start.
+    /// Monotonic clock, in nanoseconds since any origin.
     pub monotonic_ns: i128,
     /// The wall clock, in nanoseconds since 1970.
     pub realtime_ns: i128,
@@ -75,37 +75,37 @@ pub struct PrefillSoFar {
     pub bytes_per_s: f64,
 }
 
-/// Provider of disks that drives load on them.
+/// Provider of disks that also drives load on them.
 pub trait Rig {
-    /// A load under way.
+    /// A load in progress.
     type Load: Load;
 
-    /// Current time by both clocks.
+    /// Returns the current time of both clocks.
     fn clocks(&self) -> Clocks;
 
-    /// Time of day, as results have it.
+    /// Returns the time of day in the form used in results.
     fn wall(&self) -> Timestamp {
         Timestamp::now()
     }
 
-    /// Bytes that all disks together may take.
+    /// Returns the maximum total size of all disks.
     fn capacity(&self) -> Bytes;
 
-    /// Most tiles of this load whose disks fit.
+    /// Returns the maximum number of tiles of this load whose disks fit.
     fn tiles_that_fit(&self, load: &TileLoad) -> u32 {
         load.fits(self.capacity(), None)
     }
 
-    /// Makes missing disks and writes each once. Returns the figures of the prefill; `None` if no
-    /// disk was new. `progress` returns false to end the prefill early.
+    /// Creates missing disks and writes each once. Returns the figures of the prefill; `None` if no
+    /// disk was new. If `progress` returns false, the prefill ends early.
     fn prepare(
         &mut self,
         disks: &[DiskNeed],
         progress: &mut dyn FnMut(PrefillSoFar) -> bool,
     ) -> Result<Option<Prefilled>, BenchError>;
 
-    /// Removes all disks during a run, so that [`Rig::prepare`] makes new ones of other sizes.
-    /// Returns false, without a change, if the rig cannot do that.
+    /// Removes all disks during a run, so that [`Rig::prepare`] creates new ones of other sizes.
+    /// Returns false, and changes nothing, if the rig cannot do that.
     ///
     /// # Errors
     ///
@@ -114,38 +114,39 @@ pub trait Rig {
         Ok(false)
     }
 
-    /// Reads everything back that was written and verified. Returns the findings in words, if there
-    /// is verification; wrong blocks are an error.
+    /// Reads back everything that was written with verification. Returns the result in words;
+    /// `None` without verification. Wrong blocks are an error.
     fn check_written(&mut self) -> Result<Option<String>, BenchError> {
         Ok(None)
     }
 
-    /// Watch on the host that makes the load; `None` if no host does.
+    /// Returns a watch over the host that generates the load; `None` if no host does.
     fn watch(&self) -> Option<HostWatch> {
         None
     }
 
-    /// More gauges that are read with every slice of a step.
+    /// Returns further gauges, which are read with every slice of a step.
     fn meters(&self) -> Vec<Box<dyn GaugeSource>> {
         Vec::new()
     }
 
-    /// Power meters, which run from step to step; `None` without meters.
+    /// Returns the power meters, which run continuously over all steps; `None` without meters.
     fn power(&self) -> Option<Arc<Panel>> {
         None
     }
 
-    /// Facts about modelled supplies; empty without a model.
+    /// Returns facts about modelled supplies; empty without a model.
     fn supplies(&self) -> Vec<MeterFacts> {
         Vec::new()
     }
 
-    /// True if time passes without load, so that storage can rest.
+    /// Returns true if time passes without load, so that storage can rest.
     fn can_rest(&self) -> bool {
         false
     }
 
-    /// Lets storage and host rest without load, until the time is over or a user asks to stop.
+    /// Waits without load so that storage and host can rest, until the time is over or a user
+    /// requests a stop.
     fn rest(&self, time: Nanos, control: &Control) {
         if !self.can_rest() {
             return;
@@ -157,7 +158,7 @@ pub trait Rig {
         }
     }
 
-    /// Starts the load of an order, on prepared disks. Only data is passed, so that it can also be
+    /// Starts the load of an order, on prepared disks. Only data is passed, so the load can also be
     /// driven on other hosts.
     fn start(&mut self, plan: &ResolvedPlan, order: &StepOrder) -> Result<Self::Load, BenchError>;
 }
@@ -171,75 +172,76 @@ pub trait Drives: Rig {
 /// Next message of a load.
 #[derive(Debug)]
 pub enum Received {
-    /// A slice was completed.
+    /// A completed slice.
     Slice(Slice),
-    /// The time is over without a message.
+    /// The wait ended without a message.
     Nothing,
-    /// The load has ended; there are no more slices.
+    /// The load has ended. No more slices follow.
     Ended,
-    /// The load cannot continue; there are no more slices.
+    /// The load cannot continue. No more slices follow.
     Failed(BenchError),
 }
 
-/// A load under way. Its gauges are what its storage reports about itself; real storage reports
-/// nothing.
+/// A load in progress. As a gauge source, it returns what its storage reports about itself. Real
+/// storage reports nothing.
 pub trait Load: GaugeSource {
-    /// Waits for the next slice, at most this long.
+    /// Waits for the next message, at most for `wait`.
     fn next(&mut self, wait: Duration) -> Received;
 
-    /// Marks the begin of the measured time. Real storage does not need the mark.
+    /// Marks the start of the measurement. Real storage does not need the mark.
     fn mark(&mut self) {}
 
-    /// Facts about modelled parts since the mark; `None` for real storage.
+    /// Returns facts about modelled parts since the mark; `None` for real storage.
     fn model(&mut self) -> Option<ModelFacts> {
         None
     }
 
-    /// Energy of modelled supplies since the mark; empty for real storage, which has meters.
+    /// Returns the energy of modelled supplies since the mark; empty for real storage, which has
+    /// meters.
     fn energy(&mut self) -> Vec<MeterEnergy> {
         Vec::new()
     }
 
-    /// Facts about each host's part since the mark, in the plan's order; empty if only this host
-    /// drives.
+    /// Returns facts about each host's share since the mark, in the plan's order; empty if only
+    /// this host drives.
     fn hosts(&mut self) -> Vec<HostLoad> {
         Vec::new()
     }
 
-    /// Events of hosts so far, in the order of their begin.
+    /// Returns events of hosts so far, in order of their start.
     fn events(&mut self) -> Vec<HostEvent> {
         Vec::new()
     }
 
-    /// Position of the driving host of each tile, at the end of the slice that was handed out last;
-    /// `None` while no tile has moved.
+    /// Returns the position of the driving host of each tile, at the end of the last slice that was
+    /// handed out; `None` while no tile has moved.
     fn driven_by(&mut self) -> Option<Vec<usize>> {
         None
     }
 
-    /// Begin of the load by this host's monotonic clock: time 0 of its slices. `None` in virtual
-    /// time.
+    /// Returns the start of the load by this host's monotonic clock, which is time 0 of its slices.
+    /// `None` in virtual time.
     fn began(&self) -> Option<Nanos> {
         None
     }
 
-    /// Alignment of the storage's requests, in bytes.
+    /// Returns the alignment of the storage's requests, in bytes.
     fn unit(&self) -> Bytes {
         Bytes::new(512)
     }
 
-    /// Error of the driver itself that is the cause of any failed I/O.
+    /// Returns the driver's own error that caused failed I/Os, if there is one.
     fn cause(&mut self) -> Option<BenchError> {
         None
     }
 
-    /// Stops new I/O, and lets I/Os in flight end.
+    /// Stops new I/O, and lets I/Os in flight complete.
     fn stop(&mut self);
 
-    /// Waits for the end of the load.
+    /// Waits until the load has ended.
     fn finish(self) -> Result<LoadOutcome, BenchError>;
 
-    /// Leaves the load as it is, because the program is about to end.
+    /// Leaves the load unfinished, because the program is about to exit.
     fn abandon(self);
 }
 
@@ -252,20 +254,20 @@ pub struct LoadOutcome {
     pub completed: u64,
     /// Failed I/Os, by disk.
     pub failures: Vec<Failure>,
-    /// Blocks that did not hold what was written to them, in words.
+    /// Blocks whose content differs from the last write, in words.
     pub mismatches: Vec<String>,
-    /// Most I/Os in flight per worker.
+    /// Maximum number of I/Os in flight per worker.
     pub depth: u32,
     /// Warnings for the user.
     pub warnings: Vec<Warning>,
-    /// I/O backend, as results name it.
+    /// Name of the I/O backend in results.
     pub backend: String,
-    /// Time from the first event to the last answer.
+    /// Time from the first event to the last completion.
     pub elapsed: Nanos,
-    /// CPU time of the whole process meanwhile, in user mode and in the kernel, in seconds; `None`
-    /// if no process was driven.
+    /// CPU time of the whole process during the load, in user mode and in the kernel, in seconds;
+    /// `None` if no process was driven.
     pub cpu_s: Option<(f64, f64)>,
-    /// Delay of submissions behind their due times; empty in virtual time.
+    /// Delays of submissions after their due times; empty in virtual time.
     pub handed_over_late: Compact,
     /// Disturbances on the driving hosts, if this host does not drive.
     pub disturbances: Vec<Disturbance>,

@@ -1,13 +1,13 @@
 //! A storage protocol through which the disks of a run are reached.
 //!
-//! What it does: serves the disks of a load, files of the first datastore, by a protocol, and hands
-//! the engine the initiator's way to them. Server and initiator are started with each load and end
-//! with it. Disks are filled without the protocol.
+//! What it does: serves the disks of a load, which are files of the first datastore, through a
+//! protocol, and gives the engine access to them through the initiator. Server and initiator are
+//! started with each load and end with it. Disks are filled without the protocol.
 //!
 //! What it refuses: disks that are parts of a file or device, because the programs serve whole
 //! files.
 //!
-//! Invariants: a load whose server ended or hung is never a measured one: the error names the
+//! Invariants: a load whose server exited or hung never counts as measured. The error names the
 //! program.
 
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ use units::Nanos;
 use crate::error::BenchError;
 use crate::rig::through::path_of;
 
-/// A protocol whose programs were checked.
+/// A protocol whose programs have been checked.
 #[derive(Debug)]
 pub struct Over {
     protocol: &'static dyn Protocol,
@@ -37,16 +37,16 @@ pub struct Over {
 }
 
 impl Over {
-    /// A protocol for the run of this identifier.
+    /// Creates the protocol for the run with this identifier.
     pub fn new(protocol: &'static dyn Protocol, checked: Checked, run_id: String) -> Self {
         Self { protocol, checked, run_id }
     }
 
-    /// Serves these disks until the load on them, with slices of this width, ends.
+    /// Serves these disks until the load ends. `slice` is the length of the load's slices.
     ///
     /// # Errors
     ///
-    /// A disk is no whole file, or server or initiator cannot be started.
+    /// A disk is not a whole file, or server or initiator cannot be started.
     pub fn serve<'a>(
         &self,
         disks: impl Iterator<Item = &'a VirtualDisk>,
@@ -81,7 +81,7 @@ fn served(disk: &VirtualDisk) -> Result<ServedFile, BenchError> {
     Ok(ServedFile { disk: name.clone(), path: path_of(disk)?, direct })
 }
 
-/// The disk, opened where the initiator shows it.
+/// Opens a disk at the path where the initiator provides it.
 fn reached(disk: &VirtualDisk, path: &PathBuf) -> Result<(String, VirtualDisk), BenchError> {
     let flags = if disk.direct { OFlags::DIRECT } else { OFlags::empty() };
     let flags = i32::try_from(flags.bits()).unwrap_or(0);
@@ -94,7 +94,7 @@ fn reached(disk: &VirtualDisk, path: &PathBuf) -> Result<(String, VirtualDisk), 
     Ok((disk.name.clone(), VirtualDisk { file: Arc::new(file), ..disk.clone() }))
 }
 
-/// Way of a load to its disks.
+/// Access of a load to its disks.
 #[derive(Debug)]
 enum DiskAccess {
     Connection(Served),
@@ -102,21 +102,22 @@ enum DiskAccess {
     Files(BTreeMap<String, VirtualDisk>),
 }
 
-/// Served disks, while a load is driven on them.
+/// Served disks during a load.
 #[derive(Debug)]
 pub struct OverLoad {
     session: Session,
     way: DiskAccess,
-    /// Several slices: the load says nothing before the end of a slice.
+    /// Maximum time without completions: several slices, because the load reports only at the end
+    /// of a slice.
     silence_max: Duration,
-    /// Processor time of server and initiator at the last reading.
+    /// CPU time of server and initiator at the last reading.
     cpu: (Duration, Option<Duration>),
-    /// Error of a program that ended or hung.
+    /// Error of a program that exited or hung.
     trouble: Option<Arc<OverError>>,
 }
 
 impl OverLoad {
-    /// Connection of the engine to the disks, if it connects itself.
+    /// Returns the connection data for the engine, if the engine itself connects to the disks.
     pub fn connection(&self) -> Option<Served> {
         match &self.way {
             DiskAccess::Connection(served) => Some(served.clone()),
@@ -133,8 +134,8 @@ impl OverLoad {
         }
     }
 
-    /// Checks the programs, and whether I/O was answered in the last slice; `None` if there was no
-    /// slice yet.
+    /// Checks that the programs run, and that I/Os completed in the last slice. `slice` is `None`
+    /// before the first slice.
     pub fn check(&mut self, slice: Option<&Slice>) {
         if self.trouble.is_some() {
             return;
@@ -148,7 +149,7 @@ impl OverLoad {
         self.trouble = self.session.check().and(noted).err().map(Arc::new);
     }
 
-    /// Processor time of server and initiator since the last call.
+    /// Returns the CPU time of server and initiator since the last call.
     pub fn readings(&mut self) -> Readings {
         let (server, initiator) = self.session.cpu_times();
         let (server_before, initiator_before) =
@@ -162,16 +163,16 @@ impl OverLoad {
         Readings { gauges, ..Readings::default() }
     }
 
-    /// Trouble of the programs so far, which is the cause of any failed I/O.
+    /// Returns the error of the programs so far, which is the cause of failed I/Os.
     pub fn trouble(&self) -> Option<Arc<OverError>> {
         self.trouble.clone()
     }
 
-    /// Ends the programs in order. The files at the initiator are closed first.
+    /// Stops the programs in order. The files at the initiator are closed first.
     ///
     /// # Errors
     ///
-    /// A program had ended before.
+    /// A program had exited before.
     pub fn end(self) -> Result<(), OverError> {
         let Self { session, way, trouble, .. } = self;
         drop(way);

@@ -3,24 +3,24 @@ use run_store::run::{Latency, Prefill, RateFacts};
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-/// Figures of a prefill, with whole histograms, so that several prefills can be added: percentiles
-/// of parts cannot.
+/// Figures of a prefill, with full histograms. Unlike percentiles, histograms of several prefills
+/// can be added.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Prefilled {
     /// Bytes that were written for the first time.
     pub bytes: u64,
-    /// Speed of the first write; no bytes mean that it is unknown.
+    /// Speed of the first write; unknown if its number of bytes is 0.
     pub first_write: RateStats,
-    /// Speed of the second write of a part.
+    /// Speed of rewriting a sample.
     pub rewrite: RateStats,
-    /// Bytes of disks that were filled before.
+    /// Bytes of disks that had been filled earlier.
     pub prepared_before_bytes: u64,
-    /// Reason why there is no first write.
+    /// Reason why there is no figure of the first write.
     pub first_write_absent: Option<String>,
 }
 
 impl Prefilled {
-    /// Adds a later prefill. The speed of rewriting stays that of the first prefill that has one.
+    /// Adds a later prefill. The rewrite speed stays the one of the first prefill that has any.
     pub fn add(&mut self, more: Self) {
         self.bytes += more.bytes;
         self.first_write.add(&more.first_write);

@@ -31,20 +31,22 @@ use crate::rig::{Clocks, Drives, Machines, PrefillSoFar, Prefilled, RealLoad, Ri
 use crate::tile_load::TileLoad;
 use bystanders::{HostWatch, Watched};
 
-/// Bounds of the I/Os in flight per worker. Within them it is the number of the step's users,
-/// divided by the workers: a wait for one of our own slots is a queue that the storage did not
-/// make. Our choice: no array takes more than a few thousand I/Os from a host.
+/// Minimum and (next constant) maximum of the I/Os in flight per worker. Between them, it is the
+/// number of the step's users divided by the workers, because a wait for a generator slot would be
+/// a queue that the storage did not cause. Our choice: no array accepts more than a few thousand
+/// I/Os from a host.
 const DEPTH_MIN: u32 = 256;
 const DEPTH_MAX: u32 = 8192;
 
-/// Most buffer memory per worker: 8192 I/Os of 64 KiB. It is allocated only when needed.
+/// Maximum buffer memory per worker: 8192 I/Os of 64 KiB. It is allocated only when needed.
 const BUFFERS_MAX: Bytes = Bytes::new(512 << 20);
 
-/// The engine on a datastore. Dropping it removes what the datastore made, unless it is to be kept.
+/// The engine on a datastore. Dropping it removes everything that the datastore created, unless it
+/// is to be kept.
 #[derive(Debug)]
 pub struct RealRig {
     first: Option<Holding>,
-    /// Second datastore, between which and the first disks move.
+    /// Second datastore, for moves of disks between it and the first one.
     second: Option<Holding>,
     /// True if both datastores are on one file system or device.
     shares: bool,
@@ -54,10 +56,10 @@ pub struct RealRig {
     filled: Vec<String>,
     is_rewrite_known: bool,
     seed: u64,
-    /// Seed of the stamps: that of the disks, if an earlier run stamped them.
+    /// Seed of the stamps. If an earlier run stamped the disks, its seed is used.
     stamp_seed: u64,
     options: engine::Options,
-    /// Services of the endpoints, by name.
+    /// Services for the endpoints, by name.
     services: Services,
     /// Real virtual machines for infrastructure operations.
     machines: Machines,
@@ -68,15 +70,15 @@ pub struct RealRig {
     through: Option<Through>,
     /// Protocol through which disks of the first datastore are reached.
     over: Option<Over>,
-    /// Export of another server that is the first datastore.
+    /// Export of another server, if it is the first datastore.
     export: Option<Arc<MountedExport>>,
-    /// Disks of tiles that may move here, by the name of an instance's first disk.
+    /// Disks of tiles that may move here, keyed by the name of an instance's first disk.
     lent: BTreeMap<String, Lent>,
-    /// Data for claiming the first datastore again.
+    /// Data for claiming the first datastore again during the run.
     reopen: Option<Reopen>,
 }
 
-/// Target of a datastore and the options of its opening, for opening it again.
+/// Data for opening a datastore again: its target and the options of its first opening.
 #[derive(Debug, Clone)]
 pub struct Reopen {
     /// Target of the datastore.
@@ -87,16 +89,16 @@ pub struct Reopen {
     pub options: datastore::Options,
 }
 
-/// An open second datastore.
+/// Second datastore, opened.
 #[derive(Debug)]
 pub struct SecondStore {
     /// The datastore itself.
     pub store: Datastore,
-    /// True if it is on the file system or device of the first, whose room it takes.
+    /// True if it is on the file system or device of the first datastore and takes space from it.
     pub shares: bool,
 }
 
-/// Clocks of this host.
+/// Reads the clocks of this host.
 pub fn clocks() -> Clocks {
     let read = |clock| {
         let now = clock_gettime(clock);
@@ -106,10 +108,10 @@ pub fn clocks() -> Clocks {
 }
 
 impl RealRig {
-    /// Makes a rig on an open datastore.
+    /// Creates a rig on an open datastore.
     ///
-    /// The state of verification is beside the disks. Where only disks fit (a file, a device), it
-    /// is in `state_dir`, which is made and removed.
+    /// The verification state is stored beside the disks. If the datastore can only hold disks (a
+    /// file, a device), the state is in `state_dir`, which is created and later removed.
     pub fn new(
         datastore: Datastore,
         plan: &ResolvedPlan,
@@ -160,7 +162,8 @@ impl RealRig {
     ///
     /// # Errors
     ///
-    /// The state of its verification cannot be kept in `state_dir`; then nothing of ours is left.
+    /// Its verification state cannot be kept in `state_dir`. Then nothing that this program created
+    /// remains.
     pub fn with_second(
         mut self,
         second: Option<SecondStore>,
@@ -190,8 +193,8 @@ impl RealRig {
         self
     }
 
-    /// Sets the name under which real servers of the tiles are made, and the executable file of this
-    /// program, which is one of them.
+    /// Sets the run's name for real servers of the tiles, and the executable file of this program,
+    /// which serves as one of them.
     #[must_use]
     pub fn with_servers(mut self, run: &str, program: &Path) -> Self {
         self.servers = TileServers::of_run(run, program);
@@ -226,15 +229,15 @@ impl RealRig {
         self
     }
 
-    /// Allows to clear the first datastore and claim it again during the run.
+    /// Allows the rig to clear the first datastore and to claim it again during the run.
     #[must_use]
     pub fn with_reopen(mut self, reopen: Reopen) -> Self {
         self.reopen = Some(reopen);
         self
     }
 
-    /// Makes a rig for single loads on an open datastore: one worker, no verification. Dropping or
-    /// removing it removes what the datastore made.
+    /// Creates a rig for single loads on an open datastore, with one worker and no verification.
+    /// Dropping or removing the rig removes everything that the datastore created.
     pub fn over(datastore: Datastore, seed: u64, slice: Nanos) -> Self {
         let options = engine::Options {
             depth: DEPTH_MIN,
@@ -265,22 +268,23 @@ impl RealRig {
         }
     }
 
-    /// Sets the begin of the next load by the monotonic clock, instead of as soon as it is set up.
+    /// Sets the start time of the next load on the monotonic clock. Otherwise the load starts as
+    /// soon as it is set up.
     pub const fn begin_at(&mut self, at: Nanos) {
         self.options.begin_at = Some(at);
     }
 
-    /// True if the disks stay when the rig is dropped.
+    /// Sets if the disks stay when the rig is dropped.
     pub const fn set_keep(&mut self, keep: bool) {
         self.keep = keep;
     }
 
-    /// Sets the width of slices for later loads.
+    /// Sets the length of slices for later loads.
     pub const fn set_slice(&mut self, slice: Nanos) {
         self.options.slice = slice;
     }
 
-    /// Leaves the disks in place, whatever the options said.
+    /// Leaves the disks in place, regardless of the options.
     pub fn keep(mut self) {
         self.keep = true;
         // The state that stays is a few megabytes in the directory of runs, where `runs` shows it.
@@ -296,7 +300,7 @@ impl RealRig {
         self.first.iter_mut().chain(&mut self.second)
     }
 
-    /// Setup of the verification of writes from now on, if there is verification.
+    /// Returns the setup for verifying writes from now on; `None` without verification.
     fn verification(&self) -> Option<Setup> {
         let state_dir = self.first.as_ref()?.state_dir()?.clone();
         let now = u64::try_from(self.clocks().realtime_ns).unwrap_or(0);
@@ -308,35 +312,35 @@ impl RealRig {
         Some(Setup { state_dir, seed: self.stamp_seed, epoch_unix_ns: now, elsewhere })
     }
 
-    /// First datastore of the rig.
+    /// Returns the first datastore of the rig.
     pub fn datastore(&self) -> &Datastore {
         &self.first.as_ref().expect("it is taken only when the rig is given up").store
     }
 
-    /// The second datastore, if there is one.
+    /// Returns the second datastore, if there is one.
     pub fn second(&self) -> Option<&Datastore> {
         self.second.as_ref().map(|own| &own.store)
     }
 
-    /// Datastore that holds a disk.
+    /// Returns the datastore that holds a disk.
     fn holder_of(&self, disk: &str) -> &Datastore {
         self.second().filter(|_| self.on_second.contains(disk)).unwrap_or(self.datastore())
     }
 
-    /// Keeps disks and state as evidence when the rig is dropped. Returns the paths of the disks,
-    /// and of the state if it is elsewhere.
+    /// Keeps disks and verification state as evidence when the rig is dropped. Returns the paths of
+    /// the disks, and of the state if it is elsewhere.
     pub fn keep_evidence(&mut self) -> Vec<PathBuf> {
         self.keep = true;
         self.holdings().flat_map(Holding::evidence).collect()
     }
 
-    /// Removes everything that was made, unless it is to be kept.
+    /// Removes everything that was created, unless it is to be kept.
     pub fn clear(mut self) -> Removed {
         self.give_up()
     }
 
-    /// Like [`RealRig::clear`]; the first failed removal is the error. Returns the paths that
-    /// stayed.
+    /// Removes everything as [`RealRig::clear`] does. The first failed removal is the error.
+    /// Returns the paths that remain.
     pub fn remove(self) -> Result<Vec<PathBuf>, BenchError> {
         let mut removed = self.clear();
         match removed.failed.is_empty() {
@@ -370,7 +374,7 @@ impl RealRig {
         }
     }
 
-    /// Finds disks that an earlier run filled among found ones. Returns their bytes.
+    /// Finds the disks that an earlier run filled, and returns their total size.
     fn recognise<'a>(
         &mut self,
         disks: impl Iterator<Item = (&'a VirtualDisk, &'a DiskNeed)>,
@@ -387,7 +391,7 @@ impl RealRig {
         bytes
     }
 
-    /// Notes filled and synced disks, in the datastore, too.
+    /// Records filled and synced disks, also in the datastore.
     fn record(&mut self, filled: &[String], plans: &[prefill::Plan]) -> Result<(), BenchError> {
         for plan in plans.iter().filter(|plan| filled.contains(&plan.disk.name)) {
             let fill = Fill {
@@ -421,13 +425,13 @@ impl RealRig {
 }
 
 impl RealRig {
-    /// Checks that the datastores support what operations do to whole disks, by trying it before
-    /// any load.
+    /// Checks that the datastores support the operations on whole disks, by trying them before any
+    /// load.
     ///
     /// # Errors
     ///
-    /// [`datastore::DatastoreError::NoReflink`] if disks must share blocks and cannot, or must be
-    /// deleted and are no files.
+    /// [`datastore::DatastoreError::NoReflink`] if disks must share blocks but cannot, or must be
+    /// deleted but are not files.
     pub fn check_operations(&self, plan: &ResolvedPlan) -> Result<(), BenchError> {
         for disk in whole_disks(&plan.tile_set) {
             let second = self.second().filter(|_| !disk.on.is_first());
@@ -573,7 +577,7 @@ impl Rig for RealRig {
 }
 
 impl RealRig {
-    /// Reads back disks that another part of the run made, like [`Rig::check_written`].
+    /// Reads back disks that another part of the run created, as [`Rig::check_written`] does.
     ///
     /// # Errors
     ///
@@ -621,12 +625,12 @@ impl Drives for RealRig {
 }
 
 impl RealRig {
-    /// Drives a load of which some tiles are on other hosts until they move here. Each of these
-    /// tiles has the identifier of the run that made its disks ([`Datastore::lent`]).
+    /// Drives a load in which some tiles are on other hosts until they move here. For each of these
+    /// tiles, `guests` has the identifier of the run that created its disks ([`Datastore::lent`]).
     ///
     /// # Errors
     ///
-    /// Like [`Drives::drive`]; also, disks that others made are not visible here.
+    /// As [`Drives::drive`]; also if disks of others are not visible here.
     pub fn drive_with(
         &mut self,
         load: Vec<Driven>,
@@ -677,8 +681,8 @@ impl RealRig {
         through.serve(first).map(Some)
     }
 
-    /// Serves a load's disks on the first datastore by the protocol, if there is one, and puts
-    /// those at the initiator in their place.
+    /// Serves a load's disks on the first datastore through the protocol, if there is one, and
+    /// replaces them by the disks at the initiator.
     fn serve_over<M>(
         &self,
         load: &mut [EngineInstance<M>],
@@ -691,8 +695,8 @@ impl RealRig {
         Ok(Some(served))
     }
 
-    /// Services of an instance's endpoints, in their order: network services, or virtual machines
-    /// here.
+    /// Returns the services for an instance's endpoints, in the order of the endpoints: network
+    /// services, or virtual machines here.
     fn answering(
         &mut self,
         instance: &FleetInstance,
@@ -721,11 +725,11 @@ impl RealRig {
 
 impl RealRig {
     /// Opens the disks of tiles that may move here ([`RealRig::drive_with`]), so that the next load
-    /// begins in time however many they are. They are closed with the load.
+    /// starts in time for any number of disks. They are closed with the load.
     ///
     /// # Errors
     ///
-    /// Disks that others made are not visible here.
+    /// Disks of others are not visible here.
     pub fn open_guests(
         &mut self,
         plan: &ResolvedPlan,
@@ -747,7 +751,7 @@ impl RealRig {
         Ok(())
     }
 
-    /// Disks of one instance that another part of the run made.
+    /// Opens the disks of one instance that another part of the run created.
     fn lent(&mut self, run_id: &str, disks: &[DiskNeed]) -> Result<Lent, BenchError> {
         let open = disks.first().and_then(|first| self.lent.remove(&first.name));
         match open {
@@ -762,12 +766,12 @@ fn requests<'a>(disks: impl IntoIterator<Item = &'a DiskNeed>) -> Vec<DiskReques
     disks.into_iter().map(request).collect()
 }
 
-/// Reason for a missing speed of the first write.
+/// Reason why there is no speed of the first write.
 const PREPARED_BEFORE: &str = "prepared before";
 
-/// Seed of the stamps on adopted disks. With verification, the seed of the earlier run is kept.
-/// Without it, the knowledge about these disks is dropped. If nothing is known, stamps of an
-/// earlier run with the same seed must not pass for ours.
+/// Returns the seed of the stamps on adopted disks. With verification, it is the seed of the
+/// earlier run, if known. Otherwise it is a new one, so that stamps of an earlier run with the same
+/// seed are not taken for ours. Without verification, the state of these disks is dropped.
 fn stamp_seed(state_dir: Option<&OwnDir>, plan: &ResolvedPlan) -> Result<u64, BenchError> {
     let seed = plan.seed;
     let Some(state_dir) = state_dir else { return Ok(seed) };
@@ -784,7 +788,7 @@ fn stamp_seed(state_dir: Option<&OwnDir>, plan: &ResolvedPlan) -> Result<u64, Be
     }))
 }
 
-/// Most bytes that are written again to measure the speed of rewriting: seconds on an ordinary
+/// Maximum amount of data that is rewritten to measure the rewrite speed: seconds on an ordinary
 /// disk.
 const REWRITE_MAX: Bytes = Bytes::new(128 << 20);
 

@@ -21,7 +21,8 @@ pub struct RealLoad {
     pub(super) running: Running,
     pub(super) depth: u32,
     pub(super) unit: Bytes,
-    /// The clock of the workers is set when all is ready, microseconds before they start.
+    /// Start of the workers' clock, by the monotonic clock. It is set when all is ready,
+    /// microseconds before the workers start.
     pub(super) began: Nanos,
     /// Real virtual machines for infrastructure operations.
     pub(super) machines: Vec<Arc<MachineSet>>,
@@ -31,17 +32,17 @@ pub struct RealLoad {
     pub(super) servers: Option<ServersWatch>,
     /// Protocol through which the disks are served.
     pub(super) over: Option<OverLoad>,
-    /// Export of another server that is the datastore.
+    /// Watch over the export of another server that is the datastore.
     pub(super) export: Option<ExportLoad>,
 }
 
 impl RealLoad {
-    /// Sender of orders to the instances.
+    /// Returns a handle for orders to the instances.
     pub fn orders(&self) -> Orders {
         self.running.orders()
     }
 
-    /// Delay of the begin behind the ordered time.
+    /// Returns the delay of the start after the ordered time.
     pub const fn began_late(&self) -> Nanos {
         self.running.began_late()
     }

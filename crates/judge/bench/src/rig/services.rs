@@ -1,4 +1,4 @@
-//! Services that the user named for the endpoints of a run.
+//! Services that the user gave for the endpoints of a run.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use http_client::Secret;
 use crate::error::BenchError;
 use crate::plan::{PlanError, ResolvedPlan, endpoints};
 
-/// Connected services, by name of the endpoint.
+/// Connected services, keyed by the name of the endpoint.
 pub type Services = BTreeMap<String, Arc<Service>>;
 
-/// Passwords for services, by name of the endpoint.
+/// Passwords for services, keyed by the name of the endpoint.
 pub type Passwords = BTreeMap<String, Arc<Secret>>;
 
-/// Longest time for a service to accept the connection that proves its presence. Our choice: two
-/// repeats of a lost first packet (RFC 6298: 1 s, then 2 s) and time to answer.
+/// Maximum time for a service to accept a test connection. Our choice: two retransmissions of a
+/// lost first packet (RFC 6298: 1 s, then 2 s) and time to answer.
 const REACH_MAX: Duration = Duration::from_secs(5);
 
 /// Resolves the names in a plan's addresses, and checks that a service accepts a connection at
@@ -25,7 +25,7 @@ const REACH_MAX: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 ///
-/// An address is malformed, no service listens there, or a password is for none of them.
+/// An address is malformed, no service listens there, or a password belongs to no address.
 pub fn reach(plan: &ResolvedPlan, passwords: &Passwords) -> Result<Services, BenchError> {
     let addresses = endpoints::addresses(&plan.settings.endpoints, &plan.tile_set)?;
     let takes = |name: &String| addresses.get(name).is_some_and(Address::has_logins);

@@ -23,40 +23,41 @@ use crate::rig::{
 };
 use crate::tile_load::TileLoad;
 
-/// Backend of a simulation, as results name it.
+/// Name of a simulation's backend in results.
 pub const VIRTUAL_TIME: &str = "virtual time";
 
-/// Most tiles on an array with a pool of its own for every tile, which has room for any number of
-/// them. Our choice: a model numbers at most 65,536 virtual machines, and no published result is
-/// near a thousand tiles.
+/// Maximum number of tiles on an array with a separate pool for every tile, which has room for any
+/// number of them. Our choice: a model numbers at most 65,536 virtual machines, and no published
+/// result has nearly a thousand tiles.
 const TILES_MAX: u32 = 1000;
 
-/// A modelled array in virtual time. Its disks exist as soon as they are named, and its clock moves
-/// only while a load is driven.
+/// A modelled array in virtual time. Its disks exist as soon as they are named, and its clock only
+/// advances while a load is driven.
 #[derive(Debug)]
 pub struct SimRig<'a> {
     array: &'a Array,
     plan: &'a ResolvedPlan,
     now: Rc<Cell<Nanos>>,
-    /// State of tiers and memories after the last warming, and its number of tiles. The repeats of
-    /// a step begin with the same state.
+    /// State of tiers and memories after the last warming, and its number of tiles. All repeats of
+    /// a step start with the same state.
     warmed: Option<(u32, TierState)>,
     /// State of warmed tiers that other rigs share.
     shared: Option<SharedState>,
-    /// Source of loads that are already known.
+    /// Source of loads that were already simulated.
     foresight: Option<&'a dyn Foresight>,
-    /// Recorder of the messages of loads.
+    /// Recorder for the messages of the load.
     told: Option<Rc<RefCell<Foreseen>>>,
-    /// Control that ends the filling of tiles early.
+    /// Control that can end the filling of tiers early.
     control: Option<&'a Control>,
 }
 
-/// Round in which state machines fill tiers before time begins. No step measures this round, so a
-/// tier learns which pages are popular, but not the sequence of a measured step.
+/// Round in which state machines fill tiers before the measurement. No step measures this round, so
+/// a tier learns which pages are popular, but not the sequence of a measured step.
 const WARMING: u64 = u64::MAX;
 
 impl<'a> SimRig<'a> {
-    /// Makes a rig at time 0. The plan's seed is also that of all random numbers of the model.
+    /// Creates a rig at time 0. The plan's seed is also the seed of all random numbers of the
+    /// model.
     pub fn new(array: &'a Array, plan: &'a ResolvedPlan) -> Self {
         Self {
             array,
@@ -70,37 +71,37 @@ impl<'a> SimRig<'a> {
         }
     }
 
-    /// Stops filling tiers when the run is asked to stop: filling takes minutes on large arrays.
+    /// Sets the control that can stop the filling of tiers, which takes minutes on large arrays.
     pub(crate) fn obeying(self, control: &'a Control) -> Self {
         Self { control: Some(control), ..self }
     }
 
-    /// Begins with a shared state of warmed tiers. The rig makes the state if it is missing, and
-    /// ignores it if it does not fit. For one number of tiles only.
+    /// Sets a shared state of warmed tiers to start with. The rig creates the state if it is
+    /// missing, and ignores it if it does not fit. Only valid for one number of tiles.
     pub(crate) fn sharing(self, state: SharedState) -> Self {
         Self { shared: Some(state), ..self }
     }
 
-    /// Uses known loads instead of driving them.
+    /// Sets a source of simulated loads to use instead of driving them.
     pub(crate) fn foreseen_by(self, foresight: &'a dyn Foresight) -> Self {
         Self { foresight: Some(foresight), ..self }
     }
 
-    /// Records the messages of the load.
+    /// Sets a recorder for the messages of the load.
     pub(crate) fn telling(self, told: Rc<RefCell<Foreseen>>) -> Self {
         Self { told: Some(told), ..self }
     }
 
-    /// Bytes of disks that the array holds with that many tiles.
+    /// Returns the capacity of the array for disks with this many tiles.
     pub fn capacity_with(&self, tiles: u32) -> Bytes {
         Plant::capacity(self.array, tiles)
     }
 
-    /// Checks that every disk of that many tiles has room in its pool.
+    /// Checks that every disk of this many tiles has room in its pool.
     ///
     /// # Errors
     ///
-    /// [`BenchError::ArrayTooSmall`] if all pools together are too small, else
+    /// [`BenchError::ArrayTooSmall`] if all pools together are too small, otherwise
     /// [`BenchError::Plant`] with the pool that is too small.
     pub fn has_room(&self, tiles: u32, per_tile: Bytes) -> Result<(), BenchError> {
         let capacity = self.capacity_with(tiles);
@@ -136,8 +137,8 @@ impl<'a> SimRig<'a> {
             .map_err(|source| BenchError::Plant { array: self.array.name.clone(), source })
     }
 
-    /// Number of warming accesses: three for each page of a tile, between 50,000 and the value of
-    /// [`Warm`], whose default is that for 250 GiB in pages of 64 KiB.
+    /// Returns the number of warming accesses: three for each page of a tile, between 50,000 and
+    /// the default of [`Warm`], which suits 250 GiB in pages of 64 KiB.
     fn warming(&self, tile: Bytes) -> Warm {
         let memory = self.array.controller.as_ref().and_then(|own| own.read_memory.as_ref());
         let pages = self.array.tiers.iter().map(|tier| tier.page);
@@ -147,7 +148,7 @@ impl<'a> SimRig<'a> {
         Warm { accesses_per_tile_max: (3 * pages).clamp(50_000, most), ..Warm::default() }
     }
 
-    /// Fills tiers and memories as the same tiles would have filled them before.
+    /// Fills tiers and memories as if the same tiles had run before.
     fn warm(&mut self, plant: &mut Plant, instances: &[Driven]) {
         if let Some(shared) = self.shared.clone() {
             let mut is_warm = false;
@@ -200,7 +201,7 @@ fn machine(one: Driven) -> SimInstance<InstanceMachine> {
     SimInstance { machine: one.machine, shape: one.instance.shape }
 }
 
-/// Prefix of a pool of the modelled array that stands for a second datastore.
+/// Prefix of a second datastore that is a pool of the modelled array.
 const POOL_PREFIX: &str = "pool:";
 
 fn plant_instance(plan: &ResolvedPlan, instance: &FleetInstance) -> PlantInstance {
@@ -236,8 +237,8 @@ impl Rig for SimRig<'_> {
         self.capacity_with(1)
     }
 
-    /// Most tiles whose disks fit, with the pools that exist for that number: in all pools
-    /// together, and each disk in its pool.
+    /// Returns the maximum number of tiles whose disks fit, in all pools together, and each disk in
+    /// its pool. Considers the pools that exist with that number of tiles.
     fn tiles_that_fit(&self, load: &TileLoad) -> u32 {
         let (per_tile, beside) = (load.bytes, load.beside);
         let fits = |tiles: u32| per_tile * u64::from(tiles) + beside <= self.capacity_with(tiles);
@@ -308,7 +309,7 @@ impl Rig for SimRig<'_> {
     }
 }
 
-/// Modelled services of a plan, with the instances that call each.
+/// Returns the modelled services of a plan, with the instances that call each.
 fn services(plan: &ResolvedPlan, instances: &[Driven]) -> Result<Services, BenchError> {
     let models = endpoints::models(&plan.settings.endpoints)?;
     let parameters = models.into_iter().map(|model| {
@@ -325,9 +326,9 @@ fn services(plan: &ResolvedPlan, instances: &[Driven]) -> Result<Services, Bench
 /// A load in virtual time.
 #[derive(Debug)]
 pub enum SimLoad {
-    /// A driven load: time passes while the next slice is waited for.
+    /// A load that is driven now: time advances during the wait for the next slice.
     Driven(Box<Driving>),
-    /// A load that was driven before, and repeats its messages.
+    /// A load that was driven earlier, and whose messages are replayed.
     Told(Box<RecordedMessages>),
 }
 
@@ -335,7 +336,7 @@ pub enum SimLoad {
 #[derive(Debug)]
 pub struct RecordedMessages {
     slices: vec::IntoIter<ForeseenSlice>,
-    /// Readings beside the slice that was handed out last.
+    /// Gauge readings of the last slice that was handed out.
     readings: Readings,
     model: Option<ModelFacts>,
     energy: Vec<MeterEnergy>,
@@ -355,18 +356,18 @@ impl RecordedMessages {
     }
 }
 
-/// A load under way.
+/// A load in progress.
 #[derive(Debug)]
 pub struct Driving {
     simulation: Simulation<InstanceMachine, Plant>,
-    /// Begin by the rig's clock, which continues from load to load.
+    /// Start of the load by the rig's clock, which continues from load to load.
     begun: Nanos,
     now: Rc<Cell<Nanos>>,
     told: Option<Rc<RefCell<Foreseen>>>,
     /// Workload and tile of each instance.
     names: Vec<(String, Option<u32>)>,
     array: String,
-    /// Whole seconds that were reported to the model.
+    /// Number of whole seconds that were reported to the model.
     seconds: u64,
     is_over: bool,
 }

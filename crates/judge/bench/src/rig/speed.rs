@@ -1,6 +1,6 @@
 use units::Bytes;
 
-/// Speed over at least half a second; before that, since the beginning.
+/// Speed over at least the last half second, or since the beginning if that is shorter ago.
 pub(super) struct Speed {
     since_ns: i128,
     bytes: Bytes,
@@ -9,12 +9,12 @@ pub(super) struct Speed {
 }
 
 impl Speed {
-    /// Speed from this time on, by the monotonic clock.
+    /// Starts to measure speed at this time of the monotonic clock.
     pub(super) const fn new(now_ns: i128) -> Self {
         Self { since_ns: now_ns, bytes: Bytes::ZERO, last: 0.0, is_known: false }
     }
 
-    /// Speed in bytes per second, when so many bytes are done.
+    /// Returns the speed in bytes per second, if `done` bytes are done at this time.
     pub(super) fn at(&mut self, now_ns: i128, done: Bytes) -> f64 {
         let elapsed = now_ns - self.since_ns;
         if elapsed >= 500_000_000 {

@@ -1,15 +1,15 @@
 //! A tier on this host through which the disks of a run are reached.
 //!
-//! What it does: makes a set in a datastore of its own on fast storage, under the rules of every
-//! datastore, and serves the disks of a load through it, over NBD on a local socket, as a virtual
-//! machine would reach them. Between loads the set is closed in order, so that it stays warm while
-//! the ladder is climbed. Disks are filled without the tier, so that the tier begins empty.
+//! What it does: creates a set in a separate datastore on fast storage, under the rules of every
+//! datastore. Serves the disks of a load through the set, over NBD on a local socket, as a virtual
+//! machine would reach them. Between loads the set is closed in order, so that it stays warm during
+//! the climb. Disks are filled without the tier, so that the tier starts empty.
 //!
 //! What it refuses: disks that are parts of a file or device, because a tier serves whole files and
 //! devices.
 //!
-//! Invariants: after a load has ended, all of its writes are on its datastore. Set and sidecars are
-//! files of the datastore that they are on, so that `cleanup` finds them after a kill.
+//! Invariants: after the end of a load, all of its writes are on its datastore. Set and sidecars
+//! are files of their datastores, so that `cleanup` finds them after a kill.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -33,18 +33,18 @@ use units::Bytes;
 
 use crate::error::BenchError;
 
-/// Size of a served disk's sidecar: two copies, and the marks of its file.
+/// Size of a served disk's sidecar: two copies, and the markers of its file.
 const SIDECAR: Bytes = Bytes::new(12 << 10);
-/// Most disks of a set.
+/// Maximum number of disks in a set.
 const DISKS_MAX: u64 = 63;
 /// Size of chunks of small sets, in bytes; [`tier::Plan::new`] has the size for large sets.
 const CHUNK_SMALL: u32 = 2 << 20;
 const SET_SMALL: Bytes = Bytes::new(8 << 30);
-/// Longest time for writes in the log to reach the datastore.
+/// Maximum time for writes in the log to reach the datastore.
 const DRAIN_MAX: Duration = Duration::from_secs(600);
-/// Longest time for the server to answer a status command.
+/// Maximum time for the server to answer a status command.
 const STATUS_MAX: Duration = Duration::from_secs(5);
-/// Age from which a directory of a vanished process counts as left by a killed run.
+/// Minimum age at which a directory of a vanished process counts as left by a killed run.
 const LEFT: Duration = Duration::from_secs(60);
 /// Name of the tier in results.
 const NAME: &str = "tier";
@@ -55,21 +55,21 @@ const NAME: &str = "tier";
 pub struct TierSpec {
     /// A directory on fast storage.
     pub target: String,
-    /// Room for pages and logs together, in bytes.
+    /// Capacity for pages and logs together, in bytes.
     pub size: Bytes,
     /// Size of a page, in bytes.
     pub page: Bytes,
-    /// Share of the room for logs, in percent.
+    /// Share of the capacity for logs, in percent.
     pub log_percent: u8,
-    /// True if writes are answered from the log, not from the datastore.
+    /// True if writes are acknowledged from the log, false if from the datastore.
     pub is_back: bool,
     /// Eviction policy of pages.
     pub policy: PolicyKind,
-    /// Number of the access at which a page is admitted.
+    /// Number of accesses to a page until it is admitted.
     pub admission: u8,
 }
 
-/// Reason why a text is not a tier's settings.
+/// Reason why a text is not a valid setting of a tier.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TierSpecError {
     /// The size is missing.
@@ -131,7 +131,7 @@ impl TierSpec {
         Some(())
     }
 
-    /// Bytes that the tier needs on its datastore.
+    /// Returns the number of bytes that the tier needs on its datastore.
     pub fn needed(&self) -> Bytes {
         self.size + SIDECAR * DISKS_MAX
     }
@@ -157,25 +157,25 @@ impl fmt::Display for TierSpec {
     }
 }
 
-/// A set, between loads.
+/// A set, while no load is running.
 #[derive(Debug)]
 pub struct Through {
     spec: TierSpec,
     /// Datastore of the set and the sidecars.
     store: Datastore,
     set: PathBuf,
-    /// Disks served so far, in the order of their first serving: path of each, and path of its
-    /// sidecar.
+    /// Disks served so far, in the order in which they were first served: path of each, and path of
+    /// its sidecar.
     known: Vec<(String, PathBuf)>,
 }
 
 impl Through {
-    /// Makes the set.
+    /// Creates the set.
     ///
     /// # Errors
     ///
-    /// The set does not fit on its datastore, or its size cannot be divided; then nothing of ours
-    /// is left.
+    /// The set does not fit on its datastore, or its size cannot be divided. Then nothing that this
+    /// program created remains.
     pub fn make(spec: TierSpec, mut store: Datastore) -> Result<Self, BenchError> {
         let made = file(&mut store, "tier", spec.size)
             .and_then(|set| Ok((tier_service::make_in(&set, spec.plan())?, set)));
@@ -188,12 +188,12 @@ impl Through {
         }
     }
 
-    /// Datastore that the set is on.
+    /// Returns the datastore that holds the set.
     pub fn store(&self) -> &Datastore {
         &self.store
     }
 
-    /// Gives the datastore back, for removal.
+    /// Returns the datastore for its removal.
     pub fn into_store(self) -> Datastore {
         self.store
     }
@@ -202,7 +202,7 @@ impl Through {
     ///
     /// # Errors
     ///
-    /// A disk is no whole file, there are too many disks, or the set cannot be opened.
+    /// A disk is not a whole file or device, there are too many disks, or the set cannot be opened.
     pub fn serve<'a>(
         &mut self,
         disks: impl Iterator<Item = &'a VirtualDisk>,
@@ -241,7 +241,7 @@ impl Through {
         Ok(served)
     }
 
-    /// Settings for opening a disk, with the same name and sidecar as before.
+    /// Returns the settings for opening a disk, with the same name and sidecar as before.
     fn opening(&mut self, disk: &VirtualDisk) -> Result<Opening, BenchError> {
         if disk.base != 0 {
             return Err(BenchError::TierParts { disk: disk.name.clone() });
@@ -268,14 +268,14 @@ impl Through {
     }
 }
 
-/// Makes a file of ours on a datastore.
+/// Creates a file of this program on a datastore.
 fn file(store: &mut Datastore, name: &str, size: Bytes) -> Result<PathBuf, BenchError> {
     let made = store.provision(&[DiskRequest { name: name.to_owned(), size }])?;
     let disk = made.first().ok_or_else(|| kernel("make a file", io::ErrorKind::NotFound.into()))?;
     path_of(disk)
 }
 
-/// Path of an open disk's file.
+/// Returns the path of an open disk's file.
 pub(super) fn path_of(disk: &VirtualDisk) -> Result<PathBuf, BenchError> {
     let link = Path::new("/proc/self/fd").join(disk.file.as_raw_fd().to_string());
     std::fs::read_link(link).map_err(|error| kernel("find a disk's file", error))
@@ -309,8 +309,8 @@ impl SocketDir {
     }
 
     /// Removes directories that killed runs left: empty ones whose processes are gone. A process in
-    /// a container may be invisible here, so a directory must also be old enough for its process to
-    /// have made the socket.
+    /// a container may be invisible here. So a directory must also be so old that its process would
+    /// already have created the socket.
     fn clear_up(all: &Path) {
         for entry in std::fs::read_dir(all).into_iter().flatten().flatten() {
             let name = entry.file_name();
@@ -334,7 +334,7 @@ impl Drop for SocketDir {
     }
 }
 
-/// Served disks, while a load is driven on them.
+/// Served disks during a load.
 #[derive(Debug)]
 pub struct ServedLoad {
     running: Arc<block_server::Running>,
@@ -342,14 +342,14 @@ pub struct ServedLoad {
     times: Times,
     names: Vec<String>,
     is_back: bool,
-    /// Last report, for differences.
+    /// Last status report, for computing differences.
     before: Option<Report>,
     way: Served,
     _directory: SocketDir,
 }
 
 impl ServedLoad {
-    /// Connection of the engine to the disks.
+    /// Returns the connection data with which the engine reaches the disks.
     pub fn way(&self) -> Served {
         self.way.clone()
     }
@@ -358,7 +358,7 @@ impl ServedLoad {
         self.control.ask(Command::Status, &self.running, STATUS_MAX).ok().flatten()
     }
 
-    /// Readings since the last call.
+    /// Returns gauge readings since the last call.
     pub fn readings(&mut self) -> Readings {
         let (Some(now), before) = (self.report(), self.before.take()) else {
             return Readings::default();

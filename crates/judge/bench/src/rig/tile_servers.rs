@@ -1,5 +1,5 @@
-//! Real servers of the tiles, on the first datastore, from the first step that needs each to the
-//! end of the run.
+//! Real servers of the tiles, on the first datastore. Each exists from the first step that needs it
+//! to the end of the run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -21,15 +21,15 @@ use crate::plan::{PlanError, ResolvedPlan};
 use crate::rig::services::Services;
 use crate::verdict::QUEUE_GREW;
 
-/// Largest share of the host's processors for servers and generator together. Beyond it a broken
-/// limit says something about the processors and not about the storage. Our choice: at five tiles
-/// on two cores the servers used 91 % and uploads broke their limit, at three 58 % and none did.
+/// Maximum share of the host's CPUs for servers and generator together. Above it, a broken limit
+/// may be due to the CPUs and not the storage. Our choice: at five tiles on two cores the servers
+/// used 91 % and uploads broke their limit; at three tiles they used 58 % and no limit was broken.
 const CPU_MAX: f64 = 0.75;
 
-/// Longest time for a server to accept a connection; it did so when it was started.
+/// Maximum time for a server to accept a connection. It already accepted one at its start.
 const REACH_MAX: Duration = Duration::from_secs(5);
 
-/// Longest delivery of 95 % of all mails (SPECmail2001, as cited in the workload).
+/// Maximum 95th percentile of mail delivery times (SPECmail2001, as cited in the workload).
 const DELIVERY_MAX: Duration = Duration::from_secs(60);
 
 /// Real applications of a run.
@@ -44,11 +44,11 @@ struct Inner {
     /// Executable file of this program.
     program: PathBuf,
     all: Option<Applications>,
-    /// Services by application and protocol.
+    /// Services, keyed by application and protocol.
     services: BTreeMap<(String, &'static str), Arc<Service>>,
 }
 
-/// Socket of a server.
+/// Unix socket of a server, as a service.
 #[derive(Debug)]
 struct Socket(ServerSocket);
 
@@ -58,25 +58,25 @@ impl Here for Socket {
     }
 }
 
-/// Processor time of the servers since a load began.
+/// Watch over the CPU time of the servers during a load.
 #[derive(Debug)]
 pub(super) struct ServersWatch {
     servers: TileServers,
     began: Instant,
-    /// Processor seconds at the beginning, by application.
+    /// CPU seconds at the start of the load, keyed by application.
     before: BTreeMap<String, f64>,
-    /// Processor seconds of all servers at the last reading.
+    /// CPU seconds of all servers at the last reading.
     read: f64,
-    /// Mails in the queues at the beginning, by application.
+    /// Number of queued mails at the start of the load, keyed by application.
     queued: BTreeMap<String, u64>,
 }
 
-/// Checks that the programs of all applications of a plan are here, and may use the datastore.
+/// Checks that the programs of all applications of a plan are installed, and may use the datastore.
 ///
 /// # Errors
 ///
-/// A program is missing or of an unknown version, or the datastore is an export that only this
-/// user may enter.
+/// A program is missing or of an unknown version, or the datastore is an export that only this user
+/// may enter.
 pub fn check(plan: &ResolvedPlan, is_on_export: bool) -> Result<(), BenchError> {
     let order = crate::fleet::StepOrder::whole(plan, 1, 0);
     let fleet = crate::fleet::fleet(plan, order)?;
@@ -92,7 +92,8 @@ pub fn check(plan: &ResolvedPlan, is_on_export: bool) -> Result<(), BenchError> 
 }
 
 impl TileServers {
-    /// Servers without a run. A web site is refused: nothing here knows the file of this program.
+    /// Creates an empty set without a run. A web site is refused, because the executable file of
+    /// this program is unknown here.
     pub(super) fn none() -> Self {
         Self::of_run("none", Path::new("tilemark"))
     }
@@ -107,8 +108,8 @@ impl TileServers {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the data of a load's applications where that can be done side by side, but of those
-    /// whose services are given. Each is started when its service is asked for.
+    /// Creates the data of a load's applications, in parallel where possible. Applications whose
+    /// services are given are skipped. Each application is started when its service is first used.
     pub(super) fn make(
         &self,
         load: &[Driven],
@@ -125,8 +126,8 @@ impl TileServers {
         Ok(self.inner().all(store)?.make(&needs).map_err(Box::new)?)
     }
 
-    /// Service of an application that speaks this protocol; `None` if it does not. The application
-    /// is made and started if it does not run yet.
+    /// Returns the service of an application for this protocol; `None` if the application does not
+    /// speak it. Creates and starts the application if it does not run yet.
     pub(super) fn service(
         &self,
         need: &Need,
@@ -146,7 +147,7 @@ impl TileServers {
         Ok(Some(service))
     }
 
-    /// Begins to watch the servers; `None` if none runs.
+    /// Starts to watch the servers; `None` if no server runs.
     ///
     /// # Errors
     ///
@@ -176,7 +177,8 @@ impl TileServers {
 }
 
 impl Inner {
-    /// Applications of the run, with a directory on the datastore from the first call on.
+    /// Returns the applications of the run. The first call creates their directory on the
+    /// datastore.
     fn all(&mut self, store: &Datastore) -> Result<&mut Applications, BenchError> {
         let all = match self.all.take() {
             Some(all) => all,
@@ -206,13 +208,13 @@ impl ServersWatch {
     ///
     /// # Errors
     ///
-    /// A server ended by itself.
+    /// A server exited by itself.
     pub(super) fn check(&self) -> Result<(), BenchError> {
         let mut inner = self.servers.inner();
         Ok(inner.all.as_mut().map_or(Ok(()), Applications::check).map_err(Box::new)?)
     }
 
-    /// Processor time of the servers since the last call.
+    /// Returns the CPU time of the servers since the last call.
     pub(super) fn readings(&mut self) -> Readings {
         let now = self.servers.cpu_seconds().values().sum::<f64>();
         let used = (now - std::mem::replace(&mut self.read, now)).max(0.0);
@@ -222,8 +224,8 @@ impl ServersWatch {
         }
     }
 
-    /// Returns notes about the servers, and a disturbance if processors were the limit. `driver` is
-    /// the processor time of the generator, in seconds.
+    /// Returns notes about the servers, and a disturbance if the CPUs were the bottleneck. `driver`
+    /// is the CPU time of the generator, in seconds.
     ///
     /// # Errors
     ///
@@ -272,13 +274,14 @@ impl ServersWatch {
     }
 }
 
-/// Disturbance if servers and generator used too large a share of the processors.
+/// Returns a disturbance if servers and generator used too large a share of the CPUs.
 fn processor_limit(share: f64, by: String) -> Option<Disturbance> {
     let limit = CPU_MAX;
     (share > limit).then_some(Disturbance { gauge: GaugeName::CpuOwn, by, value: share, limit })
 }
 
-/// Note if some application's data fits into its memory: then nearly all reads are answered there.
+/// Returns a note if an application's data fits into its memory limit, so that nearly all reads are
+/// cache hits.
 fn in_memory(all: &Applications) -> Option<Warning> {
     let (name, own) = all.all().find(|(_, own)| own.data <= own.memory)?;
     Some(Warning {
@@ -293,7 +296,8 @@ fn in_memory(all: &Applications) -> Option<Warning> {
     })
 }
 
-/// Notes about the mails of an application: their deliveries, and its queue if that grew too long.
+/// Returns notes about the mails of an application: their deliveries, and its queue if the queue
+/// became too long.
 fn mail_notes(name: &str, own: &Deliveries, queued: u64, seconds: f64) -> Vec<Warning> {
     let Deliveries { accepted, failed, queued: now, .. } = own;
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53 mails")]

@@ -3,20 +3,20 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use sim::plant::TierState;
 use spec::array::Array;
 
-/// Most states that are kept: those in use, and one for another use. A state of a large cache takes
-/// hundreds of megabytes.
+/// Maximum number of states that are kept: the ones in use, and one more. A state of a large cache
+/// takes hundreds of megabytes.
 const KEPT: usize = 3;
 
-/// States of warmed tiers for steps that begin alike: repeats of a step, and steps on arrays whose
-/// differences do not affect warming. Threads share it; a thread that needs a state which another
-/// is making waits for it.
+/// States of warmed tiers for steps that start alike: repeats of a step, and steps on arrays whose
+/// differences do not affect warming. Threads share the states. A thread that needs a state which
+/// another thread is computing waits for it.
 #[derive(Debug, Default)]
 pub struct Warmed(Mutex<Vec<(WarmKey, SharedState)>>);
 
-/// A state, or the place for one.
+/// A state, or an empty cell for it.
 pub type SharedState = Arc<OnceLock<TierState>>;
 
-/// Everything that a warmed state depends on, beside the tile and its scale.
+/// Everything that a warmed state depends on, except the tile and its scale.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WarmKey {
     array: Array,
@@ -26,15 +26,15 @@ pub struct WarmKey {
 }
 
 impl WarmKey {
-    /// Key for a number of tiles on an array with a seed. `stage` distinguishes tiles and their
-    /// scales.
+    /// Creates the key for a number of tiles on an array with a seed. `stage` distinguishes tiles
+    /// and their scales.
     pub fn new(array: &Array, tiles: u32, seed: u64, stage: usize) -> Self {
         Self { array: as_warming_sees(array), tiles, seed, stage }
     }
 }
 
 impl Warmed {
-    /// Place of the state of a key. The oldest states are dropped.
+    /// Returns the cell for the state of a key. The oldest states are dropped.
     pub fn state(&self, key: WarmKey) -> SharedState {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = kept.iter().position(|(known, _)| *known == key) {
@@ -53,9 +53,9 @@ impl Warmed {
     }
 }
 
-/// Array without the parts that do not affect warming. Warming has no time, so queues, links and
-/// the disks behind pools and tiers do not matter. If hosts' own disks are the storage, their sizes
-/// are those of caches and buffers, and everything matters.
+/// Returns the array without the parts that do not affect warming. Warming takes no time, so
+/// queues, links and the disks behind pools and tiers do not matter. If hosts' own disks are the
+/// storage, they define the sizes of caches and buffers, so everything matters.
 fn as_warming_sees(array: &Array) -> Array {
     let mut array = array.clone();
     for text in [&mut array.name, &mut array.title, &mut array.source] {

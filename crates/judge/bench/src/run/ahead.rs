@@ -13,20 +13,20 @@ use crate::progress::{Control, Request};
 use crate::rig::{Foreseen, Foresight, Warmed};
 use crate::simulate::Stage;
 
-/// Simulator of steps before the run reaches them.
+/// Simulator that computes steps before the run reaches them.
 pub trait Foresee: Sync {
-    /// Number of steps that are simulated at the same time.
+    /// Returns the number of steps that are simulated concurrently.
     fn threads(&self) -> NonZeroUsize;
 
-    /// Load of a step for this repeat (from 0); `None` if it could not be computed. Then the run
-    /// simulates the step itself, and gets the error.
+    /// Returns the load of a step for this repeat (counted from 0); `None` if it could not be
+    /// computed. Then the run simulates the step itself, and gets the error.
     fn foresee(&self, tiles: u32, repeat: u32) -> Option<Foreseen>;
 
-    /// Stops all work, because its results are not needed any more.
+    /// Stops all work, because its results are no longer needed.
     fn end(&self);
 }
 
-/// Simulator on threads of this process, which share warmed tiers.
+/// Simulator with threads of this process, which share warmed tiers.
 #[derive(Debug)]
 pub struct Here {
     stage: Stage,
@@ -37,7 +37,7 @@ pub struct Here {
 }
 
 impl Here {
-    /// Makes a simulator with that many threads, for a plan on an array.
+    /// Creates a simulator with this many threads, for a plan on an array.
     ///
     /// # Errors
     ///
@@ -75,12 +75,13 @@ impl Foresee for Here {
     }
 }
 
-/// Steps of a range, each started once, with their loads.
+/// Steps of a range, each of which is started once, with their loads.
 #[derive(Debug)]
 pub(super) struct Ahead<'a> {
-    /// Tiles and repeat, in the order in which the run reaches them.
+    /// Tiles and repeat of each step, in the order in which the run reaches them.
     points: Vec<(u32, u32)>,
-    /// Most steps that are started or known before the run needs them: each takes megabytes.
+    /// Maximum number of steps that are started or complete before the run needs them. Each takes
+    /// megabytes.
     most: usize,
     state: Mutex<State>,
     has_changed: Condvar,
@@ -93,16 +94,17 @@ struct State {
     next: usize,
     /// Position of the step that the run has reached.
     wanted: usize,
-    /// Known loads that the run has not reached; `None` for one that could not be computed.
+    /// Loads that the run has not reached, by position; `None` for one that could not be computed.
     known: BTreeMap<usize, Option<Foreseen>>,
     is_over: bool,
 }
 
-/// Interval at which a waiting thread checks whether the run has ended.
+/// Interval at which a waiting thread checks if the run has ended.
 const LOOK: Duration = Duration::from_millis(50);
 
 impl<'a> Ahead<'a> {
-    /// Steps of a plan with a range; `None` for a search, whose steps are not known before.
+    /// Returns the steps of a plan with a range; `None` for a search, whose steps are not known in
+    /// advance.
     pub fn of(plan: &ResolvedPlan, threads: NonZeroUsize, control: &'a Control) -> Option<Self> {
         let (Climb::Range { first, last } | Climb::Every { first, last }) = plan.climb else {
             return None;
@@ -123,7 +125,7 @@ impl<'a> Ahead<'a> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Computes steps until none is left; several threads may do so.
+    /// Computes steps until none is left. Several threads may call it.
     pub fn work(&self, by: &dyn Foresee) {
         while let Some(mut begun) = self.begin() {
             let (tiles, repeat) = self.points[begun.at];
@@ -154,7 +156,7 @@ impl<'a> Ahead<'a> {
     }
 }
 
-/// Stops both when the run is over, however it ends.
+/// Guard that stops both when the run is over, also after an error or panic.
 pub(super) struct Ending<'s>(pub &'s Ahead<'s>, pub &'s dyn Foresee);
 
 impl Drop for Ending<'_> {
@@ -191,7 +193,7 @@ impl Foresight for Ahead<'_> {
     }
 }
 
-/// A step that a thread computes. Dropping it marks the step as known, also after a panic.
+/// A step that a thread is computing. Dropping it marks the step as done, also after a panic.
 struct Begun<'s, 'a> {
     all: &'s Ahead<'a>,
     at: usize,

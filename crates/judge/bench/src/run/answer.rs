@@ -10,8 +10,8 @@ use crate::run::{End, USERS_MAX};
 use crate::score::{weighted_total, work_interval};
 use crate::verdict::worst_broken;
 
-/// Answer by the steps so far. The sentences are written once the whole document is there:
-/// `Run::write_sentences`.
+/// Computes the answer from the steps so far. Its sentences are written when the document is
+/// complete: `Run::write_sentences`.
 pub fn answer(
     plan: &ResolvedPlan,
     facts: &RunFacts<'_>,
@@ -42,13 +42,13 @@ pub fn answer(
     }
 }
 
-/// Tiles held, if known: 0 only if one tile was tried and did not hold.
+/// Returns the held number of tiles, if known; 0 only if one tile was tried and failed.
 pub(crate) fn held_of(edge: &ladder::Edge) -> Option<u32> {
     let none_hold = matches!(edge.stop, Some(Stop::Limit { tiles: 1 }));
     (edge.held > 0 || none_hold).then_some(edge.held)
 }
 
-/// Interval of the held tiles, if a count at or above them was decided.
+/// Returns the interval of held tiles, if a step at or above the held number was decided.
 pub(crate) fn interval_of(edge: &ladder::Edge) -> Option<TilesInterval> {
     held_of(edge).filter(|_| is_decided(edge))?;
     let ladder::Edge { interval, .. } = edge;
@@ -64,8 +64,8 @@ fn is_decided(edge: &ladder::Edge) -> bool {
     matches!(edge.stop, Some(Stop::Limit { .. } | Stop::Flat { .. }))
 }
 
-/// Mean score over the repeats of the held step. Its interval is from runs x tiles, or from the
-/// slices of a single run.
+/// Returns the mean score over the repeats of the held step. Its interval comes from runs x tiles,
+/// or from the slices of a single run.
 pub(crate) fn score(plan: &ResolvedPlan, held: u32, steps: &[Step]) -> (Figure, Option<Interval>) {
     let runs: Vec<&Step> =
         steps.iter().filter(|step| step.tiles == held && step.verdict == Verdict::Passed).collect();
@@ -93,8 +93,8 @@ pub(crate) fn score(plan: &ResolvedPlan, held: u32, steps: &[Step]) -> (Figure, 
     (Figure::of(mean), of_all.or_else(of_one))
 }
 
-/// Interval of scores, from that of the applications' parts. Operations count with their mean,
-/// because each repeat has a single value of them.
+/// Returns the interval of the total score, from the interval of the application part. Operations
+/// count with their mean, because each repeat has only one value for them.
 fn weighted(applications: Interval, runs: &[&Step]) -> Option<Interval> {
     let parts = runs.iter().filter_map(|step| step.score.as_ref()?.infrastructure.value);
     let parts: Vec<f64> = parts.collect();
@@ -128,7 +128,7 @@ impl AnswerInput<'_> {
         }
     }
 
-    /// True if time ran out before the edge was found.
+    /// Returns true if time ran out before the edge was found.
     fn is_open(&self) -> bool {
         let edge = self.ladder.edge();
         self.ladder.ran_out_of_time()
@@ -150,17 +150,17 @@ impl AnswerInput<'_> {
         }
     }
 
-    /// True if the datastore limits the number of tiles, not the plan.
+    /// Returns true if the datastore, and not the plan, limits the number of tiles.
     fn is_capacity(&self) -> bool {
         self.asked() > self.facts.fits && !self.is_memory()
     }
 
-    /// True if the generator's memory limits the number of tiles.
+    /// Returns true if the generator's memory limits the number of tiles.
     fn is_memory(&self) -> bool {
         self.facts.load.kept_in_memory() < self.asked().min(self.facts.fits)
     }
 
-    /// Most tiles that the plan asks for.
+    /// Returns the maximum number of tiles in the plan.
     fn asked(&self) -> u32 {
         let last = self.plan.climb.range().map(|(_, last)| last);
         last.or(self.plan.settings.ladder.tiles_max).unwrap_or(u32::MAX)
@@ -175,8 +175,8 @@ impl AnswerInput<'_> {
         broken_limit(step)
     }
 
-    /// Resource at its limit: room, if that ended the search; else that of the step that broke, or
-    /// of the one that held.
+    /// Returns the bottleneck: the datastore's capacity, if that ended the search; otherwise the
+    /// bottleneck of the step that failed, or of the held step.
     fn bottleneck(&self) -> Option<Bottleneck> {
         if self.edge() == Edge::CapacityReached {
             return Some(Bottleneck {
@@ -194,7 +194,7 @@ impl AnswerInput<'_> {
         broken.or_else(|| steps.next_back())?.bottleneck.clone()
     }
 
-    /// Course of the climb, from which `run_store` makes the words of the answer.
+    /// Returns facts about the climb, from which `run_store` writes the sentences of the answer.
     fn climb(&self) -> ClimbFacts {
         let ladder = self.ladder;
         let rungs = ladder.rungs();
@@ -232,7 +232,7 @@ impl AnswerInput<'_> {
         Some(OutOfTime { time_ns: budget.0, left_out: None })
     }
 
-    /// Step that would have run next, and the progress in a range.
+    /// Returns the step that would have run next, and the progress in a range.
     fn left_out(&self) -> LeftOut {
         let next = self.ladder.next_step();
         let range = self.plan.climb.range();
@@ -253,12 +253,12 @@ fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// Text such as `1 tile`, `2 tiles`.
+/// Returns a text such as `1 tile`, `2 tiles`.
 pub(crate) fn count(number: u32, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Broken limit of a failed step, the one that broke worst.
+/// Returns the limit of a failed step that was exceeded most.
 pub fn broken_limit(step: &Step) -> Option<BrokenLimit> {
     let of_all = step.limits.iter();
     let of_all = of_all.map(|pooled| ((pooled.worst_tile, &pooled.workload, 0), &pooled.result));
@@ -276,7 +276,7 @@ pub fn broken_limit(step: &Step) -> Option<BrokenLimit> {
     })
 }
 
-/// Work of a step, in tiles' worth.
+/// Returns the work of a step, in tiles' worth.
 pub fn work_of(step: &Step) -> Option<f64> {
     step.score.as_ref()?.applications.value
 }

@@ -34,22 +34,22 @@ pub struct Climber<'a, R> {
     events: EventLog,
     begun_ns: i128,
     steps: Vec<Step>,
-    /// Number of each tile count, in the order of visits.
+    /// Step number of each number of tiles, in the order of visits.
     numbers: BTreeMap<u32, u32>,
-    /// Time for storage and host to rest before the next step.
+    /// Time for which storage and host must rest before the next step.
     rest_due: Nanos,
     prefill: Option<Prefilled>,
     backend: String,
     provisioned: Bytes,
     depth: u32,
-    /// Search with its plan, set once disks were made larger.
+    /// Earlier search with its plan, set after disks were made larger.
     search: Option<Search<'a>>,
-    /// Findings of reading back.
+    /// Result of reading back all written data, in words.
     verified: Option<String>,
     power: RunPower,
 }
 
-/// State of the search when disks were made larger.
+/// State of the search with the smaller disks, before they were made larger.
 struct Search<'a> {
     plan: &'a ResolvedPlan,
     facts: RunFacts<'a>,
@@ -60,7 +60,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Steps with disks of the other size, beside the run's own.
+    /// Returns the steps with disks of the other size, which are stored beside the run's own steps.
     fn beside(
         &self,
         is_search: bool,
@@ -75,7 +75,7 @@ impl Search<'_> {
 }
 
 impl<'a, R: Rig> Climber<'a, R> {
-    /// Makes a climber before its first step.
+    /// Creates a climber before its first step.
     pub fn new(
         plan: &'a ResolvedPlan,
         facts: RunFacts<'a>,
@@ -111,7 +111,7 @@ impl<'a, R: Rig> Climber<'a, R> {
         Ok(climber)
     }
 
-    /// Reads back what was written, if the run verifies.
+    /// Reads back all written data, if the run verifies.
     pub fn check_written(&mut self) -> Result<(), BenchError> {
         if let Some(found) = self.rig.check_written()? {
             self.event(EventKind::Verified, &json!({ "text": found }))?;
@@ -120,8 +120,8 @@ impl<'a, R: Rig> Climber<'a, R> {
         Ok(())
     }
 
-    /// Result after reading everything back: the end of the climb, or wrong blocks. Wrong blocks
-    /// during the climb are a reason to check all blocks.
+    /// Reads everything back and returns the result: the end of the climb, or wrong blocks. Wrong
+    /// blocks during the climb are a reason to check all blocks.
     pub fn verified(&mut self, climbed: Result<(), BenchError>) -> Result<(), BenchError> {
         let checked = match climbed {
             Ok(()) => self.check_written(),
@@ -145,38 +145,38 @@ impl<'a, R: Rig> Climber<'a, R> {
         checked
     }
 
-    /// Reason in the plan why disks cannot be made larger.
+    /// Returns the reason, from the plan, why disks cannot be made larger.
     pub fn obstacle(&self) -> Option<Reason> {
         self.facts.kept_small
     }
 
-    /// Notes the reason why disks keep their size.
+    /// Records the reason why disks keep their size.
     pub fn keep_size(&mut self, reason: Reason) {
         self.facts.kept_small = Some(reason);
     }
 
-    /// Speed of the first write of disks, in bytes per second; 0 if unknown.
+    /// Returns the speed of the first write of the disks, in bytes per second; 0 if unknown.
     pub fn fill_bytes_per_s(&self) -> f64 {
         self.prefill.as_ref().map_or(0.0, |done| done.first_write.bytes_per_second())
     }
 
-    /// Time left of a run of this length.
+    /// Returns the remaining time of a run of this length.
     pub fn time_left(&self, budget: Nanos) -> Nanos {
         budget.saturating_sub(self.now())
     }
 
-    /// Most tiles of this load whose disks fit.
+    /// Returns the maximum number of tiles of this load whose disks fit.
     pub fn tiles_that_fit(&self, load: &TileLoad) -> u32 {
         self.rig.tiles_that_fit(load)
     }
 
-    /// True if storage rests between steps.
+    /// Returns true if storage can rest between steps.
     pub fn can_rest(&self) -> bool {
         self.rig.can_rest()
     }
 
-    /// Removes all disks, so that the next step makes new ones. Returns false if the rig cannot do
-    /// that.
+    /// Removes all disks, so that the next step creates new ones. Returns false if the rig cannot
+    /// do that.
     ///
     /// # Errors
     ///
@@ -185,12 +185,12 @@ impl<'a, R: Rig> Climber<'a, R> {
         self.rig.renew_disks()
     }
 
-    /// Continues with larger disks. The search remains the run's answer until a step with larger
-    /// disks has a result.
+    /// Continues with larger disks. The answer of the run still comes from the search until a step
+    /// with larger disks has a result.
     ///
     /// # Errors
     ///
-    /// The plan cannot be written down.
+    /// The plan cannot be stored.
     pub fn confirm(
         &mut self,
         larger: &'a Larger,
@@ -214,8 +214,8 @@ impl<'a, R: Rig> Climber<'a, R> {
         Ok(())
     }
 
-    /// Writes the last documents; the directory must still be finished. The run is returned even if
-    /// it could not be written.
+    /// Writes the last documents. The directory must still be finished afterwards. Returns the run
+    /// even if it could not be written.
     pub fn finish(self, ladder: &Ladder, end: &End) -> (Run, Result<(), BenchError>) {
         let mut run = self.document(ladder, end);
         let plan = self.unconfirmed(ladder).map(|search| search.plan);
@@ -244,7 +244,7 @@ impl<'a, R: Rig> Climber<'a, R> {
         Ok(self.directory.write_run(run)?)
     }
 
-    /// Search, as long as steps with larger disks have no result.
+    /// Returns the search with smaller disks, as long as steps with larger disks have no result.
     fn unconfirmed(&self, ladder: &Ladder) -> Option<&Search<'a>> {
         self.search.as_ref().filter(|_| !ladder.is_telling())
     }
@@ -289,7 +289,7 @@ impl<'a, R: Rig> Climber<'a, R> {
         Ok(self.events.append(now, kind, fields)?)
     }
 
-    /// Makes and fills the disks that no earlier step needed.
+    /// Creates and fills the disks that no earlier step needed.
     fn prepare(&mut self, tiles: u32, disks: &[DiskNeed]) -> Result<(), BenchError> {
         let done = fill(self.rig, disks, self.control, self.observer)?;
         self.provisioned = self.provisioned.max(self.facts.load.bytes * u64::from(tiles));
@@ -325,7 +325,7 @@ impl<'a, R: Rig> Climber<'a, R> {
         self.event(EventKind::StepStart, &fields)
     }
 
-    /// Stores a step, measured wholly or in part.
+    /// Stores a step that was measured completely or partly.
     fn keep(&mut self, mut step: Step) -> Result<(), BenchError> {
         step.checks.extend(self.repeats_check(&step));
         step.bottleneck = Some(bottleneck::of(&step, &self.steps));
@@ -395,7 +395,7 @@ impl<R: Rig> StepRunner for Climber<'_, R> {
         Ok(StepResult { took: self.now().saturating_sub(begun), ..result })
     }
 
-    /// Stores the results so far, for readers meanwhile and in case of a kill.
+    /// Stores the results so far, for readers during the run and in case of a kill.
     fn ran(&mut self, ladder: &Ladder) -> Result<(), BenchError> {
         let run = self.document(ladder, &End::NotYet);
         Ok(self.directory.write_run(&run)?)
@@ -403,9 +403,9 @@ impl<R: Rig> StepRunner for Climber<'_, R> {
 }
 
 impl<R: Rig> Climber<'_, R> {
-    /// Time for storage and host to rest after a step: the measured time of a step after an
-    /// overload (twice the limit, or no answers) and before a disturbed step is tried again; none
-    /// after others.
+    /// Returns the time for which storage and host must rest after a step. It is the measurement
+    /// time of a step after an overload (twice the limit, or no completions) and before a disturbed
+    /// step is repeated; otherwise zero.
     fn rest_after(&self, step: &Step, result: &StepResult) -> Nanos {
         let is_overload = match step.cause {
             Some(Cause::LimitBroken) => result.room.is_some_and(|room| room < -1.0),
@@ -417,11 +417,11 @@ impl<R: Rig> Climber<'_, R> {
     }
 }
 
-/// Makes and fills disks, and reports the progress.
+/// Creates and fills disks, and reports the progress.
 ///
 /// # Errors
 ///
-/// The rig has no room, filling fails, or `control` asks to stop.
+/// The rig has no room, filling fails, or `control` requests a stop.
 pub fn fill<R: Rig>(
     rig: &mut R,
     disks: &[DiskNeed],

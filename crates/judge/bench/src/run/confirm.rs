@@ -1,9 +1,10 @@
-//! Larger disks in a quick search, once the edge is roughly known.
+//! Larger disks in a quick search, after the edge is roughly known.
 //!
-//! Small disks let a search reach the edge in minutes, but caches on the way hold more of them than of real ones. So
-//! the search stops when twice the tiles that hold are too many, disks are made anew, as large as room and time allow,
-//! and the edge is looked for again from the count that held. Both are told. Disks keep their size, and the reason is
-//! told, where that cannot be: see [`Reason`].
+//! With small disks a search reaches the edge in minutes, but caches hold a larger share of them
+//! than of real ones. So the search stops when twice the held number of tiles is too many. Then
+//! disks are recreated, as large as space and time allow, and the edge is searched again from the
+//! held number. Both results are reported. If that is impossible, disks keep their size, and the
+//! reason is reported: see [`Reason`].
 
 use std::cell::OnceCell;
 
@@ -21,12 +22,12 @@ use crate::tile_load::TileLoad;
 /// Divisor of the remaining time: filling larger disks may take one half, because the steps after
 /// it need the other half. Our choice.
 const FILL_SHARE: u64 = 2;
-/// Number of steps that must fit into the time after the fill: one at each end of the edge. Our
-/// choice.
+/// Minimum number of steps that must fit into the time after the fill: one at each end of the edge.
+/// Our choice.
 const STEPS_LEAST: u64 = 2;
 
-/// Reason that keeps a run from growing its disks from the beginning, if there is one; `None` also
-/// for a run whose disk size was asked for.
+/// Returns the reason that prevents a run from ever making its disks larger. `None` if there is
+/// none, and also for a run whose disk size was requested.
 pub fn obstacle(plan: &ResolvedPlan, options: &RunOptions) -> Option<Reason> {
     let found = [
         (plan.settings.engine.verify, Reason::Verified),
@@ -39,10 +40,10 @@ pub fn obstacle(plan: &ResolvedPlan, options: &RunOptions) -> Option<Reason> {
     found.into_iter().find(|(is_so, _)| *is_so).map(|(_, reason)| reason)
 }
 
-/// Observations so far, by which the size is chosen.
+/// Observations so far, from which the size is chosen.
 #[derive(Debug, Clone, Copy)]
 pub struct SizeEvidence {
-    /// Least tiles that did not hold.
+    /// Smallest number of tiles that failed.
     pub failed: u32,
     /// Time until the run must end.
     pub left: Nanos,
@@ -52,8 +53,8 @@ pub struct SizeEvidence {
     pub fill_bytes_per_s: f64,
 }
 
-/// Doubles the disks as long as those of `seen.failed` tiles fit, and can be filled in half of the
-/// remaining time.
+/// Doubles the size of the disks as long as the disks of `seen.failed` tiles fit, and can be filled
+/// in half of the remaining time.
 ///
 /// # Errors
 ///
@@ -97,8 +98,8 @@ fn is_slow(bytes: Bytes, per_s: f64, seconds: f64) -> bool {
     bytes / per_s > seconds
 }
 
-/// Climbs the ladder. A quick search that may grow its disks does so on the way; then the ladder is
-/// that of the larger disks.
+/// Climbs the ladder. A quick search that may make its disks larger does so during the climb. The
+/// returned ladder is then the ladder with the larger disks.
 pub fn climb<'a, R: Rig>(
     climber: &mut Climber<'a, R>,
     ladder: &mut Ladder,

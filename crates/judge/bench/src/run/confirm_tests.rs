@@ -10,7 +10,7 @@ use crate::run::larger::Reason;
 use crate::run::tests::{half_a_millisecond, plan, rig, run_fake};
 use crate::tile_load::TileLoad;
 
-/// A quick search with the disk size of the profile.
+/// Returns the plan of a quick search with the disk size of the profile.
 fn search() -> ResolvedPlan {
     let mut plan = plan(Plan::default());
     plan.footprint = 1.0 / 64.0;
@@ -127,7 +127,7 @@ fn seen(left: Nanos, fill_bytes_per_s: f64) -> SizeEvidence {
     SizeEvidence { failed: 4, left, step: Nanos::from_secs(10), fill_bytes_per_s }
 }
 
-/// Chosen share of full size.
+/// Returns the chosen share of full size.
 fn chosen(seen: SizeEvidence, fits: u32) -> Result<f64, Reason> {
     let larger = larger(&search(), seen, |_: &TileLoad| fits).expect("it can be built");
     larger.map(|larger| larger.plan.footprint)

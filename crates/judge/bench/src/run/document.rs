@@ -21,18 +21,18 @@ use crate::run::wear::Wears;
 use crate::run::{End, Reporter, TileLoad};
 use crate::score::References;
 
-/// Facts about a run before its first step.
+/// Facts about a run that are known before its first step.
 #[derive(Debug, Clone)]
 pub struct RunFacts<'a> {
     /// Identifier of the run.
     pub id: String,
-    /// Reference values of one tile's worth.
+    /// Reference values, each of which is one tile's worth of work.
     pub references: &'a References,
     /// Load of one tile.
     pub load: TileLoad,
-    /// Number of tiles that fit into the datastore.
+    /// Maximum number of tiles that fit into the datastore.
     pub fits: u32,
-    /// Bytes of one tile's disks at full size, if they are smaller now.
+    /// Size of one tile's disks at full size, if they are scaled down.
     pub full_bytes: Option<Bytes>,
     /// Target of the run.
     pub target: TargetFacts,
@@ -45,25 +45,25 @@ pub struct RunFacts<'a> {
     pub caches: Option<String>,
     /// Error of the array's model, if the array was fitted to storage.
     pub calibration: Option<Calibrated>,
-    /// Driving hosts, if others than this one drive.
+    /// Driving hosts, if not only this host drives.
     pub hosts: Vec<LoadHost>,
-    /// True if the host's power policies are read before and after.
+    /// True if the host's power policies are read before and after the run.
     pub power_policies: bool,
-    /// Wear of the devices before the run, and the document that it is part of.
+    /// Wear of the devices before the run, and the `env.json` document that contains it.
     pub wear: Option<(Wears, serde_json::Value)>,
-    /// Maker of the report.
+    /// Generator of the report.
     pub reporter: Option<Arc<dyn Reporter>>,
     /// Reason why a quick search does not make its disks larger.
     pub kept_small: Option<Reason>,
-    /// Bytes of a tile's disks in the search that these disks confirm, with the tiles that held and
-    /// failed there.
+    /// Results of the search that larger disks confirm: size of a tile's disks, and the numbers of
+    /// tiles that held and failed.
     pub search: Option<(Bytes, u32, u32)>,
     /// Limit of a simulation's real time, if there is one.
     pub within: Option<Nanos>,
 }
 
 impl<'a> RunFacts<'a> {
-    /// Facts about a run that starts now.
+    /// Collects the facts about a run that starts now.
     pub fn new(
         plan: &ResolvedPlan,
         references: &'a References,
@@ -95,18 +95,19 @@ impl<'a> RunFacts<'a> {
         })
     }
 
-    /// Changes to disks of another size: bytes per tile, and number of tiles that fit.
+    /// Adapts the facts to disks of another size: bytes per tile, and number of tiles that fit.
     ///
     /// # Errors
     ///
-    /// The plan cannot be written down.
+    /// The plan cannot be stored.
     pub fn resize(&mut self, larger: &Larger) -> Result<(), BenchError> {
         self.plan_sha256 = sha256_hex(larger.plan.to_toml()?.as_bytes());
         (self.load, self.fits) = (larger.load, larger.fits);
         Ok(())
     }
 
-    /// Room in tiles of full size; `None` if disks have full size, or the room is unknown.
+    /// Returns the capacity in tiles of full size; `None` if disks have full size, or the capacity
+    /// is unknown.
     pub fn room(&self) -> Option<Capacity> {
         let (tile, bytes) = (self.full_bytes?.get(), self.target.capacity_bytes?);
         let tiles = bytes.checked_div(tile)?;
@@ -119,7 +120,7 @@ impl<'a> RunFacts<'a> {
         self.warnings.extend(warnings);
     }
 
-    /// Notes that the disks of an earlier run are used.
+    /// Records that the disks of an earlier run are used.
     pub fn note_reuse(&mut self, run_id: &str) {
         self.warnings.push(Warning {
             id: "reused".to_owned(),
@@ -133,8 +134,8 @@ impl<'a> RunFacts<'a> {
         });
     }
 
-    /// Document of the run, without facts that are known only at its end: backend, depth and
-    /// provisioned bytes.
+    /// Returns the document of the run. Facts that are only known at its end are missing: backend,
+    /// depth and provisioned bytes.
     pub fn run(
         &self,
         plan: &ResolvedPlan,
@@ -181,7 +182,8 @@ impl<'a> RunFacts<'a> {
         }
     }
 
-    /// Warning about disks below full size, which every result has: caches hold more of them.
+    /// Returns the warning about disks below full size, which every such result has, because caches
+    /// hold more of them.
     fn scaled(&self, plan: &ResolvedPlan) -> Option<Warning> {
         let footprint = plan.footprint;
         let caches = self.caches.as_ref().map_or_else(String::new, |seen| format!(" ({seen})"));
@@ -242,7 +244,7 @@ impl<'a> RunFacts<'a> {
     }
 }
 
-/// Adds the error of the model to an answer of a model.
+/// Widens the answer of a calibrated model by the error of the model.
 fn widened(mut answer: Answer, known: &Calibrated) -> Answer {
     let searched = answer.tiles_interval;
     let widening = answer.tiles_held.zip(known.factors());
@@ -277,7 +279,8 @@ fn full_bytes(plan: &ResolvedPlan) -> Result<Option<Bytes>, BenchError> {
     Ok(Some(TileLoad::of(&full)?.bytes))
 }
 
-/// Tiles times a factor, rounded away from the prediction; whole products stay.
+/// Multiplies a number of tiles by a factor, and rounds with `round`. Whole products are not
+/// rounded.
 pub fn times(tiles: u32, factor: f64, round: fn(f64) -> f64) -> u32 {
     const EXACT: f64 = 1e-9;
     let product = f64::from(tiles) * factor;
@@ -288,20 +291,20 @@ pub fn times(tiles: u32, factor: f64, round: fn(f64) -> f64) -> u32 {
     tiles
 }
 
-/// Hash of a tile without the operations beside it: equal hashes are equal loads. Operations have a
-/// hash of their own ([`operations_sha256`]).
+/// Returns the hash of a tile without its operations: equal hashes mean equal loads. Operations
+/// have a separate hash ([`operations_sha256`]).
 pub fn tile_sha256(tile: &ResolvedTile) -> String {
     let alone = ResolvedTile { operations: Vec::new(), ..tile.clone() };
     sha256_hex(&serde_json::to_vec(&alone).unwrap_or_default())
 }
 
-/// Hash of the infrastructure operations.
+/// Returns the hash of the infrastructure operations.
 pub fn operations_sha256(tile: &ResolvedTile) -> String {
     sha256_hex(&serde_json::to_vec(&tile.operations).unwrap_or_default())
 }
 
-/// Reason why memory is measured instead of storage, if so: direct I/O is refused, or the file
-/// system is one in memory.
+/// Returns the reason why memory is measured instead of storage; `None` if it is not. Direct I/O
+/// may be refused, or the file system may be in memory.
 pub fn page_cache(found: &Preflight) -> Option<String> {
     let memory = found.file_system.as_ref().map(|facts| facts.fs_type.as_str());
     let memory = memory.filter(|kind| ["tmpfs", "ramfs"].contains(kind));
@@ -309,8 +312,8 @@ pub fn page_cache(found: &Preflight) -> Option<String> {
     found.direct_refused().map(str::to_owned).or_else(|| memory.map(words))
 }
 
-/// Known caches, in words; the size of disks that misses them cannot be chosen without knowing
-/// them.
+/// Describes the known caches. Only with this knowledge can disks be chosen that are larger than
+/// the caches.
 pub fn caches(plan: &ResolvedPlan, preflight: &Preflight) -> String {
     let is_cached = plan.settings.engine.buffered || page_cache(preflight).is_some();
     let page_cache =
@@ -329,7 +332,7 @@ pub(crate) const fn profile_name(profile: Profile) -> &'static str {
     }
 }
 
-/// Facts about a real target after its examination.
+/// Returns facts about a real target after its examination.
 pub fn target_facts(plan: &ResolvedPlan, target: &Target, preflight: &Preflight) -> TargetFacts {
     TargetFacts {
         datastore: plan.datastore.clone(),
@@ -344,7 +347,7 @@ pub fn target_facts(plan: &ResolvedPlan, target: &Target, preflight: &Preflight)
     }
 }
 
-/// Warnings of the examination of a target.
+/// Returns warnings from the examination of a target.
 pub fn warnings(preflight: &Preflight) -> impl Iterator<Item = Warning> + '_ {
     preflight.warnings.iter().map(|warning| Warning {
         id: warning.id.clone(),
@@ -355,12 +358,12 @@ pub fn warnings(preflight: &Preflight) -> impl Iterator<Item = Warning> + '_ {
     })
 }
 
-/// Kind of the target, as one word.
+/// Returns the kind of the target in one word.
 fn kind(target: &Target) -> String {
     target.facts().noun.replace(' ', "-")
 }
 
-/// Text such as `ext4 on nvme0n1 (Samsung SSD 990, 1.8 TiB)`.
+/// Returns a text such as `ext4 on nvme0n1 (Samsung SSD 990, 1.8 TiB)`.
 pub fn summary(preflight: &Preflight) -> String {
     let device = preflight.device.as_ref().map(|device| {
         let size = units::Bytes::new(device.size_bytes);
@@ -405,7 +408,7 @@ mod tests {
     }
 
     /// Regression: the model predicted 19, measurements were 6, 7 and 12, and the answer showed no
-    /// doubt.
+    /// uncertainty.
     #[test]
     fn a_calibrated_array_answers_with_its_error() {
         let run = answered(600, true);

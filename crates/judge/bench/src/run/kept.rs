@@ -8,7 +8,7 @@ use run_store::slice::{Slice, Topology};
 use crate::error::BenchError;
 use crate::step::sink::Sink;
 
-/// Slices of a run as they are stored: all in the series, and merged in the rollup.
+/// Writer for the slices of a run: all of them in the series, and merged in the rollup.
 #[derive(Debug)]
 pub struct StoredSlices {
     series: Writer,
@@ -16,7 +16,7 @@ pub struct StoredSlices {
 }
 
 impl StoredSlices {
-    /// Makes an empty store.
+    /// Creates an empty store.
     pub fn new(series: Writer) -> Self {
         Self { series, rollup: Rollup::new() }
     }

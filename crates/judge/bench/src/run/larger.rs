@@ -1,36 +1,36 @@
-//! Larger disks of a quick search, and reasons against them.
+//! Larger disks of a quick search, and reasons against making disks larger.
 
 use std::fmt;
 
 use crate::plan::ResolvedPlan;
 use crate::tile_load::TileLoad;
 
-/// Reason why disks keep the size of the search.
+/// Reason why disks keep the size from the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
-    /// Blocks are verified against a state that belongs to the disks.
+    /// Blocks are verified, and the verification state belongs to the disks.
     Verified,
     /// The disks of an earlier run are used.
     Reused,
-    /// Disks lie on a second datastore, too.
+    /// Some disks are on a second datastore.
     Second,
-    /// Disks are reached through a tier, which holds them.
+    /// Disks are reached through a tier, which holds their data.
     Tier,
     /// Infrastructure operations use the disks of the search.
     Operations,
     /// Several hosts drive the load.
     Hosts,
-    /// The storage cannot give its disks back during a run.
+    /// The storage cannot recreate its disks during a run.
     Rig,
-    /// No edge was bracketed before the search ended.
+    /// The edge was not bracketed before the search ended.
     Open,
-    /// Time does not suffice to fill larger disks and measure with them.
+    /// The remaining time is too short to fill larger disks and measure with them.
     Time,
-    /// Larger disks of as many tiles as failed do not fit.
+    /// Larger disks do not fit for the number of tiles that failed.
     Room,
-    /// Speed of filling is not known.
+    /// The speed of filling is unknown.
     Speed,
-    /// Larger disks were made, and no step with them said anything.
+    /// Larger disks were created, but no step with them had a result.
     Undecided,
 }
 
@@ -58,6 +58,6 @@ impl fmt::Display for Reason {
 pub struct Larger {
     pub plan: ResolvedPlan,
     pub load: TileLoad,
-    /// Number of tiles with such disks that fit.
+    /// Maximum number of tiles with such disks that fit.
     pub fits: u32,
 }

@@ -70,75 +70,76 @@ use crate::step::runner::step_at_most;
 pub use crate::tile_load::TileLoad;
 pub(super) use crate::tile_load::USERS_MAX;
 
-/// Permissions of a run, and the place of its results.
+/// Permissions of a run, and directory for its results.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
-    /// Directory in which the run directory is made.
+    /// Directory in which the run directory is created.
     pub base: PathBuf,
     /// Permission for `base` to be on the device under test.
     pub same_device: SameDevice,
-    /// Identity of the block device whose content may be lost.
+    /// Identity of the block device whose content may be destroyed.
     pub destroy_data: Option<String>,
-    /// Identity of the block device of the second datastore whose content may be lost.
+    /// Identity of the second datastore's block device whose content may be destroyed.
     pub second_destroy_data: Option<String>,
-    /// An existing file that is not ours may be overwritten.
+    /// True if an existing file that is not from this program may be overwritten.
     pub overwrite_file: bool,
-    /// A directory on a memory, overlay or root file system may be used.
+    /// True if a directory on a memory, overlay or root file system may be used.
     pub allow_root_fs: bool,
     /// True if the disks stay after the run.
     pub keep: bool,
-    /// The disks that an earlier run left in the directory are used instead of new ones.
+    /// Selection of an earlier run, whose disks in the directory are used instead of new ones.
     pub reuse: Option<Reuse>,
-    /// The disks are reached through a tier on this host.
+    /// Settings of a tier on this host through which the disks are reached.
     pub through: Option<TierSpec>,
-    /// The datastore is a directory of this export of another server.
+    /// Export of another server whose directory is the datastore.
     pub export: Option<Arc<::over::MountedExport>>,
-    /// Passwords for services, by name of the endpoint. They are no part of a plan: a plan of
-    /// somebody else must not make this host send what a file of its user holds.
+    /// Passwords for services, keyed by the name of the endpoint. They are not part of a plan,
+    /// because a plan from someone else must not make this host send the content of a user's file.
     pub passwords: Passwords,
     /// Version of this program.
     pub tool: ToolFacts,
-    /// Executable file of this program, which is started as the process of web sites.
+    /// Executable file of this program, which is also run as the process of web sites.
     pub program: PathBuf,
-    /// True if the power policies of this host are read before and after. They are never changed.
+    /// True if the power policies of this host are read before and after the run. They are never
+    /// changed.
     pub power_policies: bool,
-    /// Maker of the report for people, if one is wanted.
+    /// Generator of the report for people, if a report is wanted.
     pub reporter: Option<Arc<dyn Reporter>>,
 }
 
 /// End of a run.
 #[derive(Debug)]
 pub enum End {
-    /// The ladder was climbed as far as the plan says.
+    /// The ladder was climbed as far as the plan requires.
     Complete,
-    /// A user asked to stop; measurements until then are stored.
+    /// A user requested a stop. The measurements so far are stored.
     Interrupted,
-    /// An error ended the run; measurements until then are stored.
+    /// An error ended the run. The measurements so far are stored.
     Failed(BenchError),
-    /// The run has not ended; measurements until now are stored meanwhile. No [`FinishedRun`] has
-    /// this state.
+    /// The run has not ended. The measurements so far are stored in the meantime. No
+    /// [`FinishedRun`] has this state.
     NotYet,
 }
 
-/// A run that is over and stored.
+/// A run that has ended and is stored.
 #[derive(Debug)]
 pub struct FinishedRun {
-    /// Run directory; its name ends in `.partial` if it could not be completed.
+    /// Run directory. Its name ends in `.partial` if it could not be completed.
     pub directory: PathBuf,
     /// Results of the run.
     pub run: Run,
     /// End of the run.
     pub end: End,
-    /// Paths that were kept because blocks are wrong: the disks, and the state of their
-    /// verification if it is elsewhere.
+    /// Paths that were kept because of wrong blocks: the disks, and their verification state if it
+    /// is elsewhere.
     pub evidence: Vec<PathBuf>,
-    /// Rig that still holds what is on the target.
+    /// Rig that still owns the objects on the target.
     rig: Option<RealRig>,
 }
 
 impl FinishedRun {
-    /// Removes from the target what was made there, unless it is to be kept; dropping does the same
-    /// silently. The result is already stored, so an error here cannot affect it.
+    /// Removes everything that was created on the target, unless it is to be kept. Dropping does
+    /// the same without a report. The result is already stored, so an error here cannot affect it.
     pub fn clear(&mut self) -> Removed {
         self.rig.take().map(RealRig::clear).unwrap_or_default()
     }
@@ -149,9 +150,9 @@ impl FinishedRun {
 /// # Errors
 ///
 /// The run cannot begin: the plan does not fit, the target is refused, or the run directory cannot
-/// be made. Once the ladder has begun, the [`FinishedRun`] has any error. In both cases nothing of
-/// ours is left on the target once the [`FinishedRun`] is cleared or dropped, unless `keep` is set,
-/// wrong blocks were found, or it cannot be removed.
+/// be created. After the ladder has begun, errors are in the [`FinishedRun`]. In both cases nothing
+/// that this program created remains on the target after the [`FinishedRun`] is cleared or dropped,
+/// unless `keep` is set, wrong blocks were found, or it cannot be removed.
 pub fn run(
     plan: &ResolvedPlan,
     options: &RunOptions,
@@ -245,25 +246,25 @@ pub struct Site {
     pub id: RunId,
     /// Target of the run.
     pub target: TargetFacts,
-    /// Warnings of the target's examination.
+    /// Warnings from the target's examination.
     pub warnings: Vec<Warning>,
     /// Known caches in front of the target.
     pub caches: String,
-    /// Result of the examination, for `preflight.json`.
+    /// Result of the target's examination, for `preflight.json`.
     pub preflight: serde_json::Value,
     /// Facts about the host, for `env.json`.
     pub environment: serde_json::Value,
     /// Wear of the target's devices, if this host drives.
     pub wear: Option<Wears>,
-    /// Driving hosts, if others than this one drive.
+    /// Driving hosts, if not only this host drives.
     pub hosts: Vec<LoadHost>,
 }
 
-/// Runs a plan on an open rig; the plan's traces are read.
+/// Runs a plan, whose traces were read, on an open rig.
 ///
 /// # Errors
 ///
-/// The run cannot begin. Once the ladder has begun, the [`FinishedRun`] has any error.
+/// The run cannot begin. After the ladder has begun, errors are in the [`FinishedRun`].
 pub fn run_over<R: Rig>(
     plan: &ResolvedPlan,
     site: Site,
@@ -302,15 +303,16 @@ fn json_of<T: serde::Serialize>(document: &T) -> serde_json::Value {
     serde_json::to_value(document).unwrap_or_default()
 }
 
-/// Least number of tiles that must fit in a quick search, so that it ends at a broken limit and not
-/// at a full datastore: several times what a disk of today carries.
+/// Minimum number of tiles that must fit in a quick search, so that it ends at a broken limit and
+/// not because the datastore is full. It is several times the number that a current disk carries.
 const QUICK_TILES: u64 = 256;
-/// Least share of full size for disks; our choice. A data-centre tile then has 64 MiB, eight per
-/// VM. Caches hold even more of them, and the result says so.
+/// Minimum disk size, as a share of full size; our choice. A data-centre tile then has 64 MiB,
+/// eight per VM. Caches hold even more of them, and the result states that.
 const FOOTPRINT_MIN: f64 = 1.0 / 4096.0;
 
-/// Plan with disks that are small enough for a quick search, if their size was not chosen. For a
-/// refused target it is unchanged: the refusal shows the sizes of the profile.
+/// Returns the plan with disks that are small enough for a quick search, unless their size was
+/// chosen. For a refused target the plan is unchanged, so that the refusal shows the sizes of the
+/// profile.
 pub(crate) fn with_room<'a>(
     plan: &'a ResolvedPlan,
     target: &Target,
@@ -334,8 +336,8 @@ fn fit(plan: &mut Cow<'_, ResolvedPlan>, capacity: u64) -> Result<(), BenchError
     Ok(())
 }
 
-/// Plan as it runs with that much room: disks are small enough for a quick search, if their size
-/// was not chosen.
+/// Returns the plan for a datastore with this capacity: disks are small enough for a quick search,
+/// unless their size was chosen.
 ///
 /// # Errors
 ///
@@ -348,14 +350,14 @@ pub fn fitted(plan: &ResolvedPlan, capacity: Bytes) -> Result<Cow<'_, ResolvedPl
     Ok(fitted)
 }
 
-/// True if a quick search may choose the size of disks.
+/// Returns true if a quick search may choose the size of the disks.
 fn is_open(plan: &ResolvedPlan) -> bool {
     plan.profile == Profile::Quick
         && plan.origin("scale.footprint") == Origin::Profile
         && plan.climb == Climb::Search
 }
 
-/// Number of tiles of the first step.
+/// Returns the number of tiles in the first step.
 pub(crate) fn first_step(plan: &ResolvedPlan) -> u32 {
     plan.climb.range().map_or(1, |(first, _)| first)
 }
@@ -479,7 +481,7 @@ fn overview(
     }
 }
 
-/// Length of the whole run.
+/// Returns the extent of the whole run.
 fn whole(plan: &ResolvedPlan) -> Whole {
     let repeats = plan.repeats;
     match (plan.climb.range(), plan.method.budget) {
@@ -491,12 +493,12 @@ fn whole(plan: &ResolvedPlan) -> Whole {
     }
 }
 
-/// Longest duration of a step with all repeats.
+/// Returns the maximum duration of a step with all repeats.
 pub(crate) fn step_time(plan: &ResolvedPlan) -> Nanos {
     Nanos(step_at_most(plan).0.saturating_mul(u64::from(plan.repeats)))
 }
 
-/// Plan of the ladder, in words.
+/// Describes the strategy of the ladder in words.
 pub(crate) fn ladder_words(plan: &ResolvedPlan) -> String {
     match plan.climb {
         Climb::Search | Climb::Bisect => format!(

@@ -11,7 +11,7 @@ use crate::plan::ResolvedPlan;
 use crate::rig::Over;
 use crate::run::{RunOptions, Site};
 
-/// A protocol whose programs were checked. Nothing is made yet.
+/// A protocol whose programs have been checked. Nothing is created yet.
 #[derive(Debug, Clone)]
 pub struct CheckedOver {
     protocol: &'static dyn over::Protocol,
@@ -19,12 +19,13 @@ pub struct CheckedOver {
 }
 
 impl CheckedOver {
-    /// Protocol of a plan; `None` if it has none.
+    /// Returns the protocol of a plan, after checking its programs; `None` if the plan has no
+    /// protocol.
     ///
     /// # Errors
     ///
-    /// Another feature uses the disks too, the datastore has no file for each disk, or a program is
-    /// missing, too old or not allowed.
+    /// Another feature also uses the disks, the datastore has no file for each disk, or a program
+    /// is missing, too old or not allowed.
     pub(super) fn of(
         plan: &ResolvedPlan,
         options: &RunOptions,
@@ -42,7 +43,7 @@ impl CheckedOver {
         Self::find(word).map(Some)
     }
 
-    /// Checks the programs of a protocol; makes nothing.
+    /// Checks the programs of a protocol, without creating anything.
     ///
     /// # Errors
     ///
@@ -54,7 +55,7 @@ impl CheckedOver {
         Ok(Self { protocol, checked })
     }
 
-    /// The protocol for a rig.
+    /// Converts to the protocol of a rig.
     pub fn into_over(self, run_id: &str) -> Over {
         Over::new(self.protocol, self.checked, run_id.to_owned())
     }
@@ -69,7 +70,7 @@ impl CheckedOver {
         site.warnings.extend(self.warnings());
     }
 
-    /// Programs, hop and network, for results.
+    /// Returns facts about the programs, the hop and the network, for results.
     pub fn facts(&self) -> ServedOver {
         let facts = self.protocol.facts();
         let over::Checked { server, initiator, .. } = &self.checked;
@@ -86,7 +87,7 @@ impl CheckedOver {
         }
     }
 
-    /// Warnings on what numbers measured over the protocol cannot tell.
+    /// Returns warnings about the limits of figures that are measured over the protocol.
     pub fn warnings(&self) -> Vec<Warning> {
         let facts = self.protocol.facts();
         let hop = format!(
@@ -102,7 +103,7 @@ impl CheckedOver {
     }
 }
 
-/// Adds an existing export to the facts about the run whose datastore it is.
+/// Records in the run's facts that its datastore is an existing export.
 pub(super) fn describe_export(export: &MountedExport, site: &mut Site) {
     let served = facts_of_export(export);
     site.target.datastore = export.facts().export.to_string();
@@ -117,7 +118,7 @@ pub(super) fn describe_export(export: &MountedExport, site: &mut Site) {
     site.target.over = Some(served);
 }
 
-/// Server, hop and network of an export, for results.
+/// Returns facts about the server, the hop and the network of an export, for results.
 pub(super) fn facts_of_export(export: &MountedExport) -> ServedOver {
     let facts = export.facts();
     ServedOver {

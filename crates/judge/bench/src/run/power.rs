@@ -15,14 +15,14 @@ use crate::error::BenchError;
 use crate::plan::ResolvedPlan;
 use crate::progress::{Control, Request};
 
-/// Longest measurement of idle power; at most the duration of a step. Our choice: as long as
-/// MLCommons power-dev waits before it begins (`ANALYZER_SLEEP_SECONDS`).
+/// Maximum duration of the measurement of idle power, which is also at most the duration of a step.
+/// Our choice: as long as MLCommons power-dev waits before it begins (`ANALYZER_SLEEP_SECONDS`).
 const IDLE: Nanos = Nanos::from_secs(10);
 
-/// Least number of samples of idle power.
+/// Minimum number of samples of idle power.
 const IDLE_PERIODS: u64 = 4;
 
-/// Opens the meters of a plan; `None` without meters.
+/// Opens the meters of a plan; `None` if it has none.
 ///
 /// # Errors
 ///
@@ -55,13 +55,13 @@ pub(super) struct RunPower {
 }
 
 impl RunPower {
-    /// State before the first step; power policies are read only if wanted.
+    /// Creates the state before the first step. Power policies are only read if wanted.
     pub fn begin(policies: bool) -> Self {
         let read = || PowerPolicies { before: bystanders::power_policies(), after: Vec::new() };
         Self { idle: None, policies: policies.then(read) }
     }
 
-    /// Reads the policies again after the last step, and notes changes in the run.
+    /// Reads the policies again after the last step, and records changes in the run.
     pub fn end(&self, run: &mut Run) {
         let Some(policies) = &mut run.power_policies else { return };
         policies.after = bystanders::power_policies();
@@ -81,8 +81,8 @@ impl RunPower {
         self.idle = Some(Span { from, to });
     }
 
-    /// Adds meters (or modelled supplies where there are none) and the answer per kilowatt to a
-    /// document.
+    /// Adds meters and the score per kilowatt of the answer to a document. Without meters, modelled
+    /// supplies are added instead.
     pub fn tell(&self, panel: Option<&Panel>, supplies: Vec<MeterFacts>, run: &mut Run) {
         run.power_policies.clone_from(&self.policies);
         run.meters = match panel {
@@ -102,8 +102,8 @@ impl RunPower {
     }
 }
 
-/// Warning if the power policies changed, because then the host did not behave the same all the
-/// time.
+/// Returns a warning if the power policies changed, because then the host did not behave the same
+/// during the whole run.
 fn changed(policies: &PowerPolicies) -> Option<Warning> {
     let value = |all: &[PowerPolicy], name: &str| {
         let own = all.iter().find(|own| own.name == name);
@@ -138,7 +138,7 @@ pub(super) fn close(panel: Option<&Panel>) -> Vec<Warning> {
     told.into_iter().map(warning).collect()
 }
 
-/// Score of the answer per mean watts of the held repeats, by category.
+/// Returns the score of the answer per mean power of the held repeats, by category.
 fn held_tiles(score: Option<f64>, steps: &[&Step]) -> Vec<PerKilowatt> {
     let powers: Vec<&[PerKilowatt]> = steps
         .iter()

@@ -15,45 +15,46 @@ use crate::run::climber::fill;
 use crate::run::second::{self, Second};
 use crate::run::{RunOptions, TileLoad, datastore_options, reuse};
 
-/// Disks that were filled and stay.
+/// Disks that were filled and are kept.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prepared {
-    /// Identifier by which a later run uses them.
+    /// Identifier with which a later run selects them.
     pub run_id: String,
-    /// Path of the sub-directory, file or device that holds them; with several hosts that of the
-    /// first.
+    /// Path of the sub-directory, file or device that holds them; with several hosts, the path on
+    /// the first host.
     pub path: PathBuf,
     /// Description of the target in one line.
     pub target_summary: String,
-    /// Hosts that made them, with the paths, if not only this host did.
+    /// Hosts that created them, with the paths, if not only this host did.
     pub hosts: Vec<LoadHost>,
     /// Number of tiles.
     pub tiles: u32,
-    /// Virtual machines of all tiles.
+    /// Number of virtual machines in all tiles.
     pub vms: u32,
-    /// Virtual disks of all tiles.
+    /// Number of virtual disks in all tiles.
     pub disks: usize,
-    /// Bytes of all disks.
+    /// Total size of all disks.
     pub bytes: Bytes,
-    /// Figures of filling them; `None` if the tile has no disk.
+    /// Figures of the prefill; `None` if the tile has no disk.
     pub prefill: Option<Prefill>,
-    /// True if a later run can use them as they are. Only a directory remembers its disks;
-    /// elsewhere they are filled again.
+    /// True if a later run can use them without filling. Only a directory keeps a record of its
+    /// disks; on other targets they are filled again.
     pub can_be_reused: bool,
     /// Warnings for the user.
     pub warnings: Vec<Warning>,
 }
 
-/// Makes and fills the disks of as many tiles as the plan's last step has, and keeps them.
+/// Creates and fills the disks for as many tiles as the plan's last step has, and keeps them.
 ///
-/// With [`RunOptions::reuse`], adds missing disks to those of an earlier run. [`RunOptions::keep`]
-/// makes no difference.
+/// With [`RunOptions::reuse`], adds missing disks to the disks of an earlier run.
+/// [`RunOptions::keep`] has no effect.
 ///
 /// # Errors
 ///
-/// The plan searches, does not fit or the target is refused; or filling fails or is interrupted.
-/// Then nothing is left on the target, unless disks were added to those of an earlier run: all of
-/// these stay, and a disk that is not full is filled when it is used.
+/// The plan is a search, does not fit, or the target is refused; or filling fails or is
+/// interrupted. Then nothing remains on the target. An exception is disks that were added to an
+/// earlier run: all of these remain, and a disk that is not completely filled is filled when it is
+/// used.
 pub fn prepare(
     plan: &ResolvedPlan,
     options: &RunOptions,

@@ -18,11 +18,11 @@ use crate::step::runner::step_at_most;
 pub struct Preview {
     /// Result of examining the target.
     pub preflight: Preflight,
-    /// Every rule that refuses the target, the first one first; empty if it may be used.
+    /// All rules that refuse the target, the first one first; empty if the target may be used.
     pub refusals: Vec<Refusal>,
     /// Result of examining the second datastore, with its refusals.
     pub second: Option<Examination>,
-    /// Programs of the storage protocol below the disks; `None` for local files.
+    /// Programs of the storage protocol of `--over`; `None` for local files.
     pub over: Option<ServedOver>,
     /// Description of the target in one line.
     pub target_summary: String,
@@ -30,37 +30,38 @@ pub struct Preview {
     pub outline: Outline,
 }
 
-/// Outline of a plan on a target with known room.
+/// Outline of a plan on a target with known capacity.
 #[derive(Debug)]
 pub struct Outline {
-    /// Bytes of disks in one tile, after scaling.
+    /// Size of the disks in one tile, after scaling.
     pub bytes_per_tile: Bytes,
-    /// VMs in one tile.
+    /// Number of VMs in one tile.
     pub vms_per_tile: u32,
-    /// Most tiles that the ladder can reach; `None` if not even its first step fits.
+    /// Maximum number of tiles that the ladder can reach; `None` if not even its first step fits.
     pub tiles_max: Option<u32>,
-    /// Bytes written if the ladder reaches its top and every byte of every disk is filled.
+    /// Maximum number of bytes written, if the ladder reaches its top and every disk is filled
+    /// completely.
     pub bytes_at_most: Bytes,
-    /// Plan of the ladder, in words.
+    /// Strategy of the ladder, in words.
     pub ladder: String,
-    /// Least and longest duration of one run of a step.
+    /// Minimum and maximum duration of one run of a step.
     pub step_time: (Nanos, Nanos),
-    /// Longest duration of all runs of one step.
+    /// Maximum duration of all runs of one step.
     pub step_at_most: Nanos,
-    /// Time by which every step must have ended; `None` for no limit.
+    /// Time by which every step must have ended; `None` if unlimited.
     pub budget: Option<Nanos>,
     /// Resolved plan, as it would be stored.
     pub plan: String,
 }
 
 impl Preview {
-    /// Refusals of the first datastore, then those of the second.
+    /// Returns the refusals of the first datastore, then those of the second.
     pub fn all_refusals(&self) -> impl Iterator<Item = &Refusal> {
         self.refusals.iter().chain(self.second.iter().flat_map(|own| &own.refusals))
     }
 }
 
-/// Preview of a run of this plan: what it would write where, and its duration. Reads only.
+/// Previews a run of this plan: what it would write where, and its duration. Only reads.
 pub fn plan_preview(plan: &ResolvedPlan, options: &RunOptions) -> Result<Preview, BenchError> {
     let plan = &*with_traces(plan)?;
     let options = &reuse::resolved(plan, options)?;
@@ -90,7 +91,7 @@ pub fn plan_preview(plan: &ResolvedPlan, options: &RunOptions) -> Result<Preview
     })
 }
 
-/// Outline of a plan on a target with room for that many tiles and bytes.
+/// Returns the outline of a plan on a target with room for this many tiles and bytes.
 pub fn outline(
     plan: &ResolvedPlan,
     load: &TileLoad,

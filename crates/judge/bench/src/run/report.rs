@@ -9,19 +9,19 @@ use run_store::rundir::{RunDir, files};
 use crate::error::BenchError;
 use crate::progress::{Observer, Progress};
 
-/// Maker of the report for people. It is called for every stored run, also for an interrupted one,
-/// when all other files are in the directory, before the checksums.
+/// Generator of the report for people. It is called for every stored run, also for an interrupted
+/// one, after all other files are in the directory and before the checksums.
 pub trait Reporter: Debug + Send + Sync {
-    /// Makes the report as one HTML file.
+    /// Generates the report as one HTML file.
     ///
     /// # Errors
     ///
-    /// Any error; the run is complete without the report.
+    /// Any error. The run is complete without the report.
     fn report(&self, directory: &Path) -> Result<String, Box<dyn Error>>;
 }
 
-/// Adds the report to a directory whose other files are complete. If the report cannot be made or
-/// written, the run gets a warning: the run is worth more than its report.
+/// Adds the report to a directory whose other files are complete. If the report cannot be generated
+/// or written, the run gets a warning, because the run is worth more than its report.
 pub fn add(
     reporter: &dyn Reporter,
     directory: &RunDir,

@@ -12,12 +12,12 @@ use crate::fleet::{StepOrder, fleet};
 use crate::plan::ResolvedPlan;
 use crate::run::{RunOptions, first_step};
 
-/// Selection of the run whose disks are used again.
+/// Selection of the run whose disks are reused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reuse {
-    /// Among the ended runs with fitting disks, the newest, or one so many before it.
+    /// Position among the ended runs with suitable disks, newest first: 0 is the newest.
     Back(usize),
-    /// Run with this identifier or unambiguous part of one.
+    /// Run with this identifier, or with an identifier that contains this text unambiguously.
     Run(String),
 }
 
@@ -42,25 +42,27 @@ impl fmt::Display for Reuse {
 /// A run that left disks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReusableRun {
-    /// Identifier by which it is asked for: with several hosts, without the host.
+    /// Identifier with which it is selected; with several hosts, without the host.
     pub run_id: String,
-    /// Time at which it was made.
+    /// Time of its creation.
     pub created: Timestamp,
-    /// Bytes of its disks here.
+    /// Size of its disks here.
     pub held: u64,
 }
 
-/// Part of a run in one place: the whole run, or the part of one host.
+/// Part of a run on one host: the whole run, or the part of one of several hosts.
 #[derive(Debug, Clone, Copy)]
 pub struct RunPart<'a> {
-    /// Suffix of run identifiers in this place.
+    /// Suffix of run identifiers on this host.
     pub suffix: &'a str,
-    /// Tiles (from 0) of this place among those that are certain to be visited; `None` for all.
+    /// Tiles (counted from 0) of this host among the tiles that are certain to be visited; `None`
+    /// for all.
     pub tiles: Option<&'a [u32]>,
 }
 
 impl Reuse {
-    /// Identifier of the selected run among those that left disks; `None` if there is none.
+    /// Returns the identifier of the selected run among the runs that left disks; `None` if there
+    /// is none.
     ///
     /// # Errors
     ///
@@ -87,11 +89,11 @@ impl Reuse {
     }
 }
 
-/// Ended runs that left fitting disks here. For a given text, only the run with that identifier, or
-/// those whose identifier contains it. Reads only.
+/// Returns the ended runs that left suitable disks here. For a given text, only the run with that
+/// identifier, or the runs whose identifiers contain it. Only reads.
 ///
-/// The datastore decides whether such a run may be taken over. It also answers for targets that are
-/// no directories, which remember no disks.
+/// The datastore decides if such a run may be taken over. It also handles targets that are not
+/// directories, which keep no record of disks.
 ///
 /// # Errors
 ///
@@ -129,11 +131,11 @@ pub fn kept(
     Ok(found.into_iter().map(|(_, own)| own).collect())
 }
 
-/// Options with the identifier of a run in place of `latest` or a part of an identifier. Reads
-/// only.
+/// Returns the options with `latest`, or a part of an identifier, replaced by the identifier of a
+/// run. Only reads.
 ///
-/// The datastore decides whether that run may be taken over. It also answers for targets that are
-/// no directories, which remember no disks.
+/// The datastore decides if that run may be taken over. It also handles targets that are not
+/// directories, which keep no record of disks.
 pub(super) fn resolved(
     plan: &ResolvedPlan,
     options: &RunOptions,
@@ -153,7 +155,7 @@ pub(super) fn resolved(
     Ok(RunOptions { reuse: Some(Reuse::Run(run_id)), ..options.clone() })
 }
 
-/// Error for a selection without a run that left fitting disks.
+/// Returns the error for a selection to which no run with suitable disks belongs.
 pub fn nothing(plan: &ResolvedPlan, reuse: &Reuse, looked_at: usize) -> BenchError {
     let (datastore, tiles) = (plan.datastore.clone(), first_step(plan));
     let reuse = reuse.to_string();

@@ -10,15 +10,15 @@ use crate::run::{FinishedRun, Reporter, TileLoad, run_on};
 use crate::sample::{SampleOptions, SampleRig, plan_of};
 use crate::score::References;
 
-/// Start of every sample: equal options give equal files.
+/// Start time of every sample, so that equal options give equal files.
 const STARTED: &str = "20261122T080000Z";
 
-/// Makes up a run and stores it, see [`crate::sample`]. Equal options give the same files, byte by
-/// byte. The description of its target says that it is made up.
+/// Generates and stores an artificial run, see [`crate::sample`]. Equal options give the same
+/// files, byte by byte. The description of its target says that it is artificial.
 ///
 /// # Errors
 ///
-/// The tile or an option is invalid, or the directory cannot be made, for example because it
+/// The tile or an option is invalid, or the directory cannot be created, for example because it
 /// exists.
 pub fn sample(
     options: &SampleOptions,

@@ -1,6 +1,6 @@
-//! Second datastore of a run, with the disks that belong there; disks of running VMs move between
-//! the two. The rules of the first apply to it separately: it has its own marker, examination, room
-//! and removal, under the same run identifier.
+//! Second datastore of a run, with the disks that belong there. Disks of running VMs move between
+//! the two. The rules of the first apply to it separately: it has its own marker, examination,
+//! capacity and removal, under the same run identifier.
 
 use datastore::{Datastore, Examination, Target};
 use run_store::run::{SIMULATED, TargetFacts, ToolFacts, Warning};
@@ -20,12 +20,12 @@ pub(super) struct Second {
     pub target: Target,
     options: datastore::Options,
     needed: Bytes,
-    /// Bytes that the first datastore takes of the same file system.
+    /// Bytes that the first datastore uses on the same file system.
     beside: Bytes,
 }
 
 impl Second {
-    /// Second datastore of a plan, for that many tiles; `None` if the plan has none.
+    /// Returns the second datastore of a plan, for this many tiles; `None` if the plan has none.
     pub fn of(
         plan: &ResolvedPlan,
         options: &RunOptions,
@@ -47,17 +47,18 @@ impl Second {
         Ok(Some(Self { target, options, needed: load.needed_second(tiles), beside }))
     }
 
-    /// True if both are on one file system or device.
+    /// Returns true if both datastores are on one file system or device.
     pub fn shares(&self) -> bool {
         self.beside > Bytes::ZERO
     }
 
-    /// Examines every rule, with the bytes that the first takes of the same room. Reads only.
+    /// Examines every rule, taking into account the space that the first datastore uses. Only
+    /// reads.
     pub fn examine(&self) -> Examination {
         datastore::examine(&self.target, self.needed + self.beside, &self.options)
     }
 
-    /// Like [`Second::examine`]; the first broken rule is the error.
+    /// Examines every rule, as [`Second::examine`] does. The first broken rule is the error.
     pub fn preflight(&self) -> Result<(), BenchError> {
         self.examine().into_result()?;
         Ok(())
@@ -70,7 +71,8 @@ impl Second {
     }
 }
 
-/// Opens the second datastore beside the first. If that fails, nothing of the first is left.
+/// Opens the second datastore in addition to the first. If that fails, nothing of the first
+/// remains.
 pub(super) fn open(
     second: Option<&Second>,
     first: Datastore,
@@ -84,7 +86,7 @@ pub(super) fn open(
     }
 }
 
-/// Adds facts about the second datastore to those of the first.
+/// Adds facts about the second datastore to the facts of the first.
 pub(super) fn describe(
     site: &mut Site,
     plan: &ResolvedPlan,
@@ -122,7 +124,7 @@ pub(super) fn describe(
     }
 }
 
-/// Facts about the pool that stands for it in a simulation.
+/// Returns facts about the pool that acts as second datastore in a simulation.
 pub(super) fn modelled(plan: &ResolvedPlan, array: &Array) -> Option<TargetFacts> {
     let datastore = plan.settings.second.clone()?;
     Some(TargetFacts {
@@ -138,7 +140,7 @@ pub(super) fn modelled(plan: &ResolvedPlan, array: &Array) -> Option<TargetFacts
     })
 }
 
-/// Refuses a second datastore without disks.
+/// Refuses a second datastore that no disk uses.
 pub(super) fn is_used(plan: &ResolvedPlan, load: &TileLoad) -> Result<(), PlanError> {
     match plan.settings.second.is_some() && load.needed_second(1) == Bytes::ZERO {
         true => Err(PlanError::SecondUnused),
@@ -146,7 +148,7 @@ pub(super) fn is_used(plan: &ResolvedPlan, load: &TileLoad) -> Result<(), PlanEr
     }
 }
 
-/// Description of both datastores in one line.
+/// Describes both datastores in one line.
 pub(super) fn both(first: &Datastore, second: Option<&SecondStore>) -> String {
     let first = summary(first.preflight());
     second.map_or_else(
@@ -155,7 +157,7 @@ pub(super) fn both(first: &Datastore, second: Option<&SecondStore>) -> String {
     )
 }
 
-/// True if both are the same directory, file or device, whatever their paths.
+/// Returns true if both are the same directory, file or device, even with different paths.
 fn is_same(first: &Target, second: &Target) -> bool {
     let identity = |target: &Target| {
         let found = rustix::fs::stat(target.facts().is_path.then(|| target.path())?).ok()?;
@@ -166,7 +168,7 @@ fn is_same(first: &Target, second: &Target) -> bool {
         || identity(first).is_some_and(|one| identity(second) == Some(one))
 }
 
-/// Device of a target, if it can be known before the target is opened.
+/// Returns the device of a target, if it can be known before the target is opened.
 pub(super) fn device_of(target: &Target) -> Option<u64> {
     let path = target.facts().is_path.then(|| target.path())?;
     match rustix::fs::stat(path) {

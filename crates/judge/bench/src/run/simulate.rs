@@ -19,20 +19,21 @@ use crate::score::References;
 /// Options of a simulation.
 #[derive(Debug, Clone)]
 pub struct SimulateOptions {
-    /// Directory in which the run directory is made.
+    /// Directory in which the run directory is created.
     pub base: PathBuf,
-    /// Changes of the array as a user wrote them; the result shows them.
+    /// Changes to the array as the user wrote them. The result contains them.
     pub changes: Vec<String>,
     /// Version of this program.
     pub tool: ToolFacts,
-    /// Maker of the report for people, if one is wanted.
+    /// Generator of the report for people, if a report is wanted.
     pub reporter: Option<Arc<dyn Reporter>>,
-    /// Limit of the real time; the owner of the control ends the run by [`Control::end_for_time`].
+    /// Limit of the real time. The owner of the control ends the run with
+    /// [`Control::end_for_time`].
     pub within: Option<Nanos>,
 }
 
 impl SimulateOptions {
-    /// Text such as `simulated: 20 disks, with tier.fast.size=92GiB`.
+    /// Returns a text such as `simulated: 20 disks, with tier.fast.size=92GiB`.
     fn summary(&self, array: &Array) -> String {
         let changes = match self.changes.as_slice() {
             [] => String::new(),
@@ -43,12 +44,12 @@ impl SimulateOptions {
 }
 
 /// Runs a plan on a modelled array in virtual time, with the same run directory as a real run. The
-/// stored `plan.toml` names the stored `array.toml`, so it can be run again as it is.
+/// stored `plan.toml` refers to the stored `array.toml`, so it can be run again unchanged.
 ///
 /// # Errors
 ///
 /// The simulation cannot begin: the tiles do not fit the array, or the run directory cannot be
-/// made. Once the ladder has begun, the [`FinishedRun`] has any error.
+/// created. After the ladder has begun, errors are in the [`FinishedRun`].
 pub fn simulate(
     plan: &ResolvedPlan,
     array: &Array,
@@ -59,9 +60,9 @@ pub fn simulate(
     on(plan, array, options, None, control, observer)
 }
 
-/// Runs a plan like [`simulate`], with steps of a range simulated ahead by `by`; the result is the
-/// same, to the bit. Steps beyond the last one of the run are wasted. A search has no steps that
-/// are known before, so it is simulated as usual.
+/// Runs a plan as [`simulate`] does, but `by` simulates the steps of a range in advance. The result
+/// is exactly the same. Steps beyond the last one of the run are wasted. The steps of a search are
+/// not known in advance, so a search is simulated as usual.
 ///
 /// # Errors
 ///
@@ -142,7 +143,7 @@ fn holds_first_step(
     rig.has_room(tiles, load.bytes)
 }
 
-/// Plan that can be run again from within the run directory.
+/// Returns a plan that can be run again from within the run directory.
 fn stored_plan(plan: &ResolvedPlan) -> ResolvedPlan {
     let mut stored = plan.clone();
     stored.datastore = format!("{ARRAY_PREFIX}{}", files::ARRAY);

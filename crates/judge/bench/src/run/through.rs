@@ -1,5 +1,5 @@
-//! Tier through which a run's disks are reached. Its datastore has the rules of every other: its
-//! own marker, examination, room and removal, under the same run identifier.
+//! Tier through which a run's disks are reached. The usual rules apply to its datastore: it has its
+//! own marker, examination, capacity and removal, under the same run identifier.
 
 use datastore::{Datastore, Target};
 use run_store::run::{ServedTier, Warning};
@@ -11,7 +11,7 @@ use crate::run::document::summary;
 use crate::run::second::device_of;
 use crate::run::{RunOptions, Site, datastore_options, json_of};
 
-/// A tier before it is made.
+/// A tier that is not created yet.
 #[derive(Debug)]
 pub(super) struct Before<'a> {
     spec: &'a TierSpec,
@@ -22,7 +22,7 @@ pub(super) struct Before<'a> {
 }
 
 impl<'a> Before<'a> {
-    /// Tier of a run; `None` if none was asked for.
+    /// Returns the tier of a run; `None` if none was requested.
     pub fn of(
         plan: &ResolvedPlan,
         options: &'a RunOptions,
@@ -41,13 +41,13 @@ impl<'a> Before<'a> {
         Ok(Some(Self { spec, target, options, shares }))
     }
 
-    /// Checks every rule. Reads only.
+    /// Checks every rule. Only reads.
     pub fn preflight(&self) -> Result<(), BenchError> {
         datastore::preflight(&self.target, self.spec.needed(), &self.options)?;
         Ok(())
     }
 
-    /// Makes the tier.
+    /// Creates the tier.
     pub fn open(&self) -> Result<Through, BenchError> {
         let store = Datastore::open(&self.target, self.spec.needed(), &self.options)?;
         Through::make(self.spec.clone(), store)

@@ -2,16 +2,16 @@ use run_store::slice::{Direction, SizeClass};
 use stats::{Compact, Histogram};
 use units::Nanos;
 
-/// Number of quantiles of the distribution from which a row is made.
+/// Number of quantiles of the distribution that a row is built from.
 const POINTS: usize = 64;
 
-/// Spread of the logarithm of a latency: p95 is 2.8 times the median, p99 5 times.
+/// Spread of the logarithm of a latency. p95 is 2.8 times the median, and p99 5 times.
 const SPREAD: f64 = 0.6;
 
 /// Ratio of p95 to the median, for [`SPREAD`].
 pub const P95: f64 = 2.83;
 
-/// Maker of histograms of made-up latencies.
+/// Generator of histograms of artificial latencies.
 #[derive(Debug)]
 pub struct Latencies {
     /// Quantiles, as multiples of the median.
@@ -20,7 +20,7 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    /// Makes a log-logistic distribution, whose quantiles are simple: median x (p / (1 -
+    /// Creates a log-logistic distribution, whose quantiles are simple: median x (p / (1 -
     /// p))^(spread / 1.702). The factor 1.702 makes a logistic distribution as wide as a normal
     /// one.
     pub fn new() -> Self {
@@ -32,8 +32,9 @@ impl Latencies {
         Self { shape: std::array::from_fn(quantile), scratch: Histogram::new() }
     }
 
-    /// Latencies around a median: evenly over the distribution, from an offset that `chance` (0 up
-    /// to 1) gives, so that many rows of few latencies also form one distribution.
+    /// Returns latencies around a median. They are evenly spaced over the distribution, from an
+    /// offset given by `chance` (0 up to 1). So many rows of few latencies together also have this
+    /// distribution.
     pub fn around(&mut self, median: Nanos, count: u64, chance: f64) -> Compact {
         self.scratch.clear();
         let points = POINTS as u64;
@@ -52,7 +53,7 @@ impl Latencies {
     }
 }
 
-/// Whole number from 0 up to `most`, by `chance`.
+/// Returns a whole number from 0 up to `most`, chosen by `chance`.
 fn below(most: u64, chance: f64) -> u64 {
     #[expect(
         clippy::cast_precision_loss,
@@ -64,7 +65,7 @@ fn below(most: u64, chance: f64) -> u64 {
     number.min(most - 1)
 }
 
-/// Pseudo-random number from 0 up to 1 that depends only on these numbers.
+/// Returns a pseudo-random number from 0 up to 1 that only depends on these numbers.
 pub fn chance(parts: [u64; 4]) -> f64 {
     let mixed = parts.iter().fold(0, |mixed, part| state_machine::mix(mixed ^ part));
     #[expect(clippy::cast_precision_loss, reason = "53 bits are kept")]
@@ -72,14 +73,14 @@ pub fn chance(parts: [u64; 4]) -> f64 {
     share
 }
 
-/// Factor of all latencies, by the share of the tiles that hold: 2 at half of them, and steep after
-/// the edge.
+/// Returns the factor of all latencies. `load` is the number of tiles divided by the edge. The
+/// factor is 2 at half the edge, and rises steeply from 0.9 of it on.
 pub fn slowdown(load: f64) -> f64 {
     if load <= 0.9 { 1.0 / (1.0 - load) } else { 10.0 * (1.0 + 20.0 * (load - 0.9)) }
 }
 
-/// Median of a kind of I/O on idle storage: a disk array with write memory. Larger I/Os take
-/// longer, and every five minutes a checkpoint makes large writes wait for 20 s.
+/// Returns the median latency of a kind of I/O on idle storage: a disk array with write memory.
+/// Larger I/Os take longer, and every five minutes a checkpoint delays large writes for 20 s.
 pub fn idle(direction: Direction, class: SizeClass, at: Nanos) -> Nanos {
     let base = match direction {
         Direction::Read => 600.0,

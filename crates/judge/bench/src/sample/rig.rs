@@ -20,7 +20,7 @@ use crate::sample::{SampleOptions, edge_of};
 /// Name of the tier of a sample.
 const TIER: &str = "flash";
 
-/// Rig that makes up slices.
+/// Rig that generates artificial slices.
 #[derive(Debug)]
 pub struct SampleRig<'a> {
     plan: &'a ResolvedPlan,
@@ -32,7 +32,7 @@ pub struct SampleRig<'a> {
 }
 
 impl<'a> SampleRig<'a> {
-    /// Makes a rig at time 0, with its begin on the wall clock.
+    /// Creates a rig at time 0, with its start on the wall clock.
     pub fn new(
         plan: &'a ResolvedPlan,
         options: &SampleOptions,
@@ -113,8 +113,8 @@ impl<'a> Rig for SampleRig<'a> {
     }
 }
 
-/// Medians of actions and kinds of I/O that have a limit: below the limit as far as the tiles are
-/// below the edge, and above it beyond the edge.
+/// Returns the medians of actions and kinds of I/O that have a limit. They stay below the limit
+/// while the load is below the edge, and exceed it beyond the edge.
 fn bounds(plan: &ResolvedPlan, load: f64) -> Vec<Vec<(String, Nanos)>> {
     let reached = if load < 1.0 { 0.15 + 0.7 * load * load } else { 1.3 };
     let workloads = plan.tile_set.workloads.iter();
@@ -137,7 +137,7 @@ struct Driven {
     first_vm: u32,
 }
 
-/// A load that only seems to run.
+/// An artificial load, which does no I/O.
 #[derive(Debug)]
 pub struct SampleLoad {
     /// Medians by workload.
@@ -155,7 +155,7 @@ pub struct SampleLoad {
     begun: Nanos,
     is_over: bool,
     finished: u64,
-    /// Counters of the tier since the mark.
+    /// Counters of the tier since the start of the measurement.
     tier: TierFacts,
     /// Counters of the tier since the last call.
     told: TierFacts,
@@ -273,7 +273,7 @@ impl SampleLoad {
         }
     }
 
-    /// Fills a tier that learns: it holds more and more of what is read.
+    /// Fills a tier gradually: it holds an increasing share of the data that is read.
     fn fill(&mut self, slice: &Slice) {
         let minutes = Nanos(self.width.0 * self.done).as_secs_f64() / 60.0;
         let share = 0.45 + 0.45 * (1.0 - (-minutes / 3.0).exp());

@@ -7,11 +7,11 @@ use crate::error::BenchError;
 use crate::fleet::shape;
 use crate::plan::ResolvedPlan;
 
-/// Virtual time for which a workload is observed: twice the burst period of the shipped tiles at
-/// 1/5 of the time.
+/// Virtual time for which a workload is observed: twice the burst period of the shipped tiles at a
+/// time scale of 1/5.
 const WATCHED: Nanos = Nanos::from_secs(120);
 
-/// Slices of each workload of one tile on storage that answers at once, by position.
+/// Returns the slices of each workload of one tile on storage without delay, indexed by position.
 pub fn templates(plan: &ResolvedPlan) -> Result<Vec<Vec<Slice>>, BenchError> {
     (0..plan.tile_set.workloads.len()).map(|position| template(plan, position)).collect()
 }

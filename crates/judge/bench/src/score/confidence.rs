@@ -6,13 +6,13 @@ use crate::score::{TileWork, score};
 /// Work of every scored instance in one block of slices, in the order of `shares`.
 pub type SliceWork = Vec<f64>;
 
-/// Least number of blocks for an interval: fewer blocks have too few different resamples (two
+/// Minimum number of blocks for an interval. Fewer blocks have too few different resamples (two
 /// blocks have three).
 pub const BLOCKS_MIN: usize = 5;
 
-/// Interval of one step's score ([`score`]), from the work of consecutive blocks of time (whole
-/// burst periods, or slices): blocks are resampled, and each resample is scored. `shares` has each
-/// instance's tile, and the count per block that is one tile's worth.
+/// Computes the interval of one step's score ([`score`]) from the work of consecutive blocks of
+/// time (whole burst periods, or slices). Blocks are resampled, and each resample is scored.
+/// `shares` contains each instance's tile, and the count per block that is one tile's worth.
 pub fn score_interval(
     blocks: &[SliceWork],
     shares: &[(Option<u32>, f64)],
@@ -42,8 +42,9 @@ pub fn score_interval(
     Interval::new(found.low, found.high, how.confidence.get(), method)
 }
 
-/// Interval of the score at one number of tiles, from several repeats: runs x tiles are resampled
-/// (`models` section 5, item 8). `means` has each run's tiles' geometric means.
+/// Computes the interval of the score at one number of tiles from several repeats, by resampling
+/// runs x tiles (`models` section 5, item 8). `means` contains the geometric means of each run's
+/// tiles.
 pub fn work_interval(means: &[Vec<f64>], seed: u64) -> Option<Interval> {
     let tiles: Vec<f64> = means.iter().flatten().copied().collect();
     if means.len() < 2 || tiles.len() < BLOCKS_MIN {
@@ -62,7 +63,8 @@ pub fn work_interval(means: &[Vec<f64>], seed: u64) -> Option<Interval> {
     Interval::new(found.low, found.high, how.confidence.get(), method)
 }
 
-/// Number of resamples: a thousand, or fewer (at least 200) where a thousand would take seconds.
+/// Returns the number of resamples: a thousand, or fewer (at least 200) if a thousand would take
+/// seconds.
 fn resamples(values: usize) -> u32 {
     let affordable = 20_000_000 / values.max(1);
     u32::try_from(affordable.clamp(200, 1000)).unwrap_or(1000)

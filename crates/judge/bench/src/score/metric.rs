@@ -7,8 +7,8 @@ use workload::moving::KINDS;
 use crate::fleet::Member;
 use crate::score::SliceWork;
 
-/// Count of a metric in these rows of one instance: successful actions, I/Os or bytes; only those
-/// that the metric names, if it names some.
+/// Returns the count of a metric in these rows of one instance: successful actions, I/Os or bytes.
+/// If the metric has a list of names, only these count.
 pub fn metric_count<'a>(
     metric: &Metric,
     names: &InstanceEntry,
@@ -20,7 +20,7 @@ pub fn metric_count<'a>(
     actions + io
 }
 
-/// Count of every instance's metric in a slice, by number of the instance.
+/// Returns the count of every instance's metric in a slice, indexed by instance.
 pub fn slice_work(
     tile: &ResolvedTile,
     members: &[Member],
@@ -40,7 +40,7 @@ pub fn slice_work(
     work
 }
 
-/// Count divided by a time, in the metric's unit.
+/// Divides a count by a time, in the metric's unit.
 pub fn metric_rate(metric: &Metric, count: f64, duration: Nanos) -> f64 {
     count / (duration.as_secs_f64() / metric.per.as_secs_f64()) / metric.divide_by
 }

@@ -1,4 +1,4 @@
-//! The score: work in tiles' worth.
+//! The score: work in multiples of one tile's work.
 
 mod aggregate;
 mod confidence;

@@ -1,28 +1,28 @@
-//! Score per kilowatt, in the three categories in which the field publishes (VMmark: performance
-//! only, performance with server power, performance with server and storage power).
+//! Score per kilowatt, in the three categories that are usual for published results (VMmark:
+//! performance only, performance with server power, performance with server and storage power).
 //!
-//! A category exists only if every part of it was measured. Nothing is assumed of a server without
-//! a meter, and a meter of processors never stands for a server.
+//! A category exists only if every part of it was measured. The power of a server without a meter
+//! is never assumed, and a meter of its processors never replaces a meter of the server.
 
 use run_store::run::{Figure, MeterScope, PerKilowatt, PowerCategory};
 
 use crate::error::Absent;
 
-/// A meter of a step.
+/// A meter's result in a step.
 #[derive(Debug, Clone, Copy)]
 pub struct Metered<'a> {
     /// Name of the meter.
     pub name: &'a str,
     /// Part of the system that the meter measures.
     pub scope: MeterScope,
-    /// Names of the hosts that it measures; empty if there is only one host.
+    /// Names of the measured hosts; empty if there is only one host.
     pub of: &'a [String],
-    /// Mean watts of the time.
+    /// Mean power of the interval, in W.
     pub watts: &'a Figure,
 }
 
-/// Score in each category. `hosts` are the hosts that drive the tiles; empty if only this host
-/// does.
+/// Returns the score in each category. `hosts` are the hosts that drive the tiles; empty if only
+/// this host does.
 pub fn per_kilowatt(
     score: Option<f64>,
     meters: &[Metered<'_>],
@@ -67,7 +67,8 @@ fn servers(meters: &[Metered<'_>], hosts: &[String]) -> Result<f64, Absent> {
     sum(own())
 }
 
-/// Watts of all parts: a rack has all of them, else servers and storage are added.
+/// Returns the power of all parts, in W: the sum of the racks' meters, or else the sum of servers
+/// and storage.
 fn all(meters: &[Metered<'_>], servers: Result<f64, Absent>) -> Result<f64, Absent> {
     if of_scope(meters, MeterScope::Rack).next().is_some() {
         return sum(of_scope(meters, MeterScope::Rack));

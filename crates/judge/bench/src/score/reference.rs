@@ -10,18 +10,20 @@ use crate::fleet::{Member, entry, shape};
 use crate::plan::{ResolvedPlan, whole_periods};
 use crate::score::{metric_count, metric_rate};
 
-/// Seed of references. It is constant, so that one tile's worth of work is the same number in every
-/// run of a definition.
+/// Seed for computing references. It is constant, so that one tile's worth of work is the same
+/// number in every run of a definition.
 const SEED: u64 = 0x7469_6c65;
 
-/// Least number of finished units of work: the relative error of a Poisson count is 1 % at 10,000.
+/// Minimum number of completed units of work. The relative error of a Poisson count is 1 % at
+/// 10,000.
 const COUNT_MIN: f64 = 10_000.0;
 
-/// Shortest and longest time of the computation, before it is rounded to whole burst periods.
+/// Minimum and (next constant) maximum time of the computation, before rounding to whole burst
+/// periods.
 const TIME_FIRST: Nanos = Nanos::from_secs(60);
 const TIME_MAX: Nanos = Nanos::from_secs(3840);
 
-/// Number of events after which no longer time is tried.
+/// Number of events above which no longer time is tried.
 const EVENTS_MAX: u64 = 5_000_000;
 
 /// Work of a workload that counts as one tile's worth.
@@ -29,11 +31,12 @@ const EVENTS_MAX: u64 = 5_000_000;
 pub struct Reference {
     /// Value in the metric's unit; `None` if the workload is not scored.
     pub value: Option<f64>,
-    /// Origin of the value.
+    /// Origin of the value: definition or computation.
     pub origin: ReferenceOrigin,
 }
 
-/// References of a tile's workloads and of operations, by position in `ResolvedTile::all`.
+/// References of a tile's workloads and of operations, indexed by the position in
+/// `ResolvedTile::all`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct References(pub Vec<Reference>);
 
@@ -59,8 +62,8 @@ fn reference(
     Ok(Reference { value, origin: ReferenceOrigin::IdealStorage })
 }
 
-/// Rate of the workload on storage that answers at once, in virtual time: from the second half of
-/// ever longer runs, until it is precise enough.
+/// Computes the rate of the workload on storage without delay, in virtual time. Uses the second
+/// half of increasingly long runs, until the rate is precise enough.
 fn ideal_rate(
     position: usize,
     workload: &Workload,
@@ -83,14 +86,15 @@ fn ideal_rate(
 }
 
 struct IdealRun {
-    /// Count of the metric.
+    /// Value of the counted metric.
     count: f64,
-    /// Number of actions or I/Os behind the count.
+    /// Number of actions or I/Os that the count is based on.
     units: f64,
     events: u64,
 }
 
-/// Runs for twice `span`, and counts the second half: the first half warms up the users.
+/// Runs for twice `span`, and counts only the second half, because the first half warms up the
+/// users.
 fn ideal_run(
     position: usize,
     workload: &Workload,
@@ -158,7 +162,7 @@ users = [{ name = "users", vm = "db", load = { closed = { users = 1, think = "1s
 action = [{ name = "order", steps = [{ read = { disk = "db", size = "8k" } }] }]
 "#;
 
-    /// A single user who thinks for a second after every order, on storage that answers at once.
+    /// One user who thinks for a second after every order, on storage without delay.
     #[test]
     fn reference_counts_work_of_the_second_half_of_the_time() {
         let values = Plan {

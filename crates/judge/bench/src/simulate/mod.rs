@@ -1,5 +1,5 @@
-//! Single steps on modelled arrays, for callers that choose their steps themselves: no run
-//! directory, no live view, and safe to call from several threads at once.
+//! Single steps on modelled arrays, for callers that choose their steps themselves. There is no run
+//! directory and no live view, and the functions are thread-safe.
 
 mod settings;
 mod stage;

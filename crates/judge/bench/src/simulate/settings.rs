@@ -7,28 +7,28 @@ use crate::plan::{
     Layer, PlanError, ResolvedPlan, Surroundings, resolve_simulated, simulated_values,
 };
 
-/// Scaling, warm-up and measuring of a step.
+/// Settings for scaling, warming up and measuring a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
-    /// Shortest warm-up, after the tiers were filled without timing.
+    /// Minimum warm-up, after the tiers were filled without timing.
     pub warm_up_min: Nanos,
-    /// Longest warm-up; a step that is not steady by then is marked.
+    /// Maximum warm-up. A step that is not steady by then is marked.
     pub warm_up_max: Nanos,
-    /// Measured time, before it is rounded to whole burst periods.
+    /// Measurement time, before rounding to whole burst periods.
     pub duration: Nanos,
-    /// Largest factor by which the measured time may grow while a limit has too few samples, at
+    /// Maximum factor by which the measurement time may grow while a limit has too few samples, at
     /// least 1.
     pub lengthen_max: u32,
-    /// Width of a slice, 100 ms to 1 s.
+    /// Length of a slice, 100 ms to 1 s.
     pub slice: Nanos,
-    /// Factor of disk sizes, above 0 and at most 1.
+    /// Factor applied to disk sizes, above 0 and at most 1.
     pub footprint: f64,
-    /// Factor of schedule times, above 0.
+    /// Factor applied to schedule times, above 0.
     pub time: f64,
 }
 
 impl Settings {
-    /// Settings of `tilemark simulate` with a profile.
+    /// Returns the settings of `tilemark simulate` with a profile.
     pub const fn of(profile: Profile) -> Self {
         let values = simulated_values(profile);
         Self {
@@ -42,7 +42,7 @@ impl Settings {
         }
     }
 
-    /// Settings of a plan.
+    /// Returns the settings of a plan.
     pub fn of_plan(plan: &ResolvedPlan) -> Self {
         Self {
             warm_up_min: plan.warm_up_min,
@@ -55,7 +55,7 @@ impl Settings {
         }
     }
 
-    /// Plan of one step, on the array of this name.
+    /// Returns the plan of one step, on the array with this name.
     pub fn plan(&self, array: &str, tile: &ResolvedTile) -> Result<ResolvedPlan, PlanError> {
         let values = Plan {
             datastore: Some(format!("array:{array}")),
@@ -80,7 +80,7 @@ impl Settings {
 }
 
 impl Default for Settings {
-    /// Settings of the standard profile.
+    /// Returns the settings of the standard profile.
     fn default() -> Self {
         Self::of(Profile::Standard)
     }

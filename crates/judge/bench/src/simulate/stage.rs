@@ -17,8 +17,8 @@ use crate::step::report::StepPlace;
 use crate::step::runner::StepBench;
 use crate::step::sink::Nowhere;
 
-/// A tile, ready for simulation on several arrays: everything that does not depend on the array is
-/// computed once.
+/// A tile that is prepared for simulation on several arrays. Everything that does not depend on the
+/// array is computed once.
 #[derive(Debug, Clone)]
 pub struct Stage {
     pub(super) plan: ResolvedPlan,
@@ -53,24 +53,24 @@ impl Stage {
         self
     }
 
-    /// Plan of the steps.
+    /// Returns the plan of the steps.
     pub const fn plan(&self) -> &ResolvedPlan {
         &self.plan
     }
 
-    /// References of the workloads.
+    /// Returns the references of the workloads.
     pub fn references(&self) -> &References {
         &self.references
     }
 
-    /// Simulates `tiles` tiles on an array. The same array, stage, tiles, repeat (from 0) and seed
-    /// give the same step, bit for bit, and the same step as `tilemark simulate` measures. One seed
-    /// and repeat give every array the same arrivals and addresses.
+    /// Simulates `tiles` tiles on an array. The same array, stage, tiles, repeat (counted from 0)
+    /// and seed give exactly the same step, and the same step as in `tilemark simulate`. With one
+    /// seed and repeat, every array gets the same arrivals and addresses.
     ///
     /// # Errors
     ///
-    /// The array cannot hold the tiles, virtual time stands still, or `control` asks to stop, which
-    /// is checked while tiers are filled and between slices.
+    /// The array cannot hold the tiles, virtual time does not advance, or `control` requests a
+    /// stop, which is checked while tiers are filled and between slices.
     pub fn step(
         &self,
         array: &Array,
@@ -81,8 +81,8 @@ impl Stage {
         self.step_warmed(array, (tiles, repeat), seed, control, None)
     }
 
-    /// Simulates a step that begins with a state of warmed tiers, which other steps of as many
-    /// tiles share.
+    /// Simulates a step that starts with a shared state of warmed tiers. Other steps with the same
+    /// number of tiles use the same state.
     pub fn step_warmed(
         &self,
         array: &Array,
@@ -102,7 +102,7 @@ impl Stage {
     }
 
     /// Computes the load of such a step, with the plan's own seed. Warmed tiers are shared with
-    /// other steps of as many tiles.
+    /// other steps with the same number of tiles.
     pub(crate) fn foresee(
         &self,
         array: &Array,
@@ -145,7 +145,7 @@ impl Stage {
     }
 }
 
-/// Like [`Stage::step`], for a single step in its first repeat.
+/// Simulates a single step in its first repeat, as [`Stage::step`] does.
 ///
 /// # Errors
 ///

@@ -8,28 +8,29 @@ use super::Stage;
 use crate::error::BenchError;
 use crate::fleet::{DiskNeed, Driven, StepOrder, driven, round};
 
-/// Size of a page of the curve: that of the acceleration tiers in the studies.
+/// Page size of the curve, equal to the page size of the acceleration tiers in the studies.
 pub const WORKING_SET_PAGE: Bytes = Bytes::new(64 << 10);
 
-/// Latency of every I/O while requests are collected: between flash and disks. The mix of closed
-/// loops and paced work, and so the curve, depends on it a little.
+/// Latency of every I/O while requests are collected, between the latencies of flash and disks. The
+/// mix of closed loops and paced work, and so the curve, depends slightly on it.
 const LATENCY: Nanos = Nanos::from_millis(1);
 
-/// Virtual time of the collected load: long enough that hot pages are accessed many times.
+/// Virtual time of the collected load. It is long enough that hot pages are accessed many times.
 const TIME: Nanos = Nanos::from_secs(3600);
 
-/// Most pages in the sample: four times what the paper finds enough for errors near 0.01.
+/// Maximum number of pages in the sample: four times the number that the paper finds sufficient for
+/// errors near 0.01.
 const SAMPLE: usize = 32_768;
 
 impl Stage {
-    /// The LRU miss-ratio curve of one tile's reads and writes over pages of
-    /// [`WORKING_SET_PAGE`], from an hour of virtual time on storage that answers every I/O after
-    /// 1 ms, by SHARDS with a fixed number of pages. It does not depend on an array, and operations
-    /// beside the tile are left out: they belong to none.
+    /// Computes the LRU miss-ratio curve of one tile's reads and writes over pages of
+    /// [`WORKING_SET_PAGE`]. It uses an hour of virtual time on storage that completes every I/O
+    /// after 1 ms, and SHARDS with a fixed number of pages. It does not depend on an array.
+    /// Operations are left out, because they belong to no tile.
     ///
     /// # Errors
     ///
-    /// The tile cannot be built, or virtual time stands still.
+    /// The tile cannot be built, or virtual time does not advance.
     pub fn miss_ratio_curve(&self, seed: u64) -> Result<MissRatioCurve, BenchError> {
         let mut plan = self.plan.clone();
         plan.seed = seed;
@@ -55,10 +56,10 @@ impl Stage {
     }
 }
 
-/// Device that answers after a constant time and collects the pages.
+/// Device that completes after a constant time and collects the accessed pages.
 struct Collector {
     shards: Shards,
-    /// First page of every disk of every instance.
+    /// Number of the first page of every disk of every instance.
     bases: Vec<Vec<u64>>,
 }
 

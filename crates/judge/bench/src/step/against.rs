@@ -1,4 +1,4 @@
-//! Compares one part of a step with the rest: the time for the same work in each.
+//! Comparison of one part of a step with the rest: the time for the same work in each.
 
 use run_store::run::{AgainstOthers, Figure, UnderOperations};
 use run_store::slice::{Slice, Topology};
@@ -8,34 +8,35 @@ use workload::moving::KINDS;
 use crate::placed::Placed;
 use crate::verdict::StepJudge;
 
-/// Least number of blocks for an interval.
+/// Minimum number of blocks for an interval.
 const BLOCKS_MIN: usize = 5;
-/// Most blocks; neighbours are merged above it, so that memory and resampling stay small.
+/// Maximum number of blocks. Above it, neighbours are merged, so that memory and resampling stay
+/// small.
 const BLOCKS_MAX: usize = 64;
 
 /// Number of samples of one kind, and the sum of their times in seconds.
 type Cell = (f64, f64);
 
-/// Times of each part, by block of time and kind of work.
+/// Times of each part, grouped by block of time and kind of work.
 #[derive(Debug, Clone, Default)]
 pub struct Sums {
     parts: usize,
-    /// First kind of each workload; the last entry is the number of all kinds.
+    /// Position of the first kind of each workload. The last entry is the number of all kinds.
     offsets: Vec<usize>,
     slices: usize,
-    /// Number of slices in which an operation did anything.
+    /// Number of slices in which an operation did I/O.
     operated: usize,
     unit: usize,
-    /// Cells by block, part and kind; the sums over all parts follow the parts.
+    /// Cells by block, then part, then kind. The sums over all parts follow after the parts.
     blocks: Vec<Vec<Cell>>,
-    /// True if a part is compared only with what others did in the same blocks.
+    /// True if a part is only compared with others in the blocks in which the part was active.
     at_once: bool,
     /// Number of I/Os and calls, and bytes, by host.
     pub work: Vec<(u64, u64)>,
 }
 
 impl Sums {
-    /// Makes empty sums of that many parts. `kinds` gives the number of kinds by workload.
+    /// Creates empty sums of this many parts. `kinds` is the number of kinds by workload.
     fn new(parts: usize, kinds: impl Iterator<Item = usize>) -> Self {
         let mut offsets = vec![0];
         offsets.extend(kinds.scan(0, |sum, kinds| {
@@ -53,7 +54,7 @@ impl Sums {
         }
     }
 
-    /// Makes one part per host; none if only this host drives.
+    /// Creates one part per host; no parts if only this host drives.
     pub fn of_hosts(judge: &StepJudge<'_>) -> Self {
         let kinds = |position| {
             let instance = judge.members_of(position).next();
@@ -64,7 +65,7 @@ impl Sums {
         Self { at_once: true, work: vec![(0, 0); hosts], ..sums }
     }
 
-    /// Adds a slice of the measured time by host, with the placement at that time.
+    /// Adds a slice of the measurement, split by host, with the placement at that time.
     pub fn add_hosts(&mut self, judge: &StepJudge<'_>, placed: &Placed, slice: &Slice) {
         if self.parts == 0 {
             return;
@@ -85,8 +86,8 @@ impl Sums {
         self.work = work;
     }
 
-    /// Makes two parts, the time with an infrastructure operation under way and the time without;
-    /// none if no operations run.
+    /// Creates two parts: the time with an infrastructure operation in progress, and the time
+    /// without. No parts if no operations run.
     pub fn of_operations(judge: &StepJudge<'_>) -> Self {
         let parts = if judge.tile.operations.is_empty() { 0 } else { 2 };
         let actions =
@@ -94,7 +95,8 @@ impl Sums {
         Self::new(parts, actions)
     }
 
-    /// Adds a slice of the measured time: the tiles' actions, by whether an operation was active.
+    /// Adds a slice of the measurement: the tiles' actions, to the part with or without an active
+    /// operation.
     pub fn add_operations(&mut self, judge: &StepJudge<'_>, slice: &Slice) {
         if self.parts == 0 {
             return;
@@ -114,7 +116,7 @@ impl Sums {
         self.add(rows);
     }
 
-    /// Effect of operations on the tiles; `None` if none run.
+    /// Returns the effect of operations on the tiles; `None` if no operations run.
     pub fn under_operations(&self, seed: u64) -> Option<UnderOperations> {
         #[expect(clippy::cast_precision_loss, reason = "thousands of slices at most")]
         let share_of_time = self.operated as f64 / self.slices.max(1) as f64;
@@ -167,8 +169,8 @@ impl Sums {
         found
     }
 
-    /// Number of the part's samples that are compared, and the ratio of their time to the time of
-    /// the same mix with the others' means.
+    /// Returns the number of the part's samples that are compared, and the ratio of their time to
+    /// the time of the same mix with the others' means.
     fn compared(&self, part: usize, kinds: usize, drawn: &[usize]) -> Option<(u64, f64)> {
         let (mut count, mut own_time, mut expected) = (0.0, 0.0, 0.0);
         // Blocks in which a host had no tile are left out of the comparison.
@@ -212,8 +214,8 @@ fn sum(blocks: &[Vec<Cell>]) -> Vec<Cell> {
     sum
 }
 
-/// True if an infrastructure operation did I/O in a slice: its own I/O, or that of a move in the
-/// instance whose disk moves.
+/// Returns true if an infrastructure operation did I/O in a slice. This can be its own I/O, or I/O
+/// of a move in the instance whose disk moves.
 fn is_operated(judge: &StepJudge<'_>, slice: &Slice) -> bool {
     // Of real virtual machines, only the end of a phase is visible.
     let ended = |instance: usize| judge.members[instance].tile.is_none();
@@ -224,7 +226,7 @@ fn is_operated(judge: &StepJudge<'_>, slice: &Slice) -> bool {
         })
 }
 
-/// True if an instance has this kind only because its disk can move.
+/// Returns true if an instance has this kind only because its disk can move.
 fn is_of_a_move(topology: &Topology, instance: usize, kind: u16) -> bool {
     let name = topology.instances[instance].kinds.get(usize::from(kind));
     name.is_some_and(|name| KINDS.iter().any(|(own, _)| own == name))

@@ -1,12 +1,12 @@
-//! Finds the resource that was at its limit in a step.
+//! Search for the resource that was at its limit in a step.
 //!
-//! What it does: in a model, takes the busiest part by the utilisation law; on a host, uses its
-//! gauges, the generator and the ladder's other steps.
+//! What it does: in a model, it takes the busiest part by the utilisation law. On a host, it uses
+//! the host's gauges, the generator and the ladder's other steps.
 //!
 //! What it refuses: to call a device "at its limit" because it always had something to do. A device
 //! that serves many I/Os in parallel is busy all the time long before its limit (`iostat`'s manual
-//! says the same of its `%util`). It is at its limit when more tiles bring no more I/Os while its
-//! queue grows.
+//! says the same about its `%util`). It is at its limit when more tiles bring no more I/Os while
+//! its queue grows.
 
 use run_store::gauge::{Gauge, GaugeName, HOST};
 use run_store::run::{
@@ -15,25 +15,25 @@ use run_store::run::{
 use run_store::slice::Direction;
 use units::print::percent;
 
-/// Least utilisation of a part of a model that is named. In a queue with one server and random
-/// arrivals an answer then takes 1/(1 - 0.8), five times its service (M/M/1; Lazowska and others,
-/// "Quantitative System Performance", 1984, chapter 3). The choice of the point is ours.
+/// Minimum utilisation at which a part of a model is named. In a queue with one server and random
+/// arrivals, a response then takes 1/(1 - 0.8), five times its service time (M/M/1; Lazowska and
+/// others, "Quantitative System Performance", 1984, chapter 3). The value is our choice.
 pub const UTILISATION_MIN: f64 = 0.8;
-/// Least utilisation of a real host's processors that is named: the bound of a worker of the
+/// Minimum utilisation at which a real host's CPUs are named: the bound for a worker of the
 /// generator.
 const CPU_MIN: f64 = crate::verdict::WORKER_CPU_MAX;
-/// Least share of flushes in the I/O time that is named: most of it.
+/// Minimum share of flushes in the I/O time at which they are named: more than half of it.
 const FLUSH_MIN: f64 = 0.5;
-/// Largest share of a step's tiles for the step that it is compared with. Rates count as equal if
-/// they differ by less than twice what repeats of a step agree to (3 %).
+/// Maximum number of tiles in the step used for comparison, as a share of this step's tiles. Rates
+/// count as equal if they differ by less than twice the agreement of repeated steps (3 %).
 const FEWER_TILES: f64 = 0.8;
 const SAME_RATE: f64 = 1.06;
-/// Least share of busy time above which a device does not wait for the load.
+/// Minimum share of busy time above which a device is not waiting for the load.
 const BUSY_MIN: f64 = 0.95;
 
 const LAW: &str = "the model's utilisation of its parts, held against 80 %";
 
-/// Resource at its limit in a step, with the earlier steps of the same ladder.
+/// Returns the resource at its limit in a step. `earlier` are the other steps of the same ladder.
 pub fn of(step: &Step, earlier: &[Step]) -> Bottleneck {
     if step.cause == Some(Cause::Generator) {
         return generator(step);
@@ -56,8 +56,8 @@ fn generator(step: &Step) -> Bottleneck {
     }
 }
 
-/// Parts with working servers come first. A queue or a write memory fills up because of the parts
-/// behind it, and is named only if none of these is busy.
+/// Returns the busiest part of a model. Parts with working servers come first. A queue or a write
+/// memory fills up because of the parts behind it, so it is only named if none of these is busy.
 fn of_model(model: &ModelFacts) -> Bottleneck {
     let busiest = |of: Vec<Bottleneck>| {
         of.into_iter()
@@ -78,7 +78,7 @@ fn of_model(model: &ModelFacts) -> Bottleneck {
     }
 }
 
-/// Text for a disk model without servers that could be busy.
+/// Returns a text for a disk model without servers that could be busy.
 fn table(model: &ModelFacts) -> Option<Bottleneck> {
     let is_table = |part: &&PartFacts| part.utilisation_max == 0.0 && part.inside > 0.0;
     let table = model.parts.iter().filter(|part| part.kind == PartKind::Disk).find(is_table)?;
@@ -181,13 +181,13 @@ fn devices(step: &Step) -> impl Iterator<Item = Device<'_>> {
     })
 }
 
-/// Device with the largest share of busy time.
+/// Returns the device with the largest share of busy time.
 fn busiest(step: &Step) -> Option<Device<'_>> {
     devices(step).max_by(|a, b| a.busy.total_cmp(&b.busy))
 }
 
-/// Compares the step with the one of most tiles among those with markedly fewer tiles, if that one
-/// measured the storage.
+/// Compares the step with the largest of the earlier steps that had clearly fewer tiles, if that
+/// one measured the storage.
 fn device_at_limit(step: &Step, earlier: &[Step]) -> Option<Bottleneck> {
     let tiles = f64::from(step.tiles);
     let before = earlier
@@ -342,8 +342,8 @@ mod tests {
         assert_eq!(of(&real(9, 9_100.0, 60.0), &before).kind, Resource::NoneSeen, "too near");
     }
 
-    /// Regression of ea41adf: the first device was paired with the first queue, even of another
-    /// device.
+    /// Regression of ea41adf: the first device was paired with the first queue, even if the queue
+    /// belonged to another device.
     #[test]
     fn a_queue_is_held_against_its_own_device() {
         let with = |tiles, rate, idle_first: bool, queue| {

@@ -5,11 +5,11 @@ use units::Nanos;
 
 use crate::rig::{Clocks, LoadOutcome};
 
-/// Largest error of Little's law that is not a bug of the measurement: 0.5 %, our choice (the ends
-/// of the interval count one in a few hundred I/Os).
+/// Maximum deviation from Little's law that is not a bug of the measurement: 0.5 %, our choice (the
+/// ends of the interval affect one in a few hundred I/Os).
 const LITTLE_TOLERANCE: f64 = 0.005;
 
-/// Both sides of Little's law over all slices of a step, from its first I/O to its last answer.
+/// Both sides of Little's law over all slices of a step, from its first I/O to its last completion.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LittleSums {
     seconds: f64,
@@ -17,15 +17,16 @@ pub struct LittleSums {
     in_flight_seconds: f64,
     longest_seconds: f64,
     in_flight: u64,
-    /// True if hosts drive the load, of which one may be lost.
+    /// True if hosts drive the load, because a host may be lost.
     may_lose: bool,
-    /// Requests that no host answers any more, because their host was lost.
+    /// Requests that never complete, because their host was lost.
     abandoned: u64,
     has_errors: bool,
 }
 
 impl LittleSums {
-    /// Makes empty sums. `may_lose` is false if this host drives alone, which loses nothing.
+    /// Creates empty sums. `may_lose` is false if only this host drives, because then no host can
+    /// be lost.
     pub fn new(may_lose: bool) -> Self {
         Self { may_lose, ..Self::default() }
     }
@@ -51,11 +52,11 @@ impl LittleSums {
     }
 
     /// Checks Little's law: mean I/Os (and calls) in flight = I/Os per second x mean service time
-    /// (Little 1961; as an operational law Lazowska et al. 1984, section 3.3). It holds for every
-    /// system, so a violation is a bug of the measurement. `None` without time.
+    /// (Little 1961; as an operational law Lazowska et al. 1984, section 3.3). It is valid for
+    /// every system, so a violation is a bug of the measurement. `None` without time.
     ///
-    /// I/Os in flight at the end of the slices, or at the loss of their host, are counted by one
-    /// side only. Each of them was in flight for at most about the longest service time, which is
+    /// I/Os in flight at the end of the slices, or at the loss of their host, are only counted by
+    /// one side. Each of them was in flight for at most about the maximum service time, which is
     /// added to the 0.5 %.
     pub fn check(&self) -> Option<Check> {
         if self.seconds <= 0.0 || self.service_seconds <= 0.0 {
@@ -80,7 +81,7 @@ impl LittleSums {
     }
 }
 
-/// Service times of all successful I/Os and calls, I/Os first.
+/// Returns the service times of all successful I/Os and calls, I/Os first.
 pub fn services(slice: &Slice) -> impl Iterator<Item = &Compact> {
     let io = slice.io.iter().map(|row| &row.service);
     io.chain(slice.calls.iter().map(|row| &row.service))
@@ -89,7 +90,7 @@ pub fn services(slice: &Slice) -> impl Iterator<Item = &Compact> {
 /// Identifier of the check [`submitted_is_completed`].
 pub const SUBMITTED_IS_COMPLETED: &str = "submitted-is-completed";
 
-/// Checks that every submitted I/O was completed.
+/// Checks that every submitted I/O completed.
 pub fn submitted_is_completed(outcome: &LoadOutcome) -> Check {
     #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
     let count = |value: u64| Figure::of(value as f64);
@@ -106,7 +107,7 @@ pub fn submitted_is_completed(outcome: &LoadOutcome) -> Check {
 /// Identifier of the check [`repeats_within_3_percent`].
 pub const REPEATS_AGREE: &str = "repeats-agree";
 
-/// Checks the field's rule that repeats agree within 3 %; `None` below two repeats.
+/// Checks the common rule that repeats agree within 3 %; `None` for fewer than two repeats.
 pub fn repeats_within_3_percent(scores: &[f64]) -> Option<Check> {
     let [.., previous, last] = scores else { return None };
     let agreement = repeats_agree(scores, REPEAT_CHANGE_MAX)?;
@@ -120,10 +121,11 @@ pub fn repeats_within_3_percent(scores: &[f64]) -> Option<Check> {
     })
 }
 
-/// Warning if the wall clock moved against the monotonic clock by more than slewing can explain.
+/// Returns a warning if the wall clock moved against the monotonic clock by more than slewing can
+/// explain.
 ///
-/// NTP slews by at most 500 parts per million. 50 ms on top are far above the time between reading
-/// the two clocks, and far below a step by a person or `ntpd` (128 ms and more).
+/// NTP slews by at most 500 parts per million. The additional 50 ms are far above the time between
+/// reading the two clocks, and far below a step by a person or `ntpd` (128 ms and more).
 pub fn clock_step(before: Clocks, after: Clocks) -> Option<Warning> {
     let elapsed = after.monotonic_ns - before.monotonic_ns;
     let moved = (after.realtime_ns - before.realtime_ns) - elapsed;
@@ -149,7 +151,8 @@ mod tests {
 
     use super::*;
 
-    /// A second with that many submitted and completed I/Os, each after 100 ms, and that many left.
+    /// Returns a slice of one second with this many submitted and completed I/Os, each after 100
+    /// ms, and this many in flight at its end.
     fn second(submitted: u64, completed: u64, in_flight: u64, in_flight_seconds: f64) -> Slice {
         let mut slice = Slice { width: Nanos::SECOND, ..Slice::default() };
         let mut service = Histogram::new();

@@ -23,26 +23,26 @@ use crate::step::{Rounds, WarmUpBounds, WarmUpRule};
 use crate::verdict::{Judged, LimitSamples, StepJudge};
 use crate::window::Window;
 
-/// Interval at which a request to stop is checked while no slice arrives.
+/// Interval at which a requested stop is checked while no slice arrives.
 pub const POLL: Duration = Duration::from_millis(100);
 
-/// State of a running step: warm-up, then the window.
+/// State of a running step: first the warm-up, then the measurement window.
 pub struct Course<'a> {
-    /// Judge of the window's limits.
+    /// Judge for the limits of the window.
     pub judge: StepJudge<'a>,
-    /// The measured window so far.
+    /// Measurement window so far.
     pub window: Window,
     /// Time since the start of the step.
     pub elapsed: Nanos,
-    /// Result of the warm-up, once it has ended.
+    /// Result of the warm-up; `None` until it has ended.
     pub warm_up: Option<WarmUp>,
-    /// Current length of the window; it grows while samples are too few.
+    /// Current length of the window. It grows while there are too few samples.
     pub target: Nanos,
     asked: Nanos,
     rule: WarmUpRule,
     extension: Nanos,
     target_max: Nanos,
-    /// Samples for the window's limits.
+    /// Samples for the limits.
     pub samples: LimitSamples,
     pub rounds: Rounds,
     pub watch: Option<HostWatch>,
@@ -57,17 +57,17 @@ pub struct Course<'a> {
     pub operation_sums: Sums,
     /// Current placement of tiles on hosts.
     pub placed: Placed,
-    /// Names, with the current hosts.
+    /// Names of objects, with the current hosts.
     pub topology: Topology,
     /// True if hosts were stopped or tiles moved.
     is_moved: bool,
-    /// Effect of host events; kept only if the plan has such events.
+    /// Effect of host events. Only recorded if the plan has such events.
     pub felt: Option<Felt>,
-    /// Disturbances at the last look.
+    /// Disturbances at the last check.
     in_the_way: Vec<Disturbance>,
 }
 
-/// Length of a window, in seconds, up to which disturbances are computed in every second.
+/// Maximum length of a window, in seconds, for which disturbances are recomputed every second.
 const LOOKED_AT_EACH: usize = 120;
 
 impl<'a> Course<'a> {
@@ -129,12 +129,12 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Phase of the next slice.
+    /// Returns the phase of the next slice.
     pub fn phase(&self) -> Phase {
         if self.warm_up.is_some() { Phase::Measured } else { Phase::WarmUp }
     }
 
-    /// Time left until the limit of the warm-up, or until the end of the window.
+    /// Returns the time left until the limit of the warm-up, or until the end of the window.
     pub fn left(&self) -> Nanos {
         match self.warm_up {
             None => self.rule.left(),
@@ -142,7 +142,7 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// True if the window was extended beyond the length in the plan.
+    /// Returns true if the window was extended beyond the length in the plan.
     pub fn is_longer(&self) -> bool {
         self.target > self.asked
     }
@@ -176,8 +176,8 @@ impl<'a> Course<'a> {
         self.lengthen();
     }
 
-    /// Extends the window if samples do not decide, or rounds drift near a limit: by a burst period
-    /// (or a quarter of the window) at a time, up to the profile's bound.
+    /// Extends the window if samples do not decide, or if rounds drift near a limit. Each extension
+    /// is a burst period (or a quarter of the window), up to the profile's bound.
     fn lengthen(&mut self) {
         let longer = self.target.saturating_add(self.extension);
         if self.window.duration >= self.target && longer <= self.target_max && self.wants_more() {
@@ -191,7 +191,7 @@ impl<'a> Course<'a> {
             || drifts_towards_a_limit(&judged, &steady_of(&self.rounds, self.is_moved))
     }
 
-    /// Events of hosts, with their effect on others.
+    /// Returns events of hosts, with their effects on other tiles.
     pub fn events(&self, events: &[HostEvent], seed: u64) -> Vec<StepEvent> {
         let felt = |at| self.felt.as_ref()?.survivors(&self.judge, events, at, seed);
         let told =
@@ -208,14 +208,14 @@ impl<'a> Course<'a> {
         self.judge.judge(&self.window, &self.samples)
     }
 
-    /// Readings of the host and meters since the last call.
+    /// Reads the gauges of the host and the meters, as values since the last call.
     pub fn read(&mut self) -> Readings {
         let mut all = self.watch.as_mut().map(HostWatch::read).unwrap_or_default();
         self.meters.iter_mut().for_each(|meter| all.add(meter.read()));
         all
     }
 
-    /// Notes how long a slice was waited for.
+    /// Records the wait for a slice.
     pub fn waited(&mut self, took: Duration) {
         if let Some(watch) = &mut self.watch {
             watch.waited(POLL.into(), took.into());
@@ -226,7 +226,7 @@ impl<'a> Course<'a> {
         self.gauges.iter().map(|(gauge, _)| gauge).collect()
     }
 
-    /// Results of each host's part.
+    /// Returns the results of each host's share.
     pub fn hosts(
         &self,
         judged: &Judged,
@@ -246,8 +246,8 @@ impl<'a> Course<'a> {
         parts.steps()
     }
 
-    /// Disturbances so far, for a live view. Computing them adds up all seconds again, so after
-    /// some minutes it is done only every tenth second.
+    /// Returns the disturbances so far, for a live view. Computing them adds up all seconds again,
+    /// so after some minutes it is only done every tenth second.
     pub fn disturbances_so_far(&mut self) -> Vec<Disturbance> {
         let seconds = self.watch.as_ref().map_or(0, |watch| watch.seconds().len());
         let is_due = seconds < LOOKED_AT_EACH || seconds.is_multiple_of(10);
@@ -272,11 +272,12 @@ impl<'a> Course<'a> {
     }
 }
 
-/// Least room under the closest limit at which drift cannot break it: rounds that are not steady
-/// have moved by a fifth, and answers near a full device move by more than rates.
+/// Minimum distance to the closest limit, as a share of it, at which drift cannot break the limit.
+/// Rounds that are not steady have moved by a fifth, and latencies near a saturated device move by
+/// more than rates.
 const ROOM_FOR_DRIFT: f64 = 0.5;
 
-/// True if a window passed but was not steady, with a limit near enough to matter.
+/// Returns true if a window passed but was not steady, with a limit near enough to matter.
 pub fn drifts_towards_a_limit(judged: &Judged, steady: &Steady) -> bool {
     let decide = judged.pooled.iter().map(|pooled| &pooled.result).filter(|own| own.decides());
     let room = decide.filter_map(|limit| limit.margin.value).reduce(f64::min);
@@ -285,7 +286,7 @@ pub fn drifts_towards_a_limit(judged: &Judged, steady: &Steady) -> bool {
         && room.is_some_and(|room| room < ROOM_FOR_DRIFT)
 }
 
-/// Steadiness of a window; not judged if there were events of hosts.
+/// Returns the steadiness of a window. It is not judged if there were events of hosts.
 pub fn steady_of(rounds: &Rounds, is_eventful: bool) -> Steady {
     let steady = rounds.steady();
     match is_eventful {
@@ -296,12 +297,13 @@ pub fn steady_of(rounds: &Rounds, is_eventful: bool) -> Steady {
 
 const EVENTFUL: &str = "not tested: hosts were stopped or tiles moved meanwhile";
 
-/// True if the plan has events of hosts.
+/// Returns true if the plan has events of hosts.
 fn is_eventful(plan: &ResolvedPlan) -> bool {
     !plan.settings.events.is_empty() || plan.settings.restart.is_some()
 }
 
-/// Warm-up of a recorded load without a requested warm-up: it is measured from its first I/O.
+/// Returns the result of a warm-up of zero length, for a recorded load without a requested warm-up.
+/// It is measured from its first I/O.
 fn no_warm_up() -> WarmUp {
     WarmUp {
         rule: "none".to_owned(),
@@ -311,8 +313,8 @@ fn no_warm_up() -> WarmUp {
     }
 }
 
-/// Number of slices in the longest burst period of a plan's window, at least 1. The score's
-/// interval is resampled in blocks of this many slices.
+/// Returns the number of slices in the longest burst period of a plan's window, at least 1. The
+/// score's interval is resampled in blocks of this many slices.
 pub fn slices_per_block(plan: &ResolvedPlan) -> usize {
     let (slice, window) = (plan.slice, plan.duration);
     let period = longest_period(window, plan.time, workloads_of(&plan.tile_set));

@@ -6,28 +6,29 @@ use units::Nanos;
 use crate::rig::HostEvent;
 use crate::verdict::StepJudge;
 
-/// Least number of slices during an event for an interval; after a shorter event, the next slices
-/// count, too. Our choice, as for hosts compared with each other.
+/// Minimum number of slices during an event for an interval. After a shorter event, the following
+/// slices are also used. Our choice, as for comparisons of hosts.
 const SLICES_MIN: usize = 5;
 
-/// Most slices that are kept; above it, the older half is merged in pairs. Our choice: a few
-/// megabytes for forty tiles.
+/// Maximum number of slices that are kept. Above it, slices of the older half are merged in pairs.
+/// Our choice: a few megabytes for forty tiles.
 const MOMENTS_MAX: usize = 2048;
 
 /// Number of I/Os and calls of one kind of one tile, and the sum of their response times, in
 /// seconds.
 type Cell = (f64, f64);
 
-/// Response times of every tile's I/Os and calls, slice by slice, because the effect of an event on
-/// others is known only after it. Kept only if a plan has events or restarts of tiles.
+/// Response times of every tile's I/Os and calls, slice by slice. They are needed because the
+/// effect of an event on other tiles is only known after it. Only recorded if a plan has events or
+/// restarts of tiles.
 #[derive(Debug, Clone, Default)]
 pub struct Felt {
-    /// First kind of each instance; the last entry is the number of all kinds.
+    /// Position of the first kind of each instance. The last entry is the number of all kinds.
     offsets: Vec<usize>,
     slices: Vec<Moment>,
 }
 
-/// A slice of the measured time, or several merged slices.
+/// A slice of the measurement, or several merged slices.
 #[derive(Debug, Clone)]
 struct Moment {
     start: Nanos,
@@ -36,7 +37,7 @@ struct Moment {
 }
 
 impl Felt {
-    /// Makes an empty record.
+    /// Creates an empty record.
     pub fn new(judge: &StepJudge<'_>) -> Self {
         let mut offsets = vec![0];
         for (at, instance) in judge.topology.instances.iter().enumerate() {
@@ -45,7 +46,7 @@ impl Felt {
         Self { offsets, slices: Vec::new() }
     }
 
-    /// Adds a slice of the measured time.
+    /// Adds a slice of the measurement.
     pub fn add(&mut self, judge: &StepJudge<'_>, slice: &Slice) {
         let mut cells = vec![(0.0, 0.0); self.offsets.last().copied().unwrap_or(0)];
         let io = slice
@@ -65,7 +66,7 @@ impl Felt {
         }
     }
 
-    /// Merges the older half in pairs.
+    /// Merges slices of the older half in pairs.
     fn thin(&mut self) {
         let newer = self.slices.split_off(MOMENTS_MAX / 2);
         let older = std::mem::take(&mut self.slices);
@@ -82,7 +83,7 @@ impl Felt {
         self.slices.extend(newer);
     }
 
-    /// Effect on the unaffected tiles; `None` without such tiles.
+    /// Returns the effect on the unaffected tiles; `None` if there are none.
     pub fn survivors(
         &self,
         judge: &StepJudge<'_>,
@@ -112,7 +113,8 @@ impl Felt {
         Some(self.compared(&instances, tiles, (&before, &during), seed))
     }
 
-    /// Slices that an event touched, and more slices after it if an interval needs them.
+    /// Returns the positions of the slices that an event overlaps, and of slices after it if an
+    /// interval needs them.
     fn during(&self, event: &HostEvent) -> Vec<usize> {
         let all = 0..self.slices.len();
         let mut found: Vec<usize> = all.filter(|at| touches(event, &self.slices[*at])).collect();
@@ -166,7 +168,7 @@ impl Felt {
         found
     }
 
-    /// Cells of these instances in a slice, each with its position.
+    /// Returns the cells of these instances in a slice, each with its position.
     fn cells<'a>(
         &'a self,
         slice: usize,
@@ -177,7 +179,8 @@ impl Felt {
         instances.iter().flat_map(kinds).map(|at| (at, cells[at]))
     }
 
-    /// Time during the event, divided by the time that the same mix would have taken before.
+    /// Returns the time during the event, divided by the time that the same mix would have taken
+    /// before it.
     fn times(&self, instances: &[usize], before: &[usize], during: &[usize]) -> Option<f64> {
         let sums = |slices: &[usize]| {
             let mut sums = vec![(0.0, 0.0); self.offsets.last().copied().unwrap_or(0)];
@@ -198,7 +201,7 @@ impl Felt {
     }
 }
 
-/// True if an event was under way in a slice.
+/// Returns true if an event was in progress in a slice.
 fn touches(event: &HostEvent, slice: &Moment) -> bool {
     let (from, to) = (event.event.began_ns, event.event.ended_ns.unwrap_or(u64::MAX));
     slice.end.0 > from && slice.start.0 <= to
@@ -209,8 +212,8 @@ mod tests {
     use super::*;
     use run_store::run::{StepEvent, StepEventKind};
 
-    /// Record of one instance with one kind: a second each, with the number of I/Os and the time of
-    /// each.
+    /// Creates a record of one instance with one kind. Each second has a number of I/Os and the
+    /// time of each.
     fn felt(seconds: impl Iterator<Item = (f64, f64)>) -> Felt {
         let moment = |(at, (count, each)): (u64, (f64, f64))| {
             let start = Nanos::from_secs(at);

@@ -6,7 +6,7 @@ use crate::step::against::Sums;
 use crate::verdict::{StepJudge, generator_health};
 use crate::window::Window;
 
-/// Results of each host's part of a step.
+/// Inputs for the results of each host's share of a step.
 pub struct HostParts<'a> {
     /// Placement of tiles on hosts.
     pub placed: &'a Placed,
@@ -14,7 +14,7 @@ pub struct HostParts<'a> {
     pub tiles: u32,
     /// Judge of the step's limits.
     pub judge: &'a StepJudge<'a>,
-    /// The measured window.
+    /// Measurement window.
     pub window: &'a Window,
     /// Limits of each host.
     pub limits: &'a [Vec<PooledLimit>],
@@ -27,7 +27,7 @@ pub struct HostParts<'a> {
 }
 
 impl HostParts<'_> {
-    /// Shares of the hosts, an entry each; none if only this host drove.
+    /// Returns the results of the hosts, with one entry each; empty if only this host drove.
     pub fn steps(&self) -> Vec<HostStep> {
         self.placed.names().iter().enumerate().map(|(at, name)| self.step(at, name)).collect()
     }
@@ -56,12 +56,12 @@ impl HostParts<'_> {
     }
 }
 
-/// Ratio above which a host is reported as slow: its I/Os surely take this many times as long as
-/// the others'. Our choice: five equal hosts on one storage differ by far less, and a path with
-/// half the bandwidth by more.
+/// Minimum ratio at which a host is reported as slow: its I/Os surely take this many times as long
+/// as the I/Os of the others. Our choice: five equal hosts on one storage differ by far less, and a
+/// path with half the bandwidth by more.
 pub const SLOW_MIN: f64 = 1.5;
 
-/// Warnings about hosts whose I/Os take longer than the others', in words.
+/// Returns warnings about hosts whose I/Os take longer than the I/Os of the others.
 pub fn slow_hosts(hosts: &[HostStep]) -> Vec<String> {
     let slow = hosts.iter().filter_map(|host| {
         let AgainstOthers { samples, times, low, high } = &host.against_others;

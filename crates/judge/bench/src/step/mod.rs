@@ -1,4 +1,4 @@
-//! One step: the sums of its slices, its warm-up, and its course.
+//! One step: its warm-up, its measurement, and the sums of its slices.
 
 pub(crate) mod against;
 pub(crate) mod bottleneck;

@@ -17,20 +17,21 @@ const LATE: Nanos = Nanos::from_millis(1);
 /// Recorded loads of a step during their replay.
 #[derive(Debug, Default)]
 pub struct Playing {
-    /// By instance: true if it replays a trace.
+    /// For each instance: true if it replays a trace.
     plays: Vec<bool>,
-    /// First replaying copy of each such workload: position, schedule, and mapping to its disks.
+    /// First replaying copy of each replaying workload: position, schedule, and mapping to its
+    /// disks.
     first: Vec<(usize, Arc<Schedule>, Mapping)>,
     copies: u32,
     ended: u32,
     elapsed: Option<Nanos>,
-    /// VMs whose I/O is replayed.
+    /// VMs whose I/O is a replay.
     vms: BTreeSet<VmId>,
     answered: u64,
 }
 
 impl Playing {
-    /// Recorded loads of these instances of a plan.
+    /// Returns the recorded loads of these instances of a plan.
     pub fn of(plan: &ResolvedPlan, instances: &[FleetInstance]) -> Self {
         let mut playing = Self::default();
         for instance in instances {
@@ -63,22 +64,22 @@ impl Playing {
         }
     }
 
-    /// True if there was only recorded load, and it has ended.
+    /// Returns true if there was only recorded load, and it has ended.
     pub fn is_over(&self) -> bool {
         !self.plays.is_empty() && self.plays.iter().all(|plays| *plays) && self.ended >= self.copies
     }
 
-    /// True if there is only recorded load.
+    /// Returns true if there is only recorded load.
     fn is_alone(&self) -> bool {
         self.plays.iter().all(|plays| *plays)
     }
 
-    /// True if there is any recorded load.
+    /// Returns true if there is any recorded load.
     pub const fn is_any(&self) -> bool {
         self.copies > 0
     }
 
-    /// Facts about the replay.
+    /// Returns the facts about the replay.
     pub fn facts(
         &self,
         plan: &ResolvedPlan,

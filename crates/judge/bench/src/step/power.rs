@@ -1,4 +1,4 @@
-//! Power of a step: from meters beside its load, or from modelled supplies.
+//! Power of a step, from meters that are read during its load, or from modelled supplies.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::window::Window;
 pub struct StepWatts(Option<Arc<Panel>>);
 
 impl StepWatts {
-    /// Begins with the warm-up; the meters are read beside the step's slices.
+    /// Starts with the warm-up. The meters are read together with the gauges of the step's slices.
     pub fn begin(power: Option<Arc<Panel>>, gauges: &mut Vec<Box<dyn GaugeSource>>) -> Self {
         if let Some(panel) = &power {
             gauges.extend(panel.sources());
@@ -24,21 +24,22 @@ impl StepWatts {
         Self(power)
     }
 
-    /// Marks the begin of the measured time.
+    /// Marks the start of the measurement.
     pub fn measured(&self) {
         if let Some(panel) = &self.0 {
             panel.phase(Phase::Measured);
         }
     }
 
-    /// Measured time by the monotonic clock; `None` if there was none.
+    /// Returns the measurement window on the monotonic clock; `None` if there was none.
     pub fn span(began: Option<Nanos>, window: &Window) -> Option<Span> {
         let from = began?.saturating_add(window.start);
         let to = from.saturating_add(window.duration);
         (window.duration > Nanos::ZERO).then_some(Span { from, to })
     }
 
-    /// Adds the energy of the measured time to the step, after every meter has a sample from later.
+    /// Adds the energy of the measurement window to the step. Waits until every meter has a later
+    /// sample.
     pub fn tell(self, step: &mut Step, span: Option<Span>, hosts: &[String], control: &Control) {
         let Some(panel) = self.0 else { return };
         if let Some(span) = span {
@@ -53,7 +54,7 @@ impl StepWatts {
     }
 }
 
-/// Adds the energy of modelled supplies in the measured time; does nothing without supplies.
+/// Adds the energy of modelled supplies in the measurement window. Does nothing without supplies.
 pub fn tell_modelled(step: &mut Step, meters: Vec<MeterEnergy>) {
     if meters.is_empty() || step.power.is_some() {
         return;
@@ -88,7 +89,7 @@ fn categories(
     per_kilowatt(score, &metered, hosts)
 }
 
-/// Warning for a meter without valid energy.
+/// Returns a warning if a meter has no valid energy.
 fn warning(meter: &MeterEnergy) -> Option<Warning> {
     let why = meter.joules.reason.as_deref()?;
     let others: Vec<&str> =

@@ -18,7 +18,7 @@ use crate::step::waits::Dialogues;
 use crate::verdict::{Judged, StepJudge, sentence};
 use crate::window::{ActionTotals, InstanceTotals, Window};
 
-/// Reason for the absent infrastructure score of a step without operations.
+/// Reason why a step without operations has no infrastructure score.
 const NO_INFRASTRUCTURE: &str = "no infrastructure operations were run";
 
 const DEFINITION: &str = "applications: sum over tiles of the geometric mean of each scored \
@@ -26,24 +26,24 @@ const DEFINITION: &str = "applications: sum over tiles of the geometric mean of 
                           mean of each operation's rate divided by its reference. Total: 0.8 x \
                           applications + 0.2 x infrastructure, absent where no operations ran";
 
-/// All data of a step's entry in `run.json`.
+/// All data for a step's entry in `run.json`.
 #[derive(Debug)]
 pub struct StepFacts<'a> {
     /// Tile of the step.
     pub tile: &'a ResolvedTile,
-    /// Reference values of one tile's worth.
+    /// Reference values, each of which is one tile's worth of work.
     pub references: &'a References,
     /// Tile, workload and copy of each instance.
     pub members: &'a [Member],
     /// Names of all numbered objects.
     pub topology: &'a Topology,
-    /// The measured window.
+    /// Measurement window.
     pub window: &'a Window,
     /// Judgement of the window.
     pub judged: Judged,
-    /// Disturbances by others.
+    /// Disturbances by other programs.
     pub disturbances: Vec<Disturbance>,
-    /// Part of each host.
+    /// Results of each host's share.
     pub hosts: Vec<HostStep>,
     /// Effect of infrastructure operations on the tiles, if any ran.
     pub under_operations: Option<UnderOperations>,
@@ -51,7 +51,7 @@ pub struct StepFacts<'a> {
     pub events: Vec<StepEvent>,
     /// Steadiness of the window.
     pub steady: Steady,
-    /// Gauges over the window.
+    /// Gauges, summarised over the window.
     pub gauges: Vec<Gauge>,
     /// Work of every instance, slice by slice of the window.
     pub work: &'a [SliceWork],
@@ -64,11 +64,12 @@ pub struct StepFacts<'a> {
 /// Position of a step in its run.
 #[derive(Debug, Clone)]
 pub struct StepPlace {
-    /// Number of the step, from 1, in the order in which the ladder visited tile counts.
+    /// Number of the step, counted from 1, in the order in which the ladder visited numbers of
+    /// tiles.
     pub step: u32,
-    /// Number of the repeat, from 1.
+    /// Number of the repeat, counted from 1.
     pub repeat: u32,
-    /// Position among all steps that ran, from 1.
+    /// Position among all steps that ran, counted from 1.
     pub order: u32,
     /// Number of tiles.
     pub tiles: u32,
@@ -77,7 +78,7 @@ pub struct StepPlace {
 }
 
 impl StepFacts<'_> {
-    /// Makes the entry of the step.
+    /// Builds the entry of the step.
     pub fn step(
         self,
         place: &StepPlace,
@@ -151,7 +152,7 @@ impl StepFacts<'_> {
         }
     }
 
-    /// Results of every action over all instances of its workload.
+    /// Returns the results of every action over all instances of its workload.
     fn pooled_actions(&self) -> Vec<PooledAction> {
         let mut pooled: IndexMap<(&str, &String), ActionTotals> = IndexMap::new();
         for (names, totals) in self.topology.instances.iter().zip(&self.window.instances) {
@@ -166,7 +167,7 @@ impl StepFacts<'_> {
         pooled.into_iter().map(entry).collect()
     }
 
-    /// Work per second. A stage of an action does not count as an action.
+    /// Returns the work per second. A stage of an action does not count as an action.
     fn throughput(&self) -> Throughput {
         let io = io_totals(self.window);
         let whole = |(member, totals): (&Member, &InstanceTotals)| {
@@ -186,7 +187,7 @@ impl StepFacts<'_> {
         }
     }
 
-    /// Results of every kind of call over all instances of its workload.
+    /// Returns the results of every kind of call over all instances of its workload.
     fn calls(&self) -> Vec<CallTotal> {
         let mut pooled: IndexMap<(&str, &String), CallRow> = IndexMap::new();
         for (names, totals) in self.topology.instances.iter().zip(&self.window.instances) {
@@ -236,8 +237,8 @@ impl StepFacts<'_> {
         }
     }
 
-    /// Reason why the rate of an operation is unknown, if one never ended in the window: the rate
-    /// is not 0, but below what the window can show.
+    /// Returns the reason why the rate of an operation is unknown, if an operation never completed
+    /// in the window. The rate is then not 0, but below the minimum that the window can show.
     fn never_ended(&self) -> Option<String> {
         let of = |index: usize| self.work.iter().map(|slice| slice[index]).sum::<f64>();
         let operations = (0..self.members.len()).filter(|at| self.members[*at].tile.is_none());
@@ -275,9 +276,9 @@ impl StepFacts<'_> {
         })
     }
 
-    /// Interval of the score, resampled in blocks of whole burst periods, because slices within one
-    /// differ. A window with too few periods is resampled slice by slice: then bursts count as
-    /// chance, and the interval is too wide rather than too narrow.
+    /// Computes the interval of the score, resampled in blocks of whole burst periods, because
+    /// slices within a period differ. A window with too few periods is resampled slice by slice.
+    /// Then bursts count as chance, and the interval is too wide rather than too narrow.
     fn interval(&self) -> Option<run_store::run::Interval> {
         let whole = self.slices_per_block.max(1);
         let block = if self.work.len() / whole >= BLOCKS_MIN { whole } else { 1 };
@@ -348,7 +349,8 @@ fn io_totals(window: &Window) -> Vec<IoTotal> {
     Direction::ALL.map(total).into_iter().filter(|total| total.count + total.errors > 0).collect()
 }
 
-/// Warnings for limits of operations that were kept by all samples, but by too few to be sure.
+/// Returns warnings for limits of operations that all samples met, although the samples are too few
+/// for certainty.
 pub fn unsure_limits(judge: &StepJudge<'_>, judged: &Judged) -> Vec<Warning> {
     let unsure = judged.pooled.iter().filter(|own| {
         let result = &own.result;
@@ -365,7 +367,7 @@ pub fn unsure_limits(judge: &StepJudge<'_>, judged: &Judged) -> Vec<Warning> {
         .collect()
 }
 
-/// Warnings for limits without any samples.
+/// Returns warnings for limits without any samples.
 pub fn untested_limits(judged: &Judged) -> Vec<Warning> {
     let untested = judged
         .pooled

@@ -5,7 +5,7 @@ use units::Nanos;
 
 use crate::step::checks::services;
 
-/// Numbers of one slice for steadiness.
+/// Figures of one slice for the steadiness rule.
 #[derive(Debug, Clone, Copy, Default)]
 struct SliceNumbers {
     width: f64,
@@ -13,12 +13,11 @@ struct SliceNumbers {
     service_seconds: f64,
 }
 
-/// Throughput and mean service time, of I/Os and calls together, in rounds of time that do not
-/// overlap.
+/// Throughput and mean service time, of I/Os and calls together, in rounds that do not overlap.
 ///
 /// A round is a whole burst period, because bursts are load and not drift. Without bursts it is a
 /// fifth of the time. Overlapping rounds would hide a drift: five averages across two periods move
-/// by an eighth of what the load does.
+/// by only an eighth of the load's change.
 #[derive(Debug, Clone)]
 pub struct Rounds {
     /// Number of slices in a burst period; 1 without bursts.
@@ -29,12 +28,12 @@ pub struct Rounds {
 const ROUNDS: usize = SteadyRule::SNIA.window;
 
 impl Rounds {
-    /// Makes an empty record; `slices_per_period` is 1 without bursts.
+    /// Creates an empty record. `slices_per_period` is 1 without bursts.
     pub fn new(slices_per_period: usize) -> Self {
         Self { slices_per_period: slices_per_period.max(1), seen: Vec::new() }
     }
 
-    /// Adds the numbers of a slice.
+    /// Adds the figures of a slice.
     pub fn add(&mut self, slice: &Slice) {
         let (count, sum) = services(slice).fold((0_u64, 0_u128), |(count, sum), service| {
             (count + service.count(), sum + service.sum_ns)
@@ -47,16 +46,16 @@ impl Rounds {
         });
     }
 
-    /// Throughput and mean service time of the last rounds of that many slices; `None` if there are
-    /// fewer.
+    /// Returns throughput and mean service time of the last `rounds` rounds of `slices` slices
+    /// each; `None` if there are fewer slices.
     pub fn last(&self, rounds: usize, slices: usize) -> Option<(Vec<f64>, Vec<f64>)> {
         let needed = rounds.checked_mul(slices).filter(|needed| *needed > 0)?;
         let from = self.seen.len().checked_sub(needed)?;
         Some(self.seen[from..].chunks_exact(slices).map(average).unzip())
     }
 
-    /// Rule of the SNIA performance test on the last five rounds: range at most 20 % and slope at
-    /// most 10 % of the mean, of throughput and of service time.
+    /// Applies the steadiness rule of the SNIA performance test to the last five rounds: range at
+    /// most 20 % and slope at most 10 % of the mean, for throughput and for service time.
     pub fn steady(&self) -> Steady {
         let slices = match self.slices_per_period {
             1 => self.seen.len() / ROUNDS,
@@ -91,7 +90,7 @@ fn detail([rate, time]: &[WindowCheck; 2]) -> String {
     )
 }
 
-/// Operations per second and mean service time in seconds.
+/// Returns operations per second and mean service time in seconds.
 fn average(seen: &[SliceNumbers]) -> (f64, f64) {
     let sum = |part: fn(&SliceNumbers) -> f64| seen.iter().map(part).sum::<f64>();
     let (width, operations) = (sum(|seen| seen.width), sum(|seen| seen.operations));

@@ -30,23 +30,23 @@ use crate::step::{bottleneck, power, waits};
 use crate::verdict::{Judged, StepJudge, fail_undelivered};
 use bystanders::disturbance::{WindowSums, seen};
 
-/// Idle sampling time, to see the work of others. `/proc` counts in ticks of 10 ms; in a second,
-/// that resolves a twentieth.
+/// Sampling time without load, to see other programs' work. `/proc` counts in ticks of 10 ms, so
+/// one second resolves a twentieth.
 const QUIET: Nanos = Nanos::from_millis(1500);
 
-/// Longest silence of a load before it is given up: slices come at least every few seconds, and a
-/// worker that hangs that long in the kernel will not come back soon.
+/// Maximum silence of a load before it is abandoned. Slices arrive at least every few seconds, and
+/// a worker that hangs that long in the kernel will not return soon.
 const SILENCE_MAX: Nanos = Nanos::from_secs(60);
 
 /// Everything that running a step needs.
 pub struct StepBench<'a, R> {
     /// Plan of the run.
     pub plan: &'a ResolvedPlan,
-    /// Reference values of one tile's worth.
+    /// Reference values, each of which is one tile's worth of work.
     pub references: &'a References,
     /// Driver of the load.
     pub rig: &'a mut R,
-    /// Handle for requests to stop.
+    /// Control for requests to stop.
     pub control: &'a Control,
     /// Observer of the run.
     pub observer: &'a mut dyn Observer,
@@ -54,21 +54,21 @@ pub struct StepBench<'a, R> {
     pub series: &'a mut dyn Sink,
 }
 
-/// A step that was measured, wholly or in part.
+/// A step that was measured completely or partly.
 #[derive(Debug)]
 pub struct Measured {
-    /// Entry of the step; marked interrupted if it did not come to its end.
+    /// Entry of the step, marked as interrupted if it did not run to its end.
     pub step: Step,
     /// I/O backend of the load.
     pub backend: String,
-    /// Most I/Os in flight per worker.
+    /// Maximum number of I/Os in flight per worker.
     pub depth: u32,
-    /// Error that ended it early.
+    /// Error that ended the step early.
     pub error: Option<BenchError>,
 }
 
 impl<R: Rig> StepBench<'_, R> {
-    /// Runs a single step; an early end is an error.
+    /// Runs a single step. An early end is an error.
     pub fn alone(&mut self, fleet: &Fleet, place: &StepPlace) -> Result<Step, BenchError> {
         let measured = self.measure(fleet, place)?;
         match measured.error {
@@ -77,7 +77,7 @@ impl<R: Rig> StepBench<'_, R> {
         }
     }
 
-    /// Drives `fleet`, whose disks are prepared, through warm-up and window.
+    /// Drives `fleet` through warm-up and window. Its disks are prepared.
     pub fn measure(&mut self, fleet: &Fleet, place: &StepPlace) -> Result<Measured, BenchError> {
         let before = self.rig.clocks();
         let placed = Placed::of(self.plan, place.tiles)?;
@@ -132,7 +132,7 @@ impl<R: Rig> StepBench<'_, R> {
         Ok(measured)
     }
 
-    /// Takes slices until the window is complete.
+    /// Receives slices until the window is complete.
     fn drive(
         &mut self,
         load: &mut R::Load,
@@ -184,8 +184,8 @@ impl<R: Rig> StepBench<'_, R> {
         Ok(())
     }
 
-    /// Stores slices after the window. An error of storing does not abandon the load: it is
-    /// returned when the load has ended.
+    /// Stores slices after the window. An error when storing does not abandon the load: it is
+    /// returned after the load has ended.
     fn drain(
         &mut self,
         load: &mut R::Load,
@@ -327,7 +327,7 @@ impl<R: Rig> StepBench<'_, R> {
     }
 }
 
-/// Influences beside the storage.
+/// Influences other than the storage.
 pub struct Beside<'a> {
     disturbances: &'a [Disturbance],
     hosts: &'a [HostStep],
@@ -339,8 +339,9 @@ impl<'a> Beside<'a> {
         Self { disturbances, hosts }
     }
 
-    /// Host that makes the step say nothing about the storage: its slices did not arrive in time,
-    /// or its generator was the limit in itself or in a step that did not pass.
+    /// Returns the host because of which the step has no result about the storage. Its slices did
+    /// not arrive in time, or its generator was the bottleneck, either by itself or in a step that
+    /// did not pass.
     fn unfit_host(&self, verdict: Verdict) -> Option<String> {
         self.hosts.iter().find_map(|host| {
             let late = Nanos(host.slice_late_max_ns);
@@ -364,15 +365,15 @@ impl<'a> Beside<'a> {
     }
 }
 
-/// Longest delay of a host's slices; a later host was stopped, or its link was full. Our choice:
-/// the lease, after which the host would have been lost.
+/// Maximum delay of a host's slices. A host with a longer delay was stopped, or its network link
+/// was full. Our choice: the lease, after which the host would have been lost.
 pub const SLICE_LATE_MAX: Nanos = Nanos::from_secs(2);
 
-/// Longest delay of a host's begin; a later host was busy with something else. Our choice: a tenth
-/// of a slice.
+/// Maximum delay of a host's start. A host with a longer delay was busy with other work. Our
+/// choice: a tenth of a slice.
 pub const BEGAN_LATE_MAX: Nanos = Nanos::from_millis(100);
 
-/// Makes a verdict inconclusive that something else than the storage explains.
+/// Makes a verdict inconclusive if anything other than the storage explains it.
 pub fn excuse(judged: &mut Judged, checks: &[Check], steady: &Steady, beside: &Beside<'_>) {
     let disturbances = beside.disturbances;
     if let Some(check) = checks.iter().find(|check| !check.passed) {
@@ -401,13 +402,14 @@ pub fn excuse(judged: &mut Judged, checks: &[Check], steady: &Steady, beside: &B
     }
 }
 
-/// True if a disturbance explains a verdict. Others make answers longer, never shorter, so a passed
-/// step has passed. But a program that was stopped asked for less, so that nothing passed.
+/// Returns true if a disturbance explains a verdict. Other programs make responses longer, never
+/// shorter, so a passed step stays passed. An exception is a program that was stopped: it requested
+/// less, so even a pass proves nothing.
 fn excuses(disturbance: &Disturbance, verdict: Verdict) -> bool {
     verdict != Verdict::Passed || disturbance.gauge == GaugeName::Paused
 }
 
-/// Warning that views of the run by host would mislead, because tiles moved.
+/// Returns a warning that views of the run by host would mislead, because tiles moved.
 fn tiles_moved(events: &[StepEvent]) -> Option<Warning> {
     let all = events.iter().flat_map(|event| &event.tiles);
     let count = all.filter(|tile| tile.to.as_ref() != Some(&tile.from)).count();
@@ -426,8 +428,8 @@ fn key(place: &StepPlace, phase: Phase) -> StepKey {
     StepKey { step: place.step, tiles: place.tiles, repeat: place.repeat, phase }
 }
 
-/// Adds the details of failures, which are known only at the end of a load and are the cause of any
-/// end.
+/// Adds the details of failures. They are only known at the end of a load, and explain why it
+/// ended.
 fn name_failures(
     error: Option<BenchError>,
     (plan, topology, tiles): (&ResolvedPlan, &Topology, u32),
@@ -446,7 +448,7 @@ fn name_failures(
     Some(BenchError::Storage { tiles, failures })
 }
 
-/// Operation with a failed I/O, and its stage.
+/// Returns the operation and its stage during which an I/O failed.
 fn during(
     plan: &ResolvedPlan,
     topology: &Topology,
@@ -465,8 +467,8 @@ fn during(
     Some(format!("the operation {action} failed in its stage {stage}"))
 }
 
-/// Operation and stage of a kind of I/O on the disk of a tile's VM; such I/Os are in rows of the
-/// VM, under kinds of their own.
+/// Returns the operation and stage of a kind of I/O on the disk of a tile's VM. Such I/Os are in
+/// rows of the VM, with special kinds.
 fn carried_stage(kind: &str) -> Option<(&'static str, &'static str)> {
     let [copying, switching, checking] = MOVE_STAGES;
     let [creating, _, deleting] = SNAPSHOT_STAGES;
@@ -480,7 +482,7 @@ fn carried_stage(kind: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// User and kernel CPU time per completed I/O, in microseconds.
+/// Returns user and kernel CPU time per completed I/O, in microseconds.
 fn cpu_per_io(outcome: &LoadOutcome) -> (Figure, Figure) {
     let absent = || Figure::absent("no process was driven, or nothing finished");
     match outcome.cpu_s {
@@ -493,18 +495,18 @@ fn cpu_per_io(outcome: &LoadOutcome) -> (Figure, Figure) {
     }
 }
 
-/// Longest duration of a step, without preparing its disks.
+/// Returns the maximum duration of a step, without preparing its disks.
 pub fn step_at_most(plan: &ResolvedPlan) -> Nanos {
     let measured = plan.duration.0.saturating_mul(u64::from(plan.method.lengthen_max));
     plan.warm_up_max.saturating_add(Nanos(measured))
 }
 
-/// Position of a step that starts now.
+/// Returns the position of a step that starts now.
 pub fn place_now(step: u32, repeat: u32, order: u32, tiles: u32) -> StepPlace {
     StepPlace { step, repeat, order, tiles, started: Timestamp::now() }
 }
 
-/// Warning for a window that was not steady, whatever its verdict.
+/// Returns a warning for a window that was not steady, whatever its verdict is.
 fn unsteady(step: &Step) -> Option<Warning> {
     let steady = step.steady.as_ref().filter(|steady| steady.reached == Some(false))?;
     Some(Warning {
@@ -516,7 +518,7 @@ fn unsteady(step: &Step) -> Option<Warning> {
     })
 }
 
-/// Adds the warnings that a measured step's own figures give.
+/// Adds warnings that follow from a measured step's own figures.
 pub fn complete(mut step: Step) -> Step {
     step.warnings.extend(unsteady(&step));
     step.warnings.extend(step.checks.iter().filter(|check| !check.passed).map(broken_check));

@@ -6,7 +6,7 @@ use crate::error::BenchError;
 
 /// Receiver of a step's slices.
 pub trait Sink {
-    /// Takes a slice; slices of one step come in order.
+    /// Receives a slice. Slices of one step arrive in order.
     fn append(
         &mut self,
         key: StepKey,
@@ -14,7 +14,7 @@ pub trait Sink {
         slice: &Slice,
     ) -> Result<(), BenchError>;
 
-    /// Takes the readings beside the last slice.
+    /// Receives the gauge readings that belong to the last slice.
     fn readings(&mut self, _: StepKey, _: &Slice, _: &Readings) -> Result<(), BenchError> {
         Ok(())
     }
@@ -31,7 +31,7 @@ impl Sink for Writer {
     }
 }
 
-/// A sink that drops everything: only the step's result is wanted.
+/// A sink that drops everything, if only the step's result is wanted.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Nowhere;
 

@@ -8,7 +8,7 @@ use crate::progress::{LimitSoFar, Tick};
 use crate::step::course::Course;
 use crate::verdict::{CONFIDENCE, judge_limit};
 
-/// Numbers of a slice for a live view.
+/// Returns the figures of a slice for a live view.
 pub fn tick(plan: &ResolvedPlan, course: &mut Course<'_>, slice: &Slice) -> Tick {
     let seconds = slice.width.as_secs_f64().max(f64::MIN_POSITIVE);
     let (mut service, mut reads, mut count, mut bytes) = (Histogram::new(), 0, 0, 0);

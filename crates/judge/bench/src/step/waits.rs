@@ -1,13 +1,13 @@
 //! Shares of the waits in an action's dialogue.
 //!
-//! What it does: divides an action's mean response time among the steps of its definition, by the
-//! mean service times of their kinds of I/O and calls in the window.
+//! What it does: divides an action's mean response time among the steps of its definition, in
+//! proportion to the mean service times of their kinds of I/O and calls in the window.
 //!
-//! What is approximated: an I/O of a kind takes the same time in every action, so a kind that
-//! several actions use is divided by expected counts. Kinds of the same name are one. Of parallel
-//! steps, the longest is waited for. All numbers are means, even if the limit is on a percentile.
-//! Time that the steps do not explain is called unexplained; steps that add up to more than was
-//! measured are scaled down.
+//! Approximations: an I/O of a kind takes the same time in every action, so a kind that several
+//! actions use is divided by expected counts. Kinds with the same name are one kind. For parallel
+//! steps, only the longest one counts. All figures are means, even if the limit is on a percentile.
+//! Time that the steps do not explain is called unexplained. Steps whose sum exceeds the measured
+//! time are scaled down.
 
 use indexmap::IndexMap;
 use run_store::run::{Cause, LimitOn, LimitResult, Step, Wait, Waited, told_waits};
@@ -20,7 +20,7 @@ use stats::Compact;
 use crate::fleet::Member;
 use crate::window::{ActionTotals, KindTotals, Window};
 
-/// Least share that is kept; smaller shares are noise of the approximation.
+/// Minimum share that is kept. Smaller shares are noise of the approximation.
 const SHARE_MIN: f64 = 0.005;
 
 /// Data in which dialogues are looked up.
@@ -31,15 +31,15 @@ pub struct Dialogues<'a> {
     pub members: &'a [Member],
     /// Names of all numbered objects.
     pub topology: &'a Topology,
-    /// The measured window.
+    /// Measurement window.
     pub window: &'a Window,
 }
 
 type Seconds = IndexMap<Waited, f64>;
 
 impl Dialogues<'_> {
-    /// Waits of the limit's action, for a workload at a position, largest share first; empty for a
-    /// limit on I/Os, and if nothing finished.
+    /// Returns the waits of the limit's action, for a workload at a position, largest share first.
+    /// Empty for a limit on I/Os, and if no action completed.
     pub fn waits(&self, workload: usize, limit: &LimitResult) -> Vec<Wait> {
         let definition = &self.tile.at(workload).0;
         let mut actions = definition.actions.iter();
@@ -69,7 +69,7 @@ impl Dialogues<'_> {
         self.members.iter().enumerate().filter(move |(_, member)| member.workload == workload)
     }
 
-    /// Mean service time of an I/O by the name of its kind, in seconds.
+    /// Returns the mean service time of an I/O, in seconds, keyed by the name of its kind.
     fn kinds(&self, workload: usize) -> IndexMap<&str, f64> {
         let mut sums: IndexMap<&str, (f64, f64)> = IndexMap::new();
         for (instance, _) in self.instances(workload) {
@@ -175,7 +175,8 @@ fn sorted(waits: impl Iterator<Item = Wait>) -> Vec<Wait> {
     waits
 }
 
-/// Adds the action's waits to the texts of a broken limit; the step already knows its model.
+/// Adds the action's waits to the texts of a broken limit. The model facts of the step must already
+/// be set.
 pub fn tell(step: &mut Step) {
     if step.model.as_ref().is_some_and(|model| !model.hosts.is_empty()) {
         blame_hosts(&mut step.waits);
@@ -187,7 +188,7 @@ pub fn tell(step: &mut Step) {
     }
 }
 
-/// On modelled hosts, unexplained time is the wait for a processor.
+/// Attributes unexplained time on modelled hosts to waiting for a CPU.
 fn blame_hosts(waits: &mut Vec<Wait>) {
     let is_cpu = |wait: &Wait| matches!(wait.what, Waited::Processor | Waited::Unexplained);
     let share = waits.iter().filter(|wait| is_cpu(wait)).map(|wait| wait.share).sum();

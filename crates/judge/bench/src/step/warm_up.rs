@@ -5,11 +5,11 @@ use units::Nanos;
 
 use crate::step::Rounds;
 
-/// Decides when a step is warm, from its slices: throughput and mean service time of two
+/// Rule that decides when a step is warm, from its slices: throughput and mean service time of two
 /// consecutive spans agree within a tenth of their mean. A span is a burst period, or half the
-/// shortest warm-up if that is longer. The steadiness of the measured time is checked again in that
-/// time ([`crate::step::Rounds`]): waiting for five separate rounds before the measurement would
-/// double the time of a benchmark.
+/// minimum warm-up if that is longer. The steadiness of the measurement is checked again during the
+/// measurement ([`crate::step::Rounds`]), because waiting for five separate rounds before it would
+/// double the duration of a benchmark.
 #[derive(Debug, Clone)]
 pub struct WarmUpRule {
     shortest: Nanos,
@@ -24,21 +24,21 @@ pub struct WarmUpRule {
 /// Bounds of a warm-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WarmUpBounds {
-    /// Least duration of the warm-up.
+    /// Minimum duration of the warm-up.
     pub shortest: Nanos,
-    /// Longest duration of the warm-up.
+    /// Maximum duration of the warm-up.
     pub longest: Nanos,
-    /// Width of a slice.
+    /// Length of a slice.
     pub slice: Nanos,
     /// Longest burst period of the load; zero without bursts.
     pub burst_period: Nanos,
 }
 
-/// Two spans that differ by a tenth at most.
+/// Rule for two spans that differ by at most a tenth.
 const SPANS: SteadyRule = SteadyRule { window: 2, range_max: 0.10, slope_max: 0.10 };
 
 impl WarmUpRule {
-    /// Makes a rule without slices.
+    /// Creates a rule without slices.
     pub fn new(bounds: WarmUpBounds) -> Self {
         let span = bounds.burst_period.max(Nanos(bounds.shortest.0 / 2));
         let slices = span.0.div_ceil(bounds.slice.0.max(1)).max(1);
@@ -52,7 +52,7 @@ impl WarmUpRule {
         }
     }
 
-    /// Adds a slice; returns the result when the warm-up is over.
+    /// Adds a slice. Returns the result when the warm-up is over.
     pub fn push(&mut self, slice: &Slice) -> Option<WarmUp> {
         self.elapsed += slice.width;
         self.rounds.add(slice);
@@ -68,12 +68,12 @@ impl WarmUpRule {
         Some(WarmUp { rule, reached, duration_ns, detail: self.detail(checks) })
     }
 
-    /// Time left until the longest duration.
+    /// Returns the time left until the maximum duration.
     pub fn left(&self) -> Nanos {
         self.longest.saturating_sub(self.elapsed)
     }
 
-    /// Checks of throughput and service time, if there are enough slices.
+    /// Returns the checks of throughput and service time, if there are enough slices.
     fn checks(&self) -> Option<[stats::WindowCheck; 2]> {
         let (rates, times) = self.rounds.last(SPANS.window, self.span)?;
         Some([SPANS.check(&rates)?, SPANS.check(&times)?])

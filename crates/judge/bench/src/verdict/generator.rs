@@ -4,20 +4,22 @@ use units::{Nanos, Ratio};
 
 use crate::window::GeneratorTotals;
 
-/// CPU share of a worker above which it has no time to be punctual. Our choice: beyond 90 %
-/// utilisation, waiting in any queue grows tenfold (M/M/1: 1/(1 - 0.9)).
+/// CPU share of a worker above which it cannot be punctual. Our choice: above 90 % utilisation,
+/// waiting in any queue grows tenfold (M/M/1: 1/(1 - 0.9)).
 pub const WORKER_CPU_MAX: f64 = 0.90;
 
-/// Lateness at the 99th percentile that distorts a measurement, if it is also above a twentieth of
-/// the tightest limit, whatever its cause. 1 ms is a tenth of the tightest limit in the field (10
-/// ms log writes); a twentieth is below what repeats agree to (3 %) plus the histogram's precision.
+/// Lateness at the 99th percentile that distorts a measurement, if it also exceeds a twentieth of
+/// the tightest limit. Its cause does not matter. 1 ms is a tenth of the tightest limit in the
+/// field (10 ms log writes). A twentieth is below the difference of repeats (3 %) plus the
+/// histogram's precision.
 pub const LATENESS_MAX: Nanos = Nanos::from_millis(1);
 
-/// Largest share of requests that may wait for a slot of the generator while the storage had few to
-/// answer. A larger share is a queue that the storage did not make.
+/// Maximum share of requests that may wait for a slot of the generator while the storage has few
+/// outstanding requests. A larger share is a queue that the storage did not cause.
 pub const QUEUED_SHARE_MAX: f64 = 0.01;
 
-/// State of the generator in a window. It is saturated if it was the limit, and not the storage.
+/// Returns the state of the generator in a window. It is saturated if it, and not the storage, was
+/// the bottleneck.
 pub fn generator_health(
     totals: &GeneratorTotals,
     duration: Nanos,
@@ -52,17 +54,17 @@ pub fn generator_health(
     }
 }
 
-/// Least lateness of one in twenty starts that proves repeated stops of the generator. Our choice:
-/// many times what a busy host's scheduler takes; one in twenty is what a p95 leaves.
+/// Minimum lateness of one in twenty starts that proves repeated stops of the generator. Our
+/// choice: many times the delay by a busy host's scheduler. One in twenty is the share above a p95.
 const STOPS_MIN: Nanos = Nanos::from_millis(10);
 
-/// Least standstill that counts in a passed step: 1 % of the shortest window of a profile, 10 s. On
-/// a busy host the scheduler takes some 30 ms now and then, which in a window of a second is no
-/// sign of a stop.
+/// Minimum pause of the generator that counts in a passed step: 1 % of the shortest window of a
+/// profile, 10 s. On a busy host the scheduler sometimes causes some 30 ms, which in a window of a
+/// second is no sign of a stop.
 const PAUSE_MIN: Nanos = Nanos::from_millis(100);
 
-/// Text about a standstill of the generator: it was stopped, or the kernel did not run it. Work
-/// that was due meanwhile was not asked of the storage in time, so the latencies are too good.
+/// Returns a text about a pause of the generator: it was stopped, or the kernel did not run it.
+/// Work that was due meanwhile was not submitted in time, so the latencies are too good.
 pub(super) fn standstill(
     totals: &GeneratorTotals,
     duration: Nanos,

@@ -10,17 +10,17 @@ use crate::placed::Placed;
 pub struct StepJudge<'a> {
     /// Workloads of the tile.
     pub tile: &'a ResolvedTile,
-    /// Tile, workload and copy of each instance, by its number.
+    /// Tile, workload and copy of each instance, indexed by its number.
     pub members: &'a [Member],
-    /// Names of the objects that the instances number.
+    /// Names of the numbered objects.
     pub topology: &'a Topology,
     /// Placement of tiles on hosts.
     pub placed: &'a Placed,
 }
 
 impl StepJudge<'_> {
-    /// Limits of the tile's workloads: position of the workload, the workload, position of the
-    /// limit in it, the limit.
+    /// Returns the limits of the tile's workloads: position of the workload, the workload, position
+    /// of the limit in it, the limit.
     pub fn limits(&self) -> impl Iterator<Item = (usize, &Workload, usize, &Limit)> {
         self.tile.all().enumerate().flat_map(|(position, (workload, _))| {
             let limits = workload.limits.iter().enumerate();

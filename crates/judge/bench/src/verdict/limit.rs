@@ -6,26 +6,26 @@ use units::{Nanos, Ratio};
 use crate::verdict::samples::Samples;
 use crate::verdict::stated::{statistic_of, subject};
 
-/// Confidence of the intervals of measured percentiles.
+/// Confidence level of the intervals of measured percentiles.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Least number of blocks of a window, if it has as many slices: with fewer than five, Student's t
-/// makes intervals several times wider than with many.
+/// Minimum number of blocks of a window, if it has as many slices. With fewer than five, Student's
+/// t makes intervals several times wider than with many.
 const BLOCKS_MIN: usize = 5;
-/// Most blocks of a window: batches should be longer than the correlation of neighbours, and more
-/// than thirty make an interval no narrower (Schmeiser 1982, "Batch size effects in the analysis of
-/// simulation output", Operations Research 30).
+/// Maximum number of blocks of a window. Batches should be longer than the correlation of
+/// neighbours, and more than thirty make an interval no narrower (Schmeiser 1982, "Batch size
+/// effects in the analysis of simulation output", Operations Research 30).
 const BLOCKS_MAX: usize = 30;
 
 /// Judges samples against a limit.
 ///
-/// A percentile or mean keeps its limit when the upper end of its interval is within it, and breaks
-/// it when the lower end is beyond it. In between, the samples do not decide. Intervals account for
-/// the similarity of samples within one block of time (`stats::percentile_of_blocks`). Work that
-/// was unfinished when the window ended counts with its age, a lower bound, as a sample of the last
-/// block. If it alone breaks the limit, whatever the other samples were, the limit is broken. A
-/// maximum is reported and decides nothing. A latency in the same histogram bucket as the limit
-/// (0.8 %) is within it.
+/// A percentile or mean meets its limit if the upper end of its interval is within the limit, and
+/// breaks it if the lower end is above the limit. In between, the samples do not decide. Intervals
+/// account for the similarity of samples within one block of time (`stats::percentile_of_blocks`).
+/// Work that was unfinished at the end of the window counts as a sample of the last block, with its
+/// age as a lower bound. If it alone breaks the limit, regardless of the other samples, the limit
+/// is broken. A maximum is reported but does not decide. A latency in the same histogram bucket as
+/// the limit (0.8 %) meets the limit.
 pub fn judge_limit(limit: &Limit, samples: &Samples, confidence: f64) -> LimitResult {
     let (statistic, bound) = statistic_of(limit);
     let blocks = samples.blocks(BLOCKS_MIN, BLOCKS_MAX);
@@ -146,7 +146,7 @@ fn decide(result: &mut LimitResult, broken: bool, kept: bool, alone: bool) {
     (result.verdict, result.reason) = (verdict, reason);
 }
 
-/// Highest latency in the limit's histogram bucket.
+/// Returns the highest latency in the limit's histogram bucket.
 fn bucket_top(limit: Nanos) -> Nanos {
     let mut one = Histogram::new();
     one.record(limit);

@@ -1,4 +1,4 @@
-//! Judges a step's window: limits kept or broken, in numbers and in words.
+//! Judgement of a step's window: limits met or broken, in numbers and in words.
 
 mod generator;
 mod judge;

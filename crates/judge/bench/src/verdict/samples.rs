@@ -8,36 +8,37 @@ use crate::fleet::Member;
 use crate::verdict::StepJudge;
 use crate::verdict::stated::bound_of;
 
-/// Samples for a limit: finished ones in blocks of time, and those that were unfinished when the
-/// window ended.
+/// Samples for a limit: completed ones in blocks of time, and samples that were unfinished at the
+/// end of the window.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Samples {
     blocks: Vec<Compact>,
-    /// Ages beyond the limit, with the number of each. Not a list of single ages: a stored run may
-    /// claim four billion.
+    /// Ages above the limit, with the number of samples of each age. There is no entry per sample,
+    /// because a stored run may claim four billion.
     unfinished: Vec<(Nanos, u32)>,
-    /// Samples that were never taken, because the user was still waiting.
+    /// Samples that were never taken, because the user was still waiting. Each has a lower bound
+    /// and a number.
     missing: Vec<(Nanos, u32)>,
 }
 
 impl Samples {
-    /// Makes finished samples in blocks, without unfinished ones.
+    /// Creates completed samples in blocks, without unfinished ones.
     pub fn of(blocks: Vec<Compact>) -> Self {
         Self { blocks, ..Self::default() }
     }
 
-    /// Number of samples, including unfinished ones.
+    /// Returns the number of samples, including unfinished ones.
     pub fn count(&self) -> u64 {
         let finished: u64 = self.blocks.iter().map(Compact::count).sum();
         finished + self.unfinished()
     }
 
-    /// Number of unfinished samples that are older than the limit.
+    /// Returns the number of unfinished samples that are older than the limit.
     pub fn unfinished(&self) -> u64 {
         self.unfinished.iter().map(|(_, count)| u64::from(*count)).sum()
     }
 
-    /// All samples together, with the lower bounds of unfinished ones.
+    /// Returns all samples together, with the lower bounds of unfinished ones.
     pub fn all(&self) -> Histogram {
         let mut all = Histogram::new();
         self.blocks.iter().for_each(|block| all.merge_compact(block));
@@ -45,7 +46,8 @@ impl Samples {
         all
     }
 
-    /// Lower bounds of unfinished samples, and of samples that were not taken because of them.
+    /// Returns the lower bounds of unfinished samples, and of samples that were not taken because
+    /// of them.
     pub fn open(&self) -> Compact {
         let mut open = Histogram::new();
         let unfinished = self.unfinished.iter();
@@ -53,8 +55,8 @@ impl Samples {
         open.compact()
     }
 
-    /// Blocks of samples: neighbours are merged while there are more than `most`. Unfinished
-    /// samples are in the last block.
+    /// Returns blocks of samples. Neighbours are merged while there are more than `most` blocks.
+    /// Unfinished samples are in the last block.
     pub fn blocks(&self, least: usize, most: usize) -> Vec<Compact> {
         let each = (self.blocks.len() / most.max(1)).max(1);
         let each = if self.blocks.len() / each < least { 1 } else { each };
@@ -78,31 +80,31 @@ impl Samples {
 
 /// Samples of every limit of every instance over a window, in blocks of slices.
 ///
-/// A block is a burst period, because slices within one differ. If the window has fewer than five
-/// periods, a block is a slice: then bursts count as chance, and intervals are too wide rather than
-/// too narrow.
+/// A block is a burst period, because slices within a period differ. If the window has fewer than
+/// five periods, a block is a slice. Then bursts count as chance, and intervals are too wide rather
+/// than too narrow.
 #[derive(Debug, Clone)]
 pub struct LimitSamples {
     slices_per_block: usize,
     slices: usize,
-    /// Number of slices in one row; it grows with the window, so that memory is bounded.
+    /// Number of slices in one row. It grows with the window, so that memory is bounded.
     unit: usize,
     duration: Nanos,
-    /// Rows by instance, by limit of its workload, by that many slices.
+    /// Rows by instance, then by limit of its workload, then by position in time.
     rows: Vec<Vec<Vec<Compact>>>,
-    /// Rows of all members of a workload together, by workload: they are needed at every slice.
+    /// Rows of all members of a workload together, by workload. They are needed at every slice.
     together: Vec<Vec<Vec<Histogram>>>,
     /// Unfinished samples of the last slice, by instance and limit.
     unfinished: Vec<Vec<Compact>>,
 }
 
-/// Least number of whole burst periods for blocks of periods.
+/// Minimum number of whole burst periods for which blocks are periods.
 const BLOCKS_MIN: usize = 5;
-/// Most rows: twice what a verdict uses. Above it, neighbours are merged.
+/// Maximum number of rows: twice the number that a verdict uses. Above it, neighbours are merged.
 const ROWS_MAX: usize = 64;
 
 impl LimitSamples {
-    /// Makes empty samples for a judge's instances.
+    /// Creates empty samples for a judge's instances.
     pub fn new(judge: &StepJudge<'_>, slices_per_block: usize) -> Self {
         let limits = |member: &Member| judge.workload(*member).limits.len();
         let rows = judge.members.iter().map(|member| vec![Vec::new(); limits(member)]).collect();
@@ -187,20 +189,21 @@ impl LimitSamples {
         }
     }
 
-    /// Number of rows in one block.
+    /// Returns the number of rows in one block.
     fn each(&self) -> usize {
         let whole = self.slices / self.slices_per_block >= BLOCKS_MIN;
         if whole { self.slices_per_block.div_ceil(self.unit) } else { 1 }
     }
 
-    /// Samples of one instance's limit.
+    /// Returns the samples of one instance's limit.
     pub fn of(&self, judge: &StepJudge<'_>, instance: usize, limit: usize) -> Samples {
         let rows = self.rows[instance][limit].chunks(self.each());
         let blocks = rows.map(sum_of(Compact::merge)).collect();
         Samples { blocks, ..self.open(judge, instance, limit) }
     }
 
-    /// Unfinished samples of one instance's limit, and samples that are missing because of them.
+    /// Returns the unfinished samples of one instance's limit, and samples that are missing because
+    /// of them.
     fn open(&self, judge: &StepJudge<'_>, instance: usize, limit: usize) -> Samples {
         let workload = judge.workload(judge.members[instance]);
         let bound = bound_of(&workload.limits[limit]);
@@ -218,7 +221,8 @@ impl LimitSamples {
         Samples { blocks: Vec::new(), unfinished: beyond, missing }
     }
 
-    /// Samples of one workload's limit over all of its members together, without looking at each.
+    /// Returns the samples of one workload's limit over all of its members together, without
+    /// visiting each member.
     pub fn together(&self, judge: &StepJudge<'_>, (workload, limit): (usize, usize)) -> Samples {
         let rows = self.together[workload][limit].chunks(self.each());
         let blocks = rows.map(sum_of(Histogram::merge)).map(|block| block.compact()).collect();
@@ -229,7 +233,7 @@ impl LimitSamples {
         sum
     }
 
-    /// Samples of one workload's limit over those of the given instances that are its members.
+    /// Returns the samples of one workload's limit over its members among the given instances.
     pub fn pooled(
         &self,
         judge: &StepJudge<'_>,
@@ -252,10 +256,10 @@ struct Pace {
 }
 
 impl Pace {
-    /// Number of missing samples. A user who waits takes no samples: those are missing that would
-    /// have been taken since the limit passed. Each would have waited for the rest of that time,
-    /// half of it on average (the correction of HdrHistogram's `recordValueWithExpectedInterval`,
-    /// Tene 2012, for unfinished samples).
+    /// Returns the number of missing samples. A waiting user takes no samples, so samples are
+    /// missing that would have been taken since the limit passed. Each would have waited for the
+    /// rest of that time, half of it on average (the correction of HdrHistogram's
+    /// `recordValueWithExpectedInterval`, Tene 2012, for unfinished samples).
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -271,8 +275,8 @@ impl Pace {
     }
 }
 
-/// Users of a workload's closed groups; `None` if starts do not wait for answers, because then all
-/// unfinished samples exist.
+/// Returns the number of users in a workload's closed groups. `None` if starts do not wait for
+/// responses, because then all unfinished samples exist.
 fn users_in_dialogue(workload: &spec::workload::Workload) -> Option<u32> {
     let closed = workload.groups.iter().filter_map(|group| match group.load {
         Load::Closed { users, .. } => Some(users),
@@ -282,7 +286,7 @@ fn users_in_dialogue(workload: &spec::workload::Workload) -> Option<u32> {
     (users > 0).then_some(users)
 }
 
-/// Merges several values by a function that merges two.
+/// Returns a function that merges several values, built from a function that merges two.
 fn sum_of<T: Clone + Default>(merge: fn(&mut T, &T)) -> impl Fn(&[T]) -> T {
     move |parts| {
         let (first, others) = parts
@@ -306,7 +310,7 @@ fn named(topology: &Topology, instance: usize, what: Unfinished) -> (LimitOn, &s
     }
 }
 
-/// Positions of an instance's limits on this action or kind of I/O or call.
+/// Returns the positions of an instance's limits on this action or kind of I/O or call.
 fn matching<'a>(
     judge: &'a StepJudge<'_>,
     instance: usize,
@@ -326,8 +330,8 @@ fn matching<'a>(
 mod tests {
     use super::*;
 
-    /// Two of four users wait, for a second beyond the limit; one user takes fifty samples a
-    /// second.
+    /// Checks two of four users that wait, for a second beyond the limit; one user takes fifty
+    /// samples per second.
     #[test]
     fn waiting_user_misses_samples_of_half_its_wait_on_average() {
         let pace = Pace { finished: 1600, users: 4, time: Nanos::from_secs(8) };

@@ -1,10 +1,10 @@
-//! Statistic and time of a limit's definition.
+//! Statistic and bound of a limit, from its definition.
 
 use run_store::run::{LimitOn, Statistic};
 use spec::workload::Limit;
 use units::Nanos;
 
-/// Time that a limit allows.
+/// Returns the time that a limit allows.
 pub(super) fn bound_of(limit: &Limit) -> Nanos {
     statistic_of(limit).1
 }

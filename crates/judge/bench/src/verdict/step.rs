@@ -10,21 +10,21 @@ use crate::verdict::{
 };
 use crate::window::{ActionTotals, Window};
 
-/// Largest share of intended starts that users may give up; above it they are not served, whatever
-/// the latency of the rest. Our choice: twice Weathervane's 0.5 % bound on failed operations,
-/// because a dropped start is one that was ten or more behind.
+/// Maximum share of intended starts that may be dropped. Above it the users are not served,
+/// whatever the latency of the other starts. Our choice: twice Weathervane's 0.5 % bound on failed
+/// operations, because a dropped start was ten or more starts behind.
 pub const DROPPED_SHARE_MAX: f64 = 0.01;
 
-/// Largest share of due starts that may not have begun at the end, each older than this share of
-/// the window; above it the step did less than was asked of it. Our choice: what a limit at the
-/// 95th percentile leaves.
+/// Maximum share of due starts that may not have begun at the end, each overdue by more than this
+/// share of the window. Above it the step did less work than requested. Our choice: the share above
+/// a limit at the 95th percentile.
 pub const BEHIND_SHARE_MAX: f64 = 0.05;
 
-/// Number of standard deviations of a Poisson count that are subtracted from the count, so that the
-/// share is surely exceeded and one late start of a few decides nothing.
+/// Number of standard deviations of a Poisson count that are subtracted from the count. So the
+/// share is surely exceeded, and one late start of a few decides nothing.
 const BEHIND_SIGMAS: f64 = 2.0;
 
-/// Largest share of failed calls; a service above it does not serve, however fast it is:
+/// Maximum share of failed calls. Above it a service does not work, however fast it is:
 /// Weathervane's bound on failed operations.
 pub const CALLS_FAILED_SHARE_MAX: f64 = 0.005;
 
@@ -35,15 +35,15 @@ pub struct Judged {
     pub verdict: Verdict,
     /// Cause of the verdict.
     pub cause: Cause,
-    /// Reason of the verdict, in a sentence.
+    /// Reason for the verdict, in a sentence.
     pub reason: String,
-    /// Limits of each workload over all tiles together.
+    /// Results of the limits of each workload, over all tiles together.
     pub pooled: Vec<PooledLimit>,
-    /// Limits of each instance, by its number.
+    /// Results of the limits of each instance, indexed by its number.
     pub instances: Vec<Vec<LimitResult>>,
-    /// Limits of each host over its tiles together; empty without hosts.
+    /// Results of the limits of each host, over its tiles together; empty without hosts.
     pub hosts: Vec<Vec<PooledLimit>>,
-    /// Limit that broke, if one did, with the tile in which it was worst, its workload and copy.
+    /// Broken limit, if any, with the tile, workload and copy in which it was worst.
     pub broken: Option<(Member, LimitResult)>,
     /// State of the generator.
     pub generator: GeneratorHealth,
@@ -52,12 +52,12 @@ pub struct Judged {
 impl StepJudge<'_> {
     /// Judges a window by every limit.
     ///
-    /// A workload's limit is judged by the samples of all tiles together: they share the storage,
-    /// so they are one population, and one tile often has too few samples in a short step. One tile
-    /// alone still fails the step if its own interval lies wholly above the limit, however good the
-    /// others are: an average tile does not help the users of a bad one, and the field's tile
-    /// benchmark wants every tile to keep its limits. So does one host whose tiles together break a
-    /// limit.
+    /// A workload's limit is judged by the samples of all tiles together. The tiles share the
+    /// storage, so their samples are one population, and one tile often has too few samples in a
+    /// short step. A single tile still fails the step if its own interval is completely above the
+    /// limit, however good the others are. An average tile does not help the users of a bad one,
+    /// and the field's tile benchmark requires that every tile meets its limits. A single host also
+    /// fails the step if its tiles together break a limit.
     pub fn judge(&self, window: &Window, samples: &LimitSamples) -> Judged {
         let instances = self.judge_instances(samples);
         let all: Vec<usize> = (0..self.members.len()).collect();
@@ -81,12 +81,12 @@ impl StepJudge<'_> {
         judged
     }
 
-    /// True if more samples could still decide this window.
+    /// Returns true if more samples could still decide this window.
     pub fn wants_more_samples(&self, judged: &Judged) -> bool {
         judged.cause == Cause::Undecided
     }
 
-    /// Tightest of all limits.
+    /// Returns the tightest of all limits.
     pub(crate) fn tightest_limit(&self) -> Option<Nanos> {
         self.limits().map(|(.., limit)| bound_of(limit)).min()
     }
@@ -101,7 +101,8 @@ impl StepJudge<'_> {
         self.members.iter().enumerate().map(judge).collect()
     }
 
-    /// Instances by host, so that a thousand hosts need not search all instances each.
+    /// Returns the instances of each host, so that a thousand hosts need not each search all
+    /// instances.
     fn by_host(&self) -> Vec<Vec<usize>> {
         let mut by_host = vec![Vec::new(); self.placed.names().len()];
         for (at, member) in self.members.iter().enumerate() {
@@ -133,7 +134,7 @@ impl StepJudge<'_> {
         pooled
     }
 
-    /// Limit that broke worst, with its tile.
+    /// Returns the limit that was broken worst, with its tile.
     fn broken<'p>(
         &self,
         pooled: &'p [PooledLimit],
@@ -156,10 +157,10 @@ impl StepJudge<'_> {
             .map(|(member, result)| (member, result.clone()))
     }
 
-    /// Verdict by the samples, unless the generator was the limit. A late generator makes answers
-    /// longer, never shorter: a passed step has passed, any other step says nothing about the
-    /// storage. A generator that stood still asked for less, so a step that passed says nothing
-    /// either.
+    /// Returns the verdict from the samples, unless the generator was the bottleneck. A late
+    /// generator makes responses longer, never shorter: a passed step stays passed, and any other
+    /// step has no result about the storage. A paused generator requested less, so even a step that
+    /// passed has no result.
     fn verdict(&self, judged: &Judged, window: &Window) -> (Verdict, Cause, String) {
         let (verdict, cause, reason) = self.of_samples(judged, window);
         let generator = &judged.generator;
@@ -213,9 +214,9 @@ impl StepJudge<'_> {
         }
     }
 
-    /// True if all samples of an operation keep its limit, though they are too few to be sure.
-    /// Operations end a few times in a window: waiting for the sixty samples that a 95th percentile
-    /// needs would leave every step open.
+    /// Returns true if all samples of an operation meet its limit, although they are too few for
+    /// certainty. Operations complete only a few times in a window. Waiting for the sixty samples
+    /// that a 95th percentile needs would leave every step undecided.
     pub fn is_kept_by_all(&self, pooled: &PooledLimit) -> bool {
         let mut operations = self.tile.operations.iter();
         let result = &pooled.result;
@@ -224,7 +225,7 @@ impl StepJudge<'_> {
             && result.measured_ns.is_some_and(|measured| measured <= result.limit_ns)
     }
 
-    /// Sentence for a passed step: the limit with the least room.
+    /// Returns the sentence for a passed step: the limit with the smallest distance.
     fn closest(&self, judged: &Judged) -> String {
         let decides = |pooled: &&PooledLimit| pooled.result.decides();
         let decide = judged.pooled.iter().filter(decides);
@@ -238,7 +239,7 @@ impl StepJudge<'_> {
         }
     }
 
-    /// Text about users who gave up, by workload over all tiles.
+    /// Returns a text about dropped starts, by workload over all tiles.
     fn gave_up(&self, window: &Window) -> Option<String> {
         self.tile.all().enumerate().find_map(|(position, (workload, _))| {
             let (mut dropped, mut starts) = (0, 0);
@@ -261,9 +262,9 @@ impl StepJudge<'_> {
         })
     }
 
-    /// Text about starts that were due within the window and had not begun at its end, by workload
-    /// over all tiles. A limit on I/Os does not see I/Os that were never sent, so these starts are
-    /// counted here.
+    /// Returns a text about starts that were due within the window and had not begun at its end, by
+    /// workload over all tiles. A limit on I/Os does not see I/Os that were never submitted, so
+    /// these starts are counted here.
     fn fell_behind(&self, window: &Window) -> Option<String> {
         let old = window.duration.scale(BEHIND_SHARE_MAX);
         self.tile.all().enumerate().find_map(|(position, (workload, _))| {
@@ -290,7 +291,8 @@ impl StepJudge<'_> {
         })
     }
 
-    /// Text about failed calls, by workload over all tiles, with the reasons and their counts.
+    /// Returns a text about failed calls, by workload over all tiles, with the reasons and their
+    /// counts.
     fn calls_failed(&self, window: &Window) -> Option<String> {
         self.tile.all().enumerate().find_map(|(position, (workload, _))| {
             let members = self.members_of(position);
@@ -314,8 +316,9 @@ impl StepJudge<'_> {
         })
     }
 
-    /// Text about a scored workload that finished nothing at all while I/Os or calls were under
-    /// way. An operation may take longer than a window; its own limit says what is too long.
+    /// Returns a text about a scored workload that completed nothing while I/Os or calls were
+    /// outstanding. An operation may take longer than a window; its own limit decides if that is
+    /// too long.
     fn did_nothing(&self, window: &Window) -> Option<String> {
         if window.generator.in_flight_at_ends.1 == 0 {
             return None;
@@ -332,15 +335,15 @@ impl StepJudge<'_> {
     }
 }
 
-/// True if a limit has samples that do not decide. A limit without samples is not undecided: work
-/// that was never done cannot have been slow, and is reported as a warning instead.
+/// Returns true if a limit has samples that do not decide. A limit without samples is not
+/// undecided: work that was never done cannot have been slow, and is reported as a warning instead.
 fn is_undecided(pooled: &PooledLimit) -> bool {
     let result = &pooled.result;
     result.decides() && result.verdict == Verdict::Inconclusive && result.samples > 0
 }
 
-/// Limit that broke worst, relative to itself, with its place: among those over all tiles, else
-/// among those of one tile.
+/// Returns the limit that was exceeded most, relative to the limit, with its position: among the
+/// limits over all tiles, or else among the limits of one tile.
 pub fn worst_broken<'a, T>(
     of_all: impl Iterator<Item = (T, &'a LimitResult)>,
     of_one: impl Iterator<Item = (T, &'a LimitResult)>,

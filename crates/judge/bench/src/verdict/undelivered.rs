@@ -2,11 +2,11 @@ use run_store::run::{Cause, Verdict, Warning};
 
 use crate::verdict::Judged;
 
-/// Identifier of the warning that a queue of accepted mails grew too long. The rig gives it, and it
-/// is stored with the step, so that the step is judged alike when it is read back.
+/// Identifier of the warning that a queue of accepted mails grew too long. The rig issues it, and
+/// it is stored with the step, so that a recheck judges the step in the same way.
 pub const QUEUE_GREW: &str = "mail-queue-grew";
 
-/// Fails a step whose accepted mails were not delivered: answers alone do not show that.
+/// Fails a step whose accepted mails were not delivered, because responses alone do not show that.
 pub fn fail_undelivered(judged: &mut Judged, warnings: &[Warning]) {
     let grew = warnings.iter().find(|warning| warning.id == QUEUE_GREW);
     let Some(warning) = grew.filter(|_| judged.verdict != Verdict::Failed) else { return };

@@ -1,7 +1,8 @@
 use run_store::run::{LimitOn, LimitResult, Statistic, Verdict};
 use units::Nanos;
 
-/// Text of a limit's result: `the shop's orders reach 612 ms at p95 against a limit of 500 ms`.
+/// Returns the text of a limit's result: `the shop's orders reach 612 ms at p95 against a limit of
+/// 500 ms`.
 pub fn sentence(workload: &str, result: &LimitResult) -> String {
     let (limit, subject) = (Nanos(result.limit_ns), subject(workload, result));
     let Some(measured) = result.measured_ns.map(Nanos) else {
@@ -33,7 +34,7 @@ pub fn sentence(workload: &str, result: &LimitResult) -> String {
     }
 }
 
-/// Text of an interval, ` (480 ms to 610 ms)`, as far as it is known.
+/// Returns the text of an interval, ` (480 ms to 610 ms)`, as far as it is known.
 fn interval(result: &LimitResult) -> String {
     let low = result.interval_low_ns.map(Nanos);
     match (low, result.interval_high_ns.map(Nanos)) {

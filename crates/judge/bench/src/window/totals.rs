@@ -6,11 +6,11 @@ use stats::Compact;
 pub struct ActionTotals {
     /// Number of actions with a failed I/O.
     pub errors: u64,
-    /// Number of intended starts that were given up.
+    /// Number of intended starts that were dropped.
     pub dropped: u64,
-    /// Service time: from the first step to the last answer.
+    /// Service time: from the first step to the last completion.
     pub service: Compact,
-    /// Response time: from the intended start to the last answer.
+    /// Response time: from the intended start to the last completion.
     pub response: Compact,
 }
 
@@ -31,7 +31,7 @@ impl ActionTotals {
         self.response.merge(&more.response);
     }
 
-    /// Number of successful actions.
+    /// Returns the number of successful actions.
     pub fn count(&self) -> u64 {
         self.response.count()
     }
@@ -40,7 +40,7 @@ impl ActionTotals {
 /// Totals of a kind of I/O or call of an instance over a window.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KindTotals {
-    /// Bytes moved by successful I/Os and calls.
+    /// Bytes transferred by successful I/Os and calls.
     pub bytes: u64,
     /// Number of failed I/Os and calls.
     pub errors: u64,
@@ -63,7 +63,7 @@ impl KindTotals {
         self.service.merge(&row.service);
     }
 
-    /// Number of successful I/Os and calls.
+    /// Returns the number of successful I/Os and calls.
     pub fn count(&self) -> u64 {
         self.service.count()
     }

@@ -7,19 +7,19 @@ use super::FioError;
 /// Options of a section; later ones replace earlier ones.
 pub(super) type Options = IndexMap<String, String>;
 
-/// Most jobs that fio starts (`REAL_MAX_JOBS` of fio 3.33).
+/// Maximum number of jobs that fio starts (`REAL_MAX_JOBS` of fio 3.33).
 pub(super) const JOBS_MAX: usize = 4096;
 
 /// Parsed job file.
 #[derive(Debug, Default)]
 pub(super) struct JobFile {
     pub jobs: Vec<JobSection>,
-    /// Values of `[global]` by option, each with the number of its `[global]` section: a job has
-    /// those of the sections above it (fio's HOWTO, "Job file format").
+    /// Values of `[global]` by option, each with the number of its `[global]` section. A job has
+    /// the values of the sections above it (fio's HOWTO, "Job file format").
     global: IndexMap<String, Vec<(usize, String)>>,
 }
 
-/// Own options of a job.
+/// Job section with its own options.
 #[derive(Debug)]
 pub(super) struct JobSection {
     pub name: String,
@@ -81,7 +81,7 @@ impl JobFile {
         Ok(file)
     }
 
-    /// All options of `[global]`, the last value of each.
+    /// Returns all options of `[global]`, with the last value of each.
     pub fn global(&self) -> impl Iterator<Item = (&str, &str)> {
         self.global.iter().filter_map(|(key, values)| {
             let (_, value) = values.last()?;
@@ -89,8 +89,8 @@ impl JobFile {
         })
     }
 
-    /// Value of an option for a job, by any of its names. A lookup, because copies of all global
-    /// options for each job would be their product.
+    /// Returns the value of an option for a job, under any of its names. Global options are looked
+    /// up and not copied into each job, because the size would be the product of options and jobs.
     pub fn get<'a>(&'a self, job: &'a JobSection, names: &[&str]) -> Option<&'a str> {
         let own = names.iter().find_map(|name| job.own.get(*name)).map(String::as_str);
         own.or_else(|| names.iter().find_map(|name| self.global_of(job, name)))
@@ -103,7 +103,7 @@ impl JobFile {
     }
 }
 
-/// Section of a line.
+/// Section that a line starts.
 #[derive(Clone, Copy)]
 enum FioSection {
     Nowhere,

@@ -1,4 +1,4 @@
-//! Converts a job.
+//! Conversion of a fio job.
 
 use units::Bytes;
 
@@ -6,17 +6,17 @@ use super::file::{JobFile, JobSection};
 use super::quantity::{KbBase, Quantity};
 use super::{FioError, Note};
 
-/// Engines that complete an I/O before the next one (fio notes for each "queue depth will be capped
-/// at 1"). `psync` is the default.
+/// Engines that complete an I/O before the next one (fio prints for each "queue depth will be
+/// capped at 1"). `psync` is the default.
 const SYNCHRONOUS: [&str; 7] = ["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap", "splice"];
 /// Smallest unit of a disk in bytes.
 pub(super) const SECTOR: u64 = 512;
 
-/// Note on jobs without `direct`: fio's I/O then differs from that of a virtual machine's disk.
+/// Note on jobs without `direct`. fio's I/O then differs from the I/O of a virtual machine's disk.
 const BUFFERED: &str =
     "direct is not set, so fio goes through the page cache: a run here does with --buffered";
 
-/// A direction of data.
+/// Direction of a data transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     Read,
@@ -41,14 +41,14 @@ pub(super) enum Places {
         streams: u32,
     },
     Uniform,
-    /// Percentage of random places; the other I/Os follow the previous one.
+    /// Partly random places. `random` is their percentage; the other I/Os follow the previous one.
     Mixed {
         random: f64,
     },
     Zipf {
         exponent: f64,
     },
-    /// Shares of the I/O and of the disk, in percent.
+    /// Hot zones: share of the I/O and share of the disk, in percent.
     Hot(Vec<(f64, f64)>),
 }
 
@@ -56,14 +56,14 @@ pub(super) enum Places {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Stream {
     pub direction: Direction,
-    /// Share of all I/Os if no rate is given, in percent.
+    /// Share of this direction in all I/Os if no rate is given, in percent.
     pub share: f64,
-    /// I/Os per second, over all copies of the job.
+    /// IOPS over all copies of the job.
     pub rate: Option<f64>,
     /// Block sizes in bytes, with their weights.
     pub sizes: Vec<(u64, f64)>,
     pub places: Places,
-    /// I/Os before a flush.
+    /// Number of I/Os before a flush.
     pub flush_every: Option<u32>,
 }
 
@@ -79,7 +79,7 @@ impl Stream {
 /// Files of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Data {
-    /// Files named by the job; jobs with the same files share a disk.
+    /// Names of the files that the job specifies. Jobs with the same files share a disk.
     pub shared: Option<String>,
     pub size: Bytes,
 }
@@ -89,7 +89,7 @@ pub(super) struct Data {
 pub(super) struct Job {
     pub streams: Vec<Stream>,
     pub data: Data,
-    /// I/Os in flight at once.
+    /// Number of outstanding I/Os.
     pub outstanding: u32,
     pub notes: Vec<Note>,
 }
@@ -99,7 +99,7 @@ pub(super) struct Reader<'a> {
     file: &'a JobFile,
     section: &'a JobSection,
     pub(super) kb_base: KbBase,
-    /// Size of jobs without one.
+    /// Size of jobs without a size.
     size: Option<Bytes>,
     notes: Vec<Note>,
 }
@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
         Self { file, section, kb_base: KbBase::DEFAULT, size, notes: Vec::new() }
     }
 
-    /// Converts the job; the error is the reason why it cannot be converted.
+    /// Converts the job. The error is the reason why it cannot be converted.
     pub fn job(mut self) -> Result<Job, FioError> {
         self.kb_base = match self.get(&["kb_base"]) {
             None | Some("1024") => KbBase::DEFAULT,
@@ -170,7 +170,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// I/Os that one copy has in flight.
+    /// Returns the number of outstanding I/Os of one copy.
     fn depth(&mut self) -> Result<u32, FioError> {
         let depth = self.number("iodepth", &["iodepth"], 1, 65_536)?.unwrap_or(1);
         let named = self.get(&["ioengine"]);
@@ -185,7 +185,7 @@ impl<'a> Reader<'a> {
         Ok(depth)
     }
 
-    /// Bytes of an option.
+    /// Parses the value of an option as a number of bytes.
     pub(super) fn bytes(&mut self, option: &'static str, text: &str) -> Result<u64, FioError> {
         match self.kb_base.parse(text) {
             Some(Quantity::Count(bytes)) => {
@@ -211,7 +211,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Size, and number of sequential streams over all copies.
+    /// Returns the files of the job, and the number of sequential streams over all copies.
     fn data(&mut self, copies: u32) -> Result<(Data, u32), FioError> {
         let named = self.get(&["filename"]).filter(|name| !name.is_empty());
         let files = match named {
@@ -237,7 +237,8 @@ impl<'a> Reader<'a> {
         Ok((Data { shared: None, size: Bytes::new(size) }, files.saturating_mul(copies)))
     }
 
-    /// Bytes of one copy's files: `filesize` of each, or `size` of all together.
+    /// Returns the size of one copy's files in bytes: `filesize` for each file, or `size` for all
+    /// together.
     fn size_of_one(&mut self, files: u32) -> Result<u64, FioError> {
         if let Some(text) = self.get(&["filesize", "file_size"]) {
             let each = self.bytes("filesize", text)?;
@@ -324,7 +325,8 @@ impl<'a> Reader<'a> {
         Ok(all)
     }
 
-    /// Sequential I/Os after each random place (`rw=randread:8`); `None` if not given.
+    /// Returns the number of sequential I/Os after each random place (`rw=randread:8`); `None` if
+    /// not given.
     fn runs(&mut self, text: &str, behind: &str, is_random: bool) -> Result<Option<u64>, FioError> {
         if behind.is_empty() {
             return Ok(None);
@@ -343,8 +345,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Part of a value for a direction: reads, writes and trims are separated by commas. A single
-    /// part is for all directions; an empty part sets nothing.
+    /// Returns the part of a value for a direction. Reads, writes and trims are separated by
+    /// commas. A single part applies to all directions, and an empty part sets nothing.
     pub(super) fn of_direction(&self, names: &[&str], direction: Direction) -> Option<&'a str> {
         let parts: Vec<&str> = self.get(names)?.split(',').map(str::trim).collect();
         let part = match direction {
@@ -354,7 +356,7 @@ impl<'a> Reader<'a> {
         part.copied().filter(|part| !part.is_empty())
     }
 
-    /// I/Os per second of one copy. Each direction has the rate, as in fio.
+    /// Returns the IOPS of one copy. As in fio, the rate applies to each direction.
     fn rate(&mut self, direction: Direction, size: f64) -> Result<Option<f64>, FioError> {
         if let Some(text) = self.of_direction(&["rate_iops"], direction) {
             return match self.kb_base.parse(text) {

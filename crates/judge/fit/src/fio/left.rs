@@ -2,7 +2,7 @@
 
 use super::LeftOut;
 
-/// Options that are converted; the job reports a value that is not.
+/// Options that are converted. The job reports a value that cannot be converted.
 const CARRIED: [&str; 28] = [
     "rw",
     "readwrite",
@@ -34,7 +34,7 @@ const CARRIED: [&str; 28] = [
     "unit_base",
 ];
 
-/// Options of a section that were not converted.
+/// Returns the options of a section that were not converted.
 pub(super) fn left_out<'a>(
     section: &str,
     options: impl Iterator<Item = (&'a str, &'a str)>,
@@ -46,7 +46,7 @@ pub(super) fn left_out<'a>(
     options.filter_map(left).collect()
 }
 
-/// Reason why a value of a convertible option is not converted.
+/// Returns the reason why a value of a convertible option is not converted.
 fn why_value(key: &str, value: &str) -> Option<&'static str> {
     match (key, value) {
         ("direct", "0") | ("buffered", "1") => {

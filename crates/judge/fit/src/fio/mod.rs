@@ -1,8 +1,8 @@
-//! Converts a fio job file to a workload: options with an equivalent are converted, others are
+//! Converts a fio job file to a workload: options with an equivalent are converted, and others are
 //! listed.
 //!
-//! It never guesses. An unknown option, or one without an equivalent, is listed with its section;
-//! none is dropped silently. A job that cannot be converted is listed with the reason, and the
+//! It never guesses. An unknown option, or one without an equivalent, is listed with its section,
+//! and none is dropped silently. A job that cannot be converted is listed with the reason, and the
 //! other jobs are converted.
 
 mod file;
@@ -28,7 +28,7 @@ pub struct FromFio {
     pub toml: String,
     /// Options that were not converted, with reasons.
     pub left: Vec<LeftOut>,
-    /// Options that were converted with another meaning than they seem to have.
+    /// Notes on options that were converted but have another meaning than their names suggest.
     pub notes: Vec<Note>,
     /// Jobs that could not be converted.
     pub skipped: Vec<FioError>,
@@ -57,21 +57,21 @@ pub struct Note {
 /// Reason why a job file cannot be converted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FioError {
-    /// Line that is neither a section nor an option.
+    /// A line is neither a section nor an option.
     #[error("line {line} of the job file: {why}")]
     Line {
-        /// Line number, from 1.
+        /// Line number, counted from 1.
         line: usize,
         /// Error in the line.
         why: String,
     },
-    /// More jobs than fio itself starts.
+    /// The file has more jobs than fio itself starts.
     #[error("the job file has more than {JOBS_MAX} jobs, and fio starts at most so many")]
     TooMany,
-    /// Job file without a job.
+    /// The file has no job.
     #[error("the job file has no job: a section [NAME] beside [global]")]
     NoJob,
-    /// Value that is invalid or has no equivalent.
+    /// A value is invalid or has no equivalent.
     #[error("job \"{job}\": {option}={value} {why}")]
     Value {
         /// Name of the job.
@@ -86,7 +86,7 @@ pub enum FioError {
 }
 
 impl FioError {
-    /// Hint on what to do.
+    /// Returns the hint on what to do.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Value { option: "size", value, .. }
@@ -99,11 +99,12 @@ impl FioError {
     }
 }
 
-/// Converts a job file; `name` is the workload's name, `size` that of jobs without one.
+/// Converts a job file. `name` is the workload's name, and `size` the size of jobs without a size.
 ///
 /// # Errors
 ///
-/// If it is no job file, or none of its jobs can be converted; the error is that of the first.
+/// If it is not a job file, or none of its jobs can be converted. The error is the error of the
+/// first job.
 pub fn workload_of(text: &str, name: &str, size: Option<Bytes>) -> Result<FromFio, FioError> {
     let file = JobFile::parse(text)?;
     let mut left = left_out("global", file.global());
@@ -196,7 +197,7 @@ unheard_of=7
         }
     }
 
-    /// 100,000 empty jobs once took more than a minute and 1.5 GB (seen at e6eaf978).
+    /// Regression: 100,000 empty jobs took more than a minute and 1.5 GB (seen at e6eaf978).
     #[test]
     fn more_jobs_than_fio_starts_are_refused() {
         let jobs = |count: usize| {
@@ -228,7 +229,7 @@ unheard_of=7
         }
     }
 
-    /// Workload of a job file, with its notes.
+    /// Converts a job file. Returns the workload and the notes.
     fn made(text: &str) -> (spec::workload::Workload, FromFio) {
         let made = workload_of(text, "a", None).expect(text);
         let workload = spec::load_workload("a.toml", &made.toml).expect(&made.toml);
@@ -236,7 +237,7 @@ unheard_of=7
         (workload, made)
     }
 
-    /// All notes as one text.
+    /// Returns all notes as one text.
     fn notes(made: &FromFio) -> String {
         made.notes.iter().map(|note| format!("[{}] {}\n", note.section, note.text)).collect()
     }

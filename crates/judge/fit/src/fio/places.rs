@@ -1,4 +1,4 @@
-//! Places of a random job's I/Os.
+//! Placement of a random job's I/Os.
 
 use super::FioError;
 use super::job::{Direction, Places, Reader};
@@ -6,11 +6,11 @@ use super::job::{Direction, Places, Reader};
 /// fio's default parameters of distributions (HOWTO, `random_distribution`).
 const ZIPF_THETA: f64 = 1.1;
 const PARETO_H: f64 = 0.2;
-/// Zones that approximate a pareto distribution.
+/// Number of zones that approximate a pareto distribution.
 const PARETO_STEPS: i32 = 5;
 
 impl Reader<'_> {
-    /// Random places of a direction.
+    /// Returns the random places for a direction.
     pub(super) fn random(
         &mut self,
         direction: Direction,
@@ -81,9 +81,9 @@ impl Reader<'_> {
     }
 }
 
-/// Shares of I/O and disk of a self-similar distribution, which sends the share `1 - h` to `h` of
-/// the disk, and recursively within it (Gray et al. 1994, section 3.1): the smallest part first,
-/// and the rest after the last.
+/// Returns the shares of I/O and disk of a self-similar distribution, which sends the share `1 - h`
+/// of the I/O to the share `h` of the disk, and recursively within it (Gray et al. 1994, section
+/// 3.1). The smallest part is first, and the rest follows the last part.
 fn pareto(h: f64) -> Vec<(f64, f64)> {
     let within = |steps: i32| ((1.0 - h).powi(steps), h.powi(steps));
     let (mut io_before, mut space_before) = (0.0, 0.0);
@@ -96,8 +96,8 @@ fn pareto(h: f64) -> Vec<(f64, f64)> {
     all
 }
 
-/// Zones of `zoned:IO/DISK:IO/DISK`, without the last one if they cover the disk. Zones without a
-/// share get equal parts of the rest.
+/// Parses the zones of `zoned:IO/DISK:IO/DISK`. The last zone is left out if the zones cover the
+/// disk. Zones without a share get equal parts of the rest.
 fn zones(text: &str) -> Option<Vec<(f64, f64)>> {
     let percent = |text: &str| match text.trim() {
         "" => Some(None),
@@ -128,7 +128,7 @@ fn zones(text: &str) -> Option<Vec<(f64, f64)>> {
     Some(all)
 }
 
-/// Part of 100 for each share that is not given.
+/// Returns the percentage for each share that is not given, so that the sum is 100.
 fn rest(shares: impl Iterator<Item = Option<f64>> + Clone) -> f64 {
     let untold = shares.clone().filter(Option::is_none).map(|_| 1.0).sum::<f64>();
     let left: f64 = 100.0 - shares.flatten().sum::<f64>();

@@ -1,8 +1,9 @@
-//! Numbers of fio: a suffix in any case, powers of 1,024 unless `kb_base` is 1,000.
+//! Parser for numbers of fio. A suffix may have any case, and means powers of 1,024 unless
+//! `kb_base` is 1,000.
 
-/// Value of a number (`parse.c` and HOWTO, "Parameter types"; each suffix was tried with fio 3.33).
-/// With `kb_base=1024`, the default, `k` and `kB` are 1,024 and `KiB` is 1,000; with `kb_base=1000`
-/// it is the reverse.
+/// Value of a number (`parse.c` and HOWTO, "Parameter types"; each suffix was tested with fio
+/// 3.33). With `kb_base=1024`, the default, `k` and `kB` are 1,024 and `KiB` is 1,000; with
+/// `kb_base=1000` it is the reverse.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Quantity {
     /// Plain number.
@@ -11,14 +12,14 @@ pub(super) enum Quantity {
     Percent(f64),
 }
 
-/// Base of prefixes.
+/// Base of prefixes: 1,024 or 1,000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct KbBase(pub u64);
 
 impl KbBase {
     pub const DEFAULT: Self = Self(1024);
 
-    /// Value of a number; `None` if fio would refuse it.
+    /// Parses a number; `None` if fio would refuse it.
     pub fn parse(self, text: &str) -> Option<Quantity> {
         let text = text.trim().to_ascii_lowercase();
         if let Some(percent) = text.strip_suffix('%') {
@@ -36,7 +37,7 @@ impl KbBase {
         value.checked_mul(self.factor(&digits[end..])?).map(Quantity::Count)
     }
 
-    /// Factor of a suffix.
+    /// Returns the factor of a suffix.
     fn factor(self, suffix: &str) -> Option<u64> {
         let mut letters = suffix.chars();
         let power = match letters.next() {
@@ -57,12 +58,12 @@ impl KbBase {
         base.checked_pow(power)
     }
 
-    /// Base of prefixes with `iB`.
+    /// Returns the base of prefixes with `iB`.
     const fn other(self) -> u64 {
         if self.0 == 1024 { 1000 } else { 1024 }
     }
 
-    /// True for a prefix with `iB` that means powers of 1,000, against the standard.
+    /// Returns true for a prefix with `iB` that means powers of 1,000, contrary to the standard.
     pub fn is_odd(self, text: &str) -> bool {
         self.0 == 1024 && text.trim().to_ascii_lowercase().ends_with("ib")
     }

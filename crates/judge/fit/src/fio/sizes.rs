@@ -3,13 +3,13 @@
 use super::FioError;
 use super::job::{Direction, Reader, SECTOR};
 
-/// Largest I/O in bytes.
+/// Maximum size of an I/O, in bytes.
 const BLOCK_MAX: u64 = 64 << 20;
-/// Most sizes that approximate a range of block sizes.
+/// Maximum number of sizes that approximate a range of block sizes.
 const RANGE_MAX: u64 = 64;
 
 impl<'a> Reader<'a> {
-    /// Block sizes of a direction, with their weights.
+    /// Returns the block sizes for a direction, with their weights.
     pub(super) fn sizes(&mut self, direction: Direction) -> Result<Vec<(u64, f64)>, FioError> {
         let sizes = if let Some(text) = self.of_direction(&["bssplit"], direction) {
             self.split(text)?
@@ -29,7 +29,7 @@ impl<'a> Reader<'a> {
         Ok(merged)
     }
 
-    /// Block size in whole sectors.
+    /// Parses a block size and rounds it to whole sectors.
     fn block(&mut self, option: &'static str, text: &str) -> Result<u64, FioError> {
         let bytes = self.bytes(option, text)?;
         if bytes == 0 || bytes > BLOCK_MAX {
@@ -44,7 +44,7 @@ impl<'a> Reader<'a> {
         Ok(whole)
     }
 
-    /// Parses `SIZE/PERCENT:SIZE/PERCENT`; sizes without a percentage share the rest.
+    /// Parses `SIZE/PERCENT:SIZE/PERCENT`. Sizes without a percentage share the rest.
     fn split(&mut self, text: &'a str) -> Result<Vec<(u64, f64)>, FioError> {
         let mut all: Vec<(u64, Option<f64>)> = Vec::new();
         for entry in text.split(':') {
@@ -73,7 +73,7 @@ impl<'a> Reader<'a> {
         Ok(weights)
     }
 
-    /// Parses `LEAST-MOST`: multiples of the least, equally likely.
+    /// Parses `LEAST-MOST` into multiples of the minimum, which are equally likely.
     fn range(&mut self, text: &'a str) -> Result<Vec<(u64, f64)>, FioError> {
         let ends = text.split_once('-').or_else(|| text.split_once(':'));
         let Some((least, most)) = ends else {

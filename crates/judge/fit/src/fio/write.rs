@@ -1,4 +1,4 @@
-//! Writes a workload's file from jobs.
+//! Writer of a workload's file from jobs.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use super::job::{Job, Places, Stream};
 #[derive(Default)]
 pub(super) struct Writer {
     disks: Vec<Disk>,
-    /// Disk of files that jobs share, by their names.
+    /// Disks for files that jobs share, keyed by the names of the files.
     shared: HashMap<String, usize>,
     disk_names: Names,
     job_names: Names,
@@ -50,7 +50,7 @@ impl Writer {
         }
     }
 
-    /// Name of a job's disk, which is added or enlarged.
+    /// Returns the name of a job's disk. Adds or enlarges the disk if necessary.
     fn disk(&mut self, name: &str, job: &Job) -> String {
         let size = job.data.size;
         let known = job.data.shared.as_ref().and_then(|files| self.shared.get(files));
@@ -97,7 +97,7 @@ impl Writer {
         );
     }
 
-    /// Text of the file for the workload `name`.
+    /// Returns the text of the file for the workload `name`.
     pub fn finish(self, name: &str) -> String {
         let (jobs, reference) = (self.jobs, short(self.reference.max(1.0).round()));
         let mut toml = format!(
@@ -117,7 +117,7 @@ impl Writer {
     }
 }
 
-/// I/Os of one action.
+/// Returns the number of I/Os per action.
 fn ios(stream: &Stream) -> f64 {
     f64::from(stream.flush_every.unwrap_or(1))
 }
@@ -172,7 +172,7 @@ fn address(places: &Places) -> String {
     }
 }
 
-/// Number with at most six significant decimals.
+/// Formats a number with at most six significant decimals.
 fn short(number: f64) -> String {
     let text = format!("{number:.6}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -182,7 +182,7 @@ fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// Distinct valid names from any texts.
+/// Generator of distinct valid names from any texts.
 #[derive(Default)]
 struct Names {
     /// Number of uses of each name.

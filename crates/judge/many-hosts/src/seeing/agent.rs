@@ -22,11 +22,11 @@ use crate::allowed::Allowed;
 use crate::refusal::{AgentError, json, read};
 use crate::under_way::held;
 
-/// Time limit for the start of a recording: enabling its events takes milliseconds.
+/// Maximum time for the start of a recording. Enabling its events takes milliseconds.
 const BEGIN_WAIT: Duration = Duration::from_secs(8);
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Resources that recordings need of the agent.
+/// Resources of the agent that recordings need.
 pub(crate) struct Sight {
     pub allowed: Allowed,
     pub base: PathBuf,
@@ -34,10 +34,10 @@ pub(crate) struct Sight {
     pub offer: Offer,
 }
 
-/// Offers a file under a name.
+/// Function that offers a file under a name.
 type Offer = Box<dyn Fn(&str, File) -> std::io::Result<()> + Send>;
 
-/// Recording or analysis on an agent, one at a time.
+/// Recording or analysis on an agent. Only one is in progress at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Seeing {
     job: Mutex<Option<Arc<Job>>>,
@@ -71,12 +71,12 @@ impl Job {
 }
 
 impl Seeing {
-    /// True if a request belongs to this module.
+    /// Returns true if a request belongs to this module.
     pub fn is_asked(asked: &str) -> bool {
         [topic::BEGIN, topic::STATE, topic::STOP].contains(&asked)
     }
 
-    /// Answers a request. `sight` is called if something begins.
+    /// Answers a request. `sight` is called if an order is started.
     pub fn answer(
         &self,
         asked: &str,
@@ -97,7 +97,7 @@ impl Seeing {
         held(&self.job).clone().ok_or_else(|| AgentError::refused("nothing was begun"))
     }
 
-    /// Begins on a separate thread; a repeated request changes nothing.
+    /// Starts an order on a separate thread. A repeated request changes nothing.
     fn begin(
         &self,
         order: Order,
@@ -142,8 +142,8 @@ impl Seeing {
         begun.map_err(late).map_err(AgentError::failed)?
     }
 
-    /// Ends the work in progress; a recording keeps its data. Returns what did not end in this
-    /// time.
+    /// Ends the work in progress. A recording keeps its data. Returns the work that did not end in
+    /// this time.
     pub fn end(&self, within: Duration) -> Vec<String> {
         let Some(job) = held(&self.job).take() else { return Vec::new() };
         job.stop(Stop::Keep);
@@ -185,7 +185,7 @@ impl Job {
         }
     }
 
-    /// Records as `tilemark record` does, into a directory that the owner allowed.
+    /// Records as `tilemark record` does, into a directory that the owner allows.
     fn record(
         &self,
         sight: &Sight,
@@ -263,12 +263,13 @@ fn directories(sight: &Sight) -> Result<Vec<PathBuf>, AgentError> {
     Ok(sight.allowed.recordings(&sight.base)?)
 }
 
-/// File name of a host's trace. Names of recordings and hosts are safe in paths ([`Name`]).
+/// Returns the file name of a host's trace. Names of recordings and hosts are safe in paths
+/// ([`Name`]).
 fn file_name(recording: &Name, host: &Name) -> String {
     format!("{recording}-{host}.tmt")
 }
 
-/// This host's trace of a recording.
+/// Finds this host's trace of a recording.
 fn found(sight: &Sight, recording: &Name, host: &Name) -> Result<(Store, PathBuf), AgentError> {
     let directories = directories(sight)?;
     let name = file_name(recording, host);
@@ -283,7 +284,7 @@ fn found(sight: &Sight, recording: &Name, host: &Name) -> Result<(Store, PathBuf
     Ok((store, path))
 }
 
-/// Analyzes a store, with times of the recording.
+/// Analyzes a store, with times since the start of the recording.
 fn folded(
     sight: &Sight,
     order: &FoldOrder,
@@ -348,7 +349,8 @@ fn filter(order: &FoldOrder, info: &TraceInfo) -> Filter {
     }
 }
 
-/// Positions of known names, with or without `HOST/` before them; `None` if no name was given.
+/// Returns the positions of known names, with or without `HOST/` before them; `None` if no name was
+/// given.
 fn positions<'a>(
     host: &Name,
     wanted: &[String],
@@ -379,7 +381,7 @@ fn offered(sight: &Sight, store: &Store) -> Result<State, AgentError> {
     Ok(State::Offered(all))
 }
 
-/// Anonymous file, freed with its last descriptor.
+/// Creates an anonymous file, which is freed with its last descriptor.
 pub(crate) fn in_memory(bytes: &[u8]) -> std::io::Result<File> {
     let made = rustix::fs::memfd_create(FOLDED, rustix::fs::MemfdFlags::CLOEXEC)?;
     let mut file = File::from(made);

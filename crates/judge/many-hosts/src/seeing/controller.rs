@@ -13,23 +13,24 @@ use super::wire::{FOLDED, FoldOrder, Offered, Order, RecordOrder, SoFar, State, 
 use crate::controller::{Controller, PROBES};
 use crate::link::{SOON, host_error, host_error_of};
 
-/// Interval of asking for the hosts' states.
+/// Interval for polling the hosts' states.
 const LOOK: Duration = Duration::from_millis(100);
-/// Time limit of a part of a file: 4 MiB at 1 Mbit/s.
+/// Maximum time to transfer a part of a file: 4 MiB at 1 Mbit/s.
 const PART_WITHIN: Duration = Duration::from_secs(40);
-/// Largest analysis accepted: half a million cells take some 100 MB.
+/// Maximum accepted size of an analysis. Half a million cells take some 100 MB.
 const FOLDED_MAX: Bytes = Bytes::new(1 << 30);
-/// Largest file accepted: a part of a trace has 4,194,304 I/Os at most, of some tens of bytes.
+/// Maximum accepted size of a file. A part of a trace has at most 4,194,304 I/Os, of some tens of
+/// bytes each.
 const FILE_MAX: Bytes = Bytes::new(1 << 30);
 
 /// State of a host's recording.
 #[derive(Debug)]
 pub enum RecordingState {
-    /// In progress.
+    /// The recording is in progress.
     Going(Going),
-    /// Ended, with its summary.
+    /// The recording has ended, with its summary.
     Ended(Box<Recorded>),
-    /// Failed, or the host is lost; with the reason.
+    /// The recording failed, or the host is lost; with the reason.
     Lost(String),
 }
 
@@ -38,11 +39,11 @@ pub enum RecordingState {
 pub struct Going {
     /// Time since the start.
     pub elapsed: Nanos,
-    /// I/Os recorded.
+    /// Number of I/Os recorded.
     pub records: u64,
     /// Bytes read and written.
     pub bytes: u64,
-    /// Events lost because the kernel's buffer was full.
+    /// Number of events lost because the kernel's buffer was full.
     pub lost: u64,
 }
 
@@ -60,13 +61,13 @@ pub struct Collected {
 }
 
 impl Controller {
-    /// Starts recordings on all hosts, or on none: if one refuses, the others remove what they
-    /// have.
+    /// Starts recordings on all hosts, or on none: if a host refuses, the others discard their
+    /// data.
     ///
     /// # Errors
     ///
-    /// If one does not begin: its owner does not allow it, it has no such disk, or its kernel has
-    /// no block events.
+    /// If a recording does not start: the host's owner does not allow it, the host has no such
+    /// disk, or its kernel has no block events.
     pub fn record(&self, order: &RecordOrder) -> Result<(), BenchError> {
         let zero = monotonic();
         let orders = self.present().iter().zip(&self.link.members).map(|(host, name)| {
@@ -90,7 +91,7 @@ impl Controller {
         Err(began.into_iter().nth(failed).and_then(Result::err).unwrap_or(BenchError::Interrupted))
     }
 
-    /// State of each host's recording.
+    /// Returns the state of each host's recording.
     pub fn recordings(&self) -> Vec<RecordingState> {
         let states = self.each::<_, State>(topic::STATE, &vec![(); self.link.members.len()]);
         let told = |state| match state {
@@ -111,8 +112,8 @@ impl Controller {
         let _ = self.each::<_, ()>(topic::STOP, &vec![Stop::Keep; self.link.members.len()]);
     }
 
-    /// Drift of each host's clock against this one's since it joined, nanoseconds; `None` if it
-    /// does not answer.
+    /// Returns the drift of each host's clock against this host's clock since the host joined, in
+    /// nanoseconds; `None` if the host does not respond.
     pub fn clocks_moved(&self) -> Vec<Option<i64>> {
         let moved = |(at, host): (usize, &crate::Present)| {
             let now = self.link.hub.clock(&self.link.members[at], PROBES).ok()?;
@@ -121,7 +122,7 @@ impl Controller {
         self.present().iter().enumerate().map(moved).collect()
     }
 
-    /// Analyzes a recording on each host; no trace is copied.
+    /// Analyzes a recording on each host, without copying traces.
     ///
     /// # Errors
     ///
@@ -142,8 +143,8 @@ impl Controller {
         self.everyone(part).into_iter().collect()
     }
 
-    /// Copies the traces of a recording here, each file checked by length and SHA-256, to
-    /// directories of the same names.
+    /// Copies the traces of a recording to this host, to directories of the same names. Each file
+    /// is checked by length and SHA-256.
     ///
     /// # Errors
     ///
@@ -188,12 +189,12 @@ impl Controller {
         (0..self.link.members.len()).map(bring).collect()
     }
 
-    /// Begins an order on all hosts; returns the first error.
+    /// Starts orders on all hosts. Returns the first error.
     fn begin(&self, orders: &[Order]) -> Result<(), BenchError> {
         self.each::<_, ()>(topic::BEGIN, orders).into_iter().collect()
     }
 
-    /// Waits for the end of a host's work.
+    /// Waits until a host's work has ended. Returns its state.
     fn settled(&self, at: usize) -> Result<State, BenchError> {
         loop {
             match self.link.ask(at, topic::STATE, &(), SOON)? {
@@ -203,7 +204,7 @@ impl Controller {
         }
     }
 
-    /// Files that a host offers after its work.
+    /// Returns the files that a host offers after its work.
     fn offered(&self, at: usize) -> Result<Vec<Offered>, BenchError> {
         let name = &self.link.names[at];
         match self.settled(at)? {
@@ -227,7 +228,7 @@ impl Controller {
         self.everyone(|at| self.link.ask(at, topic, &questions[at], SOON))
     }
 
-    /// Calls a function for all hosts at once.
+    /// Calls a function for all hosts concurrently.
     fn everyone<A: Send>(
         &self,
         of_host: impl Fn(usize) -> Result<A, BenchError> + Sync,

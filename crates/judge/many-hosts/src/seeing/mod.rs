@@ -1,4 +1,4 @@
-//! Recordings on hosts, and their analyses, made where the traces are.
+//! Recordings on hosts, and analyses that run where the traces are.
 
 mod agent;
 mod controller;

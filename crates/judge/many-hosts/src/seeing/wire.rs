@@ -1,4 +1,5 @@
-//! Messages: orders and states. An analysis is postcard and is fetched, because it may be large.
+//! Messages: orders and states. An analysis is encoded as postcard and fetched separately, because
+//! it may be large.
 
 use capture::Recorded;
 use cluster::{Name, RemoteError};
@@ -7,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 /// Topics of requests.
 pub(crate) mod topic {
-    /// Begin: [`super::Order`]. Answered after the start, or with the reason of its failure.
+    /// Starts work: [`super::Order`]. Answered after the start, or with the reason of its failure.
     pub const BEGIN: &str = "see";
-    /// Read the state: answered with [`super::State`].
+    /// Reads the state: answered with [`super::State`].
     pub const STATE: &str = "see-state";
-    /// End: [`super::Stop`].
+    /// Ends work: [`super::Stop`].
     pub const STOP: &str = "see-stop";
 }
 
@@ -30,84 +31,85 @@ pub(crate) enum Order {
     Offer {
         /// Name of the recording.
         recording: Name,
-        /// Name of this host in it.
+        /// Name of this host in the recording.
         host: Name,
     },
 }
 
-/// Order for a recording over several hosts, for one of them.
+/// Order to one host for a recording over several hosts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordOrder {
     /// Name of the recording.
     pub recording: Name,
-    /// Name of this host in it.
+    /// Name of this host in the recording.
     pub host: Name,
-    /// Controller, as text.
+    /// Description of the controller.
     pub controller: String,
-    /// Time zero of the recording by this host's monotonic clock, nanoseconds.
+    /// Time zero of the recording on this host's monotonic clock, in nanoseconds.
     pub zero_ns: u64,
-    /// Uncertainty of that time, nanoseconds.
+    /// Uncertainty of that time, in nanoseconds.
     pub known_to_ns: u64,
     /// Block devices, or files and directories on them; every disk if empty.
     pub targets: Vec<String>,
-    /// Duration, nanoseconds; until stopped if absent.
+    /// Duration in nanoseconds; if absent, until stopped.
     pub duration_ns: Option<u64>,
-    /// Kernel buffer of each CPU, bytes.
+    /// Size of the kernel buffer of each CPU, in bytes.
     pub buffer_bytes: u64,
-    /// Only I/O of this virtual machine.
+    /// Name of the only virtual machine whose I/O is recorded; all if absent.
     pub vm: Option<String>,
-    /// Only I/O of this control group.
+    /// Name of the only control group whose I/O is recorded; all if absent.
     pub cgroup: Option<String>,
-    /// Property that tells senders apart.
+    /// Property that distinguishes initiators.
     pub by: SenderBy,
 }
 
-/// Property that tells senders apart.
+/// Property that distinguishes initiators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SenderBy {
-    /// Name; processes of one name together.
+    /// Name of the process. Processes with the same name count as one initiator.
     Name,
-    /// Each process.
+    /// Process.
     Process,
-    /// Control groups.
+    /// Control group.
     Cgroup,
 }
 
-/// Order for an analysis, as `tilemark analyze` has it.
+/// Order for an analysis, with the options of `tilemark analyze`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FoldOrder {
     /// Name of the recording.
     pub recording: Name,
-    /// Name of this host in it.
+    /// Name of this host in the recording.
     pub host: Name,
-    /// Names of the parts of the answer.
+    /// Names of the requested views.
     pub views: Vec<String>,
-    /// Limit for 99th percentiles, nanoseconds, with its source.
+    /// Limit for 99th percentiles, in nanoseconds, with its source.
     pub limit: (u64, String),
-    /// Length of a time slice, nanoseconds.
+    /// Length of a time slice, in nanoseconds.
     pub slice_ns: u64,
-    /// Only these senders; names unknown on a host are ignored there.
+    /// Names of the initiators to include; all if empty. Names that are unknown on a host are
+    /// ignored there.
     pub vms: Vec<String>,
-    /// Only these devices.
+    /// Names of the devices to include; all if empty.
     pub devices: Vec<String>,
-    /// Only this direction.
+    /// Direction to include; all if absent.
     pub direction: Option<Direction>,
-    /// Start in the recording, nanoseconds.
+    /// Start of the analysed part in the recording, in nanoseconds.
     pub from_ns: Option<u64>,
-    /// End in the recording, nanoseconds.
+    /// End of the analysed part in the recording, in nanoseconds.
     pub to_ns: Option<u64>,
-    /// Reading threads; one for each core if absent.
+    /// Number of reading threads; one per core if absent.
     pub threads: Option<usize>,
 }
 
-/// Ways to end work.
+/// Way to end work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Stop {
-    /// Keep its data.
+    /// Keep the data.
     Keep,
-    /// Remove its data, because other hosts did not begin.
+    /// Remove the data, because other hosts did not start.
     Discard,
 }
 
@@ -115,35 +117,35 @@ pub(crate) enum Stop {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum State {
-    /// In progress.
+    /// The work is in progress.
     Going(SoFar),
-    /// Recording has ended.
+    /// The recording has ended.
     Recorded(Box<Recorded>),
-    /// Results can be fetched.
+    /// The results can be fetched.
     Offered(Vec<Offered>),
-    /// Ended and removed.
+    /// The recording ended and its data was removed.
     Discarded,
-    /// Failed, with the reason.
+    /// The work failed, with the reason.
     Failed(RemoteError),
 }
 
 /// Counters of a recording so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct SoFar {
-    /// Time since the start.
+    /// Time since the start, in nanoseconds.
     pub elapsed_ns: u64,
-    /// I/Os recorded.
+    /// Number of I/Os recorded.
     pub records: u64,
     /// Bytes read and written.
     pub bytes: u64,
-    /// Events lost because the kernel's buffer was full.
+    /// Number of events lost because the kernel's buffer was full.
     pub lost: u64,
 }
 
 /// File that can be fetched.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Offered {
-    /// Name to fetch it by.
+    /// Name with which the file is fetched.
     pub what: String,
     /// Name of the file.
     pub file: String,

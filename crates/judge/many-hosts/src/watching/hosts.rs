@@ -18,22 +18,25 @@ use crate::options::Options;
 use crate::under_way::held;
 use crate::wire::{Hello, topic};
 
-/// A page is served for months. The key of the certificates never leaves this process.
+/// Validity of certificates, because a page is served for months. Their private key never leaves
+/// this process.
 const VALID_FOR: Duration = Duration::from_secs(400 * 24 * 3600);
-/// Longest wait for an answer: a year of a busy host is read in some seconds.
+/// Maximum wait for an answer. A year of a busy host is read in some seconds.
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);
-/// Time for which a host is not asked that did not answer in time, so that a page waits once.
+/// Time for which a host is not asked again after it did not answer in time, so that a page only
+/// waits once.
 const SLOW_FOR: Duration = Duration::from_secs(30);
-/// Time until an agent that ended is started again; it doubles up to the longest.
+/// Time until an agent that exited is restarted. It doubles with each attempt, up to the next
+/// constant.
 const AGAIN_FIRST: Duration = Duration::from_secs(1);
 const AGAIN_MAX: Duration = Duration::from_secs(60);
-/// Interval of checks for a host.
+/// Interval between checks for a host.
 const LOOK: Duration = Duration::from_millis(50);
-/// Time limit for the end of an agent that was started from here.
+/// Maximum time for an agent that was started from here to exit.
 const CHILD_WAIT: Duration = Duration::from_secs(5);
 
-/// Hosts whose watch stores are read. Each is reached by a thread of its own, for as long as this
-/// lives: a host that is lost is told as such, and taken up again when it is back.
+/// Hosts whose watch stores are read. A separate thread keeps each host reachable while this object
+/// exists. A lost host is reported as lost, and used again when it is back.
 pub struct WatchingHosts {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
@@ -46,7 +49,7 @@ struct Shared {
     lease: Duration,
     join_within: Duration,
     stop: AtomicBool,
-    /// States of the hosts, and a signal of each change.
+    /// States of the hosts. Each change is signalled.
     states: Mutex<Vec<State>>,
     changed: Condvar,
 }
@@ -54,24 +57,24 @@ struct Shared {
 /// State of a host.
 #[derive(Debug, Clone)]
 enum State {
-    /// The agent was started and has not joined yet.
+    /// The agent was started and has not yet joined.
     Joining,
-    /// The agent answers.
+    /// The agent responds.
     Present,
-    /// The agent did not answer in time, and is asked again after this time.
+    /// The agent did not respond in time, and is asked again after this time.
     Slow(Instant),
     /// The agent is absent or unusable.
     Lost(HostTrouble),
 }
 
 impl WatchingHosts {
-    /// Begins to reach the hosts. `tell` passes on the invitations of agents that are started
+    /// Starts to reach the hosts. `tell` receives the invitations for agents that are started
     /// elsewhere.
     ///
     /// # Errors
     ///
-    /// A host is named twice, or the address cannot be listened at. A host that is not there is no
-    /// error.
+    /// A host is named twice, or it is impossible to listen at the address. An absent host is not
+    /// an error.
     pub fn open(
         cluster: &str,
         options: &Options,
@@ -107,7 +110,7 @@ impl WatchingHosts {
         Ok(own)
     }
 
-    /// Waits until each host has joined or failed, as long as hosts may take to join.
+    /// Waits until each host has joined or failed, at most for the time that hosts have to join.
     ///
     /// # Errors
     ///
@@ -125,7 +128,7 @@ impl WatchingHosts {
         Ok(())
     }
 
-    /// Ways to the stores of the hosts, in the order in which they were given.
+    /// Returns clients for the stores of the hosts, in the order in which the hosts were given.
     pub fn stores(&self, hosts: &[Launch]) -> Vec<Box<dyn HostStore>> {
         let store = |(at, host): (usize, &Launch)| -> Box<dyn HostStore> {
             let name = host.name.clone();
@@ -164,7 +167,7 @@ impl Shared {
         self.stop.load(Ordering::Acquire)
     }
 
-    /// Waits for a condition; false if it did not come in this time, or at the end.
+    /// Waits for a condition. Returns false if it was not met within this time, or after a stop.
     fn wait_for(&self, within: Duration, mut is_so: impl FnMut() -> bool) -> bool {
         let until = Instant::now() + within;
         loop {
@@ -188,7 +191,7 @@ fn trouble(text: impl Into<String>, hint: Option<&str>) -> HostTrouble {
     HostTrouble { text: text.into(), hint: hint.map(str::to_owned) }
 }
 
-/// Thread that keeps a host reached.
+/// Thread that keeps one host reachable.
 struct Reach {
     shared: Arc<Shared>,
     at: usize,
@@ -217,7 +220,7 @@ impl Reach {
         self.shared.is_present(&self.launch.name)
     }
 
-    /// Starts the agent and waits until it is lost; returns the reason.
+    /// Starts the agent and waits until it is lost. Returns the reason.
     fn reach_once(&self) -> HostTrouble {
         let mut child = match self.start() {
             Ok(child) => child,
@@ -279,7 +282,7 @@ impl Reach {
         }
     }
 
-    /// Exchanges greetings. A host that works for somebody else is read all the same.
+    /// Exchanges initial messages. A host that works for another controller is also read.
     fn met(&self) -> Result<(), HostTrouble> {
         let bytes = self.shared.hub.ask(&self.launch.name, topic::HELLO, b"null", SOON);
         let bytes = bytes.map_err(|error| trouble(error.to_string(), None))?;
@@ -291,7 +294,7 @@ impl Reach {
         }
     }
 
-    /// Sends the agent away if it is there, and ends what was started for it.
+    /// Tells the agent to leave if it is present, and ends the process that was started for it.
     fn leave(&self, child: Option<Child>) {
         let Some(mut child) = child else {
             if self.shared.is_stopped() && self.is_present() {
@@ -314,7 +317,7 @@ impl Reach {
     }
 }
 
-/// Store on a host, by its agent.
+/// Store on a host, reached through its agent.
 struct RemoteStore {
     shared: Arc<Shared>,
     at: usize,

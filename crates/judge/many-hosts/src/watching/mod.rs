@@ -1,8 +1,8 @@
-//! Watch stores of hosts, asked by one controller for as long as somebody looks at them.
+//! Watch stores of hosts, queried by one controller while somebody reads them.
 //!
-//! An agent answers questions about the store that its owner allows ([`answered`]). The controller's
-//! side starts the agents, and starts one again that ended or was cut off ([`WatchingHosts`]): other
-//! than a run, a page goes on with the hosts that are there.
+//! An agent answers questions about the store that its owner allows ([`answered`]). The
+//! controller's side starts the agents, and restarts an agent that exited or lost its connection
+//! ([`WatchingHosts`]). In contrast to a run, a page continues with the hosts that are present.
 
 mod agent;
 mod hosts;

@@ -9,8 +9,8 @@ use units::Nanos;
 
 use super::{Login, PROTOCOLS, Protocol};
 
-/// Address of a service: `PROTOCOL://[USER@]HOST[:PORT][/PATH]`. Only protocols with logins have
-/// users, and a password is no part of an address.
+/// Address of a service: `PROTOCOL://[USER@]HOST[:PORT][/PATH]`. Only protocols with logins allow a
+/// user. An address never contains a password.
 #[derive(Debug, Clone)]
 pub struct Address {
     pub(super) protocol: &'static Protocol,
@@ -28,15 +28,15 @@ pub struct AddressError {
     pub text: String,
     /// Expected protocol.
     pub protocol: String,
-    /// Fault of the text.
+    /// Reason why the text is not an address.
     pub why: &'static str,
 }
 
-/// Longest address, which goes out with every call, in bytes. Our choice.
+/// Maximum length of an address, in bytes; it is sent with every call. Our choice.
 const TEXT_MAX: usize = 2048;
 
 impl Address {
-    /// Reads the address of a service that speaks `protocol`. Refuses passwords, fragments and
+    /// Parses the address of a service that speaks `protocol`. Refuses passwords, fragments and
     /// anything that a request cannot carry unchanged.
     ///
     /// # Errors
@@ -90,29 +90,29 @@ impl Address {
         Ok(Self { protocol, user, host: host.to_owned(), port, path: path.to_owned() })
     }
 
-    /// Address of a service in this process, which no text can name.
+    /// Creates the address of a service in this process. No text parses to such an address.
     pub(super) fn within(protocol: &'static Protocol, name: &str) -> Self {
         let (host, path) = ("here".to_owned(), format!("/{name}"));
         Self { protocol, user: None, host, port: protocol.port, path }
     }
 
-    /// Host, and the port unless it is the protocol's default.
+    /// Returns the host, and the port unless it is the protocol's default.
     pub(super) fn authority(&self) -> String {
         let is_own = self.port == self.protocol.port;
         if is_own { self.host.clone() } else { format!("{}:{}", self.host, self.port) }
     }
 
-    /// True if a password can be sent with calls to this address.
+    /// Returns true if calls to this address can send a password.
     pub const fn has_logins(&self) -> bool {
         self.protocol.has_logins
     }
 
-    /// User who calls, if the address names one.
+    /// Returns the user that the address names, if any.
     pub(super) fn user(&self) -> Option<&str> {
         self.user.as_deref()
     }
 
-    /// Path, from its slash on.
+    /// Returns the path, including its leading slash.
     pub(super) fn path(&self) -> &str {
         &self.path
     }
@@ -140,18 +140,18 @@ impl fmt::Display for Address {
     }
 }
 
-/// Address with its name resolved once: all calls go to the same peer, even if the name changes its
-/// meaning later.
+/// Address whose name was resolved once. All calls go to the same peer, even if the name later
+/// resolves differently.
 #[derive(Debug, Clone)]
 pub struct Service {
     pub(super) address: Address,
     pub(super) peer: Peer,
     pub(super) login: Login,
-    /// Longest time for an answer, if it differs from that of other services.
+    /// Maximum time for an answer, if it differs from the default.
     pub(super) within: Option<Nanos>,
 }
 
-/// Receiver of calls.
+/// Destination of calls.
 #[derive(Debug, Clone)]
 pub(super) enum Peer {
     /// Host in the network.
@@ -177,7 +177,7 @@ pub enum ServiceError {
     Unknown {
         /// Address of the service.
         address: String,
-        /// Error of the system.
+        /// Error of the resolver.
         #[source]
         source: io::Error,
     },
@@ -195,8 +195,8 @@ pub enum ServiceError {
 }
 
 impl Service {
-    /// Resolves the name and takes the first of its addresses that accepts a connection. Sends
-    /// nothing on it. May block for `within`, and for as long as the system resolves names.
+    /// Resolves the name and takes the first address that accepts a connection. Sends nothing on
+    /// the connection. May block for `within`, in addition to the time for name resolution.
     ///
     /// # Errors
     /// If the name is unknown or no peer accepts.
@@ -221,12 +221,12 @@ impl Service {
         Err(failure)
     }
 
-    /// Service at an address whose connections a part of this process opens.
+    /// Creates a service at an address whose connections are opened by a part of this process.
     pub fn through(address: Address, here: Arc<dyn Here>) -> Self {
         Self { address, peer: Peer::Here(here), login: Login::default(), within: None }
     }
 
-    /// Sets who calls.
+    /// Sets the user and password for calls.
     #[must_use]
     pub fn with_login(self, login: Login) -> Self {
         Self { login, ..self }

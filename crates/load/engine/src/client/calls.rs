@@ -14,17 +14,17 @@ use super::slab::{Key, Slab};
 use super::{Address, Ask, Service};
 use crate::Options;
 
-/// Most connections handled between two turns of the ring.
+/// Maximum number of connections handled between two turns of the ring.
 const EVENTS_MAX: usize = 32;
-/// Bytes of one read.
+/// Maximum size of one read, in bytes.
 const READ_MAX: usize = 64 << 10;
-/// Most letters of a refusal that are kept.
+/// Maximum number of characters kept of a refusal.
 const REFUSAL_MAX: usize = 200;
-/// Interval between checks of deadlines, so the end of a call may be seen this much too late.
+/// Interval between checks of deadlines. A timeout may be detected this much too late.
 const DEADLINE_LOOK: Nanos = Nanos::from_millis(20);
 
-/// Calls of one worker, and their connections. All work happens on the worker's own thread, in
-/// [`Self::work`]. The kernel reports through [`Self::set`] when there is work.
+/// Calls of one worker, and their connections. All work is done on the worker's own thread, in
+/// [`Self::work`]. The file [`Self::set`] becomes readable when there is work.
 #[derive(Debug)]
 pub(crate) struct Calls {
     set: Arc<OwnedFd>,
@@ -37,16 +37,16 @@ pub(crate) struct Calls {
     connections_max: usize,
     next_look: Nanos,
     buffer: Box<[u8]>,
-    /// First refusal of a service: its address and its words.
+    /// First refusal by a service: its address and its message.
     refusal: Option<String>,
 }
 
 /// Instance that makes calls.
 #[derive(Debug)]
 struct Caller {
-    /// Positions of its services.
+    /// Positions of its services in the worker's list.
     services: Vec<usize>,
-    /// Requests of its calls, by kind.
+    /// Request texts of its calls, by kind.
     asks: Vec<Option<RequestText>>,
 }
 
@@ -55,7 +55,7 @@ struct Caller {
 struct Pool {
     service: Arc<Service>,
     connections: usize,
-    /// Connections without a call, the last used one last.
+    /// Idle connections; the last used one is last.
     resting: Vec<Key>,
     /// Calls that wait for a connection.
     waiting: VecDeque<Key>,
@@ -77,7 +77,7 @@ pub(crate) struct Open {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Called {
     pub(crate) open: Open,
-    /// Bytes of the answer, or the failure.
+    /// Size of the answer in bytes, or the failure.
     pub(crate) result: Result<u64, CallError>,
     /// Time at which the result was known.
     pub(crate) at: Nanos,
@@ -120,7 +120,8 @@ impl Calls {
         }))
     }
 
-    /// File that is readable when [`Self::work`] has something to do, except for deadlines.
+    /// Returns the file that becomes readable when [`Self::work`] has something to do. It does not
+    /// report deadlines.
     pub(crate) fn set(&self) -> &Arc<OwnedFd> {
         &self.set
     }
@@ -130,12 +131,12 @@ impl Calls {
         !self.done.is_empty()
     }
 
-    /// First refusal of a service: its address and its words.
+    /// Takes the first refusal by a service: its address and its message.
     pub(crate) fn take_refusal(&mut self) -> Option<String> {
         self.refusal.take()
     }
 
-    /// Calls without an answer.
+    /// Returns the calls without an answer.
     pub(crate) fn open(&self) -> impl Iterator<Item = &Open> {
         self.open.iter().map(|(_, open)| open)
     }
@@ -147,7 +148,7 @@ impl Calls {
     /// Makes a call. Returns false if the call waits for a connection.
     ///
     /// # Errors
-    /// If this host, not the service, cannot make the call.
+    /// If the call cannot be made because of this host, not because of the service.
     pub(crate) fn make(&mut self, instance: u32, call: Call, now: Nanos) -> io::Result<bool> {
         let services = &self.of_instances[instance as usize].services;
         let service = services.get(usize::from(call.endpoint.0)).copied();
@@ -162,7 +163,7 @@ impl Calls {
         self.place(service, key, now)
     }
 
-    /// Advances all calls as far as possible without waiting, and hands over the answered ones.
+    /// Advances all calls as far as possible without blocking, and hands over the answered ones.
     ///
     /// # Errors
     /// As [`Self::make`].
@@ -192,7 +193,7 @@ impl Calls {
         self.after(key, look, clock())
     }
 
-    /// Continues after a connection was looked at.
+    /// Acts on the state in which a connection was found.
     fn after(&mut self, key: Key, look: Look, now: Nanos) -> io::Result<()> {
         match look {
             Look::Waits => self.listen(key),
@@ -334,7 +335,8 @@ impl Calls {
     }
 }
 
-/// Refusal for people. What a service says may be long, and steer a terminal.
+/// Formats a refusal for display. A service's message may be long and contain terminal control
+/// sequences, so it is shortened and cleaned.
 fn told(address: &Address, words: &str) -> String {
     let words: String = words.chars().take(REFUSAL_MAX).collect();
     format!("{address}: {}", untrusted::shown(&words))

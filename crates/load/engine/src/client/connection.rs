@@ -12,7 +12,7 @@ use super::address::{Here, Peer};
 use super::slab::Key;
 use super::{Answer, Ask, Client};
 
-/// Most reads of one connection before other connections have their turn.
+/// Maximum number of reads of one connection before other connections get their turn.
 const READS_MAX: usize = 16;
 
 /// Connection to one service, and the call on it.
@@ -23,10 +23,10 @@ pub(super) struct Connection {
     pub(super) service: usize,
     /// Call on the connection.
     pub(super) call: Option<Key>,
-    /// True if the kernel also reports room to write.
+    /// True if the worker also listens for room to write.
     pub(super) is_heard_both_ways: bool,
-    /// True if the connection carried a call before. A service may close such a connection at any
-    /// time, even while the next request is on its way (RFC 9112, section 9.3.1).
+    /// True if the connection has carried a call before. A service may close such a connection at
+    /// any time, even while the next request is on its way (RFC 9112, section 9.3.1).
     was_used: bool,
     has_heard: bool,
     is_connecting: bool,
@@ -35,26 +35,26 @@ pub(super) struct Connection {
     sent: usize,
 }
 
-/// Reason why there is no connection.
+/// Reason why no connection was opened.
 #[derive(Debug)]
 pub(super) enum NoConnection {
-    /// Failure of the other side, or of the network.
+    /// Failure of the peer, or of the network.
     There(CallError),
     /// Failure of this host: out of files, memory or ports.
     Here(io::Error),
 }
 
-/// Result of looking at a connection.
+/// State in which a connection was found.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Look {
     /// Nothing new.
     Waits,
     /// The call is answered.
     Answered(Answer),
-    /// The connection carried earlier calls and ended before any byte of this answer: a new
-    /// connection may succeed.
+    /// The connection had carried earlier calls and was closed before the first byte of this
+    /// answer. A new connection may succeed.
     WentStale,
-    /// The connection ended, or received bytes, with no call on it.
+    /// The connection was closed, or received bytes, while no call was on it.
     Ended,
 }
 
@@ -82,7 +82,7 @@ impl Connection {
         })
     }
 
-    /// Puts a call on the connection, and sends as much as possible at once.
+    /// Starts a call on the connection, and sends as much as possible at once.
     pub(super) fn begin(&mut self, call: Key, ask: Ask<'_>) -> Look {
         self.call = Some(call);
         self.has_heard = false;
@@ -90,22 +90,22 @@ impl Connection {
         if self.is_connecting { Look::Waits } else { self.send().unwrap_or(Look::Waits) }
     }
 
-    /// Ends the call; the connection waits for its next one.
+    /// Ends the call. The connection then waits for its next call.
     pub(super) fn rest(&mut self) {
         (self.call, self.was_used) = (None, true);
     }
 
-    /// Words of the service in its last refusal.
+    /// Returns the service's message in its last refusal.
     pub(super) fn refusal(&self) -> Option<String> {
         self.client.refusal()
     }
 
-    /// Returns true if the connection waits for room to write, or to be established.
+    /// Returns true if the connection waits for room to write, or for the end of connecting.
     pub(super) fn wants_to_write(&self) -> bool {
         self.is_connecting || self.sent < self.out.len()
     }
 
-    /// Sends and receives as much as possible without waiting.
+    /// Sends and receives as much as possible without blocking.
     pub(super) fn look(&mut self, buffer: &mut [u8]) -> Result<Look, io::Error> {
         if self.is_connecting {
             match sockopt::socket_error(&self.stream).map_err(io::Error::from)? {
@@ -185,7 +185,7 @@ impl Connection {
     }
 }
 
-/// Begins a connection to a host in the network.
+/// Starts to connect to a host in the network.
 fn there(peer: SocketAddr) -> Result<OwnedFd, NoConnection> {
     let family = if peer.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
@@ -210,7 +210,7 @@ fn within(here: &dyn Here) -> Result<OwnedFd, NoConnection> {
     Ok(stream.into())
 }
 
-/// Decides if a failure to connect is this host's or the other side's.
+/// Classifies a failure to connect as a failure of this host or of the peer.
 fn refusal(error: Errno) -> NoConnection {
     match error {
         Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS | Errno::ADDRNOTAVAIL => {

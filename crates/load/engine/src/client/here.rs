@@ -1,6 +1,6 @@
-//! Protocol of a service in this process (virtual machines on which operations are carried out). A
-//! call sends the name in a line; the answer is the line `done` or `failed`. No textual address
-//! leads to such a service.
+//! Protocol of a service in this process, which carries out operations on virtual machines. A call
+//! sends the operation's name in a line. The answer is the line `done` or `failed`. No textual
+//! address leads to such a service.
 
 use std::sync::Arc;
 
@@ -10,7 +10,8 @@ use units::Nanos;
 use super::address::{Address, Here, Peer, Service};
 use super::{Answer, Ask, Client, Login, Protocol};
 
-/// Protocol that is missing from [`super::PROTOCOLS`], so that no textual address can name it.
+/// Protocol of services in this process. It is missing from [`super::PROTOCOLS`], so that no
+/// textual address can name it.
 static HERE: Protocol = Protocol {
     name: "vm",
     port: 0,
@@ -20,7 +21,7 @@ static HERE: Protocol = Protocol {
 };
 
 impl Service {
-    /// Creates a service that a part of this process answers under a name, with its own time limit.
+    /// Creates a service that a part of this process answers, with a name and its own timeout.
     pub fn here(name: &str, within: Nanos, here: Arc<dyn Here>) -> Self {
         let address = Address::within(&HERE, name);
         Self { address, peer: Peer::Here(here), login: Login::default(), within: Some(within) }

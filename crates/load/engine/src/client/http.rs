@@ -1,8 +1,8 @@
-//! HTTP/1.1 (RFC 9112) without TLS. A call is a GET, or a POST with a made body; an answer succeeds
-//! with a status of 200 to 299. Redirects are not followed and count as failures.
+//! HTTP/1.1 (RFC 9112) without TLS. A call is a GET, or a POST with a generated body. An answer
+//! succeeds with a status of 200 to 299. Redirects are not followed and count as failures.
 //!
-//! A call asks `PATH`, or `POST PATH BYTES`, such as `POST items 65536`. The bytes of a body are
-//! random numbers, so that no two bodies are equal and nothing compresses them.
+//! The text of a call is `PATH`, or `POST PATH BYTES`, such as `POST items 65536`. The bytes of a
+//! body are random numbers, so bodies are neither equal nor compressible.
 
 use httparse::{EMPTY_HEADER, Header, Response, Status};
 use state_machine::{CallError, SplitMix, mix};
@@ -17,51 +17,52 @@ pub(super) static HTTP: Protocol = Protocol {
     client: |address, _| Box::new(Http::new(address)),
 };
 
-/// Most bytes of a response's head, and of the trailers of a chunked body. Our choice: twice the
-/// most that common servers send.
+/// Maximum size of a response's head, and of the trailers of a chunked body, in bytes. Our choice:
+/// twice the maximum of common servers.
 const HEAD_MAX: usize = 16 << 10;
-/// Most fields of a head, as many as hyper accepts.
+/// Maximum number of fields in a head, as in hyper.
 const FIELDS_MAX: usize = 100;
-/// Most bytes of a chunk's size with its extensions, or of one trailer. Our choice.
+/// Maximum length of a chunk's size line with its extensions, or of one trailer, in bytes. Our
+/// choice.
 const LINE_MAX: usize = 4096;
 
-/// Most bytes of a request's body. Our choice: a body is made in memory and by the worker's own
-/// thread, at some GB/s.
+/// Maximum size of a request's body, in bytes. Our choice: a body is generated in memory on the
+/// worker's own thread, at some GB/s.
 const BODY_MAX: usize = 1 << 20;
 
 /// Client side of one connection.
 #[derive(Debug)]
 struct Http {
     path: String,
-    /// Rest of the request's head behind the path, without the empty line.
+    /// Part of the request's head after the path, without the empty line.
     rest: String,
-    /// True if the call changes nothing.
+    /// True if the call is a GET.
     is_get: bool,
-    /// Most bytes of the answer's body.
+    /// Maximum size of the answer's body, in bytes.
     size: u64,
-    /// Received bytes of an incomplete head, or of a line of a chunked body.
+    /// Received bytes of an incomplete head, or of an incomplete line of a chunked body.
     held: Vec<u8>,
     expects: Expects,
-    /// Status of the answer; 0 before it.
+    /// Status of the answer; 0 until it arrives.
     code: u16,
     is_good: bool,
     can_go_on: bool,
-    /// Bytes of the body so far.
+    /// Bytes of the body received so far.
     bytes: u64,
-    /// Bytes of trailers so far.
+    /// Bytes of trailers received so far.
     trailers: usize,
 }
 
-/// Next part of a response.
+/// Expected next part of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Expects {
     Head,
-    /// This many bytes, the last of the answer.
+    /// This many bytes until the end of the answer.
     Rest(u64),
-    /// Bytes until the connection ends.
+    /// All bytes until the connection is closed.
     End,
     ChunkSize,
-    /// This many bytes of a chunk, then an end of line.
+    /// This many bytes of a chunk, followed by an end of line.
     Chunk(u64),
     ChunkEnd,
     Trailer,
@@ -91,7 +92,7 @@ impl Http {
         }
     }
 
-    /// Takes the bytes that belong to the next part. Returns the rest.
+    /// Consumes the bytes of the next part. Returns the remaining bytes.
     fn part<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], CallError> {
         match self.expects {
             Expects::Nothing => Ok(bytes),
@@ -112,7 +113,7 @@ impl Http {
         }
     }
 
-    /// Counts bytes of the body, at most `left`. Returns how many, and the rest.
+    /// Counts at most `left` bytes of the body. Returns their number, and the remaining bytes.
     fn body<'a>(&mut self, left: u64, bytes: &'a [u8]) -> Result<(u64, &'a [u8]), CallError> {
         let here = usize::try_from(left).map_or(bytes.len(), |left| left.min(bytes.len()));
         self.grow(here as u64)?;
@@ -124,7 +125,7 @@ impl Http {
         self.fits(0)
     }
 
-    /// Checks that `more` bytes stay within the answer's limit.
+    /// Checks that `more` bytes stay within the size limit of the answer.
     fn fits(&self, more: u64) -> Result<(), CallError> {
         let is_short = self.bytes.saturating_add(more) <= self.size;
         if is_short { Ok(()) } else { Err(CallError::Protocol) }
@@ -248,7 +249,8 @@ impl Client for Http {
         is_whole.then(|| Answer { result: self.verdict(), can_go_on })
     }
 
-    /// A GET changes nothing (RFC 9110, section 9.2.2), and a POST may.
+    /// Returns true for a GET, which changes nothing (RFC 9110, section 9.2.2). A POST may change
+    /// something.
     fn may_repeat(&self) -> bool {
         self.is_get
     }
@@ -265,14 +267,14 @@ impl Client for Http {
     }
 }
 
-/// Path and body's size of `POST PATH BYTES`; `None` if the text is a path alone.
+/// Returns the path and the body's size of `POST PATH BYTES`; `None` if the text is only a path.
 fn posted(text: &str) -> Option<(&str, usize)> {
     let (path, bytes) = text.strip_prefix("POST ")?.rsplit_once(' ')?;
     let bytes = bytes.parse().ok().filter(|bytes| (1..=BODY_MAX).contains(bytes))?;
     Some((path, bytes))
 }
 
-/// Appends a body. Equal seeds give equal bodies.
+/// Appends a generated body. Equal seeds give equal bodies.
 fn write_body(bytes: usize, seed: u64, out: &mut Vec<u8>) {
     let end = out.len() + bytes;
     out.reserve(bytes + size_of::<u64>());
@@ -282,7 +284,7 @@ fn write_body(bytes: usize, seed: u64, out: &mut Vec<u8>) {
     out.truncate(end);
 }
 
-/// Framing that a head gives the body behind it (RFC 9112, section 6.3).
+/// Framing of the body, as given by a response's head (RFC 9112, section 6.3).
 struct Framing {
     code: u16,
     body: Expects,
@@ -314,7 +316,7 @@ const fn rest_of(length: u64) -> Expects {
     if length > 0 { Expects::Rest(length) } else { Expects::Nothing }
 }
 
-/// Words of all fields of this name, separated by commas.
+/// Returns the comma-separated words of all fields with this name.
 fn tokens<'a>(fields: &'a [Header<'a>], name: &'a str) -> impl Iterator<Item = &'a [u8]> {
     let own = fields.iter().filter(move |field| field.name.eq_ignore_ascii_case(name));
     own.flat_map(|field| field.value.split(|byte| *byte == b',')).map(<[u8]>::trim_ascii)
@@ -324,7 +326,7 @@ fn last<'a>(fields: &'a [Header<'a>], name: &'a str) -> Option<&'a [u8]> {
     tokens(fields, name).last()
 }
 
-/// Length that a head names, once or several times with the same value.
+/// Returns the content length in a head. The head may give it several times with the same value.
 fn length_of(fields: &[Header<'_>]) -> Result<Option<u64>, CallError> {
     let mut found = None;
     for word in tokens(fields, "content-length") {
@@ -349,8 +351,8 @@ mod tests {
         Http::new(&Address::parse("http://web:81/a?b", "http").expect("an address"))
     }
 
-    /// Answer that a client makes of a service's bytes, cut at these lengths, before the service
-    /// closes.
+    /// Feeds a service's bytes to a client in pieces of the lengths from `cut`, then closes.
+    /// Returns the answer.
     fn answered(client: &mut Http, bytes: &[u8], mut cut: impl FnMut() -> usize) -> Answer {
         client.call(Ask { text: None, draws: Draws::default(), size: 100 }, &mut Vec::new());
         let mut rest = bytes;
@@ -398,7 +400,7 @@ mod tests {
         }
     }
 
-    /// Request of a call, cut behind its head.
+    /// Returns the request of a call, split after its head.
     fn posted_request(http: &mut Http, text: &str, call: u64) -> (String, Vec<u8>) {
         let (mut out, draws) = (Vec::new(), Draws { call, action: 0 });
         let text = RequestText::parse(text).expect("a text");
@@ -504,7 +506,7 @@ mod tests {
     }
 
     impl Answer {
-        /// A whole answer with a bad status leaves its connection usable.
+        /// Checks that a complete answer with a bad status leaves its connection usable.
         fn with_rest_of(self, text: &str) -> Self {
             let is_whole = text.ends_with("\r\n\r\nno") || text.contains("Away");
             Self { can_go_on: is_whole, ..self }

@@ -1,16 +1,16 @@
 //! IMAP4rev1 (RFC 3501) without TLS. A call is a whole session of one mailbox: LOGIN, SELECT INBOX,
-//! the steps that are asked for, and LOGOUT. The next call needs a new connection.
+//! the requested steps, and LOGOUT. The next call needs a new connection.
 //!
-//! A call asks `USER STEP=COUNT...`, such as `u17 read=7 move=1 delete=3` ([`Session`]):
+//! The text of a call is `USER STEP=COUNT...`, such as `u17 read=7 move=1 delete=3` ([`Session`]):
 //!
-//! - `read` fetches the newest messages whole, which marks them as seen;
-//! - `move` moves the newest messages to the mailbox `Archive`, made if absent. Where the service
-//!   has no MOVE (RFC 6851) they are copied, marked and expunged;
+//! - `read` fetches the newest messages completely, which marks them as seen;
+//! - `move` moves the newest messages to the mailbox `Archive`, which is created if absent. If the
+//!   service has no MOVE (RFC 6851), they are copied, marked and expunged;
 //! - `delete` marks the oldest messages and expunges them.
 //!
-//! A step takes the messages that are there: fewer than asked for is no error, nor is a message that
-//! another session expunged meanwhile. An answer succeeds if every command did; its bytes are those
-//! of the fetched messages, which are counted and never kept.
+//! A step uses the messages that exist. It is no error if there are fewer than requested, or if
+//! another session expunges a message meanwhile. An answer succeeds if every command did. Its size
+//! is the size of the fetched messages, which are counted and not kept.
 
 // The usual crates (imap-codec, imap-proto) parse a response that is whole in memory, with the
 // messages in it. Here a message may be larger than everything a connection may hold.
@@ -41,23 +41,23 @@ pub fn new(password: &str) -> Box<dyn Client> {
     Box::new(Imap::new(password))
 }
 
-/// Mailbox that messages are moved to.
+/// Mailbox to which messages are moved.
 const ARCHIVE: &str = "Archive";
 
 /// Client side of one connection.
 #[derive(Debug)]
 struct Imap {
-    /// Password as a quoted string; `None` if it cannot be one.
+    /// Password as a quoted string; `None` if it cannot be quoted.
     password: Option<String>,
     session: Option<Session>,
     responses: Responses,
-    /// Command without an answer; `None` before the greeting.
+    /// Command that awaits its answer; `None` before the greeting.
     command: Option<Command>,
     /// Number of the command, which is its tag.
     tag: u32,
-    /// Messages in the mailbox.
+    /// Number of messages in the mailbox.
     exists: u32,
-    /// Messages whose text came for the command.
+    /// Messages whose text was received for the current command.
     fetched: u32,
     can_move: bool,
     has_made_archive: bool,
@@ -71,7 +71,7 @@ enum Command {
     Fetch(Range),
     Move(Range),
     Copy(Range),
-    /// Makes the mailbox for moved messages, then moves these.
+    /// Creates the mailbox for moved messages; the move of this range follows.
     Create(Range),
     /// Marks messages as deleted.
     Mark(Range),
@@ -79,7 +79,7 @@ enum Command {
     Logout,
 }
 
-/// Sequence numbers of messages, both ends included.
+/// Inclusive range of message sequence numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Range {
     first: u32,
@@ -87,13 +87,13 @@ struct Range {
 }
 
 impl Range {
-    /// Newest of the messages that exist, at most `count`; `None` if there is none.
+    /// Returns the newest messages of `exists`, at most `count`; `None` if there is none.
     fn newest(count: u32, exists: u32) -> Option<Self> {
         let count = count.min(exists);
         (count > 0).then(|| Self { first: exists - count + 1, last: exists })
     }
 
-    /// Oldest of the messages that exist, at most `count`; `None` if there is none.
+    /// Returns the oldest messages of `exists`, at most `count`; `None` if there is none.
     fn oldest(count: u32, exists: u32) -> Option<Self> {
         let last = count.min(exists);
         (last > 0).then_some(Self { first: 1, last })
@@ -104,14 +104,14 @@ impl Range {
     }
 }
 
-/// Next step of a session.
+/// Next step of a session, or the failure of the call.
 type Next = Result<Flow, CallError>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flow {
     Wait,
     Send(Command),
-    /// The session is over.
+    /// The session is complete.
     End,
 }
 
@@ -211,7 +211,7 @@ impl Imap {
         }))
     }
 
-    /// Command that begins the next step for which there are messages.
+    /// Returns the command for the next step that has messages to act on.
     fn next_step(&mut self) -> Command {
         let exists = self.exists;
         while let Some(step) = self.session.as_mut().and_then(Session::next_step) {
@@ -239,8 +239,8 @@ impl Imap {
         Ok(())
     }
 
-    /// Text of a command; `None` where the call's text is no session, or the password cannot be
-    /// sent.
+    /// Returns the text of a command; `None` if the call's text is no session, or if the password
+    /// cannot be sent.
     fn text_of(&self, command: Command) -> Option<String> {
         let range = |range: Range| format!("{}:{}", range.first, range.last);
         Some(match command {
@@ -258,8 +258,8 @@ impl Imap {
         })
     }
 
-    /// Takes bytes up to the end of a response's part. Returns the bytes that are left, or true at
-    /// the end of the session.
+    /// Consumes bytes up to the end of a part of a response. Returns the remaining bytes, or true
+    /// at the end of the session.
     fn take_part<'a>(
         &mut self,
         bytes: &'a [u8],
@@ -274,7 +274,8 @@ impl Imap {
     }
 }
 
-/// Quoted string (RFC 3501, section 4.3); `None` of a text that needs a literal.
+/// Returns the text as a quoted string (RFC 3501, section 4.3); `None` for a text that needs a
+/// literal.
 fn quoted(text: &str) -> Option<String> {
     let is_plain = text.bytes().all(|byte| (0x20..0x7f).contains(&byte));
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");

@@ -1,12 +1,12 @@
 //! PostgreSQL's protocol, version 3.0 ("Frontend/Backend Protocol" in its manual), without TLS.
 //!
-//! A call is one statement. It is prepared on its first use in a session, so a server plans it
-//! once, as for a real client. A text with `;` is sent as a simple query: its statements are one
-//! transaction unless they say otherwise.
+//! A call is one statement. It is prepared at its first use in a session, so a server plans it
+//! once, as for a real client. A text with `;` is sent as a simple query: its statements form one
+//! transaction unless they specify otherwise.
 //!
-//! Refuses: sending a password in clear; a server that asks for more than 100,000 rounds of
-//! hashing; rows beyond the size that the call gives. A session whose transaction is still open
-//! after a call is closed.
+//! Refuses: to send a password in clear text; a server that requires more than 100,000 hash
+//! iterations; rows beyond the call's size limit. A session whose transaction is still open after a
+//! call is closed.
 
 use bytes::{Buf, BytesMut};
 use fallible_iterator::FallibleIterator as _;
@@ -30,13 +30,14 @@ pub(super) static POSTGRES: Protocol = Protocol {
     client: |address, login| Box::new(Postgres::new(address, login)),
 };
 
-/// Longest message that is held, in bytes. Rows and notices are counted and not held. Our choice:
-/// messages of a login and ends of statements have some hundred bytes.
+/// Maximum size of a buffered message, in bytes. Rows and notices are counted and not buffered. Our
+/// choice: messages of a login and ends of statements have some hundred bytes.
 const MESSAGE_MAX: usize = 64 << 10;
-/// Most statements that a session prepares; further ones are prepared at each use. Our choice.
+/// Maximum number of prepared statements of a session. Further statements are prepared at each use.
+/// Our choice.
 const PREPARED_MAX: usize = 64;
-/// Most rounds of SCRAM's key derivation (PostgreSQL's default is 4,096). More would let a server
-/// keep this thread busy for as long as it likes.
+/// Maximum number of iterations of SCRAM's key derivation (PostgreSQL's default is 4,096). Without
+/// this limit, a server could keep this thread busy for any time.
 const ROUNDS_MAX: u32 = 100_000;
 
 /// Client side of one session.
@@ -46,20 +47,20 @@ struct Postgres {
     login: Login,
     scram: Option<ScramSha256>,
     state: State,
-    /// Request that waits for the end of the login.
+    /// Request that is sent when the login is complete.
     waiting: BytesMut,
     /// Received bytes of an incomplete message.
     held: BytesMut,
-    /// Bytes of a row or notice that are still to come.
+    /// Bytes of a row or notice that are still to be skipped.
     skip: usize,
-    /// Statements by the number in their name.
+    /// Prepared statements, indexed by the number in their name.
     prepared: Vec<String>,
-    /// Statement whose preparation is under way.
+    /// Statement that is being prepared.
     preparing: Option<String>,
     size: u64,
     bytes: u64,
     failure: Option<CallError>,
-    /// Code and message of the last refusal.
+    /// Code and message of the server's last refusal.
     refusal: Option<String>,
 }
 
@@ -100,7 +101,7 @@ impl Postgres {
         }
     }
 
-    /// Writes the messages of a call.
+    /// Encodes the messages of a call.
     fn request(&mut self, ask: Ask<'_>) -> Result<BytesMut, CallError> {
         let mut out = BytesMut::new();
         // Only a text with a zero byte fails below, and the language refuses it.
@@ -133,7 +134,7 @@ impl Postgres {
         Ok(out)
     }
 
-    /// Takes the next complete message from `held`. Returns `None` if there is none yet.
+    /// Takes the next complete message from `held`; `None` if there is none yet.
     fn next_message(&mut self) -> Result<Option<Message>, CallError> {
         let invalid = |_| CallError::Protocol;
         loop {
@@ -229,13 +230,14 @@ impl Postgres {
         Ok(())
     }
 
-    /// Password of the caller. A server that asks where none is given refuses the call.
+    /// Returns the password of the caller. Refuses the call if the server needs a password and none
+    /// was given.
     fn password(&self) -> Result<&Secret, CallError> {
         self.login.password.as_deref().ok_or(CallError::Status)
     }
 }
 
-/// Code and message of a refusal: `42P01: relation "stock" does not exist`.
+/// Formats the code and message of a refusal: `42P01: relation "stock" does not exist`.
 fn words(body: &ErrorResponseBody) -> String {
     let (mut code, mut message) = (String::new(), String::new());
     let mut fields = body.fields();
@@ -250,7 +252,8 @@ fn words(body: &ErrorResponseBody) -> String {
     format!("{code}: {message}")
 }
 
-/// Rounds of key derivation in a server's first message of SCRAM (RFC 5802, section 5.1).
+/// Returns the number of key derivation iterations in a server's first SCRAM message (RFC 5802,
+/// section 5.1).
 fn rounds(message: &[u8]) -> Option<u32> {
     let text = std::str::from_utf8(message).ok()?;
     text.split(',').find_map(|part| part.strip_prefix("i="))?.parse().ok()
@@ -319,7 +322,7 @@ impl Client for Postgres {
         self.refusal.clone()
     }
 
-    /// Takes notices and changed parameters, which a server may send at any time.
+    /// Accepts notices and changed parameters, which a server may send at any time.
     fn unasked(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> bool {
         self.held.extend_from_slice(bytes);
         loop {
@@ -365,7 +368,7 @@ mod tests {
         out
     }
 
-    /// Client after its login, with a call under way.
+    /// Returns a logged-in client with a call in progress.
     fn calling(text: &str, size: u32) -> (Postgres, Vec<u8>) {
         let (mut client, mut out) = (client(None), Vec::new());
         assert!(call(&mut client, text, size).starts_with(&[0, 0, 0]), "a startup message first");

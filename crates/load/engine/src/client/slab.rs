@@ -1,6 +1,6 @@
-//! Values by keys that are never reused, so that an old key finds nothing.
+//! Map with keys that are never reused, so that a stale key finds nothing.
 
-/// Place of a value, with the serial number of its insertion.
+/// Position of a value, with the serial number of its insertion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Key(u64);
 
@@ -37,8 +37,8 @@ impl<T> Slab<T> {
         self.entries.len() - self.free.len()
     }
 
-    /// Adds a value. There may be fewer than 2^32 at a time, and 2^32 insertions before a key
-    /// recurs.
+    /// Inserts a value. At most 2^32 values are stored at a time, and a key recurs after 2^32
+    /// insertions.
     pub(crate) fn insert(&mut self, thing: T) -> Key {
         let place = self.free.pop().unwrap_or_else(|| {
             self.entries.push(None);

@@ -1,13 +1,13 @@
-//! SMTP (RFC 5321) without TLS or login. A call sends one mail in a session that stays open: the
+//! SMTP (RFC 5321) without TLS or login. A call sends one mail in a session that stays open. The
 //! greeting and EHLO are exchanged once, then each mail is MAIL, RCPT and DATA.
 //!
-//! A call asks `FROM TO[,TO...] BYTES`, such as `u1 u17,u204 3900` ([`Mail`]). An answer succeeds if
-//! every recipient and then the mail itself was accepted; its bytes are those of the service's last
-//! reply. An accepted mail is in the service's queue and may be delivered later.
+//! The text of a call is `FROM TO[,TO...] BYTES`, such as `u1 u17,u204 3900` ([`Mail`]). An answer
+//! succeeds if every recipient and then the mail itself was accepted. Its size is the size of the
+//! service's last reply. An accepted mail is in the service's queue and may be delivered later.
 //!
-//! A reply of 4xx or 5xx fails the call, and the session goes on after RSET where the service has no
-//! mail under way any more. Commands are sent together if the service offers PIPELINING (RFC 2920).
-//! The introduction that services before EHLO know is not spoken.
+//! A reply of 4xx or 5xx fails the call. The session continues, after RSET if the service has
+//! discarded the mail. Commands are sent together if the service offers PIPELINING (RFC 2920).
+//! Services without EHLO are not supported.
 
 mod mail;
 mod reply;
@@ -30,8 +30,9 @@ pub fn new() -> Box<dyn Client> {
     Box::new(Smtp::new())
 }
 
-/// Creates the client side of one connection to a service that delivers into mailboxes by LMTP
-/// (RFC 2033). A mail has one recipient, since such a service replies to the text once for each.
+/// Creates the client side of one connection to a service that delivers into mailboxes by LMTP (RFC
+/// 2033). Each mail has one recipient, because such a service sends one reply to the text per
+/// recipient.
 pub fn new_lmtp() -> Box<dyn Client> {
     Box::new(Smtp { hello: "LHLO", recipients_max: 1, ..Smtp::new() })
 }
@@ -39,22 +40,22 @@ pub fn new_lmtp() -> Box<dyn Client> {
 /// Client side of one connection.
 #[derive(Debug)]
 struct Smtp {
-    /// Word of introduction.
+    /// Greeting command, such as EHLO.
     hello: &'static str,
     recipients_max: usize,
     replies: Replies,
-    /// Next awaited reply.
+    /// Reply that is awaited next.
     awaits: Awaits,
     mail: Option<Mail>,
-    /// Most bytes of the last reply.
+    /// Maximum size of the last reply, in bytes.
     size: u64,
     is_pipelined: bool,
     /// Recipients of this mail that the service accepted.
     accepted: usize,
-    /// True if the service refused a part of this mail.
+    /// True if the service refused any part of this mail.
     is_refused: bool,
-    /// Number of this connection's mails so far, and a number that no other connection has: the
-    /// seed of a mail's content.
+    /// Seed of a mail's content: number of mails on this connection so far, and a number unique to
+    /// the connection.
     sent: u64,
     connection: u64,
     /// Random number of the call.
@@ -63,7 +64,7 @@ struct Smtp {
     refusal: Option<u16>,
 }
 
-/// Reply that the client waits for.
+/// Reply that the client awaits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Awaits {
     Greeting,
@@ -75,7 +76,7 @@ enum Awaits {
     /// Reply to the mail itself.
     End,
     Reset,
-    /// Nothing: no call is under way.
+    /// None, because no call is in progress.
     Call,
 }
 
@@ -105,13 +106,13 @@ impl Smtp {
         }
     }
 
-    /// Seed of the next mail's content. No two mails of this process share one.
+    /// Returns the seed of the next mail's content. All mails of this process have different seeds.
     fn next_seed(&mut self) -> u64 {
         self.sent += 1;
         mix(mix(mix(self.connection) ^ self.sent) ^ self.draw)
     }
 
-    /// Sends the commands of a mail, as far as the service allows.
+    /// Sends the first commands of a mail, as many as the service allows at once.
     fn begin(&mut self, out: &mut Vec<u8>) -> Next {
         let Some(mail) = &self.mail else {
             // Nothing to send: the text of the call is no mail.
@@ -170,7 +171,8 @@ impl Smtp {
         }
     }
 
-    /// Goes on to the recipient at a position, or behind the last to the text.
+    /// Awaits the reply to the recipient at a position, or starts the text after the last
+    /// recipient.
     fn await_recipient(&self, at: usize, out: &mut Vec<u8>) -> Next {
         let Some(mail) = &self.mail else { return reset(out) };
         if at < mail.recipients() {
@@ -189,7 +191,7 @@ impl Smtp {
         Next::Await(Awaits::Data)
     }
 
-    /// Sends the text of the mail to whom the service accepted, as other clients do.
+    /// Sends the text of the mail, to the recipients that were accepted, as other clients do.
     fn send_text(&mut self, reply: Reply, out: &mut Vec<u8>) -> Next {
         if reply.code / 100 != 3 {
             self.is_refused = true;
@@ -227,10 +229,10 @@ impl Smtp {
     }
 }
 
-/// Bytes that are left, and the answer if there is one.
+/// Remaining bytes, and the answer if it is complete.
 type Step<'a> = (&'a [u8], Option<Answer>);
 
-/// Ends a mail that the service refused before its text.
+/// Sends RSET to end a mail that the service refused before its text.
 fn reset(out: &mut Vec<u8>) -> Next {
     out.extend_from_slice(b"RSET\r\n");
     Next::Await(Awaits::Reset)

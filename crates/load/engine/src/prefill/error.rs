@@ -27,21 +27,21 @@ pub enum PrefillError {
         /// Error of the system.
         source: io::Error,
     },
-    /// The verification state cannot be kept.
+    /// The verification state could not be kept.
     #[error(transparent)]
     State(#[from] StateError),
     /// The caller asked to stop.
     #[error("filling stopped on request after {done} B of {total} B", done = done.get(), total = total.get())]
     Cancelled {
-        /// Bytes acknowledged.
+        /// Bytes written and acknowledged so far.
         done: Bytes,
-        /// Bytes to write in all.
+        /// Total bytes to write.
         total: Bytes,
     },
 }
 
 impl PrefillError {
-    /// Advice on what to try next.
+    /// Returns advice on what to try next.
     pub fn hint(&self) -> Option<&'static str> {
         let number = match self {
             Self::Write { source, .. } | Self::Sync { source, .. } => source.raw_os_error()?,

@@ -20,14 +20,15 @@ use crate::verify::{Setup, StateError, Tracker, Written};
 const PIECE: u64 = PIECE_BYTES as u64;
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Number of seeds that deduplicable pieces share.
+/// Number of seeds from which repeated pieces take theirs.
 const REPEATED_SEEDS: u64 = 16;
 
 /// Fills all disks that are not filled yet, calls `progress` after each MiB, and returns when all
-/// is durable. Setting `cancel` stops it within the writes in flight: during the first write the
-/// result is [`PrefillError::Cancelled`], during the rewrite only the sample becomes smaller.
+/// data is durable. Setting `cancel` stops it after the writes in flight. During the first write
+/// the result is then [`PrefillError::Cancelled`]; during the rewrite only the sample becomes
+/// smaller.
 ///
-/// With verification it opens (and locks) the state of these disks for as long as it runs.
+/// With verification it opens (and locks) the state of these disks until it returns.
 pub fn run(
     plans: &[Plan],
     options: &Options,
@@ -112,12 +113,13 @@ impl<'a> Filler<'a> {
         })
     }
 
-    /// Size of a whole disk, in bytes.
+    /// Returns the size of a whole disk, in bytes.
     fn whole(_number: usize, target: &Target) -> u64 {
         target.size().get()
     }
 
-    /// Rewrites the start of the disks; the sample is shared out evenly in whole pieces.
+    /// Rewrites the start of the disks. The sample is divided evenly among the disks in whole
+    /// pieces.
     fn rewrite(&mut self, options: &Options) -> Result<RateStats, PrefillError> {
         if options.rewrite_max == Bytes::ZERO || self.targets.is_empty() {
             return Ok(RateStats::default());
@@ -163,7 +165,7 @@ impl<'a> Filler<'a> {
         lanes.into_iter().map(Mutex::new).collect()
     }
 
-    /// Runs the threads. The first error stops all of them.
+    /// Runs the writer threads. The first error stops all of them.
     fn write_all(
         &self,
         lanes: &Lanes,
@@ -262,7 +264,7 @@ impl<'a> Filler<'a> {
         })
     }
 
-    /// Syncs each file once; the disks of a device share a file.
+    /// Syncs each file once, because several disks may share the file of a device.
     fn sync(&self) -> Result<(), PrefillError> {
         let mut synced: Vec<&Arc<File>> = Vec::new();
         for VirtualDisk { file, name, .. } in self.targets.iter().map(|target| &target.plan.disk) {
@@ -277,13 +279,13 @@ impl<'a> Filler<'a> {
 }
 
 impl Target<'_> {
-    /// Size of the disk, rounded down to its alignment.
+    /// Returns the size of the disk, rounded down to its alignment.
     fn size(&self) -> Bytes {
         self.plan.disk.size.round_down(Bytes::new(u64::from(self.plan.disk.alignment)))
     }
 }
 
-/// Claims the next piece of the thread's own lane, or of another lane that still has one.
+/// Claims the next piece of the thread's own lane, or of another lane that has pieces left.
 fn claim(lanes: &Lanes, home: usize) -> Option<(usize, u64, usize)> {
     (0..lanes.len()).find_map(|step| {
         let mut lane = lock(&lanes[(home + step) % lanes.len()]);

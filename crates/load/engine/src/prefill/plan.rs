@@ -11,36 +11,38 @@ use crate::verify::Setup;
 pub struct Plan {
     /// Open disk.
     pub disk: VirtualDisk,
-    /// True to leave the disk as it is, because an earlier call filled it.
+    /// True if an earlier call filled the disk, so that it is left unchanged.
     pub filled: bool,
     /// Share of each 4 KiB that a compressor can remove, 0 to 100 percent.
     pub compressible_percent: u8,
     /// Share of the 1 MiB pieces that repeat one of 16 contents, 0 to 100 percent.
     pub dedupable_percent: u8,
-    /// Seed of the payload; disks with other seeds get other payloads.
+    /// Seed of the payload. Disks with different seeds get different payloads.
     pub seed: u64,
 }
 
 /// Settings of a fill.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Verification, which stamps every block so that reads of it can be judged; none if absent.
+    /// Setup of verification, which stamps every block so that later reads can be verified; absent:
+    /// no verification.
     pub verify: Option<Setup>,
-    /// Share of each piece that is new.
+    /// Part of each piece that is generated anew.
     pub freshness: Freshness,
     /// Number of disks written at the same time; at least 1.
     pub disks_at_once: usize,
     /// Writes outstanding per disk; at least 1.
     pub outstanding: usize,
-    /// Most bytes to rewrite for the rewrite figure; zero leaves the figure out.
+    /// Maximum amount of data to rewrite for the rewrite figure; zero omits the figure.
     pub rewrite_max: Bytes,
-    /// Longest time for the rewrite.
+    /// Maximum duration of the rewrite.
     pub rewrite_time_max: Nanos,
 }
 
 impl Default for Options {
-    /// 4 disks at once with 4 writes outstanding each; 256 MiB or 5 s of rewriting. Our choice:
-    /// 16 MiB in flight fill the queue of an array, and 5 s are short beside any fill.
+    /// Returns 4 disks at once with 4 writes outstanding each; 256 MiB or 5 s of rewriting. Our
+    /// choice: 16 MiB in flight fill the queue of an array, and 5 s are short compared with any
+    /// fill.
     fn default() -> Self {
         Self {
             verify: None,
@@ -58,18 +60,18 @@ impl Default for Options {
 pub struct Progress {
     /// Bytes written and acknowledged.
     pub done: Bytes,
-    /// Bytes to write in all.
+    /// Total bytes to write.
     pub total: Bytes,
 }
 
-/// Written amounts and their speed.
+/// Amounts written, and their speed.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PrefillReport {
-    /// Names of the disks that this call has filled.
+    /// Names of the disks that this call filled.
     pub filled: Vec<String>,
     /// First write of every block; the elapsed time includes the closing fsync.
     pub first_write: RateStats,
-    /// Rewrite of a sample of the same blocks; empty if there was none.
+    /// Rewrite of a sample of the same blocks; empty if none was done.
     pub rewrite: RateStats,
 }
 
@@ -85,14 +87,14 @@ pub struct RateStats {
 }
 
 impl RateStats {
-    /// Adds a later pass.
+    /// Adds the figures of a later pass.
     pub fn add(&mut self, more: &Self) {
         self.bytes = self.bytes + more.bytes;
         self.elapsed += more.elapsed;
         self.latency.merge(&more.latency);
     }
 
-    /// Bytes per second over the elapsed time; zero if nothing was written.
+    /// Returns the bytes per second over the elapsed time; zero if nothing was written.
     pub fn bytes_per_second(&self) -> f64 {
         if self.bytes == Bytes::ZERO {
             return 0.0;

@@ -10,7 +10,7 @@ use crate::backend::Submission;
 use crate::blocking::with_bytes;
 use crate::served::stream::{ServerAddress, Stream};
 
-/// Longest time for the server's handshake.
+/// Maximum time for the server's handshake.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Connection to the server, and the requests on it.
@@ -20,16 +20,16 @@ pub(super) struct Link {
     out: Vec<u8>,
     sent: usize,
     input: Vec<u8>,
-    /// Open requests by slot.
+    /// Open requests, by slot.
     open: BTreeMap<u32, Open>,
-    /// Slot, and offset in its request, of each part by the protocol's cookie.
+    /// Parts of requests, by the protocol's cookie: the slot, and the offset in its request.
     parts: BTreeMap<u64, (u32, u32)>,
-    /// Read data being received: slot, offset in the request, bytes still to come.
+    /// Read data being received: slot, offset in the request, remaining bytes.
     taking: Option<(u32, u32, u32)>,
     is_gone: bool,
 }
 
-/// Request, which may need several requests of the protocol.
+/// Request, which may be split into several requests of the protocol.
 struct Open {
     submission: Submission,
     left: u32,
@@ -37,7 +37,7 @@ struct Open {
 }
 
 impl Link {
-    /// Connects and shakes hands.
+    /// Connects and completes the handshake for an export.
     pub(super) fn connect(server: &ServerAddress, export: &str) -> io::Result<Self> {
         let mut stream = Stream::connect(server, PATIENCE)?;
         let wish = ClientDemands { export: export.to_owned(), tls: false, structured: true };
@@ -79,7 +79,7 @@ impl Link {
         self.is_gone
     }
 
-    /// Returns true if bytes are left to send.
+    /// Returns true if encoded bytes are still to be sent.
     pub(super) fn is_full(&self) -> bool {
         self.sent < self.out.len()
     }
@@ -137,7 +137,8 @@ impl Link {
         self.sent = 0;
     }
 
-    /// Takes received bytes, through `room`. If the connection is lost, all open requests fail.
+    /// Receives bytes, using `room` as the read buffer, and decodes them. If the connection is
+    /// lost, all open requests fail.
     pub(super) fn receive(&mut self, room: &mut [u8], done: &mut VecDeque<(u32, i32)>) {
         while !self.is_gone {
             if self.understand(done).is_err() {
@@ -192,7 +193,7 @@ impl Link {
         Ok(())
     }
 
-    /// Lets `write` fill bytes of a read.
+    /// Calls `write` with `bytes` bytes of a read request's buffer.
     fn fill(&self, slot: u32, at: u32, write: impl FnOnce(&mut [u8]), bytes: usize) {
         if let Some(open) = self.open.get(&slot) {
             let range = at as usize..at as usize + bytes;
@@ -200,7 +201,7 @@ impl Link {
         }
     }
 
-    /// Ends a part. The last part completes its request.
+    /// Completes a part. The last part completes its request.
     fn end(&mut self, cookie: u64, failed: Option<i32>, done: &mut VecDeque<(u32, i32)>) {
         let Some((slot, _)) = self.parts.remove(&cookie) else { return };
         let Some(open) = self.open.get_mut(&slot) else { return };

@@ -1,13 +1,13 @@
-//! Disks that a server on this host gives over NBD: a backend around another backend.
+//! Disks that a server on this host exports over NBD: a backend that wraps another backend.
 //!
-//! What it does: requests for files that have a link go over a socket, as those of a virtual
-//! machine would; all others go to the inner backend. One connection for each file and worker,
-//! without threads.
+//! What it does: requests for files that have a link go over a socket, as the requests of a virtual
+//! machine would. All other requests go to the inner backend. There is one connection for each file
+//! and worker, and there are no threads.
 //!
-//! What it refuses: connecting again. If the server is gone, open and later requests fail: a load
+//! What it refuses: to reconnect. If the server is gone, open and later requests fail: a load
 //! without its server measures nothing.
 //!
-//! Invariants: every request is answered once; bytes are moved only between a request's submission
+//! Invariants: every request completes once; bytes are moved only between a request's submission
 //! and its completion.
 
 mod link;
@@ -30,7 +30,7 @@ use link::Link;
 
 pub use stream::ServerAddress;
 
-/// Bytes of one read.
+/// Maximum size of one read, in bytes.
 const READ_BYTES: usize = 256 << 10;
 
 /// Disks that are reached over a socket.
@@ -38,7 +38,7 @@ const READ_BYTES: usize = 256 << 10;
 pub struct Served {
     /// Address of the server.
     pub server: ServerAddress,
-    /// Exports by the names of the disks; each is as long as the file that its disk fills.
+    /// Exports, keyed by the disks' names. Each export is as long as the file that its disk fills.
     pub exports: BTreeMap<String, String>,
 }
 
@@ -55,13 +55,13 @@ impl Served {
     }
 }
 
-/// Connections, by the position of the file that each replaces.
+/// Connections, indexed by the position of the file that each replaces.
 pub(crate) struct Links {
     by_file: Vec<Option<Link>>,
     ready: Arc<OwnedFd>,
-    /// Room for an event of each link and of the other file.
+    /// Buffer for one event of each link, and one of the other file.
     events: Vec<Event>,
-    /// Room for one read, which all links use in turn.
+    /// Read buffer, which all links use in turn.
     room: Box<[u8]>,
 }
 
@@ -78,7 +78,7 @@ impl Links {
         Ok(Self { by_file, ready: Arc::new(ready), events, room })
     }
 
-    /// File that becomes readable when an answer has come, on a link or on `other`.
+    /// Returns a file that becomes readable when a link or `other` has data.
     pub(crate) fn watched(&self, other: Option<Arc<OwnedFd>>) -> io::Result<Arc<OwnedFd>> {
         if let Some(other) = other {
             epoll::add(&self.ready, &*other, EventData::new_u64(u64::MAX), EventFlags::IN)?;
@@ -86,8 +86,8 @@ impl Links {
         Ok(Arc::clone(&self.ready))
     }
 
-    /// Takes what has come. Only links that have something are read: with a disk for each of many
-    /// VMs, reading all of them would be most of the work.
+    /// Receives pending answers. Reads only links that have data. With a disk for each of many VMs,
+    /// reading all links would be most of the work.
     fn receive(&mut self, done: &mut VecDeque<(u32, i32)>) {
         let Self { by_file, ready, events, room } = self;
         events.clear();
@@ -123,7 +123,7 @@ impl Links {
     }
 }
 
-/// Backend some of whose files are served.
+/// Backend that serves some of its files over links.
 pub(crate) struct WithServed<B> {
     inner: B,
     links: Links,

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Address of a server of disks.
+/// Address of a disk server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServerAddress {
     /// Unix socket on this host.
@@ -24,14 +24,14 @@ impl fmt::Display for ServerAddress {
     }
 }
 
-/// Connection to a server of disks.
+/// Connection to a disk server.
 pub(super) enum Stream {
     Unix(UnixStream),
     Tcp(TcpStream),
 }
 
 impl Stream {
-    /// Connects; reads wait no longer than `patience`.
+    /// Connects to a server. Reads wait for at most `patience`.
     pub(super) fn connect(server: &ServerAddress, patience: Duration) -> io::Result<Self> {
         match server {
             ServerAddress::Unix(path) => {
@@ -49,7 +49,7 @@ impl Stream {
         }
     }
 
-    /// Makes reads and writes return at once.
+    /// Makes reads and writes non-blocking.
     pub(super) fn set_nonblocking(&self) -> io::Result<()> {
         match self {
             Self::Unix(stream) => stream.set_nonblocking(true),

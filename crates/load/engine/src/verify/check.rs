@@ -11,11 +11,11 @@ use super::sector::SECTOR;
 use super::state::State;
 use super::tracker::{judge_quiet, neighbours};
 
-/// Bytes of one read.
+/// Size of one read, in bytes.
 const PIECE: usize = 1 << 20;
-/// Number of disks read at once.
+/// Number of disks that are read at the same time.
 const THREADS: usize = 4;
-/// Most mismatches kept in full per disk; all are counted.
+/// Maximum number of mismatches kept in full per disk. All mismatches are counted.
 const KEPT_MAX: usize = 1000;
 
 /// Result of re-reading all acknowledged writes.
@@ -23,24 +23,24 @@ const KEPT_MAX: usize = 1000;
 pub struct Report {
     /// Reports of the disks with verification state, by name.
     pub disks: Vec<DiskReport>,
-    /// Names of given disks that were never written with verification.
+    /// Names of the given disks that were never written with verification.
     pub unverified: Vec<String>,
     /// Names of disks that have verification state but were not given.
     pub missing: Vec<String>,
 }
 
-/// Part of a [`Report`] for one disk.
+/// Results for one disk, as a part of a [`Report`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DiskReport {
     /// Name of the disk.
     pub name: String,
-    /// Bytes of acknowledged writes, all of them re-read and judged.
+    /// Bytes of acknowledged writes, all of which were re-read and verified.
     pub bytes_judged: u64,
-    /// Wrong 4 KiB blocks.
+    /// Number of wrong 4 KiB blocks.
     pub mismatches_total: u64,
     /// First 1000 of the wrong blocks.
     pub mismatches: Vec<Mismatch>,
-    /// 4 KiB blocks with an acknowledged sector that cannot be read at all.
+    /// Number of 4 KiB blocks that contain an acknowledged sector and cannot be read.
     pub unreadable_total: u64,
     /// First 1000 of the unreadable blocks.
     pub unreadable: Vec<Unreadable>,
@@ -65,12 +65,12 @@ impl std::fmt::Display for Unreadable {
 }
 
 impl DiskReport {
-    /// Number of blocks that are wrong or cannot be read.
+    /// Returns the number of blocks that are wrong or cannot be read.
     pub fn bad_total(&self) -> u64 {
         self.mismatches_total + self.unreadable_total
     }
 
-    /// Texts of the bad blocks that were kept.
+    /// Describes the bad blocks that were kept, as texts.
     pub fn bad(&self) -> impl Iterator<Item = String> {
         let wrong = self.mismatches.iter().map(ToString::to_string);
         wrong.chain(self.unreadable.iter().map(ToString::to_string))
@@ -78,7 +78,7 @@ impl DiskReport {
 }
 
 impl Report {
-    /// Returns true if all acknowledged writes are there and every disk with state was read.
+    /// Returns true if all acknowledged writes are intact and every disk with state was read.
     pub fn passed(&self) -> bool {
         self.missing.is_empty() && self.disks.iter().all(|disk| disk.bad_total() == 0)
     }
@@ -103,7 +103,7 @@ pub enum CheckError {
 }
 
 impl CheckError {
-    /// Advice on what to try next.
+    /// Returns advice on what to try next.
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::State(error) => error.hint(),
@@ -112,10 +112,11 @@ impl CheckError {
     }
 }
 
-/// Re-reads all acknowledged writes of these disks and judges them by the state that a run, or a
-/// killed run, left in `state_dir`. Nothing else may use the disks meanwhile.
+/// Re-reads all acknowledged writes of these disks and verifies them against the state in
+/// `state_dir`. The run that left the state may have been killed. Nothing else may use the disks
+/// meanwhile.
 ///
-/// Disks without state are listed, not read.
+/// Disks without state are only listed.
 pub fn check_all(disks: &[VirtualDisk], state_dir: &HeldDir) -> Result<Report, CheckError> {
     let mut missing = neighbours(state_dir);
     let (known, unverified): (Vec<_>, Vec<_>) =
@@ -161,8 +162,8 @@ fn check(disk: &VirtualDisk, state_dir: &HeldDir) -> Result<DiskReport, CheckErr
 }
 
 impl DiskReport {
-    /// Judges a piece. If the whole piece cannot be read, it is read block by block, so that
-    /// readable blocks are judged.
+    /// Verifies a piece. If the whole piece cannot be read, it is read block by block, so that
+    /// readable blocks are verified.
     fn piece(
         &mut self,
         (disk, state): (&VirtualDisk, &State),

@@ -16,7 +16,7 @@ pub enum StateError {
         /// Error of the system.
         source: io::Error,
     },
-    /// Another process works on this disk.
+    /// Another process uses this disk.
     #[error("verification state {path} is in use by another process", path = path.display())]
     Locked {
         /// Path of the state file.
@@ -41,15 +41,15 @@ pub enum StateError {
     Format {
         /// Path of the state file.
         path: PathBuf,
-        /// Fault of the file.
+        /// Fault in the header.
         reason: HeaderError,
     },
-    /// The file belongs to another disk or to another run.
+    /// The file belongs to another disk or to another verification.
     #[error("verification state {path} is of {found}, not of {wanted}", path = path.display())]
     Other {
         /// Path of the state file.
         path: PathBuf,
-        /// Owner that the file names.
+        /// Owner according to the file.
         found: Owner,
         /// Expected owner.
         wanted: Owner,
@@ -57,7 +57,7 @@ pub enum StateError {
 }
 
 impl StateError {
-    /// Advice on what to try next.
+    /// Returns advice on what to try next.
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Short { .. } => Some("verify again from new disks"),

@@ -1,4 +1,4 @@
-//! Rules of verification: what a block may hold, and the name of each fault.
+//! Rules of verification: the content that a block may have, and the kind of each fault.
 
 use super::layout::SECTORS;
 use super::mismatch::Kind;
@@ -20,10 +20,10 @@ pub struct Fault {
     pub header: Option<Header>,
 }
 
-/// Facts about the disk that judging needs.
+/// Facts about the disk that the rules need.
 #[derive(Debug, Clone, Copy)]
 pub struct Context {
-    /// Identity that its sectors should carry.
+    /// Identity that its sectors should have.
     pub identity: Identity,
     /// Last version issued on the disk.
     pub sequence: u64,
@@ -31,13 +31,13 @@ pub struct Context {
 
 /// Verdict on one sector.
 enum Sight {
-    /// No write was acknowledged: anything may be there.
+    /// No write of the sector was acknowledged, so any content is accepted.
     Unjudged,
     Fine,
     Wrong(Kind, Option<Header>),
 }
 
-/// Splits a read of `count` sectors into pieces that do not cross a block: (first, count).
+/// Splits a read of `count` sectors into pieces that do not cross block borders: (first, count).
 pub fn blocks(first: u64, count: u64) -> impl Iterator<Item = (u64, u64)> {
     let end = first + count;
     let mut at = first;
@@ -49,8 +49,8 @@ pub fn blocks(first: u64, count: u64) -> impl Iterator<Item = (u64, u64)> {
     })
 }
 
-/// Judges the sectors of one block. `window` gives the versions that a sector (counted from the
-/// start of the disk) may hold.
+/// Judges the sectors of one block. `window` returns the versions that a sector may hold. Sectors
+/// are counted from the start of the disk.
 #[inline]
 pub fn judge(
     context: Context,
@@ -107,7 +107,7 @@ fn see(context: Context, sector: u64, bytes: &[u8], window: Window) -> Sight {
     }
 }
 
-/// Names the fault of an intact sector.
+/// Returns the kind of fault of an intact sector.
 #[cold]
 fn name(context: Context, sector: u64, header: Header, window: Window) -> Kind {
     if header.identity.generation != context.identity.generation {

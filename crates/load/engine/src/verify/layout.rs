@@ -4,11 +4,11 @@ use units::Bytes;
 
 use super::sector::SECTOR;
 
-/// Bytes judged together: the unit of the main table, and of torn writes.
+/// Size of a block in bytes: the unit of the main table, and of torn writes.
 pub const BLOCK: usize = 4096;
-/// Number of sectors of a block.
+/// Number of sectors per block.
 pub const SECTORS: u64 = CELLS as u64;
-/// Cells of a block in the sector table.
+/// Number of cells per block in the sector table.
 pub const CELLS: usize = BLOCK / SECTOR;
 
 /// Suffix of the name of every state file.
@@ -17,16 +17,16 @@ pub const SUFFIX: &str = ".verify";
 const MAGIC: [u8; 8] = *b"TMverify";
 /// Version of the format that this program reads and writes.
 pub const FORMAT: u32 = 1;
-/// Length of the header in bytes; the tables start behind it.
+/// Length of the header in bytes. The tables follow it.
 pub const HEADER_BYTES: usize = 4096;
 /// Length of the header in words of 8 B.
 pub const HEADER_WORDS: usize = HEADER_BYTES / 8;
-/// Word of the header that changes: the sequence.
+/// Index of the only header word that changes: the sequence.
 pub const SEQUENCE_WORD: usize = 6;
 const NAME_AT: usize = 64;
 const NAME_BYTES_MAX: usize = HEADER_BYTES - NAME_AT;
 
-/// Disk and verification that a state belongs to.
+/// Disk and verification to which a state file belongs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owner {
     /// Name of the disk.
@@ -43,22 +43,23 @@ impl std::fmt::Display for Owner {
     }
 }
 
-/// Index into a table.
+/// Converts an index into a table.
 pub fn word(index: u64) -> usize {
     usize::try_from(index).expect("a mapped table is addressable")
 }
 
-/// Number of cells of the block table.
+/// Returns the number of cells in the block table.
 pub fn blocks_of(size: Bytes) -> usize {
     word(size.get().div_ceil(BLOCK as u64))
 }
 
-/// Number of words of a whole file.
+/// Returns the number of words of a whole state file.
 pub fn words_of(blocks: usize) -> usize {
     HEADER_WORDS + blocks * (1 + CELLS)
 }
 
-/// Name of a disk's state file: bytes other than letters, digits and `-_.` become `%XX`.
+/// Returns the name of a disk's state file. Bytes other than letters, digits and `-_.` become
+/// `%XX`.
 pub fn file_name(disk: &str) -> String {
     let mut name = String::with_capacity(disk.len() + SUFFIX.len());
     for byte in disk.bytes() {
@@ -71,7 +72,8 @@ pub fn file_name(disk: &str) -> String {
     name + SUFFIX
 }
 
-/// Name of the disk whose state file has this name; `None` if no state file has such a name.
+/// Returns the name of the disk to which a state file of this name belongs; `None` if no disk's
+/// state file is called this.
 pub fn disk_name(file_name: &str) -> Option<String> {
     let mut rest = file_name.strip_suffix(SUFFIX)?.bytes();
     let mut name = Vec::new();
@@ -89,13 +91,13 @@ pub fn disk_name(file_name: &str) -> Option<String> {
 /// Reason why a header cannot be written or read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HeaderError {
-    /// The disk's name is too long, in bytes.
+    /// The disk's name is too long. The value is its length in bytes.
     #[error("disk name of {0} B, at most {NAME_BYTES_MAX} B fit")]
     LongName(usize),
-    /// The file is of another kind.
+    /// The file is not a state file.
     #[error("it does not begin with \"TMverify\"")]
     Magic,
-    /// The format is another one.
+    /// The file has an unknown format version.
     #[error("its format is {0}")]
     Format(u32),
     /// The checksum does not match.
@@ -103,7 +105,7 @@ pub enum HeaderError {
     Damaged,
 }
 
-/// Header of a new file.
+/// Encodes the header of a new file.
 pub fn draw(owner: &Owner) -> Result<[u8; HEADER_BYTES], HeaderError> {
     let name = owner.disk.as_bytes();
     if name.len() > NAME_BYTES_MAX {
@@ -122,7 +124,7 @@ pub fn draw(owner: &Owner) -> Result<[u8; HEADER_BYTES], HeaderError> {
     Ok(header)
 }
 
-/// Reads a header, or returns its fault.
+/// Parses a header, or returns its fault.
 pub fn parse(header: &[u8; HEADER_BYTES]) -> Result<Owner, HeaderError> {
     let u32_at = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| header[at + i]));
     let u64_at = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| header[at + i]));
@@ -140,8 +142,8 @@ pub fn parse(header: &[u8; HEADER_BYTES]) -> Result<Owner, HeaderError> {
     Ok(Owner { disk: name.into_owned(), size: Bytes::new(u64_at(16)), seed: u64_at(24) })
 }
 
-/// CRC-32 of the constant bytes: the whole header without the sequence, the checksum itself and the
-/// bytes before it.
+/// Computes the CRC-32 of the constant bytes of a header. These exclude the sequence, the checksum
+/// itself and the bytes before the checksum.
 fn checksum(header: &[u8; HEADER_BYTES]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&header[16..SEQUENCE_WORD * 8]);

@@ -1,4 +1,4 @@
-//! Shared mapping of a state file, seen as 64-bit words: the only unsafe code of verification.
+//! Shared mapping of a state file as 64-bit words. This is the only unsafe code of verification.
 
 use std::fs::File;
 use std::io;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-/// File mapped with `MAP_SHARED`. A store into it is at once part of the kernel's page cache, so it
+/// File mapped with `MAP_SHARED`. A store is immediately visible in the kernel's page cache, so it
 /// survives the death of this process at any later instruction.
 #[derive(Debug)]
 pub struct Map {
@@ -22,10 +22,9 @@ unsafe impl Send for Map {}
 unsafe impl Sync for Map {}
 
 impl Map {
-    /// Maps the first `words` words of a file that is at least that long. The words must have
-    /// blocks allocated before they are stored to: a store into a hole of a full file system is a
-    /// SIGBUS. Nobody may shorten the file while it is mapped (state files are locked for that
-    /// reason).
+    /// Maps the first `words` words of a file that is at least that long. Before a store to a word,
+    /// its file block must be allocated: a store into a hole of a full file system raises SIGBUS.
+    /// The file must not be shortened while it is mapped. State files are locked for that reason.
     pub fn new(file: &File, words: usize) -> io::Result<Self> {
         let bytes = words * size_of::<AtomicU64>();
         if words == 0 || file.metadata()?.len() < bytes as u64 {
@@ -39,13 +38,13 @@ impl Map {
         Ok(Self { start, words })
     }
 
-    /// Reads a word; it is little-endian in the file.
+    /// Loads a word. Words are little-endian in the file.
     #[inline]
     pub fn load(&self, index: usize) -> u64 {
         u64::from_le(self.words()[index].load(Ordering::Acquire))
     }
 
-    /// Stores a word. Stores reach the file in the order in which they are made.
+    /// Stores a word. Stores reach the file in program order.
     #[inline]
     pub fn store(&self, index: usize, value: u64) {
         self.words()[index].store(value.to_le(), Ordering::Release);

@@ -3,23 +3,22 @@ use std::fmt;
 /// Fault of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// The block holds nothing that this verification wrote, though a write to it was
-    /// acknowledged.
+    /// The block holds no data of this verification, although a write to it was acknowledged.
     Lost,
-    /// The block holds an earlier write than the last acknowledged one.
+    /// The block holds an older write than the last acknowledged one.
     Stale,
-    /// Part of the block holds the last acknowledged write, part of it does not.
+    /// A part of the block holds the last acknowledged write, and another part does not.
     Torn,
     /// The block holds data that belongs to another address or another disk.
     Misplaced,
-    /// The block's checksum does not fit its content.
+    /// The block's checksum does not match its content.
     Corrupt,
     /// The block holds a later write than the last one submitted.
     Future,
 }
 
 impl Kind {
-    /// Name of the fault, one lower-case word.
+    /// Returns the name of the fault in one lower-case word.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Lost => "lost",
@@ -38,29 +37,31 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Versions that a block may hold, both ends included. Versions number the writes of a disk from 1.
+/// Inclusive range of versions that a block may hold. Versions number the writes of a disk,
+/// starting at 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expected {
-    /// Last acknowledged write when the read was submitted.
+    /// Version of the last write that was acknowledged when the read was submitted.
     pub oldest: u64,
-    /// Last submitted write when the read was done.
+    /// Version of the last write that was submitted when the read completed.
     pub newest: u64,
 }
 
-/// Content of the header of a block's first wrong sector.
+/// Header of a block's first wrong sector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundHeader {
-    /// Disk that it was written to; `None` if no disk of this verification has that identity.
+    /// Disk to which the sector was written; `None` if no disk of this verification has that
+    /// identity.
     pub disk: Option<String>,
-    /// Offset that it was written to, in bytes.
+    /// Offset to which the sector was written, in bytes.
     pub offset: u64,
-    /// Version of the write that it belongs to.
+    /// Version of the sector's write.
     pub version: u64,
     /// Time at which that write was submitted: nanoseconds since 1970-01-01T00:00:00Z.
     pub written_unix_ns: u64,
 }
 
-/// Block that does not hold what was written to it.
+/// Block whose content differs from the last write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
     /// Name of the disk that was read.
@@ -71,10 +72,10 @@ pub struct Mismatch {
     pub length: u64,
     /// Kind of fault.
     pub kind: Kind,
-    /// Versions that the first wrong sector should hold.
+    /// Versions that are allowed for the first wrong sector.
     pub expected: Expected,
-    /// Header that it holds; `None` if it has none. In a corrupt block any of these fields may be
-    /// the damaged one.
+    /// Header of the first wrong sector; `None` if it has none. In a corrupt block any of these
+    /// fields may be damaged.
     pub found: Option<FoundHeader>,
     /// Number of further wrong 4 KiB blocks in the same read.
     pub more_blocks: u32,

@@ -1,15 +1,17 @@
-//! Verification: every block carries the address and time of its write, and a file beside the run
-//! records which writes were acknowledged. So a lost, stale, torn, misplaced or corrupt block is
-//! found and named, even after the benchmark itself was killed.
+//! Verification: every block carries the address and time of its write, and a separate file records
+//! which writes were acknowledged. So a lost, stale, torn, misplaced or corrupt block is found and
+//! named, even after the benchmark itself was killed.
 //!
 //! A worker owns one [`Tracker`] per virtual disk and reports every read and write to it.
-//! [`check_all`] judges what a crash of this process leaves. Formats and rules:
+//! [`check_all`] verifies the disks after a crash of this process. Formats and rules:
 //! `docs/formats/verification.md`.
 //!
-//! Cost: a CRC-32 over all data both ways, and 8 bytes of shared mapping per 4 KiB written.
+//! Cost: a CRC-32 over all data in both directions, and 8 bytes of shared mapping per 4 KiB
+//! written.
 //!
-//! What it cannot find: losses on a host that itself lost power (the state file is in the page
-//! cache, so it may be older than the data), and blocks never written through a tracker.
+//! What it cannot find: losses on a host that itself lost power, because the state file is in the
+//! page cache and may be older than the data; and losses of blocks that were never written through
+//! a tracker.
 
 mod check;
 mod error;

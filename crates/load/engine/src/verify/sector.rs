@@ -1,6 +1,6 @@
 //! Header in the first 40 bytes of every written sector (drawn in `docs/formats/verification.md`).
 
-/// Bytes that carry one header.
+/// Size of a sector in bytes. Each sector has one header.
 pub const SECTOR: usize = 512;
 
 /// Bytes of the header at the start of the sector.
@@ -8,17 +8,18 @@ pub const HEADER: usize = 40;
 
 const MAGIC: [u8; 4] = *b"TMvs";
 
-/// Identity that all sectors of one disk in one verification share.
+/// Identity shared by all sectors of one disk in one verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     /// CRC-32 of the disk's name.
     pub disk: u32,
-    /// Hash of the verification's seed, so that blocks of an earlier run are not taken for ours.
+    /// Hash of the verification's seed, which distinguishes its blocks from the blocks of an
+    /// earlier run.
     pub generation: u32,
 }
 
 impl Identity {
-    /// Identity of a disk in the verification with this seed.
+    /// Returns the identity of a disk in the verification with this seed.
     pub fn new(name: &str, seed: u64) -> Self {
         Self { disk: crc32fast::hash(name.as_bytes()), generation: fold(state_machine::mix(seed)) }
     }
@@ -32,18 +33,18 @@ fn fold(bits: u64) -> u32 {
 /// Header of one sector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// Disk and verification that it belongs to.
+    /// Disk and verification to which the sector belongs.
     pub identity: Identity,
     /// Number of the sector: units of 512 B from the start of the disk.
     pub sector: u64,
-    /// Version of the write that it belongs to, counted from 1 per disk.
+    /// Version of the sector's write, counted from 1 per disk.
     pub version: u64,
     /// Time at which that write was submitted: nanoseconds since 1970-01-01T00:00:00Z.
     pub written_unix_ns: u64,
 }
 
 impl Header {
-    /// Writes the header into the first 40 bytes of a sector and seals all 512 with a CRC.
+    /// Writes the header into the first 40 bytes of a sector and seals all 512 bytes with a CRC.
     #[inline]
     pub fn seal(&self, sector: &mut [u8]) {
         sector[0..4].copy_from_slice(&MAGIC);
@@ -66,21 +67,22 @@ impl Header {
     }
 }
 
-/// Content of a sector.
+/// Result of reading a sector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
     /// Sealed sector, intact.
     Sealed(Header),
-    /// Sector that looks sealed but was changed since. The header is as found, and any of its
-    /// fields may be the damaged one.
+    /// Sector that was sealed but changed afterwards. The header is as found, and any of its fields
+    /// may be damaged.
     Damaged(Header),
     /// Zeros only.
     Zero,
-    /// Bytes that were never sealed.
+    /// Bytes that are not sealed.
     Foreign,
 }
 
-/// Reads one sector. `expected` helps to tell damage from earlier content.
+/// Classifies the content of one sector. `expected` helps to distinguish damage from earlier
+/// content.
 #[inline]
 pub fn look(sector: &[u8], expected: Identity) -> Content {
     if sector[0..4] == MAGIC && u32_at(sector, 4) == checksum(sector) {

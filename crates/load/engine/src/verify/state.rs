@@ -19,7 +19,7 @@ use super::map::Map;
 use super::sector::Identity;
 use super::window::{Window, low};
 
-/// Value of a block's cell if its sectors have cells of their own.
+/// Value of a block's cell if its sectors have separate cells.
 const SPLIT: u64 = u64::MAX;
 
 /// An open, locked state file.
@@ -76,8 +76,8 @@ impl State {
         Ok(Self { map, file, directory, path, owner, identity, blocks })
     }
 
-    /// Writes a new state file under a temporary name, so that a file of the final name is
-    /// always whole.
+    /// Writes a new state file under a temporary name, so that a file with the final name is always
+    /// complete.
     fn create(directory: &OwnDir, owner: &Owner) -> Result<(), StateError> {
         let name = entry_name(&owner.disk);
         let path = &shown(directory, &name);
@@ -96,14 +96,15 @@ impl State {
             .map_err(failed("create", path))
     }
 
-    /// Makes all stores durable where another host sees them.
+    /// Makes all stores durable, so that another host sees them.
     pub fn sync(&self) -> io::Result<()> {
         // A sync writes all dirty pages of the file, those of the mapping too.
         self.file.sync_data()
     }
 
-    /// Fails if the file is shorter than its mapping: the next access would end the program
-    /// (SIGBUS). Called before each use, because no lock keeps others from shortening a file.
+    /// Returns an error if the file is shorter than its mapping, because the next access would then
+    /// end the program (SIGBUS). Called before each use, because a lock does not prevent others
+    /// from shortening a file.
     pub fn check_length(&self) -> Result<(), StateError> {
         let length = self.file.metadata().map(|found| found.len());
         let bytes = length.map_err(failed("look at", &self.path))?;
@@ -114,27 +115,27 @@ impl State {
         Ok(())
     }
 
-    /// Disk and verification that the state belongs to.
+    /// Returns the disk and verification to which the state belongs.
     pub fn owner(&self) -> &Owner {
         &self.owner
     }
 
-    /// Identity that every sector of the disk carries.
+    /// Returns the identity that every sector of the disk carries.
     pub fn identity(&self) -> Identity {
         self.identity
     }
 
-    /// Directory of the state file.
+    /// Returns the directory of the state file.
     pub fn directory(&self) -> &HeldDir {
         &self.directory
     }
 
-    /// Last version issued; zero if none was.
+    /// Returns the last version issued; zero if none was.
     pub fn sequence(&self) -> u64 {
         self.map.load(SEQUENCE_WORD)
     }
 
-    /// Issues the next version. Skips values whose low half marks something else in the tables.
+    /// Issues the next version. Skips values whose low half has another meaning in the tables.
     pub fn next_version(&self) -> u64 {
         let mut version = self.sequence() + 1;
         while matches!(low(version), 0 | u32::MAX) {
@@ -144,15 +145,16 @@ impl State {
         version
     }
 
-    /// Versions that the sector (512 B, counted from the start of the disk) may hold.
+    /// Returns the versions that the sector may hold. `sector` counts 512 B units from the start of
+    /// the disk.
     #[inline]
     pub fn window(&self, sector: u64) -> Window {
         Window::unpack(self.map.load(self.cell_of(sector)))
     }
 
-    /// Gives each sector of a partly covered first or last block a cell of its own. Makes room in
-    /// the file by a write, so that a full file system is an error here and not a SIGBUS at a later
-    /// store.
+    /// Gives each sector of a partly covered first or last block a separate cell. Allocates the
+    /// file blocks by a write, so that a full file system is an error here and not a SIGBUS at a
+    /// later store.
     pub fn separate(&self, first: u64, count: u64) -> Result<(), StateError> {
         self.check_length()?;
         let end = first + count;
@@ -197,19 +199,19 @@ impl State {
 }
 
 impl Drop for State {
-    /// Unlocks the file explicitly: closing alone would leave the lock to a child process that was
-    /// forked at this moment and has not yet executed its program.
+    /// Unlocks the file explicitly. Closing it is not enough: a child process that was forked at
+    /// this moment, and has not yet executed its program, would keep the lock.
     fn drop(&mut self) {
         let _ = self.file.unlock();
     }
 }
 
-/// Name of a disk's state file, as the system takes it.
+/// Returns the file name of a disk's state, as a C string.
 pub fn entry_name(disk: &str) -> CString {
     CString::new(file_name(disk)).expect("every byte but plain ones was encoded")
 }
 
-/// Name of a state file while it is written.
+/// Returns the temporary name of a state file that is being written.
 fn draft_name(name: &CStr) -> CString {
     CString::new([name.to_bytes(), b".partial"].concat()).expect("a name holds no NUL")
 }

@@ -18,15 +18,15 @@ pub struct Setup {
     /// Directory of the state files. They take 0.2 % of the disks' size, and 1.6 % more if writes
     /// are not multiples of 4 KiB.
     pub state_dir: OwnDir,
-    /// Seed that tells this verification's blocks from those of an earlier one.
+    /// Seed that distinguishes this verification's blocks from the blocks of an earlier one.
     pub seed: u64,
     /// Unix time, in nanoseconds, at which the driver's clock shows zero.
     pub epoch_unix_ns: u64,
-    /// Disks whose state files lie beside them, in another directory.
+    /// Disks whose state files are in another directory, on the datastore of the disks.
     pub elsewhere: Option<Elsewhere>,
 }
 
-/// Disks on another datastore, which keeps their state files.
+/// Disks on another datastore, which also holds their state files.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Elsewhere {
     /// Names of the disks.
@@ -36,20 +36,19 @@ pub struct Elsewhere {
 }
 
 impl Setup {
-    /// Directory of the state file of a disk.
+    /// Returns the directory of a disk's state file.
     fn state_dir_of(&self, disk: &str) -> &OwnDir {
         let elsewhere = self.elsewhere.as_ref().filter(|own| own.disks.contains(disk));
         elsewhere.map_or(&self.state_dir, |own| &own.state_dir)
     }
 }
 
-/// End of a write.
+/// Result of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Written {
-    /// All of it was acknowledged.
+    /// The whole write was acknowledged.
     Acknowledged,
-    /// An error, or fewer bytes than asked for: from now on the old and the new content are
-    /// accepted.
+    /// The write failed or was short. From now on the old and the new content are accepted.
     Failed,
 }
 
@@ -63,12 +62,12 @@ pub struct WriteTicket(u32);
 #[derive(Debug, PartialEq, Eq)]
 pub struct ReadTicket(u32);
 
-/// Headers of one reserved write: [`Seal::apply`] puts them into the buffer.
+/// Header of one reserved write. [`Seal::apply`] puts it into every sector of the buffer.
 #[derive(Debug, Clone, Copy)]
 pub struct Seal(Header);
 
 impl Seal {
-    /// Overwrites the first 40 bytes of every sector and seals each with a CRC.
+    /// Overwrites the first 40 bytes of every sector and seals each sector with a CRC.
     pub fn apply(&self, buffer: &mut [u8]) {
         for (sector, bytes) in (self.0.sector..).zip(buffer.chunks_exact_mut(SECTOR)) {
             Header { sector, ..self.0 }.seal(bytes);
@@ -76,13 +75,13 @@ impl Seal {
     }
 }
 
-/// Tracks the reads and writes of one virtual disk. It serves one thread at a time, and allocates
-/// only until it has as many slots as requests were ever outstanding.
+/// Tracks the reads and writes of one virtual disk. It serves one thread at a time. It only
+/// allocates when more requests are outstanding than ever before.
 ///
-/// Concurrent overlapping writes are not held back. Storage may apply them in either order, so each
-/// of them stays acceptable until a write that overlapped none of them in time is acknowledged: a
-/// write raises the oldest accepted version only up to the oldest write that was in flight on the
-/// same sectors when it was submitted.
+/// Concurrent overlapping writes are allowed, and storage may apply them in either order. Each of
+/// them stays acceptable until a write is acknowledged that overlapped none of them in time. For
+/// this, a write raises the oldest accepted version only up to the oldest write that was in flight
+/// on the same sectors when it was submitted.
 #[derive(Debug)]
 pub struct Tracker {
     state: State,
@@ -95,7 +94,7 @@ pub struct Tracker {
 struct Write {
     range: Range,
     version: u64,
-    /// Oldest version that the storage may still show once this write is acknowledged.
+    /// Oldest version that the storage may still return after this write is acknowledged.
     floor: u64,
 }
 
@@ -138,26 +137,26 @@ impl Tracker {
         })
     }
 
-    /// Stops tracking the disk, so that another host may track it.
+    /// Stops tracking the disk and makes its state durable, so that another host may track it.
     pub fn hand_over(self) -> std::io::Result<()> {
         self.state.sync()
     }
 
-    /// Fails if the state cannot be read any more.
+    /// Returns an error if the state cannot be read any more.
     pub fn check(&self) -> Result<(), StateError> {
         self.state.check_length()
     }
 
-    /// Forgets the content of the whole disk, which is about to change: no block is judged until it
-    /// is written again. Nothing may be in flight.
+    /// Discards the expected content of the whole disk, which is about to change. No block is
+    /// verified until it is written again. Nothing may be in flight.
     pub fn forget(&mut self) {
         let sectors = self.state.owner().size.get() / SECTOR as u64;
         self.state.update(0, sectors, |_| Window { issued: 0, acknowledged: 0 });
     }
 
-    /// Stamps the buffer of a write before submission. `offset` is in bytes of the disk; offset and
-    /// length are multiples of 512. The buffer may already hold a payload; 40 bytes of each sector
-    /// are overwritten.
+    /// Stamps the buffer of a write before submission. `offset` is the offset on the disk, in
+    /// bytes. Offset and length are multiples of 512. The buffer may already hold a payload: 40
+    /// bytes of each sector are overwritten.
     pub fn on_submit_write(
         &mut self,
         now: Nanos,
@@ -169,8 +168,8 @@ impl Tracker {
         Ok(ticket)
     }
 
-    /// Reserves a write, the first half of [`Tracker::on_submit_write`], for callers that stamp
-    /// elsewhere.
+    /// Reserves a write without stamping its buffer. This is the first half of
+    /// [`Tracker::on_submit_write`], for callers that stamp elsewhere.
     pub fn reserve(
         &mut self,
         now: Nanos,
@@ -194,7 +193,7 @@ impl Tracker {
         Ok((WriteTicket(ticket), Seal(header)))
     }
 
-    /// Records the end of a write. After an acknowledgement its version is expected.
+    /// Records the result of a write. After an acknowledgement, its version is expected.
     #[expect(clippy::needless_pass_by_value, reason = "a ticket is used once")]
     pub fn on_write_done(&mut self, ticket: WriteTicket, result: Written) {
         let Write { range, floor, .. } = *self.writes.give_back(ticket.0);
@@ -215,8 +214,8 @@ impl Tracker {
         }))
     }
 
-    /// Judges a read: every sector that was ever written through this tracker. A sector may hold
-    /// any version from the last one acknowledged when the read was submitted to the last one
+    /// Verifies every sector of a read that was ever written through this tracker. Accepted
+    /// versions reach from the last one acknowledged when the read was submitted to the last one
     /// submitted by now.
     #[expect(clippy::needless_pass_by_value, reason = "a ticket is used once")]
     pub fn on_read_done(&mut self, ticket: ReadTicket, buffer: &[u8]) -> Result<(), Box<Mismatch>> {
@@ -242,7 +241,7 @@ impl Tracker {
     }
 }
 
-/// Judges a range while nothing is in flight.
+/// Judges a range while no request is in flight.
 pub fn judge_quiet<'a>(
     state: &'a State,
     offset: u64,
@@ -267,8 +266,8 @@ fn judge_read<'a>(
 }
 
 /// Raises the oldest accepted version to `floor`, unless a write that was submitted later has
-/// already been acknowledged. The two versions are at most as far apart as writes are outstanding;
-/// a larger difference means that the counter has wrapped since.
+/// already been acknowledged. The distance of the two versions is at most the number of outstanding
+/// writes. A larger difference means that the counter has wrapped since.
 fn raise(window: Window, floor: u32) -> Window {
     const OUTSTANDING_MAX: u32 = 1 << 24;
     let ahead = window.acknowledged.wrapping_sub(floor);
@@ -295,7 +294,8 @@ fn describe(state: &State, fault: Fault, more_blocks: u32) -> Mismatch {
     }
 }
 
-/// Name of the disk with this identity: this disk, or one with a state file beside it.
+/// Returns the name of the disk with this identity. It is this disk, or a disk with a state file in
+/// the same directory.
 fn name_of(state: &State, identity: Identity) -> Option<String> {
     let owner = state.owner();
     if identity == state.identity() {
@@ -306,7 +306,7 @@ fn name_of(state: &State, identity: Identity) -> Option<String> {
         .find(|name| Identity::new(name, owner.seed) == identity)
 }
 
-/// Names of all disks with a state file in the directory.
+/// Returns the names of all disks with a state file in the directory.
 pub fn neighbours(directory: &HeldDir) -> Vec<String> {
     let names = directory.names().unwrap_or_default();
     names.iter().filter_map(|name| disk_name(name.to_str().ok()?)).collect()
@@ -316,7 +316,7 @@ fn index(count: u64) -> usize {
     usize::try_from(count).expect("a read fits memory")
 }
 
-/// Reused slots for outstanding requests.
+/// Slots for outstanding requests, which are reused with their memory.
 // Not `state_machine::Slab`: a value stays in its slot when it is given back, and its memory is used again.
 #[derive(Debug)]
 struct Slots<T> {

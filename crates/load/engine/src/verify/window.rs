@@ -1,9 +1,10 @@
 //! Arithmetic of the versions that a sector may hold.
 
-/// Low halves of two versions: the last acknowledged and the last submitted one.
+/// Range of accepted versions: the low halves of the last acknowledged and the last submitted
+/// version.
 ///
-/// Versions are 64 bits in sectors and 32 bits here, so comparisons wrap: a stale block goes
-/// unnoticed if it is exactly a multiple of 2^32 writes old.
+/// Versions have 64 bits in sectors and 32 bits here, so comparisons wrap. A stale block goes
+/// unnoticed if it is older by exactly a multiple of 2^32 writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Window {
     /// Low half of the last acknowledged version; zero if there is none.
@@ -30,13 +31,13 @@ impl Window {
     }
 }
 
-/// Low 32 bits of a version.
+/// Returns the low 32 bits of a version.
 #[inline]
 pub const fn low(version: u64) -> u32 {
     (version & 0xffff_ffff) as u32
 }
 
-/// Latest version up to `newest` with these low bits.
+/// Returns the largest version with these low bits that is at most `newest`.
 pub const fn widen(bits: u32, newest: u64) -> u64 {
     newest.saturating_sub(low(newest).wrapping_sub(bits) as u64)
 }

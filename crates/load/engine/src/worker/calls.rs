@@ -11,12 +11,12 @@ use crate::client::Called;
 use crate::telemetry::Outlet;
 
 impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
-    /// Number of calls without an answer.
+    /// Returns the number of calls without an answer.
     pub(super) fn open_calls(&self) -> u64 {
         self.calls.as_ref().map_or(0, |calls| calls.open_count() as u64)
     }
 
-    /// Makes a call of an instance; without clients the call is refused.
+    /// Makes a call of an instance. Without clients, the call fails.
     pub(super) fn call(&mut self, instance: u32, call: &Call) {
         let Some(calls) = &mut self.calls else {
             let response = self.now.saturating_sub(call.due);
@@ -36,7 +36,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         }
     }
 
-    /// Collects the calls that are answered.
+    /// Collects the answered calls.
     pub(super) fn look_at_calls(&mut self) {
         let Some(calls) = &mut self.calls else { return };
         let backend = &mut self.backend;
@@ -65,8 +65,8 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         self.called = answers;
     }
 
-    /// Records the end of a call and reports it to its instance; a failure is reported a little
-    /// later.
+    /// Records the result of a call and reports it to its instance. A failure is reported after a
+    /// short delay.
     fn called(
         &mut self,
         instance: u32,

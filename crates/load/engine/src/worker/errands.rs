@@ -1,6 +1,6 @@
-//! Requests about whole disks. No ring carries them out, so a thread of their own does, with
-//! blocking calls. The worker checks for answers every 200 us while one is under way. Recorded
-//! times are those of the calls, not of the checks.
+//! Requests about whole disks. A ring cannot carry them out, so a separate thread does, with
+//! blocking calls. While such a request is open, the worker checks for answers every 200 us.
+//! Recorded times are the times of the calls, not of the checks.
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -20,7 +20,7 @@ use crate::backend::Backend;
 use crate::disks::Disk;
 use crate::telemetry::Outlet;
 
-/// Interval between checks for answers while one may come.
+/// Interval between checks for answers while a request is open.
 pub(super) const POLL: Nanos = Nanos::from_micros(200);
 
 /// Thread for requests about whole disks, and the number of open requests.
@@ -54,8 +54,8 @@ enum Work {
 }
 
 impl Work {
-    /// Interprets a request for these disks. Blocks are shared by whole files, so disks that are
-    /// parts of a file cannot be cloned.
+    /// Converts a request for these disks. Blocks can only be shared by whole files, so disks that
+    /// are parts of a file cannot be cloned.
     fn of(to: &Disk, from: Option<&Disk>) -> Result<Self, Errno> {
         let Some(from) = from else {
             return Ok(Self::Discard(Arc::clone(&to.handle), to.base(), to.size()));
@@ -121,7 +121,7 @@ impl Errands {
 }
 
 impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
-    /// Takes a request about a whole disk.
+    /// Passes a request about a whole disk to the thread.
     pub(super) fn run_errand(&mut self, instance: u32, disk: u32, request: IoRequest) {
         let first = self.instances[instance as usize].first_disk;
         let from = match request.pattern.content {

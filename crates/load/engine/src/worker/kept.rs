@@ -1,5 +1,5 @@
-//! Buffers that a read keeps for the request that follows it: a copy writes the buffer that was
-//! read, and a comparison compares it with another read.
+//! Buffers that a read keeps for a later request. A copy writes the buffer that was read, and a
+//! comparison compares it with another read.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,12 @@ use crate::arena::Buffer;
 use crate::backend::Backend;
 use crate::telemetry::Outlet;
 
-/// Kept buffers and the length of their content, by instance and token. There are as many as an
-/// instance has copies under way. A buffer that is never used is replaced by the next one of its
-/// token.
+/// Kept buffers and the length of their content, by instance and token. An instance has one for
+/// each copy in progress. A buffer that is never used is replaced by the next one with its token.
 pub(super) type Kept = BTreeMap<(u32, u32), (Buffer, u32)>;
 
 impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
-    /// Buffer for a request: the one that the read before kept, or a new loan.
+    /// Returns the buffer for a request: the buffer that an earlier read kept, or a new loan.
     #[inline]
     pub(super) fn buffer_of(&mut self, instance: u32, request: &IoRequest) -> Option<Buffer> {
         let is_copy =
@@ -30,8 +29,8 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         Some(buffer)
     }
 
-    /// Keeps, compares or gives back the buffer of a completion. A comparison may turn a success
-    /// into a failure.
+    /// Keeps, compares or returns the buffer of a completion. A comparison may turn a success into
+    /// a failure.
     #[inline]
     pub(super) fn settle_buffer(
         &mut self,

@@ -1,4 +1,4 @@
-//! Instances of a worker that arrive, leave and pause.
+//! Instances of a worker that arrive, leave or pause.
 
 use std::sync::mpsc::Sender;
 
@@ -17,7 +17,7 @@ type Taken = Result<(Carried, Vec<Tracker>), MoveError>;
 pub(super) enum Presence {
     Here,
     Absent,
-    /// The instance waits for its last completion: it asks for nothing more and gets no events.
+    /// The instance waits for its last completion. It issues no more requests and gets no events.
     Leaving {
         carried: Box<Carried>,
         to: Sender<Taken>,
@@ -25,7 +25,7 @@ pub(super) enum Presence {
 }
 
 impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
-    /// Carries out orders, and releases instances that have their last completion.
+    /// Carries out orders, and releases leaving instances whose I/Os have completed.
     pub(super) fn obey(&mut self) {
         while let Some(order) = self.orders.as_ref().and_then(crate::moving::OrderLine::next) {
             match order {
@@ -85,7 +85,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         }
     }
 
-    /// Returns true if the storage or a service still owes the instance an answer.
+    /// Returns true if an I/O or call of the instance is still open.
     fn has_open(&self, instance: u32) -> bool {
         let Some(calls) = &self.calls else { return self.slots.has(instance) };
         self.slots.has(instance)
@@ -93,7 +93,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             || calls.open().any(|open| open.instance == instance)
     }
 
-    /// Keeps an event for an instance that stands still. Returns false if the instance is running.
+    /// Keeps an event for a paused instance. Returns false if the instance is running.
     pub(super) fn keep_back(&mut self, instance: u32, event: Event) -> bool {
         match &mut self.instances[instance as usize].presence {
             Presence::Here => false,
@@ -131,8 +131,8 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         Ok(since)
     }
 
-    /// Gives the instance all events that it was promised. Timers that came due meanwhile are not
-    /// late because of this worker.
+    /// Resumes an instance: delivers its kept events and submits its waiting requests. Timers that
+    /// came due meanwhile are not counted as late.
     fn go_on(&mut self, instance: u32, carried: Carried) {
         let Carried { machine: _, timers, bursts, waiting, events, left: _ } = carried;
         for request in waiting {
@@ -152,7 +152,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         }
     }
 
-    /// Does nothing but end slices until the given time.
+    /// Pauses until the given time. Only slices are still completed.
     fn stand_still(&mut self, until: Nanos) {
         let from = self.backend.now();
         let mut now = from;
@@ -168,7 +168,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
 }
 
 impl Alarm {
-    /// Event that the alarm delivers to its instance.
+    /// Returns the event that the timer delivers to its instance.
     pub(super) const fn event(self) -> Event {
         match self.fire {
             Fire::Timer => Event::Timer(self.token),

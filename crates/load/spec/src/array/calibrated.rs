@@ -3,32 +3,32 @@ use serde::{Deserialize, Serialize};
 use units::Nanos;
 use units::print::change;
 
-/// Largest factor, in rate or time, by which a calibrated array may be off. Our choice: the
-/// predicted number of tiles is then off by as much.
+/// Maximum error of a calibrated array, as a factor in rate or time. Our choice: the predicted
+/// number of tiles is then wrong by as much.
 pub const OFF_MAX: f64 = 2.0;
 
 /// Results of `tilemark calibrate` for an array that it fitted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Calibrated {
-    /// True if the page cache was measured, too, because the storage refused direct I/O.
+    /// True if the measurement included the page cache, because the storage refused direct I/O.
     #[serde(default)]
     pub buffered: bool,
-    /// A step of a tile on the storage, compared with the same step on the array; absent if nothing
-    /// could be written there.
+    /// Check with a step of a tile, which ran on the storage and on the array. Absent if the
+    /// storage could not be written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<TileCheck>,
 }
 
-/// A step of a tile, measured and modelled.
+/// Step of a tile, measured on the storage and simulated with the array.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TileCheck {
-    /// Name of the tile; one tile ran.
+    /// Name of the tile. One tile ran.
     pub tile: String,
-    /// I/Os per second on the storage, above 0.
+    /// IOPS on the storage, above 0.
     pub measured_rate: f64,
-    /// I/Os per second on the array, above 0.
+    /// IOPS on the array, above 0.
     pub modelled_rate: f64,
     /// Mean time of an I/O on the storage.
     pub measured_time: Nanos,
@@ -37,10 +37,10 @@ pub struct TileCheck {
 }
 
 impl TileCheck {
-    /// Factors for the tiles that the array holds, at most 1 and at least 1. The capacity of a
-    /// queue is the inverse of its service time (the utilisation law, Denning and Buzen 1978). So
-    /// an array that answers twice as fast as the storage may hold twice as many tiles, and one
-    /// that does half as much in the same step half as many.
+    /// Returns the factors by which the number of tiles that the array carries may be wrong: the
+    /// lower is at most 1 and the higher at least 1. The capacity of a queue is the inverse of its
+    /// service time (the utilisation law, Denning and Buzen 1978). So if the array is twice as fast
+    /// as the storage, the true number may be half, and the other way round.
     pub fn factors(&self) -> (f64, f64) {
         let time = self.modelled_time.as_secs_f64() / self.measured_time.as_secs_f64();
         let rate = self.measured_rate / self.modelled_rate;
@@ -50,17 +50,18 @@ impl TileCheck {
 }
 
 impl Calibrated {
-    /// Factors for the tiles that the array holds; `None` if it was not checked.
+    /// Returns the factors by which the number of tiles may be wrong; `None` if the array was not
+    /// checked.
     pub fn factors(&self) -> Option<(f64, f64)> {
         self.check.as_ref().map(TileCheck::factors)
     }
 
-    /// True if the array is known to be too far off to answer.
+    /// Returns true if the array is known to be too inaccurate for predictions.
     pub fn is_too_far_off(&self) -> bool {
         self.factors().is_some_and(|(low, high)| low < 1.0 / OFF_MAX || high > OFF_MAX)
     }
 
-    /// Error of the array, in a sentence.
+    /// Describes the error of the array in a sentence.
     pub fn sentence(&self) -> String {
         let cache = if self.buffered {
             "it was calibrated through the page cache, so memory was measured too; "

@@ -6,8 +6,8 @@
 //! host CPU -> host tier -> LUN queue -> link -> controller CPU -> array tier -> memory -> pool
 //! ```
 //!
-//! Every stage but the pools may be absent, and then costs nothing. Hosts with disks of their own
-//! (`local`) replace everything behind the link.
+//! Every stage except the pools may be absent, and then takes no time. Hosts with disks of their
+//! own (`local`) replace all stages after the link.
 
 mod calibrated;
 pub mod names;

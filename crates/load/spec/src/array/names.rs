@@ -5,7 +5,7 @@
 
 use units::Bytes;
 
-/// A shipped disk, as far as checks need it.
+/// A shipped disk, with the properties that checks need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShippedDisk {
     /// Name of the disk.
@@ -34,5 +34,5 @@ pub const LINKS: [&str; 7] =
 pub const POLICIES: [&str; 9] =
     ["lru", "fifo", "clock", "2q", "arc", "s3fifo", "sieve", "lirs", "w-tinylfu"];
 
-/// Medium of a tier that is no disk.
+/// Medium of a tier that is memory and not a disk.
 pub const MEMORY: &str = "memory";

@@ -1,4 +1,4 @@
-//! Number of an array's disks, and their capacity.
+//! Number and capacity of an array's disks.
 
 use units::Bytes;
 
@@ -6,7 +6,7 @@ use super::names::{HDDS, SSDS};
 use super::{Array, Disk, Local, Pool, Raid};
 
 impl Array {
-    /// Usable size of a disk by name; `None` if there is no such disk.
+    /// Returns the usable size of a disk, given by name; `None` if there is no such disk.
     pub fn disk_capacity(&self, name: &str) -> Option<Bytes> {
         match self.disks.get(name) {
             Some(Disk::Hdd { like, capacity, .. } | Disk::Ssd { like, capacity, .. }) => {
@@ -17,8 +17,8 @@ impl Array {
         }
     }
 
-    /// Room for data with this many tiles, after protection: of all pools, or of the hosts' disks.
-    /// At most 2^64 - 1 bytes; parts with an unknown disk count as nothing.
+    /// Returns the capacity for data with this many tiles, after protection, of all pools or of the
+    /// hosts' disks. At most 2^64 - 1 bytes. Parts with an unknown disk count as 0.
     pub fn capacity(&self, tiles: u32) -> Bytes {
         let pools = self.pools.iter().map(|pool| {
             self.pool_capacity(pool).map_or(Bytes::ZERO, |one| times(one, pool.times(tiles)))
@@ -28,7 +28,8 @@ impl Array {
             .fold(Bytes::ZERO, |sum, more| Bytes::new(sum.get().saturating_add(more.get())))
     }
 
-    /// Number of disks that hold data with this many tiles; tiers and caches are not counted.
+    /// Returns the number of disks that hold data with this many tiles. Tiers and caches are not
+    /// counted.
     pub fn data_disks(&self, tiles: u32) -> u64 {
         let pools = self.pools.iter().map(|pool| pool.disks().saturating_mul(pool.times(tiles)));
         let hosts = self.hosts.as_ref().map_or(0, |hosts| u64::from(hosts.count));
@@ -36,13 +37,15 @@ impl Array {
         pools.chain(local).fold(0, u64::saturating_add)
     }
 
-    /// Room for data of a pool (of one, if every tile has its own); `None` if its disk is unknown.
+    /// Returns the capacity of a pool for data; if every tile has its own pool, of one of them.
+    /// `None` if its disk is unknown.
     pub fn pool_capacity(&self, pool: &Pool) -> Option<Bytes> {
         let disks = u64::from(pool.raid.data_disks(pool.count)) * u64::from(pool.sets);
         self.disk_capacity(&pool.disk).map(|disk| times(disk, disks))
     }
 
-    /// Room for data of the hosts' disks; `None` without them, or if something is unknown.
+    /// Returns the capacity of the hosts' disks for data; `None` if there are none, or if something
+    /// is unknown.
     pub fn local_capacity(&self) -> Option<Bytes> {
         let (local, hosts) = (self.local.as_ref()?, self.hosts.as_ref()?);
         let disks = local.disks().saturating_mul(u64::from(hosts.count));
@@ -52,7 +55,7 @@ impl Array {
 }
 
 impl Raid {
-    /// Number of disks' worth of data that a set of `count` holds.
+    /// Returns the number of disks' worth of data in a RAID set of `count` disks.
     pub const fn data_disks(self, count: u32) -> u32 {
         match self {
             Self::Raid0 => count,
@@ -71,30 +74,30 @@ impl Raid {
 }
 
 impl Pool {
-    /// Number of disks of the pool; if each tile has its own, of one of them.
+    /// Returns the number of disks of the pool; if each tile has its own pool, of one of them.
     fn disks(&self) -> u64 {
         u64::from(self.count) * u64::from(self.sets)
     }
 
-    /// Number of such pools.
+    /// Returns the number of pools of this kind.
     fn times(&self, tiles: u32) -> u64 {
         if self.per_tile { u64::from(tiles) } else { 1 }
     }
 }
 
 impl Local {
-    /// Number of capacity disks in a host.
+    /// Returns the number of capacity disks per host.
     fn disks(&self) -> u64 {
         u64::from(self.groups) * u64::from(self.count)
     }
 }
 
-/// Usable size of a shipped disk.
+/// Returns the usable size of a shipped disk.
 pub(crate) fn shipped(name: &str) -> Option<Bytes> {
     HDDS.iter().chain(&SSDS).find(|disk| disk.name == name).map(|disk| disk.capacity)
 }
 
-/// Product `bytes * by`, at most 2^64 - 1 bytes.
+/// Returns the product `bytes * by`, at most 2^64 - 1 bytes.
 pub(crate) fn times(bytes: Bytes, by: u64) -> Bytes {
     Bytes::new(bytes.get().saturating_mul(by))
 }

@@ -13,51 +13,51 @@ pub struct Array {
     pub name: String,
     /// Title in lists, one line.
     pub title: String,
-    /// Source of the composition and its numbers, or the reason of our choice.
+    /// Source of the composition and its numbers, or the reason for our choice.
     pub source: String,
-    /// Hosts that run the virtual machines. Without them every CPU step has a core of its own, and
-    /// an I/O costs no CPU.
+    /// Hosts that run the virtual machines. If absent, every CPU step has its own core, and an I/O
+    /// costs no CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Hosts>,
-    /// Limit of I/Os on their way from one host to one pool.
+    /// Limit of outstanding I/Os from one host to one pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lun_queue: Option<LunQueue>,
-    /// Connection of each host with the storage.
+    /// Connection of each host to the storage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<Link>,
     /// Processors and memory of the storage itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub controller: Option<Controller>,
-    /// Bounds of background I/O at each disk of pools, tiers and hosts; absent: background and
-    /// foreground are equals.
+    /// Limits on background I/O at each disk of pools, tiers and hosts; absent: background and
+    /// foreground have equal priority.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background: Option<Background>,
-    /// Acceleration tiers, the one nearest to the virtual machines first.
+    /// Acceleration tiers, starting with the one nearest to the virtual machines.
     #[serde(rename = "tier", default)]
     pub tiers: Vec<Tier>,
-    /// Sets of disks, on which the virtual disks are.
+    /// Sets of disks that hold the virtual disks.
     #[serde(rename = "pool", default)]
     pub pools: Vec<Pool>,
-    /// Disks in the hosts that form one storage together; instead of pools.
+    /// Disks in the hosts that together form one storage. They replace the pools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub local: Option<Local>,
-    /// Placement of virtual disks on pools: the first matching rule counts. Other disks go to the
-    /// pools in turn, virtual machine by virtual machine.
+    /// Placement of virtual disks on pools: the first matching rule applies. Disks without a rule
+    /// go to the pools in turn, virtual machine by virtual machine.
     #[serde(rename = "place", default)]
     pub places: Vec<PlaceRule>,
-    /// Disks by name, for pools and tiers, in addition to the shipped presets.
+    /// Disks by name, for pools and tiers, in addition to the shipped disks.
     #[serde(rename = "disk", default)]
     pub disks: IndexMap<String, Disk>,
-    /// Power of the storage; if absent, no power is reported for it.
+    /// Power of the storage; if absent, its power is not reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<StoragePower>,
-    /// Error of a fitted array, from its calibration; absent if it was not calibrated.
+    /// Error of a fitted array, from its calibration; absent if the array was not calibrated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<Calibrated>,
 }
 
-/// Hosts that run the virtual machines. VMs go to hosts in turn, and each tile begins one host
-/// further than the one before.
+/// Hosts that run the virtual machines. VMs go to hosts in turn, and each tile starts one host
+/// later than the previous tile.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Hosts {
@@ -65,110 +65,112 @@ pub struct Hosts {
     pub count: u32,
     /// Number of cores of each host, at least 1.
     pub cores: u32,
-    /// Speed of a core: a CPU step takes its time divided by this (default 1), above 0.
+    /// Relative speed of a core: the time of a CPU step is divided by it (default 1), above 0.
     #[serde(default = "unity")]
     pub speed: f64,
-    /// Work of two threads on a core together, as a multiple of one (default 1: no hyper-threading;
-    /// 1.25 to 1.3 are usual), 1 to 2.
+    /// Throughput of two threads on one core, as a multiple of one thread (default 1: no
+    /// hyper-threading; 1.25 to 1.3 are usual), 1 to 2.
     #[serde(default = "unity")]
     pub threads: f64,
-    /// Largest share of the cores for virtual machines (default 100 %), above 0.
+    /// Maximum share of the cores for virtual machines (default 100 %), above 0.
     #[serde(default = "all")]
     pub capacity: Ratio,
-    /// Longest time a virtual CPU runs while others are ready (default 50 ms).
+    /// Maximum time for which a virtual CPU runs while others are ready (default 50 ms).
     #[serde(default = "slice")]
     pub slice: Nanos,
-    /// Order of virtual CPUs when cores are short (default shares).
+    /// Scheduling order of virtual CPUs when cores are scarce (default shares).
     #[serde(default, skip_serializing_if = "is_default")]
     pub run_queue: RunQueue,
-    /// CPU that the hypervisor spends on an I/O; nothing if absent.
+    /// CPU time that the hypervisor spends on an I/O; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_cpu: Option<IoCpu>,
-    /// Frequencies of the cores; if absent, only one.
+    /// Frequencies of the cores; absent: a single one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency: Option<Frequency>,
-    /// Speed of memory; if absent, it limits nothing.
+    /// Speed of memory; absent: memory is no bottleneck.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
-    /// Costs of the hypervisor's version; if absent, no additional costs.
+    /// Costs of the hypervisor's version; absent: no additional costs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hypervisor: Option<Hypervisor>,
-    /// Power of each host; if absent, no power is reported for it.
+    /// Power of each host; if absent, their power is not reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<HostPower>,
 }
 
-/// Order in which virtual CPUs with work get a host's cores.
+/// Scheduling order of ready virtual CPUs on a host's cores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunQueue {
-    /// The VM first that used the least of its share, as hypervisors do; shares are numbers of
-    /// virtual CPUs.
+    /// The VM that has used the least of its share goes first, as in real hypervisors. Shares are
+    /// proportional to the number of virtual CPUs.
     #[default]
     Shares,
-    /// First come first served, a slice each, of whichever VM.
+    /// First come, first served, with one slice each, regardless of the VM.
     Turns,
 }
 
-/// CPU that a hypervisor spends on an I/O of a virtual machine, on one of the host's cores.
+/// CPU time that a hypervisor spends on an I/O of a virtual machine, on one of the host's cores.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct IoCpu {
     /// CPU time for each I/O up to 8 KiB.
     pub per_io: Nanos,
-    /// CPU time for each further 8 KiB begun (default 0).
+    /// CPU time for each further started 8 KiB (default 0).
     #[serde(default)]
     pub per_8k: Nanos,
-    /// CPU time for each frame that its data fill, with [`Link::frame`] (default 0).
+    /// CPU time for each frame that the data fill, with [`Link::frame`] (default 0).
     #[serde(default, skip_serializing_if = "is_default")]
     pub per_frame: Nanos,
-    /// CPU time for each further copy of a write (default 0), see [`Local::copies`].
+    /// CPU time for each additional copy of a write (default 0), see [`Local::copies`].
     #[serde(default)]
     pub per_copy: Nanos,
 }
 
-/// Limit of I/Os on their way from one host to one pool. Further I/Os wait, and are taken from VM
-/// after VM in turn.
+/// Limit of outstanding I/Os from one host to one pool. Further I/Os wait, and are taken from the
+/// VMs in turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LunQueue {
-    /// Limit while one virtual disk uses the pool, at least 1.
+    /// Limit while a single virtual disk uses the pool, at least 1.
     pub depth: u32,
     /// Limit while several virtual disks use the pool, at least 1 and at most `depth` (default
     /// `depth`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared: Option<u32>,
-    /// True if there is one queue for all hosts (a limit in the array) instead of one per host.
+    /// True for one queue shared by all hosts (a limit in the array), false for one per host.
     #[serde(default)]
     pub in_array: bool,
 }
 
-/// Connection with a rate in each direction.
+/// Connection with a limited rate in each direction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Link {
-    /// Shipped kind: fc-4g, fc-8g, fc-16g, ethernet-1g, ethernet-10g, ethernet-25g, nvme-pcie3x4.
+    /// Shipped kind of link: fc-4g, fc-8g, fc-16g, ethernet-1g, ethernet-10g, ethernet-25g,
+    /// nvme-pcie3x4.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Payload of one connection per second and direction; overrides that of the kind.
+    /// Payload of one connection per second and direction; overrides the rate of the kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Bytes>,
-    /// Time of a message in addition to its bytes, in each direction; overrides that of the kind.
+    /// Latency of a message without the time for its bytes, in each direction; overrides the
+    /// latency of the kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Nanos>,
-    /// Most that a frame carries; I/Os on a connection send theirs in turn. Default by kind:
+    /// Maximum payload of a frame. I/Os on a connection send their frames in turn. Default by kind:
     /// 1500 B for Ethernet (its MTU, with the headers of IP and TCP; jumbo frames have 9000 B),
     /// 2112 B for Fibre Channel (FC-FS), 256 B for NVMe. Needs a kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame: Option<Bytes>,
-    /// Bytes of the protocol before the data of each I/O (default 0, at most 64 KiB): 48 for
-    /// iSCSI (RFC 7143), about 128 for NFS (RFC 1813).
+    /// Size of the protocol's headers for each I/O (default 0, at most 64 KiB): 48 B for iSCSI (RFC
+    /// 7143), about 128 B for NFS (RFC 1813).
     #[serde(default, skip_serializing_if = "is_default")]
     pub header: Bytes,
-    /// Number of connections, at least 1 (default 1), used in turn by virtual disk.
+    /// Number of connections, at least 1 (default 1). Virtual disks are assigned to them in turn.
     #[serde(default = "one")]
     pub count: u32,
-    /// True if `count` is for all hosts together instead of for each host.
+    /// True if all hosts share `count` connections, false if each host has that many.
     #[serde(default)]
     pub shared: bool,
 }
@@ -177,52 +179,55 @@ pub struct Link {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Controller {
-    /// Number of processors that work on I/Os; absent: no limit.
+    /// Number of processors for I/Os; absent: unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processors: Option<u32>,
-    /// Processor time for each I/O (default 0).
+    /// Processor time of each I/O (default 0).
     #[serde(default)]
     pub per_io: Nanos,
-    /// Memory that answers writes.
+    /// Memory that acknowledges writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_memory: Option<WriteMemory>,
-    /// Memory that answers reads of recently used pages.
+    /// Memory that serves reads of recently used pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_memory: Option<ReadMemory>,
-    /// True if memory is asked before the array's tiers (as MCx does), false if after them (as
-    /// FLARE does, the default).
+    /// True if memory is looked up before the array's tiers (as in MCx), false if after them (as in
+    /// FLARE, the default).
     #[serde(default)]
     pub memory_first: bool,
-    /// Whether the array copies for deployments and migrations itself (full copy, XCOPY), so that
-    /// no data of theirs cross links and an I/O costs a host `per-io` alone (default no).
+    /// True if the array itself copies for deployments and migrations (full copy, XCOPY), default
+    /// no. Then their data do not cross the links, and each I/O costs a host only `per-io`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub full_copy: bool,
 }
 
-/// Bounds of background I/O at a disk: destaging, a tier's clean-up, copies of deployments and
-/// migrations, most urgent first. It waits in front of the disk; foreground never does.
+/// Limits on background I/O at a disk. Classes, most urgent first: destaging, clean-up of a tier,
+/// copies of deployments and migrations. Only background I/O waits in front of the disk, never
+/// foreground I/O.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Background {
-    /// I/Os of each of the three classes that the disk always takes (default 1), at least 1.
+    /// Number of I/Os of each of the three classes that the disk always accepts (default 1), at
+    /// least 1.
     #[serde(default = "one")]
     pub least: u32,
-    /// I/Os of all background classes together at most (default 10), `least` to 10,000, while
-    /// foreground takes up to half of `slow`. 10 is `zfs_vdev_async_write_max_active` of OpenZFS.
+    /// Maximum number of I/Os of all background classes together (default 10), from `least` to
+    /// 10,000, while the foreground response time is up to half of `slow`. 10 is
+    /// `zfs_vdev_async_write_max_active` of OpenZFS.
     #[serde(default = "ten")]
     pub most: u32,
-    /// Mean response time of foreground at the disk, above 0, from which on only `least` are
-    /// taken.
+    /// Mean foreground response time at the disk, above 0. From this value up, only `least` I/Os of
+    /// each class are accepted.
     pub slow: Nanos,
 }
 
-/// Memory with a battery that answers writes and destages them later.
+/// Battery-backed memory that acknowledges writes and destages them later.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct WriteMemory {
-    /// Size of the memory; when mirrored, half of it holds data.
+    /// Size of the memory. If mirrored, half of it holds data.
     pub size: Bytes,
-    /// True if a second controller holds a copy (default yes).
+    /// True if a second controller holds a copy of the data (default yes).
     #[serde(default = "yes")]
     pub mirrored: bool,
     /// Size of a page (default 8 KiB): a power of two from 512 B to 64 KiB.
@@ -234,15 +239,15 @@ pub struct WriteMemory {
     /// Share of dirty pages at which destaging starts (default 80 %).
     #[serde(default = "eighty")]
     pub high: Ratio,
-    /// Time to answer a write (default 300 us).
+    /// Response time of a write (default 300 us).
     #[serde(default = "hit")]
     pub hit: Nanos,
-    /// Most writes to the disks under way (default 64).
+    /// Maximum number of outstanding writes to the disks (default 64).
     #[serde(default = "sixty_four")]
     pub flush_depth: u32,
 }
 
-/// Memory that answers reads of recently read or written pages.
+/// Memory that serves reads of recently read or written pages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ReadMemory {
@@ -251,7 +256,7 @@ pub struct ReadMemory {
     /// Size of a page (default 64 KiB): a power of two from 4 KiB to 1 MiB.
     #[serde(default = "page_64k")]
     pub page: Bytes,
-    /// Time to answer a read (default 300 us).
+    /// Response time of a read (default 300 us).
     #[serde(default = "hit")]
     pub hit: Nanos,
 }
@@ -262,10 +267,10 @@ pub struct ReadMemory {
 pub struct Tier {
     /// Name, unique in the array.
     pub name: String,
-    /// Place of the tier: in each host, or in the array (default).
+    /// Location of the tier: in each host, or in the array (default).
     #[serde(default)]
     pub at: TierPlace,
-    /// Room for data, after mirroring; for a host's tier, in each host.
+    /// Capacity for data, after mirroring; for a host tier, per host.
     pub size: Bytes,
     /// Size of a page (default 64 KiB): a power of two from 4 KiB to 1 MiB.
     #[serde(default = "page_64k")]
@@ -273,22 +278,23 @@ pub struct Tier {
     /// Eviction policy: lru (default), fifo, clock, 2q, arc, s3fifo, sieve, lirs, w-tinylfu.
     #[serde(default = "lru")]
     pub policy: String,
-    /// Handling of writes (default back).
+    /// Write mode (default back).
     #[serde(default)]
     pub write: WriteMode,
-    /// Place in which writes wait for the storage (default paged: in their pages).
+    /// Place where dirty data waits for the storage (default paged: in its pages).
     #[serde(default, skip_serializing_if = "TierShape::is_paged")]
     pub shape: TierShape,
-    /// Share of the size for the log of a tier that has one (default 10 %), 1 to 90 %.
+    /// Share of a logged tier's size that is used for the log (default 10 %), 1 to 90 %.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<Ratio>,
-    /// Number of the access at which a page is admitted (default 1, the first), 1 to 255.
+    /// Number of accesses to a page until it is admitted (default 1: at the first), 1 to 255.
     #[serde(default = "first")]
     pub admit_on: u8,
     /// Occupancy below which every page is admitted at its first access (default 0 %).
     #[serde(default)]
     pub admit_all_below: Ratio,
-    /// Length of a run of adjacent accesses, in bytes, from which on it admits nothing.
+    /// Length of a sequential run, in bytes, at which further accesses of the run are no longer
+    /// admitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequential_cutoff: Option<Bytes>,
     /// Dirty share at which clean-up starts (default 50 %).
@@ -297,69 +303,68 @@ pub struct Tier {
     /// Dirty share at which clean-up ends (default 45 %).
     #[serde(default = "forty_five")]
     pub dirty_low: Ratio,
-    /// Largest share of the tier for one virtual machine (default 100 %).
+    /// Maximum share of the tier for one virtual machine (default 100 %).
     #[serde(default = "all")]
     pub share_max: Ratio,
-    /// Name of the disk that the tier consists of, or `memory`.
+    /// Name of the disks that form the tier, or `memory`.
     pub disk: String,
     /// Number of disks (default 1).
     #[serde(default = "one")]
     pub count: u32,
-    /// Combination of the disks (default raid0).
+    /// RAID level of the disks (default raid0).
     #[serde(default)]
     pub raid: Raid,
-    /// Number of copies of written data on other hosts before a write is answered: 0 (default) to
-    /// 2. For host tiers that write back.
+    /// Number of copies of written data that are made on other hosts before a write is acknowledged
+    /// (default 0), at most 2. Only for host tiers that write back.
     #[serde(default)]
     pub replicas: u32,
 }
 
-/// Place of a tier.
+/// Location of a tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TierPlace {
-    /// In the array, for all hosts.
+    /// In the array, shared by all hosts.
     #[default]
     Array,
     /// In each host, for its virtual machines.
     Host,
 }
 
-/// Place in which writes of a write-back tier wait for the storage.
+/// Place where dirty data of a write-back tier waits for the storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TierShape {
-    /// In their pages, as published systems have it.
+    /// In its pages, as in published systems.
     #[default]
     Paged,
-    /// In a log, as `tilemark tier` serves it: each flush ends a batch that goes to the storage
-    /// together.
+    /// In a log, as in `tilemark tier`: each flush ends a batch, which is destaged as a whole.
     Logged,
 }
 
 impl TierShape {
-    /// True for the shape of published systems.
+    /// Returns true for the shape of published systems.
     pub fn is_paged(&self) -> bool {
         *self == Self::Paged
     }
 }
 
-/// Handling of writes by a tier.
+/// Write mode of a tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WriteMode {
-    /// A write is answered when tier and storage have it.
+    /// A write is acknowledged when both the tier and the storage have it.
     Through,
-    /// A write is answered when the tier has it.
+    /// A write is acknowledged when the tier has it.
     #[default]
     Back,
-    /// Writes go to the storage only; resident pages are updated.
+    /// Writes only go to the storage. Resident pages are updated.
     Around,
     /// Like back, but reads never admit a page.
     Only,
 }
 
-/// Combination of disks.
+/// RAID level of a set of disks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Raid {
@@ -382,20 +387,20 @@ pub enum Raid {
 pub struct Pool {
     /// Name, unique in the array.
     pub name: String,
-    /// Name of a shipped disk, or of one in `[disk.NAME]`.
+    /// Name of a shipped disk, or of a disk in `[disk.NAME]`.
     pub disk: String,
     /// Number of disks in a set, at least 1.
     pub count: u32,
-    /// Combination of the disks (default raid0).
+    /// RAID level of the disks (default raid0).
     #[serde(default)]
     pub raid: Raid,
-    /// Number of sets of `count` disks, over which data is striped (default 1).
+    /// Number of sets of `count` disks (default 1). Data is striped over all sets.
     #[serde(default = "one")]
     pub sets: u32,
-    /// Contiguous bytes on one disk (default 64 KiB).
+    /// Number of contiguous bytes on one disk (default 64 KiB).
     #[serde(default = "page_64k")]
     pub element: Bytes,
-    /// True if every tile has such a pool of its own.
+    /// True if every tile has its own pool of this kind.
     #[serde(default)]
     pub per_tile: bool,
     /// True if the tiers of the array cache this pool (default yes).
@@ -403,19 +408,19 @@ pub struct Pool {
     pub tiered: bool,
 }
 
-/// Disks in the hosts that form one storage together, as in hyper-converged systems.
+/// Disks in the hosts that together form one storage, as in hyper-converged systems.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Local {
     /// Number of copies of all data, on different hosts: 1 to the number of hosts (vSAN's "failures
     /// to tolerate" plus one).
     pub copies: u32,
-    /// Number of groups in each host; a group is one cache disk and its capacity disks (default 1).
+    /// Number of groups in each host (default 1). A group is one cache disk and its capacity disks.
     #[serde(default = "one")]
     pub groups: u32,
     /// Name of the cache disk of a group.
     pub cache: String,
-    /// Share of the cache disk that caches reads; the rest buffers writes (default 70 %).
+    /// Share of the cache disk for the read cache (default 70 %). The rest is the write buffer.
     #[serde(default = "seventy")]
     pub read_share: Ratio,
     /// Size of a page of the read cache (default 1 MiB).
@@ -427,17 +432,17 @@ pub struct Local {
     pub count: u32,
 }
 
-/// Rule for placing virtual disks on a pool. Every given condition must hold.
+/// Rule that places virtual disks on a pool. All given conditions must be met.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PlaceRule {
     /// Name of the pool.
     pub pool: String,
-    /// Tiles, counted from 1, whose number divided by the second value leaves the first: `[1, 2]`
-    /// are odd tiles, `[0, 2]` even ones.
+    /// Condition on the tile's number, counted from 1: divided by the second value, it leaves the
+    /// first as the remainder. `[1, 2]` are odd tiles, `[0, 2]` even ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tiles: Option<[u32; 2]>,
-    /// Name of a workload of the tile.
+    /// Name of a workload in the tile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<String>,
     /// Name of a virtual disk.
@@ -448,36 +453,36 @@ pub struct PlaceRule {
     pub role: Option<crate::workload::Role>,
 }
 
-/// A disk: a shipped one with changes, or one with its own numbers.
+/// A disk: a shipped disk with changes, or one with its own numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub enum Disk {
     /// A hard disk.
     Hdd {
-        /// Shipped disk that it is based on: hdd-7200, hdd-10k, hdd-15k.
+        /// Shipped disk on which it is based: hdd-7200, hdd-10k, hdd-15k.
         like: String,
         /// Usable size of the disk.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         capacity: Option<Bytes>,
-        /// Number of requests that it chooses among.
+        /// Number of queued requests among which it chooses the next.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         queue: Option<u32>,
-        /// Bytes per second at the outer and at the inner edge.
+        /// Transfer rates at the outer and the inner edge, in bytes per second.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rates: Option<[Bytes; 2]>,
     },
     /// A flash disk.
     Ssd {
-        /// Shipped disk that it is based on: ssd-sata-enterprise, ssd-nvme-mqsim,
+        /// Shipped disk on which it is based: ssd-sata-enterprise, ssd-nvme-mqsim,
         /// ssd-nvme-consumer.
         like: String,
         /// Usable size of the disk.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         capacity: Option<Bytes>,
-        /// Number of dies, which work in parallel.
+        /// Number of dies that work in parallel.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         dies: Option<u32>,
-        /// Bytes read or programmed at once.
+        /// Number of bytes that are read or programmed at once.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         page: Option<Bytes>,
         /// Time to read a page.
@@ -489,62 +494,65 @@ pub enum Disk {
         /// Time to erase a block.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         erase: Option<Nanos>,
-        /// Spare flash as a share of the usable size.
+        /// Spare flash (over-provisioning), as a share of the usable size.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         spare: Option<Ratio>,
-        /// Protected memory for writes, in bytes.
+        /// Power-loss-protected write buffer, in bytes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         buffer: Option<Bytes>,
-        /// Controller time for a command; commands are served one after another.
+        /// Controller time per command. Commands are processed one after another.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         command: Option<Nanos>,
-        /// Bytes per second through the interface.
+        /// Transfer rate of the interface, in bytes per second.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rate: Option<Bytes>,
-        /// Latency that does not occupy the controller.
+        /// Additional latency that does not occupy the controller.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         latency: Option<Nanos>,
     },
-    /// Equal servers behind one queue: the details that a fit can determine of a device.
+    /// Equal servers behind one queue. These are the properties that a fit can determine for a
+    /// device.
     Servers {
         /// Usable size of the disk.
         capacity: Bytes,
-        /// Number of requests served at the same time, at least 1.
+        /// Number of requests served concurrently, at least 1.
         servers: u32,
-        /// Fixed time of a read.
+        /// Fixed service time of a read.
         read: Nanos,
-        /// Fixed time of a write.
+        /// Fixed service time of a write.
         write: Nanos,
-        /// Bytes per second of all servers together, transferred one request after another.
+        /// Transfer rate of all servers together, in bytes per second. Requests are transferred one
+        /// after another.
         rate: Bytes,
-        /// Bytes per second for writes, if different (default `rate`).
+        /// Transfer rate of writes, in bytes per second (default `rate`).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         write_rate: Option<Bytes>,
-        /// Latency that occupies nothing (default 0).
+        /// Additional latency that does not occupy a server (default 0).
         #[serde(default)]
         latency: Nanos,
-        /// Bytes that it takes in at once. Further requests wait, and come in by ascending address,
-        /// then again from the beginning. Absent: every request comes in as it arrives.
+        /// Number of bytes that the device accepts at once. Further requests wait, and enter in
+        /// order of ascending address, then again from the lowest address. Absent: every request
+        /// enters when it arrives.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         window: Option<Bytes>,
-        /// Variation of the speed; absent: none.
+        /// Variation of the speed over time; absent: none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         variation: Option<Variation>,
     },
-    /// A table of measured latencies, without a model of the inside.
+    /// A table of measured latencies, without an internal model.
     Table {
         /// Usable size of the disk.
         capacity: Bytes,
-        /// Upper ends of the shares of all answers that the entries of the loops' lists stand for:
-        /// rising from above 0, the last one 1.
+        /// Cumulative shares of all answers at which the bins of the loops' lists end: ascending,
+        /// above 0, the last one 1.
         shares: Vec<f64>,
-        /// Measured closed loops, at least one.
+        /// Measured closed loops, at least one. Between them, latencies are interpolated.
         #[serde(rename = "loop")]
         loops: Vec<TableLoop>,
     },
 }
 
-/// Latencies of a closed loop. Between loops, latencies are interpolated.
+/// Latencies of one closed loop. Between loops, latencies are interpolated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TableLoop {
@@ -554,30 +562,28 @@ pub struct TableLoop {
     pub block: Bytes,
     /// Number of outstanding I/Os, at least 1.
     pub depth: u32,
-    /// Latencies of reads: for each share the mean of the answers in it, ascending. Absent if the
-    /// loop does not read.
+    /// Mean read latency in each bin of `shares`, ascending. Absent if the loop does not read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub read: Vec<Nanos>,
-    /// Latencies of writes: for each share the mean of the answers in it, ascending. Absent if the
-    /// loop does not write.
+    /// Mean write latency in each bin of `shares`, ascending. Absent if the loop does not write.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub write: Vec<Nanos>,
 }
 
-/// Measured variation of a device's speed over time. Tables hold quantiles at equal distances, from
-/// the least to the most.
+/// Measured variation of a device's speed over time. Each table holds quantiles at equal distances,
+/// from the minimum to the maximum.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Variation {
-    /// Duration of a pace, as a multiple of that pace; above 0.
+    /// Duration of a pace, as a multiple of the pace; above 0.
     pub every: Nanos,
-    /// Quantiles of the pace, the factor of all times. Each is above 0; 1 if empty.
+    /// Quantiles of the pace, by which all times are multiplied. Each is above 0; empty means 1.
     #[serde(default)]
     pub pace: Vec<f64>,
-    /// Rate of stalls, in which nothing moves at all.
+    /// Rate of stalls, during which the device makes no progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stalls: Option<Rate>,
-    /// Quantiles of the length of a stall; empty means no stalls.
+    /// Quantiles of the duration of a stall; empty means no stalls.
     #[serde(default)]
     pub stall: Vec<Nanos>,
 }

@@ -12,16 +12,16 @@ use crate::workload::{
     RandomTime, Reuse, SNAPSHOT_STAGES, Size, Stage, Step, Time, Workload,
 };
 
-/// Largest excess of a sum over 100 % that may come from rounding percentages.
+/// Maximum excess of a sum over 100 % that is attributed to rounded percentages.
 pub(super) const ROUNDING: f64 = 1e-9;
-/// Largest answer that a call may ask for.
+/// Maximum size of an answer to a call.
 const ANSWER_MAX: Bytes = Bytes::new(16 << 20);
-/// Longest request text of a call, in bytes; it is sent with every call. Our choice.
+/// Maximum length of a call's request text, in bytes. The text is sent with every call. Our choice.
 const ASK_MAX: usize = 8192;
 /// Alignment of offsets, in bytes.
 const PAGE: u32 = 4096;
 
-/// Kind of I/O or call: one direction on one disk, or calls to one endpoint.
+/// Target of a kind of I/O or call: one direction on one disk, or one endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Kind {
     verb: &'static str,
@@ -32,12 +32,12 @@ pub(crate) struct Kind {
 const CALL: &str = "call";
 
 impl Kind {
-    /// Kind of all I/O of one direction, on whichever disk.
+    /// Creates the kind for all I/O of one direction, on any disk.
     pub fn of_any_disk(verb: &'static str) -> Self {
         Self { verb, of: String::new() }
     }
 
-    /// True for calls.
+    /// Returns true for the kind of calls to an endpoint, and false for I/O.
     pub fn is_call(&self) -> bool {
         self.verb == CALL
     }
@@ -58,12 +58,12 @@ pub(crate) struct Steps<'a> {
     kinds: IndexMap<String, Kind>,
     /// True if the step is inside another step.
     is_inside: bool,
-    /// Names of the action's stages so far.
+    /// Names of the action's stages found so far.
     stages: HashSet<&'a str>,
 }
 
 impl<'a> Steps<'a> {
-    /// Checks all actions' steps; returns the kinds of I/O and calls in them.
+    /// Checks the steps of all actions. Returns the kinds of I/O and calls in them.
     pub fn check(workload: &'a Workload, found: &mut Findings) -> IndexMap<String, Kind> {
         let disks = workload.vms.iter().flat_map(|vm| &vm.disks).collect();
         let endpoints = &workload.endpoints[..];
@@ -78,7 +78,7 @@ impl<'a> Steps<'a> {
         walk.kinds
     }
 
-    /// Checks steps inside another step.
+    /// Checks steps that are nested in another step.
     fn inner(&mut self, steps: &'a [Step], place: &DefinitionPath, found: &mut Findings) {
         let outer = std::mem::replace(&mut self.is_inside, true);
         self.steps(steps, place, found);
@@ -156,7 +156,7 @@ impl<'a> Steps<'a> {
         self.inner(&stage.steps, &place.key("steps"), found);
     }
 
-    /// Checks stages: they follow one another, each with a name of its own.
+    /// Checks stages: they are not nested, and their names are unique.
     fn times_of_its_own(
         &mut self,
         place: &DefinitionPath,
@@ -189,7 +189,7 @@ impl<'a> Steps<'a> {
         self.pair([&compare.from, &compare.to], "compared with", place, found);
     }
 
-    /// Checks that two disks have one size.
+    /// Checks that two disks have equal size.
     fn pair(
         &self,
         [from, to]: [&str; 2],
@@ -211,7 +211,8 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// Checks that two disks are on one file system, because blocks can only be shared within one.
+    /// Checks that two disks are on the same file system, because blocks can only be shared within
+    /// one.
     fn one_file_system(&self, link: &Link, place: &DefinitionPath, found: &mut Findings) {
         let on = |name: &str| self.disks.iter().find(|disk| disk.name == name).map(|disk| disk.on);
         if on(&link.from) != on(&link.to) {
@@ -300,10 +301,10 @@ impl<'a> Steps<'a> {
     }
 }
 
-/// Largest I/O, for copies and for the engine.
+/// Maximum size of an I/O of a copy, also in the engine.
 const COPY_MAX: BlockSize = BlockSize::MIB;
 
-/// Checks the size of a copy's I/Os, and their number at once.
+/// Checks the size of a copy's I/Os, and the number of outstanding I/Os.
 fn many(size: BlockSize, outstanding: u32, place: &DefinitionPath, found: &mut Findings) {
     block_size(size, place, found);
     if !(1..=64).contains(&outstanding) {
@@ -328,7 +329,7 @@ pub(super) fn time(time: &Time, place: &DefinitionPath, found: &mut Findings) {
     }
 }
 
-/// Checks block sizes; returns the largest one that is valid.
+/// Checks block sizes. Returns the largest valid one.
 fn size(size: &Size, place: &DefinitionPath, found: &mut Findings) -> Option<BlockSize> {
     let Size::Mix(mix) = size else { return largest(size) };
     if mix.is_empty() {
@@ -350,7 +351,7 @@ fn size(size: &Size, place: &DefinitionPath, found: &mut Findings) -> Option<Blo
     largest(size)
 }
 
-/// Block sizes with their weights; invalid keys are left out.
+/// Returns the block sizes with their weights. Invalid keys are left out.
 pub(crate) fn size_mix(size: &Size) -> Vec<(BlockSize, f64)> {
     match size {
         Size::Fixed(block) => vec![(*block, 1.0)],
@@ -478,7 +479,7 @@ pub(super) fn percent(share: f64) -> String {
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// Share of the disk that an address distribution can reach.
+/// Returns the share of the disk that an address distribution can reach.
 pub(super) fn region(address: &Address) -> f64 {
     match address {
         Address::Within(within) => within.length.get() * region(&within.address),
@@ -486,7 +487,7 @@ pub(super) fn region(address: &Address) -> f64 {
     }
 }
 
-/// Checks that the largest block fits its part of the disk at full size.
+/// Checks that the largest block fits the reachable part of the disk at full size.
 fn room(
     disk: Option<&Disk>,
     share: f64,

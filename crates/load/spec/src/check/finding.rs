@@ -10,13 +10,13 @@ use crate::locate::DefinitionPath;
 use crate::nearest::{did_you_mean, plural};
 use crate::study::formula::FormulaError;
 
-/// A mistake and its place in the definition.
+/// Semantic error, and its path in the definition.
 #[derive(Debug, Clone)]
 pub(crate) struct Finding {
     pub place: DefinitionPath,
     message: String,
     help: Option<String>,
-    /// Text at the place, and the byte range in it that the mistake is about.
+    /// Text value at the path, and the byte range of the error in this text.
     part: Option<(String, Range<usize>)>,
 }
 
@@ -25,7 +25,7 @@ impl Finding {
         Problem { message: self.message, span: None, help: self.help, path: self.place.to_string() }
     }
 
-    /// Byte range of the mistake in the file.
+    /// Returns the byte range of the error in the file.
     pub fn span(&self, document: &Spanned<DeTable<'_>>, text: &str) -> Option<Range<usize>> {
         let whole = self.place.span(document)?;
         let narrow = || {
@@ -37,7 +37,7 @@ impl Finding {
     }
 }
 
-/// The mistakes found so far.
+/// Errors found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Findings(Vec<Finding>);
 
@@ -46,12 +46,12 @@ impl Findings {
         self.0
     }
 
-    /// Adds a mistake without help.
+    /// Adds an error without help.
     pub fn add(&mut self, place: DefinitionPath, message: impl Into<String>) {
         self.0.push(Finding { place, message: message.into(), help: None, part: None });
     }
 
-    /// Adds a mistake with a help text.
+    /// Adds an error with a help text.
     pub fn add_help(
         &mut self,
         place: DefinitionPath,
@@ -66,7 +66,7 @@ impl Findings {
         });
     }
 
-    /// Adds a mistake in a formula.
+    /// Adds an error in a formula.
     pub fn formula(&mut self, place: DefinitionPath, text: &str, error: FormulaError) {
         let part = Some((text.to_owned(), error.at));
         self.0.push(Finding { place, message: error.message, help: error.help, part });
@@ -108,8 +108,8 @@ impl Findings {
         }
     }
 
-    /// Checks that weights are finite and not negative. Returns their sum; `None` if one is
-    /// invalid.
+    /// Checks that all weights are finite and not negative. Returns their sum; `None` if a weight
+    /// is invalid.
     pub fn each_weight(
         &mut self,
         weights: impl IntoIterator<Item = (DefinitionPath, f64)>,
@@ -126,8 +126,8 @@ impl Findings {
         total
     }
 
-    /// Checks that weights are valid, and that one of them is above zero. The places are those of
-    /// the weights; `around` is that of all together.
+    /// Checks that all weights are valid and that at least one is above zero. Each weight has its
+    /// own path; `around` is the path for errors of all weights together.
     pub fn weights(
         &mut self,
         around: DefinitionPath,
@@ -142,7 +142,7 @@ impl Findings {
         }
     }
 
-    /// Checks that each name is usable and unique.
+    /// Checks that all names are valid and unique.
     pub fn names<'a>(
         &mut self,
         what: &str,

@@ -5,7 +5,7 @@ use super::finding::Findings;
 use crate::locate::DefinitionPath;
 use crate::workload::{Action, Counted, Limit, Workload};
 
-/// Checks that the metric counts something that exists.
+/// Checks that the objects that the metric counts exist.
 pub(super) fn metric(workload: &Workload, kinds: &IndexMap<String, Kind>, found: &mut Findings) {
     let metric = &workload.metric;
     let place = DefinitionPath::default().key("metric");
@@ -43,7 +43,7 @@ pub(super) fn metric(workload: &Workload, kinds: &IndexMap<String, Kind>, found:
     }
 }
 
-/// Checks that each limit has one statistic of one existing object, and one time.
+/// Checks that each limit has one statistic, one existing object and one time.
 pub(super) fn limits(workload: &Workload, kinds: &IndexMap<String, Kind>, found: &mut Findings) {
     for (i, limit) in workload.limits.iter().enumerate() {
         let place = DefinitionPath::default().key("limit").index(i);
@@ -80,7 +80,7 @@ pub(super) fn limits(workload: &Workload, kinds: &IndexMap<String, Kind>, found:
     }
 }
 
-/// Names of the kinds of calls, or of I/O.
+/// Returns the names of the kinds of calls, or of I/O.
 fn kinds_of(kinds: &IndexMap<String, Kind>, calls: bool) -> Vec<&str> {
     let own = kinds.iter().filter(|(_, kind)| kind.is_call() == calls);
     own.map(|(name, _)| name.as_str()).collect()

@@ -1,7 +1,7 @@
-//! Checks the meaning of definitions that can be read.
+//! Checks the semantics of definitions that were parsed.
 //!
-//! Every check names the place, the value seen and the allowed values. All findings are collected,
-//! so that a file can be corrected in one pass.
+//! Every check reports the place, the given value and the allowed values. All findings are
+//! collected, so that a file can be corrected in one pass.
 
 mod access;
 mod array;
@@ -28,27 +28,27 @@ use crate::study::Study;
 use crate::tile::Tile;
 use crate::workload::Workload;
 
-/// Problems of a workload that was made in memory; empty if it is valid.
+/// Returns problems of a workload that was built in memory; empty if it is valid.
 pub fn workload(workload: &Workload) -> Vec<Problem> {
     workload_findings(workload).into_iter().map(Finding::into_problem).collect()
 }
 
-/// Problems of a tile that was made in memory; empty if it is valid.
+/// Returns problems of a tile that was built in memory; empty if it is valid.
 pub fn tile(tile: &Tile) -> Vec<Problem> {
     tile_findings(tile).into_iter().map(Finding::into_problem).collect()
 }
 
-/// Problems of a plan that was made in memory; empty if it is valid.
+/// Returns problems of a plan that was built in memory; empty if it is valid.
 pub fn plan(plan: &Plan) -> Vec<Problem> {
     plan_findings(plan).into_iter().map(Finding::into_problem).collect()
 }
 
-/// Problems of an array that was made in memory; empty if it is valid.
+/// Returns problems of an array that was built in memory; empty if it is valid.
 pub fn array(array: &Array) -> Vec<Problem> {
     array_findings(array).into_iter().map(Finding::into_problem).collect()
 }
 
-/// Problems of a study that was made in memory; empty if it is valid.
+/// Returns problems of a study that was built in memory; empty if it is valid.
 pub fn study(study: &Study) -> Vec<Problem> {
     study_findings(study).into_iter().map(Finding::into_problem).collect()
 }

@@ -8,12 +8,12 @@ use crate::placement::Placement;
 use crate::plan::{Ladder, OutOfRange, Plan};
 use crate::shipped;
 
-/// Prefix of a modelled array as a datastore.
+/// Prefix of a datastore that is a modelled array.
 const ARRAY: &str = "array";
-/// Prefix of a pool of a modelled array as a second datastore.
+/// Prefix of a second datastore that is a pool of a modelled array.
 const POOL: &str = "pool";
 
-/// Finds all mistakes of meaning in a plan.
+/// Finds all semantic errors in a plan.
 pub(crate) fn plan_findings(plan: &Plan) -> Vec<Finding> {
     let mut found = Findings::default();
     let root = DefinitionPath::default();
@@ -42,8 +42,8 @@ pub(crate) fn plan_findings(plan: &Plan) -> Vec<Finding> {
     found.into_vec()
 }
 
-/// Checks the events of hosts that the plan names; hosts of the command line are checked when both
-/// are known.
+/// Checks the events with the hosts of the plan. If the command line gives the hosts, the events
+/// are checked when both are known.
 fn events(plan: &Plan, place: &DefinitionPath, found: &mut Findings) {
     let name =
         |text: &String| text.split_once('=').map_or(text.as_str(), |(name, _)| name).to_owned();
@@ -77,8 +77,8 @@ fn machines(machines: &[NamedMachine], place: &DefinitionPath, found: &mut Findi
     }
 }
 
-/// Checks that a second datastore is of the kind of the first: storage beside storage, or a pool of
-/// a modelled array.
+/// Checks that a second datastore matches the first: both real storage, or a pool of a modelled
+/// array.
 fn second(text: &str, first: &str, place: DefinitionPath, found: &mut Findings) {
     let word = |text: &str| text.split_once(':').map_or(String::new(), |(word, _)| word.to_owned());
     match (word(first) == ARRAY, word(text).as_str()) {
@@ -92,7 +92,7 @@ fn second(text: &str, first: &str, place: DefinitionPath, found: &mut Findings) 
     }
 }
 
-/// Checks a pool of a modelled array as the second datastore.
+/// Checks a second datastore that is a pool of a modelled array.
 pub(super) fn second_pool(text: &str, place: DefinitionPath, found: &mut Findings) {
     match text.split_once(':') {
         Some((POOL, "")) => {
@@ -107,9 +107,9 @@ pub(super) fn second_pool(text: &str, place: DefinitionPath, found: &mut Finding
     }
 }
 
-/// Checks the text of a datastore. Kinds of real storage are not checked: only `datastore` knows
-/// all of them, and it refuses an unknown one before anything is changed. A list here once refused
-/// `pve:NAME`, which the command line took.
+/// Checks the text of a datastore. Kinds of real storage are not checked. Only `datastore` knows
+/// all of them, and it refuses an unknown kind before any change. A list here once refused
+/// `pve:NAME`, although the command line accepted it.
 fn target(text: &str, place: DefinitionPath, found: &mut Findings) {
     if text.trim().is_empty() {
         found.add(place, "the datastore is empty");
@@ -142,7 +142,7 @@ fn ladder(ladder: &Ladder, place: &DefinitionPath, found: &mut Findings) {
     }
 }
 
-/// Reports values outside their range, below the table that has them.
+/// Reports values that are out of range. `place` is the table that contains them.
 pub(super) fn ranges(wrong: Vec<OutOfRange>, place: &DefinitionPath, found: &mut Findings) {
     for own in wrong {
         let place = own.key.split('.').fold(place.clone(), |place, key| place.key(key));

@@ -6,7 +6,7 @@ use crate::locate::DefinitionPath;
 use crate::replay::{KINDS, Replay};
 use crate::workload::Workload;
 
-/// Checks a recorded load; returns its kinds of I/O. The trace itself is not read.
+/// Checks a recorded load. Returns its kinds of I/O. The trace itself is not read.
 pub(super) fn replay_kinds(
     workload: &Workload,
     replay: &Replay,

@@ -8,7 +8,7 @@ use crate::study::{
     Claim, Configuration, Kind, Limits, Published, RealConfiguration, Study, Table, Tolerance,
 };
 
-/// Finds all mistakes of meaning in a study.
+/// Finds all semantic errors in a study.
 pub(crate) fn study_findings(study: &Study) -> Vec<Finding> {
     let mut found = Findings::default();
     let root = DefinitionPath::default();

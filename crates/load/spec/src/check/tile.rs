@@ -3,7 +3,7 @@ use crate::locate::DefinitionPath;
 use crate::shipped;
 use crate::tile::Tile;
 
-/// Finds all mistakes of meaning in a tile.
+/// Finds all semantic errors in a tile.
 pub(crate) fn tile_findings(tile: &Tile) -> Vec<Finding> {
     let mut found = Findings::default();
     let root = DefinitionPath::default();

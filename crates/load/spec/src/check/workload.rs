@@ -9,10 +9,10 @@ use crate::workload::{
     Action, Burst, Counted, Load, RandomTime, Schedule, Step, Time, UserGroup, Workload,
 };
 
-/// Shortest burst; shorter ones are described by gaps.
+/// Minimum duration of a burst. Shorter bursts are described by interarrival times.
 const BURST_MIN: Nanos = Nanos::from_millis(10);
 
-/// Finds all mistakes of meaning in a workload.
+/// Finds all semantic errors in a workload.
 pub(crate) fn workload_findings(workload: &Workload) -> Vec<Finding> {
     let mut found = Findings::default();
     let root = DefinitionPath::default();
@@ -61,10 +61,10 @@ fn application(workload: &Workload, found: &mut Findings) {
     }
 }
 
-/// Kind of object in a workload that takes time.
+/// Kind of object in a workload whose time is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timed {
-    /// An action, or a stage of one.
+    /// An action, or a stage of an action.
     Action,
     /// A kind of I/O.
     Io,
@@ -72,7 +72,7 @@ pub enum Timed {
     Call,
 }
 
-/// Objects that limits can be on, of a valid workload.
+/// Returns the objects of a valid workload that can have limits.
 pub(crate) fn timed(workload: &Workload) -> Vec<(Timed, String)> {
     let mut found = Findings::default();
     let kinds = match &workload.replay {
@@ -265,8 +265,8 @@ fn schedule(schedule: &Schedule, place: &DefinitionPath, found: &mut Findings) {
     }
 }
 
-/// Finds closed loops without any waiting. They run as fast as the storage answers: on ideal
-/// storage infinitely fast, so the reference cannot be computed; and without I/O such a loop never
+/// Finds closed loops without any waiting. They run as fast as the storage. With ideal storage they
+/// would be infinitely fast, so the reference could not be computed. Without I/O such a loop never
 /// ends.
 fn ideal_speed(workload: &Workload, found: &mut Findings) {
     let mut endless = false;

@@ -1,11 +1,11 @@
-//! Changes of a definition: tables merge key by key, lists of named tables by name.
+//! Changes of a definition: tables merge key by key, and lists of named tables merge by name.
 
 use toml::{Table, Value};
 
 /// Merges a change into a table.
 ///
 /// A list whose entries are all tables with a `name` is changed by a list of such tables, or by a
-/// table of tables by name; a new name adds an entry. Any other value replaces the old one.
+/// table of tables keyed by name. A new name adds an entry. Any other value replaces the old one.
 pub(super) fn lay_over(base: &mut Table, change: &Table) {
     for (key, new) in change {
         match (base.get_mut(key), new) {
@@ -37,7 +37,7 @@ fn is_named(list: &[Value]) -> bool {
     list.iter().all(|entry| name_of(entry).is_some())
 }
 
-/// Entries of a change of a list, by name; `None` if it has another form.
+/// Returns the entries of a list's change, with their names; `None` if it has another form.
 fn named(change: &Value) -> Option<Vec<(String, Table)>> {
     match change {
         Value::Table(by_name) => by_name

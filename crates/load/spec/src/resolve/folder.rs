@@ -5,26 +5,26 @@ use crate::load::read;
 use crate::nearest::nearest;
 use crate::shipped;
 
-/// Place of the files that a study names by path.
+/// Base folder of the files that a study names by path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Folder {
-    /// Directory `data/studies/` as it was when the program was built.
+    /// Directory `data/studies/`, as embedded when the program was built.
     Shipped,
     /// A directory of the file system.
     Directory(PathBuf),
 }
 
-/// Name of a file in messages, and its text.
+/// File with its text and its name for messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
-    /// Name under which a user finds the file.
+    /// Name by which a user finds the file.
     pub name: String,
-    /// Text as it was written.
+    /// Unchanged text of the file.
     pub text: String,
 }
 
 impl Folder {
-    /// Reads a file by its path from this folder.
+    /// Reads a file, given by its path from this folder.
     pub(super) fn read(&self, path: &str, what: &'static str) -> Result<File, SpecError> {
         match self {
             Self::Directory(folder) => {
@@ -42,7 +42,8 @@ impl Folder {
     }
 }
 
-/// Error for a file that no shipped study has. There are too many files to list all.
+/// Returns the error for a file that is not among the shipped ones. There are too many files to
+/// list all of them.
 fn not_there(what: &'static str, path: &str) -> SpecError {
     let known = shipped::study_files().iter().map(|file| file.name);
     let near = nearest(path, known.filter(|name| name.contains('/')));
@@ -51,7 +52,7 @@ fn not_there(what: &'static str, path: &str) -> SpecError {
     SpecError::NotShipped { what, name: path.to_owned(), help }
 }
 
-/// Path from the folder of `file` for a `path` that is relative to that file.
+/// Returns the path from the folder for a `path` that is relative to `file`.
 pub(super) fn beside(file: &str, path: &str) -> String {
     let folder = Path::new(file).parent().unwrap_or_else(|| Path::new(""));
     folder.join(path).to_string_lossy().into_owned()

@@ -3,13 +3,13 @@ use toml::{Table, Value};
 use crate::error::Problem;
 use crate::nearest::did_you_mean;
 
-/// Lists of tables, with the key that identifies their entries.
+/// Lists of tables, each with the key that identifies its entries.
 const LISTS: [(&str, &str); 3] = [("tier", "name"), ("pool", "name"), ("place", RULE_ID)];
-/// Identifies a placing rule, which has no name of its own.
+/// Key that identifies a placement rule, which has no name of its own.
 const RULE_ID: &str = "pool";
 const REMOVE: &str = "remove";
 
-/// Merges `overlay` into the document of an array; a mistake names its key in the overlay.
+/// Merges `overlay` into the document of an array. A problem names its key in the overlay.
 pub(super) fn merge(base: &mut Table, overlay: &Table) -> Result<(), Problem> {
     for (key, change) in overlay {
         match LISTS.iter().find(|(list, _)| list == key) {
@@ -26,7 +26,7 @@ pub(super) fn merge(base: &mut Table, overlay: &Table) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Name of an entry of one of the lists; `None` if there is no such entry.
+/// Returns the name of an entry of one of the lists; `None` if there is no such entry.
 pub(super) fn entry_name<'t>(document: &'t Table, list: &str, index: usize) -> Option<&'t str> {
     let (_, id) = LISTS.iter().find(|(name, _)| *name == list)?;
     name_of(document.get(list)?.get(index)?, id)
@@ -38,7 +38,7 @@ pub(super) fn entry_names<'t>(document: &'t Table, list: &str) -> Vec<&'t str> {
     (0..count).filter_map(|index| entry_name(document, list, index)).collect()
 }
 
-/// Makes a mistake at a key of the overlay.
+/// Creates a problem at a key of the overlay.
 pub(super) fn mistake(key: &str, message: &str) -> Problem {
     Problem { message: format!("{key} {message}"), span: None, help: None, path: key.to_owned() }
 }
@@ -69,7 +69,7 @@ fn merge_table(base: &mut Table, change: &Table, path: &str) -> Result<(), Probl
         .try_for_each(|(key, change)| merge_key(base, key, change, &format!("{path}.{key}")))
 }
 
-/// True if a change removes its table or entry.
+/// Returns true if a change removes its table or entry.
 fn is_removal(change: &Value, path: &str) -> Result<bool, Problem> {
     match change.get(REMOVE) {
         None => Ok(false),
@@ -110,7 +110,7 @@ fn merge_list(
     Ok(())
 }
 
-/// Entries of an overlay's list, in either form, by name.
+/// Returns the entries of an overlay's list, in either form, with their names.
 fn entries(change: &Value, (list, id): (&str, &str)) -> Result<Vec<(String, Table)>, Problem> {
     let as_table = |path: &str, entry: &Value| {
         entry.as_table().cloned().ok_or_else(|| mistake(path, "is not a table"))
@@ -154,8 +154,8 @@ fn add(
     Ok(())
 }
 
-/// Position of a new entry: a rule before those of the file, because the first match decides; a
-/// host's tier before the array's tiers; all else at the end.
+/// Returns the position of a new entry. A rule goes before the rules of the file, because the first
+/// match applies. A host tier goes before the array's tiers, and all other entries go to the end.
 fn place_of_new(base: &[Value], entry: &Value, (id, known): (&str, &[String])) -> usize {
     if id == RULE_ID {
         let is_new = |each: &Value| name_of(each, id).is_none_or(|name| !is_known(known, name));

@@ -11,8 +11,8 @@ use crate::locate;
 use crate::nearest::did_you_mean;
 use crate::shipped;
 
-/// Text of an array's file, with the file's name for messages. The array is given by shipped name,
-/// or by a path relative to `base`.
+/// Returns the text of an array's file, and the file's name for messages. The array is given by
+/// shipped name, or by a path relative to `base`.
 pub fn array_text(name: &str, base: &Path) -> Result<(String, String), SpecError> {
     if shipped::is_path(name) {
         let path = base.join(name);
@@ -21,8 +21,8 @@ pub fn array_text(name: &str, base: &Path) -> Result<(String, String), SpecError
     Ok((format!("arrays/{name}.toml"), shipped::array_file(name)?.text.to_owned()))
 }
 
-/// Array by shipped name, or from a file with a path relative to `base`, with changes applied one
-/// after the other (see [`with`]).
+/// Resolves an array by shipped name, or from a file with a path relative to `base`, and applies
+/// changes in order (see [`with`]).
 pub fn resolve_array_with(
     name: &str,
     base: &Path,
@@ -32,23 +32,24 @@ pub fn resolve_array_with(
     with_all(&file, &text, overlays)
 }
 
-/// Array of a file's text with changes applied.
+/// Parses an array from a file's text and applies changes.
 ///
 /// Tables merge key by key. The lists `tier`, `pool` and `place` merge by name (`place` by its
-/// pool): `[tier.fast]` with a key, and `[[tier]]` with `name = "fast"` and that key, mean the
-/// same, and a new name adds an entry (a rule before those of the file, a host's tier before the
-/// array's, all else behind). `remove = true` takes out the table or entry it stands
-/// in; for a single key write `key = { remove = true }`.
+/// pool). `[tier.fast]` with a key, and `[[tier]]` with `name = "fast"` and that key, mean the
+/// same. A new name adds an entry: a rule before the rules of the file, a host tier before the
+/// array's tiers, and all other entries at the end. `remove = true` removes the table or entry that
+/// contains it; for a single key write `key = { remove = true }`.
 ///
 /// # Errors
 ///
-/// The text is no valid array, or is none with the changes. In the latter case, each [`Problem`]
-/// names the key as an overlay writes it, `tier.fast.size`, in its message and as its path.
+/// The text is not a valid array, or becomes invalid by the changes. In the latter case, each
+/// [`Problem`] names the key as an overlay writes it, `tier.fast.size`, in its message and as its
+/// path.
 pub fn with(base: &str, overlay: &Table) -> Result<Array, SpecError> {
     with_all("array", base, std::slice::from_ref(overlay))
 }
 
-/// Array of a file's text with several overlays applied one after the other; `name` is the file's
+/// Parses an array from a file's text and applies several overlays in order. `name` is the file's
 /// name in messages.
 ///
 /// # Errors
@@ -77,7 +78,7 @@ pub fn with_all(name: &str, base: &str, overlays: &[Table]) -> Result<Array, Spe
     })
 }
 
-/// Rewrites a mistake's key as an overlay writes it.
+/// Rewrites a problem's key to the form of an overlay.
 fn by_name(problem: Problem, text: &str, (before, after): (&Table, &Table)) -> Problem {
     let path = if problem.path.is_empty() {
         let document = DeTable::parse(text).ok();
@@ -103,7 +104,7 @@ fn by_name(problem: Problem, text: &str, (before, after): (&Table, &Table)) -> P
     Problem { message, path, help: problem.help.or(help), span: problem.span }
 }
 
-/// Rewrites `tier[0].size` as `tier.fast.size`, and returns its entry.
+/// Rewrites `tier[0].size` as `tier.fast.size`, and returns its list and entry.
 fn key_of<'a>(path: &'a str, document: &'a Table) -> (String, Option<(&'a str, &'a str)>) {
     let entry = path.split_once('[').and_then(|(list, rest)| {
         let (index, rest) = rest.split_once(']')?;
@@ -116,11 +117,11 @@ fn key_of<'a>(path: &'a str, document: &'a Table) -> (String, Option<(&'a str, &
     }
 }
 
-/// Makes one overlay of settings such as `tier.fast.size=366GiB` and `pool.lun1.count=11`.
+/// Builds an overlay from settings such as `tier.fast.size=366GiB` and `pool.lun1.count=11`.
 ///
 /// The key is a TOML key, with quotes around a name that contains a dot. The value is a TOML value
-/// if it can be read as one (`11`, `true`, `[1, 2]`, `{ like = "hdd-10k" }`), else a text, which
-/// needs no quotes.
+/// if it can be parsed as one (`11`, `true`, `[1, 2]`, `{ like = "hdd-10k" }`), and otherwise a
+/// text, which needs no quotes.
 ///
 /// # Errors
 ///
@@ -143,7 +144,7 @@ const NO_VALUE: &str = "has no \"=\"";
 const NO_KEY: &str = "has no key of names with dots between";
 const TWICE: &str = "is about a key that another setting is about";
 
-/// Names of a dotted key.
+/// Splits a dotted key into its names.
 fn key_path(key: &str) -> Option<Vec<String>> {
     if key.contains(['\n', '\r', '#', '=']) {
         return None;
@@ -172,8 +173,8 @@ fn value_of(text: &str) -> Value {
     }
 }
 
-/// Sets a value by the names of its key. Returns false if the key is taken, or a part of it is no
-/// table.
+/// Sets a value at the path of a key. Returns false if the key is already set, or if a part of the
+/// path is not a table.
 fn set(table: &mut Table, keys: &[String], value: Value) -> bool {
     let Some((first, rest)) = keys.split_first() else { return false };
     if rest.is_empty() {

@@ -14,8 +14,8 @@ pub fn workload(name: &str) -> Result<Workload, SpecError> {
     load_workload(&format!("tiles/workloads/{name}.toml"), file.text)
 }
 
-/// Reads a shipped tile by name, with its workloads. `micro/NAME` is the tile of that workload
-/// alone.
+/// Reads a shipped tile by name, with its workloads. `micro/NAME` is a tile that only contains that
+/// workload.
 pub fn tile(name: &str) -> Result<ResolvedTile, SpecError> {
     if name.starts_with(MICRO) && workload_names().any(|known| known == name) {
         return Ok(alone(name, workload(name)?));
@@ -48,7 +48,7 @@ pub fn array(name: &str) -> Result<Array, SpecError> {
     load_array(&format!("arrays/{name}.toml"), file.text)
 }
 
-/// Makes the tile of one shipped workload alone.
+/// Creates a tile that only contains one shipped workload.
 fn alone(name: &str, workload: Workload) -> ResolvedTile {
     let tile = Tile {
         name: name.to_owned(),

@@ -22,24 +22,24 @@ use crate::study::{Configuration, Limits, RealConfiguration, Study, TileList};
 use crate::tile::ResolvedTile;
 use crate::workload::{Action, Step, Workload};
 
-/// A study with all definitions that it names.
+/// Study with all definitions that it names.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResolvedStudy {
-    /// Study as it was written.
+    /// Study as written in the file.
     pub study: Study,
-    /// Modelled configurations, in the study's order.
+    /// Modelled configurations, in the order of the study.
     pub configurations: Vec<ResolvedConfiguration>,
-    /// Configurations on real storage, in the study's order.
+    /// Configurations on real storage, in the order of the study.
     pub reals: Vec<ResolvedReal>,
-    /// Formula of each table, in the study's order.
+    /// Formula of each table, in the order of the study.
     pub tables: Vec<Formula>,
-    /// Formula of each claim that has one, in the study's order.
+    /// Formula of each claim, in the order of the study; `None` for claims without one.
     pub claims: Vec<Option<Formula>>,
     /// File of the study itself.
     pub file: File,
 }
 
-/// A configuration with all definitions that it names.
+/// Modelled configuration with all definitions that it names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ResolvedConfiguration {
     /// Name of the configuration.
@@ -52,7 +52,7 @@ pub struct ResolvedConfiguration {
     pub array: Array,
     /// Name or path of the tile.
     pub tile_name: String,
-    /// Tile with the configuration's changes of workloads, and with operations beside it.
+    /// Tile with the configuration's changes to its workloads, and with its operations.
     pub tile: ResolvedTile,
     /// Name or path of the operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,17 +60,17 @@ pub struct ResolvedConfiguration {
     /// Second datastore of the operations: `pool:NAME`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub second: Option<String>,
-    /// Numbers of tiles that are run.
+    /// Numbers of tiles to run.
     pub tiles: Vec<u32>,
-    /// Measuring of the steps, by the configuration and the study.
+    /// Measurement of the steps, from the configuration or else the study.
     pub measure: Measure,
-    /// Factor of disk sizes.
+    /// Factor applied to disk sizes.
     pub footprint: f64,
-    /// Factor of schedule times.
+    /// Factor applied to schedule times.
     pub time: f64,
 }
 
-/// A configuration on real storage with all definitions that it names.
+/// Configuration on real storage with all definitions that it names.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResolvedReal {
     /// Name of the configuration.
@@ -79,27 +79,27 @@ pub struct ResolvedReal {
     pub title: String,
     /// Name or path of the tile.
     pub tile_name: String,
-    /// Tile with the configuration's changes of workloads.
+    /// Tile with the configuration's changes to its workloads.
     pub tile: ResolvedTile,
-    /// Numbers of tiles that are run.
+    /// Numbers of tiles to run.
     pub tiles: Vec<u32>,
-    /// Storage protocol by which the disks are reached; `None` for local files.
+    /// Storage protocol through which the disks are reached; `None` for local files.
     pub over: Option<OverProtocol>,
-    /// Limits by which the storage is slowed down.
+    /// Limits that slow the storage down.
     pub limits: Limits,
     /// True if I/O goes through the page cache.
     pub buffered: bool,
-    /// Number of threads that make the load.
+    /// Number of threads that generate the load.
     pub workers: u32,
-    /// Measuring of the step, by the configuration and the study.
+    /// Measurement of the steps, from the configuration or else the study.
     pub measure: Measure,
-    /// Factor of disk sizes.
+    /// Factor applied to disk sizes.
     pub footprint: f64,
-    /// Factor of schedule times.
+    /// Factor applied to schedule times.
     pub time: f64,
 }
 
-/// Resolves a shipped study by name, or one from a file whose path ends in `.toml`.
+/// Resolves a shipped study by name, or a study from a file whose path ends in `.toml`.
 ///
 /// # Errors
 ///
@@ -120,7 +120,7 @@ pub fn resolve_study(name: &str) -> Result<ResolvedStudy, SpecError> {
     resolve_study_text(file, &folder)
 }
 
-/// Resolves a study from its text, with its files in a folder.
+/// Resolves a study from its text. Paths in the study are relative to `folder`.
 ///
 /// # Errors
 ///
@@ -145,7 +145,8 @@ pub fn resolve_study_text(file: File, folder: &Folder) -> Result<ResolvedStudy, 
     Ok(resolved)
 }
 
-/// Settings of a configuration, merged with those of the configurations that it is like.
+/// Settings of a configuration, merged with the settings of the configurations that it is based on
+/// (`like`).
 #[derive(Debug, Clone)]
 struct Merged {
     array: String,
@@ -262,7 +263,7 @@ impl ResolvedReal {
     }
 }
 
-/// Merges two settings of measuring: `near` overrides `far`.
+/// Merges two measurement settings: `near` overrides `far`.
 fn measure_over(near: &Measure, far: &Measure) -> Measure {
     Measure {
         warm_up_min: near.warm_up_min.or(far.warm_up_min),
@@ -276,7 +277,7 @@ fn scale_over(near: &Scale, far: &Scale) -> Scale {
     Scale { footprint: near.footprint.or(far.footprint), time: near.time.or(far.time) }
 }
 
-/// Reads a tile, and applies the changes of a configuration to its workloads.
+/// Reads a tile, and applies a configuration's changes to its workloads.
 fn changed_tile(
     name: &str,
     changes: &[IndexMap<String, Changes>],
@@ -345,7 +346,7 @@ fn check_second(
     Err(wrong("and nothing of it lies there", help.to_owned()))
 }
 
-/// True if an operation has a disk on the second datastore, or moves one there.
+/// Returns true if an operation has a disk on the second datastore, or moves a disk there.
 fn lies_on_second(operation: &Workload) -> bool {
     let mut steps = operation.actions.iter().flat_map(|action| &action.steps);
     let mut disks = operation.vms.iter().flat_map(|vm| &vm.disks);
@@ -375,17 +376,17 @@ fn tile(name: &str, folder: &Folder) -> Result<ResolvedTile, SpecError> {
 }
 
 impl ResolvedStudy {
-    /// Configuration of this name.
+    /// Returns the configuration with this name.
     pub fn configuration(&self, name: &str) -> Option<&ResolvedConfiguration> {
         self.configurations.iter().find(|each| each.name == name)
     }
 
-    /// Configuration on real storage of this name.
+    /// Returns the configuration on real storage with this name.
     pub fn real(&self, name: &str) -> Option<&ResolvedReal> {
         self.reals.iter().find(|each| each.name == name)
     }
 
-    /// Name and tile of a configuration of either kind.
+    /// Returns the name and tile of a configuration of either kind.
     fn tile_of(&self, name: &str) -> Option<NamedTile<'_>> {
         let modelled = self.configuration(name).map(|each| (&each.tile_name, &each.tile));
         let real = || self.real(name).map(|each| (&each.tile_name, &each.tile));
@@ -393,7 +394,7 @@ impl ResolvedStudy {
         Some(NamedTile { configuration: name.to_owned(), tile_name, tile })
     }
 
-    /// Finds names of workloads and actions in formulas that the tile does not have.
+    /// Finds workloads and actions in formulas that the tile does not have.
     fn unknown_names(&self) -> Vec<Finding> {
         let mut found = Findings::default();
         let root = DefinitionPath::default();
@@ -434,8 +435,8 @@ struct NamedTile<'a> {
     tile: &'a ResolvedTile,
 }
 
-/// Finds a workload or action in a function's arguments that the configuration's tile does not
-/// have.
+/// Finds an argument of a function that names a workload or action that the configuration's tile
+/// does not have.
 fn unknown_argument(node: &Node, of: &NamedTile<'_>) -> Option<FormulaError> {
     let Tree::Call(function, arguments) = &node.tree else { return None };
     let signature = function.signature();

@@ -16,12 +16,12 @@ pub fn resolve_tile(name: &str, base: &Path) -> Result<ResolvedTile, SpecError> 
     from_file(&base.join(name), base)
 }
 
-/// Adds a group of infrastructure operations to a tile: by shipped name, or from a file like
+/// Adds a group of infrastructure operations to a tile, given by shipped name or by path as in
 /// [`resolve_tile`].
 ///
 /// # Errors
 ///
-/// [`SpecError::Operations`] if the two do not fit together.
+/// [`SpecError::Operations`] if tile and group do not fit together.
 pub fn with_operations(
     tile: ResolvedTile,
     name: &str,
@@ -34,7 +34,7 @@ pub fn with_operations(
     beside(tile, name, group)
 }
 
-/// Adds a group to a tile.
+/// Adds a group of infrastructure operations to a tile.
 pub(super) fn beside(
     mut tile: ResolvedTile,
     name: &str,
@@ -97,7 +97,7 @@ fn from_file(path: &Path, base: &Path) -> Result<ResolvedTile, SpecError> {
     Ok(ResolvedTile::new(tile, workloads))
 }
 
-/// Reads a workload from a file. The path of its trace, which is relative to that file, becomes
+/// Reads a workload from a file. Makes the path of its trace, which is relative to that file,
 /// absolute.
 fn at_home(path: &Path) -> Result<Workload, SpecError> {
     let mut workload = read_workload(path)?;

@@ -1,4 +1,4 @@
-//! Values of a study that can be written in several forms.
+//! Values of a study that have several text forms.
 
 use std::fmt;
 
@@ -8,20 +8,20 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::LadderSpec;
 
-/// Value that a source publishes.
+/// Value that a source states.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Published {
     /// A number, in the claim's unit.
     Number(f64),
-    /// Lower and upper end, both in the claim's unit.
+    /// Lower and upper bound, both in the claim's unit.
     Range(f64, f64),
     /// Value in words.
     Text(String),
 }
 
 impl Published {
-    /// Smallest and largest published number; `None` for words.
+    /// Returns the smallest and largest published number; `None` for words.
     pub fn bounds(&self) -> Option<(f64, f64)> {
         match self {
             Self::Number(number) => Some((*number, *number)),
@@ -65,13 +65,13 @@ impl<'de> Deserialize<'de> for Published {
     }
 }
 
-/// Numbers of tiles in rising order: `4`, `"1..5"`, `[1, 2, 4]`.
+/// Numbers of tiles in ascending order: `4`, `"1..5"`, `[1, 2, 4]`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct TileList(Vec<u32>);
 
 impl TileList {
-    /// Numbers of tiles, in rising order.
+    /// Returns the numbers of tiles in ascending order.
     pub fn numbers(&self) -> &[u32] {
         &self.0
     }
@@ -100,7 +100,7 @@ impl JsonSchema for TileList {
     }
 }
 
-/// Most steps of a study.
+/// Maximum number of steps of a study.
 const TILES_MAX: u32 = 10_000;
 
 impl<'de> Deserialize<'de> for TileList {

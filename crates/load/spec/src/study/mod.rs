@@ -1,8 +1,8 @@
 //! A study: configurations of modelled storage, the tiles that run on them, and claims that are
 //! compared with their results.
 //!
-//! A fitted value must never count as reproduced. Each claim says whether it is an input, was
-//! calibrated to, or is predicted, and only predicted claims are counted.
+//! A fitted value must never count as reproduced. Each claim states if it is an input, was used for
+//! calibration, or is predicted. Only predicted claims count.
 
 mod forms;
 pub mod formula;

@@ -7,8 +7,8 @@ use super::TileList;
 use crate::over::OverProtocol;
 use crate::plan::{Measure, Scale};
 
-/// A configuration that needs real storage: a directory that is given when the study is run.
-/// Without it, the configuration is left out, and claims about it are not measured.
+/// Configuration that needs real storage: a directory that is given when the study is run. Without
+/// a directory, the configuration is left out, and claims about it are not measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RealConfiguration {
@@ -16,38 +16,39 @@ pub struct RealConfiguration {
     pub name: String,
     /// Title in tables, one line.
     pub title: String,
-    /// Tile of the configuration; if absent, that of the study.
+    /// Tile of the configuration; if absent, the study's tile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tile: Option<String>,
     /// Numbers of tiles (default 1): `4`, `"1..5"` or `[1, 2, 4]`.
     #[serde(default)]
     pub tiles: TileList,
-    /// Storage protocol of this computer, by which the disks are reached as with `run --over`; if
-    /// absent, they are local files.
+    /// Storage protocol on this computer through which the disks are reached, as with `run --over`;
+    /// if absent, the disks are local files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<OverProtocol>,
-    /// Limits by which the kernel slows the storage down while it is measured.
+    /// Limits that the kernel imposes on the storage during the measurement.
     #[serde(default, skip_serializing_if = "is_default")]
     pub limits: Limits,
     /// True if I/O goes through the page cache (default no).
     #[serde(default, skip_serializing_if = "is_default")]
     pub buffered: bool,
-    /// Number of threads that make the load (default 1). CPU steps that burn share them.
+    /// Number of threads that generate the load (default 1). They also execute CPU steps in `burn`
+    /// mode.
     #[serde(default = "one")]
     pub workers: u32,
-    /// Measuring of its step; absent values are those of the study.
+    /// Measurement of its steps. Absent values default to the study's.
     #[serde(default, skip_serializing_if = "is_default")]
     pub measure: Measure,
-    /// Scaling of the tile; absent values are those of the study.
+    /// Scaling of the tile. Absent values default to the study's.
     #[serde(default, skip_serializing_if = "is_default")]
     pub scale: Scale,
-    /// Changes of the workloads, by their name, as in other configurations.
+    /// Changes to the workloads, keyed by workload name, as in other configurations.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     #[schemars(with = "IndexMap<String, serde_json::Map<String, serde_json::Value>>")]
     pub workload: IndexMap<String, toml::Table>,
 }
 
-/// Limits of a process on a block device per second; absent values are not limited.
+/// Limits of a process on a block device. Absent values mean no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Limits {
@@ -66,12 +67,12 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// True if anything is limited.
+    /// Returns true if any value is limited.
     pub fn is_any(&self) -> bool {
         *self != Self::default()
     }
 
-    /// Limits in words: `500 reads/s and 20 MiB written/s`.
+    /// Describes the limits in words: `500 reads/s and 20 MiB written/s`.
     pub fn describe(&self) -> String {
         let words = [
             self.read_iops.map(|limit| format!("{limit} reads/s")),

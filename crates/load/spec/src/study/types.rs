@@ -6,7 +6,7 @@ use units::Ratio;
 use super::{Published, RealConfiguration, TileList};
 use crate::plan::{Measure, Scale};
 
-/// Configurations, the way they are run, and claims about them.
+/// Configurations, the way to run them, and claims about them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Study {
@@ -14,38 +14,38 @@ pub struct Study {
     pub name: String,
     /// Title in lists, one line.
     pub title: String,
-    /// Reproduced work: documents, their hardware, and differences of ours.
+    /// Reproduced work: its documents, its hardware, and our deviations.
     pub source: String,
-    /// Paragraphs for the page, in addition to the source: calibration and findings.
+    /// Additional paragraphs for the page: calibration and findings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
-    /// Name of a shipped tile, or a path relative to the study; for configurations without a tile
-    /// of their own.
+    /// Name of a shipped tile, or a path relative to the study. Used by configurations without a
+    /// tile of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tile: Option<String>,
-    /// Numbers of tiles; for configurations without their own.
+    /// Numbers of tiles, for configurations without a list of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tiles: Option<TileList>,
     /// Number of runs of every step (default 3). A repeat has the same random numbers in every
-    /// configuration, so that configurations are compared under the same load.
+    /// configuration, so that configurations are compared under equal load.
     #[serde(default = "three")]
     pub repeats: u32,
     /// Seed of the random numbers (default 1).
     #[serde(default = "one")]
     pub seed: u64,
-    /// Measuring of each step; absent values are those of the standard profile.
+    /// Measurement of each step. Absent values come from the standard profile.
     #[serde(default)]
     pub measure: Measure,
-    /// Scaling of tiles; absent values are 1: full size, real time.
+    /// Scaling of tiles. Absent values are 1: full size and real time.
     #[serde(default)]
     pub scale: Scale,
-    /// Modelled configurations that are compared; none if all are on real storage.
+    /// Modelled configurations to compare; empty if all are on real storage.
     #[serde(rename = "configuration", default)]
     pub configurations: Vec<Configuration>,
-    /// Configurations on real storage that are compared.
+    /// Configurations on real storage to compare.
     #[serde(rename = "real", default, skip_serializing_if = "Vec::is_empty")]
     pub reals: Vec<RealConfiguration>,
-    /// Tables that are shown beside the claims.
+    /// Tables that are shown in addition to the claims.
     #[serde(rename = "table", default)]
     pub tables: Vec<Table>,
     /// Claims about the configurations.
@@ -61,45 +61,45 @@ pub struct Configuration {
     pub name: String,
     /// Title in tables, one line.
     pub title: String,
-    /// Name of a shipped array, or a path relative to the study; if absent, that of `like`.
+    /// Name of a shipped array, or a path relative to the study; if absent, the array of `like`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub array: Option<String>,
-    /// An earlier configuration whose values are the defaults of this one, and whose changes are
-    /// applied before this one's.
+    /// Name of an earlier configuration. Its values are the defaults of this one, and its changes
+    /// are applied first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub like: Option<String>,
-    /// Changes of the array, with the keys of the array's file. Tables merge key by key; `tier`,
+    /// Changes to the array, with the keys of the array's file. Tables merge key by key; `tier`,
     /// `pool` and `place` merge by name, and `remove = true` removes an entry.
     #[serde(default, skip_serializing_if = "toml::Table::is_empty")]
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     pub with: toml::Table,
-    /// Tile of the configuration; if absent, that of the study.
+    /// Tile of the configuration; if absent, the study's tile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tile: Option<String>,
-    /// Infrastructure operations beside the tiles: a shipped group, or a path relative to the
-    /// study.
+    /// Infrastructure operations that run beside the tiles: a shipped group, or a path relative to
+    /// the study.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations: Option<String>,
     /// Second datastore of the operations: `pool:NAME`, a pool of the array.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub second: Option<String>,
-    /// Numbers of tiles; if absent, those of the study: `4`, `"1..5"` or `[1, 2, 4]`.
+    /// Numbers of tiles: `4`, `"1..5"` or `[1, 2, 4]`; if absent, the study's list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tiles: Option<TileList>,
-    /// Measuring of its steps; absent values are those of the study.
+    /// Measurement of its steps. Absent values default to the study's.
     #[serde(default, skip_serializing_if = "is_default")]
     pub measure: Measure,
-    /// Scaling of the tile; absent values are those of the study.
+    /// Scaling of the tile. Absent values default to the study's.
     #[serde(default, skip_serializing_if = "is_default")]
     pub scale: Scale,
-    /// Changes of the workloads, by their name, with the keys of the workload's file. Tables merge
-    /// key by key; lists of tables with a `name` merge by name.
+    /// Changes to the workloads, keyed by workload name, with the keys of the workload's file.
+    /// Tables merge key by key; lists of tables with a `name` merge by name.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     #[schemars(with = "IndexMap<String, serde_json::Map<String, serde_json::Value>>")]
     pub workload: IndexMap<String, toml::Table>,
 }
 
-/// A figure of several configurations by number of tiles.
+/// Table of a figure, by configuration and number of tiles.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Table {
@@ -108,7 +108,7 @@ pub struct Table {
     /// Unit of its cells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// Formula of a cell; `configuration` and `tiles` are those of the cell.
+    /// Formula of a cell. `configuration` and `tiles` have the values of the cell.
     pub measure: String,
     /// Columns (default: all configurations).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -118,7 +118,7 @@ pub struct Table {
     pub tiles: Option<TileList>,
 }
 
-/// A statement of a source, with the allowed difference of our result.
+/// Statement of a source, with the tolerance for our result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Claim {
@@ -128,19 +128,19 @@ pub struct Claim {
     pub text: String,
     /// Role of the claim in the study.
     pub kind: Kind,
-    /// Value of the source: a number, a range `[low, high]`, or words.
+    /// Value in the source: a number, a range `[low, high]`, or words.
     pub published: Published,
     /// Unit of the numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// Document and place, or the arithmetic that it follows from.
+    /// Document and place of the statement, or the arithmetic that it follows from.
     pub source: String,
-    /// Allowed difference of our result.
+    /// Tolerance for our result.
     pub tolerance: Tolerance,
-    /// Formula of our result. Without it the claim is not measured, and `why` has the reason.
+    /// Formula of our result. If absent, the claim is not measured, and `why` has the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measure: Option<String>,
-    /// Text that is printed if the claim is not met: the reason, and attempts to meet it.
+    /// Text that is printed if the claim is not met: the reason, and attempts so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -151,15 +151,15 @@ pub struct Claim {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// A value that we put in; it is shown, and never counts as reproduced.
+    /// Value that we put in. It is shown, and never counts as reproduced.
     Input,
-    /// Parameters were chosen to match it; it never counts as reproduced.
+    /// Parameters were chosen to match the claim. It never counts as reproduced.
     Calibrated,
-    /// No parameter was chosen to match it.
+    /// No parameter was chosen to match the claim.
     Predicted,
     /// The claim follows from the definitions without any model.
     Arithmetic,
-    /// The claim needs real storage; it is run elsewhere.
+    /// The claim needs real storage and is measured elsewhere.
     Real,
 }
 
@@ -168,7 +168,7 @@ impl Kind {
     pub const ALL: [Self; 5] =
         [Self::Predicted, Self::Calibrated, Self::Input, Self::Arithmetic, Self::Real];
 
-    /// Name of the role in files.
+    /// Returns the name of the role in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Input => "input",
@@ -180,23 +180,23 @@ impl Kind {
     }
 }
 
-/// Allowed difference between our result and the published value. Bounds are included.
+/// Tolerance between our result and the published value. Bounds are inclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tolerance {
-    /// Largest difference from the number, or from the range, in its unit.
+    /// Maximum difference from the number, or from the range, in its unit.
     Absolute(f64),
-    /// Largest difference as a share of the number, or of an end of the range.
+    /// Maximum difference as a share of the number, or of the nearer bound of the range.
     Relative(Ratio),
-    /// Range of allowed results, whatever is published.
+    /// Range of allowed results, independent of the published value.
     Range(f64, f64),
-    /// Least allowed result.
+    /// Minimum allowed result.
     AtLeast(f64),
-    /// Largest allowed result.
+    /// Maximum allowed result.
     AtMost(f64),
-    /// The formula is a comparison, and must be 1. Always `true`.
+    /// The formula is a comparison and must be true. Always `true`.
     Order(bool),
-    /// The result must be equal. Always `true`.
+    /// The result must be equal to the published value. Always `true`.
     Exact(bool),
 }
 

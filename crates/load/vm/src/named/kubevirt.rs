@@ -1,9 +1,10 @@
 //! KubeVirt: one virtual machine, through the API of its Kubernetes cluster, with the token of a
-//! service account. A request makes an object, which is polled until its status says how it ended.
+//! service account. A request creates an object. The object is polled until its status shows the
+//! result.
 //!
-//! Written by the published API (kubevirt.io/v1, snapshot.kubevirt.io/v1beta1,
-//! clone.kubevirt.io/v1beta1), and tested against a server that speaks it, not against a real
-//! cluster. Moves of disks (`updateVolumesStrategy`) are missing: they rewrite the virtual
+//! Based on the published API (kubevirt.io/v1, snapshot.kubevirt.io/v1beta1,
+//! clone.kubevirt.io/v1beta1), and tested against a server that implements it, not against a real
+//! cluster. Moves of disks (`updateVolumesStrategy`) are missing, because they rewrite the virtual
 //! machine's own description.
 
 use http_client::{Answer, Method};
@@ -33,7 +34,7 @@ pub(super) struct Kubevirt {
     about: String,
 }
 
-/// An object whose status is polled.
+/// Object on the platform whose status is polled.
 pub(super) struct Job {
     of: (&'static str, &'static str),
     name: String,
@@ -47,11 +48,11 @@ enum Kind {
     Snapshot,
     Clone,
     Running,
-    /// The job is over once the object is gone.
+    /// The job is complete when the object is gone.
     Gone,
 }
 
-/// Message in a `Status` of Kubernetes.
+/// Returns the message in a `Status` object of Kubernetes.
 fn wrong(answer: &Answer) -> String {
     let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let text = |key: &str| body.get(key).and_then(Value::as_str);
@@ -92,7 +93,7 @@ impl Kubevirt {
         if answer.status == 404 { Ok(None) } else { self.api.good(&answer, &path).map(Some) }
     }
 
-    /// Reads the virtual machine itself, which may be running or stopped.
+    /// Reads the virtual machine itself, running or stopped.
     fn find(&self) -> Result<Value, VmError> {
         let machine = self.api.machine.clone();
         let at = format!("{}, namespace {}", self.api.at, self.namespace);
@@ -116,7 +117,7 @@ impl Kubevirt {
         self.api.told(Method::Post, &self.path(of, ""), &Sent::Json(&object)).map(drop)
     }
 
-    /// Removes an object of ours; success if it does not exist.
+    /// Removes an object that this program created. Succeeds if it does not exist.
     fn remove(&self, of: (&str, &str), name: &str) -> Result<(), VmError> {
         if !name.starts_with(PREFIX) {
             return Err(VmError::NotOurs { what: name.to_owned() });
@@ -130,7 +131,7 @@ impl Kubevirt {
         json!({ "apiGroup": "kubevirt.io", "kind": "VirtualMachine", "name": self.api.machine })
     }
 
-    /// Running instance of a virtual machine, if it runs.
+    /// Returns the running instance of a virtual machine. Fails if it does not run.
     fn instance(&self, name: &str) -> Result<Value, VmError> {
         let machine = name.to_owned();
         let instance = self.object(INSTANCES, name)?;
@@ -156,7 +157,8 @@ impl Kubevirt {
     }
 }
 
-/// Progress of a job's object, by its phase.
+/// Returns true if a job is complete, according to the phase of its object; the error is the reason
+/// of its failure.
 fn phase(kind: Kind, object: &Value) -> Result<bool, &'static str> {
     let phase = text(object, "/status/phase").unwrap_or_default();
     match (kind, phase) {

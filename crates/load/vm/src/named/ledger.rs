@@ -1,9 +1,10 @@
-//! Record of objects that were made on a platform and still exist, on this host's disk.
+//! Record, on this host's disk, of objects that were created on a platform and still exist.
 //!
-//! It is a directory `<16 hex digits>` below `$XDG_STATE_HOME/tilemark/machines` (or `~/.local/state/...`), open to nobody
-//! else, which outlives a restart of the host as snapshots on a platform do. In it: the marker of its owner, the
-//! VM as it was named (where its credentials are, never what they are), and a line for each thing, written
-//! before the thing is asked for. Without lines it goes with its owner.
+//! It is a directory `<16 hex digits>` below `$XDG_STATE_HOME/tilemark/machines` (or
+//! `~/.local/state/...`), accessible only to its owner. Like snapshots on a platform, it survives a
+//! restart of the host. It contains the marker of its owner, the VM as it was named (with the place
+//! of its credentials, never the credentials), and a line for each object. The line is written
+//! before the object is requested. A ledger without lines is removed when its owner ends.
 
 use std::fmt;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -24,7 +25,7 @@ const MARKER: &str = "owner.json";
 const MACHINE: &str = "machine";
 const MADE: &str = "made";
 
-/// An object that was made, or a job under way.
+/// Created object, or a job in progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Made {
@@ -37,37 +38,38 @@ pub enum Made {
     Clone {
         /// Name on the platform.
         name: String,
-        /// Number of the clone, on platforms with numbers.
+        /// Number of the clone, on platforms that use numbers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<u64>,
     },
-    /// A volume in a storage.
+    /// A volume in a storage pool.
     Volume {
-        /// Storage of the volume.
+        /// Storage pool of the volume.
         storage: String,
         /// Name on the platform.
         name: String,
     },
-    /// The disk of the virtual machine is on a volume of ours, and belongs elsewhere.
+    /// The disk of the virtual machine is on a volume that was created here, and must be moved
+    /// back.
     Away {
         /// Name of the disk.
         disk: String,
         /// Place where the disk belongs.
         home: String,
-        /// Storage of the volume.
+        /// Storage pool of the volume.
         storage: String,
         /// Name on the platform.
         name: String,
     },
-    /// A move under way.
+    /// A move in progress.
     Moving {
-        /// Identifier by which the job is cancelled.
+        /// Identifier with which the job is cancelled.
         job: String,
     },
 }
 
 impl Made {
-    /// Name of a clone; `None` for other objects.
+    /// Returns the name of a clone; `None` for other objects.
     pub fn clone_name(&self) -> Option<&str> {
         if let Self::Clone { name, .. } = self { Some(name) } else { None }
     }
@@ -109,7 +111,7 @@ fn failed(attempt: &'static str, path: &Path) -> impl FnOnce(io::Error) -> VmErr
     move |source| HomeError { attempt, path, source }.into()
 }
 
-/// Directory of ledgers, by the environment.
+/// Returns the directory of ledgers, according to the environment.
 ///
 /// # Errors
 /// The environment names neither a directory for state nor a home directory.
@@ -153,17 +155,17 @@ impl Ledger {
         Ok(Self { path, tag: name[..8].to_owned(), file, made: Vec::new(), noted: 0, mark })
     }
 
-    /// Eight digits that are in the name of every object that is made.
+    /// Returns the eight digits that the name of every created object contains.
     pub(super) fn tag(&self) -> &str {
         &self.tag
     }
 
-    /// Number that is not in use in a name yet.
+    /// Returns a number that is not used in a name yet.
     pub(super) fn next(&self) -> u64 {
         self.noted + 1
     }
 
-    /// Existing objects, oldest first.
+    /// Returns the existing objects, oldest first.
     pub(super) fn made(&self) -> &[Made] {
         &self.made
     }
@@ -211,23 +213,23 @@ fn remove(path: &Path) -> io::Result<()> {
     fs::remove_dir(path)
 }
 
-/// Objects on a platform that a run left when it ended.
+/// Objects that an ended run left on a platform.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftObjects {
     /// Path of the ledger.
     pub path: PathBuf,
     /// Identifier of the run.
     pub run_id: String,
-    /// Virtual machine, as it was named.
+    /// Text that named the virtual machine.
     pub machine: String,
-    /// Objects that were made, in words.
+    /// Created objects, in words.
     pub made: Vec<String>,
-    /// Objects that could not be removed, with reasons; empty if all are gone, or nothing was
-    /// tried.
+    /// Objects that could not be removed, with reasons. Empty if all are gone, or no removal was
+    /// attempted.
     pub stays: Vec<String>,
 }
 
-/// Removes objects that ended runs left; with `is_real` false it only lists them.
+/// Removes objects that ended runs left. With `is_real` false it only lists them.
 pub fn sweep(state: &Path, is_real: bool, limits: Limits) -> Vec<LeftObjects> {
     let Ok(all) = fs::read_dir(state) else { return Vec::new() };
     let paths = all.filter_map(|entry| Some(entry.ok()?.path()));
@@ -278,7 +280,7 @@ fn sweep_one(path: &Path, is_real: bool, limits: Limits) -> Option<LeftObjects> 
     Some(found)
 }
 
-/// Parses lines up to one that a kill cut off.
+/// Parses lines up to a line that was truncated by a kill. Returns the objects that still exist.
 fn still_there(lines: &str) -> Vec<Made> {
     let mut made = Vec::new();
     for line in lines.lines().map_while(|line| serde_json::from_str(line).ok()) {

@@ -1,8 +1,8 @@
 //! libvirt: snapshots, blockcopy, migrations and clones of one domain.
 //!
 //! Tested with libvirt 9.0.0 and its QEMU driver (`tests/behaviour/libvirt.rs`). A domain is found
-//! by its exact name and then used by its UUID only: to `virsh`, `1` is the domain that was started
-//! first, and not one of that name.
+//! by its exact name, and then only addressed by its UUID: `virsh` interprets `1` as the id of the
+//! first started domain, not as a name.
 
 mod volumes;
 mod xml;
@@ -16,38 +16,38 @@ use super::virsh::{Running, Virsh};
 use crate::operation::Done;
 use crate::{Operation, VmError};
 
-/// First major version of QEMU that moves an emulated guest without losing pages, as in
+/// First major version of QEMU that migrates an emulated guest without losing pages, as in
 /// `qemu::program`.
 const MOVES_EMULATED: u32 = 9;
-/// Prefix of files and domains that are made here; nothing else is ever undefined or deleted.
+/// Prefix of files and domains that are created here. Nothing else is ever undefined or deleted.
 const PREFIX: &str = "tilemark-";
 
 /// Connection to one domain.
 pub(super) struct Libvirt {
     name: String,
-    /// Connections to the places where it may be: `at`, then `to`.
+    /// Connections to the hosts where the domain may be: `at`, then `to`.
     places: Vec<Virsh>,
-    /// Position of its current place.
+    /// Position of the domain's current host in `places`.
     here: usize,
     via: Option<String>,
     storage: Option<String>,
     disk: Option<String>,
     about: String,
-    /// Place where its disk belongs, while the disk is away.
+    /// Original place of the disk, while the disk is elsewhere.
     away: Option<Made>,
 }
 
-/// A job under way.
+/// A job in progress.
 pub(super) enum Job {
-    /// The job is done.
+    /// The job is complete.
     Over(Done, After),
-    /// A disk is copied by `virsh blockcopy`.
+    /// A copy of a disk by `virsh blockcopy`.
     Copy { running: Option<Running>, disk: String, made: Made, home: bool, is_pivoted: bool },
-    /// The domain is moved by `virsh migrate`.
+    /// A migration of the domain by `virsh migrate`.
     Move { running: Running, made: Made },
-    /// A job without a result.
+    /// A command without a result.
     Command(Running),
-    /// A volume is being cloned, for a new domain.
+    /// A clone of a volume, for a new domain.
     Clone { running: Running, xml: String },
 }
 
@@ -97,7 +97,7 @@ impl Libvirt {
         &self.places[self.here]
     }
 
-    /// UUID of the domain with this exact name in a place.
+    /// Returns the UUID of the domain with this exact name on a host; `None` if there is none.
     fn uuid(virsh: &Virsh, name: &str) -> Result<Option<String>, VmError> {
         let all = virsh.ask(&["list", "--all", "--uuid", "--name"])?;
         let named = all.lines().filter_map(|line| line.trim().split_once(' '));
@@ -106,7 +106,7 @@ impl Libvirt {
         Ok(found.next_back())
     }
 
-    /// UUID of the domain, in whichever place it is.
+    /// Finds the domain on either host and returns its UUID.
     fn find(&mut self) -> Result<String, VmError> {
         let order = (self.here..self.places.len()).chain(0..self.here);
         for place in order {
@@ -129,7 +129,7 @@ impl Libvirt {
         if seen == wanted { Ok(()) } else { Err(VmError::State { machine, seen, wanted }) }
     }
 
-    /// Disk that was named, or the only one.
+    /// Returns the disk that was named, or else the only disk.
     fn disk_of(&self, uuid: &str) -> Result<Disk, VmError> {
         let all = self.virsh().ask(&["domblklist", "--details", "--domain", uuid])?;
         let mut disks: Vec<Disk> = all.lines().filter_map(disk).collect();
@@ -150,7 +150,7 @@ impl Libvirt {
         }
     }
 
-    /// Refuses to move an emulated guest with a QEMU that is known to damage it.
+    /// Refuses to migrate an emulated guest with a QEMU that is known to damage it.
     fn check_moves(&self, uuid: &str) -> Result<(), VmError> {
         let xml = self.virsh().ask(&["dumpxml", "--domain", uuid])?;
         if !xml.contains("<domain type='qemu'") {
@@ -172,7 +172,7 @@ impl Libvirt {
         }
     }
 
-    /// Starts a copy of the disk: away from its place, or back.
+    /// Starts to copy the disk: away from its original place, or back.
     fn copy(&mut self, ledger: Option<&mut Ledger>, uuid: &str) -> Result<Job, VmError> {
         let disk = self.disk_of(uuid)?;
         let virsh = self.virsh();
@@ -248,7 +248,7 @@ impl Libvirt {
         Ok(Job::Move { running: self.virsh().start(&words)?, made })
     }
 
-    /// Text about the guest agent in the virtual machine.
+    /// Describes the state of the guest agent in the virtual machine.
     fn agent(&self, uuid: &str) -> &'static str {
         let ping = r#"{"execute":"guest-ping"}"#;
         let words = ["qemu-agent-command", "--domain", uuid, "--timeout", "5", "--cmd", ping];
@@ -259,8 +259,8 @@ impl Libvirt {
     }
 }
 
-/// Disk in a line of `domblklist --details`, if it is a file. The rest after the third column is
-/// its path.
+/// Parses a line of `domblklist --details`. Returns the disk if it is a file. The path is the rest
+/// after the third column.
 fn disk(line: &str) -> Option<Disk> {
     let mut rest = line;
     let mut word = || {

@@ -1,12 +1,12 @@
 //! Virtual machines of the user that a plan or the command line names: cloned, moved and saved
 //! through their platform.
 //!
-//! A platform is one file (`Platform`) and one line of `open`. Everything that is common is here:
-//! phases, stopping, removal, and a ledger of what was made ([`ledger`]), so that it is found again
-//! after `kill -9`.
+//! A platform is one file (`Platform`) and one line of `open`. Everything in common is here:
+//! phases, stopping, removal, and a ledger of created objects ([`ledger`]), so that they are found
+//! again after `kill -9`.
 //!
-//! A platform only knows one virtual machine, by its exact name, and the objects made from it. It
-//! cannot be asked for another one.
+//! A platform object only knows one virtual machine, by its exact name, and the objects that were
+//! made from it. It cannot address another one.
 
 mod kubevirt;
 pub mod ledger;
@@ -27,16 +27,17 @@ use crate::{After, DeployKind, Failure, Operation, Phase, Report, VmError, VmOpe
 use ledger::{Ledger, Made};
 use platform::{Look, Platform, Step};
 
-/// Poll interval and time limits. The limits end operations that hang; they judge nothing.
+/// Poll interval and time limits. The limits end hung operations and are not performance limits.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Interval between two polls of a job.
     pub look: Duration,
-    /// Time limit of an answer.
+    /// Maximum time for a response.
     pub answer: Duration,
-    /// Time limit of a whole job: a copy, a migration.
+    /// Maximum time for a whole job: a copy or a migration.
     pub job: Duration,
-    /// Time limit of a job that removes objects of a stopped operation: a user waits for it.
+    /// Maximum time for a job that removes objects of a stopped operation, because a user waits for
+    /// it.
     pub stopped: Duration,
 }
 
@@ -61,11 +62,11 @@ macro_rules! with_platform {
     };
 }
 
-/// Finds a virtual machine by its name. Objects made from it are recorded in a directory below
-/// `state`.
+/// Finds a virtual machine by its name. Objects that are made from it are recorded in a directory
+/// below `state`.
 ///
 /// # Errors
-/// The virtual machine does not exist, or its platform does not answer.
+/// The virtual machine does not exist, or its platform does not respond.
 pub fn open(
     machine: &NamedMachine,
     run_id: &str,
@@ -75,7 +76,7 @@ pub fn open(
     with_platform!(machine, limits, over(machine, run_id, state, limits))
 }
 
-/// Removes objects that a killed run left; returns those that stay, with reasons.
+/// Removes objects that a killed run left. Returns the objects that remain, with reasons.
 fn take_back(
     machine: &NamedMachine,
     made: &[Made],
@@ -100,20 +101,19 @@ fn over<P: Platform + 'static>(
     Ok(Box::new(Named { platform, ledger, name, limits, begun: 0, is_stopped: false }))
 }
 
-/// A virtual machine of the user. Dropping it removes the objects that were made.
+/// A virtual machine of the user. Dropping it removes the objects that were created from it.
 struct Named<P: Platform> {
     platform: P,
     ledger: Ledger,
     name: String,
     limits: Limits,
     begun: u64,
-    /// True once an operation was stopped, and its objects were removed as far as was possible at
-    /// once.
+    /// True after an operation was stopped and its objects were removed as far as possible.
     is_stopped: bool,
 }
 
 impl<P: Platform> Named<P> {
-    /// Makes a unique name on the platform.
+    /// Returns a new unique name for an object on the platform.
     fn next_name(&mut self) -> String {
         self.begun += 1;
         format!("tilemark-{}-{}", self.ledger.tag(), self.begun)
@@ -196,7 +196,7 @@ impl<P: Platform> Named<P> {
         Ok(Done::default())
     }
 
-    /// Runs a job from begin to end.
+    /// Runs a job from start to end.
     fn job(&mut self, step: &Step<'_>, clock: &Clock<'_>) -> Result<Done, VmError> {
         let mut job = self.platform.begin(step, &mut self.ledger)?;
         let look = self.wait(&mut job, clock, true)?;
@@ -207,7 +207,7 @@ impl<P: Platform> Named<P> {
         }
     }
 
-    /// Waits until a job is ready to switch over, or done. A job that is stopped or fails is
+    /// Waits until a job is ready to switch over, or complete. A job that is stopped or fails is
     /// cancelled.
     fn wait(
         &mut self,
@@ -235,7 +235,7 @@ impl<P: Platform> Named<P> {
         }
     }
 
-    /// Removes all objects of the ledger; returns those that stay, in words.
+    /// Removes all objects of the ledger. Returns the objects that remain, in words.
     fn take_back(&mut self) -> Vec<String> {
         let mut stays = Vec::new();
         for made in self.ledger.made().to_vec().into_iter().rev() {
@@ -247,7 +247,7 @@ impl<P: Platform> Named<P> {
         stays
     }
 
-    /// State of the virtual machine after a failed operation was undone.
+    /// Undoes a failed operation and returns the state of the virtual machine.
     fn recover(&mut self, operation: Operation) -> After {
         let stays = self.take_back();
         if !stays.is_empty() {
@@ -300,7 +300,8 @@ impl<P: Platform> VmOperations for Named<P> {
 }
 
 impl<P: Platform> Drop for Named<P> {
-    /// Objects that cannot be removed stay in the ledger, where `cleanup` finds them.
+    /// Removes the created objects. Objects that cannot be removed stay in the ledger, where
+    /// `cleanup` finds them.
     fn drop(&mut self) {
         if !self.is_stopped {
             self.take_back();

@@ -1,7 +1,7 @@
 //! Proxmox VE: one virtual machine, through its API, with a token. Long operations are tasks with a
-//! UPID, which are polled until they end: an accepted request is no success.
+//! UPID. They are polled until they end, because an accepted request is not yet a success.
 //!
-//! Written by the published API (`pve-docs/api-viewer`), and tested against a server that speaks
+//! Based on the published API (`pve-docs/api-viewer`), and tested against a server that implements
 //! it, not against a real cluster.
 
 use std::time::Duration;
@@ -25,14 +25,14 @@ pub(super) struct Proxmox {
     api: Api,
     limits: Limits,
     about: String,
-    /// Node where it was first, and node where it is moved to.
+    /// Original node of the virtual machine, and node to which it is moved.
     nodes: (String, Option<String>),
-    /// Storage where its disk was first, and storage where it is moved to.
+    /// Original storage of its disk, and storage to which it is moved.
     storages: (Option<String>, Option<String>),
     disk: Option<String>,
 }
 
-/// A task, and the change after its end.
+/// A task, and the change of the ledger after its end.
 pub(super) struct Job {
     node: String,
     upid: String,
@@ -53,7 +53,7 @@ struct ClusterVm {
     status: String,
 }
 
-/// Messages of an error: in the status line, and for each parameter.
+/// Returns the messages of an error: from the status line, and for each parameter.
 fn wrong(answer: &Answer) -> String {
     let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let errors = body.get("errors").and_then(Value::as_object);
@@ -86,13 +86,13 @@ impl Proxmox {
         Ok(own)
     }
 
-    /// Field `data` of an answer.
+    /// Sends a request and returns the field `data` of the answer.
     fn data(&self, method: Method, path: &str, sent: &Sent<'_>) -> Result<Value, VmError> {
         let told = self.api.told(method, &format!("/api2/json{path}"), sent)?;
         Ok(told.get("data").cloned().unwrap_or_default())
     }
 
-    /// All virtual machines of this exact name, or number.
+    /// Returns all virtual machines whose name and number match.
     fn all(&self, matches: impl Fn(&str, u64) -> bool) -> Result<Vec<ClusterVm>, VmError> {
         let told = self.data(Method::Get, "/cluster/resources?type=vm", &Sent::Nothing)?;
         let seen = |own: &Value| {
@@ -163,7 +163,7 @@ impl Proxmox {
         Ok(())
     }
 
-    /// Downtime of the virtual machine, from a task's log.
+    /// Returns the downtime of the virtual machine, from a task's log.
     fn stood_still(&self, job: &Job) -> Option<Duration> {
         let path = Self::task_path(job, "/log?limit=5000");
         let log = self.data(Method::Get, &path, &Sent::Nothing).ok()?;
@@ -171,7 +171,7 @@ impl Proxmox {
         lines.filter_map(downtime).next_back()
     }
 
-    /// Disk that is moved, and its storage.
+    /// Returns the disk to move, and its storage.
     fn disk(&self, seen: &ClusterVm) -> Result<(String, String), VmError> {
         let config = self.data(Method::Get, &Self::path(seen, "/config"), &Sent::Nothing)?;
         let disks = config.as_object().into_iter().flatten().filter_map(|(key, value)| {
@@ -258,8 +258,8 @@ impl Proxmox {
         self.task(Method::Post, &Self::path(&seen, "/clone"), &Sent::Form(&form), After::Nothing)
     }
 
-    /// Clone of this name in the ledger; `None` if it does not exist. The number alone proves
-    /// nothing, because it may be reused.
+    /// Finds the clone with this name in the cluster; `None` if it does not exist. The number alone
+    /// does not identify it, because numbers are reused.
     fn clone_of(&self, name: &str) -> Result<Option<ClusterVm>, VmError> {
         if !name.starts_with(PREFIX) {
             return Err(VmError::NotOurs { what: name.to_owned() });
@@ -284,7 +284,7 @@ impl Proxmox {
     }
 }
 
-/// Downtime in a line such as `average migration speed: 1.2 GiB/s - downtime 53 ms`.
+/// Parses the downtime in a line such as `average migration speed: 1.2 GiB/s - downtime 53 ms`.
 fn downtime(line: &str) -> Option<Duration> {
     let rest = line.split("downtime ").nth(1)?;
     Some(Duration::from_millis(rest.split(' ').next()?.parse().ok()?))

@@ -1,4 +1,4 @@
-//! A platform behind an API over HTTPS: its address, credentials, and the texts of its errors.
+//! Client of a platform's API over HTTPS: its address, credentials, and error texts.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ pub(super) struct Api {
     place: ServiceAddress,
     pub at: String,
     pub machine: String,
-    /// Extracts the platform's error text from an unsuccessful answer.
+    /// Function that extracts the platform's error text from an unsuccessful answer.
     wrong: fn(&Answer) -> String,
 }
 
-/// Form of the requests.
+/// Conventions of the API's requests.
 pub(super) struct Manner {
     pub port: u16,
-    /// Prefix of the token in the header.
+    /// Text before the token in the header.
     pub before: &'static str,
     pub wrong: fn(&Answer) -> String,
 }
@@ -65,7 +65,7 @@ impl Api {
         Ok(Self { place, at, machine: machine.name.clone(), wrong: manner.wrong })
     }
 
-    /// Sends a request; returns an answer of any status.
+    /// Sends a request. Returns the answer, whatever its status is.
     pub fn ask(&self, method: Method, path: &str, sent: &Sent<'_>) -> Result<Answer, VmError> {
         let (kind, bytes) = match sent {
             Sent::Nothing => ("", Vec::new()),
@@ -84,13 +84,13 @@ impl Api {
         })
     }
 
-    /// Content of a successful answer; null if it is empty.
+    /// Sends a request. Returns the content of a successful answer; null if it is empty.
     pub fn told(&self, method: Method, path: &str, sent: &Sent<'_>) -> Result<Value, VmError> {
         let answer = self.ask(method, path, sent)?;
         self.good(&answer, path)
     }
 
-    /// Checks an answer, and returns its content.
+    /// Checks the status of an answer, and returns its content.
     pub fn good(&self, answer: &Answer, path: &str) -> Result<Value, VmError> {
         let (machine, command) = (self.machine.clone(), path.to_owned());
         if !(200..300).contains(&answer.status) {

@@ -1,5 +1,5 @@
-//! `virsh` as a child process: libvirt's own program can reach every version and place of libvirt,
-//! over ssh and TLS, too, and adds no library to this program.
+//! `virsh` as a child process. libvirt's own program can reach every version of libvirt on every
+//! host, also over ssh and TLS. No library has to be linked.
 
 use std::io::{self, Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use crate::VmError;
 
 const PROGRAM: &str = "virsh";
-/// Most bytes of output that are kept.
+/// Maximum number of output bytes that are kept.
 const SAID_MAX: u64 = 4 << 20;
 /// Poll interval of a short command.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Connection to libvirt, by its URI.
+/// Connection to libvirt, given by its URI.
 #[derive(Debug, Clone)]
 pub(super) struct Virsh {
     pub uri: String,
@@ -22,7 +22,7 @@ pub(super) struct Virsh {
     pub answer: Duration,
 }
 
-/// A long command under way.
+/// Long command in progress.
 #[derive(Debug)]
 pub(super) struct Running {
     child: Child,
@@ -32,7 +32,7 @@ pub(super) struct Running {
 }
 
 impl Virsh {
-    /// Runs a short command, and returns its output.
+    /// Runs a short command and returns its output.
     pub fn ask(&self, arguments: &[&str]) -> Result<String, VmError> {
         self.wait(self.start(arguments)?)
     }
@@ -94,7 +94,8 @@ fn reading(from: Option<impl Read + Send + 'static>) -> Option<JoinHandle<String
 }
 
 impl Running {
-    /// Output of the command, once it has succeeded; an error if it failed.
+    /// Returns the output of the command if it has succeeded; `None` while it runs. Fails if the
+    /// command failed.
     pub fn look(&mut self) -> Result<Option<String>, VmError> {
         let failed = |source| VmError::Program { program: PROGRAM.to_owned(), source };
         let Some(status) = self.child.try_wait().map_err(failed)? else { return Ok(None) };
@@ -112,7 +113,7 @@ impl Running {
         Err(VmError::Refused { machine, command, said })
     }
 
-    /// Kills the command; a job that it started in libvirt may continue.
+    /// Kills the command. A job that it started in libvirt may continue.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

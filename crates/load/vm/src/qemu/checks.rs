@@ -13,20 +13,20 @@ use crate::guest::{self, Digest, GuestCheck, PAGE, Work};
 
 /// Path of KVM's device.
 pub(super) const KVM: &str = "/dev/kvm";
-/// Time for a guest to say its first word under KVM; a host on which KVM works starts one in a
-/// second or two.
+/// Maximum time for a guest to send its first output under KVM. A host with working KVM starts a
+/// guest in one or two seconds.
 const KVM_WITHIN: Duration = Duration::from_secs(8);
-/// Number of pages that are read at once.
+/// Number of pages per read.
 const BATCH: usize = 256;
 
-/// Facts about a virtual machine before an operation.
+/// Facts about a virtual machine, recorded before an operation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Known {
-    /// Digest of the first three quarters of its disk, which its guest only reads.
+    /// Digest of the first three quarters of its disk, which its guest never writes.
     pub disk: u64,
-    /// True if its disk is raw, so that this process can read its content, too.
+    /// True if its disk is raw, so that this process can also read its content.
     pub is_plain: bool,
-    /// Highest number of its guest's beats so far.
+    /// Highest number of its guest's heartbeats so far.
     pub beat: u64,
     pub pages: u64,
     pub blocks: u64,
@@ -43,7 +43,7 @@ impl Known {
 #[repr(align(4096))]
 struct Page([u8; PAGE]);
 
-/// Reads a disk from `from` to `to`, page by page.
+/// Reads a disk from offset `from` to offset `to`, page by page.
 fn read_pages(
     disk: &VirtualDisk,
     (from, to): (u64, u64),
@@ -69,8 +69,8 @@ fn read_pages(
     Ok(())
 }
 
-/// Digest of the first three quarters of a disk. It begins with the guest's seed, as the guest's
-/// own digest does.
+/// Computes the digest of the first three quarters of a disk. It starts with the guest's seed, like
+/// the guest's own digest.
 pub(super) fn first_quarters(disk: &VirtualDisk, seed: u64) -> Result<u64, VmError> {
     let (stamped_from, _) = guest::stamped(disk.size.get());
     let mut digest = Digest::new(seed);
@@ -79,9 +79,9 @@ pub(super) fn first_quarters(disk: &VirtualDisk, seed: u64) -> Result<u64, VmErr
 }
 
 impl Vm {
-    /// Checks the virtual machine: its beats continue, no rewritten page is lost, and memory and
-    /// disk have the digests that this process computes or reads itself. Returns the comparison in
-    /// words.
+    /// Checks the virtual machine: its heartbeats continue, no rewritten page is lost, and memory
+    /// and disk have the digests that this process computes or reads itself. Describes the
+    /// comparison in words.
     pub fn check(
         &mut self,
         limits: &Limits,
@@ -151,7 +151,7 @@ impl Vm {
         Ok(words)
     }
 
-    /// Checks that the disk has the content that the guest saw.
+    /// Checks that the content of the disk is the content that the guest reported.
     fn compare_range(&self, seen: &GuestCheck) -> Result<(), VmError> {
         let Work { seed, .. } = self.work;
         let size = self.disk.size.get();
@@ -179,7 +179,8 @@ impl Vm {
     }
 }
 
-/// KVM if a guest speaks under it: a `/dev/kvm` that opens proves nothing. Determined once.
+/// Returns KVM if a guest sends output under it. A `/dev/kvm` that can be opened is not sufficient.
+/// The result is determined once and cached.
 pub(super) fn accelerator(base: &mut Base) -> Accelerator {
     static FOUND: OnceLock<Accelerator> = OnceLock::new();
     *FOUND.get_or_init(|| probe(base))

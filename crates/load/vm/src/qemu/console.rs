@@ -1,4 +1,4 @@
-//! Serial line to a guest: its beats, and commands to it.
+//! Serial line to a guest: its heartbeats, and commands to it.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use crate::guest::{Beat, GuestCheck, Line};
 
-/// Interval at which the guest is told that the host is alive.
+/// Interval at which the guest is told that the host is still alive.
 const HELLO_EVERY: Duration = Duration::from_secs(10);
-/// Longest line of a guest.
+/// Maximum length of a guest's line.
 const LINE_MAX: usize = 1024;
 
-/// Last messages of a guest.
+/// Latest messages of a guest.
 #[derive(Debug, Default)]
 struct Said {
     beat: Option<Beat>,
@@ -46,12 +46,12 @@ impl Console {
         self.shared.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Last complaint of the guest.
+    /// Returns the last error message of the guest.
     pub fn cannot(&self) -> Option<String> {
         self.said().cannot.clone()
     }
 
-    /// Waits briefly for a value; `None` if it did not come.
+    /// Waits briefly for a value; `None` if it did not arrive.
     fn wait<T>(&self, wanted: impl Fn(&Said) -> Option<T>) -> Option<T> {
         let said = self.said();
         let waited = self.shared.1.wait_timeout_while(said, Duration::from_millis(20), |said| {
@@ -61,28 +61,28 @@ impl Console {
         wanted(&said)
     }
 
-    /// A beat with a number above `after`, if one comes soon.
+    /// Waits briefly for a heartbeat with a number above `after`.
     pub fn beat_after(&self, after: u64) -> Option<Beat> {
         self.wait(|said| said.beat.filter(|beat| beat.number > after))
     }
 
-    /// True if the guest said anything at all.
+    /// Returns true if the guest has sent any output.
     pub fn spoke(&self) -> bool {
         self.wait(|said| (said.beat.is_some() || said.cannot.is_some()).then_some(())).is_some()
     }
 
-    /// Tells the guest to check everything. Afterwards it is paused until [`Self::go`].
+    /// Tells the guest to check its memory and disk. Afterwards it is paused until [`Self::go`].
     pub fn ask(&self, id: u64) -> std::io::Result<()> {
         self.said().is_held = true;
         (&self.stream).write_all(format!("check {id}\n").as_bytes())
     }
 
-    /// Results of the guest's check, if they came.
+    /// Returns the results of the guest's check, if they arrive soon.
     pub fn seen(&self, id: u64) -> Option<GuestCheck> {
         self.wait(|said| said.seen.filter(|seen| seen.id == id))
     }
 
-    /// Lets the guest continue.
+    /// Lets the guest resume.
     pub fn go(&self) -> std::io::Result<()> {
         self.said().is_held = false;
         (&self.stream).write_all(b"go\n")

@@ -1,5 +1,5 @@
-//! Copies of disks, by a QEMU process without a virtual machine, with the block jobs that also move
-//! the disk of a running one.
+//! Copies of disks by a QEMU process without a virtual machine. They use the same block jobs that
+//! move the disk of a running virtual machine.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::nodes::{Aio, raw};
 use crate::VmError;
 use crate::guest::Work;
 
-/// Kind of I/O that QEMU can use here: `io_uring`, or threads.
+/// Returns the kind of I/O that QEMU can use here: `io_uring`, or threads.
 pub(super) fn aio(base: &Base, disk: &VirtualDisk) -> Result<Aio, VmError> {
     let mut tool = base.start("probe-io", &Work::default(), None, Begin::Blocks)?;
     match tool.ask("blockdev-add", raw(disk, "probe", Aio::Uring, true)) {
@@ -41,7 +41,7 @@ pub(super) fn copy(
     Ok(event.data.get("offset").and_then(Value::as_u64).unwrap_or(0))
 }
 
-/// Writes an empty qcow2 layer of the disk's size to it.
+/// Writes an empty qcow2 layer onto a disk. The virtual size of the layer is the size of that disk.
 pub(super) fn make_layer(
     tool: &mut Machine,
     disk: &VirtualDisk,

@@ -1,5 +1,5 @@
-//! Virtual machines from the template: copied whole or linked to it, one or many at once; and their
-//! removal.
+//! Deployment of virtual machines from the template, copied or linked, one or many at once; and
+//! their removal.
 
 use datastore::VirtualDisk;
 
@@ -16,8 +16,9 @@ impl Vms {
         self.template.clone().ok_or_else(none)
     }
 
-    /// Digest of the template's first three quarters, which every virtual machine deployed from it
-    /// must find; for that, all digests begin with the same seed.
+    /// Returns the digest of the template's first three quarters, with which every virtual machine
+    /// deployed from it is compared. All digests start with the same seed so that they are
+    /// comparable.
     pub fn template_digest(&mut self) -> Result<u64, VmError> {
         if let Some(digest) = self.template_digest {
             return Ok(digest);
@@ -27,7 +28,7 @@ impl Vms {
         Ok(digest)
     }
 
-    /// Deploys virtual machines and boots them at once.
+    /// Deploys virtual machines and boots them all at once.
     pub fn deploy(
         &mut self,
         base: &Base,

@@ -1,4 +1,4 @@
-//! Moves memory from one process to another while the guest runs.
+//! Live migration of memory from one process to another.
 
 use std::time::Duration;
 
@@ -11,19 +11,19 @@ use crate::operation::{Clock, Done};
 use crate::qmp::Event;
 use crate::{Phase, VmError};
 
-/// Bandwidth limit of the migration, in bytes per second: more than two processes reach. Without
-/// it, QEMU keeps to 128 MiB/s, which was chosen for networks long ago.
+/// Bandwidth limit of the migration, in bytes per second. It is more than two processes reach.
+/// Without it, QEMU limits itself to 128 MiB/s, a default for old networks.
 const BANDWIDTH: u64 = 10 << 30;
 
-/// Numbers of a move of memory.
+/// Results of a memory migration.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moved {
     pub bytes: u64,
     pub stood_still: Duration,
 }
 
-/// Prepares both sides: events, and a pause of the source before the last round if something else
-/// must be moved first.
+/// Prepares both processes: enables events, and pauses the source before the last round if
+/// something else must be moved first.
 pub(super) fn agree(from: &mut Machine, to: &mut Machine, halts: bool) -> Result<(), VmError> {
     let capability = |name: &str, state: bool| json!({ "capability": name, "state": state });
     let capabilities = json!({ "capabilities": [
@@ -45,7 +45,7 @@ fn status(event: &Event) -> Option<&str> {
     (event.name == "MIGRATION").then(|| event.data.get("status").and_then(Value::as_str)).flatten()
 }
 
-/// Waits for a state of the migration; a failure is an error with QEMU's reason.
+/// Waits for a state of the migration. If it fails, the error has QEMU's reason.
 pub(super) fn wait_for(
     from: &mut Machine,
     wanted: &str,
@@ -63,7 +63,7 @@ pub(super) fn wait_for(
     Err(from.not_done(what, &said))
 }
 
-/// Waits for the moment at which the source stops; an error if the migration fails before.
+/// Waits until the source stops and returns the time. Fails if the migration fails before that.
 pub(super) fn wait_for_stop(
     from: &mut Machine,
     limits: &Limits,
@@ -83,8 +83,8 @@ pub(super) fn wait_for_stop(
     Err(from.not_done(what, &said))
 }
 
-/// Waits until the virtual machine runs at its destination. This wait cannot be stopped: once the
-/// virtual machine is paused, the shortest way to a running one is forward.
+/// Waits until the virtual machine runs at its destination. This wait cannot be interrupted: once
+/// the virtual machine is paused, completing the migration is the shortest way to a running one.
 pub(super) fn arrive(
     from: &mut Machine,
     to: &mut Machine,
@@ -100,7 +100,7 @@ pub(super) fn arrive(
     Ok(Moved { bytes, stood_still: resumed.at.saturating_sub(stopped) })
 }
 
-/// Cancels a migration, whatever state it is in.
+/// Cancels a migration in any state.
 pub(super) fn cancel(from: &mut Machine) {
     let is_over = |state: &str| matches!(state, "completed" | "failed" | "cancelled" | "none" | "");
     let _ = from.ask("migrate_cancel", json!({}));
@@ -115,7 +115,7 @@ pub(super) fn cancel(from: &mut Machine) {
 }
 
 impl Vms {
-    /// Moves the virtual machine to another process; its disk stays.
+    /// Migrates the virtual machine to another process. Its disk stays.
     pub fn live_migration(&mut self, base: &Base, clock: &mut Clock<'_>) -> Result<Done, VmError> {
         let (name, aio) = (self.next_name(), self.aio);
         let vm = self.resident()?;

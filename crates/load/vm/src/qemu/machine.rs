@@ -1,4 +1,4 @@
-//! A QEMU process of ours, with its monitor and the serial line of its guest.
+//! QEMU process of this program, with its monitor and the serial line of its guest.
 
 use std::fs::File;
 use std::os::unix::net::UnixStream;
@@ -18,14 +18,14 @@ use crate::home::VARIABLE;
 use crate::qmp::{Event, Qmp};
 use crate::{Image, VmError};
 
-/// Memory of a guest besides its test pages, in MiB: the kernel does not start in less than 72
-/// (measured), and unpacks its initial files.
+/// Memory of a guest in addition to its test pages, in MiB. The kernel does not start with less
+/// than 72 (measured), and also unpacks its initial files.
 const MEMORY_MIB: u64 = 104;
-/// Seconds by its own clock after which a guest without contact ends, so that leftovers of a killed
-/// run do not run forever.
+/// Time after which a guest without contact shuts itself down, in seconds of its own clock. So
+/// guests of a killed run do not run forever.
 const ALONE_SECONDS: u32 = 180;
 
-/// Common settings of all processes.
+/// Settings that all processes share.
 #[derive(Debug)]
 pub(super) struct Base {
     pub program: Program,
@@ -35,32 +35,32 @@ pub(super) struct Base {
     pub limits: Limits,
 }
 
-/// Way in which a process begins.
+/// Start mode of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Begin {
     /// The process boots a guest.
     Boot,
     /// The process waits for the state of another process.
     Incoming,
-    /// The process has no processor and no guest: only its block layer is used.
+    /// The process has no CPU and no guest. Only its block layer is used.
     Blocks,
 }
 
-/// A QEMU process. Dropping it ends it.
+/// QEMU process. Dropping it ends the process.
 #[derive(Debug)]
 pub(super) struct Machine {
     pub name: String,
     pub qmp: Qmp,
-    /// Serial line; `None` without a guest.
+    /// Serial line; `None` for a process without a guest.
     pub console: Option<Console>,
-    /// Name of the block node that is its disk now.
+    /// Name of the block node that is currently its disk.
     pub root: String,
     child: Running,
     limits: Limits,
 }
 
 impl Base {
-    /// Starts a process, and waits until its monitor answers.
+    /// Starts a process, and waits until its monitor responds.
     pub fn start(
         &self,
         name: &str,
@@ -109,7 +109,8 @@ impl Base {
         Ok(Machine { name, qmp, console, root, child, limits })
     }
 
-    /// Options without defaults, and with a sandbox in which the process cannot start others.
+    /// Returns the options of all processes: without default devices, and with a sandbox in which
+    /// the process cannot start others.
     fn common(&self, name: &str, files: &Files) -> Vec<String> {
         let words = format!(
             "-nodefaults -no-user-config -display none -no-reboot -name {name} -sandbox \
@@ -165,7 +166,7 @@ impl Files {
     }
 }
 
-/// A process with its files. Dropping it ends the process and removes the files.
+/// Running process with its files. Dropping it kills the process and removes the files.
 #[derive(Debug)]
 struct Running {
     child: Child,
@@ -173,7 +174,7 @@ struct Running {
 }
 
 impl Running {
-    /// Checks that the process runs; the error has its exit status.
+    /// Checks that the process runs. The error has its exit status.
     fn alive(&mut self, machine: &str) -> Result<(), VmError> {
         let Ok(Some(status)) = self.child.try_wait() else { return Ok(()) };
         let text = std::fs::read_to_string(&self.files.said).unwrap_or_default();
@@ -193,17 +194,17 @@ impl Drop for Running {
 }
 
 impl Machine {
-    /// Process identifier, for tests that harm it.
+    /// Returns the process identifier, for tests that inject faults.
     pub fn pid(&self) -> u32 {
         self.child.child.id()
     }
 
-    /// Checks that the process runs; the error has its exit status.
+    /// Checks that the process runs. The error has its exit status.
     pub fn alive(&mut self) -> Result<(), VmError> {
         self.child.alive(&self.name)
     }
 
-    /// Sends a command and returns the answer. If the process has ended, that is the error.
+    /// Sends a command and returns the response. If the process has exited, the error says so.
     pub fn ask(&mut self, command: &str, arguments: Value) -> Result<Value, VmError> {
         let answer = self.qmp.ask(command, &arguments);
         self.or_ended(answer)
@@ -221,7 +222,7 @@ impl Machine {
         answer
     }
 
-    /// Waits for an event. `go_on` is called meanwhile, and may end the wait.
+    /// Waits for an event. Calls `go_on` repeatedly meanwhile; an error from it ends the wait.
     pub fn event(
         &mut self,
         what: &'static str,
@@ -243,12 +244,12 @@ impl Machine {
         }
     }
 
-    /// Serial line of the guest.
+    /// Returns the serial line of the guest.
     pub fn console(&self) -> Result<&Console, VmError> {
         self.console.as_ref().ok_or_else(|| VmError::Unsupported("it has no guest".to_owned()))
     }
 
-    /// Waits for a beat above a number.
+    /// Waits for a heartbeat with a number above the given one.
     pub fn beat_after(
         &mut self,
         after: u64,
@@ -268,7 +269,8 @@ impl Machine {
         }
     }
 
-    /// Error of a guest without a sign of life, with its last message or that of its kernel.
+    /// Returns the error for a guest without heartbeats, with its last message or its kernel's last
+    /// message.
     pub fn no_sign(&mut self, what: &'static str, within: Duration) -> VmError {
         let log = self.qmp.ask("ringbuf-read", &json!({ "device": "log", "size": 16384 }));
         let log = log.ok().and_then(|log| log.as_str().map(str::to_owned)).unwrap_or_default();
@@ -279,7 +281,7 @@ impl Machine {
         VmError::NoBeat { machine: self.name.clone(), what, within, said }
     }
 
-    /// Runs a block job to its end.
+    /// Waits for the end of a block job. Fails if the job failed or was cancelled.
     pub fn job_ended(
         &mut self,
         job: &str,

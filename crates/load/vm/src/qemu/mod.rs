@@ -1,8 +1,8 @@
-//! Virtual machines of our own, in QEMU processes of this host, driven over QMP.
+//! Virtual machines of this program in QEMU processes on this host, controlled over QMP.
 //!
-//! They are moved between processes and disks as between hosts: memory goes over a socket, a disk
-//! over a block job or an NBD export. Each operation is a file; the commands are those of QEMU's
-//! own tests.
+//! They are moved between processes and disks as between hosts: memory goes over a socket, and a
+//! disk over a block job or an NBD export. Each operation is a file. The commands are the same as
+//! in QEMU's own tests.
 
 mod checks;
 mod console;
@@ -34,24 +34,25 @@ use nodes::Aio;
 
 pub use program::{Accelerator, Program, Version};
 
-/// Most virtual machines that are booted at once; our choice: each takes some 200 MiB of this host.
+/// Maximum number of virtual machines that are booted at once. Our choice: each takes some 200 MiB
+/// of this host.
 const MACHINES_MAX: u32 = 64;
 
-/// Time limits. Emulation is slow, and a busy host slower: these limits end operations that hang,
-/// and judge nothing.
+/// Time limits. Emulation is slow, especially on a busy host. The limits only end hung operations
+/// and are not performance limits.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Time limit of an answer of a monitor.
+    /// Maximum time for a response of a monitor.
     pub answer: Duration,
-    /// Time limit of the first beat of a guest.
+    /// Maximum time until the first heartbeat of a guest.
     pub boot: Duration,
-    /// Time limit of copying from a running virtual machine.
+    /// Maximum time for copying from a running virtual machine.
     pub copying: Duration,
-    /// Time limit from the end of copying until the virtual machine continues.
+    /// Maximum time from the end of copying until the virtual machine continues.
     pub switch_over: Duration,
-    /// Time limit of the next beat of a running guest.
+    /// Maximum time until the next heartbeat of a running guest.
     pub beat: Duration,
-    /// Time limit of a guest's check.
+    /// Maximum time of a guest's check.
     pub check: Duration,
 }
 
@@ -70,13 +71,13 @@ pub struct Options {
     pub program: Option<PathBuf>,
     /// Directory of the guest's image; `None` for the usual one.
     pub image: Option<PathBuf>,
-    /// Accelerator; `None` for KVM if a boot shows that it works, else emulation.
+    /// Accelerator; `None` for KVM if a test boot succeeds, or else emulation.
     pub accelerator: Option<Accelerator>,
     /// Activity of each guest.
     pub work: Work,
     /// Time limits of operations.
     pub limits: Limits,
-    /// Identifier of the run that they belong to.
+    /// Identifier of the run to which they belong.
     pub run_id: String,
 }
 
@@ -86,9 +87,9 @@ struct Vm {
     machine: Machine,
     work: Work,
     disk: VirtualDisk,
-    /// Facts about its disk, and the last beat of its guest.
+    /// Facts about its disk, and the last heartbeat of its guest.
     known: Known,
-    /// True if a snapshot that could not be merged takes its writes.
+    /// True if its writes go to a snapshot layer that could not be merged.
     is_layered: bool,
 }
 
@@ -99,11 +100,11 @@ pub struct Qemu {
     base: Base,
 }
 
-/// Existing virtual machines, and disks for others.
+/// Existing virtual machines, and disks for further ones.
 #[derive(Debug)]
 struct Vms {
     template: Option<VirtualDisk>,
-    /// Digest of the template's first three quarters, once it was computed.
+    /// Digest of the template's first three quarters; `None` until it is computed.
     template_digest: Option<u64>,
     free: Vec<VirtualDisk>,
     resident: Option<Vm>,
@@ -113,7 +114,8 @@ struct Vms {
     started: u64,
 }
 
-/// Checks that everything for the operations exists, as far as possible without starting anything.
+/// Checks that everything that the operations need exists, as far as possible without starting
+/// anything.
 ///
 /// # Errors
 /// The program or the image is missing, or the program is too old.
@@ -138,7 +140,7 @@ impl Qemu {
     /// the other disks are written. All have the same size, a multiple of 16 KiB.
     ///
     /// # Errors
-    /// Something is missing or too old, or the disks do not fit.
+    /// Something is missing or too old, or the disks do not have this size.
     pub fn new(
         options: Options,
         template: Option<VirtualDisk>,
@@ -174,17 +176,18 @@ impl Qemu {
         Ok(Self { vms, base })
     }
 
-    /// Accelerator of the guests.
+    /// Returns the accelerator of the guests.
     pub fn accelerator(&self) -> Accelerator {
         self.base.accelerator
     }
 
-    /// Private directory of the processes.
+    /// Returns the private directory of the processes.
     pub fn home(&self) -> &Home {
         &self.base.home
     }
 
-    /// Process identifier of the running virtual machine, for tests that harm it.
+    /// Returns the process identifier of the resident virtual machine, for tests that inject
+    /// faults.
     pub fn resident_pid(&self) -> Option<u32> {
         self.vms.resident.as_ref().map(|vm| vm.machine.pid())
     }
@@ -262,13 +265,13 @@ impl VmOperations for Qemu {
 }
 
 impl Vms {
-    /// Makes a unique name of a virtual machine of this run.
+    /// Returns a new unique name for a virtual machine of this run.
     fn next_name(&mut self) -> String {
         self.started += 1;
         format!("vm{}", self.started)
     }
 
-    /// Activity of the next guest, with its own content.
+    /// Returns the activity of the next guest, with content that differs from the other guests'.
     fn next_work(&self) -> Work {
         Work { seed: self.work.seed.wrapping_add(self.started << 8), ..self.work }
     }

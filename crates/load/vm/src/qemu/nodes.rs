@@ -1,5 +1,5 @@
-//! Disks as QEMU gets them: ranges of files that this process has open, so that QEMU uses the file
-//! that was checked, whatever happens to its name.
+//! Block nodes for QEMU: ranges of files that this process has open. So QEMU uses the file that was
+//! checked, even if its name is replaced.
 
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileTypeExt;
@@ -16,14 +16,15 @@ pub(super) enum Aio {
     Threads,
 }
 
-/// Nodes of a block layer, the lowest first, and the name of the node that is the disk.
+/// Nodes of a block layer, starting with the lowest, and the name of the node that is the disk.
 #[derive(Debug, Clone)]
 pub(super) struct Nodes {
     pub all: Vec<Value>,
     pub root: String,
 }
 
-/// Range of a disk as raw bytes. It has a size, so QEMU refuses writes beyond it.
+/// Returns the range of a disk as a node of raw bytes. The node has a size, so QEMU refuses writes
+/// beyond it.
 pub(super) fn raw(disk: &VirtualDisk, node: &str, aio: Aio, is_read_only: bool) -> Value {
     let is_device = disk.file.metadata().is_ok_and(|found| found.file_type().is_block_device());
     json!({
@@ -39,18 +40,19 @@ pub(super) fn raw(disk: &VirtualDisk, node: &str, aio: Aio, is_read_only: bool) 
     })
 }
 
-/// A qcow2 layer in the range of a disk, over another node, or without one yet.
+/// Returns a qcow2 layer in the range of a disk, above another node, or without a node below it
+/// yet.
 pub(super) fn layer(raw_node: &str, node: &str, over: Option<&str>) -> Value {
     json!({ "driver": "qcow2", "node-name": node, "file": raw_node, "backing": over })
 }
 
 impl Nodes {
-    /// Disk of a virtual machine on one range.
+    /// Creates the nodes of a virtual machine's disk on one range.
     pub fn plain(disk: &VirtualDisk, node: &str, aio: Aio) -> Self {
         Self { all: vec![raw(disk, node, aio, false)], root: node.to_owned() }
     }
 
-    /// Differences from the template on one range, over the template.
+    /// Creates the nodes of a linked disk: the template, and the differences from it on one range.
     pub fn linked(template: &VirtualDisk, disk: &VirtualDisk, aio: Aio) -> Self {
         let all = vec![
             raw(template, "template", aio, true),

@@ -7,18 +7,18 @@ use std::process::{Command, Stdio};
 
 use crate::VmError;
 
-/// Executor of the guest's instructions.
+/// Way to execute the guest's instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accelerator {
-    /// The processor itself, through KVM.
+    /// On the CPU itself, through KVM.
     Kvm,
-    /// QEMU, in software.
+    /// In software, by QEMU.
     Emulation,
 }
 
 impl Accelerator {
-    /// Value of `-accel`. Without `tb-size`, QEMU would take a share of all memory for translated
-    /// code.
+    /// Returns the value of `-accel`. Without `tb-size`, QEMU would use a share of all memory for
+    /// translated code.
     pub(super) const fn option(self) -> &'static str {
         match self {
             Self::Kvm => "kvm",
@@ -51,24 +51,25 @@ impl fmt::Display for Version {
 pub struct Program {
     /// Path of the program.
     pub path: PathBuf,
-    /// Version that it reports.
+    /// Version according to the program.
     pub version: Version,
 }
 
 const NAME: &str = "qemu-system-x86_64";
 /// Oldest version whose monitor was tested with the commands used here.
 const KNOWN: Version = Version(7, 2, 0);
-/// The first that moves an emulated guest without losing pages of it: "physmem: Fix migration dirty bitmap
-/// coherency with TCG memory access" (qemu-devel, February 2024). On 7.2.22, 5 of 12 guests were damaged,
-/// on 10.0.2 none of 36.
+/// First version that migrates an emulated guest without losing pages: "physmem: Fix migration
+/// dirty bitmap coherency with TCG memory access" (qemu-devel, February 2024). On 7.2.22, 5 of 12
+/// guests were damaged, and on 10.0.2 none of 36.
 const MOVES_EMULATED: Version = Version(9, 0, 0);
 
 impl Program {
-    /// The given program, or the first of these that moves emulated guests: the one in `PATH`, and the one
-    /// that `scripts/vm-guest --qemu` unpacked beside the image. If none does, the first that is there.
+    /// Returns the given program, or else the first suitable one: the program in `PATH`, or the
+    /// program that `scripts/vm-guest --qemu` unpacked beside the image. A program is suitable if
+    /// it can migrate emulated guests. If neither is, the first existing one is returned.
     ///
     /// # Errors
-    /// There is no QEMU, or the given program is none.
+    /// There is no QEMU, or the given program is not QEMU.
     pub fn find(given: Option<&Path>, image: &Path) -> Result<Self, VmError> {
         if let Some(path) = given {
             return Self::at(path);
@@ -108,7 +109,7 @@ impl Program {
         self.at_least(KNOWN, why, "7.2")
     }
 
-    /// Refuses to move a running guest with a version that is known to damage it.
+    /// Refuses to migrate a running guest with a version that is known to damage it.
     pub(super) fn check_moves(&self, accelerator: Accelerator) -> Result<(), VmError> {
         let why = "damages a guest that it emulates and moves while it runs: pages are lost and it \
                    says \"completed\"";

@@ -1,4 +1,4 @@
-//! The virtual machine that runs all the time, and is moved.
+//! Resident virtual machine, which runs all the time and is moved.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use super::{Vm, Vms};
 use crate::{After, VmError};
 
 impl Vms {
-    /// Boots it if there is none, or the last one was lost.
+    /// Boots the resident virtual machine if there is none, or the last one was lost.
     pub fn see_to_resident(&mut self, base: &Base) -> Result<(), VmError> {
         if let Some(vm) = &mut self.resident {
             if vm.machine.alive().is_ok() {
@@ -41,7 +41,7 @@ impl Vms {
         Ok(vm)
     }
 
-    /// Ends it; its disk is free again.
+    /// Ends the resident virtual machine and frees its disk.
     pub fn give_up_resident(&mut self) {
         if let Some(Vm { machine, disk, .. }) = self.resident.take() {
             drop(machine);
@@ -49,14 +49,14 @@ impl Vms {
         }
     }
 
-    /// Virtual machine for an operation.
+    /// Returns the resident virtual machine, for an operation.
     pub fn resident(&mut self) -> Result<&mut Vm, VmError> {
         let none = || VmError::Unsupported("no machine runs".to_owned());
         self.resident.as_mut().ok_or_else(none)
     }
 
-    /// Recovers after a failed operation: the virtual machine continues and is undamaged, or it is
-    /// given up.
+    /// Recovers after a failed operation. Either the virtual machine continues and is undamaged, or
+    /// it is abandoned.
     pub fn recover(&mut self, base: &Base) -> After {
         let Some(vm) = &mut self.resident else {
             return After::Lost { why: "it does not run".to_owned() };
@@ -70,8 +70,8 @@ impl Vms {
         After::Lost { why: error.to_string() }
     }
 
-    /// Checks and then gives up a virtual machine whose snapshot could not be merged: it runs from
-    /// two disks, which the next operation needs.
+    /// Checks and then abandons a virtual machine whose snapshot could not be merged. It runs from
+    /// two disks, and the next operation needs them.
     fn let_layered_go(&mut self, base: &Base) -> After {
         let Some(vm) = &mut self.resident else { return After::Nothing };
         // Its disk alone has not all of its content.
@@ -89,7 +89,7 @@ impl Vms {
 }
 
 impl Vm {
-    /// Continues it, if an operation left it paused.
+    /// Resumes the virtual machine if an operation left it paused.
     fn go_on(&mut self) -> Result<(), VmError> {
         self.machine.qmp.forget_events();
         let status = self.machine.ask("query-status", json!({}))?;

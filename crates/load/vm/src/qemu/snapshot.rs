@@ -1,4 +1,5 @@
-//! A layer that takes a virtual machine's writes for a time, and is merged into its disk again.
+//! Snapshot layer that receives a virtual machine's writes for a time, and is then merged into its
+//! disk.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +17,7 @@ const LAYER: &str = "snapshot";
 const BYTES: &str = "snapshot-bytes";
 
 impl Vms {
-    /// Makes a snapshot, keeps it while the virtual machine writes, and deletes it.
+    /// Creates a snapshot, keeps it while the virtual machine writes, and deletes it.
     pub fn snapshot(
         &mut self,
         base: &Base,
@@ -103,15 +104,15 @@ impl Vm {
         Ok(event.data.get("offset").and_then(Value::as_u64).unwrap_or(0))
     }
 
-    /// True if the layer exists: a layer that takes the writes cannot be deleted.
+    /// Returns true if the layer exists. QEMU refuses to delete a layer that receives writes.
     fn has_layer(&mut self) -> bool {
         let nodes = self.machine.ask("query-named-block-nodes", json!({ "flat": true }));
         let nodes = nodes.ok().and_then(|own| own.as_array().cloned()).unwrap_or_default();
         nodes.iter().any(|node| node.get("node-name").and_then(Value::as_str) == Some(LAYER))
     }
 
-    /// Cleans up after a failure: a layer that takes the writes is merged, and the layer is removed
-    /// in any case.
+    /// Cleans up after a failure. Merges the layer if it receives writes, and then removes it in
+    /// any case.
     fn drop_layer(&mut self, base: &Base) {
         let cancelled =
             self.machine.ask("block-job-cancel", json!({ "device": JOB, "force": true }));

@@ -1,4 +1,4 @@
-//! Moves a disk below a running virtual machine.
+//! Migration of a disk below a running virtual machine.
 
 use datastore::VirtualDisk;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use crate::{Phase, VmError};
 /// Name of the job that mirrors a disk.
 pub(super) const JOB: &str = "mirror";
 
-/// Mirrors the disk of a virtual machine to a node until both are equal and stay so.
+/// Mirrors the disk of a virtual machine to a node until both are equal and kept equal.
 pub(super) fn mirror(
     machine: &mut Machine,
     target: &str,
@@ -37,7 +37,7 @@ pub(super) fn mirror(
     Err(machine.not_done(what, said))
 }
 
-/// Stops a mirror; the virtual machine stays on its disk.
+/// Stops a mirror. The virtual machine stays on its disk.
 pub(super) fn stop_mirror(machine: &mut Machine, base: &Base, target: &str) {
     let cancelled = machine.ask("block-job-cancel", json!({ "device": JOB, "force": true }));
     if cancelled.is_ok() {

@@ -1,6 +1,6 @@
-//! Moves memory and disk of a virtual machine to another process that shares nothing with the
-//! first: the disk over NBD, then the memory, with a pause in between in which the mirror ends (as
-//! in QEMU's iotest 194).
+//! Migration of a virtual machine's memory and disk to another process that shares nothing with the
+//! first. The disk goes over NBD, and then the memory. The source is paused before the end, so that
+//! the mirror can be completed (as in QEMU's iotest 194).
 
 use serde_json::json;
 
@@ -16,7 +16,7 @@ use crate::{Phase, VmError};
 const REMOTE: &str = "remote";
 
 impl Vms {
-    /// Moves virtual machine and disk, with nothing shared.
+    /// Migrates virtual machine and disk, without anything shared.
     pub fn unified_migration(
         &mut self,
         base: &Base,

@@ -8,13 +8,13 @@ enum State {
     Todo,
     /// Being read or written.
     Copying,
-    /// Being copied, but written meanwhile, so to be copied again.
+    /// Being copied, but written meanwhile, so it must be copied again.
     Stale,
     /// The block is the same at both places.
     There,
 }
 
-/// State of the blocks of a disk that moves.
+/// State of the blocks of a disk that is being moved.
 #[derive(Debug, Clone)]
 pub struct Blocks {
     length: u32,
@@ -24,7 +24,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Creates the state in which all blocks are to be copied. `length` divides `disk`.
+    /// Creates the state in which all blocks are still to be copied. `length` divides `disk`.
     pub fn new(disk: u64, length: u32) -> Self {
         let count = u32::try_from(disk / u64::from(length)).unwrap_or(u32::MAX);
         Self {
@@ -55,14 +55,14 @@ impl Blocks {
         }
     }
 
-    /// Returns true if all touched blocks are at both places, so that a write must go to both.
+    /// Returns true if all blocks of the range are at both places, so that a write must go to both.
     pub fn are_there(&self, offset: u64, length: u32) -> bool {
         let states = &self.states[self.touched(offset, length)];
         states.iter().all(|state| *state == State::There)
     }
 
-    /// Records a write, done or under way, at the old place alone. Returns true if a block is
-    /// thereby no longer at the new place.
+    /// Records a write, in progress or completed, that goes only to the old place. Returns true if
+    /// a block is therefore no longer valid at the new place.
     pub fn written(&mut self, offset: u64, length: u32) -> bool {
         let mut is_lost = false;
         for block in self.touched(offset, length) {
@@ -80,17 +80,17 @@ impl Blocks {
         is_lost
     }
 
-    /// Returns true if no block is to be copied or being copied.
+    /// Returns true if no block is still to be copied or is being copied.
     pub fn is_done(&self) -> bool {
         self.todo.is_empty() && self.copying == 0
     }
 
-    /// Offset of a block on the disk, in bytes.
+    /// Returns the offset of a block on the disk, in bytes.
     pub fn offset(&self, block: u32) -> u64 {
         u64::from(block) * u64::from(self.length)
     }
 
-    /// Length of a block, in bytes.
+    /// Returns the length of a block, in bytes.
     pub const fn length(&self) -> u32 {
         self.length
     }

@@ -13,7 +13,7 @@ use super::checking::Checking;
 use super::snapshot::{KEPT, Snapshot};
 use super::{MoveOrder, Moved, POLL, Task};
 
-/// Kinds of I/O that an instance with a movable disk has behind its own, in this order.
+/// Kinds of I/O that an instance with a movable disk has after its own kinds, in this order.
 pub const KINDS: [(&str, Operation); 7] = [
     ("move-read", Operation::Read),
     ("move-write", Operation::Write),
@@ -31,26 +31,27 @@ const CHECK: u16 = 4;
 pub(super) const SNAPSHOT_LINK: u16 = 5;
 pub(super) const SNAPSHOT_DELETE: u16 = 6;
 
-/// Bits of this state machine's own tokens: no token of the inner state machine has both.
+/// Bits that mark this state machine's own tokens. No token of the inner state machine has both
+/// bits.
 const OWN: u32 = 3 << 30;
 const POLLING: Token = Token(u32::MAX);
 
-/// Settings for the disk that can move or have snapshots.
+/// Settings for the disk that can be moved or have snapshots.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Carry {
     /// Name of the disk in the workload.
     pub disk: String,
-    /// True if the disk can move.
+    /// True if the disk can be moved.
     pub moves: bool,
     /// True if snapshots of the disk can be made.
     pub snapshots: bool,
     /// Length of one I/O of the copy in bytes: a power of two from 4 KiB to 1 MiB.
     pub block: u32,
-    /// Number of blocks copied at once, at least 1.
+    /// Number of blocks copied concurrently, at least 1.
     pub outstanding: u32,
 }
 
-/// State machine around an inner one that has a movable disk.
+/// State machine that wraps an inner one with a movable disk.
 #[derive(Debug, Clone)]
 pub struct Carried<M> {
     inner: Box<M>,
@@ -63,9 +64,9 @@ pub struct Carried<M> {
     asked: Effects,
     flights: Vec<Flight>,
     free: Vec<u32>,
-    /// I/Os of the inner state machine that are under way, mirrored parts included.
+    /// Outstanding I/Os of the inner state machine, mirrored parts included.
     pub(super) of_machine: u32,
-    /// I/Os of the copy that are under way.
+    /// Outstanding I/Os of the copy.
     of_copy: u32,
     held: VecDeque<IoRequest>,
     going: Option<Going>,
@@ -73,64 +74,64 @@ pub struct Carried<M> {
     pub(super) snapshot: Option<Snapshot>,
 }
 
-/// Disks that play a part in a move.
+/// Disks that take part in a move.
 #[derive(Debug, Clone)]
 pub(crate) struct MoveDisks {
-    /// Disk at the present place, and disk at the other place.
+    /// Disk at the current place, and disk at the other place.
     pub here: DiskId,
     pub there: DiskId,
-    /// Disks for its snapshots at the present place, and at the other place.
+    /// Disks for snapshots, at the current place and at the other place.
     pub beside: DiskId,
     pub beside_there: DiskId,
-    /// Disk by which the inner state machine names it.
+    /// Id by which the inner state machine addresses the disk.
     pub known: DiskId,
     /// All disks of its virtual machine, whose requests are held together.
     pub of_vm: Vec<DiskId>,
     pub size: Bytes,
-    /// First of [`KINDS`].
+    /// Id of the first of [`KINDS`].
     pub kinds: u16,
 }
 
-/// Move under way.
+/// Move in progress.
 #[derive(Debug, Clone)]
 struct Going {
     blocks: Blocks,
     began: Nanos,
-    /// Time at which requests began to be held, once they are.
+    /// Time since which requests are held; `None` before that.
     switched: Option<Nanos>,
     is_flushing: bool,
     has_failed: bool,
 }
 
-/// I/O under way.
+/// Outstanding I/O.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Flight {
     /// I/O of the inner state machine.
     Machine(InnerRequest),
-    /// Second part of a write of the inner state machine, at the new place.
+    /// Second part of a write of the inner state machine, which goes to the new place.
     Mirror {
         of: u32,
     },
     Read(u32),
     Write(u32),
     Flush,
-    /// First read of a comparison, at the former place.
+    /// First read of a comparison, at the old place.
     Before(u64),
-    /// Second read of a comparison, at the present place.
+    /// Second read of a comparison, at the current place.
     After,
     Snapshot,
     Free,
 }
 
-/// Request of the inner state machine that is under way.
+/// Outstanding request of the inner state machine.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InnerRequest {
     token: Token,
-    /// First byte and length, if it writes to the movable disk.
+    /// First byte and length of a write to the movable disk; `None` for other requests.
     write: Option<(u64, u32)>,
-    /// True if the block is at both places, and was so all the time since the request.
+    /// True if the block is at both places, and has been there since the request was submitted.
     is_mirrored: bool,
-    /// Number of parts that are not answered.
+    /// Number of parts that have not completed.
     left: u8,
     result: Result<(), IoError>,
 }
@@ -156,12 +157,12 @@ impl<M: Machine> Carried<M> {
         }
     }
 
-    /// Order by which the disk is moved.
+    /// Returns the order with which the disk is moved.
     pub const fn order(&self) -> &Arc<MoveOrder> {
         &self.order
     }
 
-    /// Inner state machine.
+    /// Returns the inner state machine.
     pub fn inner(&self) -> &M {
         &self.inner
     }
@@ -202,7 +203,8 @@ impl<M: Machine> Carried<M> {
         }
     }
 
-    /// Submits a request of the inner state machine; a write to blocks at both places goes to both.
+    /// Submits a request of the inner state machine. A write to blocks that are at both places goes
+    /// to both.
     fn submit(&mut self, request: IoRequest, fx: &mut Effects) {
         let is_ours = request.disk == self.place.known;
         let write = (is_ours && request.operation == Operation::Write)
@@ -232,9 +234,9 @@ impl<M: Machine> Carried<M> {
         self.going.as_ref().is_some_and(|going| going.blocks.are_there(offset, length))
     }
 
-    /// Records bytes that are written at the old place alone. If a block then has to be copied
-    /// again, the copy may overtake the second part of a write that is under way. The block of that
-    /// write then counts as written at the old place alone.
+    /// Records bytes that are written only at the old place. If a block then has to be copied
+    /// again, the copy may overtake the second part of an outstanding write. The block of that
+    /// write then counts as written only at the old place.
     fn written_alone(&mut self, offset: u64, length: u32) {
         let Some(going) = &mut self.going else { return };
         if !going.blocks.written(offset, length) {
@@ -270,8 +272,8 @@ impl<M: Machine> Carried<M> {
         flight
     }
 
-    /// Takes the answer to a part of an inner request; the last answer completes the request. A
-    /// second part that failed is a failure of the move and not of the request.
+    /// Handles the completion of a part of an inner request. The last part completes the request.
+    /// If the second part fails, the move fails, but not the request.
     fn part(&mut self, slot: u32, result: Result<(), IoError>, now: Nanos, fx: &mut Effects) {
         let Flight::Machine(asked) = &mut self.flights[slot as usize] else { return };
         asked.left -= 1;
@@ -343,7 +345,7 @@ impl<M: Machine> Carried<M> {
         }
     }
 
-    /// Takes the next step of a move.
+    /// Carries out the next step of a move.
     fn go_on(&mut self, now: Nanos, fx: &mut Effects) {
         self.quiesced(now, fx);
         let Some(going) = &mut self.going else { return };
@@ -454,7 +456,7 @@ impl<M: Machine> Carried<M> {
         }
     }
 
-    /// Takes the result of comparing a place. Submits the writes that were held meanwhile, and
+    /// Handles the result of comparing a place. Submits the writes that were held meanwhile, and
     /// compares the next place.
     fn compared(&mut self, is_alike: bool, now: Nanos, fx: &mut Effects) {
         let Some((checking, moved)) = &mut self.checking else { return };
@@ -469,7 +471,7 @@ impl<M: Machine> Carried<M> {
         self.check_next(now, fx);
     }
 
-    /// Ends a failed move: the instance continues at the old place.
+    /// Ends a failed move. The instance continues at the old place.
     fn stay(&mut self, now: Nanos, fx: &mut Effects) {
         let Some(Going { began, switched, .. }) = self.going.take() else { return };
         let failed = Some(u8::from(switched.is_some()));

@@ -1,10 +1,10 @@
-//! Comparison of places of a moved disk, at the old and at the new place.
+//! Comparison of places of a moved disk, between the old and the new place.
 
 use std::collections::VecDeque;
 
 use state_machine::{IoRequest, SplitMix};
 
-/// Comparison under way.
+/// Comparison in progress.
 #[derive(Debug, Clone)]
 pub(super) struct Checking {
     /// Length of a place, in bytes.
@@ -15,7 +15,7 @@ pub(super) struct Checking {
     is_written: Vec<bool>,
     /// First byte of the place that is being compared.
     current: Option<u64>,
-    /// Writes of the instance to that place, held meanwhile.
+    /// Writes of the instance to that place, which are held meanwhile.
     held: VecDeque<IoRequest>,
 }
 
@@ -36,7 +36,7 @@ impl Checking {
         }
     }
 
-    /// First byte of the next place that was not written since the switch-over.
+    /// Returns the first byte of the next place that was not written since the switch-over.
     pub fn next(&mut self) -> Option<u64> {
         let is_written = &self.is_written;
         let is_whole =

@@ -10,7 +10,7 @@ const GIVING: u8 = 1;
 const ASKED: u8 = 2;
 const MOVING: u8 = 3;
 const DONE: u8 = 4;
-/// First stage failed; a later stage's number is added.
+/// State in which the first stage failed. The number of a later stage is added.
 const FAILED: u8 = 5;
 
 /// Task on a disk of a running VM.
@@ -18,7 +18,7 @@ const FAILED: u8 = 5;
 pub enum Task {
     /// Moves the disk.
     Move,
-    /// Makes a snapshot of the disk, keeps it for this long, and deletes it.
+    /// Makes a snapshot of the disk, keeps it for the given time, and deletes it.
     Snapshot {
         /// Time for which the snapshot is kept, above 0.
         keep: Nanos,
@@ -26,7 +26,7 @@ pub enum Task {
 }
 
 /// Order for a task on a disk, shared by the side that gives it and the side that carries it out.
-/// One task is under way at a time.
+/// One task is in progress at a time.
 #[derive(Debug, Default)]
 pub struct MoveOrder {
     state: AtomicU8,
@@ -38,19 +38,20 @@ pub struct MoveOrder {
     checked: AtomicU64,
 }
 
-/// Result of a task. Times count from the start of the step, as those of events do. A stage that
-/// did not take place has no length, and lies at the end of the stage before it.
+/// Result of a task. Times count from the start of the step, like times of events. A stage that did
+/// not take place has zero length, and lies at the end of the previous stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moved {
-    /// Time at which the first block was read; for a snapshot, at which requests began to be held.
+    /// Time at which the first block was read; for a snapshot, time at which requests began to be
+    /// held.
     pub began: Nanos,
-    /// Time at which requests began to be held; for a snapshot, at which they were released.
+    /// Time at which requests began to be held; for a snapshot, time at which they were released.
     pub switched: Nanos,
-    /// Time at which requests were released; for a snapshot, at which its deletion began.
+    /// Time at which requests were released; for a snapshot, time at which its deletion began.
     pub ended: Nanos,
-    /// Time at which the places had been compared; for a snapshot, at which it was deleted.
+    /// Time at which the comparison was complete; for a snapshot, time at which it was deleted.
     pub checked: Nanos,
-    /// Number of the stage that failed, from 0; none after a success.
+    /// Number of the failed stage, counted from 0; `None` after a success.
     pub failed: Option<u8>,
 }
 
@@ -60,8 +61,8 @@ impl Moved {
         self.failed.is_none()
     }
 
-    /// Begin and end of each of the three stages, and true if the stage succeeded; up to the failed
-    /// stage.
+    /// Returns start and end of each of the three stages, and true if the stage succeeded. Ends
+    /// with the failed stage.
     pub fn stages(&self) -> impl Iterator<Item = ((Nanos, Nanos), bool)> {
         let ends = [self.switched, self.ended, self.checked];
         let begins = [self.began, self.switched, self.ended];
@@ -73,7 +74,7 @@ impl Moved {
 }
 
 impl MoveOrder {
-    /// Gives the order. Returns false if one is under way.
+    /// Gives the order. Returns false if a task is in progress.
     pub fn ask(&self, task: Task) -> bool {
         let giving = self.state.compare_exchange(IDLE, GIVING, Ordering::AcqRel, Ordering::Acquire);
         if giving.is_err() {
@@ -88,7 +89,7 @@ impl MoveOrder {
         true
     }
 
-    /// Takes the order, if there is one.
+    /// Takes the order, if one was given.
     pub fn take(&self) -> Option<Task> {
         let taken = self.state.compare_exchange(ASKED, MOVING, Ordering::AcqRel, Ordering::Acquire);
         taken.ok()?;
@@ -98,7 +99,7 @@ impl MoveOrder {
         })
     }
 
-    /// Reports the result.
+    /// Reports the result of the task.
     pub fn tell(&self, moved: Moved) {
         self.began.store(moved.began.0, Ordering::Relaxed);
         self.switched.store(moved.switched.0, Ordering::Relaxed);
@@ -107,7 +108,7 @@ impl MoveOrder {
         self.state.store(moved.failed.map_or(DONE, |stage| FAILED + stage), Ordering::Release);
     }
 
-    /// Result, once there is one. Another order may be given then.
+    /// Takes the result, if there is one. Then another order can be given.
     pub fn told(&self) -> Option<Moved> {
         let state = self.state.load(Ordering::Acquire);
         if state < DONE {

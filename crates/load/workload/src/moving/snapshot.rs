@@ -10,16 +10,16 @@ use units::Nanos;
 use super::Moved;
 use super::carried::{Carried, Flight, SNAPSHOT_DELETE, SNAPSHOT_LINK};
 
-/// Timer that fires when a snapshot has been kept long enough.
+/// Timer that fires at the end of a snapshot's lifetime.
 pub(super) const KEPT: Token = Token(u32::MAX - 1);
 
-/// Snapshot under way.
+/// Snapshot in progress.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Snapshot {
     keep: Nanos,
     began: Nanos,
-    /// True once the storage was asked for it, which is when no request of the instance was under
-    /// way.
+    /// True after the snapshot was requested from the storage, which happens when no request of the
+    /// instance is outstanding.
     is_asked: bool,
     /// Time at which the held requests were released.
     made: Option<Nanos>,
@@ -45,7 +45,8 @@ impl Snapshot {
 }
 
 impl<M: Machine> Carried<M> {
-    /// Asks for the snapshot once no request of the instance is under way.
+    /// Requests the snapshot from the storage. Called when no request of the instance is
+    /// outstanding.
     pub(super) fn quiesced(&mut self, now: Nanos, fx: &mut Effects) {
         let is_quiet = self.of_machine == 0;
         let Some(snapshot) = self.snapshot.as_mut().filter(|own| is_quiet && !own.is_asked) else {
@@ -56,7 +57,7 @@ impl<M: Machine> Carried<M> {
         self.whole(Flight::Snapshot, (SNAPSHOT_LINK, Content::Clone(of)), to, now, fx);
     }
 
-    /// Takes the storage's answer to making or deleting the snapshot.
+    /// Handles the completion of the creation or deletion of the snapshot.
     pub(super) fn snapshot_answered(&mut self, ok: bool, now: Nanos, fx: &mut Effects) {
         let Some(snapshot) = &mut self.snapshot else { return };
         let failed = match (snapshot.made, ok) {
@@ -75,7 +76,7 @@ impl<M: Machine> Carried<M> {
         self.release(fx);
     }
 
-    /// Deletes the snapshot after its time.
+    /// Deletes the snapshot at the end of its lifetime.
     pub(super) fn delete_snapshot(&mut self, now: Nanos, fx: &mut Effects) {
         let Some(snapshot) = &mut self.snapshot else { return };
         snapshot.ended = Some(now);

@@ -9,15 +9,16 @@ use super::schedule::{Counts, Schedule, Step, Waits};
 /// Recorded I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Observed {
-    /// Time of submission, from any origin; never before that of the I/O pushed before it.
+    /// Time of submission, from any origin. It is never earlier than the submission of the previous
+    /// I/O.
     pub issue: Nanos,
-    /// Time from submission to answer; none if the trace does not record it.
+    /// Time from submission to completion; `None` if the trace does not record it.
     pub latency: Option<Nanos>,
-    /// Sender of the I/O: I/Os wait only for answers to the same sender.
+    /// Initiator of the I/O. I/Os only wait for completions of the same initiator.
     pub sender: u16,
     /// Position of its disk in the workload.
     pub disk: u16,
-    /// Operation; none for a discard, which is counted and not played.
+    /// Operation; `None` for a discard, which is counted and not replayed.
     pub operation: Option<Operation>,
     /// Offset of the first byte on its device.
     pub offset: u64,
@@ -25,40 +26,40 @@ pub struct Observed {
     pub length: u32,
 }
 
-/// Settings for making a schedule.
+/// Settings for building a schedule.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScheduleOptions {
     /// Event that an I/O waits for.
     pub waits: Waits,
-    /// Divisor of all times. None leaves out all pauses, which makes sense only with
-    /// [`Waits::ForAnswers`].
+    /// Speed, by which all times are divided. `None` removes all pauses, which only makes sense
+    /// with [`Waits::ForAnswers`].
     pub speed: Option<f64>,
-    /// True if a sender has one I/O under way at a time, each waiting for the one before: the only
-    /// known order if a trace does not record when answers came.
+    /// True if an initiator has one outstanding I/O at a time, so that each waits for the previous
+    /// one. Without recorded completion times, this is the only known order.
     pub one_at_a_time: bool,
-    /// Most I/Os to hold.
+    /// Maximum number of I/Os in the schedule.
     pub steps_max: u64,
 }
 
-/// Reason why a trace makes no schedule.
+/// Reason why a trace cannot become a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ScheduleError {
-    /// The trace has more I/Os than may be held.
+    /// The trace has more I/Os than allowed.
     #[error("the trace has more than {max} I/Os to play, {bytes} B of memory")]
     TooMany {
-        /// Largest number of I/Os.
+        /// Maximum number of I/Os.
         max: u64,
         /// Memory for that many I/Os, in bytes.
         bytes: u64,
     },
 }
 
-/// Makes a schedule from a trace, I/O by I/O.
+/// Builder of a schedule from a trace, I/O by I/O.
 ///
-/// By answers: let `j` be the I/O of the same sender whose answer was the last to come before `i`
-/// was sent. Then `i` waits for `j`, and for the pause between that answer and `i`. `j` never goes
-/// back while time goes on, so the I/Os that wait for one answer follow one another among their
-/// sender's I/Os, and a range names them.
+/// With [`Waits::ForAnswers`], let `j` be the I/O of the same initiator with the last completion
+/// before the submission of `i`. Then `i` waits for `j`, and for the pause between that completion
+/// and the submission of `i`. As time advances, `j` never decreases. So the I/Os that wait for one
+/// completion are consecutive among their initiator's I/Os, and a range describes them.
 #[derive(Debug)]
 pub struct ScheduleBuilder {
     options: ScheduleOptions,
@@ -71,20 +72,21 @@ pub struct ScheduleBuilder {
     digest: u64,
 }
 
-/// I/Os of one sender; by the clock there is one lane for all.
+/// I/Os of one initiator. With fixed times, there is one lane for all I/Os.
 #[derive(Debug, Default)]
 struct Lane {
     steps: Vec<Step>,
-    /// Ends of the I/Os that were under way, with their places.
+    /// Completion times of the outstanding I/Os, with their places.
     under_way: BinaryHeap<Reverse<(Nanos, u32)>>,
-    /// Last I/O that ended: its end and its place.
+    /// Last completed I/O: its completion time and its place.
     answered: Option<(Nanos, u32)>,
-    /// Number of I/Os before the first answer.
+    /// Number of I/Os before the first completion.
     roots: u32,
 }
 
 impl ScheduleBuilder {
-    /// Creates a schedule without I/Os on `disks` disks; I/Os on other disks add those.
+    /// Creates a builder for a schedule without I/Os on `disks` disks. I/Os on further disks add
+    /// these disks.
     pub fn new(options: ScheduleOptions, disks: usize) -> Self {
         Self {
             options,
@@ -101,7 +103,7 @@ impl ScheduleBuilder {
     /// Adds the next I/O.
     ///
     /// # Errors
-    /// If there are more I/Os than may be held.
+    /// If there are more I/Os than allowed.
     pub fn push(&mut self, observed: &Observed) -> Result<(), ScheduleError> {
         let Some(operation) = observed.operation else {
             self.counts.discards += 1;
@@ -159,7 +161,7 @@ impl ScheduleBuilder {
         }
     }
 
-    /// Makes the schedule from the I/Os added.
+    /// Builds the schedule from the added I/Os.
     pub fn finish(mut self) -> Schedule {
         let trace_span = self.last.saturating_sub(self.begun.unwrap_or(self.last));
         let mut roots = Vec::with_capacity(self.lanes.len());
@@ -232,7 +234,7 @@ impl Lane {
         }
     }
 
-    /// Answer that this I/O waits for: its time, and the place of its I/O.
+    /// Returns the completion that this I/O waits for: its time, and the place of its I/O.
     fn waits_for(
         &mut self,
         options: &ScheduleOptions,

@@ -10,10 +10,11 @@ use super::{Mapping, Schedule, Waits};
 use crate::instance::Seeds;
 use crate::payload::{Data, Payload};
 
-/// Plays a schedule once, from its start.
+/// State machine that replays a schedule once, from its start.
 ///
-/// Every I/O is sent once. It is due at its time, or a pause after the answer that it waits for. A
-/// late driver does not change that, so the response time counts from the due time.
+/// Every I/O is submitted once. It is due at its recorded time, or at a pause after the completion
+/// that it waits for. A late driver does not change the due time, so the response time counts from
+/// the due time.
 #[derive(Debug, Clone)]
 pub struct ReplayMachine {
     schedule: Arc<Schedule>,
@@ -21,14 +22,14 @@ pub struct ReplayMachine {
     payload: Payload,
     data: Data,
     pub(crate) seeds: Seeds,
-    /// Stretches of steps that wait for their time; free ones are reused.
+    /// Ranges of steps that wait for their time. Free entries are reused.
     stretches: Vec<Stretch>,
     free: Vec<u32>,
     answered: u64,
     ok: bool,
 }
 
-/// Consecutive steps whose times count from one moment.
+/// Range of consecutive steps whose times count from the same moment.
 #[derive(Debug, Clone, Copy)]
 struct Stretch {
     next: u32,
@@ -52,8 +53,8 @@ impl ReplayMachine {
         }
     }
 
-    /// Creates the replay of another round; only the content of its writes differs. This one must
-    /// not have seen an event yet.
+    /// Creates the replay of another round. Only the content of its writes differs. Call it before
+    /// this replay has received an event.
     #[must_use]
     pub fn in_round(&self, round: u64) -> Self {
         let mut other = self.clone();
@@ -62,23 +63,22 @@ impl ReplayMachine {
         other
     }
 
-    /// Schedule that is played.
+    /// Returns the replayed schedule.
     pub fn schedule(&self) -> &Arc<Schedule> {
         &self.schedule
     }
 
-    /// Mapping of its I/Os onto disks.
+    /// Returns the mapping of its I/Os onto disks.
     pub fn mapping(&self) -> &Mapping {
         &self.mapping
     }
 
-    /// Sets the unit of which begin and end of requests must be multiples: a power of two from 512
-    /// B.
+    /// Sets the alignment of the start and end of requests: a power of two, at least 512 B.
     pub fn align_to(&mut self, unit: Bytes) {
         self.mapping = self.mapping.in_units_of(unit);
     }
 
-    /// Submits the steps of a stretch that are due, and sets a timer for the next one.
+    /// Submits the due steps of a range, and sets a timer for the next one.
     fn go_on(&mut self, slot: u32, now: Nanos, fx: &mut Effects) {
         let Stretch { mut next, end, since } = self.stretches[slot as usize];
         while next < end {

@@ -3,63 +3,61 @@ use units::Bytes;
 
 use super::schedule::{Schedule, Step};
 
-/// Length of the longest request that is sent, in bytes; longer I/Os of a trace are cut. It is what
-/// the engine's buffers hold, 4 MiB, which is also above what Linux makes of one request
-/// (`max_sectors_kb`).
+/// Maximum length of a request, in bytes. Longer I/Os of a trace are cut. It is the capacity of the
+/// engine's buffers, 4 MiB, and more than Linux puts into one request (`max_sectors_kb`).
 pub const LENGTH_MAX: u32 = 4 << 20;
 
 /// Maps I/Os of a trace onto disks of other sizes.
 ///
 /// An offset is taken modulo the disk's size. The size is a whole number of MiB, so the position
-/// within a 4 KiB page stays, and hot places stay hot. An I/O that would then run over the end is
-/// moved back to end there. Begin and end are rounded outwards to the unit in which the storage
-/// takes requests.
+/// within a 4 KiB page is kept, and hot places stay hot. An I/O that would then exceed the end of
+/// the disk is moved back to end there. Start and end are rounded outwards to the storage's
+/// alignment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mapping {
-    /// Sizes in bytes, by disk.
+    /// Sizes in bytes, indexed by disk.
     sizes: Box<[u64]>,
     unit: u64,
 }
 
-/// Numbers of I/Os of a schedule that a mapping changed.
+/// Number of a schedule's I/Os that a mapping changed, by kind of change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Folded {
-    /// I/Os whose begin or end was rounded.
+    /// Number of I/Os whose start or end was rounded.
     pub rounded: u64,
-    /// I/Os that lay beyond the end of their disk.
+    /// Number of I/Os that were beyond the end of their disk.
     pub moved: u64,
-    /// I/Os that were longer than a request or their disk may be.
+    /// Number of I/Os that were longer than the maximum request or their disk.
     pub cut: u64,
 }
 
 impl Mapping {
     /// Creates a mapping onto disks of these sizes, each a whole number of `unit`s. The unit is a
-    /// power of two from 512 B.
+    /// power of two, at least 512 B.
     pub fn new(sizes: impl IntoIterator<Item = Bytes>, unit: Bytes) -> Self {
         assert!(unit.get().is_power_of_two(), "requests are taken in units of a power of two");
         Self { sizes: sizes.into_iter().map(Bytes::get).collect(), unit: unit.get() }
     }
 
-    /// Creates a mapping onto disks of these sizes, in blocks of 512 B, as recorded loads have
-    /// them.
+    /// Creates a mapping onto disks of these sizes, with a unit of 512 B, as in recorded loads.
     pub fn of_blocks(sizes: impl IntoIterator<Item = Bytes>) -> Self {
         Self::new(sizes, Bytes::new(512))
     }
 
-    /// Mapping onto the same disks with another unit.
+    /// Returns a mapping onto the same disks with another unit.
     #[must_use]
     pub fn in_units_of(&self, unit: Bytes) -> Self {
         Self::new(self.sizes.iter().copied().map(Bytes::new), unit)
     }
 
-    /// Offset and length of a read or write on its disk.
+    /// Returns the offset and length of a read or write on its disk.
     #[inline]
     pub(crate) fn place(&self, step: &Step) -> (u64, u32) {
         let (offset, length, _) = self.fold(step);
         (offset, length)
     }
 
-    /// Numbers of I/Os of a schedule that are not played as they were recorded.
+    /// Counts the I/Os of a schedule that are not replayed as recorded.
     pub fn folded(&self, schedule: &Schedule) -> Folded {
         let mut all = Folded::default();
         for step in schedule.steps.iter().filter(|step| step.operation != Operation::Flush) {

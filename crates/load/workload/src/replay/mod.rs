@@ -1,9 +1,9 @@
-//! Playback of a recorded load.
+//! Replay of a recorded load.
 //!
-//! A [`Schedule`] has the I/Os of a trace with their times at the chosen speed. A
-//! [`ScheduleBuilder`] builds it once, and all instances share it. A [`ReplayMachine`] plays it in
-//! one of two ways ([`Waits`]): by the clock alone, or each I/O after the answer that its sender
-//! had last when it was recorded.
+//! A [`Schedule`] contains the I/Os of a trace with their times at the chosen speed. A
+//! [`ScheduleBuilder`] builds it once, and all instances share it. A [`ReplayMachine`] replays it
+//! in one of two ways ([`Waits`]): each I/O at its time, or after the last completion that its
+//! initiator had seen in the recording.
 
 mod builder;
 mod machine;

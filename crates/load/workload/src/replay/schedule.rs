@@ -11,23 +11,23 @@ pub const STEP_BYTES: u64 = size_of::<Step>() as u64;
 pub enum Waits {
     /// The time of the I/O.
     ForTheClock,
-    /// The answer to another I/O, and then a pause.
+    /// The completion of another I/O, and then a pause.
     ForAnswers,
 }
 
-/// I/O to play.
+/// I/O to replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Step {
     /// Offset of the first byte on the device of the trace.
     pub offset: u64,
-    /// By the clock: time from the start. By answers: pause after the answer (or after the start,
-    /// for an I/O that waits for none).
+    /// With [`Waits::ForTheClock`], time since the start. With [`Waits::ForAnswers`], pause after
+    /// the completion (or since the start, for an I/O that waits for none).
     pub after: Nanos,
     /// Length in bytes, 0 for a flush.
     pub length: u32,
-    /// First step that waits for this step's answer; all such steps follow one another.
+    /// First step that waits for this step's completion. All such steps are consecutive.
     pub first: u32,
-    /// Number of steps that wait for it.
+    /// Number of steps that wait for this step.
     pub waiting: u32,
     /// Position of its disk in the workload.
     pub disk: u16,
@@ -35,30 +35,30 @@ pub(crate) struct Step {
     pub operation: Operation,
 }
 
-/// Counts of what a schedule holds and of what it leaves out of the trace.
+/// Number of I/Os in a schedule, and of the I/Os of the trace that it omits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Reads to play.
+    /// Number of reads to replay.
     pub reads: u64,
-    /// Writes to play.
+    /// Number of writes to replay.
     pub writes: u64,
-    /// Flushes to play.
+    /// Number of flushes to replay.
     pub flushes: u64,
-    /// Bytes that reads and writes move.
+    /// Number of bytes that reads and writes transfer.
     pub bytes: u64,
-    /// Discards, which are never played.
+    /// Number of discards, which are never replayed.
     pub discards: u64,
-    /// Reads and writes of no bytes, which are not played.
+    /// Number of empty reads and writes, which are not replayed.
     pub empty: u64,
-    /// I/Os without a known end, so that nothing waits for them.
+    /// Number of I/Os without a recorded completion. No other I/O waits for them.
     pub endless: u64,
 }
 
-/// I/Os of a trace, ready to be played any number of times.
+/// I/Os of a trace, ready to be replayed any number of times.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schedule {
     pub(crate) steps: Box<[Step]>,
-    /// Steps that wait for no other; by the clock, all of them.
+    /// Steps that wait for no other step; with [`Waits::ForTheClock`], all steps.
     pub(crate) roots: Box<[Range<u32>]>,
     pub(crate) waits: Waits,
     pub(crate) counts: Counts,
@@ -69,48 +69,48 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Number of I/Os to play.
+    /// Returns the number of I/Os to replay.
     pub fn len(&self) -> u64 {
         self.steps.len() as u64
     }
 
-    /// Returns true if there is nothing to play.
+    /// Returns true if there is nothing to replay.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// Event that its I/Os wait for.
+    /// Returns the event that its I/Os wait for.
     pub const fn waits(&self) -> Waits {
         self.waits
     }
 
-    /// Counts of what it holds and what it leaves out.
+    /// Returns the number of I/Os in the schedule, and of omitted ones.
     pub const fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// Time from the first I/O to the last one when played by the clock; 0 if answers decide,
-    /// because it is not known before.
+    /// Returns the time from the first to the last I/O with [`Waits::ForTheClock`]. Returns 0 with
+    /// [`Waits::ForAnswers`], because the time depends on the storage.
     pub const fn span(&self) -> Nanos {
         self.span
     }
 
-    /// Time from the first I/O to the last one in the trace.
+    /// Returns the time from the first to the last I/O in the trace.
     pub const fn trace_span(&self) -> Nanos {
         self.trace_span
     }
 
-    /// First byte behind all I/Os, by disk.
+    /// Returns, for each disk, the first byte after all I/Os.
     pub fn ends(&self) -> &[u64] {
         &self.ends
     }
 
-    /// Digest of the schedule: another number means another load.
+    /// Returns a digest of the schedule. Different digests mean different loads.
     pub const fn digest(&self) -> u64 {
         self.digest
     }
 
-    /// Memory of the schedule, in bytes.
+    /// Returns the memory of the schedule, in bytes.
     pub fn bytes(&self) -> u64 {
         self.len() * STEP_BYTES
     }

@@ -149,8 +149,8 @@ impl<F: FnMut(Nanos, &IoRequest) -> Completion> Device for Answering<F> {
     }
 }
 
-/// Runs an instance that after each of so many events (ascending) goes on in another one, built alike.
-/// How many events there were comes with it.
+/// Runs an instance that moves into an identically built one after each of these event counts
+/// (ascending). Also returns the number of events.
 pub fn run_moved(
     case: &Case,
     moves: &[u64],

@@ -1,5 +1,5 @@
-//! Wear of the devices below a run's target, before and after the run, for `env.json`. The devices
-//! tell it to smartctl (smartmontools); a device without it is told as such.
+//! Wear of the devices below a run's target, before and after the run, for `env.json`. It is read
+//! by smartctl (smartmontools). A device without wear information is listed with the reason.
 
 mod smartctl;
 
@@ -14,19 +14,19 @@ use serde_json::Value;
 use crate::error::BenchError;
 use smartctl::{Missing, Reading, WITHIN};
 
-/// Program that asks devices.
+/// Program that queries devices.
 const PROGRAM: &str = "smartctl";
-/// Most devices that are asked, all at once. Our choice.
+/// Maximum number of devices that are queried, all concurrently. Our choice.
 const DEVICES_MAX: usize = 16;
-/// Beginnings of names of devices that nobody made of flash or platters.
+/// Name prefixes of virtual devices, which have no wear.
 const VIRTUAL: [&str; 6] = ["loop", "ram", "zram", "dm-", "md", "nbd"];
 
-/// Counters of wear; null where the device does not count.
+/// Counters of wear; null if the device has no such counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Wear {
-    /// Used part of the endurance that the maker gives, in percent; it may be above 100.
+    /// Used part of the endurance that the manufacturer states, in percent; it may be above 100.
     pub used_percent: Option<u64>,
-    /// Bytes that hosts wrote in the life of the device.
+    /// Bytes that hosts have written over the life of the device.
     pub written_bytes: Option<u64>,
 }
 
@@ -47,7 +47,7 @@ pub struct Wears {
 }
 
 impl Wears {
-    /// Asks the devices of an environment, before the run.
+    /// Queries the devices of an environment, before the run.
     pub fn before(environment: &Environment) -> Self {
         Self::before_by(PROGRAM.as_ref(), environment)
     }
@@ -62,7 +62,7 @@ impl Wears {
         Self { devices: devices.collect() }
     }
 
-    /// Asks the same devices again, after the run: those that answered before.
+    /// Queries the same devices again after the run, except those that did not answer before.
     fn ask_again(&mut self) {
         self.ask_again_by(PROGRAM.as_ref());
     }
@@ -77,7 +77,7 @@ impl Wears {
         }
     }
 
-    /// Puts the readings into the document of the environment. Without a device nothing is put.
+    /// Adds the readings to the document of the environment. Without a device nothing is added.
     pub fn describe(&self, environment: &mut Value) {
         if self.devices.is_empty() {
             return;
@@ -87,7 +87,7 @@ impl Wears {
         }
     }
 
-    /// Warnings about devices that lost endurance in the run.
+    /// Returns warnings about devices that lost endurance during the run.
     fn warnings(&self) -> impl Iterator<Item = Warning> + '_ {
         self.devices.iter().filter_map(DeviceWear::warning)
     }
@@ -118,7 +118,7 @@ impl DeviceWear {
     }
 }
 
-/// Stores what devices say of their wear after the run, and warns of endurance that it took.
+/// Stores the wear of the devices after the run, and adds warnings about used endurance.
 pub(super) fn note(
     (mut wear, mut environment): (Wears, Value),
     directory: &RunDir,
@@ -135,13 +135,13 @@ pub(super) fn note(
     Ok(())
 }
 
-/// True for a whole device that is none of the kernel's own.
+/// Returns true for a whole device that is not a virtual device of the kernel.
 fn is_real(device: &BlockDevice) -> bool {
     let is_whole = device.partition_of.is_none() && device.consists_of.is_empty();
     is_whole && !VIRTUAL.iter().any(|prefix| device.name.starts_with(prefix))
 }
 
-/// Asks all devices at once, so that a disk that hangs delays a run by one patience at most.
+/// Queries all devices concurrently, so that a hung disk delays a run by at most one time limit.
 fn ask(program: &OsStr, names: &[&str]) -> Vec<Result<Wear, Missing>> {
     let readings: Vec<_> = names.iter().map(|name| Reading::start(program, name)).collect();
     let until = std::time::Instant::now() + WITHIN;
@@ -173,7 +173,7 @@ mod tests {
         BlockDevice { name: name.to_owned(), ..BlockDevice::default() }
     }
 
-    /// Program that answers with this document, whichever device is named.
+    /// Creates a program that answers with this document for every device.
     fn program(directory: &tempfile::TempDir, document: &str) -> PathBuf {
         let path = directory.path().join("smartctl");
         let text = format!("#!/bin/sh\ncat <<'END'\n{document}\nEND\n");

@@ -1,4 +1,4 @@
-//! `smartctl --json`, whose fields are those of smartmontools 7.
+//! Reader of the output of `smartctl --json`, with the fields of smartmontools 7.
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
@@ -10,15 +10,15 @@ use serde_json::Value;
 
 use super::Wear;
 
-/// Longest wait for all devices together.
+/// Maximum wait for all devices together.
 pub(super) const WITHIN: Duration = Duration::from_secs(5);
-/// Most bytes of an answer; a drive has some 20 KiB. Our choice.
+/// Maximum size of an answer, in bytes. A drive has some 20 KiB. Our choice.
 const ANSWER_MAX: u64 = 4 << 20;
-/// Bytes of an NVMe data unit: a thousand blocks of 512 bytes (NVMe base specification 2.0, figure
-/// 207, "Data Units Written").
+/// Size of an NVMe data unit, in bytes: a thousand blocks of 512 bytes (NVMe base specification
+/// 2.0, figure 207, "Data Units Written").
 const DATA_UNIT_BYTES: u64 = 512_000;
 
-/// Reason why a device tells no wear.
+/// Reason why there is no wear information about a device.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Missing {
     #[error("smartctl is not installed")]
@@ -43,7 +43,7 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// Starts asking a device. A disk that sleeps is left asleep.
+    /// Starts to query a device. A sleeping disk is not woken.
     pub fn start(program: &OsStr, device: &str) -> Result<Self, Missing> {
         let mut command = Command::new(program);
         command.args(["--json", "--nocheck=standby", "--info", "--attributes", "--log=devstat"]);
@@ -71,7 +71,7 @@ impl Reading {
         Ok(Self { process, answer })
     }
 
-    /// Waits for the answer until a time, and ends the program.
+    /// Waits for the answer until a given time, and ends the program.
     pub fn wear(mut self, until: Instant) -> Result<Wear, Missing> {
         let patience = until.saturating_duration_since(Instant::now());
         let answer = self.answer.recv_timeout(patience);
@@ -84,7 +84,7 @@ impl Reading {
     }
 }
 
-/// Wear in an answer.
+/// Extracts the wear from an answer.
 pub(super) fn wear_of(answer: &[u8]) -> Result<Wear, Missing> {
     let answer: Value = serde_json::from_slice(answer).map_err(|_| Missing::NotJson)?;
     let wear = of_nvme(&answer).or_else(|| of_ata(&answer)).or_else(|| of_scsi(&answer));
@@ -106,7 +106,7 @@ fn of_nvme(answer: &Value) -> Option<Wear> {
     })
 }
 
-/// Device statistics of ATA (ACS-4, log 4): pages 1 and 7.
+/// Extracts the wear from device statistics of ATA (ACS-4, log 4): pages 1 and 7.
 fn of_ata(answer: &Value) -> Option<Wear> {
     let pages = answer.get("ata_device_statistics")?["pages"].as_array()?;
     let value = |name: &str| {
@@ -121,7 +121,8 @@ fn of_ata(answer: &Value) -> Option<Wear> {
     })
 }
 
-/// SCSI counts no bytes, but for disks that log errors.
+/// Extracts the wear of a SCSI device. Written bytes are `None`, because SCSI only counts them on
+/// disks that log errors.
 fn of_scsi(answer: &Value) -> Option<Wear> {
     let used_percent = answer.get("scsi_percentage_used_endurance_indicator")?.as_u64();
     Some(Wear { used_percent, written_bytes: None })

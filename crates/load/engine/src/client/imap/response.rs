@@ -1,37 +1,38 @@
-//! Responses of an IMAP service: lines, and literals, whose bytes are counted and dropped.
+//! Parser for the responses of an IMAP service. Responses consist of lines and of literals, whose
+//! bytes are counted and dropped.
 
 use state_machine::CallError;
 
-/// Most bytes of a line, without its literals. Our choice: several times what servers list as
-/// capabilities or flags.
+/// Maximum length of a line without its literals, in bytes. Our choice: several times the
+/// capabilities or flags that servers list.
 pub(super) const LINE_MAX: usize = 8 << 10;
-/// Most bytes of all lines of a session. Our choice: 64 bytes for each of the 16,000 messages that
-/// a session can be about.
+/// Maximum total length of all lines of a session, in bytes. Our choice: 64 bytes for each of the
+/// up to 16,000 messages of a session.
 pub(super) const TEXT_MAX: usize = 1 << 20;
 
-/// Whole response, reduced to the facts that a session needs.
+/// Complete response, reduced to the facts that a session needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Response {
-    /// End of a command.
+    /// Final status of a command.
     Tagged {
         tag: u32,
         status: Status,
         code: Code,
         offers_move: bool,
     },
-    /// Status that belongs to no command, or the greeting.
+    /// Status without a command's tag, or the greeting.
     Untagged {
         status: Status,
         offers_move: bool,
     },
     /// Number of messages in the mailbox.
     Exists(u32),
-    /// A message is gone, and the numbers of those behind are one lower.
+    /// A message was removed, and the sequence numbers of all later messages decrease by one.
     Expunged,
     Fetched {
         has_literal: bool,
     },
-    /// Capabilities, asked for or not.
+    /// Capabilities of the service, solicited or not.
     Capability {
         offers_move: bool,
     },
@@ -44,11 +45,11 @@ pub(super) enum Status {
     No,
     Bad,
     Bye,
-    /// Greeting of a service that asks for no login.
+    /// Greeting of a service that needs no login.
     Preauth,
 }
 
-/// Code in brackets behind a status, if a session acts on it.
+/// Response code in brackets after a status, reduced to the codes that a session acts on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Code {
     TryCreate,
@@ -57,24 +58,24 @@ pub(super) enum Code {
     Other,
 }
 
-/// Reader of responses, which holds one incomplete line.
+/// Reader of responses, which buffers one incomplete line.
 #[derive(Debug)]
 pub(super) struct Responses {
     pub(super) held: Vec<u8>,
-    /// Bytes of all lines so far.
+    /// Total length of all lines so far, in bytes.
     text: usize,
-    /// Most bytes of all literals.
+    /// Maximum total size of all literals, in bytes.
     literals_max: u64,
-    /// Bytes of all announced literals so far.
+    /// Total size of all announced literals so far, in bytes.
     literals: u64,
-    /// Bytes of a literal that are still to come.
+    /// Bytes of the current literal that are still to come.
     pub(super) left: u64,
-    /// Response that goes on behind its literal.
+    /// Response that continues after its literal.
     begun: Option<Response>,
 }
 
 impl Responses {
-    /// Creates a reader that refuses literals of more than so many bytes together.
+    /// Creates a reader that refuses more than `literals_max` bytes of literals in total.
     pub(super) const fn new(literals_max: u64) -> Self {
         Self { held: Vec::new(), text: 0, literals_max, literals: 0, left: 0, begun: None }
     }
@@ -83,8 +84,8 @@ impl Responses {
         self.literals
     }
 
-    /// Takes bytes up to the end of a line or of a literal. Returns the bytes that are left, and the
-    /// response if it is whole.
+    /// Consumes bytes up to the end of a line or of a literal. Returns the remaining bytes, and the
+    /// response if it is complete.
     pub(super) fn take<'a>(
         &mut self,
         bytes: &'a [u8],
@@ -131,7 +132,7 @@ impl Responses {
 }
 
 impl Response {
-    /// Reads the first line of a response; `None` if it is none that a client may get.
+    /// Parses the first line of a response; `None` if the line is not a valid response.
     fn parse(line: &[u8]) -> Option<Self> {
         let (first, rest) = word(line);
         let (second, behind) = word(rest);
@@ -174,7 +175,7 @@ impl Status {
     }
 }
 
-/// Splits at the first space.
+/// Splits a line at the first space.
 fn word(line: &[u8]) -> (&[u8], &[u8]) {
     match line.iter().position(|byte| *byte == b' ') {
         Some(at) => (&line[..at], &line[at + 1..]),
@@ -182,7 +183,8 @@ fn word(line: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// Code in brackets at the beginning of a status's text, and whether the code lists MOVE.
+/// Returns the code in brackets at the beginning of a status's text, and true if the code lists
+/// MOVE.
 fn code_of(text: &[u8]) -> (Code, bool) {
     let inside = text.strip_prefix(b"[").and_then(|rest| rest.split(|byte| *byte == b']').next());
     let (name, words) = word(inside.unwrap_or_default());
@@ -199,8 +201,8 @@ fn has_move(capabilities: &[u8]) -> bool {
     capabilities.split(|byte| *byte == b' ').any(|own| own.eq_ignore_ascii_case(b"MOVE"))
 }
 
-/// Length of the literal that a line announces at its end, as `{3900}` (RFC 3501, section 4.3) or
-/// `~{3900}` (RFC 3516).
+/// Returns the length of the literal that a line announces at its end, as `{3900}` (RFC 3501,
+/// section 4.3) or `~{3900}` (RFC 3516).
 fn literal_of(line: &[u8]) -> Result<Option<u64>, CallError> {
     let inside = line.strip_suffix(b"}").and_then(|rest| rest.rsplit(|byte| *byte == b'{').next());
     match inside {

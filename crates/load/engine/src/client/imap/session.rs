@@ -1,12 +1,13 @@
-//! Session that a call asks for.
+//! Session that the text of a call describes.
 
 use std::collections::VecDeque;
 
-/// Most letters of a user's name, as in an address of mail (RFC 5321, section 4.5.3.1.1).
+/// Maximum length of a user's name, in characters, as in a mail address (RFC 5321, section
+/// 4.5.3.1.1).
 const NAME_MAX: usize = 64;
-/// Most steps of a session. Our choice.
+/// Maximum number of steps of a session. Our choice.
 pub(super) const STEPS_MAX: usize = 16;
-/// Most messages of a step. Our choice.
+/// Maximum number of messages of a step. Our choice.
 pub(super) const COUNT_MAX: u32 = 1000;
 
 /// User and steps.
@@ -25,7 +26,7 @@ pub(super) enum Step {
 }
 
 impl Session {
-    /// Reads `USER STEP=COUNT...`; `None` if the text is anything else.
+    /// Parses `USER STEP=COUNT...`; `None` if the text is anything else.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut words = text.split(' ');
         let user = words.next().filter(|name| is_name(name))?.to_owned();

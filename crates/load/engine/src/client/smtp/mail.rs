@@ -1,26 +1,28 @@
-//! Mail that a call asks for: envelope and text.
+//! Mail that the text of a call describes: envelope and text.
 
 use std::io::Write;
 
 use state_machine::SplitMix;
 
-/// Domain of all addresses. It is reserved for tests (RFC 6761, section 6.2), so that no mail of a
-/// workload reaches a person, wherever the user's address leads.
+/// Domain of all addresses. It is reserved for tests (RFC 6761, section 6.2), so no mail of a
+/// workload can reach a person, whichever server the user's address names.
 const DOMAIN: &str = "tile.test";
-/// Name by which the client introduces itself.
+/// Name that the client sends in its greeting.
 pub(super) const CLIENT: &str = "client.tile.test";
-/// Most recipients of a mail: what every service must accept (RFC 5321, section 4.5.3.1.8).
+/// Maximum number of recipients of a mail. Every service must accept that many (RFC 5321, section
+/// 4.5.3.1.8).
 pub(super) const RECIPIENTS_MAX: usize = 100;
-/// Most letters of a user's name: RFC 5321 (section 4.5.3.1.1).
+/// Maximum length of a user's name, in characters: RFC 5321 (section 4.5.3.1.1).
 const NAME_MAX: usize = 64;
-/// Fewest bytes of a text, which is an end of line.
+/// Minimum size of a text, in bytes: an end of line.
 pub(super) const BYTES_MIN: usize = 2;
-/// Most bytes of a text. Our choice: a text is made in memory and by the worker's own thread.
+/// Maximum size of a text, in bytes. Our choice: a text is generated in memory on the worker's own
+/// thread.
 pub(super) const BYTES_MAX: usize = 1 << 20;
-/// Letters of a line, so that a line with its end is no longer than RFC 5322 (section 2.1.1) asks.
+/// Characters per line. With its end, a line stays within the limit of RFC 5322 (section 2.1.1).
 pub(super) const LINE: usize = 76;
 
-/// Mail, by the names of its users.
+/// Mail with the names of its sender and recipients.
 #[derive(Debug)]
 pub(super) struct Mail {
     from: String,
@@ -29,7 +31,7 @@ pub(super) struct Mail {
 }
 
 impl Mail {
-    /// Reads `FROM TO[,TO...] BYTES`; `None` if the text is anything else.
+    /// Parses `FROM TO[,TO...] BYTES`; `None` if the text is anything else.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut words = text.split(' ');
         let (from, to, bytes) = (words.next()?, words.next()?, words.next()?);
@@ -56,10 +58,9 @@ impl Mail {
         let _ = write!(out, "RCPT TO:<{}@{DOMAIN}>\r\n", self.to[at]);
     }
 
-    /// Writes the header, and a text of exactly as many bytes as asked for. Equal seeds give equal
-    /// mails.
+    /// Writes the header, and a text of exactly the requested size. Equal seeds give equal mails.
     ///
-    /// There is no date: a client has no clock. A service notes when the mail was received.
+    /// There is no date, because a client has no clock. The service records the time of receipt.
     pub(super) fn write_text(&self, seed: u64, out: &mut Vec<u8>) {
         let _ = write!(out, "From: <{}@{DOMAIN}>\r\nTo:", self.from);
         for (at, name) in self.to.iter().enumerate() {
@@ -82,11 +83,12 @@ impl Mail {
     }
 }
 
-/// Letters of 6 bits each, so that no compression saves more than the quarter that text wastes.
+/// Generator of random characters of 6 bits each. Compression saves at most the two bits per byte
+/// that text encoding wastes.
 struct Letters {
     numbers: SplitMix,
     number: u64,
-    /// Letters that are left in the number.
+    /// Characters left in the current random number.
     left: u32,
 }
 
@@ -107,8 +109,8 @@ impl Letters {
         letter
     }
 
-    /// Writes a line of so many letters. A dot at its beginning is doubled, which the service takes
-    /// back (RFC 5321, section 4.5.2).
+    /// Writes a line of `letters` characters. A leading dot is doubled, and the service removes it
+    /// again (RFC 5321, section 4.5.2).
     fn write_line(&mut self, letters: usize, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend((0..letters).map(|_| self.next()));

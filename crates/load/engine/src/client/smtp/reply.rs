@@ -1,34 +1,35 @@
-//! Replies of an SMTP service: lines `250-text` and a last line `250 text`.
+//! Replies of an SMTP service: lines `250-text`, then a last line `250 text`.
 
 use state_machine::CallError;
 
-/// Most bytes of a line. RFC 5321 (section 4.5.3.1.5) has 512; twice that is our choice.
+/// Maximum length of a line, in bytes. RFC 5321 (section 4.5.3.1.5) has 512; twice that is our
+/// choice.
 pub(super) const LINE_MAX: usize = 1024;
-/// Most lines of a reply. Our choice: several times the extensions that servers list.
+/// Maximum number of lines of a reply. Our choice: several times the extensions that servers list.
 pub(super) const LINES_MAX: usize = 100;
 
-/// Whole reply.
+/// Complete reply.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reply {
     pub(super) code: u16,
-    /// True if a line behind the first is the word PIPELINING, as in an answer to EHLO.
+    /// True if a line after the first is the word PIPELINING, as in a reply to EHLO.
     pub(super) offers_pipelining: bool,
-    /// Bytes of all lines.
+    /// Total size of all lines, in bytes.
     pub(super) bytes: u64,
 }
 
-/// Reader of replies, which holds one incomplete line.
+/// Reader of replies, which buffers one incomplete line.
 #[derive(Debug, Default)]
 pub(super) struct Replies {
     held: Vec<u8>,
     lines: usize,
-    /// Lines so far of an incomplete reply.
+    /// Incomplete reply, with its lines so far.
     reply: Option<Reply>,
 }
 
 impl Replies {
-    /// Takes bytes up to the end of a line. Returns the bytes that are left, and the reply if the
-    /// line was its last. A reply of more than `most` bytes is an error.
+    /// Consumes bytes up to the end of a line. Returns the remaining bytes, and the reply if the
+    /// line was its last one. A reply of more than `most` bytes is an error.
     pub(super) fn take<'a>(
         &mut self,
         bytes: &'a [u8],

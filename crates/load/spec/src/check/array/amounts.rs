@@ -12,7 +12,7 @@ pub(super) fn no_time(place: DefinitionPath, what: &str, found: &mut Findings) {
     );
 }
 
-/// Checks that a given size or rate is above zero.
+/// Checks that a size or rate, if given, is above zero.
 pub(super) fn some_bytes(
     place: DefinitionPath,
     what: &str,

@@ -7,13 +7,13 @@ use crate::array::{Array, Disk, Raid, Variation, shipped};
 use crate::check::finding::Findings;
 use crate::locate::DefinitionPath;
 
-/// Names of the disks that an array may use: its own and the shipped ones.
+/// Returns the names of the disks that an array may use: its own and the shipped disks.
 pub(super) fn names(array: &Array) -> Vec<&str> {
     let shipped = HDDS.iter().chain(&SSDS).map(|disk| disk.name);
     array.disks.keys().map(String::as_str).chain(shipped).collect()
 }
 
-/// Checks that the number of members can form such a set.
+/// Checks that the number of disks is valid for the RAID level.
 pub(super) fn members(place: DefinitionPath, raid: Raid, count: u32, found: &mut Findings) {
     let (fits, name, allowed) = match raid {
         Raid::Raid0 => (count >= 1, "raid0", "at least 1"),
@@ -27,7 +27,7 @@ pub(super) fn members(place: DefinitionPath, raid: Raid, count: u32, found: &mut
     }
 }
 
-/// Checks the array's own disks.
+/// Checks the disks that the array itself defines.
 pub(super) fn own(disks: &IndexMap<String, Disk>, place: &DefinitionPath, found: &mut Findings) {
     found.names("disk", disks.keys().map(|name| (place.at_key(name), name.as_str())));
     for (name, disk) in disks {
@@ -81,7 +81,7 @@ fn hdd(disk: &Disk, place: &DefinitionPath, found: &mut Findings) {
     }
 }
 
-/// Most bytes that are read or programmed at once.
+/// Maximum number of bytes that are read or programmed at once.
 const FLASH_PAGE_MAX: u64 = 1 << 20;
 
 fn ssd(disk: &Disk, place: &DefinitionPath, found: &mut Findings) {

@@ -8,8 +8,8 @@ use crate::array::{Background, Controller, Hosts, Link, LunQueue, Pool, ReadMemo
 use crate::check::finding::Findings;
 use crate::locate::DefinitionPath;
 
-/// Largest number of anything; a larger one is a typing error, and would exhaust the memory of the
-/// host.
+/// Maximum number of parts of any kind. A larger number is a typing error, and would exhaust the
+/// memory of the host.
 pub(super) const PARTS_MAX: u32 = 10_000;
 
 pub(super) fn hosts(hosts: &Hosts, place: &DefinitionPath, found: &mut Findings) {
@@ -66,7 +66,7 @@ const HEADER_MAX: Bytes = Bytes::new(64 << 10);
 const FRAMES: &str = "ethernet-*: 576 B (RFC 791) to 9216 B; fc-*: 256 B to 2112 B (FC-FS); \
                       nvme-*: 128 B to 4096 B (PCIe); no other link has frames";
 
-/// Sizes that frames of a link's kind may have, in bytes.
+/// Returns the valid frame sizes for a kind of link, in bytes; `None` for an unknown kind.
 fn frames_of(kind: &str) -> Option<RangeInclusive<u64>> {
     match kind.split('-').next() {
         Some("ethernet") => Some(576..=9216),
@@ -104,7 +104,7 @@ pub(super) fn background(background: &Background, place: &DefinitionPath, found:
     found.some_time(place.key("slow"), "the response time", slow);
 }
 
-/// Least and largest page of a controller's memory for writes.
+/// Minimum and maximum page size of a controller's write memory.
 const WRITE_PAGES: (Bytes, Bytes) = (Bytes::new(512), Bytes::new(64 << 10));
 
 fn write_memory(
@@ -141,7 +141,8 @@ fn write_memory(
     }
 }
 
-/// Checks the element of a pool: destaging writes dirty pages of one element together.
+/// Checks the element size of a pool. Destaging writes the dirty pages of an element together, so
+/// an element must consist of whole pages.
 fn element(memory: &WriteMemory, pool: &Pool, number: usize, found: &mut Findings) {
     let (element, page) = (pool.element.get(), memory.page.get());
     if page == 0 || element == 0 || (element.is_multiple_of(page) && element / page <= 64) {
@@ -157,7 +158,7 @@ fn element(memory: &WriteMemory, pool: &Pool, number: usize, found: &mut Finding
     );
 }
 
-/// Least and largest page of memory for reads, and of tiers.
+/// Minimum and maximum page size of read memory and of tiers.
 pub(super) const READ_PAGES: (Bytes, Bytes) = (Bytes::new(4096), Bytes::MIB);
 
 fn read_memory(memory: &ReadMemory, place: &DefinitionPath, found: &mut Findings) {
@@ -168,10 +169,10 @@ fn read_memory(memory: &ReadMemory, place: &DefinitionPath, found: &mut Findings
     }
 }
 
-/// Most pages of one cache, because the crate `cache` numbers them with 28 bits.
+/// Maximum number of pages of a cache. The crate `cache` numbers pages with 28 bits.
 const PAGES_MAX: u64 = 1 << 28;
 
-/// Checks that a size is at least one page, and not more pages than can be numbered.
+/// Checks that a size is at least one page and at most the maximum number of pages.
 pub(super) fn holds_a_page(
     place: DefinitionPath,
     what: &str,
@@ -187,7 +188,7 @@ pub(super) fn holds_a_page(
     }
 }
 
-/// Checks that a page is a power of two within limits.
+/// Checks that a page size is a power of two within limits.
 pub(super) fn page(
     place: DefinitionPath,
     page: Bytes,
@@ -208,7 +209,7 @@ pub(super) fn page(
     found.add_help(place, message, format!("a power of two from {least} to {most}"));
 }
 
-/// Checks that a number of parts is 1 to [`PARTS_MAX`].
+/// Checks that a number of parts is from 1 to [`PARTS_MAX`].
 pub(super) fn some_parts(place: DefinitionPath, what: &str, count: u32, found: &mut Findings) {
     if count == 0 {
         found.at_least_one(place, what, count);

@@ -5,10 +5,10 @@ use crate::array::{Array, Frequency, HostPower, Hosts, Hypervisor, Memory, Stora
 use crate::check::finding::Findings;
 use crate::locate::DefinitionPath;
 
-/// Largest power of anything, in W.
+/// Maximum for any power value, in W.
 const WATTS_MAX: f64 = 1e6;
 
-/// Checks settings of hosts other than their cores.
+/// Checks the settings of hosts, except their cores.
 pub(super) fn hosts(hosts: &Hosts, place: &DefinitionPath, found: &mut Findings) {
     if let Some(own) = &hosts.frequency {
         frequency(own, &place.key("frequency"), found);

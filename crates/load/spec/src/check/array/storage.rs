@@ -6,7 +6,7 @@ use crate::array::{Array, Local, Pool};
 use crate::check::finding::Findings;
 use crate::locate::DefinitionPath;
 
-/// Longest element: 1 GiB.
+/// Maximum size of an element: 1 GiB.
 const ELEMENT_MAX: u64 = 1 << 30;
 
 pub(super) fn pools(array: &Array, found: &mut Findings) {

@@ -8,12 +8,12 @@ use crate::array::{Array, Tier, TierPlace, WriteMode, times};
 use crate::check::finding::Findings;
 use crate::locate::DefinitionPath;
 
-/// Most copies on other hosts.
+/// Maximum number of copies on other hosts.
 const REPLICAS_MAX: u32 = 2;
 
-/// Limits of the served tier: its largest page (`tier::Geometry`); its smallest useful log, two
-/// requests of 1 MiB, the longest that it takes; and the default share of the log (`tilemark tier
-/// init`).
+/// Limits of the served tier: its maximum page size (`tier::Geometry`). The next constants are the
+/// minimum useful log (two requests of 1 MiB, the maximum request size), and the default share of
+/// the log (`tilemark tier init`).
 const LOGGED_PAGE_MAX: Bytes = Bytes::new(64 << 10);
 const LOG_MIN: f64 = (2 << 20) as f64;
 const LOG_PERCENT: f64 = 10.0;
@@ -40,7 +40,7 @@ pub(super) fn tiers(array: &Array, found: &mut Findings) {
     }
 }
 
-/// Room for data behind the tiers; `None` if it is unknown or grows with the tiles.
+/// Returns the capacity behind the tiers; `None` if it is unknown or grows with the tiles.
 fn backing(array: &Array) -> Option<Bytes> {
     let grows = array.pools.iter().any(|pool| pool.per_tile);
     let unknown = array.pools.iter().any(|pool| array.pool_capacity(pool).is_none());
@@ -88,7 +88,7 @@ fn media(array: &Array, tier: &Tier, place: &DefinitionPath, found: &mut Finding
     }
 }
 
-/// Checks that the tier's place exists, and that replicas have other hosts.
+/// Checks that the tier's location exists, and that there are other hosts for its replicas.
 fn position(array: &Array, tier: &Tier, place: &DefinitionPath, found: &mut Findings) {
     let in_hosts = tier.at == TierPlace::Host;
     if in_hosts && array.hosts.is_none() {
@@ -121,8 +121,8 @@ fn position(array: &Array, tier: &Tier, place: &DefinitionPath, found: &mut Find
     }
 }
 
-/// Checks a tier with copies: it must keep every write that it answers, for every VM alike. A write
-/// that was not admitted, or had no room in its VM's share, could not be copied.
+/// Checks a tier with replicas: it must store every write that it acknowledges, for all VMs. A
+/// write that is not admitted, or that exceeds its VM's share, could not be replicated.
 fn clustered(tier: &Tier, place: &DefinitionPath, found: &mut Findings) {
     let help = "leave it out, or replicas";
     if tier.admit_on > 1 {
@@ -141,7 +141,7 @@ fn clustered(tier: &Tier, place: &DefinitionPath, found: &mut Findings) {
     }
 }
 
-/// Checks that the model of a served tier has only its features.
+/// Checks that a model of a served tier only uses features that `tilemark tier` has.
 fn logged(tier: &Tier, place: &DefinitionPath, found: &mut Findings) {
     if tier.shape.is_paged() {
         if tier.log.is_some() {
@@ -174,7 +174,7 @@ fn logged(tier: &Tier, place: &DefinitionPath, found: &mut Findings) {
     }
 }
 
-/// Checks that tiers are in the order in which an I/O meets them.
+/// Checks that the tiers are listed in the order in which an I/O reaches them.
 fn order(before: &[Tier], tier: &Tier, place: &DefinitionPath, found: &mut Findings) {
     let in_array = before.iter().find(|each| each.at == TierPlace::Array);
     if let (TierPlace::Host, Some(other)) = (tier.at, in_array) {

@@ -3,7 +3,7 @@ use crate::array::Array;
 use crate::check::finding::{Finding, Findings};
 use crate::locate::DefinitionPath;
 
-/// Finds all mistakes of meaning in an array.
+/// Finds all semantic errors in an array.
 pub(crate) fn array_findings(array: &Array) -> Vec<Finding> {
     let mut found = Findings::default();
     let root = DefinitionPath::default();

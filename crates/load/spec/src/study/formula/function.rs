@@ -1,12 +1,13 @@
 /// A function of formulas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Function {
-    /// 1 if every limit held in every repeat.
+    /// 1 if every limit is met in every repeat, else 0.
     Passes,
-    /// Most tiles of the configuration's list up to which every step passes; 0 if its first fails.
+    /// Largest number of tiles in the configuration's list up to which every step passes; 0 if the
+    /// first step fails.
     Holds,
-    /// Largest ratio of a measured value to its limit, over all limits or those of a workload or an
-    /// action; above 1 a limit is broken.
+    /// Largest ratio of a measured value to its limit, over all limits, or over the limits of a
+    /// workload or action. Above 1 a limit is broken.
     Strain,
     /// Application score.
     Score,
@@ -18,11 +19,11 @@ pub enum Function {
     Throughput,
     /// Metric of the workload, sum over the tiles.
     ThroughputTotal,
-    /// Finished actions per minute and tile.
+    /// Completed actions per minute and tile.
     Actions,
-    /// Finished actions per minute of all tiles.
+    /// Completed actions per minute of all tiles.
     ActionsTotal,
-    /// Intended starts that were given up, as a share of all.
+    /// Share of intended starts that were dropped.
     Dropped,
     /// Mean response time of an action over all tiles.
     Mean,
@@ -34,9 +35,9 @@ pub enum Function {
     P99,
     /// 99.9th percentile of the response time of an action over all tiles.
     P999,
-    /// Longest response time of an action over all tiles.
+    /// Maximum response time of an action over all tiles.
     Longest,
-    /// Runs that broke a limit, as a share of all.
+    /// Share of runs that broke a limit.
     Failed,
     /// Mean power in watts.
     Watts,
@@ -68,19 +69,20 @@ pub enum Function {
     LatencyP999,
     /// Mean number of I/Os in flight.
     Outstanding,
-    /// Processor time of an I/O on real storage.
+    /// CPU time of an I/O on real storage.
     CpuPerIo,
-    /// Figure of a tier, or of memory that answers reads.
+    /// Figure of a tier, or of memory that serves reads.
     Tier,
-    /// Figure of parts of the model; `*` in the name stands for any letters.
+    /// Figure of parts of the model. `*` in the name matches any characters.
     Part,
-    /// Figure of the hosts' processors.
+    /// CPU figure of the hosts.
     Host,
-    /// Figure of the virtual machines' processors.
+    /// CPU figure of the virtual machines.
     Vm,
-    /// Bytes of different pages touched since the start, over all tiles.
+    /// Bytes of distinct pages touched since the start, over all tiles.
     Touched,
-    /// Smallest LRU memory at which a share of accesses hits, without first references.
+    /// Smallest LRU cache in which a share of the accesses hits. First accesses to a page are not
+    /// counted.
     WorkingSet,
     /// Bytes of virtual disks, after scaling.
     Footprint,
@@ -88,20 +90,20 @@ pub enum Function {
     Vms,
     /// Number of events in the simulation.
     Events,
-    /// Number of tiles in the configuration's list at which a formula is largest; the formula uses
-    /// it as `tiles`.
+    /// Number of tiles in the configuration's list at which a formula is largest. The formula
+    /// refers to it as `tiles`.
     Argmax,
     /// Largest value of a formula over the configuration's list of tiles.
     Largest,
     /// Smallest value of a formula over the configuration's list of tiles.
     Smallest,
-    /// First value divided by the second.
+    /// First value divided by the second value.
     Ratio,
     /// Excess of the first value over the second, as a percentage of the second.
     Gain,
     /// Share as a percentage.
     Percent,
-    /// 1 if the first is at least the second and at most the third.
+    /// 1 if the first value is at least the second and at most the third, else 0.
     Between,
     /// Absolute value of a number.
     Abs,
@@ -130,11 +132,11 @@ pub enum Argument {
     Action,
     /// Direction, `read` or `write`.
     Direction,
-    /// The name of a tier, with `*` for any letters.
+    /// The name of a tier. `*` matches any characters.
     Tier,
     /// A figure of a tier.
     TierFigure,
-    /// The name of a part, with `*` for any letters.
+    /// The name of a part. `*` matches any characters.
     Part,
     /// A figure of a part.
     PartFigure,
@@ -142,11 +144,11 @@ pub enum Argument {
     HostFigure,
     /// A figure of virtual machines.
     VmFigure,
-    /// `servers`, `storage` or `all`.
+    /// Objects with power: `servers`, `storage` or `all`.
     Supply,
-    /// `load`, `server` or `initiator`.
+    /// Program that uses CPU time: `load`, `server` or `initiator`.
     Program,
-    /// Workload and virtual machine, `shop/shop-db`, with `*` for any letters.
+    /// Workload and virtual machine, `shop/shop-db`. `*` matches any characters.
     Vm,
 }
 
@@ -155,16 +157,16 @@ pub enum Argument {
 pub struct Signature {
     /// Name of the function in formulas.
     pub name: &'static str,
-    /// Function that it describes.
+    /// Function that the signature describes.
     pub function: Function,
     /// Kinds of the arguments.
     pub arguments: &'static [Argument],
-    /// Number of arguments at the end that may be left out.
+    /// Number of optional arguments, which are the last ones.
     pub optional: usize,
     /// True if the last argument may be repeated.
     pub is_repeated: bool,
-    /// Unit of the value; empty if it is that of the arguments.
+    /// Unit of the value; empty if the value has the unit of the arguments.
     pub unit: &'static str,
-    /// Description for people.
+    /// Description for the user.
     pub meaning: &'static str,
 }

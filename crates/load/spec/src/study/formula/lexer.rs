@@ -3,7 +3,7 @@ use std::ops::Range;
 use super::error::FormulaError;
 use super::tree::Comparison;
 
-/// A token of a formula, with its place.
+/// A token of a formula, with its byte range.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Token {
     pub at: Range<usize>,
@@ -25,7 +25,7 @@ pub(super) enum Kind {
     Compare(Comparison),
 }
 
-/// Factors of a number's units.
+/// Units of numbers, with their factors.
 const UNITS: [(&str, f64); 10] = [
     ("%", 0.01),
     ("B", 1.0),
@@ -72,7 +72,7 @@ impl<'a> Lexer<'a> {
         Ok(Some(Token { at: start..self.at, kind }))
     }
 
-    /// Takes the longest beginning of the rest whose letters satisfy `is_in`.
+    /// Takes the longest prefix of the rest whose characters satisfy `is_in`.
     fn take(&mut self, is_in: impl Fn(char) -> bool) -> &'a str {
         let rest = self.rest();
         let length = rest.find(|letter| !is_in(letter)).unwrap_or(rest.len());

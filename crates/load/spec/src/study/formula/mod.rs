@@ -17,12 +17,12 @@
 //! ```
 //!
 //! A comparison is 1 if true and 0 if false; `a > b > c` is true if both comparisons are. `and`,
-//! `or` and `not` take 0 for false and any other number for true. Texts are names, and are allowed
-//! only where a function takes a name. Variables have a value only inside `argmax`, `largest`,
-//! `smallest` and in tables. All functions are in [`FUNCTIONS`].
+//! `or` and `not` treat 0 as false and any other number as true. Texts are names, and are only
+//! allowed as arguments that are names. Variables only have a value inside `argmax`, `largest`,
+//! `smallest` and in tables. [`FUNCTIONS`] contains all functions.
 //!
-//! A parsed formula has only known functions, with arguments of the right number and kind. The
-//! existence of the named objects is checked where they are known.
+//! A parsed formula only has known functions, with arguments of the right number and kind. The
+//! existence of the named objects is checked later, when the objects are known.
 
 mod error;
 mod function;

@@ -8,10 +8,10 @@ use super::signature::number;
 use super::{Argument, Binary, Formula, Function, Node, Signature, Tree, Variable};
 use crate::nearest::did_you_mean;
 
-/// Largest nesting depth: enough for people, too little to overflow a thread's stack.
+/// Maximum nesting depth. It is enough for people, and too small to overflow a thread's stack.
 const DEPTH_MAX: u32 = 50;
 
-/// Place of a formula, which decides about its variables.
+/// Kind of place in which a formula is used. It decides which variables are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// A claim, without variables.
@@ -54,13 +54,13 @@ impl Parser {
         self.tokens.next_if(is_it).is_some()
     }
 
-    /// Place of the next token.
+    /// Returns the byte range of the next token.
     fn here(&mut self) -> Range<usize> {
         let end = self.end;
         self.tokens.peek().map_or(end..end, |token| token.at.clone())
     }
 
-    /// Parses one level deeper.
+    /// Runs a parser one nesting level deeper. Refuses to exceed the maximum depth.
     fn deeper(
         &mut self,
         inside: impl FnOnce(&mut Self) -> Result<Node, FormulaError>,

@@ -8,7 +8,7 @@ use super::{Argument, Function, Node, Signature, Tree, Variable};
 use crate::nearest::did_you_mean;
 
 impl Argument {
-    /// Allowed names, if only some are allowed.
+    /// Returns the allowed names; empty if any name is allowed.
     pub const fn choices(self) -> &'static [&'static str] {
         match self {
             Self::Direction => &["read", "write"],
@@ -22,7 +22,7 @@ impl Argument {
         }
     }
 
-    /// Name of the argument in messages.
+    /// Returns the name of the argument in messages.
     pub const fn what(self) -> &'static str {
         match self {
             Self::Configuration => "configuration",
@@ -43,24 +43,24 @@ impl Argument {
         }
     }
 
-    /// True for a number, false for a name.
+    /// Returns true for a number, and false for a name.
     const fn is_number(self) -> bool {
         matches!(self, Self::Tiles | Self::Number | Self::PerTiles)
     }
 }
 
 impl Function {
-    /// Function of this name.
+    /// Returns the signature of the function with this name.
     pub fn named(name: &str) -> Option<&'static Signature> {
         FUNCTIONS.iter().find(|signature| signature.name == name)
     }
 
-    /// Names of all functions.
+    /// Returns the names of all functions.
     pub fn names() -> Vec<&'static str> {
         FUNCTIONS.iter().map(|signature| signature.name).collect()
     }
 
-    /// Signature of the function.
+    /// Returns the signature of the function.
     pub fn signature(self) -> &'static Signature {
         let own = |signature: &&Signature| signature.function == self;
         FUNCTIONS.iter().find(own).expect("every function has a signature, as a test says")
@@ -68,13 +68,14 @@ impl Function {
 }
 
 impl Signature {
-    /// Kind of the argument at this position, from 0; `None` beyond the last.
+    /// Returns the kind of the argument at this position, counted from 0; `None` beyond the last
+    /// argument.
     pub fn argument(&self, index: usize) -> Option<Argument> {
         let last = self.arguments.last().filter(|_| self.is_repeated);
         self.arguments.get(index).or(last).copied()
     }
 
-    /// Usage of the function: `p95(configuration, tiles, workload, action)`.
+    /// Returns the usage of the function: `p95(configuration, tiles, workload, action)`.
     pub fn usage(&self) -> String {
         let required = self.arguments.len() - self.optional;
         let name = |(index, argument): (usize, &Argument)| {
@@ -132,7 +133,7 @@ impl Signature {
     }
 }
 
-/// Checks that the part is a number.
+/// Checks that an argument is a number.
 pub(super) fn number(node: &Node) -> Result<(), FormulaError> {
     match &node.tree {
         Tree::Text(text) => {

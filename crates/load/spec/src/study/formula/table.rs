@@ -2,9 +2,9 @@ use super::Argument as A;
 use super::Function as F;
 use super::{Argument, Function, Signature};
 
-/// Figures of a tier. Shares are of requests: `hit` of all, `read_hit` of reads, `write_hit` of
-/// writes, `acceleration` answered by the tier alone, `remote` of read hits. The others are
-/// requests or bytes of the measured time, or bytes at its end.
+/// Figures of a tier. Shares of requests: `hit` of all requests, `read_hit` of reads, `write_hit`
+/// of writes, `acceleration` of requests that only the tier served, `remote` of read hits. The
+/// other figures are requests or bytes during the measurement, or bytes at its end.
 pub(super) const TIER_FIGURES: [&str; 18] = [
     "hit",
     "read_hit",
@@ -26,9 +26,9 @@ pub(super) const TIER_FIGURES: [&str; 18] = [
     "absorbed",
 ];
 
-/// Figures of parts: `utilisation` is the mean of all matching parts, `utilisation_max` that of the
-/// busiest; `iops` and `bytes` per second, `inside` (mean number waiting or served) and `count` are
-/// sums; `_each` divides by `count`.
+/// Figures of parts. `utilisation` is the mean of all matching parts, and `utilisation_max` the
+/// value of the busiest part. `iops` and `bytes` (both per second), `inside` (mean number waiting
+/// or in service) and `count` are sums. `_each` divides by `count`.
 pub(super) const PART_FIGURES: [&str; 9] = [
     "utilisation",
     "utilisation_max",
@@ -41,25 +41,25 @@ pub(super) const PART_FIGURES: [&str; 9] = [
     "count",
 ];
 
-/// Figures of hosts: `used` is the mean share of all cores of all hosts, `cycles` the same in cycles at
-/// the nominal frequency (as hypervisors count usage), `used_max_1s` and `used_max_20s` the largest
-/// of any host; `ready` is the sum of all hosts' ready time in
-/// seconds per second, `ready_max_1s` and `ready_max_20s` the largest of any host.
+/// Figures of hosts. `used` is the mean share of all cores of all hosts. `cycles` is the same in
+/// cycles at the nominal frequency, as hypervisors count usage. `used_max_1s` and `used_max_20s`
+/// are the maximum of any host. `ready` is the sum of all hosts' ready time in seconds per second,
+/// and `ready_max_1s` and `ready_max_20s` the maximum of any host.
 pub(super) const HOST_FIGURES: [&str; 7] =
     ["used", "cycles", "used_max_1s", "used_max_20s", "ready", "ready_max_1s", "ready_max_20s"];
 
-/// Figures of virtual machines, with the meaning of those of hosts.
+/// Figures of virtual machines, with the same meanings as for hosts.
 pub(super) const VM_FIGURES: [&str; 6] =
     ["used", "used_max_1s", "used_max_20s", "ready", "ready_max_1s", "ready_max_20s"];
 
-/// Objects with watts: hosts, the storage, or both.
+/// Objects with power: hosts, the storage, or both.
 pub(super) const SUPPLIES: [&str; 3] = ["servers", "storage", "all"];
 
-/// Programs that take processor time for an I/O on real storage: the load generator, with its NBD
-/// client in it, and the server and the initiator of a protocol below it.
+/// Programs that use CPU time for an I/O on real storage: the load generator including its NBD
+/// client, and the server and the initiator of a storage protocol.
 pub(super) const PROGRAMS: [&str; 3] = ["load", "server", "initiator"];
 
-/// Signature of a function whose arguments are all required.
+/// Returns the signature of a function whose arguments are all required.
 const fn of(
     name: &'static str,
     function: Function,
@@ -70,12 +70,12 @@ const fn of(
     Signature { name, function, arguments, optional: 0, is_repeated: false, unit, meaning }
 }
 
-/// Signature of a function with `optional` arguments at the end.
+/// Returns the signature of a function with `optional` arguments at the end.
 const fn optional(optional: usize, signature: Signature) -> Signature {
     Signature { optional, ..signature }
 }
 
-/// Signature of a function whose last argument can be repeated.
+/// Returns the signature of a function whose last argument can be repeated.
 const fn repeated(signature: Signature) -> Signature {
     Signature { is_repeated: true, ..signature }
 }

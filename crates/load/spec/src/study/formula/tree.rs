@@ -5,7 +5,7 @@ use super::{Argument, Function};
 /// A parsed formula.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Formula {
-    /// Text as it was written.
+    /// Text of the formula as written.
     pub text: String,
     /// Root of the tree.
     pub root: Node,
@@ -23,23 +23,23 @@ pub struct Node {
 /// Content of a node.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Tree {
-    /// A number in base units.
+    /// A number in base units (bytes, shares of 1).
     Number(f64),
     /// Name of an object.
     Text(String),
-    /// Variable with a value from the surroundings.
+    /// Variable, whose value depends on the place of the formula.
     Variable(Variable),
     /// Negation of a number.
     Negate(Box<Node>),
-    /// 1 for 0, 0 for all else.
+    /// Logical negation: 1 for 0, and 0 for other numbers.
     Not(Box<Node>),
     /// Arithmetic with two operands.
     Binary(Binary, Box<Node>, Box<Node>),
-    /// 1 if each neighbouring pair has its relation, else 0.
+    /// Chain of comparisons: 1 if all neighbouring values have their relation, else 0.
     Compare(Box<Node>, Vec<(Comparison, Node)>),
-    /// 1 where both are not 0.
+    /// 1 if both operands differ from 0, else 0.
     And(Box<Node>, Box<Node>),
-    /// 1 where one is not 0.
+    /// 1 if an operand differs from 0, else 0.
     Or(Box<Node>, Box<Node>),
     /// Call of a function with arguments.
     Call(Function, Vec<Node>),
@@ -48,35 +48,35 @@ pub enum Tree {
 /// Arithmetic operation on two numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Binary {
-    /// Sum of both.
+    /// Sum of both operands.
     Add,
-    /// Difference of both.
+    /// First operand minus the second.
     Subtract,
-    /// Product of both.
+    /// Product of both operands.
     Multiply,
-    /// Quotient of both.
+    /// First operand divided by the second.
     Divide,
 }
 
 /// Relation of two numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
-    /// Less, `<`, than the second.
+    /// Operator `<`: the first operand is less than the second.
     Less,
-    /// Less or equal, `<=`.
+    /// Operator `<=`: the first operand is less than or equal to the second.
     LessOrEqual,
-    /// Greater, `>`, than the second.
+    /// Operator `>`: the first operand is greater than the second.
     Greater,
-    /// Greater or equal, `>=`.
+    /// Operator `>=`: the first operand is greater than or equal to the second.
     GreaterOrEqual,
-    /// Equal, `==`, to the second.
+    /// Operator `==`: both operands are equal.
     Equal,
-    /// Not equal, `!=`, to the second.
+    /// Operator `!=`: the operands differ.
     NotEqual,
 }
 
 impl Comparison {
-    /// True if two numbers have this relation.
+    /// Returns true if two numbers have this relation.
     #[expect(clippy::float_cmp, reason = "who writes == means it, for counts of tiles")]
     pub fn holds(self, a: f64, b: f64) -> bool {
         match self {
@@ -90,7 +90,7 @@ impl Comparison {
     }
 }
 
-/// Variable of a formula, with a value from its surroundings.
+/// Variable of a formula, whose value depends on the place of the formula.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variable {
     /// The configuration of a cell of a table.
@@ -100,7 +100,7 @@ pub enum Variable {
 }
 
 impl Variable {
-    /// Name of the variable in formulas.
+    /// Returns the name of the variable in formulas.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Configuration => "configuration",
@@ -110,7 +110,7 @@ impl Variable {
 }
 
 impl Node {
-    /// Visits this node and all below it, outermost first.
+    /// Visits this node and all nodes below it, parents before children.
     pub fn walk(&self, visit: &mut impl FnMut(&Self)) {
         visit(self);
         for part in self.parts() {
@@ -118,7 +118,7 @@ impl Node {
         }
     }
 
-    /// Nodes directly below.
+    /// Returns the child nodes.
     pub fn parts(&self) -> Vec<&Self> {
         match &self.tree {
             Tree::Number(_) | Tree::Text(_) | Tree::Variable(_) => Vec::new(),
@@ -131,7 +131,8 @@ impl Node {
         }
     }
 
-    /// Configuration that this node, a function, names, with its place; `None` for variables.
+    /// Returns the name of the configuration in the arguments of this function, with its byte
+    /// range; `None` for variables.
     pub fn configuration(&self) -> Option<(&str, Range<usize>)> {
         let Tree::Call(function, arguments) = &self.tree else { return None };
         let first = arguments.first()?;
@@ -139,7 +140,7 @@ impl Node {
         Some((first.as_text().filter(|_| is_it)?, first.at.clone()))
     }
 
-    /// Name in this node, if it is one.
+    /// Returns the name in this node, if the node is a name.
     pub fn as_text(&self) -> Option<&str> {
         match &self.tree {
             Tree::Text(text) => Some(text),

@@ -1,4 +1,4 @@
-//! Volumes and domains that are made here, and their removal.
+//! Volumes and domains that are created here, and their removal.
 
 use super::{Disk, Job, Libvirt, PREFIX, xml};
 use crate::named::ledger::{Ledger, Made};
@@ -125,7 +125,7 @@ impl Libvirt {
         virsh.ask(&["vol-delete", "--pool", storage, "--vol", name]).map(drop)
     }
 
-    /// Moves the disk back to its place, and removes the volume.
+    /// Moves the disk back to its original place, and removes the volume.
     pub(super) fn bring_home(&mut self, made: &Made) -> Result<(), VmError> {
         let Made::Away { disk, home, storage, name } = made else { return Ok(()) };
         let uuid = self.find()?;

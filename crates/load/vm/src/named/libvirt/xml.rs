@@ -1,5 +1,5 @@
-//! Reads a few values of libvirt's own XML, which libvirt always writes in the same way: with
-//! single quotes and one element per line. A full XML parser would do more than is needed.
+//! Reader for a few values of libvirt's own XML, which libvirt always writes in the same way: with
+//! single quotes and one element per line. A full XML parser is not needed.
 
 use std::time::Duration;
 
@@ -8,43 +8,43 @@ use untrusted::Malformed;
 use crate::DeployKind;
 use crate::operation::Done;
 
-/// Text between two marks.
+/// Returns the text between two markers.
 pub(super) fn between<'a>(text: &'a str, from: &str, to: &str) -> Option<&'a str> {
     let begin = text.find(from)? + from.len();
     let end = text[begin..].find(to)?;
     Some(&text[begin..begin + end])
 }
 
-/// Escapes a text for single quotes.
+/// Escapes a text for use in single quotes.
 fn escaped(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     text.replace('\'', "&apos;").replace('"', "&quot;")
 }
 
-/// Removes the escapes of a text.
+/// Undoes the escapes of a text.
 pub(super) fn unescaped(text: &str) -> String {
     let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&apos;", "'");
     text.replace("&quot;", "\"").replace("&amp;", "&")
 }
 
-/// Major number and text of a version such as 7.2.22.
+/// Returns the major number and the text of a version such as 7.2.22.
 fn version(text: &str) -> Option<(u32, String)> {
     let own: String = text.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
     Some((own.split('.').next()?.parse().ok()?, own))
 }
 
-/// Version of QEMU in the output of `virsh version`.
+/// Returns the version of QEMU in the output of `virsh version`.
 pub(super) fn hypervisor(said: &str) -> Option<(u32, String)> {
     version(said.lines().find_map(|line| line.strip_prefix("Running hypervisor: QEMU "))?)
 }
 
-/// Version in a machine type: `pc-i440fx-10.0`.
+/// Returns the version in a machine type: `pc-i440fx-10.0`.
 pub(super) fn machine_type(xml: &str) -> Option<(u32, String)> {
     let machine = between(between(xml, "<type ", ">")?, "machine='", "'")?;
     version(machine.rsplit('-').next()?)
 }
 
-/// Format of a disk, by its target.
+/// Returns the format of the disk with this target name.
 pub(super) fn format_of(xml: &str, target: &str) -> Option<String> {
     let wanted = format!("<target dev='{}'", escaped(target));
     let mut disks = xml.split("<disk ").skip(1).filter_map(|own| own.split("</disk>").next());
@@ -52,7 +52,7 @@ pub(super) fn format_of(xml: &str, target: &str) -> Option<String> {
     between(own, "<driver name='qemu' type='", "'").map(str::to_owned)
 }
 
-/// Numbers of a migration in the output of `domjobinfo --completed --rawstats`.
+/// Extracts the numbers of a migration from the output of `domjobinfo --completed --rawstats`.
 pub(super) fn moved(said: &str) -> Done {
     let number = |name: &str| {
         let line = said.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
@@ -73,8 +73,8 @@ pub(super) struct Clone<'a> {
 }
 
 impl Clone<'_> {
-    /// Domain XML with another name and another disk, without UUID and card addresses; the error
-    /// has the reason why that is impossible.
+    /// Returns the domain XML with another name and another disk, without UUID and card addresses.
+    /// The error is the reason why that is impossible.
     pub fn of(&self, xml: &str) -> Result<String, Malformed> {
         if xml.contains("<nvram") || xml.contains("<tpm") {
             return Err("a machine with variables of UEFI or a TPM is not cloned here".into());
