@@ -11,7 +11,7 @@ pub fn reporter() -> Option<Arc<dyn Reporter>> {
     Some(Arc::new(Packed))
 }
 
-/// Page with the run packed into it; plain tables in a program without the built page.
+/// Page with the run packed into it. A program built without the page writes plain tables instead.
 #[derive(Debug)]
 struct Packed;
 

@@ -1,4 +1,4 @@
-//! The file of this program, which starts itself for work that needs a process.
+//! Path of this program, which starts itself for work that needs a process of its own.
 
 use std::path::PathBuf;
 

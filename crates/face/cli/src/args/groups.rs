@@ -6,7 +6,7 @@ use clap::{Command as Clap, Subcommand};
 
 use super::Command;
 
-/// Widest line of the list, in characters.
+/// Maximum line width of the list, in characters.
 const WIDTH: usize = 80;
 
 /// Groups with their commands; a beginner's commands come first.
@@ -54,7 +54,7 @@ pub fn help_template() -> String {
     text + "\nOptions:\n{options}{after-help}"
 }
 
-/// Help entry of a command, in lines of at most [`WIDTH`].
+/// Formats the help entry of a command, in lines of at most [`WIDTH`].
 fn entry(name: &str, about: &str) -> String {
     let mut lines = vec![format!("  {name:<14}")];
     for word in about.split(' ') {

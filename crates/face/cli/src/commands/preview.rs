@@ -81,7 +81,8 @@ fn check_text(preview: &Preview) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Programs of a storage protocol: `over nbd    server qemu-storage-daemon 10.0.2, ...`.
+/// Describes the programs of a storage protocol: `over nbd    server qemu-storage-daemon 10.0.2,
+/// ...`.
 fn over_text(over: &ServedOver) -> String {
     let ServedOver { protocol, server, server_version, initiator, initiator_version, .. } = over;
     let server = format!("{server} {server_version}");

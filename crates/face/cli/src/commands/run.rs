@@ -70,8 +70,8 @@ fn measure(args: &RunArgs, color: Choice, message: &mut Option<Message>) -> Resu
     end(over.into_finished(), is_removed, signals.exit())
 }
 
-/// Page of the run. A given address is opened, or refused, before anything is written; otherwise
-/// `--live` decides.
+/// Opens the page of the run. A given address is opened, or the run is refused, before anything is
+/// written; without an address `--live` decides.
 fn page(
     args: &RunArgs,
     plan: &ResolvedPlan,
@@ -152,8 +152,8 @@ impl Over {
     }
 }
 
-/// Removes what the run made on the target, after the answer is printed. True if everything to be
-/// removed is gone.
+/// Removes everything that the run created on the target, after the answer is printed. Returns true
+/// if nothing is left.
 pub fn put_away(finished: &mut FinishedRun) -> bool {
     let removed = finished.clear();
     tell_rest(&removed);
@@ -175,13 +175,13 @@ fn datastores(run: &run_store::run::Run) -> impl Iterator<Item = &str> {
     std::iter::once(run.target.datastore.as_str()).chain(second)
 }
 
-/// Error with its causes, in one line.
+/// Returns an error with its causes, in one line.
 pub fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
-/// Prints what stays on the target, and why.
+/// Prints the leftovers on the target, each with the reason.
 fn tell_rest(removed: &Removed) {
     let list = |what: &str, paths: &[PathBuf]| {
         if !paths.is_empty() {
@@ -249,8 +249,8 @@ pub fn keeps(args: &RunArgs) -> bool {
     args.keep || (args.reuse.is_some() && !args.remove)
 }
 
-/// Disks that `--reuse` names: those of a run by its name or directory. Otherwise the text is left
-/// to the datastore, because disks of `prepare` have no run here.
+/// Resolves `--reuse` to the disks of a run, by the run's name or directory. Any other text is
+/// passed on to the datastore, because disks of `prepare` have no stored run.
 pub fn reuse(text: &str, base: &Path) -> Reuse {
     let Ok(reuse) = text.parse();
     let Reuse::Run(named) = &reuse else { return reuse };
@@ -261,7 +261,7 @@ pub fn reuse(text: &str, base: &Path) -> Reuse {
     stored.map_or(reuse, |run| Reuse::Run(run.id().to_string()))
 }
 
-/// Version and commit of this program for results; the commit comes from `build.rs`.
+/// Returns version and commit of this program for results; `build.rs` sets the commit.
 pub fn tool() -> ToolFacts {
     ToolFacts {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -269,7 +269,7 @@ pub fn tool() -> ToolFacts {
     }
 }
 
-/// Exit code of a stored run. A failed removal changes only success.
+/// Returns the exit code of a stored run. A failed removal replaces only the code for success.
 pub fn end(finished: FinishedRun, is_removed: bool, interrupted: Exit) -> Result<Exit, Failure> {
     let exit = answered(finished, interrupted)?;
     Ok(if exit == Exit::Success && !is_removed { Exit::NotRemoved } else { exit })
@@ -295,7 +295,8 @@ fn answered(finished: FinishedRun, interrupted: Exit) -> Result<Exit, Failure> {
     }
 }
 
-/// Exit code of a run with expectations: they decide, whether or not the run found an edge.
+/// Returns the exit code of a run with expectations. They decide, whether or not the run found an
+/// edge.
 fn expected(run: &Run, interrupted: Exit) -> Exit {
     let any = |verdict| run.expectations.iter().any(|own| own.verdict == verdict);
     match run.answer.status {

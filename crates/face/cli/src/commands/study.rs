@@ -68,7 +68,7 @@ fn list(format: Format) -> Result<(), Failure> {
     output::show(&(table.lines().join("\n") + "\n"))
 }
 
-/// Number of configurations, modelled and on real storage.
+/// Counts the configurations, modelled and on real storage.
 fn configurations(study: &ResolvedStudy) -> usize {
     study.configurations.len() + study.reals.len()
 }

@@ -1,4 +1,4 @@
-//! Text of an import, on one screen.
+//! Text of an imported estate, on one screen.
 
 use std::path::Path;
 

@@ -51,7 +51,7 @@ use std::path::Path;
 use run_store::run::Run;
 use units::Nanos;
 
-/// Result of a run: on one screen, or all of it.
+/// Formats the result of a run: on one screen, or completely.
 pub fn result(run: &Run, directory: Option<&Path>, is_verbose: bool) -> String {
     if is_verbose { summary(run, directory) } else { brief(run, directory) }
 }

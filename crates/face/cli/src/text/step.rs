@@ -3,7 +3,7 @@ use units::Nanos;
 
 use super::{latency, number};
 
-/// Limit with the least room left in a step, over all its tiles.
+/// Returns the limit with the least room left in a step, over all the step's tiles.
 pub(super) fn tightest(step: &Step) -> Option<&PooledLimit> {
     step.limits
         .iter()
@@ -37,7 +37,7 @@ pub fn step_line(step: &Step) -> Vec<String> {
     ]
 }
 
-/// Limit with the least room, with its measured value.
+/// Formats the limit with the least room, with its measured value.
 pub fn closest(step: &Step) -> Option<String> {
     tightest(step).map(limit_text)
 }

@@ -50,7 +50,8 @@ mod tests {
 
     use super::*;
 
-    /// Simulator that returns steps of [`fixtures::study_step`], up to a number of them.
+    /// Simulator that returns steps of [`fixtures::study_step`], up to this number; `None` is
+    /// unlimited.
     struct Made(Option<usize>);
 
     impl Simulate for Made {

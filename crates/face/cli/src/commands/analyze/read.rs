@@ -1,4 +1,4 @@
-//! Reads a trace and sums it: the parts of a store on several threads, other sources on one.
+//! Reads and sums a trace: the parts of a store on several threads, other sources on one thread.
 
 use std::num::NonZeroUsize;
 
