@@ -24,11 +24,11 @@ use std::fmt;
 
 use units::Nanos;
 
-/// Labels of the size classes in addresses, by position.
+/// Labels of the size classes in addresses, smallest first.
 pub(crate) const CLASSES: [&str; 8] = ["0k", "4k", "8k", "16k", "32k", "64k", "128k", "256k"];
-/// Most points of a series.
+/// Maximum number of points of a series.
 const POINTS_MAX: u32 = 4000;
-/// Most rows of a heat map.
+/// Maximum number of rows of a heat map.
 const ROWS_MAX: u32 = 240;
 
 /// View that can be requested.
@@ -86,7 +86,7 @@ impl View {
         Self::Watch,
     ];
 
-    /// Name of the view in addresses.
+    /// Returns the name of the view in addresses.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Overview => "overview",
@@ -107,12 +107,12 @@ impl View {
         }
     }
 
-    /// View of a name.
+    /// Returns the view with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|view| view.name() == name)
     }
 
-    /// Keys of the lens that the view uses.
+    /// Returns the keys of the lens that the view uses.
     pub const fn keys(self) -> &'static [&'static str] {
         match self {
             Self::Overview | Self::Breaks | Self::Map => {
@@ -192,7 +192,7 @@ pub struct Lens {
     pub breakdown: Breakdown,
     /// Time of [`View::Moment`].
     pub at: Option<Nanos>,
-    /// Most points over time.
+    /// Maximum number of points over time.
     pub points: u32,
     /// Number of rows of the heat map.
     pub rows: u32,
@@ -261,8 +261,8 @@ impl Request {
         Ok(Self { view, lens })
     }
 
-    /// Canonical text, such as `series?by=bs&m=lat`: keys in alphabetical order, without defaults.
-    /// Equal requests have equal texts.
+    /// Returns the canonical text, such as `series?by=bs&m=lat`: keys in alphabetical order,
+    /// without defaults. Equal requests have equal texts.
     pub fn canonical(&self) -> String {
         self.to_string()
     }
