@@ -116,8 +116,8 @@ pub struct TierSeries {
     pub dirty_bytes: Vec<u64>,
     /// Sentence on the largest amount that waited to be written to the backing store.
     pub dirty_sentence: String,
-    /// True if the bytes written to the backing store and to the tier differ by at most 5 % in
-    /// total. There is then no visible gap between the two.
+    /// True if the bytes written to the backing store differ by less than 5 % in total from the
+    /// bytes that writes brought in. There is then no visible gap between the two.
     pub is_destaged_at_once: bool,
     /// 99th percentile of the application's reads, nanoseconds.
     pub observed_read_p99_ns: Vec<Option<u64>>,
