@@ -7,7 +7,7 @@
 //! capacity, rates and bytes, times the number of tiles, equal the estate's.
 //!
 //! It evaluates no formulas (only their stored value is read). It refuses workbooks that unpack to
-//! more than a gibibyte. It never guesses an unreadable row, but counts and locates it. It marks
+//! more than 2 GiB. It never guesses an unreadable row, but counts and locates it. It marks
 //! every assumption.
 //!
 //! Invariants: the same files and options give the same tile; a VM has one class; every class with

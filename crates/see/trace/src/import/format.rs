@@ -4,7 +4,8 @@ use std::str::FromStr;
 use super::formats::ALL;
 use super::kind::Kind;
 
-/// A format that [`crate::open`] reads: one file of `formats` and its line there.
+/// A format that [`crate::open`] reads. It has one file in `formats` and one line in the list
+/// there.
 #[derive(Clone, Copy)]
 pub struct Format(pub(super) &'static Kind);
 

@@ -118,7 +118,7 @@ fn is_summary(line: &[u8]) -> bool {
     begins.iter().any(|begin| line.starts_with(begin))
 }
 
-/// Text in the last brackets of a line.
+/// Returns the text in the last brackets of a line.
 fn in_brackets(line: &[u8]) -> Option<&[u8]> {
     let line = line.trim_ascii_end().strip_suffix(b"]")?;
     let at = line.iter().rposition(|byte| *byte == b'[')?;
