@@ -45,14 +45,14 @@ impl ServersParameters {
     }
 }
 
-/// A disk of equal servers behind one queue, with a transfer that all share:
+/// A disk of equal servers behind one queue, with a transfer path that all of them share:
 ///
 /// ```text
 /// (elevator ->) servers -> bytes at a rate -> latency -> answer
 /// ```
 ///
-/// For devices whose inside is not known (virtual disks): each number is a line in a plot of
-/// what was measured. Flushes are served like writes.
+/// It models devices whose inner structure is unknown (virtual disks): each number is a line in a
+/// plot of the measurements. Flushes are served like writes.
 #[derive(Debug)]
 pub struct Servers {
     parameters: ServersParameters,

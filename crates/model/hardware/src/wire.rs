@@ -48,12 +48,12 @@ impl LinkParameters {
 ///
 /// | | Fibre Channel | Ethernet | NVMe over PCIe |
 /// |---|---|---|---|
-/// | rate | 100 MB/s of data for each Gbit/s (the nominal payload) | bit rate, less headers | 985 MB/s a lane (8 GT/s, 128b/130b), less headers |
-/// | data of a frame | 2,112 B (FC-FS, data field) | MTU 1,500 B (IEEE 802.3) less 40 B of IP and TCP (RFC 791, 9293; without options) | 256 B (usual maximum payload of root ports) |
-/// | beside the data | 36 B of delimiters, header and CRC, and 24 B of the six words between frames (FC-FS) | 40 B, and 38 B of preamble, header, CRC and gap (IEEE 802.3) | 28 B of framing, header and CRC, the largest (PCIe 3.0) |
+/// | rate | 100 MB/s of data for each Gbit/s (the nominal payload) | bit rate, minus headers | 985 MB/s per lane (8 GT/s, 128b/130b), minus headers |
+/// | data of a frame | 2,112 B (FC-FS, data field) | MTU 1,500 B (IEEE 802.3) minus 40 B of IP and TCP (RFC 791, 9293; without options) | 256 B (usual maximum payload of root ports) |
+/// | overhead of a frame | 36 B of delimiters, header and CRC, and 24 B for the six words between frames (FC-FS) | 40 B, and 38 B of preamble, header, CRC and gap (IEEE 802.3) | 28 B of framing, header and CRC, the maximum (PCIe 3.0) |
 /// | latency, one way | 5 us | 30 us | 1 us |
 ///
-/// Latencies are estimates: the lower ends of 5-10 us and 30-60 us, and a choice for PCIe.
+/// Latencies are estimates: the lower ends of 5-10 us and 30-60 us, and our choice for PCIe.
 /// One Gbit/s of Ethernet carries 118.7 MB/s, and 123.9 MB/s with jumbo frames of 9,000 B.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkPreset {

@@ -1,13 +1,13 @@
-//! Truth: every fault as it happens, one JSON object a line.
+//! Truth: every fault is written when it occurs, as one JSON object on a line.
 //!
 //! | key | meaning |
 //! |---|---|
-//! | `t_ns` | since the mount |
-//! | `event` | `injected`: a fault was done; `returned`: a read was answered with wrong bytes |
-//! | `fault`, `rule` | its kind, and the rule's number in the file, from 1 |
-//! | `op`, `path`, `offset`, `length` | the request: what, the file below the mount point, bytes |
-//! | `detail` | of `injected`: what exactly (error number, bytes kept, where it went, which bit) |
-//! | `bad_offset`, `bad_length` | of `returned`: the run of bytes that are not those written last |
+//! | `t_ns` | nanoseconds since the mount |
+//! | `event` | `injected`: a fault was injected; `returned`: a read was answered with wrong bytes |
+//! | `fault`, `rule` | kind of the fault, and the rule's number in the file, from 1 |
+//! | `op`, `path`, `offset`, `length` | the request: operation, file below the mount point, bytes |
+//! | `detail` | for `injected`: details (error number, bytes kept, other place, number of the bit) |
+//! | `bad_offset`, `bad_length` | for `returned`: the run of bytes that differ from those written last |
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;

@@ -6,21 +6,22 @@ use super::clocking::Clocking;
 use super::parameters::CpuParameters;
 use crate::error::{Check, ParameterError};
 
-/// Power that a host takes from its supply. Of `n` threads at work `b = min(n, cores)` have a core
-/// each:
+/// Power that a host takes from its supply. Of `n` working threads, `min(n, cores)` have a core of
+/// their own:
 ///
 /// ```text
 /// watts = idle + core * (f / nominal)^exponent * units(n) + awake * cores that idle and are not asleep
 /// ```
 ///
-/// `units(n)` is the work that `n` threads do together ([`CpuParameters`]): a second thread on a core
-/// costs what it adds. A core goes to sleep after having idled for `sleep_after`; work goes to the core
-/// that idled for the shortest time, so that the others sleep. One that sleeps is at work for `wake` before
-/// it begins with a burst.
+/// `units(n)` is the work that `n` threads do together ([`CpuParameters`]): a second thread on a
+/// core takes power in proportion to the work that it adds. A core goes to sleep when it has idled
+/// for `sleep_after`. Work goes to the core that has idled for the shortest time, so that the others
+/// sleep. A sleeping core works for `wake` before it begins a burst.
 ///
-/// Cores that never sleep take `awake` at the nominal frequency and none of it at the lowest state; between, it
-/// goes with the frequency as `core` does. So `idle` is what a host takes whose cores are asleep, or idle at
-/// their lowest state where a governor saves by states alone.
+/// Cores that never sleep take `awake` at the nominal frequency and nothing at the lowest state;
+/// between them, the power depends on the frequency in the same way as `core`. `idle` is therefore
+/// the power of a host whose cores are asleep, or whose cores idle at their lowest state if a
+/// governor saves power only by states.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HostPower {
     /// Watts of the whole host while nothing runs and every core is asleep, 0 or more: board,

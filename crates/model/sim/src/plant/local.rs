@@ -28,7 +28,7 @@ pub fn local(array: &array::Array) -> Option<&Local> {
     array.local.as_ref().filter(|_| array.pools.is_empty())
 }
 
-/// Disk groups of each host, a cache disk in front of capacity disks.
+/// Disk groups of each host. A group is a cache disk in front of capacity disks.
 ///
 /// ```text
 /// copies on hosts -> groups in turn -> write buffer -> read cache -> disks in turn
