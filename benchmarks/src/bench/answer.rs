@@ -82,7 +82,7 @@ fn runs() -> u32 {
     std::env::var("TILEMARK_BENCH_RUNS").ok().and_then(|text| text.parse().ok()).unwrap_or(10)
 }
 
-/// Runs the released binary and reads its result. An inconclusive result counts, too.
+/// Runs the released binary and reads its result. An inconclusive result also counts.
 fn ask(arguments: &[&str], seed: u32, out: &Path) -> Result<(Answered, Value)> {
     let mut command = Command::new(tilemark::binary()?);
     command.args(arguments).args(["--seed", &seed.to_string(), "--format", "json"]);

@@ -281,7 +281,7 @@ pub(crate) fn scale_2_workers(name: &str) -> Result<Vec<Figure>> {
     ])
 }
 
-/// Sequential reads of 1 MiB of a file.
+/// Reads a file sequentially, 1 MiB at a time.
 pub(crate) fn file_seq_1m(name: &str) -> Result<Vec<Figure>> {
     let results = pairs_on(&LoadTarget::Disk(DiskFile::set_up()?), &seq_job())?;
     Ok(throughput(name, &results))

@@ -20,12 +20,12 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Failure with a message.
+    /// Makes a failure with a message.
     pub fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self { exit, message: message.into(), hint: None }
     }
 
-    /// Failure from an error and its causes, each on a separate line.
+    /// Makes a failure from an error and its causes, each on a separate line.
     pub fn from_error(exit: Exit, error: &dyn Error) -> Self {
         let mut message = error.to_string();
         let mut cause = error.source();
@@ -39,7 +39,7 @@ impl Failure {
         Self::new(exit, message)
     }
 
-    /// Failure from a definition error, with its place in the file.
+    /// Makes a failure from a definition error, with its place in the file.
     pub fn from_definition(error: &spec::SpecError) -> Self {
         match error {
             spec::SpecError::Invalid(invalid) => Self::new(Exit::Usage, invalid.report()),

@@ -27,7 +27,7 @@ mod with {
     use super::{Exit, Failure};
     use crate::args::{ReachArgs, RunArgs, Storage};
 
-    /// Options for the hosts of a plan.
+    /// Returns the options for the hosts of a plan.
     pub fn of_run(args: &RunArgs, plan: &ResolvedPlan) -> Result<Options, Failure> {
         let mut options =
             options(&plan.settings.hosts.members, plan.origin("hosts.members"), &args.hosts.reach)?;
@@ -74,7 +74,7 @@ mod with {
         }
     }
 
-    /// Options for the given hosts.
+    /// Returns the options for the given hosts.
     pub fn options(
         texts: &[String],
         origin: Origin,

@@ -158,7 +158,7 @@ impl Page {
         }
     }
 
-    /// Address of the run's page.
+    /// Returns the address of the run's page.
     pub fn url(&self) -> String {
         let path = self.run.as_ref().map_or_else(String::new, |run| format!("/run/{run}"));
         self.server.url(&path)

@@ -467,7 +467,7 @@ fn shared(load: &LoadArgs) -> Plan {
     plan
 }
 
-/// Name, tags and note of the run.
+/// Returns the name, tags and note of the run.
 fn labels(load: &LoadArgs) -> Labels {
     Labels {
         name: load.name.clone(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bench::run::Reporter;
 
-/// Writer of a run's report.
+/// Returns the writer of a run's report.
 pub fn reporter() -> Option<Arc<dyn Reporter>> {
     Some(Arc::new(Packed))
 }

@@ -120,7 +120,7 @@ fn fitting(command: &Command, given: &ArgMatches, settings: Vec<Setting>) -> Vec
         .collect()
 }
 
-/// True if two options are equal or exclude each other.
+/// Returns true if two options are equal or exclude each other.
 fn excludes(command: &Command, one: &str, other: &str) -> bool {
     let find = |name: &str| options(command).find(|arg| arg.get_long() == Some(name));
     let (Some(a), Some(b)) = (find(one), find(other)) else { return false };
@@ -148,7 +148,7 @@ pub fn variable(arg: &Arg) -> String {
     own.unwrap_or_else(|| format!("TILEMARK_{}", name.replace('-', "_").to_uppercase()))
 }
 
-/// Settings from the environment.
+/// Returns the settings from the environment.
 pub fn of_environment(command: &Command) -> Result<Vec<Setting>, Failure> {
     let mut found = Vec::new();
     // Clap itself reads options with a variable of their own.
@@ -192,7 +192,7 @@ fn here_only(what: &str, option: &str) -> Failure {
         .hint(Some(format!("name it where it is meant: --{option} on the command line")))
 }
 
-/// Path of config.toml: in `$XDG_CONFIG_HOME/tilemark` or `~/.config/tilemark`.
+/// Returns the path of config.toml: in `$XDG_CONFIG_HOME/tilemark` or `~/.config/tilemark`.
 pub fn path() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let base = set("XDG_CONFIG_HOME").map(PathBuf::from);
@@ -200,7 +200,7 @@ pub fn path() -> Option<PathBuf> {
     Some(base.join("tilemark/config.toml"))
 }
 
-/// Settings of a subcommand from config.toml.
+/// Returns the settings of a subcommand from config.toml.
 pub fn of_file(command: &Command) -> Result<Vec<Setting>, Failure> {
     let Some(path) = path() else { return Ok(Vec::new()) };
     let text = match untrusted::read_named_text(&path) {
@@ -272,7 +272,7 @@ fn word(value: &toml::Value) -> Option<String> {
     }
 }
 
-/// Command line with the settings inserted after the subcommand.
+/// Returns the command line with the settings inserted after the subcommand.
 fn with(line: &[OsString], verb: &str, settings: &[Setting]) -> Vec<OsString> {
     // The value of `--color` before the subcommand may be any word, so it is skipped.
     let mut at = 1;

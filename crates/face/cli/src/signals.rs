@@ -22,7 +22,7 @@ impl Watch {
         self.is_hushed.store(true, Ordering::Relaxed);
     }
 
-    /// Exit code of a run that a signal stopped.
+    /// Returns the exit code of a run that a signal stopped.
     pub fn exit(&self) -> Exit {
         if self.is_terminated.load(Ordering::Relaxed) {
             Exit::Terminated

@@ -7,7 +7,7 @@ use run_store::rundir::{self, RunDirError, State, StoredRun};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Directory of stored runs.
+/// Returns the directory of stored runs.
 pub fn base(out: Option<&Path>) -> Result<PathBuf, Failure> {
     match out {
         Some(path) => Ok(path.to_path_buf()),
@@ -39,7 +39,7 @@ pub fn open_all(out: Option<&Path>, name: &str) -> Result<Vec<StoredRun>, Failur
     Ok(found)
 }
 
-/// Failure for a run directory that could not be read or written.
+/// Makes the failure for a run directory that could not be read or written.
 pub fn failure(error: RunDirError) -> Failure {
     let hint = error.hint();
     let exit = match error {

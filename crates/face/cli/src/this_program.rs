@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// Executable file of this program.
+/// Returns the executable file of this program.
 pub fn path() -> PathBuf {
     // Where /proc is missing, the search path may find it.
     std::env::current_exe().unwrap_or_else(|_| PathBuf::from("tilemark"))

@@ -39,7 +39,7 @@ impl App {
         }
     }
 
-    /// Notes a visit. Requests of programs that collect metrics do not count.
+    /// Records a visit. Requests of programs that collect metrics do not count.
     pub(crate) fn note(&self, path: &str) {
         if path != "/metrics" && path != "/healthz" {
             let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);

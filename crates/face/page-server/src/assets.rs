@@ -27,7 +27,7 @@ enum Content {
 }
 
 impl Asset {
-    /// File at a path.
+    /// Finds the file at a path.
     pub fn find(path: &str) -> Option<Self> {
         let (path, packed) = FILES.iter().find(|(known, _)| *known == path)?;
         Some(Self { path, content: Content::Packed(packed) })
@@ -61,7 +61,7 @@ impl Asset {
         self.path.starts_with("/assets/")
     }
 
-    /// Media type of the file.
+    /// Returns the media type of the file.
     pub fn media_type(&self) -> &'static str {
         match self.path.rsplit_once('.').map_or("", |(_, end)| end) {
             "html" => "text/html; charset=utf-8",
@@ -78,12 +78,12 @@ impl Asset {
     }
 }
 
-/// Report page without its data; `None` if the program was built without it.
+/// Returns the report page without its data; `None` if the program was built without it.
 pub fn report_template() -> Option<String> {
     REPORT.and_then(|packed| String::from_utf8(unpack(packed)).ok())
 }
 
-/// True if the page was built in.
+/// Returns true if the page was built in.
 pub fn has_page() -> bool {
     !FILES.is_empty()
 }

@@ -35,7 +35,7 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// Notes that bytes are sent now.
+    /// Records that bytes are sent now.
     pub fn note(&self) {
         self.last.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
     }

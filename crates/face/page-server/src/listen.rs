@@ -180,7 +180,7 @@ impl Access {
         &self.host
     }
 
-    /// URL for a browser.
+    /// Returns the URL for a browser.
     pub fn url(&self, path: &str) -> String {
         let port = self.address.port();
         let host = match machine_name().filter(|_| self.any_address) {
@@ -193,7 +193,7 @@ impl Access {
         }
     }
 
-    /// Accepted names, for messages.
+    /// Returns the accepted names, for messages.
     pub fn names(&self) -> &[String] {
         &self.names
     }

@@ -139,7 +139,7 @@ impl LiveRun {
         state.version += 1;
     }
 
-    /// Id of the run.
+    /// Returns the id of the run.
     pub fn id(&self) -> &RunId {
         match &self.subject {
             Subject::Run { id, .. } | Subject::Trace(id, _) => id,

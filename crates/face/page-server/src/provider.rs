@@ -12,22 +12,22 @@ use crate::felt::Felt;
 /// Answers requests about runs. Called on blocking threads, never on the serving thread; several
 /// calls may run at the same time.
 pub trait Provider: Send + Sync + 'static {
-    /// All runs, newest first.
+    /// Returns all runs, newest first.
     fn runs(&self) -> Result<RunList, ProviderError>;
     /// Returns the parts of the page that do not depend on the lens.
     fn page(&self, run: &RunId) -> Result<RunPage, ProviderError>;
     /// Answers a request for a view.
     fn answer(&self, run: &RunId, request: &Request) -> Result<serde_json::Value, ProviderError>;
-    /// Events of the run.
+    /// Returns the events of the run.
     fn events(&self, run: &RunId) -> Result<EventList, ProviderError>;
-    /// Comparison of run `b` with run `a`.
+    /// Compares run `b` with run `a`.
     fn compare(&self, a: &RunId, b: &RunId) -> Result<ComparePage, ProviderError>;
-    /// List of studies.
+    /// Returns the list of studies.
     fn studies(&self) -> Result<StudyList, ProviderError>;
-    /// Page of a study.
+    /// Returns the page of a study.
     fn study(&self, name: &str) -> Result<StudyPage, ProviderError>;
-    /// Live state of a run; `None` once it has ended. Read once a second for each watched run, so
-    /// it must be cheap.
+    /// Returns the live state of a run; `None` once it has ended. It is called once a second for
+    /// each watched run, so it must be cheap.
     fn live(&self, run: &RunId) -> Result<Option<LiveState>, ProviderError>;
     /// Returns the running runs and the run that ended last, for metrics.
     fn current(&self) -> Result<Vec<Current>, ProviderError>;

@@ -69,12 +69,13 @@ impl Server {
         Ok(Self { app, listener, stop, thread: Some(thread) })
     }
 
-    /// URL of a path for a browser.
+    /// Returns the URL of a path for a browser.
     pub fn url(&self, path: &str) -> String {
         self.app.access.url(path)
     }
 
-    /// Time since the last visit: zero while a run is watched, `None` if there was no visit.
+    /// Returns the time since the last visit: zero while a run is watched, `None` if there was no
+    /// visit.
     pub fn idle(&self) -> Option<Duration> {
         self.app.idle()
     }
@@ -177,7 +178,7 @@ impl Left {
 }
 
 impl Door {
-    /// Access rules of the door.
+    /// Returns the access rules of the door.
     pub fn access(&self) -> &Access {
         &self.access
     }

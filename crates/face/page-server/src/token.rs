@@ -21,7 +21,7 @@ impl Token {
         Self(text)
     }
 
-    /// Text of the token.
+    /// Returns the text of the token.
     pub fn text(&self) -> &str {
         &self.0
     }

@@ -211,7 +211,7 @@ pub(crate) fn whole_seconds(at: Nanos) -> Nanos {
     Nanos::from_secs(at.0 / 1_000_000_000)
 }
 
-/// Sums of reads, of writes, and of everything.
+/// Returns the sums of reads, of writes, and of everything.
 pub(crate) fn directions(scope: &Scope<'_>) -> (Sum, Sum, Sum) {
     let (mut reads, mut writes, mut all) = (Sum::default(), Sum::default(), Sum::default());
     for (_, row) in scope.rows() {
@@ -368,7 +368,7 @@ pub(crate) fn rates_of(slices: &[(u64, Nanos)], most: usize) -> Vec<f64> {
     sums.into_iter().map(|(count, time)| rate(count, time)).collect()
 }
 
-/// Share as a percentage.
+/// Formats a share as a percentage.
 pub(crate) fn share(part: u64, whole: u64) -> String {
     units::print::percent(ratio(part, whole))
 }

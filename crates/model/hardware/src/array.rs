@@ -172,7 +172,7 @@ impl Array {
         }
     }
 
-    /// Counters of a part, from the start to `now`.
+    /// Returns the counters of a part, from the start to `now`.
     pub fn usage(&self, part: PartId, now: Nanos) -> Usage {
         self.parts[part.0 as usize].usage(now)
     }

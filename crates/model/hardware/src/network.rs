@@ -90,7 +90,7 @@ impl Network {
 }
 
 impl Network {
-    /// Notes that one of a message's two ports has passed the message.
+    /// Records that one of a message's two ports has passed the message.
     fn port_done(&mut self, now: Nanos, place: u32, out: &mut Outbox) {
         let message = &mut self.messages[place];
         message.ports -= 1;

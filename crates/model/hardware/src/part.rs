@@ -44,7 +44,7 @@ impl Class {
     pub(crate) const BACKGROUND: [Self; 3] = [Self::Destage, Self::CleanUp, Self::Copy];
 }
 
-/// A piece of work that a component is asked to do.
+/// A piece of work that is requested from a component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Job {
     /// Part that gets the answer, or the driver.

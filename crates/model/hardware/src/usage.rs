@@ -21,7 +21,7 @@ impl Usage {
         ratio(self.busy_ns, u128::from(elapsed.0) * u128::from(self.servers))
     }
 
-    /// Mean number of jobs inside over a run of this length.
+    /// Returns the mean number of jobs inside over a run of this length.
     pub fn inside(&self, elapsed: Nanos) -> f64 {
         ratio(self.inside_ns, u128::from(elapsed.0))
     }
@@ -48,7 +48,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Nothing counted yet, for this many servers.
+    /// Makes an empty meter for this number of servers.
     pub fn new(servers: u32) -> Self {
         Self { usage: Usage { servers, ..Usage::default() }, ..Self::default() }
     }

@@ -90,7 +90,7 @@ impl LinkPreset {
         Self::NvmePcie3x4,
     ];
 
-    /// Name of the preset in definitions.
+    /// Returns the name of the preset in definitions.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Fc4 => "fc-4g",

@@ -37,7 +37,7 @@ impl Content {
         Self { file, map: Map::default(), damage: BTreeMap::new(), old: BTreeMap::new() }
     }
 
-    /// Size of the file.
+    /// Returns the size of the file.
     pub fn size(&self) -> std::io::Result<u64> {
         self.file.metadata().map(|found| found.len())
     }
@@ -187,7 +187,7 @@ impl Content {
     }
 }
 
-/// Sectors that overlap a range.
+/// Returns the sectors that overlap a range.
 const fn sectors(offset: u64, length: u64) -> std::ops::Range<u64> {
     offset / SECTOR..(offset + length).div_ceil(SECTOR)
 }

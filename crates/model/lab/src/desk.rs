@@ -113,7 +113,7 @@ impl<A> Ord for Entry<A> {
 }
 
 impl<M: Model, R> Desk<M, R> {
-    /// Desk of a model at time 0.
+    /// Makes the desk of a model at time 0.
     pub fn new(model: M) -> Self {
         Self {
             model,
@@ -181,7 +181,7 @@ impl<M: Model, R> Desk<M, R> {
         into.append(&mut self.ready);
     }
 
-    /// True if no request is in flight.
+    /// Returns true if no request is in flight.
     pub fn is_idle(&self) -> bool {
         !self.places.contains(&true) && self.ready.is_empty()
     }

@@ -80,7 +80,7 @@ pub enum LabError {
 }
 
 impl LabError {
-    /// Hint on what to do.
+    /// Returns a hint on what to do.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::MountPoint { .. } => Some("make an empty directory and mount there"),

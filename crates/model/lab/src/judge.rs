@@ -93,7 +93,7 @@ impl Judge {
         self.rules.is_empty()
     }
 
-    /// Kind of a rule.
+    /// Returns the kind of a rule.
     pub fn kind(&self, rule: usize) -> Kind {
         self.rules[rule].0.kind
     }

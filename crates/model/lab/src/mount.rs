@@ -141,7 +141,7 @@ impl Mounted {
         Ok(mounted)
     }
 
-    /// Mount point.
+    /// Returns the mount point.
     pub fn point(&self) -> &Path {
         &self.point
     }
@@ -156,7 +156,7 @@ impl Mounted {
         self.session.as_ref().is_some_and(|session| !session.guard.is_finished())
     }
 
-    /// Report so far.
+    /// Returns the report so far.
     pub fn report(&self) -> Report {
         Report {
             faults: self.lab.faults.load(Ordering::Relaxed),

@@ -110,7 +110,7 @@ impl Kind {
         Self::SillyRename,
     ];
 
-    /// Name in the schedule.
+    /// Returns the name in the schedule.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Delay => "delay",

@@ -52,7 +52,7 @@ impl<R: Reply> Service<R> {
         Self { begun: Instant::now(), state: Mutex::new(state), wake: Condvar::new() }
     }
 
-    /// Time since the start.
+    /// Returns the time since the start.
     pub fn now(&self) -> Nanos {
         self.begun.elapsed().into()
     }

@@ -274,7 +274,7 @@ impl Lab {
         }
     }
 
-    /// Attributes of a file or directory.
+    /// Returns the attributes of a file or directory.
     pub fn attributes(&self, number: u64) -> Result<FileAttr, Errno> {
         let (content, mut attributes) = {
             let tree = held(&self.tree);

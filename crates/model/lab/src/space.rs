@@ -49,12 +49,12 @@ impl Space {
         Self { pieces_per_slot, free, free_count, next_home: 0 }
     }
 
-    /// Size of the space.
+    /// Returns the size of the space.
     pub fn size(&self) -> Bytes {
         self.slot_size() * self.free.len() as u64
     }
 
-    /// Free bytes.
+    /// Returns the number of free bytes.
     pub fn free(&self) -> Bytes {
         Bytes::new(self.free_count * PIECE)
     }

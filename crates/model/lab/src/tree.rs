@@ -70,7 +70,7 @@ impl Node {
         }
     }
 
-    /// Names in a directory.
+    /// Returns the names in a directory.
     pub fn names(&self) -> Result<&BTreeMap<OsString, u64>, Errno> {
         match &self.body {
             Body::Directory(names) => Ok(names),
@@ -97,12 +97,12 @@ impl Tree {
         Self { nodes: HashMap::from([(ROOT, root)]), last: ROOT }
     }
 
-    /// Node by its number.
+    /// Returns a node by its number.
     pub fn node(&self, number: u64) -> Result<&Node, Errno> {
         self.nodes.get(&number).ok_or(Errno::NOENT)
     }
 
-    /// Node by its number, to change it.
+    /// Returns a node by its number, to change it.
     pub fn node_mut(&mut self, number: u64) -> Result<&mut Node, Errno> {
         self.nodes.get_mut(&number).ok_or(Errno::NOENT)
     }
@@ -243,7 +243,7 @@ impl Tree {
         Ok(hidden)
     }
 
-    /// Path of a node below the root.
+    /// Returns the path of a node below the root.
     pub fn path(&self, number: u64) -> String {
         let mut names = Vec::new();
         let mut at = number;

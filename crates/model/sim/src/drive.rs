@@ -161,12 +161,12 @@ impl<M: Machine, D: Model> Simulation<M, D> {
         self.0.is_stopped = true;
     }
 
-    /// The end of the last slice, from the start of the run.
+    /// Returns the end of the last slice, from the start of the run.
     pub fn now(&self) -> Nanos {
         self.0.end
     }
 
-    /// Counts so far.
+    /// Returns the counts so far.
     pub fn outcome(&self) -> Outcome {
         self.0.outcome
     }

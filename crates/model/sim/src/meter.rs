@@ -124,14 +124,14 @@ impl Meter {
         });
     }
 
-    /// Notes a request that is in flight at `now`.
+    /// Includes a request that is in flight at `now`.
     pub fn under_way(&mut self, now: Nanos, instance: usize, flight: &InFlight) {
         let request = &flight.request;
         let what = Unfinished::Io(request.kind.0, direction(request.operation));
         self.recorder.unfinished(instance, what, now.saturating_sub(flight.submitted));
     }
 
-    /// Notes a call that is in flight at `now`.
+    /// Includes a call that is in flight at `now`.
     pub fn call_under_way(&mut self, now: Nanos, instance: usize, flight: &CallInFlight) {
         let what = Unfinished::Call(flight.call.kind.0);
         self.recorder.unfinished(instance, what, now.saturating_sub(flight.made));

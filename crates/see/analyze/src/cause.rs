@@ -78,7 +78,7 @@ impl Band {
         }
     }
 
-    /// Slots, as numbered by [`crate::slot`].
+    /// Returns the slots of the band, as numbered by [`crate::slot`].
     pub fn slots(self) -> std::ops::RangeInclusive<usize> {
         self.from..=self.to
     }
@@ -126,7 +126,7 @@ impl Waits {
         self.names.len() - 1
     }
 
-    /// Number of all I/Os.
+    /// Returns the number of all I/Os.
     pub fn count(&self) -> u64 {
         self.count.iter().flatten().sum()
     }

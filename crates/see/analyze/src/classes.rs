@@ -40,7 +40,7 @@ pub fn slot(direction: Direction, class: SizeClass) -> usize {
     }
 }
 
-/// Ratio `part / whole`, 0 if the whole is 0.
+/// Returns the ratio `part / whole`, 0 if the whole is 0.
 pub fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
@@ -57,12 +57,12 @@ pub struct ClassShare<'a> {
 }
 
 impl ClassShare<'_> {
-    /// Percentile in nanoseconds; `share` is 0 to 1.
+    /// Returns a percentile in nanoseconds; `share` is 0 to 1.
     pub fn percentile(&self, share: f64) -> Option<u64> {
         self.times?.percentile(Ratio::new(share)).map(|value| value.0)
     }
 
-    /// Sum of all latencies in nanoseconds, saturating.
+    /// Returns the sum of all latencies in nanoseconds, saturating.
     pub fn wait_ns(&self) -> u64 {
         self.times.map_or(0, |times| u64::try_from(times.sum_ns()).unwrap_or(u64::MAX))
     }
@@ -125,7 +125,7 @@ pub struct Figures {
 }
 
 impl Whole {
-    /// Totals of these parts.
+    /// Returns the totals of these parts.
     pub fn of<'a>(parts: impl IntoIterator<Item = ClassShare<'a>>) -> Self {
         parts.into_iter().fold(Self::default(), |sum, part| Self {
             count: sum.count.saturating_add(part.count),

@@ -489,7 +489,7 @@ pub struct TierRow {
     pub sampled_share: f64,
 }
 
-/// The JSON Schema of [`Analysis`].
+/// Returns the JSON Schema of [`Analysis`].
 pub fn json_schema() -> serde_json::Value {
     schema_for!(Analysis).to_value()
 }

@@ -326,7 +326,7 @@ fn remarks(facts: &Facts, hosts: &[HostAnalysis], has_moved: bool) -> Vec<Remark
     all
 }
 
-/// The JSON Schema of [`HostsAnalysis`].
+/// Returns the JSON Schema of [`HostsAnalysis`].
 pub fn hosts_json_schema() -> serde_json::Value {
     schema_for!(HostsAnalysis).to_value()
 }

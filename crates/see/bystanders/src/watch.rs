@@ -70,7 +70,7 @@ impl HostWatch {
         Self { device, ..Self::default() }
     }
 
-    /// Name of the sampled device.
+    /// Returns the name of the sampled device.
     pub fn device(&self) -> &str {
         self.device.as_ref().map_or("", |device| &device.name)
     }
@@ -116,7 +116,7 @@ impl HostWatch {
         self.seconds.clear();
     }
 
-    /// All seconds in order.
+    /// Returns all seconds in order.
     pub fn seconds(&self) -> &[HostSecond] {
         &self.seconds
     }

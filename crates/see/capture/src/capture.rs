@@ -400,7 +400,7 @@ fn page_layout(instance: &Instance) -> Result<PageLayout, CaptureError> {
     })
 }
 
-/// Time of a clock, in nanoseconds.
+/// Returns the time of a clock, in nanoseconds.
 fn now(clock: ClockId) -> u64 {
     let time = clock_gettime(clock);
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);

@@ -38,7 +38,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Name of the event in the kernel.
+    /// Returns the name of the event in the kernel.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Start => "block_io_start",

@@ -79,7 +79,7 @@ pub fn disks_of(targets: &[PathBuf]) -> Result<Vec<Disk>, CaptureError> {
     Ok(disks)
 }
 
-/// Every disk with a size.
+/// Returns every disk with a size.
 pub(crate) fn all_disks() -> Vec<Disk> {
     let Ok(entries) = fs::read_dir(SYS_BLOCK) else { return Vec::new() };
     let mut disks: Vec<Disk> = entries
@@ -153,14 +153,14 @@ fn disk_under(target: &Path) -> Result<String, CaptureError> {
     }
 }
 
-/// Whole disk of a device number.
+/// Returns the whole disk of a device number.
 fn disk_of_number((major, minor): (u32, u32)) -> Option<String> {
     let path = fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
     let whole = if path.join("partition").exists() { path.parent()? } else { &path };
     Some(whole.file_name()?.to_str()?.to_owned())
 }
 
-/// Source of the mount with this device number.
+/// Returns the source of the mount with this device number.
 fn source_of(mounts: &str, number: (u32, u32)) -> Option<String> {
     untrusted::mountinfo::mounts(mounts).find(|own| own.device == number).map(|own| own.source)
 }

@@ -64,7 +64,7 @@ fn running_words(running: &[String]) -> String {
 }
 
 impl CaptureError {
-    /// Hint, as a command or a sentence.
+    /// Returns a hint, as a command or a sentence.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NoTracefs => {

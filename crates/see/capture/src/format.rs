@@ -32,7 +32,7 @@ impl Format {
         format
     }
 
-    /// Field of this name.
+    /// Returns the field of this name.
     pub fn field(&self, name: &str) -> Option<Field> {
         self.fields.iter().find(|(have, _)| have == name).map(|(_, field)| *field)
     }

@@ -107,7 +107,7 @@ pub struct RunningVm {
     pub uuid: Option<String>,
 }
 
-/// QEMU virtual machines that run on this host.
+/// Returns the QEMU virtual machines that run on this host.
 pub fn running_vms() -> Vec<RunningVm> {
     let found = vms_in(Path::new("/proc")).into_iter();
     found
@@ -119,7 +119,7 @@ pub fn running_vms() -> Vec<RunningVm> {
         .collect()
 }
 
-/// QEMU virtual machines among the processes of this `/proc`.
+/// Returns the QEMU virtual machines among the processes of this `/proc`.
 fn vms_in(proc: &Path) -> Vec<(Process, Vm)> {
     let entries = fs::read_dir(proc).into_iter().flatten().flatten();
     let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());

@@ -47,7 +47,7 @@ impl PageLayout {
             .then_some(layout)
     }
 
-    /// Size of a whole page in bytes.
+    /// Returns the size of a whole page in bytes.
     pub fn page_bytes(&self) -> usize {
         self.data.offset + self.data.size
     }

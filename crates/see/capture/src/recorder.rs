@@ -39,7 +39,7 @@ pub enum RecordError {
 }
 
 impl RecordError {
-    /// Hint, as a command or a sentence.
+    /// Returns a hint, as a command or a sentence.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Capture(error) => error.hint(),

@@ -130,7 +130,7 @@ impl Stack {
         }
     }
 
-    /// Notes that the disk has completion events.
+    /// Records that the disk has completion events.
     pub fn see_end(&mut self, disk: u16) {
         if let Some(links) = self.disks.get_mut(usize::from(disk)) {
             links.unended = 0;

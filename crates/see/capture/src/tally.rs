@@ -182,7 +182,7 @@ impl Tally {
         totals
     }
 
-    /// Rows of all operations seen.
+    /// Returns the rows of all operations seen.
     pub fn operations(&self) -> Vec<Row> {
         let name = |kind| match kind {
             Operation::Read => "reads",

@@ -133,8 +133,8 @@ fn maker(name: &str) -> Option<(u32, u64)> {
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
-/// Start time of a process, in ticks since boot (`proc_pid_stat(5)`, field 22); together with the
-/// process id it is unique.
+/// Returns the start time of a process, in ticks since boot (`proc_pid_stat(5)`, field 22);
+/// together with the process id it is unique.
 fn started(process: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let after_name = stat.rsplit_once(')')?.1;
@@ -172,7 +172,7 @@ impl Instance {
         self.path.join(name).exists()
     }
 
-    /// Path of the instance.
+    /// Returns the path of the instance.
     pub fn path(&self) -> &Path {
         &self.path
     }

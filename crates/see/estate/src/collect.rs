@@ -227,7 +227,7 @@ impl Entries {
         entry.facts.add(facts);
     }
 
-    /// Notes files that add nothing, and how VMs in two lists were joined.
+    /// Reports files that add nothing, and how VMs in two lists were joined.
     fn tell(&self, files: &[String], found: &mut Findings) {
         let told =
             |notes: &[String], file: &String| notes.iter().any(|note| note.contains(file.as_str()));

@@ -94,7 +94,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Reads and writes per second.
+    /// Returns the number of reads and writes per second.
     pub fn io_per_s(&self) -> f64 {
         self.reads_per_s + self.writes_per_s
     }
@@ -137,7 +137,7 @@ pub struct VmRow {
     pub measured: bool,
 }
 
-/// The JSON Schema of the document.
+/// Returns the JSON Schema of the document.
 pub fn estate_json_schema() -> serde_json::Value {
     schemars::schema_for!(EstateSheet).to_value()
 }

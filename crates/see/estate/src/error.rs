@@ -141,7 +141,7 @@ pub enum ReadError {
 }
 
 impl ReadError {
-    /// Hint on what to do.
+    /// Returns a hint on what to do.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Unknown { .. } => {
@@ -227,7 +227,7 @@ pub enum EstateError {
 }
 
 impl EstateError {
-    /// Hint on what to do.
+    /// Returns a hint on what to do.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Empty { .. } => "--all keeps VMs that are off".to_owned(),

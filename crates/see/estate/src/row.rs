@@ -113,7 +113,7 @@ impl Facts {
         is_near && fits(least(self), size(other)) && fits(least(other), size(self))
     }
 
-    /// True if any size is known.
+    /// Returns true if any size is known.
     pub fn has_size(&self) -> bool {
         let sizes = [self.provisioned, self.used, self.first_disk, self.disk, self.consumed];
         sizes.iter().any(Option::is_some)

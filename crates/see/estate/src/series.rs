@@ -4,7 +4,7 @@
 /// busiest minute. Our choice, because capacity planners size by the 95th percentile.
 pub(crate) const SHARE: f64 = 0.95;
 
-/// 95th percentile by nearest rank; `None` without values.
+/// Returns the 95th percentile by nearest rank; `None` without values.
 pub(crate) fn percentile(mut values: Vec<f64>) -> Option<f64> {
     values.retain(|value| value.is_finite() && *value >= 0.0);
     values.sort_by(f64::total_cmp);

@@ -81,7 +81,7 @@ pub fn around(samples: &[Sample], span: Span) -> Result<&[Sample], Void> {
     Ok(&samples[first..=last])
 }
 
-/// Longest time between two consecutive samples.
+/// Returns the longest time between two consecutive samples.
 pub fn longest_gap(samples: &[Sample]) -> Nanos {
     let gaps = samples.windows(2).map(|pair| pair[1].at.saturating_sub(pair[0].at));
     gaps.max().unwrap_or(Nanos::ZERO)

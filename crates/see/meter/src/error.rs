@@ -50,7 +50,7 @@ pub enum MeterError {
 }
 
 impl MeterError {
-    /// Hint on what to do.
+    /// Returns a hint on what to do.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Open { .. } | Self::Silent { .. } => {

@@ -81,12 +81,12 @@ impl Log {
         self.taken
     }
 
-    /// The last sample.
+    /// Returns the last sample.
     pub fn last(&self) -> Option<Sample> {
         self.samples.last().copied()
     }
 
-    /// Last fault.
+    /// Returns the last fault.
     pub fn last_fault(&self) -> Option<&Fault> {
         self.faults.last().map(|(_, fault)| fault)
     }

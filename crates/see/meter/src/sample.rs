@@ -46,7 +46,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// Length of the span.
+    /// Returns the length of the span.
     pub const fn length(self) -> Nanos {
         self.to.saturating_sub(self.from)
     }

@@ -85,7 +85,7 @@ pub enum TraceError {
 }
 
 impl TraceError {
-    /// Advice on what to try next, if there is any.
+    /// Returns advice on what to try next, if there is any.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {

@@ -31,7 +31,7 @@ impl Operation {
         matches!(self, Self::Read | Self::Write)
     }
 
-    /// Name of the operation in files and tables.
+    /// Returns the name of the operation in files and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -147,7 +147,7 @@ impl IoRecord {
         Some(Nanos(device_time.0.saturating_add(self.queue.map_or(0, |queue| queue.0))))
     }
 
-    /// Offset of the first byte after the I/O.
+    /// Returns the offset of the first byte after the I/O.
     pub const fn end_offset(&self) -> u64 {
         self.offset.saturating_add(self.length as u64)
     }

@@ -51,7 +51,7 @@ pub enum WatchError {
 }
 
 impl WatchError {
-    /// Hint, as a command or a sentence.
+    /// Returns a hint, as a command or a sentence.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Foreign { .. } => Some("name a new or empty directory"),

@@ -101,7 +101,7 @@ impl Latencies {
         *self = Self::of_counts(&counts);
     }
 
-    /// Number of I/Os.
+    /// Returns the number of I/Os.
     pub fn count(&self) -> u64 {
         self.used().map(|(_, count)| u64::from(count)).sum()
     }

@@ -54,7 +54,7 @@ impl Load {
         by(slices, limit, |key| (!key.is_guest_side()).then_some((&key.disk, &key.vm)))
     }
 
-    /// Share of the I/Os that were slower than the limit.
+    /// Returns the share of the I/Os that were slower than the limit.
     pub fn slow_share(&self) -> f64 {
         share(self.slow, self.ios)
     }
@@ -65,7 +65,7 @@ impl Load {
         self.queue_ns.map(|queue| share(queue, self.latency_ns))
     }
 
-    /// Percentile of the latencies of a direction; `None` without I/O.
+    /// Returns a percentile of the latencies of a direction; `None` without I/O.
     pub fn percentile(&self, direction: Direction, of: Ratio) -> Option<Nanos> {
         self.directions[direction as usize].compact(0).percentile(of)
     }

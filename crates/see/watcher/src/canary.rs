@@ -63,7 +63,7 @@ pub enum CanaryError {
 }
 
 impl CanaryError {
-    /// Hint, as a sentence.
+    /// Returns a hint, as a sentence.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Refused(refusal) => refusal.hint(),

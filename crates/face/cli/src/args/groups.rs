@@ -35,7 +35,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("This program", &["config", "schema", "completions", "man", "version", "help"]),
 ];
 
-/// Help template with the commands in groups.
+/// Returns the help template with the commands in groups.
 pub fn help_template() -> String {
     let list = Command::augment_subcommands(Clap::new("tilemark"));
     let mut text = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();

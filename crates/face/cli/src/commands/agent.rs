@@ -59,7 +59,7 @@ pub fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
     })
 }
 
-/// Join token, read from standard input or a file.
+/// Reads the join token from standard input or a file.
 #[cfg(feature = "hosts")]
 fn token(given: &str) -> Result<String, Failure> {
     use std::io::BufRead;

@@ -23,7 +23,7 @@ pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Findings on this host, the worst first.
+/// Returns the findings on this host, the worst first.
 pub fn findings(target: Option<&str>) -> Result<(Vec<Finding>, Exit), Failure> {
     let refusal = engine::try_ring().err().map(|error| error.to_string());
     let mut findings = examine(&Root::default(), refusal.as_deref());
@@ -70,7 +70,7 @@ fn of_datastore(target: &Target) -> Vec<Finding> {
     findings
 }
 
-/// Text for people.
+/// Returns a text for people.
 pub fn text(findings: &[Finding]) -> String {
     let mut lines = Vec::new();
     for finding in findings {

@@ -141,7 +141,7 @@ fn text(imported: &Imported) -> String {
     )
 }
 
-/// Failure for a trace that cannot be read.
+/// Makes the failure for a trace that cannot be read.
 fn unreadable(error: &TraceError) -> Failure {
     let exit = match error {
         TraceError::Io { source, .. } if source.kind() != ErrorKind::NotFound => Exit::Failure,

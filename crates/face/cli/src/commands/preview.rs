@@ -90,7 +90,7 @@ fn over_text(over: &ServedOver) -> String {
     format!("{over:<9}  server {server}, initiator {initiator} {initiator_version}")
 }
 
-/// Table of every rule and every warning.
+/// Formats a table of every rule and every warning.
 fn checked(preflight: &Preflight) -> Vec<String> {
     let mut table = Table::new(&["", "rule", "found", "allowed"]);
     for check in &preflight.checks {

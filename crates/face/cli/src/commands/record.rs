@@ -93,7 +93,7 @@ fn store_options() -> store::Options {
     store::Options { host: Some(host()), ..Recorder::store_options() }
 }
 
-/// Name of this host.
+/// Returns the name of this host.
 pub(super) fn host() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
@@ -132,7 +132,7 @@ fn default_name() -> PathBuf {
     PathBuf::from(format!("{}.tmt", stamp()))
 }
 
-/// Default name of a recording.
+/// Returns the default name of a recording.
 pub(super) fn stamp() -> String {
     format!("record-{}", jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S"))
 }

@@ -169,7 +169,7 @@ pub fn put_away(finished: &mut FinishedRun) -> bool {
     removed.failed.is_empty()
 }
 
-/// Datastores of a run.
+/// Returns the datastores of a run.
 fn datastores(run: &run_store::run::Run) -> impl Iterator<Item = &str> {
     let second = run.target.second.iter().map(|second| second.datastore.as_str());
     std::iter::once(run.target.datastore.as_str()).chain(second)
@@ -213,7 +213,7 @@ fn tell_evidence(finished: &FinishedRun) {
     }
 }
 
-/// Options of a run from the command line.
+/// Returns the options of a run from the command line.
 pub fn options(args: &RunArgs) -> Result<RunOptions, Failure> {
     let base = runs::base(args.stored.out.as_deref())?;
     Ok(RunOptions {
@@ -244,7 +244,7 @@ fn passwords(given: &[(String, String)]) -> Result<Passwords, Failure> {
     read.collect()
 }
 
-/// True if the disks stay after a run.
+/// Returns true if the disks stay after a run.
 pub fn keeps(args: &RunArgs) -> bool {
     args.keep || (args.reuse.is_some() && !args.remove)
 }
@@ -316,7 +316,7 @@ fn failure_while_running(error: BenchError) -> Failure {
     Failure::from_error(exit, &error).hint(hint)
 }
 
-/// Every value of the plan with its origin.
+/// Formats every value of the plan with its origin.
 pub fn configuration(plan: &ResolvedPlan, format: Format) -> Result<String, Failure> {
     let values = plan.values();
     if format == Format::Json {

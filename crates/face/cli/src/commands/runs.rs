@@ -90,7 +90,7 @@ fn old(
     Ok(runs)
 }
 
-/// Runs with the given name and tags, oldest first.
+/// Returns the runs with the given name and tags, oldest first.
 fn chosen(base: &Path, args: &RunsArgs) -> Result<Vec<StoredRun>, Failure> {
     let mut runs = rundir::list(base).map_err(failure)?;
     if args.name.is_some() || !args.tags.is_empty() {
@@ -150,7 +150,7 @@ fn row(run: &StoredRun) -> Vec<String> {
     ]
 }
 
-/// Run as JSON; unknown values are null.
+/// Returns a run as JSON; unknown values are null.
 fn listed(run: &StoredRun) -> serde_json::Value {
     let document = run.run().ok();
     let answer = document.map(|document| &document.answer);
@@ -173,7 +173,7 @@ fn listed(run: &StoredRun) -> serde_json::Value {
     })
 }
 
-/// Tiles held, as `26 to 29` or `at least 8`.
+/// Formats the number of tiles held, as `26 to 29` or `at least 8`.
 fn tiles(document: Option<&Run>) -> Option<String> {
     let answer = &document?.answer;
     answer.tiles_held?;

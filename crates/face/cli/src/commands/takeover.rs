@@ -63,7 +63,7 @@ pub(super) fn refused(error: impl Into<Refusal>) -> Failure {
     Failure::new(Exit::Refused, text).hint(hint)
 }
 
-/// True if `--accept-loss` would help.
+/// Returns true if `--accept-loss` would help.
 fn is_lost(error: &TakeOverFailure) -> bool {
     use tier::TakeOverError::{BackingOlder, Damaged, NoCopy, Older, SidecarOlder};
     let TakeOverFailure::Refused { source, .. } = error else { return false };

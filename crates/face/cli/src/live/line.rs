@@ -32,7 +32,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Notes whether the run is a simulation, and the start of a step.
+    /// Records whether the run is a simulation, and the start of a step.
     pub(super) fn hear(&mut self, event: &Progress<'_>) {
         match event {
             Progress::Planned(overview) => self.is_simulated = overview.is_simulated,
@@ -41,12 +41,12 @@ impl Pace {
         }
     }
 
-    /// True for a simulation.
+    /// Returns true for a simulation.
     pub(super) fn is_simulated(&self) -> bool {
         self.is_simulated
     }
 
-    /// Virtual seconds of the step per real second; `None` on real storage.
+    /// Returns the virtual seconds of the step per real second; `None` on real storage.
     fn speed(&self, tick: &Tick) -> Option<f64> {
         let begun = self.begun.filter(|_| self.is_simulated)?;
         Some(tick.elapsed.as_secs_f64() / begun.elapsed().as_secs_f64().max(1e-3))
@@ -138,7 +138,7 @@ impl Lines {
     }
 }
 
-/// Lines of the plan, printed before anything is done.
+/// Formats the plan, which is printed before anything is done.
 pub(super) fn overview_lines(overview: &Overview, address: Option<&str>) -> Vec<String> {
     let capacity = overview.capacity.filter(|_| !overview.is_simulated);
     let capacity = capacity.map_or_else(String::new, |bytes| format!(", at most {bytes} of files"));

@@ -158,7 +158,7 @@ fn is_capable() -> bool {
         && std::env::var("TERM").is_ok_and(|term| term != "dumb")
 }
 
-/// True if colour is used. Colour never carries a meaning alone.
+/// Returns true if colour is used. Colour never carries a meaning alone.
 fn use_color(color: Choice) -> bool {
     match color {
         Choice::Always => true,

@@ -20,7 +20,7 @@ const ANSWER_MAX: Duration = Duration::from_secs(1);
 pub struct StderrTerminal(CrosstermBackend<Stderr>);
 
 impl StderrTerminal {
-    /// Terminal on stderr.
+    /// Makes a terminal on stderr.
     pub fn new() -> Self {
         Self(CrosstermBackend::new(stderr()))
     }

@@ -66,7 +66,7 @@ impl CacheDocument {
         }
     }
 
-    /// Text for people.
+    /// Returns a text for people.
     pub fn text(&self) -> String {
         let whom = match &self.vms[..] {
             [only] => format!("{} reads and writes", untrusted::shown(&only.vm)),

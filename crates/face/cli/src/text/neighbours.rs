@@ -52,7 +52,7 @@ impl NeighbourDocument {
         }
     }
 
-    /// Text for people.
+    /// Returns a text for people.
     pub fn text(&self) -> String {
         let vm = untrusted::shown(&self.vm);
         let mut lines: Vec<String> = self.neighbours.iter().map(|own| own.sentence(&vm)).collect();

@@ -38,7 +38,7 @@ pub struct HostRecorded {
     pub lost: Option<String>,
 }
 
-/// Path and losses of each trace, then the summary of each host.
+/// Formats the path and losses of each trace, then the summary of each host.
 pub fn hosts_recorded(all: &HostsRecorded) -> String {
     let mut table = Table::new(&[
         "host",

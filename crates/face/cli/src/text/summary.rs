@@ -121,7 +121,7 @@ fn number_short(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Time and rate of filling the disks.
+/// Formats the time and rate of filling the disks.
 pub fn prefill_line(prefill: &Prefill) -> String {
     let speed = |rate: &RateFacts| decimal_and_binary(rate.bytes_per_s);
     let mut line = format!("prefill    {}", Bytes::new(prefill.bytes));
@@ -169,7 +169,7 @@ pub(super) fn step_to_show(run: &Run) -> Option<&Step> {
         .or(run.steps.last())
 }
 
-/// Limits of a step over all its tiles.
+/// Formats the limits of a step over all its tiles.
 fn limits(step: &Step) -> Vec<String> {
     let mut table =
         Table::new(&["limit", ">allowed", ">measured", "interval", ">samples", "verdict", ""]);
@@ -214,7 +214,7 @@ fn tile_to_show(run: &Run, step: &Step) -> u32 {
     broken.and_then(|broken| broken.tile).or_else(closest).unwrap_or(0)
 }
 
-/// Calls of a step over all its tiles.
+/// Formats the calls of a step over all its tiles.
 fn calls(step: &Step) -> Vec<String> {
     let mut table =
         Table::new(&["call", ">answered", ">calls/s", ">p50", ">p95", ">p99", "failed"]);

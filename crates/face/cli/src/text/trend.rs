@@ -185,7 +185,7 @@ impl Trend {
     const HEADS: [&str; 6] =
         ["started (UTC)", "run", "tiles that held", "score", "price of a VM", "against the first"];
 
-    /// Text for people.
+    /// Returns a text for people.
     pub fn text(&self) -> String {
         if self.runs.is_empty() {
             return "no complete run fits; `tilemark runs` lists them\n".to_owned();
@@ -195,7 +195,7 @@ impl Trend {
         table.lines().join("\n") + "\n"
     }
 
-    /// Table in Markdown.
+    /// Returns the table in Markdown.
     pub fn markdown(&self) -> String {
         let line = |cells: &[String]| {
             let cells: Vec<String> = cells.iter().map(|own| own.replace('|', "\\|")).collect();

@@ -104,7 +104,7 @@ impl Status {
         }
     }
 
-    /// Text for people.
+    /// Returns a text for people.
     pub fn text(&self) -> String {
         let Some((from, to)) = self.from_s.zip(self.to_s) else {
             return format!("{}: nothing was seen yet\n", untrusted::shown(&self.host));
@@ -235,7 +235,7 @@ fn whole(bytes: f64) -> u64 {
     bytes.round() as u64
 }
 
-/// Time for people, in UTC.
+/// Formats a time for people, in UTC.
 pub fn stamp(seconds: u64) -> String {
     let time = i64::try_from(seconds).ok().and_then(|own| jiff::Timestamp::from_second(own).ok());
     let text = time.map(|time| time.strftime("%Y-%m-%d %H:%M:%S").to_string());

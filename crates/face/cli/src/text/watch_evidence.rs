@@ -19,7 +19,7 @@ impl EvidenceText {
         Self { schema: "tilemark.watch-evidence/1.0", evidence }
     }
 
-    /// Text for people.
+    /// Returns a text for people.
     pub fn text(&self) -> String {
         if self.evidence.is_empty() {
             return "no alarm was recorded; a rule records with evidence = \"30s\"\n".to_owned();

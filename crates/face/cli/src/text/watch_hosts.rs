@@ -132,7 +132,7 @@ impl HostsStatus {
         }
     }
 
-    /// Text for people.
+    /// Returns a text for people.
     pub fn text(&self) -> String {
         let mut lines = self.host_lines();
         lines.push(String::new());

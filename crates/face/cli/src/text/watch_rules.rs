@@ -42,7 +42,7 @@ impl Row {
 }
 
 impl RulesText {
-    /// Rules and receivers of a file.
+    /// Makes the document of a file's rules and receivers.
     pub fn new(rules: &Rules) -> Self {
         let send = &rules.send;
         let alertmanagers = send.alertmanagers.iter().map(|own| format!("Alertmanager at {own}"));
@@ -70,7 +70,7 @@ impl RulesText {
         }
     }
 
-    /// Text for people.
+    /// Returns a text for people.
     pub fn text(&self) -> String {
         let to = match &self.send[..] {
             [] => "alarms are lines on standard error and go nowhere else".to_owned(),

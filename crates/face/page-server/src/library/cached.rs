@@ -51,7 +51,7 @@ struct Opened {
 /// Opened runs, and rows of the list.
 #[derive(Default)]
 pub struct Cache {
-    /// Most recently used run last.
+    /// Opened runs; the most recently used run is the last one.
     opened: Mutex<Vec<Opened>>,
     rows: Mutex<HashMap<PathBuf, (Stamp, RunRow)>>,
 }

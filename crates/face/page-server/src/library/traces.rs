@@ -113,7 +113,7 @@ impl Traces {
         self.all().into_iter().find(|trace| trace.facts.id == id.as_str())
     }
 
-    /// Rows of the list.
+    /// Returns the rows of the list.
     pub fn rows(&self) -> Vec<RunRow> {
         self.all().iter().map(|trace| trace.row()).collect()
     }

@@ -23,8 +23,8 @@ pub async fn page(request: Request) -> Result<Response, Problem> {
     Ok(respond(asset, request.headers()))
 }
 
-/// True for paths of the page itself: `/`, `/run/ID`, `/run/ID/latency`, `/compare`, `/study`,
-/// `/study/NAME`.
+/// Returns true for paths of the page itself: `/`, `/run/ID`, `/run/ID/latency`, `/compare`,
+/// `/study`, `/study/NAME`.
 fn is_place(path: &str) -> bool {
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     match parts.as_slice() {

@@ -89,13 +89,14 @@ impl Frame {
         numbered.map(|(span, (first, end, offset))| (span, *first, *end, *offset))
     }
 
-    /// Consecutive number of the first bucket of a span, if the span has buckets in the lens.
+    /// Returns the consecutive number of the first bucket of a span, if the span has buckets in the
+    /// lens.
     pub fn first(&self, span: u32) -> Option<usize> {
         let (first, end, offset) = *self.parts.get(span as usize)?;
         (first < end).then_some(offset)
     }
 
-    /// Consecutive numbers of the buckets of a span.
+    /// Returns the consecutive numbers of the buckets of a span.
     pub fn range(&self, span: u32) -> std::ops::Range<usize> {
         let (first, end, offset) = self.parts.get(span as usize).copied().unwrap_or_default();
         offset..offset + (end - first) as usize
@@ -109,17 +110,17 @@ impl Frame {
         (at < self.at[bucket].saturating_add(self.width[bucket])).then_some(bucket)
     }
 
-    /// Number of buckets.
+    /// Returns the number of buckets.
     pub fn len(&self) -> usize {
         self.at.len()
     }
 
-    /// Time under load in the lens.
+    /// Returns the time under load in the lens.
     pub fn time(&self) -> Nanos {
         self.load.iter().fold(Nanos::ZERO, |sum, width| sum.saturating_add(*width))
     }
 
-    /// Time under load of consecutive buckets.
+    /// Returns the time under load of consecutive buckets.
     fn time_of(&self, buckets: std::ops::Range<usize>) -> Nanos {
         self.load[buckets].iter().fold(Nanos::ZERO, |sum, load| sum.saturating_add(*load))
     }
@@ -192,12 +193,12 @@ impl Points {
         self.at.len()
     }
 
-    /// Begins of the points, nanoseconds.
+    /// Returns the begins of the points, in nanoseconds.
     pub fn at_ns(&self) -> Vec<u64> {
         self.at.iter().map(|at| at.0).collect()
     }
 
-    /// Lengths of the points, nanoseconds.
+    /// Returns the lengths of the points, in nanoseconds.
     pub fn width_ns(&self) -> Vec<u64> {
         self.width.iter().map(|width| width.0).collect()
     }

@@ -137,7 +137,7 @@ impl<'a> Scope<'a> {
         Grouping::new(self, breakdown)
     }
 
-    /// Begin and length of a bucket of the wide level, on the run's axis.
+    /// Returns the begin and length of a bucket of the wide level, on the run's axis.
     pub fn place(&self, span: u32, bucket: u32) -> Option<(Nanos, Nanos)> {
         let rollup = self.source.rollup();
         rollup.spans().get(span as usize)?;
@@ -157,7 +157,7 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// Position of a row in [`Scope::by_size`].
+/// Returns the position of a row in [`Scope::by_size`].
 pub(crate) fn size_slot(row: &IoRow) -> usize {
     analyze::slot(row.direction, row.class)
 }

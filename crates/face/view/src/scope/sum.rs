@@ -72,7 +72,7 @@ impl Sum {
         (self.histogram.sum_ns() > 0).then_some(&self.histogram)
     }
 
-    /// Buckets of the service times; empty without times.
+    /// Returns the buckets of the service times; empty without times.
     pub fn buckets(&self) -> Vec<(Nanos, u32)> {
         self.times().map_or_else(Vec::new, |times| times.compact().buckets().collect())
     }

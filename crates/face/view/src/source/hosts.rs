@@ -34,7 +34,7 @@ impl Hosts {
         Self { names, by_tile, is_moved: false }
     }
 
-    /// True if tiles moved between hosts, so that there are no views by host.
+    /// Returns true if tiles moved between hosts, so that there are no views by host.
     pub fn is_moved(&self) -> bool {
         self.is_moved
     }

@@ -167,7 +167,7 @@ impl Source {
         self.live.as_ref()
     }
 
-    /// Identifier, as in paths; empty if there is none yet.
+    /// Returns the identifier, as in paths; empty if there is none yet.
     pub fn id(&self) -> &str {
         let of_run = self.facts.run.as_ref().map(|run| run.id.as_str());
         let of_directory = || self.facts.stored.as_ref().map(|stored| stored.id().as_str());
@@ -175,12 +175,12 @@ impl Source {
         of_directory().or(of_run).or_else(of_trace).unwrap_or_default()
     }
 
-    /// Content of `run.json`, if there is one.
+    /// Returns the content of `run.json`, if there is one.
     pub fn run(&self) -> Option<&Run> {
         self.facts.run.as_ref()
     }
 
-    /// Directory of the run; `None` if it is in memory only.
+    /// Returns the directory of the run; `None` if it is in memory only.
     pub(crate) fn directory(&self) -> Option<&Path> {
         self.facts.stored.as_ref().map(StoredRun::path)
     }
@@ -190,7 +190,7 @@ impl Source {
         self.facts.access.get_or_init(|| make(self.facts.recorded.as_deref()))
     }
 
-    /// Rollup of the run's I/O.
+    /// Returns the rollup of the run's I/O.
     pub fn rollup(&self) -> &Rollup {
         &self.rollup
     }
@@ -207,7 +207,7 @@ impl Source {
         self.facts.run.as_ref().map_or(&[], |run| &run.steps)
     }
 
-    /// Hosts of the tiles.
+    /// Returns the hosts of the tiles.
     pub(crate) fn hosts(&self) -> &Hosts {
         self.facts.hosts.get_or_init(|| Hosts::of(self.facts.run.as_ref()))
     }
@@ -222,7 +222,7 @@ impl Source {
         self.facts.run.as_ref().map_or(RunKind::Measured, kind_of)
     }
 
-    /// True while the run has no answer.
+    /// Returns true while the run has no answer.
     pub(crate) fn is_running(&self) -> bool {
         self.live.is_some()
     }
@@ -233,18 +233,18 @@ impl Source {
         self.facts.watched.as_ref().map_or(0, Watched::lost)
     }
 
-    /// Store of a watched host.
+    /// Returns the store of a watched host.
     pub(crate) fn watched(&self) -> Option<&Watched> {
         self.facts.watched.as_ref()
     }
 
-    /// Axis of time.
+    /// Returns the axis of time.
     pub(crate) fn axis(&self) -> Axis {
         let zero = self.facts.watched.as_ref().map(Watched::zero_s);
         zero.map_or_else(Axis::default, Axis::of_dates)
     }
 
-    /// True if submission times of I/Os are known.
+    /// Returns true if submission times of I/Os are known.
     pub(crate) fn has_times(&self) -> bool {
         !self.trace_facts().is_some_and(|trace| trace.is_order_only)
     }

@@ -7,7 +7,7 @@ use super::Source;
 use crate::document::{MomentEvent, StepSpan};
 
 impl Source {
-    /// Names of the workloads, in order of appearance.
+    /// Returns the names of the workloads, in order of appearance.
     pub(crate) fn workloads(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for entity in &self.rollup.wide().entities {

@@ -155,12 +155,12 @@ impl Source {
 }
 
 impl Watched {
-    /// Begin of the axis, in seconds since 1970.
+    /// Returns the begin of the axis, in seconds since 1970.
     pub fn zero_s(&self) -> u64 {
         self.zero_s
     }
 
-    /// Events that were lost while the host was watched.
+    /// Returns the number of events that were lost while the host was watched.
     pub fn lost(&self) -> u64 {
         self.lost
     }

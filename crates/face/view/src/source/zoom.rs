@@ -17,7 +17,7 @@ type Window = (Nanos, Nanos);
 /// Window with its rollup; `None` if the window has no finer buckets.
 type Zoom = (Window, Option<Arc<Rollup>>);
 
-/// Most recently used windows.
+/// The most recently used windows.
 #[derive(Debug, Default)]
 pub(super) struct Zooms(Mutex<Vec<Zoom>>);
 

@@ -66,7 +66,7 @@ fn gain(source: &Source) -> Option<String> {
     })
 }
 
-/// Names of all limits, in the order of the steps.
+/// Returns the names of all limits, in the order of the steps.
 fn names(steps: &[Step]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for name in steps.iter().flat_map(|step| step.limits.iter().map(PooledLimit::name)) {

@@ -42,7 +42,7 @@ pub fn row_of(stored: &StoredRun) -> RunRow {
 }
 
 impl Source {
-    /// Row in the list of runs.
+    /// Returns the row in the list of runs.
     pub fn row(&self) -> RunRow {
         let mut row = match (self.run(), self.trace_facts()) {
             (Some(run), _) => of_run(run, self.state),

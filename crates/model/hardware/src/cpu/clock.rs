@@ -72,7 +72,7 @@ impl WorkClock {
         Self { paces, levels, level, now: 0, since: Nanos::ZERO }
     }
 
-    /// True if there is only one frequency.
+    /// Returns true if there is only one frequency.
     pub const fn is_plain(&self) -> bool {
         self.levels.is_empty()
     }

@@ -151,7 +151,7 @@ impl HostCpu {
         Ok(Self { energy: Some(energy), ..self })
     }
 
-    /// True if the cores have more than one frequency.
+    /// Returns true if the cores have more than one frequency.
     pub const fn has_frequencies(&self) -> bool {
         !self.clock.is_plain()
     }
@@ -168,7 +168,7 @@ impl HostCpu {
         self.energy.as_ref().map(|own| own.total(now))
     }
 
-    /// Parameters that the host was made with.
+    /// Returns the parameters that the host was made with.
     pub const fn parameters(&self) -> &CpuParameters {
         &self.parameters
     }

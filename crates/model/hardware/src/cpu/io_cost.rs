@@ -83,7 +83,7 @@ impl Protocol {
     /// All protocols, cheapest first.
     pub const ALL: [Self; 4] = [Self::Fc, Self::Nfs, Self::Iscsi, Self::Vsan];
 
-    /// Name of the protocol in definitions.
+    /// Returns the name of the protocol in definitions.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Fc => "fc",

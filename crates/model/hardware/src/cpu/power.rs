@@ -15,8 +15,8 @@ use crate::error::{Check, ParameterError};
 ///
 /// `units(n)` is the work that `n` threads do together ([`CpuParameters`]): a second thread on a
 /// core takes power in proportion to the work that it adds. A core goes to sleep when it has idled
-/// for `sleep_after`. Work goes to the core that has idled for the shortest time, so that the others
-/// sleep. A sleeping core works for `wake` before it begins a burst.
+/// for `sleep_after`. Work goes to the core that has idled for the shortest time, so that the
+/// others sleep. A sleeping core works for `wake` before it begins a burst.
 ///
 /// Cores that never sleep take `awake` at the nominal frequency and nothing at the lowest state;
 /// between them, the power depends on the frequency in the same way as `core`. `idle` is therefore

@@ -32,8 +32,8 @@ impl Sum for CpuSample {
     }
 }
 
-/// Sums over 20 seconds, as vCenter's real-time view reports them, from samples of a second; an
-/// incomplete last sum is left out. A comparison with the samples shows what the sums hide.
+/// Sums samples of a second over 20 seconds, as vCenter's real-time view does. An incomplete last
+/// sum is left out. A comparison with the samples shows the variation that these sums hide.
 pub fn sums_of_20(seconds: &[CpuSample]) -> Vec<CpuSample> {
     seconds.chunks_exact(20).map(|chunk| chunk.iter().copied().sum()).collect()
 }

@@ -81,7 +81,7 @@ impl Hdd {
         })
     }
 
-    /// Size of the disk.
+    /// Returns the size of the disk.
     pub fn capacity(&self) -> Bytes {
         self.parameters.capacity
     }

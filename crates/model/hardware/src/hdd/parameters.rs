@@ -75,7 +75,7 @@ impl HddPreset {
     /// Every preset, slowest first.
     pub const ALL: [Self; 3] = [Self::Rpm7200, Self::Rpm10k, Self::Rpm15k];
 
-    /// Name of the preset in definitions.
+    /// Returns the name of the preset in definitions.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Rpm7200 => "hdd-7200",

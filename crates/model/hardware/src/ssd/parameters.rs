@@ -70,7 +70,7 @@ impl SsdPreset {
     /// All presets, in the order of their declaration.
     pub const ALL: [Self; 3] = [Self::SataEnterprise, Self::NvmeMqsim, Self::NvmeConsumer];
 
-    /// Name of the preset in definitions.
+    /// Returns the name of the preset in definitions.
     pub const fn name(self) -> &'static str {
         match self {
             Self::SataEnterprise => "ssd-sata-enterprise",

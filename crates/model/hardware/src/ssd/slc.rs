@@ -30,7 +30,7 @@ impl SlcSpace {
         true
     }
 
-    /// Notes that writing continued until now, so the cache was not emptied meanwhile.
+    /// Records that writing continued until now, so the cache was not emptied meanwhile.
     pub fn busy(&mut self, now: Nanos) {
         self.idle_since = now;
     }

@@ -60,7 +60,7 @@ impl DiskModel {
         }
     }
 
-    /// Usable size of the disk.
+    /// Returns the usable size of the disk.
     pub fn capacity(&self) -> Bytes {
         match self {
             Self::Hdd(hdd) => hdd.capacity,

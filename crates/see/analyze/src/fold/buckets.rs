@@ -76,7 +76,7 @@ impl Buckets {
         &self.counts[..=self.limits.len()]
     }
 
-    /// Number of values.
+    /// Returns the number of values.
     pub fn count(&self) -> u64 {
         self.counts().iter().sum()
     }

@@ -130,7 +130,7 @@ impl Pages {
         self.thin();
     }
 
-    /// The references in order.
+    /// Returns the references in order.
     pub(crate) fn log(&self) -> &[Reference] {
         &self.log
     }

@@ -301,7 +301,7 @@ impl Slices {
         &self.rows
     }
 
-    /// All rows that are closed.
+    /// Returns all rows that are closed.
     pub(crate) fn rows(&self) -> &[Row] {
         &self.rows
     }

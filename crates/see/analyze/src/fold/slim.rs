@@ -50,7 +50,7 @@ impl Default for Slim {
 }
 
 impl From<Slim> for Vec<(u16, u64)> {
-    /// Non-empty buckets.
+    /// Returns the non-empty buckets.
     fn from(slim: Slim) -> Self {
         let held = (0..).zip(slim.counts.iter().copied());
         held.filter(|(_, count)| *count > 0).collect()

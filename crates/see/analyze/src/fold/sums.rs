@@ -41,7 +41,7 @@ pub(crate) struct VmSums {
 }
 
 impl Sums {
-    /// I/Os that passed the filter.
+    /// Returns the number of I/Os that passed the filter.
     pub fn records(&self) -> u64 {
         self.records
     }

@@ -200,7 +200,7 @@ fn stream_of(streams: &mut Vec<(DeviceIndex, Box<Stream>)>, device: DeviceIndex)
 }
 
 impl Class {
-    /// Figures of the class.
+    /// Returns the figures of the class.
     pub(crate) fn part(&self) -> ClassShare<'_> {
         ClassShare { count: self.count, bytes: self.bytes, times: self.latency.as_deref() }
     }

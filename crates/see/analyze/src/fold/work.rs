@@ -25,7 +25,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// True if every record passes.
+    /// Returns true if every record passes.
     pub fn is_open(&self) -> bool {
         *self == Self::default()
     }

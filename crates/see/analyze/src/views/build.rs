@@ -22,7 +22,7 @@ pub struct Options {
 }
 
 impl Limit {
-    /// Default limit, [`USUAL_LIMIT`].
+    /// Returns the default limit, [`USUAL_LIMIT`].
     pub fn usual() -> Self {
         let source = format!("{USUAL_LIMIT_SOURCE}; --limit changes it");
         Self { ns: USUAL_LIMIT.0, source }

@@ -14,7 +14,7 @@ pub(crate) fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| ratio(part, whole))
 }
 
-/// Percentile in nanoseconds.
+/// Returns a percentile in nanoseconds.
 pub(crate) fn percentile(latency: &Histogram, percent: f64) -> Option<u64> {
     latency.percentile(Ratio::new(percent / 100.0)).map(|value| value.0)
 }

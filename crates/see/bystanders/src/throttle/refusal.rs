@@ -59,7 +59,7 @@ pub enum ThrottleRefusal {
 }
 
 impl ThrottleRefusal {
-    /// Hint on what to do, if there is one.
+    /// Returns a hint on what to do, if there is one.
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotMade { .. } => Some("run it as root"),

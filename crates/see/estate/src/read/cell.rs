@@ -56,7 +56,7 @@ impl Cell {
         }
     }
 
-    /// True for a number above zero without a unit in the cell.
+    /// Returns true for a number above zero without a unit in the cell.
     pub fn lacks_unit(&self, mark: DecimalMark) -> bool {
         let has_unit = matches!(self, Self::Text(text) if !size::split(text).1.is_empty());
         !has_unit && self.number(mark).is_ok_and(|number| number > 0.0)

@@ -101,7 +101,7 @@ impl Table {
         Ok(Self { rows, part, width: headings.len(), meaning, cells: Vec::new() })
     }
 
-    /// Number of columns of the whole table.
+    /// Returns the number of columns of the whole table.
     pub const fn width(&self) -> usize {
         self.width
     }
@@ -111,7 +111,7 @@ impl Table {
         self.meaning.iter().position(|own| own.at == column)
     }
 
-    /// Row of empty cells.
+    /// Returns a row of empty cells.
     pub fn empty_row(&self) -> Vec<Cell> {
         vec![Cell::Empty; self.meaning.len()]
     }

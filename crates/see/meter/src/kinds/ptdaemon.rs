@@ -175,7 +175,7 @@ impl Analyser {
         lines.iter().map(|line| Reading::of(line, self.channel)).collect()
     }
 
-    /// Notes the largest values of a warm-up, and fixes the ranges after enough samples.
+    /// Records the largest values of a warm-up, and fixes the ranges after enough samples.
     fn range(&mut self, readings: &[Reading]) -> Result<(), Fault> {
         for reading in readings {
             match &mut self.ranges {

@@ -207,8 +207,8 @@ impl Vm {
         usize::try_from(self.below(count as u64)).expect("below a usize")
     }
 
-    /// Exponential random time by inversion, with a logarithm that gives the same result on every
-    /// host.
+    /// Returns an exponential random time by inversion, with a logarithm that gives the same result
+    /// on every host.
     fn exponential(&mut self, mean: Nanos) -> Nanos {
         mean.scale(-libm::log(1.0 - self.unit()))
     }

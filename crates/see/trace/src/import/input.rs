@@ -41,7 +41,7 @@ impl Input {
         &self.buffer[self.start..self.end]
     }
 
-    /// Offset of [`Self::bytes`] in the unpacked trace.
+    /// Returns the offset of [`Self::bytes`] in the unpacked trace.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }

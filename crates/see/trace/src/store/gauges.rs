@@ -97,7 +97,7 @@ impl TraceGauges {
         self.values.is_empty()
     }
 
-    /// Width of a slice.
+    /// Returns the width of a slice.
     pub fn width(&self) -> Nanos {
         self.width
     }

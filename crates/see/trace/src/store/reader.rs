@@ -98,7 +98,7 @@ fn is_unfinished(directory: &Path) -> bool {
 }
 
 impl Store {
-    /// Facts about the whole trace.
+    /// Returns the facts about the whole trace.
     pub fn info(&self) -> &TraceInfo {
         &self.0.info
     }
@@ -139,7 +139,7 @@ impl Store {
         self.0.manifest.unfinished
     }
 
-    /// Number of records.
+    /// Returns the number of records.
     pub fn records(&self) -> u64 {
         self.0.manifest.records
     }

@@ -28,7 +28,7 @@ pub enum AnswerError {
 }
 
 impl AnswerError {
-    /// Hint, as a command or a sentence.
+    /// Returns a hint, as a command or a sentence.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Question => Some("install one version of tilemark on all hosts"),

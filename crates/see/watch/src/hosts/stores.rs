@@ -17,7 +17,7 @@ const AHEAD_S: u64 = 86_400;
 
 /// Access to the store of a host.
 pub trait HostStore: Send + Sync + 'static {
-    /// Name of the host.
+    /// Returns the name of the host.
     fn name(&self) -> &str;
 
     /// Sends the host a question, which [`super::answer`] answers on that host.
@@ -154,7 +154,8 @@ impl HostStores {
         merge(&mut names, &hosts)
     }
 
-    /// Working sets of the hours that begin in a window, at most one in each `step_s` seconds.
+    /// Returns the working sets of the hours that begin in a window, at most one in each `step_s`
+    /// seconds.
     pub fn sets(&self, (from_s, to_s): (u64, u64), step_s: u64) -> Vec<HostSets> {
         self.sets_of(&Question::Sets { from_s, to_s, step_s })
     }
@@ -213,8 +214,8 @@ impl HostStores {
     }
 }
 
-/// Returns the seconds by which a host's time is ahead of the time in which the host was asked, if
-/// more than a slice.
+/// Returns the number of seconds by which a host's clock is ahead of the time span of the request
+/// (negative if behind it); `None` if the clocks agree within [`CLOCK_APART_S`].
 fn apart(theirs_s: u64, (from_s, to_s): (u64, u64)) -> Option<i64> {
     let nearest_s = theirs_s.clamp(from_s, to_s.max(from_s));
     let ahead = i64::try_from(i128::from(theirs_s) - i128::from(nearest_s)).unwrap_or(i64::MAX);

@@ -49,7 +49,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// Name of the disk.
+    /// Returns the name of the disk.
     pub const fn disk(&self) -> &Arc<str> {
         match self {
             Self::Vm { disk, .. } | Self::Disk { disk } => disk,
@@ -113,7 +113,7 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// Name in documents.
+    /// Returns the name in documents.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Kept => "kept",

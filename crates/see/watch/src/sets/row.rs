@@ -21,7 +21,7 @@ impl SetSpan {
     /// All spans, shortest first.
     pub const ALL: [Self; 3] = [Self::Hour, Self::Day, Self::Week];
 
-    /// Name in files and documents.
+    /// Returns the name in files and documents.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Hour => "1h",
@@ -30,7 +30,7 @@ impl SetSpan {
         }
     }
 
-    /// Length in hours.
+    /// Returns the length in hours.
     pub const fn hours(self) -> u32 {
         match self {
             Self::Hour => 1,

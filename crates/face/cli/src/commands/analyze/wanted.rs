@@ -26,7 +26,7 @@ pub(super) fn filter(args: &AnalyzeArgs, info: &TraceInfo) -> Filter {
     }
 }
 
-/// Positions of the given names among the known ones; `None` if no name was given.
+/// Returns the positions of the given names among the known ones; `None` if no name was given.
 fn positions(wanted: &[String], known: &[&str]) -> Option<Vec<u16>> {
     let is_wanted = |name: &&str| wanted.iter().any(|wanted| wanted == name);
     let found = (0..).zip(known).filter(|(_, name)| is_wanted(name));

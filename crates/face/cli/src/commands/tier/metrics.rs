@@ -18,7 +18,7 @@ pub struct Source {
     pub control: Control,
     /// Response times of the requests.
     pub times: Times,
-    /// Server; gone after it has ended.
+    /// The server; the reference is dead after the server has ended.
     pub server: Weak<Running>,
 }
 
