@@ -1,4 +1,4 @@
-//! `cargo xtask generate DIR [RECORDS [SEED]]`: a trace made by rule, for measuring by hand.
+//! `cargo xtask generate DIR [RECORDS [SEED]]`: writes a synthetic trace, for measuring by hand.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! `cargo xtask generate-run DIR`: a run made up by rule, for tests of pages and reports.
+//! `cargo xtask generate-run DIR`: writes a synthetic run, for tests of pages and reports.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

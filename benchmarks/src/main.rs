@@ -1,9 +1,10 @@
-//! The project's figures: what it does beside its peers, and inputs of any size to try it on.
+//! The project's figures: measurements of tilemark compared with its peers, and inputs of any size
+//! for trials.
 //!
-//! What it does: `bench [FIGURE|PREFIX]` measures and prints one line for each figure;
-//! `generate NAME.tmt` and `generate-run DIR` make traces and runs; `truth DIR TILE...` lets a
-//! dialogue and real servers run on the same slow disk. Run by `cargo xtask`, which
-//! by itself needs none of the product's dependencies.
+//! What it does: `bench [FIGURE|PREFIX]` measures and prints one line for each figure; `generate
+//! NAME.tmt` and `generate-run DIR` make traces and runs; `truth DIR TILE...` lets a dialogue and
+//! real servers run on the same slow disk. It is run by `cargo xtask`, which itself needs none of
+//! the product's dependencies.
 //!
 //! What it refuses: a figure of a peer that was not measured in the same call.
 #![forbid(unsafe_code)]

@@ -1,5 +1,5 @@
-//! How fast a trace is analysed, and how much memory that takes, beside DuckDB computing the same
-//! breakdowns in SQL over the same Parquet.
+//! Measures how fast a trace is analysed and how much memory that takes, compared with DuckDB,
+//! which computes the same breakdowns in SQL from the same Parquet files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,15 +13,17 @@ use trace::store::{self, Options};
 use super::process::{self, Cost};
 use super::{Figure, median, tilemark};
 
-/// Records the figures are stated for.
+/// Number of records that the figures are stated for.
 const RECORDS: u64 = 100_000_000;
-/// Fewer may be asked for where there is no room or time; seconds are then scaled up.
+/// Environment variable for fewer records, where there is no room or time; seconds are then scaled
+/// up.
 const RECORDS_VARIABLE: &str = "TILEMARK_BENCH_RECORDS";
-/// The interpreter that has DuckDB; one is made from PyPI if absent.
+/// Environment variable that names a Python interpreter with DuckDB. If it is not set, an
+/// environment is made from PyPI.
 const PYTHON_VARIABLE: &str = "TILEMARK_BENCH_PYTHON";
-/// Cores of both.
+/// Number of cores for both sides.
 const CORES: &str = "2";
-/// Interleaved pairs, of which the median counts.
+/// Number of interleaved pairs; the median is used.
 const PAIRS: usize = 3;
 const SQL: &str = include_str!("analyze.py");
 
@@ -84,7 +86,7 @@ fn once(trace: &Path, out: &Path) -> Result<(f64, Cost)> {
     Ok((start.elapsed().as_secs_f64(), cost))
 }
 
-/// An interpreter with DuckDB: the one that was named, or a new environment.
+/// Returns an interpreter with DuckDB: the named one, or a new environment.
 fn python(scratch: &Path) -> Result<PathBuf> {
     if let Some(python) = std::env::var_os(PYTHON_VARIABLE) {
         return Ok(python.into());

@@ -1,9 +1,10 @@
-//! Does the interval of an answer hold the truth, and how far do answers lie apart?
+//! Measures how often the interval of an answer contains the truth, and how far answers lie apart.
 //!
-//! `answer.lab`: quick runs on a file system that answers when a modelled array would, in real
-//! time, so that the true edge is known from the same array in virtual time. `answer.disk`: quick
-//! runs on this host's disk, whose true edge is unknown; each is held against the median of
-//! the others. `TILEMARK_BENCH_RUNS` runs each, ten if it is not set; a run takes five minutes.
+//! `answer.lab`: quick runs on a file system that answers at the same times as a modelled array, in
+//! real time, so that the true edge is known from the same array in virtual time. `answer.disk`:
+//! quick runs on this host's disk, whose true edge is unknown; each run is compared with the median
+//! of the others. `TILEMARK_BENCH_RUNS` sets the number of runs of each, ten by default; a run
+//! takes five minutes.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,7 +14,7 @@ use serde_json::Value;
 
 use super::{Figure, median, pairs, tilemark};
 
-/// Four disks without any memory.
+/// Array of four disks without any memory.
 const ARRAY: &str = r#"
 name = "four-disks"
 title = "Four disks of 7,200 rpm"
@@ -25,7 +26,7 @@ disk = "hdd-7200"
 count = 4
 "#;
 
-/// Reads that arrive at random, whatever became of those before.
+/// Reads that arrive at random, independently of earlier ones.
 const WORKLOAD: &str = r#"
 name = "arrivals"
 title = "Reads that arrive at random"
@@ -71,7 +72,7 @@ const FOOTPRINT: &str = "0.00390625";
 /// Answer of one run.
 #[derive(Debug)]
 struct Answered {
-    /// The most likely count.
+    /// Most likely number of tiles.
     likely: Option<f64>,
     low: f64,
     high: f64,
@@ -81,7 +82,7 @@ fn runs() -> u32 {
     std::env::var("TILEMARK_BENCH_RUNS").ok().and_then(|text| text.parse().ok()).unwrap_or(10)
 }
 
-/// Runs the released binary and reads its result; an inconclusive one is a result, too.
+/// Runs the released binary and reads its result. An inconclusive result also counts.
 fn ask(arguments: &[&str], seed: u32, out: &Path) -> Result<(Answered, Value)> {
     let mut command = Command::new(tilemark::binary()?);
     command.args(arguments).args(["--seed", &seed.to_string(), "--format", "json"]);
@@ -102,7 +103,7 @@ fn ask(arguments: &[&str], seed: u32, out: &Path) -> Result<(Answered, Value)> {
     Ok((answered, json))
 }
 
-/// Runs on a lab, against the same array in virtual time.
+/// Runs on a lab, compared with the same array in virtual time.
 pub(crate) fn lab(name: &str) -> Result<Vec<Figure>> {
     let out = pairs::scratch()?;
     for (file, text) in [("array.toml", ARRAY), ("arrivals.toml", WORKLOAD), ("tile.toml", TILE)] {
@@ -128,7 +129,7 @@ pub(crate) fn lab(name: &str) -> Result<Vec<Figure>> {
     figures(name, &all, |_| truth)
 }
 
-/// Runs on this host's disk, each against the median of the others.
+/// Runs on this host's disk. Each run is compared with the median of the others.
 pub(crate) fn disk(name: &str) -> Result<Vec<Figure>> {
     let directory = std::env::var("TILEMARK_BENCH_DIR").unwrap_or_else(|_| ".".to_owned());
     let place = format!("dir:{}", std::path::absolute(directory)?.display());

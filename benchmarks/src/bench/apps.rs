@@ -1,5 +1,5 @@
-//! Real servers of a tile: what they and their users take of the processors, and how long they
-//! take to make.
+//! Measures the real servers of a tile: how much processor time they and their users take, and how
+//! long they take to set up.
 
 use std::path::Path;
 
@@ -8,13 +8,15 @@ use serde_json::Value;
 
 use super::{Figure, pairs, tilemark};
 
-/// Steps are short: the figures are about processors, which are steady at once.
+/// Options of the runs. Steps are short, because the figures are about processors, whose load is
+/// steady at once.
 const OPTIONS: [&str; 8] =
     ["--tile", "datacenter-real", "--quick", "--duration", "20s", "--allow-root-fs", "--seed", "1"];
 
-/// `apps.driver_cpu_share`: processor time of the generator over that of the servers, with the most
-/// tiles that held. `apps.tiles_per_core`: these tiles over the cores. `apps.prepare_s_per_tile`:
-/// time in steps outside of warm-up and measured time, over the most tiles that were made.
+/// `apps.driver_cpu_share`: processor time of the generator divided by that of the servers, with
+/// the largest number of tiles that passed. `apps.tiles_per_core`: this number of tiles divided by
+/// the number of cores. `apps.prepare_s_per_tile`: time in steps outside of warm-up and measured
+/// time, divided by the largest number of tiles that were set up.
 pub(super) fn real_servers(name: &str) -> Result<Vec<Figure>> {
     let out = pairs::scratch()?;
     let store = out.join("datastore");
@@ -56,7 +58,7 @@ fn gauge(step: &Value, name: &str) -> Result<f64> {
     found.and_then(|gauge| gauge["value"].as_f64()).with_context(|| format!("no gauge {name}"))
 }
 
-/// Seconds of the steps that were neither warm-up nor measured.
+/// Returns the seconds of the steps that were neither warm-up nor measured time.
 fn making(runs: &Path, steps: &[Value]) -> Result<f64> {
     let run = std::fs::read_dir(runs)?.next().context("no run was stored")??.path();
     let events = std::fs::read_to_string(run.join("events.jsonl"))?;

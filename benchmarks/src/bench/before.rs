@@ -1,5 +1,5 @@
-//! What the model of power and operations costs a simulation that uses neither: this program beside one that has not got
-//! them, built from the commit before they came.
+//! Measures how much the model of power and operations slows down a simulation that uses neither.
+//! This program is compared with one without the model, built from the commit before it was added.
 
 use std::process::Command;
 
@@ -7,10 +7,10 @@ use anyhow::{Context, Result};
 
 use super::{Figure, median, pairs, process, tilemark};
 
-/// A program of the commit that `docs/benchmarks.md` names.
+/// Environment variable that names a program of the commit stated in `docs/benchmarks.md`.
 const VARIABLE: &str = "TILEMARK_BENCH_BEFORE";
 const PAIRS: usize = 7;
-/// Codes of a simulation that went to its end, whatever was answered.
+/// Exit codes of a simulation that was completed, whatever its answer is.
 const MEASURED: [i32; 3] = [0, 4, 5];
 
 /// `sim.power_overhead_percent`.

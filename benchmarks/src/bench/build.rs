@@ -1,4 +1,4 @@
-//! How long the first build takes.
+//! Measures how long the first build takes.
 
 use std::process::Command;
 use std::time::Instant;
@@ -7,7 +7,8 @@ use anyhow::Result;
 
 use super::{Figure, pairs, process};
 
-/// The release binary from nothing, dependencies and all; what they are made of is there already.
+/// Builds the release binary and all its dependencies from nothing; only the sources of the
+/// dependencies are present already.
 pub(crate) fn clean(name: &str) -> Result<Vec<Figure>> {
     let target = pairs::scratch()?;
     process::run(Command::new(env!("CARGO")).args(["fetch", "--locked"]))?;

@@ -1,6 +1,7 @@
-//! How fast the replacement policies and the miss-ratio curves take references, on one core.
+//! Measures how many references per second the replacement policies and the miss-ratio curves
+//! process on one core.
 //!
-//! Two streams of power-law references over 2^20 pages, scattered so that neighbours in
+//! Uses two streams of power-law references over 2^20 pages, scattered so that neighbours in
 //! popularity are not neighbours in address. A warm-up pass comes first, so the caches are full.
 
 use std::hint::black_box;
@@ -14,15 +15,15 @@ use state_machine::{Purpose, Stream};
 use super::cpu::cpu_seconds;
 use super::{Figure, median};
 
-/// References in a stream.
+/// Number of references in a stream.
 const REFERENCES: usize = 1 << 22;
-/// Different pages that a stream may refer to: 4 GiB in pages of 4 KiB.
+/// Number of different pages that a stream may refer to: 4 GiB in pages of 4 KiB.
 const PAGES: u64 = 1 << 20;
-/// Pages the caches hold: 256 MiB in pages of 4 KiB.
+/// Number of pages that fit in the caches: 256 MiB in pages of 4 KiB.
 pub(super) const CAPACITY: usize = 1 << 16;
-/// Timed rounds over the stream, of which the median counts.
+/// Number of timed rounds over the stream; the median is used.
 const ROUNDS: usize = 5;
-/// Exponents of the power law that make an LRU cache miss about 7 and 55 percent.
+/// Exponents of the power law with which an LRU cache misses about 7 and 55 percent.
 pub(super) const LOW: f64 = 1.2;
 const HIGH: f64 = 0.82;
 
@@ -67,8 +68,9 @@ fn policy(name: String, mut policy: impl Policy, pages: &[PageId]) -> Figure {
     Figure::new(format!("{name}.refs_per_s"), rate, "1/s")
 }
 
-/// References a second of this thread's CPU time: the median of the timed rounds after a pass that
-/// warms up. CPU time, so that other work on the host takes less from the figure.
+/// Returns the number of references per second of this thread's CPU time: the median of the timed
+/// rounds after a warm-up pass. CPU time is used so that other work on the host changes the figure
+/// less.
 pub(super) fn rate_of(pages: &[PageId], mut reference: impl FnMut(PageId)) -> f64 {
     let mut round = |passes: usize| {
         let start = cpu_seconds();
@@ -86,7 +88,7 @@ pub(super) fn rate_of(pages: &[PageId], mut reference: impl FnMut(PageId)) -> f6
     1.0 / median(&seconds)
 }
 
-/// References whose popularity falls with the rank to the power of `exponent` (not 1): a
+/// Returns references whose popularity falls with the rank to the power of `exponent` (not 1): a
 /// continuous power law on 1 to `PAGES + 1`, inverted and rounded down.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "ranks are below 2^21")]
 #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]

@@ -1,10 +1,10 @@
-//! CPU time of this thread, so that other work on the host takes less from a figure.
+//! CPU time of this thread, so that other work on the host changes a figure less.
 
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// CPU time of this thread so far: the first number of its `schedstat`, nanoseconds. Where the
-/// kernel does not keep it, the time of day's distance from an arbitrary start.
+/// Returns the CPU time of this thread so far: the first number of its `schedstat`, in nanoseconds.
+/// If the kernel does not provide it, returns the wall-clock time since an arbitrary start.
 pub(super) fn cpu_seconds() -> f64 {
     static START: OnceLock<Instant> = OnceLock::new();
     let account = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();

@@ -1,5 +1,6 @@
-//! What is measured on: a RAM block device (a zram device that nobody uses, or the one named in
-//! `TILEMARK_BENCH_DEVICE`), or a file on this host's disk, below `TILEMARK_BENCH_DIR`.
+//! Devices and files that benchmarks measure on: a RAM block device (an unused zram device, or the
+//! device named in `TILEMARK_BENCH_DEVICE`), or a file on this host's disk, below
+//! `TILEMARK_BENCH_DIR`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,17 +8,17 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-/// Large enough for the micro workloads' disks and the reserved ends.
+/// Size of the device: large enough for the micro workloads' disks and the reserved ends.
 const SIZE_BYTES: u64 = 1280 << 20;
 
 const RESET_TRIES: u32 = 100;
 const RESET_WAIT: Duration = Duration::from_millis(50);
 
-/// A RAM block device; one that was set up here is reset when dropped.
+/// A RAM block device. If it was set up here, it is reset when dropped.
 #[derive(Debug)]
 pub(crate) struct RamDevice {
     pub path: PathBuf,
-    /// Identity that `--destroy-data` asks for.
+    /// Identity that `--destroy-data` requires.
     pub identity: String,
     reset: Option<PathBuf>,
 }
@@ -71,7 +72,7 @@ pub(crate) enum LoadTarget {
 }
 
 impl LoadTarget {
-    /// The path that a peer is told.
+    /// Returns the path that is passed to a peer.
     pub(crate) fn path(&self) -> &Path {
         match self {
             Self::Ram(device) => &device.path,
@@ -79,7 +80,7 @@ impl LoadTarget {
         }
     }
 
-    /// The target as `tilemark run` takes it, with what it wants to hear.
+    /// Returns the target in the form that `tilemark run` accepts, with the options it requires.
     pub(crate) fn words(&self) -> Vec<String> {
         let path = self.path().display();
         match self {
@@ -93,7 +94,7 @@ impl LoadTarget {
         }
     }
 
-    /// Offset of our first virtual disk: a device keeps 8 MiB before it.
+    /// Returns the offset of our first virtual disk: on a device, the first 8 MiB are reserved.
     pub(crate) fn offset_bytes(&self) -> u64 {
         match self {
             Self::Ram(_) => 8 << 20,

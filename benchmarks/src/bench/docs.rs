@@ -1,4 +1,4 @@
-//! How many commands of the documentation a test runs.
+//! Counts the commands of the documentation that a test runs.
 
 use std::process::Command;
 
@@ -6,7 +6,8 @@ use anyhow::{Context, Result, ensure};
 
 use super::Figure;
 
-/// The test that runs them, and says how many there were when all of them have worked.
+/// Test that runs the commands. When all of them have worked, it prints the numbers of tested and
+/// of not run commands.
 const TEST: &str = "commands_documented::every_command_that_is_marked_works";
 
 pub(crate) fn commands(name: &str) -> Result<Vec<Figure>> {
@@ -22,7 +23,7 @@ pub(crate) fn commands(name: &str) -> Result<Vec<Figure>> {
         .collect()
 }
 
-/// Value that the test prints behind a name; a skipped test prints none.
+/// Returns the value that the test prints after a name; a skipped test prints none.
 fn count(said: &str, figure: &str) -> Result<f64> {
     let own = said.lines().find_map(|line| line.strip_prefix(figure)?.strip_prefix(' '));
     let own = own.with_context(|| format!("the test was skipped: {}", said.trim()))?;

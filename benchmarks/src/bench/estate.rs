@@ -1,4 +1,4 @@
-//! How fast a list of VMs is read: rows of a workbook, on one core.
+//! Measures how fast a list of VMs is read: rows of a workbook per second, on one core.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,23 +9,24 @@ use estate::read::Source;
 use super::cpu::cpu_seconds;
 use super::{Figure, median};
 
-/// The workbooks of the tests of the import.
+/// Workbooks of the import's tests.
 #[expect(dead_code, reason = "the tests have other workbooks, too")]
 #[path = "../../../crates/see/estate/tests/behaviour/book.rs"]
 mod book;
 
-/// VMs of the workbook, a row each.
+/// Number of VMs in the workbook, one in each row.
 const ROWS: u32 = 100_000;
-/// Columns of a row, as wide as those of RVTools' vInfo: what the shipped example has, and texts that nobody asks for.
+/// Number of columns of a row, as in RVTools' vInfo: the columns of the shipped example, and texts
+/// that are not used.
 const COLUMNS: usize = 80;
-/// Timed readings, of which the median counts.
+/// Number of timed readings; the median is used.
 const ROUNDS: usize = 5;
 
-/// A file that goes when this does.
+/// A file that is removed when dropped.
 struct Workbook(PathBuf);
 
 impl Workbook {
-    /// The shipped example, as Excel would save it.
+    /// Writes the shipped example as Excel would save it.
     fn new() -> Result<Self> {
         let text = estate::example(ROWS);
         let filler: Vec<String> = (0..COLUMNS).map(|column| format!("Custom {column}")).collect();
@@ -45,7 +46,7 @@ impl Workbook {
     }
 }
 
-/// A row of the example, filled up with texts.
+/// Returns a row of the example, extended with texts to full width.
 fn wide<'a>(line: &'a str, filler: &'a [String]) -> Vec<&'a str> {
     let mut cells: Vec<&str> = line.split(',').collect();
     cells.extend(filler[cells.len()..].iter().map(String::as_str));

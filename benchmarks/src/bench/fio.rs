@@ -9,8 +9,8 @@ use super::device::LoadTarget;
 use super::pairs::{Job, Outcome};
 use super::process;
 
-/// Runs the same job with fio on the same part of the same place, in huge pages from a pool
-/// that the caller filled.
+/// Runs the same job with fio on the same part of the same place, in huge pages from a pool that
+/// the caller filled.
 pub(crate) fn run(place: &LoadTarget, job: &Job) -> Result<Outcome> {
     let mut command = Command::new("fio");
     command.arg("--iomem=mmaphuge");

@@ -1,8 +1,9 @@
-//! Our disk in memory beside nbdkit's, over the same socket with the same client: fio's NBD engine.
+//! Compares our memory disk with nbdkit's, over the same socket with the same client: fio's NBD
+//! engine.
 //!
-//! Both servers are processes of their own that run all the time and hold the same data, so that a pair
-//! differs in the server alone. What a server costs is its own user and system time, the kernel's work for
-//! its sends and receives included; fio's is not in it.
+//! Both servers are separate processes that run all the time and hold the same data, so that the
+//! sides of a pair differ only in the server. The cost of a server is its own user and system time,
+//! which includes the kernel's work for its sends and receives; fio's time is not included.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -19,7 +20,7 @@ pub(super) const PAIRS: usize = 8;
 pub(super) const SECONDS: u64 = 5;
 pub(super) const BYTES: u64 = 512 << 20;
 pub(super) const EXPORT: &str = "memory";
-/// A server that has not come up by then never will.
+/// Maximum time for the start of a server.
 const START_MAX: Duration = Duration::from_secs(10);
 
 /// Rates of one run of fio.
@@ -29,7 +30,7 @@ pub(super) struct Reached {
     pub(super) cpu_us_per_io: f64,
 }
 
-/// A load: its name in the figure, fio's direction, and requests under way.
+/// A load: its name in the figure, fio's direction, and the number of requests in progress.
 pub(super) type Load = (&'static str, &'static str, u32);
 
 const LOADS: [Load; 3] = [
@@ -38,7 +39,7 @@ const LOADS: [Load; 3] = [
     ("write_4k_d32", "randwrite", 32),
 ];
 
-/// `front.ram`: ratios of I/Os a second and of CPU for each, ours to nbdkit's.
+/// `front.ram`: I/Os per second and CPU time per I/O of our server, divided by nbdkit's.
 pub(crate) fn ram(name: &str) -> Result<Vec<Figure>> {
     let out = scratch()?;
     let theirs = Server::nbdkit(&out.join("theirs"))?;
@@ -52,7 +53,7 @@ pub(crate) fn ram(name: &str) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// These loads of a server of ours beside nbdkit's disk in memory, in pairs.
+/// Runs these loads on one of our servers and on nbdkit's memory disk, in pairs.
 pub(super) fn beside_memory(
     name: &str,
     loads: &[Load],
@@ -106,7 +107,7 @@ fn ratios(name: &str, results: &[(Reached, Reached)]) -> Vec<Figure> {
     ]
 }
 
-/// A number from the environment, for a short try.
+/// Returns a number from the environment, which may be set for a short trial.
 pub(super) fn number(variable: &str, otherwise: u64) -> Result<u64> {
     let Ok(text) = std::env::var(variable) else { return Ok(otherwise) };
     let value = text.parse().with_context(|| format!("{variable}={text} is no number"))?;
@@ -114,7 +115,7 @@ pub(super) fn number(variable: &str, otherwise: u64) -> Result<u64> {
     Ok(value)
 }
 
-/// A server in a process of its own; ended when dropped.
+/// A server in a process of its own, which is ended when dropped.
 pub(super) struct Server {
     process: Child,
     socket: PathBuf,
@@ -136,7 +137,7 @@ impl Server {
         Self::start(command, socket)
     }
 
-    /// Resident memory of the server (VmRSS), in bytes.
+    /// Returns the resident memory of the server (VmRSS), in bytes.
     pub(super) fn memory_bytes(&self) -> Result<f64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -163,12 +164,12 @@ impl Server {
         Ok(server)
     }
 
-    /// Process id of the server.
+    /// Returns the process id of the server.
     pub(super) fn id(&self) -> u32 {
         self.process.id()
     }
 
-    /// Runs fio once against the server.
+    /// Runs fio once on the server.
     pub(super) fn fio(&self, direction: &str, depth: u32, more: &[&str]) -> Result<Reached> {
         let mut fio = Command::new("fio");
         fio.args(["--name=client", "--ioengine=nbd", "--output-format=json"]);
@@ -199,7 +200,7 @@ impl Drop for Server {
     }
 }
 
-/// `serve-memory SOCKET BYTES`: our disk in memory, until the input ends.
+/// `serve-memory SOCKET BYTES`: serves our memory disk until the input ends.
 pub(crate) fn serve(arguments: &[String]) -> Result<()> {
     let [socket, bytes] = arguments else { bail!("usage: serve-memory SOCKET BYTES") };
     let disk = RamDisk::new(EXPORT, bytes.parse().context("a number of bytes")?)?;

@@ -1,4 +1,5 @@
-//! Runs over hosts: agents on this host, on a RAM device with a file system that all see.
+//! Measures runs over hosts: agents on this host, on a RAM device with a file system that all of
+//! them see.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -14,13 +15,13 @@ use super::{Figure, median, process, tilemark};
 
 const PAIRS: usize = 5;
 const AGENTS: usize = 64;
-/// A study takes minutes on one thread.
+/// Number of pairs of studies; a study takes minutes on one thread.
 const STUDY_PAIRS: usize = 3;
-/// The controller's processor time is taken over this long.
+/// Time over which the controller's processor time is measured.
 const WATCHED: Duration = Duration::from_secs(20);
 
-/// A file system keeps 5 GiB and a fifth free, and every host reserves its part; what is written is
-/// less than 1 GiB.
+/// Size of the device. 5 GiB and a fifth of a file system stay free, and every host reserves its
+/// part; less than 1 GiB is written.
 const SIZE_BYTES: u64 = 16 << 30;
 
 /// A RAM device with ext4, mounted.
@@ -61,7 +62,8 @@ impl Drop for Mounted {
     }
 }
 
-/// I/Os a second of two agents with a worker each against one process with two, the same two tiles.
+/// Measures the I/Os per second of two agents with one worker each, divided by those of one process
+/// with two workers, on the same two tiles.
 pub(crate) fn efficiency(name: &str) -> Result<Vec<Figure>> {
     let out = scratch()?;
     let mounted = Mounted::new(&out)?;
@@ -106,8 +108,8 @@ pub(crate) fn efficiency(name: &str) -> Result<Vec<Figure>> {
     Ok(vec![Figure::new(name, median(&ratios), "ratio")])
 }
 
-/// Share of one processor that a controller of 64 agents takes, each of which drives a tile, with
-/// the live view on.
+/// Measures the share of one processor that a controller of 64 agents takes while each agent drives
+/// a tile and the live view is on.
 pub(crate) fn merge_64(name: &str) -> Result<Vec<Figure>> {
     let out = scratch()?;
     let mounted = Mounted::new(&out)?;
@@ -161,7 +163,7 @@ pub(crate) fn merge_64(name: &str) -> Result<Vec<Figure>> {
     Ok(vec![Figure::new(name, 100.0 * (after? - before?) / took, "%")])
 }
 
-/// Speed of a study over two agents with a processor each, relative to one thread.
+/// Measures the speed of a study over two agents with one processor each, relative to one thread.
 pub(crate) fn study_speedup(name: &str) -> Result<Vec<Figure>> {
     let binary = tilemark::binary()?;
     let seconds = |options: &[String]| -> Result<f64> {

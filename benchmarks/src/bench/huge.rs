@@ -1,5 +1,5 @@
-//! Huge pages for the peer: our buffers have them by advice, fio takes them only from the
-//! system's pool, which is filled for the time of a benchmark and left as it was found.
+//! Huge pages for the peer. Our buffers get them by advice; fio takes them only from the system's
+//! pool, which is filled for the time of a benchmark and restored afterwards.
 
 use std::fs;
 
@@ -7,14 +7,14 @@ use anyhow::{Context, Result};
 
 const POOL: &str = "/proc/sys/vm/nr_hugepages";
 
-/// The pool as it was before.
+/// Previous size of the pool.
 #[derive(Debug)]
 pub(crate) struct Pool {
     before: String,
 }
 
 impl Pool {
-    /// Makes the pool hold at least so many bytes more.
+    /// Makes room in the pool for at least this number of additional bytes.
     pub(crate) fn with(bytes: u64) -> Result<Self> {
         let before = fs::read_to_string(POOL).context(POOL)?;
         let had: u64 = before.trim().parse().context(POOL)?;

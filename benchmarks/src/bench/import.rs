@@ -1,5 +1,5 @@
-//! How fast other tools' traces are read, on one core: bytes of a file in the page cache to
-//! records in order of issue.
+//! Measures how fast other tools' traces are read on one core: from the bytes of a file in the page
+//! cache to records in order of issue.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,13 +12,14 @@ use trace::OpenOptions;
 use super::cpu::cpu_seconds;
 use super::{Figure, median};
 
-/// Records of each trace.
+/// Number of records in each trace.
 const RECORDS: u32 = 1 << 20;
-/// Readings in a round: the kernel's account of CPU time is exact to a few milliseconds.
+/// Number of readings in a round: the kernel's account of CPU time is exact only to a few
+/// milliseconds.
 const READINGS: u32 = 4;
-/// Timed rounds over a trace, of which the median counts.
+/// Number of timed rounds over a trace; the median is used.
 const ROUNDS: usize = 5;
-/// Sectors of the disk that the I/O goes to: 1 TiB.
+/// Number of sectors of the disk that receives the I/O: 1 TiB.
 const SECTORS: u64 = 1 << 31;
 
 pub(crate) fn formats(name: &str) -> Result<Vec<Figure>> {
@@ -40,7 +41,7 @@ pub(crate) fn formats(name: &str) -> Result<Vec<Figure>> {
     ])
 }
 
-/// A trace in a file of its own, which goes when this does.
+/// A trace in a file of its own, which is removed when dropped.
 struct Trace {
     format: &'static str,
     path: PathBuf,
@@ -56,7 +57,8 @@ impl Trace {
         Ok(Self { format, path, bytes: content.len() as f64 })
     }
 
-    /// CPU seconds of reading it all: the median of the rounds after one that warms up.
+    /// Returns the CPU seconds of reading the trace completely: the median of the rounds after a
+    /// warm-up round.
     fn seconds(&self) -> Result<f64> {
         read(&self.path, self.format)?;
         let mut rounds = Vec::new();
@@ -93,7 +95,7 @@ fn read(path: &Path, format: &str) -> Result<()> {
     Ok(())
 }
 
-/// A virtual disk's commands as vSCSI version 1 has them.
+/// Returns a virtual disk's commands in the format of vSCSI version 1.
 fn vscsi() -> Vec<u8> {
     let mut content = Vec::new();
     for (number, io) in (0_u32..).zip(ios()) {
@@ -108,7 +110,7 @@ fn vscsi() -> Vec<u8> {
     content
 }
 
-/// Four disks of one host, as in the traces of MSR Cambridge.
+/// Returns I/O of four disks of one host, as in the traces of MSR Cambridge.
 fn msr() -> String {
     let mut text = String::new();
     for io in ios() {
@@ -120,7 +122,7 @@ fn msr() -> String {
     text
 }
 
-/// A thousand disks, as in the traces of Alibaba Cloud.
+/// Returns I/O of a thousand disks, as in the traces of Alibaba Cloud.
 fn alibaba() -> String {
     let mut text = String::new();
     for io in ios() {

@@ -1,5 +1,6 @@
-//! How well energy is counted: a meter whose watts are known at every moment, in real time, through
-//! the whole path: a program's lines, two clocks, the log, energy of exactly a time.
+//! Measures how exactly energy is counted. A meter whose watts are known at every moment is read in
+//! real time through all stages: a program's lines, two clocks, the log, and the energy of an exact
+//! time span.
 
 use std::f64::consts::TAU;
 use std::fs::OpenOptions;
@@ -15,17 +16,17 @@ use units::Nanos;
 
 use super::Figure;
 
-/// The measured time.
+/// Length of the measured time.
 const MEASURED: Duration = Duration::from_secs(30);
-/// Time between two samples, as of the field's analysers.
+/// Time between two samples, as with common power analysers.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// A server under a load that swings by 80 W every 20 s.
+/// Returns the power of a server under a load that swings by 80 W every 20 s.
 fn power(second: f64) -> f64 {
     200.0 + 80.0 * (TAU * second / 20.0).sin()
 }
 
-/// Integral of the watts: energy used up to this second.
+/// Returns the integral of the watts: the energy used up to this second.
 fn used(second: f64) -> f64 {
     200.0 * second - 80.0 * 20.0 / TAU * (TAU * second / 20.0).cos()
 }
@@ -44,7 +45,7 @@ pub(crate) fn energy(name: &str) -> Result<Vec<Figure>> {
     ])
 }
 
-/// Energy counted by the meter, and energy used.
+/// Returns the energy counted by the meter, and the energy used.
 fn measured(fifo: &std::path::Path) -> Result<(f64, f64)> {
     ensure!(Command::new("mkfifo").arg(fifo).status()?.success(), "mkfifo failed");
     let over = Arc::new(AtomicBool::new(false));
@@ -67,7 +68,7 @@ fn measured(fifo: &std::path::Path) -> Result<(f64, f64)> {
     Ok((counted, used(second(to)) - used(second(from))))
 }
 
-/// A line a second, with the power of the moment that it names.
+/// Writes a line every second, with a time and the power at that time.
 fn write(fifo: &std::path::Path, begun: Nanos, over: &AtomicBool) -> Result<()> {
     let mut lines = OpenOptions::new().write(true).open(fifo)?;
     while !over.load(Ordering::Relaxed) {

@@ -1,7 +1,8 @@
-//! `make bench`: one line per figure, `figure <name> <value> <unit>`, peers in the same call.
+//! `make bench`: prints one line per figure, `figure <name> <value> <unit>`, and measures peers in
+//! the same call.
 //!
-//! Figures are documented in `docs/benchmarks.md`. Ratios are medians of interleaved pairs,
-//! because hosts drift; nothing here judges.
+//! Figures are documented in `docs/benchmarks.md`. Ratios are medians of interleaved pairs, because
+//! the speed of hosts drifts. Nothing is judged here.
 
 mod analyze;
 mod answer;
@@ -61,7 +62,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-/// Something that measures one or more figures whose names share a prefix.
+/// A measurement with one or more figures whose names share a prefix.
 struct Group {
     /// Prefix of its figures' names.
     name: &'static str,
@@ -163,7 +164,7 @@ const GROUPS: &[Group] = &[
     Group { name: "build", run: build::clean },
 ];
 
-/// Runs every group whose name begins with `wanted`, or that `wanted` is a figure of.
+/// Runs every group whose name begins with `wanted`, or that has the figure `wanted`.
 pub(crate) fn main(wanted: &str) -> Result<ExitCode> {
     let mut is_any = false;
     let mut is_failed = false;
@@ -195,7 +196,7 @@ fn print(figures: &[Figure], wanted: &str) {
     }
 }
 
-/// The middle value; the mean of the two middle ones of an even number.
+/// Returns the middle value, or the mean of the two middle values if their number is even.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -1,8 +1,9 @@
-//! Operations on disks beside the tools that people copy images with.
+//! Compares operations on disks with common tools for copying images.
 //!
-//! A full clone goes through the engine as a step `copy` and a flush does; beside it cp with a sync,
-//! and qemu-img into an image that exists, both without sparse files and reflinks. A linked clone
-//! shares the blocks of a disk of 8 GiB on xfs in a loop device.
+//! A full clone passes through the engine in the same way as a step `copy` and a flush. It is
+//! compared with cp followed by a sync, and with qemu-img into an existing image, both without
+//! sparse files and reflinks. A linked clone shares the blocks of a disk of 8 GiB on xfs in a loop
+//! device.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -16,11 +17,12 @@ use super::process::{self, Cost};
 use super::{Figure, median, tilemark};
 
 const PAIRS: usize = 5;
-/// Bytes of the disk that is cloned.
+/// Size in bytes of the disk that is cloned.
 const CLONE_BYTES: u64 = 1 << 30;
-/// xfs keeps 5 GiB and a fifth free; two disks of 8 GiB and the tile's lie on it.
+/// Size in bytes of the xfs. 5 GiB and a fifth of it stay free; two disks of 8 GiB and the tile's
+/// disks are stored on it.
 const XFS_BYTES: u64 = 30 << 30;
-/// Codes of a run that was measured, whatever was answered.
+/// Exit codes of a run that was measured, whatever its answer is.
 const MEASURED: [i32; 3] = [0, 4, 5];
 
 /// Rate and cost of a copy.
@@ -37,15 +39,15 @@ impl Copied {
     }
 }
 
-/// Results that stand beside ours in a pair.
+/// Results that are compared with ours in a pair.
 #[derive(Debug, Clone, Copy)]
 struct Pair {
-    /// Result of ours alone, or of cp.
+    /// Result of our copy alone, or of cp.
     one: Copied,
     qemu: Option<Copied>,
 }
 
-/// `operations.files`: a full clone against the tools, and a linked clone.
+/// `operations.files`: a full clone compared with the tools, and a linked clone.
 pub(crate) fn files(name: &str) -> Result<Vec<Figure>> {
     let out = scratch()?;
     let place = out.join("clone");
@@ -93,7 +95,7 @@ pub(crate) fn files(name: &str) -> Result<Vec<Figure>> {
     ])
 }
 
-/// `operations.reflink_ms`: how long a linked clone of 8 GiB takes.
+/// `operations.reflink_ms`: time of a linked clone of 8 GiB.
 pub(crate) fn reflink(name: &str) -> Result<Vec<Figure>> {
     let out = scratch()?;
     let xfs = Xfs::new(&out)?;
@@ -105,8 +107,8 @@ pub(crate) fn reflink(name: &str) -> Result<Vec<Figure>> {
     Ok(vec![Figure::new(name, p50 / 1e6, "ms")])
 }
 
-/// `operations.qemu.unified_s`: how long a real VM with a disk of 256 MiB and 128 MiB of memory is under way, until it runs at
-/// its destination; its check comes after.
+/// `operations.qemu.unified_s`: time to migrate a real VM with a disk of 256 MiB and 128 MiB of
+/// memory until it runs at its destination, without the check that follows.
 pub(crate) fn unified(name: &str) -> Result<Vec<Figure>> {
     let out = scratch()?;
     let place = out.join("unified");
@@ -144,7 +146,7 @@ pub(crate) fn unified(name: &str) -> Result<Vec<Figure>> {
     Ok(vec![Figure::new(name, seconds, "s")])
 }
 
-/// cp and a sync of what it wrote, from a file that is not in memory.
+/// Runs cp, and a sync of the written file, from a file that is not in memory.
 fn cp(from: &Path, to: &Path) -> Result<Copied> {
     forget(from)?;
     let begun = Instant::now();
@@ -153,7 +155,7 @@ fn cp(from: &Path, to: &Path) -> Result<Copied> {
     Ok(Copied::in_time(begun.elapsed().as_secs_f64(), cost))
 }
 
-/// qemu-img into an image that is there, past the page cache.
+/// Runs qemu-img into an existing image, bypassing the page cache.
 fn qemu_img(from: &Path, to: &Path) -> Result<Copied> {
     forget(from)?;
     let begun = Instant::now();
@@ -162,14 +164,14 @@ fn qemu_img(from: &Path, to: &Path) -> Result<Copied> {
     Ok(Copied::in_time(begun.elapsed().as_secs_f64(), cost))
 }
 
-/// Takes a file out of the page cache (`dd`'s manual: `iflag=nocache count=0`).
+/// Removes a file from the page cache (`dd`'s manual: `iflag=nocache count=0`).
 fn forget(file: &Path) -> Result<()> {
     let of = format!("if={}", file.display());
     process::run(Command::new("dd").args([&of, "iflag=nocache", "count=0", "status=none"]))?;
     Ok(())
 }
 
-/// Disks that are filled once, and runs that use them again.
+/// Disks that are filled once, and runs that reuse them.
 struct Clones {
     words: Vec<String>,
     datastore: PathBuf,
@@ -205,7 +207,7 @@ impl Clones {
         Ok(Self { words, datastore: datastore.to_owned(), out: out.to_owned() })
     }
 
-    /// The file of a disk.
+    /// Returns the file of a disk.
     fn disk(&self, name: &str) -> Result<PathBuf> {
         let of_run = std::fs::read_dir(&self.datastore)?.flatten().map(|entry| entry.path());
         let mut of_run = of_run.filter(|path| path.is_dir());
@@ -225,8 +227,9 @@ impl Clones {
         Ok((serde_json::from_str(&text).context("tilemark's JSON")?, cost))
     }
 
-    /// The mean clone of half a minute, and the processor time of one: that of all I/Os of the
-    /// window, nearly all of which are a clone's, shared out over the bytes that it writes.
+    /// Returns the mean clone of half a minute, with the processor time of one clone: the time of
+    /// all I/Os of the window, nearly all of which belong to a clone, divided in proportion to the
+    /// bytes that it writes.
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
     fn copied(&self) -> Result<Copied> {
         let (run, _) = self.run("30s")?;
@@ -243,7 +246,7 @@ impl Clones {
     }
 }
 
-/// Facts of an action in a run's first step.
+/// Returns the facts of an action in a run's first step.
 fn action<'a>(run: &'a Value, name: &str) -> Result<&'a Value> {
     let workloads = run["steps"][0]["workloads"].as_array().context("workloads")?;
     let mut actions = workloads.iter().filter_map(|own| own["actions"].as_array()).flatten();
@@ -253,7 +256,7 @@ fn action<'a>(run: &'a Value, name: &str) -> Result<&'a Value> {
     Ok(found)
 }
 
-/// xfs in a loop device over a file that is a hole.
+/// An xfs file system in a loop device over a sparse file.
 struct Xfs {
     at: PathBuf,
     device: String,

@@ -1,7 +1,8 @@
-//! Another `tilemark` against the one beside this program, in pairs: an older one, to see what
-//! a change cost, or the very same, to see what chance does.
+//! Compares another `tilemark` with the one beside this program, in pairs: an older one, to measure
+//! the cost of a change, or the same one, to measure the effect of chance.
 //!
-//! `TILEMARK_BENCH_OTHER` names it. Each figure is the median of the ratios, ours / theirs.
+//! `TILEMARK_BENCH_OTHER` names the other program. Each figure is the median of the ratios, ours /
+//! theirs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,11 +13,11 @@ use super::device::{LoadTarget, RamDevice};
 use super::pairs::{self, Job, in_pairs};
 use super::{Figure, median, process, sim, tilemark, tiles};
 
-/// The engine's runs are short and scatter more than all others.
+/// Number of pairs of the engine's runs, which are short and scatter more than all others.
 const ENGINE_PAIRS: usize = 8;
 const PAIRS: usize = 3;
 
-/// A ladder in virtual time whose steps are the same for the same seed.
+/// Arguments of a ladder in virtual time whose steps are the same for the same seed.
 const LADDER: [&str; 12] = [
     "simulate", "--array", "vnx5500", "--tiles", "1..5", "--quick", "--seed", "7", "--live", "off",
     "--format", "json",
@@ -49,7 +50,7 @@ pub(crate) fn other(name: &str) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// Figures of one measurement, by name.
+/// Returns the figures of one measurement, by name.
 fn against<const N: usize>(
     names: [&str; N],
     other: &Path,
@@ -67,7 +68,7 @@ fn against<const N: usize>(
     Ok(names.iter().enumerate().map(of).collect())
 }
 
-/// User and system time of a ladder in virtual time.
+/// Returns the user and system time of a ladder in virtual time.
 fn ladder_cpu_s(out: &Path) -> Result<f64> {
     let mut command = Command::new(tilemark::binary()?);
     let (_, cost) = process::run(command.args(LADDER).arg("--out").arg(out))?;

@@ -1,8 +1,10 @@
-//! Our NBD server on a file beside nbdkit's file plugin on the same file, with the client of a run: the engine's.
+//! Compares our NBD server with nbdkit's file plugin on the same file, with the client that runs
+//! use: the engine's.
 //!
-//! Both servers are processes of their own that run all the time and use the page cache, because nbdkit's plugin has
-//! no other way. What a server costs is its own user and system time, the kernel's work for its sends, receives and
-//! copies included; the client's and what the kernel writes back later are not in it.
+//! Both servers are separate processes that run all the time and use the page cache, because
+//! nbdkit's plugin cannot bypass it. The cost of a server is its own user and system time, which
+//! includes the kernel's work for its sends, receives and copies. The client's time, and that of
+//! the kernel's later writes, are not included.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -27,12 +29,12 @@ use super::tier_durable::fill;
 use super::{Figure, median, process};
 
 const BLOCK: u32 = 4096;
-/// Requests under way.
+/// Number of requests in progress.
 const DEPTH: u32 = 32;
-/// Reads, of all requests; the rest are writes that need not be durable.
+/// Share of reads among all requests; the others are writes that need not be durable.
 const READS: f64 = 0.75;
 
-/// `protocols.nbd_own_cpu_vs_nbdkit`: processor time of the server for an I/O, ours to nbdkit's.
+/// `protocols.nbd_own_cpu_vs_nbdkit`: processor time per I/O of our server, divided by nbdkit's.
 pub(super) fn beside_nbdkit(name: &str) -> Result<Vec<Figure>> {
     if let Err(error) = Command::new("nbdkit").arg("--version").stdout(Stdio::null()).status() {
         eprintln!("{name} was not measured: nbdkit cannot be started ({error}): install nbdkit");
@@ -109,7 +111,7 @@ fn load(server: &Server, socket: &Path, file: &Path, time: Duration) -> Result<R
     Ok(Reached { operations_per_s: done / seconds, cpu_us_per_io: cpu_s * 1e6 / done })
 }
 
-/// The file as a disk; the engine asks its server instead.
+/// Returns the file as a disk; the engine sends its requests to its server instead.
 fn disk(file: &Path) -> Result<VirtualDisk> {
     Ok(VirtualDisk {
         file: Arc::new(File::open(file)?),
@@ -132,7 +134,7 @@ fn shape() -> InstanceShape {
     }
 }
 
-/// Users that ask again at once, at places of equal chance.
+/// Users that request again at once, at uniformly random places.
 #[derive(Debug)]
 struct Mixed {
     stream: Stream,

@@ -1,4 +1,4 @@
-//! What `make package` left: how large it is, and how soon its program answers.
+//! Measures the output of `make package`: its size, and how soon its program answers.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use super::{Figure, median, pairs};
 
 const PACKAGES: &str = "target/package";
-/// Starts, of which the median counts.
+/// Number of starts; the median is used.
 const STARTS: usize = 31;
 
 pub(crate) fn sizes(name: &str) -> Result<Vec<Figure>> {
@@ -22,7 +22,7 @@ pub(crate) fn sizes(name: &str) -> Result<Vec<Figure>> {
     ])
 }
 
-/// The one file of the package whose name ends so.
+/// Returns the only file of the package whose name has this ending.
 fn packed(end: &str) -> Result<PathBuf> {
     let missing = || format!("{PACKAGES} has no file *{end}: make package");
     let entries = std::fs::read_dir(PACKAGES).with_context(missing)?;
@@ -38,7 +38,8 @@ fn bytes(path: &Path) -> Result<f64> {
     Ok(std::fs::metadata(path)?.len() as f64)
 }
 
-/// From its call to the end of `tilemark --version`, of the program in the tarball.
+/// Returns the time that `tilemark --version` of the program in the tarball takes, from its call to
+/// its end.
 fn start_ms(tarball: &Path) -> Result<f64> {
     let scratch = pairs::scratch()?;
     let mut tar = Command::new("tar");

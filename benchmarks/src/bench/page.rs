@@ -1,4 +1,4 @@
-//! The page: how large it is, how fast its answers are, what it costs the run it shows.
+//! Measures the page: its size, the time of its answers, and its cost for the run that it shows.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -20,14 +20,14 @@ use super::pairs::scratch;
 use super::switched::{self, Counter, Windows};
 use super::{Figure, median, tilemark};
 
-/// States come once in a slice, which is a second.
+/// Windows in which the page is watched. A new state is sent once in a slice, which is a second.
 const LOOKS: Windows =
     Windows { pairs: 30, length: Duration::from_secs(2), settle: Duration::from_millis(300) };
 const START_MAX: Duration = Duration::from_secs(60);
 const WARM_UP: Duration = Duration::from_secs(5);
-/// Each question is asked this often; the middle time counts.
+/// Number of times that each query is sent; the median time is used.
 const TIMES: usize = 5;
-/// Questions of a view: plain, one step by workload, and closer and finer in writes.
+/// Queries of a view: plain, one step by workload, and a zoomed view of writes with more points.
 const LENSES: [&str; 3] = ["", "?step=1&by=wl&m=lat", "?dir=w&by=bs&m=lat&points=1200&t=600-4200"];
 const VIEWS: [&str; 10] = [
     "overview",
@@ -42,7 +42,7 @@ const VIEWS: [&str; 10] = [
     "tier",
 ];
 
-/// `ui.*`: its size, and times in a browser, where Node and Chromium are.
+/// `ui.*`: size of the page, and times in a browser, if Node and Chromium are installed.
 pub(crate) fn ui(_: &str) -> Result<Vec<Figure>> {
     let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../web");
     let mut figures = Vec::new();
@@ -71,7 +71,8 @@ fn scripts_gzip_kb(assets: &Path) -> Result<f64> {
     Ok(total as f64 / 1000.0)
 }
 
-/// Times of the page for a finished ladder of ten tiles, served by the released program.
+/// Returns the times of the page for a finished ladder of ten tiles, served by the released
+/// program.
 fn times(web: &Path) -> Result<Vec<Figure>> {
     let place = ScratchDirectory::new("ui")?;
     let run = made_up(&place.0, 10)?;
@@ -96,7 +97,7 @@ fn times(web: &Path) -> Result<Vec<Figure>> {
     Ok(object.iter().filter_map(figure).collect())
 }
 
-/// `api.*`: the slowest view of 100 tiles over three hours, and how long opening it takes.
+/// `api.*`: time of the slowest view of 100 tiles over three hours, and time to open the run.
 pub(crate) fn api(_: &str) -> Result<Vec<Figure>> {
     let place = ScratchDirectory::new("api")?;
     let run = made_up(&place.0, 100)?;
@@ -128,7 +129,7 @@ pub(crate) fn api(_: &str) -> Result<Vec<Figure>> {
     ])
 }
 
-/// `report.size_mb`: ten tiles over three hours.
+/// `report.size_mb`: size of a report of ten tiles over three hours.
 #[expect(clippy::cast_precision_loss, reason = "a size in MB")]
 pub(crate) fn report(_: &str) -> Result<Vec<Figure>> {
     let place = ScratchDirectory::new("report")?;
@@ -145,8 +146,8 @@ fn write_report(run: &Path, file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// `live.*`: what somebody who looks at the page of a run takes from its throughput: one run
-/// with the page, whose looker looks and looks away.
+/// `live.*`: how much a viewer of a run's page reduces the run's throughput. In one run, a viewer
+/// of the page is switched on and off.
 pub(crate) fn overhead(name: &str) -> Result<Vec<Figure>> {
     let device = RamDevice::set_up()?;
     let out = scratch()?;
@@ -168,8 +169,8 @@ pub(crate) fn overhead(name: &str) -> Result<Vec<Figure>> {
     ])
 }
 
-/// A run with its page, and a thread that asks what an overview asks at every state, as long
-/// as it is to look.
+/// A run with its page, and a thread that, while it is switched on, sends the overview's queries
+/// for every state.
 struct LiveRun {
     child: Child,
     reader: Option<std::thread::JoinHandle<Vec<String>>>,
@@ -202,7 +203,7 @@ impl LiveRun {
         Ok(run)
     }
 
-    /// Ends it as Ctrl-C does, and whoever was left to serve its page.
+    /// Ends the run as Ctrl-C does, and the processes that continue to serve its page.
     fn stop(&mut self) -> Result<()> {
         let Some(reader) = self.reader.take() else { return Ok(()) };
         Command::new("kill").args(["-INT", &self.child.id().to_string()]).status()?;
@@ -220,7 +221,8 @@ impl Drop for LiveRun {
     }
 }
 
-/// Reads what a run says until it ends; when it names its page, has it looked at.
+/// Reads the output of a run until it ends. When the run prints the address of its page, a viewer
+/// is started.
 fn listen(
     stderr: impl Read,
     tell: &std::sync::mpsc::Sender<()>,
@@ -244,7 +246,7 @@ fn listen(
     heirs
 }
 
-/// The overview's questions at every state, until the run ends.
+/// Sends the overview's queries for every state, until the run ends.
 fn watch(port: u16, path: &str, looking: &AtomicBool, answers: &AtomicUsize) {
     let id = path.trim_start_matches("run/");
     let Ok(mut events) = ask(port, &format!("/api/v1/runs/{id}/live")) else { return };
@@ -260,7 +262,7 @@ fn watch(port: u16, path: &str, looking: &AtomicBool, answers: &AtomicUsize) {
     }
 }
 
-/// A run made up by rule: three hours in slices of ten seconds.
+/// Writes a synthetic run: three hours in slices of ten seconds.
 fn made_up(base: &Path, tiles: u32) -> Result<PathBuf> {
     let options = SampleOptions {
         base: base.to_owned(),
@@ -327,7 +329,7 @@ fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// A directory of our own, removed at the end.
+/// A directory that is removed when dropped.
 struct ScratchDirectory(PathBuf);
 
 impl ScratchDirectory {

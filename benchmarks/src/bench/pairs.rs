@@ -1,5 +1,5 @@
-//! Pairs, whose order follows the Thue-Morse sequence, on one RAM device or one file, one worker
-//! thread each, both with their buffers in huge pages.
+//! Runs of two programs in pairs, in the order of the Thue-Morse sequence, on one RAM device or one
+//! file, with one worker thread each. Both have their buffers in huge pages.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -12,15 +12,15 @@ use super::device::{DiskFile, LoadTarget, RamDevice};
 use super::huge::Pool;
 use super::{Figure, fio, median, tilemark};
 
-/// A load, as both programs get it.
+/// A load, in the form that both programs get.
 #[derive(Debug, Clone)]
 pub(crate) struct Job {
-    /// The tile that is this load, shipped or a file.
+    /// Tile with this load: a shipped one, or a file.
     pub tile: Cow<'static, str>,
     pub fio_rw: &'static str,
     pub block_bytes: u32,
     pub outstanding: u32,
-    /// Threads of ours; fio has one.
+    /// Number of our threads; fio has one.
     pub workers: u32,
     pub read_percent: u32,
     pub seconds: u32,
@@ -39,7 +39,7 @@ pub(crate) struct Outcome {
 }
 
 const PAIRS: usize = 8;
-/// After each run: io_uring lets go of a file only some time after its process has ended.
+/// Pause after each run: io_uring releases a file only some time after its process has ended.
 const PAUSE: Duration = Duration::from_secs(1);
 pub(crate) const MIXED: Job = Job {
     tile: Cow::Borrowed("micro/mixed-8k"),
@@ -52,7 +52,7 @@ pub(crate) const MIXED: Job = Job {
     size_bytes: 1 << 30,
 };
 
-/// fio's buffers, and what its bookkeeping may want.
+/// Size of fio's buffers and of its bookkeeping.
 const HUGE_BYTES: u64 = 128 << 20;
 
 /// Runs the pairs on a RAM device.
@@ -60,8 +60,7 @@ fn pairs(job: &Job) -> Result<Vec<(Outcome, Outcome)>> {
     pairs_on(&LoadTarget::Ram(RamDevice::set_up()?), job)
 }
 
-/// Runs the pairs; the place was filled by a first run of the writing tile, so that reads meet
-/// real data.
+/// Runs the pairs. First, a run of the writing tile fills the place, so that reads find real data.
 fn pairs_on(place: &LoadTarget, job: &Job) -> Result<Vec<(Outcome, Outcome)>> {
     let out = scratch()?;
     let _huge = Pool::with(HUGE_BYTES)?;
@@ -86,8 +85,8 @@ fn pairs_on(place: &LoadTarget, job: &Job) -> Result<Vec<(Outcome, Outcome)>> {
     Ok(results)
 }
 
-/// Runs of two sides in pairs, told one by one: who comes second may find caches warmer, or a
-/// host's allowance of I/O used up, so that first comes who the Thue-Morse sequence says.
+/// Runs two sides in pairs and reports each pair. The second side may find warmer caches, or a
+/// host's I/O allowance used up, so the Thue-Morse sequence decides which side comes first.
 pub(crate) fn in_pairs<T>(
     pairs: usize,
     theirs: impl Fn() -> Result<T>,
@@ -113,7 +112,8 @@ pub(crate) fn in_pairs<T>(
     (0..pairs).map(both).collect()
 }
 
-/// A directory for run directories that is removed again, in the system's temporary one.
+/// Returns a new directory for run directories below the system's temporary directory. The caller
+/// removes it.
 pub(crate) fn scratch() -> Result<PathBuf> {
     let path = std::env::temp_dir().join(format!("tilemark-bench-{}", std::process::id()));
     std::fs::create_dir_all(&path)?;
@@ -203,7 +203,7 @@ fn rates(name: &str, results: &[(Outcome, Outcome)]) -> Vec<Figure> {
     ]
 }
 
-/// Reads a file with one request outstanding.
+/// Reads a file with one outstanding request.
 pub(crate) fn file_qd1(name: &str) -> Result<Vec<Figure>> {
     let results = pairs_on(&LoadTarget::Disk(DiskFile::set_up()?), &QD1)?;
     Ok(rates(name, &results).into_iter().chain(latencies(name, &results)).collect())
@@ -217,7 +217,7 @@ pub(crate) fn file_qd1_busy(name: &str) -> Result<Vec<Figure>> {
     Ok(rates(name, &results).into_iter().chain(latencies(name, &results)).collect())
 }
 
-/// 32 outstanding reads of a file; no shipped tile has so many.
+/// Reads a file with 32 outstanding requests; no shipped tile has so many.
 pub(crate) fn file_qd32(name: &str) -> Result<Vec<Figure>> {
     let directory = scratch()?.with_extension("tile");
     std::fs::create_dir_all(&directory)?;
@@ -243,12 +243,13 @@ action = [{ name = "read", steps = [{ read = { disk = "data", size = "4k" } }] }
 const QD32_TILE: &str = "name = \"read-qd32\"\ntitle = \"4 KiB reads, 32 outstanding\"\n\
                          source = \"Made for a figure.\"\n[[workload]]\nuse = \"read-qd32.toml\"\n";
 
-/// More processors than this are not a worker's own: the kernel carries its reads out elsewhere too, and
-/// a second worker would find nothing left.
+/// Maximum number of processors that one worker may use. With more, the kernel also carries out its
+/// reads on other processors, and no processor would be left for a second worker.
 const ONE_WORKER_MAX: f64 = 1.2;
 
-/// Two workers against one on a RAM device, in pairs. Only a device whose reads are carried out by the
-/// thread that asks says anything: brd does, zram gives them to workers of the kernel.
+/// Compares two workers with one on a RAM device, in pairs. Only a device that carries out reads in
+/// the requesting thread gives a meaningful result: brd does, but zram hands them to workers of the
+/// kernel.
 pub(crate) fn scale_2_workers(name: &str) -> Result<Vec<Figure>> {
     let place = LoadTarget::Ram(RamDevice::set_up()?);
     let out = scratch()?;
@@ -280,7 +281,7 @@ pub(crate) fn scale_2_workers(name: &str) -> Result<Vec<Figure>> {
     ])
 }
 
-/// Sequential reads of 1 MiB of a file.
+/// Reads a file sequentially, 1 MiB at a time.
 pub(crate) fn file_seq_1m(name: &str) -> Result<Vec<Figure>> {
     let results = pairs_on(&LoadTarget::Disk(DiskFile::set_up()?), &seq_job())?;
     Ok(throughput(name, &results))

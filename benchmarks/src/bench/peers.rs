@@ -1,4 +1,4 @@
-//! Peers that are libraries: fetched, built and asked in a directory of the benchmark's own, so that
+//! Peers that are libraries. They are fetched, built and called in a separate directory, so that
 //! the workspace depends on none of them.
 
 use std::path::{Path, PathBuf};
@@ -10,11 +10,11 @@ use cache::policy::{Lru, Policy};
 use super::cache::{CAPACITY, LOW, rate_of, stream};
 use super::{Figure, median, pairs, process, sim};
 
-/// Pairs, of which the median counts.
+/// Number of pairs; the median is used.
 const PAIRS: usize = 5;
 
-/// Our LRU against that of libCacheSim's PyPI package, on one stream: its compiled loop over a
-/// trace in its binary format, mapped into memory, without Python between requests.
+/// Compares our LRU with that of libCacheSim's PyPI package, on one stream: its compiled loop over
+/// a trace in its binary format, mapped into memory, without Python between requests.
 pub(crate) fn libcachesim(name: &str) -> Result<Vec<Figure>> {
     let scratch = pairs::scratch()?;
     let python = python(&scratch, "libcachesim==0.3.5")?;
@@ -50,8 +50,8 @@ pub(crate) fn libcachesim(name: &str) -> Result<Vec<Figure>> {
 
 const LIBCACHESIM: &str = include_str!("peers/lru.py");
 
-/// Events a second of CPU of the whole study of FAST Cache, against those of a bare hold model
-/// on nexosim: a thousand timers, each of which sets itself again, on one thread.
+/// Compares the events per second of CPU time of the whole study of FAST Cache with those of a bare
+/// hold model on nexosim: a thousand timers, each of which sets itself again, on one thread.
 pub(crate) fn nexosim(name: &str) -> Result<Vec<Figure>> {
     let scratch = pairs::scratch()?;
     std::fs::create_dir_all(scratch.join("src"))?;
@@ -80,7 +80,7 @@ const NEXOSIM_MANIFEST: &str = "[package]\nname = \"hold\"\nversion = \"0.0.0\"\
     [dependencies]\nnexosim = \"=1.0.0\"\nserde = { version = \"1\", features = [\"derive\"] }\n\
     [workspace]\n";
 
-/// An interpreter that has this package, in an environment of its own.
+/// Returns an interpreter with this package, in a separate environment.
 pub(super) fn python(scratch: &Path, package: &str) -> Result<PathBuf> {
     let environment = scratch.join("venv");
     process::run(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;

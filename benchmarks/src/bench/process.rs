@@ -11,7 +11,7 @@ use super::Figure;
 pub(crate) struct Cost {
     pub user_s: f64,
     pub system_s: f64,
-    /// Largest resident set seen (VmHWM), in bytes.
+    /// Largest resident set observed (VmHWM), in bytes.
     pub memory_bytes: f64,
 }
 
@@ -20,8 +20,8 @@ pub(crate) fn run(command: &mut Command) -> Result<(String, Cost)> {
     ended(command, &[0])
 }
 
-/// Runs a command that ends with one of these codes. Returns its stdout, and its cost by the
-/// kernel's own account of ended children.
+/// Runs a command that must end with one of these codes. Returns its stdout, and its cost from the
+/// kernel's account of ended children.
 pub(crate) fn ended(command: &mut Command, codes: &[i32]) -> Result<(String, Cost)> {
     let before = times(std::process::id())?.children;
     let mut child = command
@@ -50,7 +50,7 @@ pub(crate) fn ended(command: &mut Command, codes: &[i32]) -> Result<(String, Cos
     Ok((String::from_utf8(output.stdout)?, cost))
 }
 
-/// User and system time in seconds, by the kernel's own account (10 ms ticks), threads included.
+/// User and system time in seconds, from the kernel's account (10 ms ticks), threads included.
 pub(crate) struct Times {
     /// Times of the process alone.
     pub own: (f64, f64),
@@ -58,7 +58,7 @@ pub(crate) struct Times {
     pub children: (f64, f64),
 }
 
-/// Times of a process until now.
+/// Returns the times of a process so far.
 pub(crate) fn times(id: u32) -> Result<Times> {
     const TICKS_PER_SECOND: f64 = 100.0;
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat"))?;
@@ -82,7 +82,7 @@ fn watch_memory(status: &str) -> f64 {
     peak_bytes
 }
 
-/// Figures that a benchmark of a crate prints as lines `figure <name> <value> <unit>`.
+/// Returns the figures that a crate's benchmark prints as lines `figure <name> <value> <unit>`.
 pub(crate) fn figures(package: &str, bench: &str) -> Result<Vec<Figure>> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["bench", "-q", "--locked", "-p", package, "--bench", bench]);

@@ -1,4 +1,4 @@
-//! Time to set up a storage protocol below a run's disks (`run --over`).
+//! Measures the time to set up a storage protocol below a run's disks (`run --over`).
 
 use std::fs::File;
 use std::path::Path;
@@ -9,9 +9,9 @@ use over::{Protocol, ServedFile, Session};
 use super::pairs::scratch;
 use super::{Figure, median};
 
-/// Set-ups of each protocol; the figure is their median.
+/// Number of set-ups of each protocol; the figure is their median.
 const REPEATS: usize = 5;
-/// Disks of eight tiles `storage`, with eight disks each.
+/// Number of disks of eight tiles `storage`, with eight disks each.
 const DISKS: usize = 64;
 const DISK_BYTES: u64 = 64 << 20;
 

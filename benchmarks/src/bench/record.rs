@@ -1,4 +1,4 @@
-//! What `tilemark record` takes from a load that it watches.
+//! Measures how much `tilemark record` reduces a load that it watches.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -13,21 +13,23 @@ use super::record_fio::{disk_of, make_file};
 use super::switched::{self, Counter, Windows};
 use super::{Figure, tilemark};
 
-/// The recorder looks at the kernel's buffers every 25 ms: what is switched off is soon read.
+/// Windows of the measurement. The recorder reads the kernel's buffers every 25 ms, so events that
+/// were recorded before a switch-off are soon read.
 pub(super) const WINDOWS: Windows =
     Windows { pairs: 150, length: Duration::from_millis(200), settle: Duration::from_millis(60) };
-/// Reads of this size keep one core busy with about 100,000 of them each second.
+/// Size of reads of which about 100,000 each second keep one core busy.
 const BLOCK_BYTES: u32 = 32 << 10;
-/// Longer than all windows; the load is ended when they are over.
+/// Length of the load, longer than all windows; it is ended when they are over.
 const LOAD_S: u32 = 600;
 const START_TRIES: u32 = 200;
 const START_WAIT: Duration = Duration::from_millis(25);
-/// Time over which the recorder's own cost is counted.
+/// Time over which the recorder's own cost is measured.
 const WHOLE: Duration = Duration::from_secs(5);
 const INSTANCES: &str = "/sys/kernel/tracing/instances";
 
-/// Overhead of recording a disk at its own limit, not the processor's: the disk of the temporary
-/// directory, 4 KiB random reads with 32 outstanding. The trace is written to that disk too.
+/// Measures the overhead of recording a disk that is limited by itself and not by the processor:
+/// the disk of the temporary directory, 4 KiB random reads with 32 outstanding. The trace is
+/// written to the same disk.
 pub(crate) fn on_disk(name: &str) -> Result<Vec<Figure>> {
     let out = scratch()?;
     let disk = disk_of(&out)?;
@@ -49,8 +51,8 @@ pub(crate) fn on_disk(name: &str) -> Result<Vec<Figure>> {
     ])
 }
 
-/// Overhead of recording, on one load without a pause: the recording's events are switched on and
-/// off. The same events without a reader give the kernel's own share.
+/// Measures the overhead of recording on one load without a pause, while the recording's events are
+/// switched on and off. The same events without a reader show the kernel's own share.
 pub(crate) fn overhead(name: &str) -> Result<Vec<Figure>> {
     let device = RamDevice::set_up()?;
     fill(&device.path)?;
@@ -91,14 +93,14 @@ pub(super) fn switch(events: &[PathBuf], is_on: bool) -> Result<()> {
     Ok(())
 }
 
-/// An instance with events that nobody reads.
+/// A tracing instance with events that nobody reads.
 pub(super) struct Unread {
     place: PathBuf,
     pub(super) events: Vec<PathBuf>,
 }
 
 impl Unread {
-    /// Switches on the same events as another instance has.
+    /// Switches on the same events as in another instance.
     pub(super) fn new(of: &[PathBuf]) -> Result<Self> {
         let place = Path::new(INSTANCES).join(format!("xtask-{}", std::process::id()));
         std::fs::create_dir(&place).context("an instance of our own")?;
@@ -124,11 +126,11 @@ impl Drop for Unread {
     }
 }
 
-/// A load that goes on until it is dropped.
+/// A load that runs until it is dropped.
 pub(super) struct Load(Child);
 
 impl Load {
-    /// Reads that keep one core busy.
+    /// Starts reads that keep one core busy.
     pub(super) fn of_one_core(device: &Path) -> Result<Self> {
         let block = format!("--bs={BLOCK_BYTES}");
         let batches = ["--iodepth_batch_submit=16", "--iodepth_batch_complete_min=16"];
@@ -159,7 +161,8 @@ impl Drop for Load {
     }
 }
 
-/// Data that compresses to half, so that reads of a zram device decompress something.
+/// Fills the device with data that compresses to half, so that reads of a zram device have to
+/// decompress.
 pub(super) fn fill(device: &Path) -> Result<()> {
     let status = Command::new("fio")
         .args(["--name=fill", "--rw=write", "--bs=1M", "--direct=1", "--size=1G"])
@@ -183,7 +186,7 @@ impl Recording {
         Self::spawn(&mut command)
     }
 
-    /// Starts a verb that traces, and waits until it does.
+    /// Starts a command that traces, and waits until it does.
     pub(super) fn spawn(command: &mut Command) -> Result<Self> {
         let command = command.stdout(Stdio::piped()).stderr(Stdio::null());
         let recording = Self(command.spawn().context("starting tilemark")?);
@@ -197,7 +200,7 @@ impl Recording {
         anyhow::bail!("tilemark did not trace: {output:?} (it needs root and tracefs)")
     }
 
-    /// True if the recorder's tracing instance exists and is switched on.
+    /// Returns true if the recorder's tracing instance exists and is switched on.
     fn is_tracing(&self) -> bool {
         let is_on = |path: PathBuf| {
             std::fs::read_to_string(path.join("tracing_on")).is_ok_and(|text| text.trim() == "1")
@@ -214,7 +217,7 @@ impl Recording {
         entries.by_ref().map(|entry| entry.path()).find(ours)
     }
 
-    /// The directories of the events that it has switched on.
+    /// Returns the directories of the events that the recorder has switched on.
     pub(super) fn events(&self) -> Result<Vec<PathBuf>> {
         let all = self.instance().context("its instance is gone")?.join("events/block");
         let is_on = |path: &PathBuf| {
@@ -223,12 +226,12 @@ impl Recording {
         Ok(std::fs::read_dir(all)?.flatten().map(|entry| entry.path()).filter(is_on).collect())
     }
 
-    /// Number of the process.
+    /// Returns the id of the process.
     pub(super) fn id(&self) -> u32 {
         self.0.id()
     }
 
-    /// Ends it as Ctrl-C does; what it printed.
+    /// Ends the process as Ctrl-C does and returns its output.
     pub(super) fn end(self) -> Result<Vec<u8>> {
         Command::new("kill").args(["-INT", &self.0.id().to_string()]).status()?;
         let output = self.0.wait_with_output()?;
@@ -236,7 +239,7 @@ impl Recording {
         Ok(output.stdout)
     }
 
-    /// Ends a recording; the document that it printed.
+    /// Ends a recording and returns the document that it printed.
     pub(super) fn stop(self) -> Result<Value> {
         serde_json::from_slice(&self.end()?).context("tilemark record's JSON")
     }

@@ -1,8 +1,9 @@
-//! What `tilemark record` sees of a load beside what fio, which makes the load, says of it.
+//! Compares latencies recorded by `tilemark record` with those reported by fio, which makes the
+//! load.
 //!
-//! One outstanding I/O through io_uring, whose completion latency begins when the I/O has been
-//! handed to the kernel, as the recorder's does (fio's manual, "clat" and "slat"). fio's `psync`
-//! has no such border: its figure holds the whole system call and the wake-up after it.
+//! The load is one outstanding I/O through io_uring, whose completion latency begins when the I/O
+//! has been handed to the kernel, as the recorder's does (fio's manual, "clat" and "slat"). fio's
+//! `psync` has no such border: its figure includes the whole system call and the wake-up after it.
 
 use std::os::linux::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,8 @@ const SECONDS: u32 = 4;
 const FILE_BYTES: u64 = 512 << 20;
 const PERCENTILES: [(&str, f64); 3] = [("50.000000", 0.5), ("90.000000", 0.9), ("99.000000", 0.99)];
 
-/// For each size and percentile: how far ours is from fio's, the median of the rounds.
+/// Returns, for each size and percentile, the difference between our value and fio's: the median of
+/// the rounds.
 pub(crate) fn against_fio(name: &str) -> Result<Vec<Figure>> {
     let out = scratch()?;
     let disk = disk_of(&out)?;
@@ -49,9 +51,9 @@ pub(crate) fn against_fio(name: &str) -> Result<Vec<Figure>> {
 }
 
 struct Round {
-    /// Ours less fio's, in per cent of fio's, by percentile.
+    /// Our value minus fio's, in per cent of fio's, by percentile.
     off_percent: [f64; 3],
-    /// I/Os of fio that are not in the trace.
+    /// Number of I/Os of fio that are not in the trace.
     missed: f64,
 }
 
@@ -79,7 +81,7 @@ fn round(disk: &Path, out: &Path, bytes: u32) -> Result<Round> {
     Ok(Round { off_percent, missed })
 }
 
-/// Nearest rank of sorted values.
+/// Returns the nearest rank of sorted values.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -91,7 +93,7 @@ fn at(sorted: &[u64], share: f64) -> f64 {
     sorted.get(rank.max(1) - 1).map_or(f64::NAN, |value| *value as f64)
 }
 
-/// A file to be read, of 512 MiB.
+/// Writes a file of 512 MiB for the reads.
 pub(super) fn make_file(file: &Path) -> Result<()> {
     load(file, 0, "write").map(drop)
 }
@@ -112,7 +114,7 @@ fn load(file: &Path, bytes: u32, way: &str) -> Result<Value> {
     serde_json::from_str(&text).context("fio's JSON")
 }
 
-/// Queue and device time of all reads of a size.
+/// Returns the queue and device time of all reads of a size.
 fn latencies(trace: &Path, bytes: u32) -> Result<Vec<u64>> {
     let mut source = store::open(trace)?.source(Columns::ALL);
     let (mut batch, mut seen): (Vec<IoRecord>, _) = (Vec::new(), Vec::new());
@@ -126,7 +128,7 @@ fn latencies(trace: &Path, bytes: u32) -> Result<Vec<u64>> {
     }
 }
 
-/// The disk below a directory.
+/// Returns the disk that stores a directory.
 pub(super) fn disk_of(place: &Path) -> Result<PathBuf> {
     let device = std::fs::metadata(place)?.st_dev();
     let (major, minor) = (device >> 8 & 0xfff, device & 0xff);

@@ -1,4 +1,5 @@
-//! How punctually a trace is played: 20,000 I/Os a second for ten seconds on a RAM device.
+//! Measures how punctually a trace is replayed: 20,000 I/Os a second for ten seconds on a RAM
+//! device.
 
 use std::fmt::Write as _;
 use std::process::Command;
@@ -11,12 +12,13 @@ use super::{Figure, process, tilemark};
 
 const IOPS: u64 = 20_000;
 const SECONDS: u64 = 10;
-/// The trace touches this much of its disk.
+/// Size in bytes of the part of the disk that the trace uses.
 const SPACE: u64 = 1 << 30;
-/// Steps of 100 ns in a second, the trace format's unit of time.
+/// Number of steps of 100 ns in a second; the step is the trace format's unit of time.
 const STEPS: u64 = 10_000_000;
 
-/// Half of all I/Os is handed to the storage within `median_error_us` of its time in the trace.
+/// Measures the submission error: half of all I/Os are handed to the storage within
+/// `median_error_us` of their time in the trace.
 pub(crate) fn punctuality(name: &str) -> Result<Vec<Figure>> {
     let device = RamDevice::set_up()?;
     let out = super::pairs::scratch()?;
@@ -48,7 +50,8 @@ pub(crate) fn punctuality(name: &str) -> Result<Vec<Figure>> {
     ])
 }
 
-/// MSR Cambridge CSV: 70 % reads of 4 KiB all over the disk, evenly spaced.
+/// Returns a CSV as from MSR Cambridge, with 70 % reads, of 4 KiB each, all over the disk and
+/// evenly spaced in time.
 fn msr() -> Result<String> {
     let mut text = String::new();
     for n in 0..IOPS * SECONDS {

@@ -1,4 +1,4 @@
-//! The simulation's figures: from a benchmark of the crate, and from the program itself.
+//! Measures the simulation: with a benchmark of the crate, and with the program itself.
 
 use std::process::Command;
 use std::time::Instant;
@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use super::{Figure, process, tilemark};
 
-/// The heading of the study's table of events.
+/// Heading of the study's table of events.
 const EVENTS: &str = "Events";
 
-/// The whole study of FAST Cache: how long it takes on this host, and how many events one
-/// core handles in a second, everything else it does (warming tiers, percentiles) included.
+/// Runs the whole study of FAST Cache: its time on this host, and the number of events that one
+/// core handles in a second, all other work (warming tiers, percentiles) included.
 pub(crate) fn fast_cache(name: &str) -> Result<Vec<Figure>> {
     let mut command = Command::new(tilemark::binary()?);
     command.args(["study", "run", "fast-cache", "--format", "json"]);
@@ -32,7 +32,7 @@ pub(crate) fn fast_cache(name: &str) -> Result<Vec<Figure>> {
     ])
 }
 
-/// Events of all repeats of all steps.
+/// Returns the number of events of all repeats of all steps.
 fn events(study: &Value) -> Result<f64> {
     let tables = study["tables"].as_array().context("tables")?;
     let table = tables.iter().find(|table| table["title"] == EVENTS);
@@ -42,9 +42,9 @@ fn events(study: &Value) -> Result<f64> {
     Ok(mean * study["repeats"].as_f64().context("repeats")?)
 }
 
-/// 40 `datacenter` tiles (320 virtual machines, 40,000 I/Os a second) on eight hosts that are
-/// their own storage: seconds that pass in the model for each second of CPU, on one thread,
-/// everything from reading definitions to percentiles included.
+/// Simulates 40 `datacenter` tiles (320 virtual machines, 40,000 I/Os a second) on eight hosts that
+/// are their own storage. The figure is the number of seconds that pass in the model for each
+/// second of CPU time on one thread, from reading definitions to percentiles.
 pub(crate) fn vsan_40(name: &str) -> Result<Vec<Figure>> {
     let out = super::pairs::scratch()?;
     let mut command = Command::new(tilemark::binary()?);

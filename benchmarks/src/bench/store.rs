@@ -1,7 +1,7 @@
-//! How fast traces are stored and read again, on one core, and how large they are.
+//! Measures how fast traces are stored and read again on one core, and how large they are.
 //!
-//! A generated trace goes to a temporary directory in the build's target directory, and is read
-//! whole and by the columns that most analysis needs.
+//! A generated trace is written to a temporary directory in the build's target directory. It is
+//! read completely, and by the columns that most analyses need.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use super::{Figure, median};
 
 /// I/Os of the trace: four row groups.
 const RECIPE: Recipe = Recipe { records: 1 << 22, seed: 1, vms: 8, iops: 5000 };
-/// Timed readings, of which the median counts.
+/// Number of timed readings; the median is used.
 const ROUNDS: usize = 5;
 
 pub(crate) fn rates(name: &str) -> Result<Vec<Figure>> {
@@ -39,7 +39,7 @@ pub(crate) fn rates(name: &str) -> Result<Vec<Figure>> {
     ])
 }
 
-/// Records a second of this thread's CPU time.
+/// Returns the number of records read per second of this thread's CPU time.
 fn reading(store: &Store, columns: Columns) -> Result<f64> {
     let mut seconds = Vec::new();
     let mut batch = Vec::new();
@@ -52,7 +52,7 @@ fn reading(store: &Store, columns: Columns) -> Result<f64> {
     Ok(f64_of(store.records()) / median(&seconds))
 }
 
-/// Reads a batch, keeps it if asked to, and says how many there were.
+/// Reads a batch, keeps its records if requested, and returns their number.
 fn drain(
     source: &mut dyn Source,
     batch: &mut Vec<IoRecord>,
@@ -65,7 +65,7 @@ fn drain(
     Ok(batch.len())
 }
 
-/// A directory that is gone at the end.
+/// A directory that is removed when dropped.
 struct ScratchDirectory(PathBuf);
 
 impl ScratchDirectory {

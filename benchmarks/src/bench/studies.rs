@@ -1,4 +1,5 @@
-//! How many of the predicted claims of the studies came out, by the results that the repository keeps.
+//! Counts the reproduced claims among the predicted claims of the studies, from the results that
+//! the repository keeps.
 
 use std::path::Path;
 
@@ -9,7 +10,7 @@ use super::Figure;
 
 const RESULTS: &str = "docs/studies";
 
-/// Part of a study's result that counts here.
+/// The parts of a study's result that are counted here.
 #[derive(Debug, Deserialize)]
 struct Study {
     simulated: bool,
@@ -19,7 +20,7 @@ struct Study {
 #[derive(Debug, Deserialize)]
 struct Claim {
     kind: String,
-    /// Absent where it could not be judged, which counts as not reproduced.
+    /// `None` if the claim could not be judged, which counts as not reproduced.
     met: Option<bool>,
 }
 
@@ -32,7 +33,8 @@ pub(crate) fn predicted(name: &str) -> Result<Vec<Figure>> {
     ])
 }
 
-/// Predicted claims of simulated studies: those that are met, and all.
+/// Counts the predicted claims of simulated studies. Returns the number of reproduced claims and
+/// the number of all claims.
 fn count(folder: &Path) -> Result<(f64, f64)> {
     let (mut met, mut all) = (0.0, 0.0);
     let entries =

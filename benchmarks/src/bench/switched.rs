@@ -1,9 +1,9 @@
-//! What something takes from a load: the load goes on, the thing is switched on and off.
+//! Measures how much a tool reduces a load: the load runs on while the tool is switched on and off.
 //!
-//! Whole runs one after the other differ by tens of per cent on a shared host, and even
-//! windows of a second drift, now and then in step with whatever alternates. So pairs of short
-//! windows are compared that lie side by side, and which of a pair is the watched one follows
-//! the Thue-Morse sequence, which repeats itself with no period.
+//! Whole runs one after the other differ by tens of per cent on a shared host, and even windows of
+//! a second drift, sometimes in step with a fixed alternation. Therefore pairs of short adjacent
+//! windows are compared, and the Thue-Morse sequence, which has no period, decides in which window
+//! of a pair the tool is on.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -15,22 +15,22 @@ use anyhow::{Context, Result, ensure};
 pub(crate) struct Windows {
     pub pairs: u32,
     pub length: Duration,
-    /// Not counted after each switching.
+    /// Time that is not counted after each switching.
     pub settle: Duration,
 }
 
-/// Loss of the load, in per cent of its rate without the thing.
+/// Loss of the load, in per cent of its rate without the tool.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Loss {
     /// Mean of the middle eight tenths of the pairs.
     pub percent: f64,
     /// Standard error of that mean.
     pub error: f64,
-    /// Median of I/Os per second without the thing.
+    /// Median of I/Os per second without the tool.
     pub alone_per_s: f64,
 }
 
-/// Measures; `switch` turns the thing on and off.
+/// Measures the loss; `switch` turns the tool on and off.
 pub(crate) fn measure(
     counter: &Counter,
     windows: Windows,
@@ -52,7 +52,7 @@ pub(crate) fn measure(
     Ok(Loss { percent, error, alone_per_s: super::median(&rates) })
 }
 
-/// Mean and standard error without the lowest and highest tenth.
+/// Returns the mean and standard error without the lowest and highest tenth.
 #[expect(clippy::cast_precision_loss, reason = "hundreds of pairs")]
 fn trimmed(values: &mut [f64]) -> (f64, f64) {
     values.sort_by(f64::total_cmp);
@@ -64,7 +64,7 @@ fn trimmed(values: &mut [f64]) -> (f64, f64) {
     (mean, (squares / (count - 1.0) / count).sqrt())
 }
 
-/// The kernel's count of the reads and writes that a device completed.
+/// Kernel counter of the completed reads and writes of a device.
 pub(crate) struct Counter(PathBuf);
 
 impl Counter {
@@ -81,7 +81,7 @@ impl Counter {
         Ok(reads + writes)
     }
 
-    /// I/Os per second over one window from now.
+    /// Returns the I/Os per second over one window that begins now.
     pub(crate) fn rate(&self, window: Duration) -> Result<f64> {
         let (begin, first) = (Instant::now(), self.completed()?);
         std::thread::sleep(window);

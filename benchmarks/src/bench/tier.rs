@@ -1,8 +1,9 @@
-//! Hits of a served tier beside what else serves a file from fast storage: `qemu-storage-daemon` without a
-//! cache, and nbdkit's cache filter, over the same socket with fio's NBD engine.
+//! Compares hits of a served tier with other servers of a file on fast storage:
+//! `qemu-storage-daemon` without a cache, and nbdkit's cache filter, over the same socket with
+//! fio's NBD engine.
 //!
-//! The tier's cache file, its backing file and theirs lie on the disk of the temporary directory; all is read
-//! past the page cache, except nbdkit's, which has no other way.
+//! The tier's cache file, its backing file and those of the peers are stored on the disk of the
+//! temporary directory. All reads bypass the page cache, except nbdkit's, which cannot bypass it.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -17,10 +18,11 @@ use super::front::{BYTES, EXPORT, PAIRS, SECONDS, Server, beside_memory, number}
 use super::pairs::{in_pairs, scratch};
 use super::{Figure, median};
 
-/// Requests under way.
+/// Number of requests in progress.
 const DEPTH: u32 = 16;
 
-/// `tier.flash_hit`: random reads of 4 KiB that all hit, against `qemu-storage-daemon` on a file.
+/// `tier.flash_hit`: random reads of 4 KiB that all hit, compared with `qemu-storage-daemon` on a
+/// file.
 pub(crate) fn flash_hit(name: &str) -> Result<Vec<Figure>> {
     against(name, "qsd", ("through", &[]), |file, socket| {
         let mut command = Command::new("qemu-storage-daemon");
@@ -36,13 +38,13 @@ pub(crate) fn flash_hit(name: &str) -> Result<Vec<Figure>> {
     })
 }
 
-/// `tier.hit`: the same against nbdkit's cache filter, everything in it.
+/// `tier.hit`: the same compared with nbdkit's cache filter, which holds all data.
 pub(crate) fn hit(name: &str) -> Result<Vec<Figure>> {
     against(name, "nbdkit_cache", ("through", &[]), cache_filter)
 }
 
-/// `tier.memory_hit`: the same out of the tier's memory, which has room for all as it is; and `tier.memory_hit_packed` of data
-/// of which half compresses away.
+/// `tier.memory_hit`: the same from the tier's memory, which has room for all data without
+/// compression; and `tier.memory_hit_packed` with data of which half compresses away.
 pub(crate) fn memory_hit(name: &str) -> Result<Vec<Figure>> {
     let mut figures = against(name, "nbdkit_cache", ("memory", &[]), cache_filter)?;
     let half =
@@ -59,7 +61,8 @@ fn cache_filter(file: &Path, socket: &Path) -> Command {
     command
 }
 
-/// `tier.memory_read`: the same with 1 and 32 under way, against nbdkit's disk in memory.
+/// `tier.memory_read`: the same with 1 and 32 requests in progress, compared with nbdkit's memory
+/// disk.
 pub(crate) fn memory_read(name: &str) -> Result<Vec<Figure>> {
     let out = scratch()?;
     let theirs = Server::nbdkit(&out.join("theirs"))?;
@@ -78,7 +81,7 @@ fn ours(out: &Path, mode: &str) -> Result<Server> {
     Server::start(command, &out.join("ours")).context("starting our own")
 }
 
-/// Data are written, and read until they are where they are read from.
+/// Writes the data, and reads them until they are in the place from which the measured reads come.
 fn fill(servers: &[&Server], data: &[&str]) -> Result<()> {
     for server in servers {
         server.fio("write", 8, &[&["--bs=512k"], data].concat())?;
@@ -90,7 +93,7 @@ fn fill(servers: &[&Server], data: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Our own in a mode and with data that fio makes so, beside a peer.
+/// Compares our server, in a mode and with data that these options of fio produce, with a peer.
 fn against(
     name: &str,
     peer: &str,
@@ -136,8 +139,9 @@ fn against(
     ])
 }
 
-/// `serve-tier DIR SOCKET MODE [VHOST]`: a new tier in a directory, until the input ends; with a socket of vhost-user, too.
-/// Mode `out` is through, and nothing comes in; `memory` is through, with memory for twice the disk.
+/// `serve-tier DIR SOCKET MODE [VHOST]`: serves a new tier in a directory until the input ends;
+/// also over a vhost-user socket if one is given. Mode `out` is write-through without admissions;
+/// `memory` is write-through with memory for twice the disk's size.
 pub(crate) fn serve(arguments: &[String]) -> Result<()> {
     let [directory, socket, how, vhost @ ..] = arguments else {
         bail!("usage: serve-tier DIR SOCKET MODE [VHOST]")

@@ -1,7 +1,8 @@
-//! How long a disk's requests wait while its tier is changed: other disks come and go, and its own settings change.
+//! Measures how long a disk's requests wait while its tier is changed: other disks are attached and
+//! detached, and its own settings change.
 //!
-//! A client keeps one read or write of 4 KiB under way all the time; what it waits for in the moments between changes
-//! says what the host does without them. `TMPDIR` on memory leaves the disk's own waiting out.
+//! A client always keeps one read or write of 4 KiB in progress; its waits between changes show the
+//! host's delays without them. With `TMPDIR` in memory, the disk's own waits are excluded.
 
 use std::path::Path;
 use std::process::Command;
@@ -24,10 +25,10 @@ const REST: Duration = Duration::from_millis(300);
 /// Bytes that wait in the log of the disk that is detached.
 const DIRTY: u32 = 8 << 20;
 
-/// Begin and end of something under way.
+/// Begin and end of an operation.
 type Span = (Instant, Instant);
 
-/// `tier.changes`: the longest wait that touched a change, and the longest that touched none.
+/// `tier.changes`: the longest wait that overlapped a change, and the longest that overlapped none.
 pub(crate) fn changes(name: &str) -> Result<Vec<Figure>> {
     let out = scratch()?;
     let tier = Tier::make(&out, "changed", BYTES)?;
@@ -101,7 +102,7 @@ fn rounds(tier: &Tier, other: &Path) -> Result<Vec<(String, Span)>> {
     Ok(made)
 }
 
-/// Something for a log that is put into its backing store when the disk goes.
+/// Writes data to the log, which is moved to the backing store when the disk is detached.
 fn dirty(socket: &Path) -> Result<()> {
     let mut client = Client::open(&ListenAddress::Unix(socket.to_owned()), "other")?;
     let data = vec![5; 1 << 20];
@@ -112,7 +113,7 @@ fn dirty(socket: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Reads and writes at random, one under way, and says from when to when each was.
+/// Sends random reads and writes, one at a time, and returns the begin and end of each.
 fn waits(socket: &Path, is_over: &AtomicBool) -> Result<Vec<Span>> {
     let mut client = Client::open(&ListenAddress::Unix(socket.to_owned()), EXPORT)?;
     let data = vec![9; BLOCK as usize];

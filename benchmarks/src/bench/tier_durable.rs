@@ -1,6 +1,7 @@
-//! Durable writes and misses of a served tier, one client for both sides: that of the front end's tests, over NBD.
+//! Measures durable writes and misses of a served tier, with one client for both sides: that of the
+//! front end's tests, over NBD.
 //!
-//! Everything lies on the disk of the temporary directory, past the page cache.
+//! All files are stored on the disk of the temporary directory and bypass the page cache.
 
 use std::fs::File;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -19,7 +20,8 @@ use super::{Figure, median};
 
 const BLOCK: u32 = 4096;
 
-/// `tier.fua_d32`: writes of 4 KiB, durable when they are answered, 32 under way, beside `qemu-nbd` without a cache.
+/// `tier.fua_d32`: writes of 4 KiB that are durable when answered, 32 in progress, compared with
+/// `qemu-nbd` without a cache.
 pub(crate) fn fua_d32(name: &str) -> Result<Vec<Figure>> {
     let out = scratch()?;
     let file = out.join("theirs.raw");
@@ -48,7 +50,8 @@ pub(crate) fn fua_d32(name: &str) -> Result<Vec<Figure>> {
     ])
 }
 
-/// `tier.fua_d1`: the same, one at a time, beside the least that a log can do: 8 KiB written in place and fdatasync.
+/// `tier.fua_d1`: the same, one at a time, compared with the minimum work of a log: 8 KiB written
+/// in place and fdatasync.
 pub(crate) fn fua_d1(name: &str) -> Result<Vec<Figure>> {
     let out = scratch()?;
     let file = out.join("theirs.raw");
@@ -66,7 +69,8 @@ pub(crate) fn fua_d1(name: &str) -> Result<Vec<Figure>> {
     Ok(latencies(name, "bare", &results))
 }
 
-/// `tier.miss`: reads of 4 KiB that are in no page, one at a time, beside the same file served without a tier.
+/// `tier.miss`: reads of 4 KiB that are in no page, one at a time, compared with the same file
+/// served without a tier.
 pub(crate) fn miss(name: &str) -> Result<Vec<Figure>> {
     let out = scratch()?;
     let file = out.join("theirs.raw");
@@ -87,7 +91,7 @@ pub(crate) fn miss(name: &str) -> Result<Vec<Figure>> {
     Ok(latencies(name, "bare", &results))
 }
 
-/// I/Os a second, and the median of their times in microseconds.
+/// I/Os per second, and the median of their times in microseconds.
 type Reached = (f64, f64);
 
 fn told(name: &str, pair: usize, peer: &str, theirs: Reached, ours: Reached) {
@@ -117,7 +121,7 @@ fn time() -> Result<Duration> {
     Ok(Duration::from_secs(number("TILEMARK_BENCH_SECONDS", SECONDS)?))
 }
 
-/// Bytes that are there, so that nothing is allocated by what is measured.
+/// Writes all bytes of a file, so that measured writes do not have to allocate.
 pub(super) fn fill(path: &Path) -> Result<()> {
     let file = File::create(path)?;
     let data = vec![7; 1 << 20];
@@ -127,14 +131,15 @@ pub(super) fn fill(path: &Path) -> Result<()> {
     Ok(file.sync_all()?)
 }
 
-/// A tier on `ours.raw` there; its mode is through, back, or out: through, and nothing comes in.
+/// Starts a tier on `ours.raw` in this directory. Its mode is `through`, `back` or `out`
+/// (write-through without admissions).
 fn tier(out: &Path, mode: &str) -> Result<Server> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("serve-tier").arg(out).arg(out.join("ours")).arg(mode);
     Server::start(command, &out.join("ours")).context("starting our own")
 }
 
-/// Keeps so many under way for a time, at random places.
+/// Keeps this number of requests in progress for a time, at random places.
 fn loads(socket: &Path, operation: Operation, depth: usize) -> Result<Reached> {
     let mut client = Client::open(&ListenAddress::Unix(socket.to_owned()), EXPORT)?;
     let is_read = operation == Operation::Read;
@@ -185,7 +190,7 @@ fn bare(path: &Path) -> Result<Reached> {
     reached(times, begin.elapsed())
 }
 
-/// `serve-file FILE SOCKET [buffered]`: a file without a tier, until the input ends.
+/// `serve-file FILE SOCKET [buffered]`: serves a file without a tier until the input ends.
 pub(crate) fn serve(arguments: &[String]) -> Result<()> {
     let (file, socket, buffered) = match arguments {
         [file, socket] => (file, socket, false),

@@ -1,6 +1,8 @@
-//! What a served tier keeps: its memory, its pages through a kill, and all writes through stops at any point.
+//! Measures what a served tier keeps: the memory it uses, its pages after a kill, and all writes
+//! after crashes at any point.
 //!
-//! The served program is the released one; the stops are those of the state machine's own simulation.
+//! The served program is the released one; the crashes are those of the state machine's own
+//! simulation.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,15 +15,16 @@ use super::front::{BYTES, EXPORT, Server, number};
 use super::pairs::scratch;
 use super::{Figure, process, tilemark};
 
-/// A map of a page is written within a second of its filling; and once more for a slow host.
+/// Time until the map of a filled page is surely written: it is written within a second, and a slow
+/// host gets more time.
 const TOLD: Duration = Duration::from_millis(2500);
-/// A tier is read so often at most until all is in it.
+/// Maximum number of readings of a tier until it holds all data.
 const READINGS: usize = 50;
-/// Crash points of `make bench`; `tier.crash_points_long` has a million.
+/// Number of crash points of `make bench`; `tier.crash_points_long` has a million.
 const POINTS: u64 = 10_000;
 const POINTS_LONG: u64 = 1_000_000;
 
-/// A tier of some size in a directory, before a sparse file of twice that.
+/// A tier of some size in a directory, in front of a sparse file of twice the size.
 pub(super) struct Tier {
     pub(super) directory: PathBuf,
     pub(super) socket: PathBuf,
@@ -52,8 +55,9 @@ impl Tier {
     }
 }
 
-/// `tier.memory_mb_per_gib`: memory of a server whose tier is full, for each GiB of pages; what a server of a
-/// small one takes is taken off. Both are read as much, or the small one's buffers would be fewer.
+/// `tier.memory_mb_per_gib`: memory of a server whose tier is full, for each GiB of pages. The
+/// memory of a server with a small tier is subtracted. The same number of bytes is read from both
+/// tiers, because the small one's server would otherwise use fewer buffers.
 pub(crate) fn memory(name: &str) -> Result<Vec<Figure>> {
     let out = scratch()?;
     let mut of = Vec::new();
@@ -76,7 +80,8 @@ pub(crate) fn memory(name: &str) -> Result<Vec<Figure>> {
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
-/// `tier.warm_after_kill_percent`: of reads that all hit, how many still do after kill -9 and a new start.
+/// `tier.warm_after_kill_percent`: share of reads that still hit after kill -9 and a restart, when
+/// all of them hit before.
 pub(crate) fn warm(name: &str) -> Result<Vec<Figure>> {
     let out = scratch()?;
     let tier = Tier::make(&out, "killed", 2 * BYTES)?;
@@ -104,8 +109,9 @@ pub(crate) fn warm(name: &str) -> Result<Vec<Figure>> {
     Ok(vec![Figure::new(name, hits / reads * 100.0, "%")])
 }
 
-/// `tier.crash_points`: points at which the state machine was stopped, opened again and compared, with nothing lost:
-/// one that loses something fails. `TILEMARK_CRASH_POINTS=1000000` makes it `tier.crash_points_long`.
+/// `tier.crash_points`: number of points at which the state machine was stopped, opened again and
+/// compared without any loss. The benchmark fails if a point loses data. With
+/// `TILEMARK_CRASH_POINTS=1000000`, the figure is `tier.crash_points_long`.
 pub(crate) fn crash_points(name: &str) -> Result<Vec<Figure>> {
     let wanted = number("TILEMARK_CRASH_POINTS", POINTS)?;
     let mut test = Command::new(env!("CARGO"));

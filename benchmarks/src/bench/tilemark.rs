@@ -1,4 +1,4 @@
-//! Our side: the released binary, as a user would call it.
+//! Our side: the released binary, called as a user would call it.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -11,16 +11,16 @@ use super::device::LoadTarget;
 use super::pairs::{Job, Outcome};
 use super::process::{self, Cost};
 
-/// The micro tiles' disks have 16 GiB; 1 GiB of RAM is enough to measure the generator, and all
-/// that the device has.
+/// Footprint of the micro tiles. Their disks have 16 GiB; 1 GiB of RAM is enough to measure the
+/// generator, and it is the capacity of the device.
 const FOOTPRINT: f64 = 0.0625;
 
 thread_local! {
-    /// Asked instead of the binary beside this program, meanwhile.
+    /// Binary that is run instead of the one beside this program, if set.
     static OTHER: RefCell<Option<PathBuf>> = const { RefCell::new(None) };
 }
 
-/// Has another binary asked in what this measures.
+/// Uses another binary while `measured` runs.
 pub(crate) fn by<T>(other: &Path, measured: impl FnOnce() -> T) -> T {
     OTHER.set(Some(other.to_owned()));
     let result = measured();
@@ -28,7 +28,7 @@ pub(crate) fn by<T>(other: &Path, measured: impl FnOnce() -> T) -> T {
     result
 }
 
-/// `target/release/tilemark`, beside this very program.
+/// Returns `target/release/tilemark`, which is beside this program.
 pub(crate) fn binary() -> Result<PathBuf> {
     if let Some(other) = OTHER.with_borrow(Clone::clone) {
         return Ok(other);
@@ -44,7 +44,7 @@ pub(crate) fn run_json(arguments: &[&str], out: &Path) -> Result<(Value, Cost)> 
     ended_json(arguments, out, &[0])
 }
 
-/// Runs tilemark, which ends with one of these codes, and returns its `run.json` and cost.
+/// Runs tilemark, which must end with one of these codes, and returns its `run.json` and cost.
 pub(crate) fn ended_json(arguments: &[&str], out: &Path, codes: &[i32]) -> Result<(Value, Cost)> {
     let mut command = Command::new(binary()?);
     command.arg("run").args(arguments);
@@ -53,7 +53,7 @@ pub(crate) fn ended_json(arguments: &[&str], out: &Path, codes: &[i32]) -> Resul
     Ok((serde_json::from_str(&text).context("tilemark's JSON")?, cost))
 }
 
-/// Runs one tile for each worker, each of one disk.
+/// Runs one tile for each worker, each tile with one disk.
 pub(crate) fn run(place: &LoadTarget, job: &Job, out: &Path) -> Result<Outcome> {
     let words = place.words();
     let duration = format!("{}s", job.seconds - 1);

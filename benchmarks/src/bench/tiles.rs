@@ -1,5 +1,5 @@
-//! What the generator itself needs for 40 `datacenter` tiles (320 VMs), and what fio needs for the
-//! same rates and sizes, and the same flushes, with a thread for each VM.
+//! Compares the generator's own cost for 40 `datacenter` tiles (320 VMs) with fio's cost for the
+//! same rates, sizes and flushes, with a thread for each VM.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,17 +12,18 @@ use super::pairs::{self, Job};
 use super::process::{self, Cost};
 use super::{Figure, median, tilemark};
 
-/// The disks are made small (1/4096 of their size): the figure is about the generator.
+/// Footprint of the disks, which are made small (1/4096 of their size), because the figure is about
+/// the generator.
 const FOOTPRINT: &str = "0.000244140625";
 const SECONDS: u32 = 10;
 const PAIRS: u32 = 3;
-/// Threads of fio: one for each VM.
+/// Number of fio's threads: one for each VM.
 const THREADS: u32 = 320;
 
 /// Cost and rates of a run.
 #[derive(Debug, Clone, Copy)]
 struct Spent {
-    /// User and system time an I/O, kernel workers included.
+    /// User and system time per I/O, kernel workers included.
     cpu_us: f64,
     user_us: f64,
     memory_bytes: f64,
@@ -78,7 +79,7 @@ pub(crate) fn tiles_40(name: &str) -> Result<Vec<Figure>> {
     ])
 }
 
-/// User and system time an I/O of one such run.
+/// Returns the user and system time per I/O of one such run.
 pub(crate) fn cpu_us_per_io(out: &Path) -> Result<f64> {
     ours(out).map(|spent| spent.cpu_us)
 }
@@ -124,8 +125,9 @@ fn ours(out: &Path) -> Result<Spent> {
     })
 }
 
-/// fio with a thread for each VM, each at its share of our rates, with the mean sizes of our reads
-/// and writes in whole pages, and a flush after as many writes as there are to one of ours.
+/// Runs fio with a thread for each VM. Each thread has its share of our rates, with the mean sizes
+/// of our reads and writes in whole pages, and sends a flush after as many writes as our run has
+/// for each flush.
 fn theirs(file: &Path, ours: &Spent) -> Result<Spent> {
     let rate = |way: DirectionLoad| (way.per_s / f64::from(THREADS)).round().max(1.0);
     let size = |way: DirectionLoad| (way.mean_bytes / 4096.0).round().max(1.0) * 4096.0;

@@ -1,5 +1,6 @@
-//! Hits of a served tier over vhost-user beside `qemu-storage-daemon`, both in memory (`/dev/shm`), with one and
-//! the same client: the VM of the front end's tests. A server's own processor time is counted, not the client's.
+//! Compares hits of a served tier over vhost-user with `qemu-storage-daemon`, both in memory
+//! (`/dev/shm`), with the same client: the VM of the front end's tests. Only the processor time of
+//! the servers is counted, not the client's.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,11 +13,11 @@ use super::machine::{IN, Machine};
 use super::pairs::in_pairs;
 use super::{Figure, median, process};
 
-/// Requests under way.
+/// Number of requests in progress.
 const DEPTH: usize = 32;
 const BLOCK: u32 = 4096;
 const BYTES: u64 = 256 << 20;
-/// Between two looks at the clock.
+/// Number of requests between two readings of the clock.
 const BURST: u32 = 1000;
 
 /// `tier.vhost_d32`: random reads of 4 KiB, 32 at a time.

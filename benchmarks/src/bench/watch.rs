@@ -1,5 +1,5 @@
-//! What `tilemark watch` takes from a load, and what a year of a hundred VMs takes on disk, in memory
-//! and to open.
+//! Measures how much `tilemark watch` reduces a load, and how much disk space, memory and opening
+//! time a year of a hundred VMs takes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,15 +23,15 @@ use super::record::{Load, Recording, Unread, WINDOWS, fill, switch};
 use super::switched::{self, Counter};
 use super::{Figure, process, tilemark};
 
-/// Time over which the watcher's own cost is counted: three slices.
+/// Time over which the watcher's own cost is measured: three slices.
 const WHOLE: Duration = Duration::from_secs(30);
 const VMS: usize = 100;
 /// Begin of the year: a multiple of every period.
 const START_S: u64 = 2_592_000 * 660;
-/// Mean I/Os of a busy VM in a second, over the day.
+/// Mean number of I/Os per second of a busy VM, over the day.
 const RATE: f64 = 100.0;
 
-/// Loss of one load without a pause by watching, and by the kernel's events alone.
+/// Measures how much watching, and the kernel's events alone, reduce one load without a pause.
 pub(crate) fn cost(name: &str) -> Result<Vec<Figure>> {
     let device = RamDevice::set_up()?;
     fill(&device.path)?;
@@ -77,7 +77,7 @@ fn start(device: &Path, store: &Path) -> Result<Recording> {
     Recording::spawn(command.arg("watch").arg(device).arg("--store").arg(store))
 }
 
-/// A year of a hundred busy VMs as it is kept: every level full.
+/// Measures a year of a hundred busy VMs as it is stored: every level is full.
 pub(crate) fn year(name: &str) -> Result<Vec<Figure>> {
     let out = scratch()?;
     let directory = out.join("store");
@@ -117,7 +117,8 @@ pub(crate) fn year(name: &str) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// Memory of a process that keeps a day of a hundred busy VMs: most resident pages of it.
+/// Measures the memory of a process that keeps a day of a hundred busy VMs: its largest resident
+/// set.
 pub(crate) fn memory(name: &str) -> Result<Vec<Figure>> {
     let out = scratch()?;
     let mut command = Command::new(std::env::current_exe()?);
@@ -126,8 +127,9 @@ pub(crate) fn memory(name: &str) -> Result<Vec<Figure>> {
     Ok(vec![Figure::new(format!("{name}.memory_mb"), cost.memory_bytes / 1e6, "MB")])
 }
 
-/// Share of neighbours that cost a VM half as much again which are named, in two simulated days of
-/// each host, and the share of hosts without such a neighbour of which somebody is named.
+/// Measures two shares over two simulated days of each host: the share of hosts with a neighbour
+/// that increases a VM's latency by half in which this neighbour is named, and the share of hosts
+/// without such a neighbour in which some VM is named.
 pub(crate) fn neighbours(name: &str) -> Result<Vec<Figure>> {
     const HOSTS: u64 = 200;
     let share = |times: f64, first_seed: u64, is_found: fn(&watch::Neighbours) -> bool| {
@@ -149,7 +151,7 @@ pub(crate) fn neighbours(name: &str) -> Result<Vec<Figure>> {
     ])
 }
 
-/// Keeps a day of slices and of working sets, as a process of its own.
+/// Keeps a day of slices and of working sets, in a process of its own.
 pub(crate) fn keep_a_day(arguments: &[String]) -> Result<()> {
     let directory = arguments.first().context("a directory")?;
     let mut store = Store::open(Path::new(directory), options())?;
@@ -210,7 +212,7 @@ const KINDS: [(Direction, u32, f64, f64); 8] = [
 /// Spread of latencies: standard deviation of their natural logarithm.
 const SPREAD: f64 = 0.6;
 
-/// A hundred VMs with rates of their own, a day and a night, and bursts.
+/// A hundred VMs, each with its own rate, with a day and a night, and with bursts.
 struct Vms {
     names: Vec<(Arc<str>, f64)>,
     disk: Arc<str>,
@@ -228,7 +230,8 @@ impl Vms {
         Self { names, disk: "nvme0n1".into(), rng }
     }
 
-    /// A read of each VM somewhere on its disk: as many pages in a day as fill any sample.
+    /// Returns a read of each VM at a random place on its disk. Over a day, the number of pages is
+    /// large enough to fill any sample.
     fn pages(&mut self) -> Vec<IoRecord> {
         let offset = |rng: &mut Xoshiro256PlusPlus| u64::from(rng.next_u32()) * 4096;
         let vms = 0..u16::try_from(VMS).unwrap_or(u16::MAX);
@@ -264,9 +267,10 @@ impl Vms {
     }
 }
 
-/// I/Os of one kind: each bucket of latency has as many as chance gives it.
+/// Returns I/Os of one kind, with a random number of them in each bucket of latency.
 fn cell(rng: &mut Xoshiro256PlusPlus, mean: f64, bytes: u32, median_us: f64) -> Cell {
-    /// Steps of an eighth of a doubling, about as wide as a bucket, over four deviations.
+    /// Width of a step: an eighth of a doubling, about as wide as a bucket. The steps cover the
+    /// range from 4 deviations below the median to 5 above it.
     const STEP: f64 = 0.0866;
     let (mut latencies, mut sum_ns, mut count) = (Vec::new(), 0.0, 0_u64);
     let mut at = -4.0 * SPREAD;

@@ -1,4 +1,4 @@
-//! What reaches a disk, by a recording of it.
+//! Recording of the I/O that reaches a disk.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +11,7 @@ use super::RECORDED;
 use super::place::{MountedStore, said};
 use crate::bench::binary;
 
-/// Thread of the kernel that writes inode tables of a new file system: no application's I/O.
+/// Kernel thread that writes inode tables of a new file system. Its I/O belongs to no application.
 const FILE_SYSTEM_MAKER: &str = "ext4lazyinit";
 
 /// I/O that reached the disk while it was recorded.
@@ -63,7 +63,7 @@ impl Disk {
         }
     }
 
-    /// Cells of the table.
+    /// Returns the cells of the table.
     pub(super) fn cells(&self) -> String {
         let Self { reads, writes, flushes } = self;
         let share = reads.count as f64 / (reads.count + writes.count).max(1) as f64;

@@ -1,18 +1,19 @@
-//! The truth of dialogues: a dialogue tile and a tile of real servers on the same slow storage.
+//! Truth of dialogues: compares a dialogue tile and a tile of real servers on the same slow
+//! storage.
 //!
 //! What it does: `truth DIR TILE...` mounts a lab on which every request becomes slower in stairs,
 //! puts ext4 on it, and lets one tile of each kind run over all stairs. It prints, for each stair,
-//! the response times of the actions that both tiles have, and what reached the disk on the first,
-//! fast stair. TILE is `shop`, `mail` or `web`.
+//! the response times of the actions that both tiles have, and the I/O that reached the disk on the
+//! first, fast stair. TILE is `shop`, `mail` or `web`.
 //!
 //! What it refuses: to run without root (loop device, mount), or where the tile's servers are
 //! missing.
 //!
-//! A walk that is in `DIR` is not made again. A server that ends on a stair ends its walk there, and
-//! the table says so.
+//! A walk that is already in `DIR` is not made again. If a server fails on a stair, its walk ends
+//! there, and the table says so.
 //!
-//! Invariants: the lab's bytes are in memory and end with it; what was mounted is unmounted, also
-//! after an error. Nothing is written outside of `DIR`.
+//! Invariants: the lab's bytes are in memory and are lost when it ends; everything that was mounted
+//! is unmounted, also after an error. Nothing is written outside of `DIR`.
 
 mod disk;
 mod place;
@@ -36,7 +37,7 @@ use stairs::Stairs;
 /// Share of the full size: 4 GiB of a shop, 4.4 GiB of mail. Each server may keep a ninth of its
 /// data in memory or less, as the tile's working set is about a tenth.
 const FOOTPRINT: &str = "0.05";
-/// Warm-up of the load. The first stair is fast and its begin is not judged either.
+/// Warm-up of the load. The first stair is fast, and its begin is not judged either.
 const WARM_UP: Duration = Duration::from_secs(10);
 /// Time for which the disk is recorded on the fast stair.
 const RECORDED: Duration = Duration::from_secs(20);
@@ -55,7 +56,7 @@ struct Walk {
 struct WalkFacts {
     /// Start of the load, in seconds from the mount.
     began_s: f64,
-    /// Reason for an early end of the run.
+    /// Reason why the run ended early.
     ended: Option<String>,
 }
 
@@ -123,7 +124,7 @@ fn walked(directory: &Path, stairs: Stairs) -> Result<Walk> {
     Ok(Walk { run: run.path(), seen, stairs, disk })
 }
 
-/// Waits for the end of a run; returns what it showed.
+/// Waits for the end of a run and returns the facts observed meanwhile.
 fn watch(
     mut child: Child,
     place: &MountedStore,
@@ -168,7 +169,7 @@ fn watch(
     Ok(WalkFacts { began_s: began.as_secs_f64(), ended })
 }
 
-/// Rest of the warm-up that the first line of progress tells.
+/// Returns the remaining warm-up time from the first line of progress.
 fn left_of_warm_up(log: &str) -> Option<Duration> {
     let line = log.lines().find(|line| line.trim_start().starts_with("warming up, "))?;
     let seconds = line.trim_start().strip_prefix("warming up, ")?.split(' ').next()?;

@@ -9,10 +9,10 @@ use anyhow::{Context, Result, ensure};
 
 use crate::bench::binary;
 
-/// Size of the disk. Its bytes take memory when they are written.
+/// Size of the disk. Its bytes take memory only when they are written.
 const SIZE: u64 = 21 << 30;
 
-/// Mounted datastore. Dropping it unmounts all.
+/// Mounted datastore. Dropping it unmounts everything.
 pub(super) struct MountedStore {
     lab: Child,
     mounted: Instant,
@@ -62,17 +62,17 @@ impl MountedStore {
         self.directory.join("datastore")
     }
 
-    /// Device, such as `/dev/loop0`.
+    /// Returns the device, such as `/dev/loop0`.
     pub(super) fn disk(&self) -> &str {
         &self.disk
     }
 
-    /// Time since the mount of the lab, which its stairs are counted from.
+    /// Returns the time since the mount of the lab, which is the origin of the stairs' times.
     pub(super) fn age(&self) -> Duration {
         self.mounted.elapsed()
     }
 
-    /// Unmounts all.
+    /// Unmounts everything.
     pub(super) fn tear_down(mut self) -> Result<()> {
         self.undo()
     }
@@ -109,7 +109,7 @@ fn is_mounted(directory: &Path) -> Result<bool> {
     Ok(mounts.lines().any(|line| line.split(' ').nth(1) == Some(path)))
 }
 
-/// Runs a command that must succeed; its stdout.
+/// Runs a command that must succeed and returns its stdout.
 pub(super) fn said(command: &mut Command) -> Result<String> {
     let output = command.output().with_context(|| format!("starting {command:?}"))?;
     let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();

@@ -3,15 +3,18 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-/// Time on a fast disk, at the begin and between both kinds of stairs, so that what waits is done.
+/// Time on a fast disk, at the begin and between both kinds of stairs, so that waiting requests are
+/// completed.
 const FAST: Duration = Duration::from_secs(40);
 const STAIR: Duration = Duration::from_secs(20);
-/// Begin of each stair that is not judged: the load needs a while to feel it.
+/// Begin of each stair that is not judged, because the stair takes effect on the load only after a
+/// while.
 pub(super) const SETTLING: Duration = Duration::from_secs(5);
-/// Added to each read and write, in ms. A loop device carries out one flush at a time and lets nothing
-/// pass it, so a slow flush would make it another storage: one that answers one request at a time.
+/// Delays added to each read and write, in ms. Flushes are not delayed: a loop device carries out
+/// one flush at a time and lets nothing pass it, so that with slow flushes it would answer only one
+/// request at a time.
 const DELAYS_MS: [u32; 7] = [10, 20, 30, 45, 65, 90, 130];
-/// Reads and writes a second; providers of storage do not count flushes.
+/// Reads and writes per second; providers of storage do not count flushes.
 const RATES: [u32; 8] = [1200, 900, 680, 510, 380, 290, 220, 160];
 
 /// Delay of requests on a stair.
@@ -37,7 +40,7 @@ pub(super) struct Stairs {
 }
 
 impl Stairs {
-    /// Stairs that begin when the load must have begun.
+    /// Returns stairs that begin when the load must have begun.
     pub(super) fn after(begin: Duration) -> Self {
         let kinds = std::iter::once(Kind::Fast)
             .chain(DELAYS_MS.map(Kind::Delay))
@@ -67,7 +70,7 @@ impl Stairs {
         self.all.first().map_or(Duration::ZERO, |stair| stair.until)
     }
 
-    /// Schedule of faults for the lab.
+    /// Returns the schedule of faults for the lab.
     pub(super) fn schedule(&self) -> String {
         let mut text = String::new();
         for stair in &self.all {

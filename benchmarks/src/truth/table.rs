@@ -1,4 +1,4 @@
-//! Table of a dialogue tile beside a real one.
+//! Table that compares a dialogue tile with a real one.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -15,10 +15,10 @@ use super::stairs::{Kind, SETTLING, Stair};
 /// Actions by name, with response times on each stair.
 type Times = BTreeMap<String, Vec<Compact>>;
 
-/// Limit of every action of these tiles.
+/// Limit for every action of these tiles.
 const LIMIT_MS: f64 = 500.0;
 
-/// Tables of a pair of tiles, in Markdown.
+/// Returns the tables of a pair of tiles, in Markdown.
 pub(super) fn of(tile: &str, walks: &[(&str, Walk)]) -> Result<String> {
     let mut text = String::new();
     writeln!(text, "\n## {tile}\n")?;
@@ -62,7 +62,7 @@ pub(super) fn of(tile: &str, walks: &[(&str, Walk)]) -> Result<String> {
     Ok(text)
 }
 
-/// Text of the last stair that held and the first that did not.
+/// Returns a text with the last stair that passed and the first that did not.
 fn edge(stairs: &[Stair], times: &[Compact], is_kind: fn(&Kind) -> bool) -> String {
     // A walk may end before the last stairs.
     let is_reached = |times: &Compact| times.count() > 0;
@@ -83,8 +83,8 @@ fn p95(times: &Compact) -> Option<f64> {
     times.percentile(Ratio::new(0.95)).map(|time| time.0 as f64 / 1e6)
 }
 
-/// Response times of each action on each stair. What is unfinished at the end of a stair counts with
-/// its age, which is less than it will take.
+/// Returns the response times of each action on each stair. An action that is unfinished at the end
+/// of a stair counts with its age, which is less than its final time.
 fn times(walk: &Walk) -> Result<Times> {
     let stairs = walk.stairs.all();
     let began = Duration::from_secs_f64(walk.seen.began_s);
@@ -116,7 +116,8 @@ fn times(walk: &Walk) -> Result<Times> {
     Ok(times)
 }
 
-/// Name that an action has in both tiles: a real mail has a size, and that of a dialogue has none.
+/// Returns the name that an action has in both tiles: a real mail's action has a size in its name,
+/// a dialogue's has none.
 fn action(name: &str) -> String {
     if name.starts_with("send-") { "send-mail".to_owned() } else { name.to_owned() }
 }

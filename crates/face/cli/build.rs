@@ -28,7 +28,7 @@ fn main() {
     }
 }
 
-/// Commit that git has checked out, marked if the sources differ from it.
+/// Returns the commit that git has checked out, with `-dirty` if the sources differ from it.
 fn committed() -> Option<String> {
     let git = |args: &[&str]| said(Command::new("git").args(args).current_dir(SOURCES));
     // A directory unpacked inside another project's repository does not belong to that repository.
@@ -66,7 +66,7 @@ fn watch(git: &impl Fn(&[&str]) -> Option<String>) {
     }
 }
 
-/// Trimmed output of a command; `None` if the command fails or prints nothing.
+/// Runs a command and returns its trimmed output; `None` if it fails or prints nothing.
 fn said(command: &mut Command) -> Option<String> {
     let output = command.output().ok().filter(|output| output.status.success())?;
     let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();

@@ -1,6 +1,6 @@
 //! Puts the built page into the program: `web/dist` and the report's template, if `npm run build`
-//! has made them. This script builds nothing. Without the page the program reports that, and serves
-//! its HTTP interface all the same.
+//! has made them. This script builds nothing. Without the page the program says so, but still
+//! serves its HTTP interface.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -36,8 +36,9 @@ fn main() -> io::Result<()> {
     fs::write(out.join("report.rs"), template)
 }
 
-/// Makes cargo run this script again after a change in the directory. Cargo would run it each time
-/// for an absent directory, so an empty one is made, which version control ignores.
+/// Makes cargo run this script again after a change in the directory. If the directory is absent,
+/// an empty one is created, because Cargo would otherwise run the script each time. Version control
+/// ignores empty directories.
 fn watched(root: &Path, name: &str) -> PathBuf {
     let path = root.join(name);
     if root.is_dir() && !path.exists() {

@@ -93,7 +93,7 @@ pub enum Choice {
 pub enum Command {
     /// Show in a minute how Tilemark works: three small steps, live in a browser
     Demo(DemoArgs),
-    /// Find out how many tiles a datastore holds
+    /// Find out how many tiles a datastore carries
     Run(RunArgs),
     /// Print what a run would write, where and for how long; write nothing
     Plan(RunArgs),
@@ -101,7 +101,7 @@ pub enum Command {
     Check(RunArgs),
     /// Create and fill the disks of --tiles N once, and keep them for run --reuse
     Prepare(RunArgs),
-    /// Find out how many tiles a modelled array would hold, in virtual time
+    /// Find out how many tiles a modelled array would carry, in virtual time
     Simulate(SimulateArgs),
     /// Test the connection to hosts: clocks, and targets that may be written there
     Hosts(HostsArgs),
@@ -109,12 +109,12 @@ pub enum Command {
     Agent(AgentArgs),
     /// Serve a real application of a tile, as a run does
     App(AppArgs),
-    /// Show an NFS export as a directory for a run on it, which starts this by itself
+    /// Show an NFS export as a directory; a run on an export starts this command itself
     #[command(hide = true)]
     NfsClient(NfsClientArgs),
     /// Play a trace back on storage, or on a modelled array
     Replay(ReplayArgs),
-    /// Estimate how many tiles a run's storage would hold with one thing changed
+    /// Estimate how many tiles a run's storage would carry with one thing changed
     WhatIf(WhatIfArgs),
     /// Measure a disk and fit a model of it, for simulate
     Calibrate(CalibrateArgs),
@@ -122,7 +122,7 @@ pub enum Command {
     Lab(LabArgs),
     /// Record the I/O of disks as it happens, as a trace
     Record(RecordArgs),
-    /// Watch the I/O of every VM of this host, always, and keep a year of it
+    /// Watch the I/O of every VM of this host all the time, and keep a year of it
     Watch(WatchArgs),
     /// Explain a trace: sizes, causes of latency, working sets
     Analyze(AnalyzeArgs),
@@ -226,7 +226,7 @@ pub struct CalibrateArgs {
     /// Only read existing data; for files and block devices
     #[arg(long, help_heading = "What is measured")]
     pub read_only: bool,
-    /// Calibrate a target without direct I/O, although memory answers
+    /// Calibrate a target without direct I/O, although the page cache then answers
     ///
     /// The array file records this, and every later use shows it.
     #[arg(long, help_heading = "What is measured")]
@@ -267,7 +267,7 @@ pub struct CalibrateArgs {
     /// NAME.toml. Only a file that calibrate made is replaced.
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub out: Option<PathBuf>,
-    /// What stdout carries: text or json
+    /// Format of stdout: text or json
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Format::Text, hide_possible_values = true, help_heading = "Output")]
     pub format: Format,
 }
@@ -348,14 +348,14 @@ pub enum RunsAction {
     /// Remove runs
     Rm {
         /// A run: its directory, name, a part of its id, `latest`, `latest~1`, `previous`, or
-        /// tag:KEY=VALUE for all that have it
+        /// tag:KEY=VALUE for all runs with the tag
         #[arg(required = true, value_name = "RUN")]
         runs: Vec<String>,
     },
     /// Protect runs from removal
     Keep {
         /// A run: its directory, name, a part of its id, `latest`, `latest~1`, `previous`, or
-        /// tag:KEY=VALUE for all that have it
+        /// tag:KEY=VALUE for all runs with the tag
         #[arg(required = true, value_name = "RUN")]
         runs: Vec<String>,
         /// End the protection
@@ -386,10 +386,10 @@ pub struct CompareArgs {
     /// Examples: tilemark compare previous latest, tilemark compare tag:branch=main vs tag:branch=new
     #[arg(value_name = "RUN", num_args = 2.., required = true)]
     pub runs: Vec<String>,
-    /// Treat a difference smaller than this share as none
+    /// Treat a difference smaller than this share as no difference
     #[arg(long, value_name = "PERCENT", default_value = "3%")]
     pub min_effect: units::Ratio,
-    /// Exit with code 5 if the result is inconclusive, too
+    /// Also exit with code 5 if the result is inconclusive
     #[arg(long)]
     pub strict: bool,
     /// Format of stdout
@@ -433,9 +433,9 @@ pub enum ExportFormat {
     Hlog,
     /// OpenMetrics text.
     Openmetrics,
-    /// JUnit XML: a case for the answer, each limit and each expectation.
+    /// JUnit XML with one test case for the answer, each limit and each expectation.
     Junit,
-    /// A summary in Markdown, as for $GITHUB_STEP_SUMMARY.
+    /// A summary in Markdown, for example for $GITHUB_STEP_SUMMARY.
     Markdown,
     /// Tiles, score and work for github-action-benchmark (customBiggerIsBetter).
     BenchJson,
@@ -535,7 +535,8 @@ pub struct DoctorArgs {
 /// Options of `tilemark man`.
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// Write tilemark.1 and a page per verb into this directory, instead of printing all as one
+    /// Write tilemark.1 and a page per subcommand into this directory, instead of printing all as
+    /// one
     #[arg(long, value_name = "DIR")]
     pub to: Option<PathBuf>,
 }

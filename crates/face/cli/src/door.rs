@@ -1,5 +1,5 @@
-//! Address of pages and metrics, opened before anything else: a program that was told to listen
-//! does so or reports why not.
+//! Opens addresses of pages and metrics before anything else. So a program that was told to listen
+//! either listens or reports why not.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use page_server::{Door, Listen};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Opens an address. Its token is read from a file, or drawn.
+/// Opens an address. The token is read from a file, or drawn.
 pub fn open(listen: &Listen, token_file: Option<&Path>) -> Result<Door, Failure> {
     let token = token_file.map(token).transpose()?;
     listen.bind_with(token).map_err(|error| {

@@ -19,8 +19,8 @@ pub enum Exit {
     ObjectiveFailed = 4,
     /// Finished without an answer: not steady, too few repeats, or a saturated generator.
     Inconclusive = 5,
-    /// Done, but something that Tilemark made could not be removed. Any other code wins over this
-    /// one.
+    /// Done, but something that Tilemark created could not be removed. Any other code except
+    /// success takes precedence.
     NotRemoved = 6,
     /// Finished, and an expectation (`--expect`) was missed.
     ExpectationMissed = 7,

@@ -1,4 +1,5 @@
-//! Datastores that are exports of another NFS server: mounted for a command, and left as they were.
+//! Datastores that are exports of another NFS server. They are mounted for one command, and their
+//! other content is not changed.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{target, this_program};
 
-/// Makes the export that `--over` names the datastore. The first layer that has the setting decides.
+/// Makes the export of `--over` the datastore. The first layer with the setting decides.
 pub fn name_datastore(layers: &mut [Layer]) -> Result<(), Failure> {
     let over = layers.iter().find_map(|layer| layer.plan.engine.over.as_ref());
     let Some(export) = over.and_then(Over::export).map(str::to_owned) else { return Ok(()) };
@@ -34,8 +35,8 @@ pub fn name_datastore(layers: &mut [Layer]) -> Result<(), Failure> {
     }
 }
 
-/// Mounts the export that is a plan's datastore, if it is one, and puts the directory in its place.
-/// The mount ends with the last of the values.
+/// Mounts the plan's datastore if it is an NFS export, and makes the mount point the datastore. The
+/// export is unmounted when the last returned value is dropped.
 pub fn mounted(
     mut plan: ResolvedPlan,
 ) -> Result<(ResolvedPlan, Option<Arc<MountedExport>>), Failure> {
@@ -54,12 +55,13 @@ pub fn mounted(
     Ok((plan, Some(Arc::new(mounted))))
 }
 
-/// Checks the text of a target.
+/// Checks the syntax of a target.
 pub fn check(text: &str) -> Result<(), Failure> {
     if Export::is_meant(text) { parsed(text).map(drop) } else { target::parse(text).map(drop) }
 }
 
-/// Target that a text names. An export is mounted as long as the second value lives.
+/// Parses a target, and mounts it if it is an NFS export. The export stays mounted as long as the
+/// second value lives.
 pub fn target(text: &str) -> Result<(Target, Option<MountedExport>), Failure> {
     if !Export::is_meant(text) {
         return Ok((target::parse(text)?, None));

@@ -20,12 +20,12 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Failure with a message.
+    /// Makes a failure with a message.
     pub fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self { exit, message: message.into(), hint: None }
     }
 
-    /// Failure from an error and its causes, each on a separate line.
+    /// Makes a failure from an error and its causes, each on a separate line.
     pub fn from_error(exit: Exit, error: &dyn Error) -> Self {
         let mut message = error.to_string();
         let mut cause = error.source();
@@ -39,7 +39,7 @@ impl Failure {
         Self::new(exit, message)
     }
 
-    /// Failure from a definition error, with its place in the file.
+    /// Makes a failure from a definition error, with its place in the file.
     pub fn from_definition(error: &spec::SpecError) -> Self {
         match error {
             spec::SpecError::Invalid(invalid) => Self::new(Exit::Usage, invalid.report()),
@@ -47,7 +47,7 @@ impl Failure {
         }
     }
 
-    /// Failure from an unreadable command line, in the form of all failures.
+    /// Converts an error of the command line to the form of all failures.
     pub fn from_command_line(error: &clap::Error) -> Self {
         if let Some(failure) = not_over_hosts(error) {
             return failure;
@@ -77,7 +77,7 @@ impl Failure {
         Self::new(Exit::Usage, message.join("\n")).hint(Some(hints.join("; ")))
     }
 
-    /// Message and hint as printed, for output elsewhere.
+    /// Returns message and hint as printed, for output elsewhere.
     pub fn text(&self) -> String {
         let hint = self.hint.as_ref().map(|hint| format!("\nhint: {hint}"));
         self.message.clone() + &hint.unwrap_or_default()
@@ -99,8 +99,8 @@ impl Failure {
     }
 }
 
-/// Command that a typing error meant. Clap compares by letters in common, and so takes `rn` for
-/// `runs`.
+/// Returns the command that a mistyped command probably meant. Clap compares by common letters, and
+/// so proposes `rn` for `runs`.
 fn nearer(error: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(wanted)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;
@@ -122,7 +122,7 @@ const NOT_OVER_HOSTS: [(&str, &str, &str); 1] = [(
          --to-workload FILE), which runs over hosts",
 )];
 
-/// Failure for `--host` at a command that has no hosts.
+/// Returns the failure for `--host` with a command that has no hosts.
 fn not_over_hosts(error: &clap::Error) -> Option<Failure> {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return None;

@@ -3,7 +3,7 @@
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Failure of commands that need hosts, in a build without them.
+/// Returns the failure of commands that need hosts, in a build without hosts.
 #[cfg(not(feature = "hosts"))]
 pub fn absent() -> Failure {
     Failure::new(Exit::Usage, "this build has no hosts: it was made without the feature `hosts`")
@@ -27,7 +27,7 @@ mod with {
     use super::{Exit, Failure};
     use crate::args::{ReachArgs, RunArgs, Storage};
 
-    /// Options for the hosts of a plan.
+    /// Returns the options for the hosts of a plan.
     pub fn of_run(args: &RunArgs, plan: &ResolvedPlan) -> Result<Options, Failure> {
         let mut options =
             options(&plan.settings.hosts.members, plan.origin("hosts.members"), &args.hosts.reach)?;
@@ -74,7 +74,7 @@ mod with {
         }
     }
 
-    /// Options for the given hosts.
+    /// Returns the options for the given hosts.
     pub fn options(
         texts: &[String],
         origin: Origin,
@@ -100,8 +100,8 @@ mod with {
         Ok(options)
     }
 
-    /// Socket address that hosts connect to. A name is refused, because hosts get the address as it
-    /// is.
+    /// Resolves the socket address that hosts connect to. A host name is refused, because hosts get
+    /// the address as it is given.
     fn address(listen: &page_server::Listen) -> Result<SocketAddr, Failure> {
         listen.to_string().parse().map_err(|_| {
             let message =

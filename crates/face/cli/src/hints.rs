@@ -1,8 +1,8 @@
-//! Hints for command lines written in the way of other tools.
+//! Hints for command lines in the syntax of other tools.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// Options that a subcommand lacks, with the alternative.
+/// Options that a subcommand does not have, with the alternative.
 const NOT_HERE: [(&str, &str, &str); 7] = [
     ("simulate", "--disks", DISKS),
     ("replay", "--disks", DISKS),
@@ -23,7 +23,7 @@ const EXPECTATIONS: &str = "in quotes, because > and < are the shell's: 'tiles >
                             'shop.order.p95 <= 300ms'. IOPS are no aim here: tiles and score say \
                             what they are worth";
 
-/// Replacement for the message or hint of clap.
+/// Replacement for clap's message or hint.
 #[derive(Debug, Default)]
 pub struct Help {
     /// Hint instead of clap's.
@@ -32,7 +32,7 @@ pub struct Help {
     pub message: Option<String>,
 }
 
-/// Help for `error` on a command line of these arguments.
+/// Returns the help for `error` on a command line with these arguments.
 pub fn of_command_line(error: &clap::Error, arguments: &[String]) -> Help {
     let context = |kind: ContextKind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
@@ -62,7 +62,7 @@ fn not_here(verb: &str, option: &str) -> Option<String> {
     found.map(|(.., hint)| (*hint).to_owned())
 }
 
-/// Help for a size without a unit: few people mean bytes when they size a disk.
+/// Returns the help for a size without a unit. Few people mean bytes when they size a disk.
 fn size(option: &str, value: &str) -> Help {
     let is_bare = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
     if !is_bare {

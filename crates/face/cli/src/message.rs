@@ -1,14 +1,14 @@
-//! Sends a message when a run ends, for whoever is not at the terminal.
+//! Sends a message when a run ends, for people who are not at the terminal.
 //!
-//! A message says how the run ended, in the words of the answer or of the error, and whether
-//! somebody is needed. It goes to a command, a web hook or a topic of ntfy (`--notify`).
+//! A message gives the answer or the error of the run, and says whether a person has to act. It
+//! goes to a command, a web hook or a topic of ntfy (`--notify`).
 //!
-//! Paths and topics of servers are often secrets. So they, and tokens, are in no message, no result
-//! and no error: an error names the server's host alone.
+//! Paths and topics of servers are often secrets. So no message, result or error contains them or a
+//! token: an error names only the server's host.
 //!
-//! It refuses a way that it does not know before the run begins. A message that cannot be sent is a
-//! line on standard error: it never changes a result or an exit code, and holds the end of the
-//! program up for at most [`PATIENCE`] each.
+//! An unknown kind of channel is refused before the run begins. A message that cannot be sent is a
+//! line on standard error. It never changes a result or an exit code, and delays the end of the
+//! program by at most [`PATIENCE`] per message.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -21,7 +21,7 @@ use watch::Program;
 
 use crate::exit::Exit;
 
-/// Longest wait for a command or a server: as long as mail and chat servers usually take at most.
+/// Longest wait for a command or a server. Mail and chat servers usually take less.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Channel of a message.
@@ -60,7 +60,7 @@ fn post(address: &Address, path: &str, body: &[u8]) -> Result<(), String> {
     address.post(path, body, PATIENCE).map_err(|error| error.to_string())
 }
 
-/// Path of the ntfy server, and the topic behind it.
+/// Splits the address into the path of the ntfy server and the topic.
 fn topic(address: &Address) -> (&str, &str) {
     let (server, topic) = address.path().rsplit_once('/').unwrap_or(("", ""));
     (if server.is_empty() { "/" } else { server }, topic)
@@ -76,7 +76,7 @@ pub struct Message {
     text: String,
     /// Exit code of the program.
     exit: u8,
-    /// True if the run failed, or something that it made is left.
+    /// True if the run failed, or something that the run created is left.
     needs_somebody: bool,
     /// Id of the run; absent if it was refused before it began.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,7 +86,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// Message of a run that is stored.
+    /// Makes the message for a stored run.
     pub fn of_run(run: &Run, directory: &Path) -> Self {
         Self {
             run: Some(run.id.clone()),
@@ -95,7 +95,7 @@ impl Message {
         }
     }
 
-    /// Message of a run that is not stored, with the reason.
+    /// Makes the message for a run that is not stored, with the reason.
     pub fn of_target(target: &str, text: String) -> Self {
         let target = untrusted::shown(target);
         Self {
@@ -109,7 +109,7 @@ impl Message {
         }
     }
 
-    /// Sends the message by every way, with how the run ended.
+    /// Sends the message through every channel, with the exit code.
     pub fn send(mut self, ways: &[Notify], exit: Exit) {
         let (end, needs_somebody) = match exit {
             Exit::Success => ("ended", false),

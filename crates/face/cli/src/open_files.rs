@@ -9,13 +9,14 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Files beside the disks: rings, results, libraries. About 30 are needed; our choice.
+/// Allowance for files other than disks: rings, results, libraries. About 30 are needed; our
+/// choice.
 const OTHERS: u64 = 64;
 
-/// Raises the soft limit on open files to the hard one, and returns the new limit.
+/// Raises the soft limit on open files to the hard limit, and returns the new limit.
 ///
-/// The soft limit is low for programs that use `select(2)` (see `getrlimit(2)` and systemd's
-/// notes on `RLIMIT_NOFILE`); this one does not.
+/// The soft limit is low only for programs that use `select(2)` (see `getrlimit(2)` and systemd's
+/// notes on `RLIMIT_NOFILE`); this program does not.
 pub fn raise() -> u64 {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
@@ -23,7 +24,7 @@ pub fn raise() -> u64 {
     granted.unwrap_or(u64::MAX)
 }
 
-/// Refuses a ladder that would run out of open files.
+/// Refuses a ladder of steps that would run out of open files.
 pub fn check(plan: &ResolvedPlan, allowed: u64) -> Result<(), Failure> {
     let target: Option<Target> = plan.datastore.parse().ok();
     let is_file_per_disk = target.is_some_and(|target| target.facts().is_file_per_disk);
@@ -41,7 +42,8 @@ pub fn check(plan: &ResolvedPlan, allowed: u64) -> Result<(), Failure> {
     Err(Failure::new(Exit::Refused, message).hint(Some(hint)))
 }
 
-/// Most tiles that the plan asks for; `None` if only the datastore limits them.
+/// Returns the largest number of tiles that the plan asks for; `None` if only the datastore limits
+/// it.
 fn most_tiles(plan: &ResolvedPlan) -> Option<u32> {
     match plan.climb {
         Climb::Range { last, .. } | Climb::Every { last, .. } => Some(last),

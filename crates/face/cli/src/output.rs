@@ -1,12 +1,12 @@
-//! Output: stdout carries only data; a reader that went away is not a failure.
+//! Output to stdout and stderr. Stdout carries only data; a closed pipe is not a failure.
 
 use std::io::{IsTerminal, Write};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Writes a line to stderr, for people. `eprintln!` would panic after the reader went away (`2>&1 |
-/// head`, a closed terminal), and the result matters more than messages.
+/// Writes a line to stderr, for people. `eprintln!` would panic after the reader closed the pipe
+/// (`2>&1 | head`, a closed terminal), and the result matters more than messages.
 #[macro_export]
 macro_rules! say {
     ($($words:tt)*) => {
@@ -14,12 +14,12 @@ macro_rules! say {
     };
 }
 
-/// Writes a line for [`say!`]. Control characters in foreign names must not reach the terminal.
+/// Writes a line for [`say!`]. Control characters in untrusted names are kept from the terminal.
 pub fn to_stderr(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", untrusted::shown(line));
 }
 
-/// Writes text for people to stdout. Control characters in foreign names must not reach the
+/// Writes text for people to stdout. Control characters in untrusted names are kept from the
 /// terminal.
 pub fn print(text: &str) -> Result<(), Failure> {
     write(&untrusted::shown(text))

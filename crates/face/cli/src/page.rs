@@ -21,9 +21,10 @@ use view::document::LiveLimit;
 use crate::push::Pushing;
 use crate::time_left::TimeLeft;
 
-/// Environment variable that passes the token on, because lists of processes do not show it.
+/// Environment variable that passes the token to the new process, because process lists do not show
+/// it.
 pub const TOKEN: &str = "TILEMARK_PAGE_TOKEN";
-/// A visitor within this time may want to stay.
+/// A visitor within this time before the end of the run may want to stay.
 const RECENT: Duration = Duration::from_secs(60);
 
 /// Live page of a run.
@@ -64,12 +65,12 @@ impl Page {
         })
     }
 
-    /// Address of the page; [`url_of`] makes the address of a run from it.
+    /// Returns the address of the page; [`url_of`] makes the address of a run from it.
     pub fn address(&self) -> String {
         self.server.url("")
     }
 
-    /// Prints the address before there is a run, and the purpose of the token.
+    /// Prints the address before a run exists, and the purpose of the token.
     pub fn say(&self) {
         crate::say!("page       {}", self.server.url("/"));
         say_token(&self.server);
@@ -104,7 +105,7 @@ impl Page {
         }
     }
 
-    /// Shows gauges with begin and length of their time.
+    /// Shows gauges, each with begin and length of its interval.
     pub fn gauges(&mut self, gauges: impl IntoIterator<Item = (Nanos, Nanos, Gauge)>) {
         if let Some(feed) = &mut self.recording {
             feed.gauges(gauges);
@@ -157,13 +158,13 @@ impl Page {
         }
     }
 
-    /// Address of the run's page.
+    /// Returns the address of the run's page.
     pub fn url(&self) -> String {
         let path = self.run.as_ref().map_or_else(String::new, |run| format!("/run/{run}"));
         self.server.url(&path)
     }
 
-    /// Hands the page over to a new process, if there are visitors, without waiting. That process
+    /// Hands the page over to a new process, without waiting, if there are visitors. That process
     /// ends after ten minutes without a visit.
     pub fn leave(mut self) {
         drop((self.feed.take(), self.recording.take()));
@@ -188,7 +189,7 @@ impl Page {
         }
     }
 
-    /// Serves on in this process until `is_over`.
+    /// Continues to serve in this process until `is_over`.
     pub fn stay(mut self, is_over: impl Fn() -> bool) {
         drop(self.feed.take());
         self.server.wake();
@@ -213,7 +214,7 @@ fn second(tick: &Tick, run_left: Option<String>) -> Second {
     }
 }
 
-/// Limits of the step so far, the one with the least room first.
+/// Returns the limits of the step so far, the one with the least room first.
 fn limits(tick: &Tick) -> Vec<LiveLimit> {
     let limit = |own: &LimitSoFar| LiveLimit {
         name: own.name.clone(),
@@ -244,7 +245,7 @@ fn address(listener: TcpListener) -> Stdio {
     Stdio::from(OwnedFd::from(listener))
 }
 
-/// Address of a run, made from the page's address, which may end with a token.
+/// Returns the address of a run, made from the page's address, which may end with a token.
 pub fn url_of(address: &str, run: &str) -> String {
     match address.split_once('?') {
         Some((address, token)) => format!("{address}/run/{run}?{token}"),

@@ -24,7 +24,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{exports, stored_runs, target};
 
-/// File that `estate import` writes beside the tile: its virtual machines.
+/// File with the estate's virtual machines, which `estate import` writes beside the tile.
 pub const SHEET: &str = "estate.json";
 
 /// Tile for runs without a named tile.
@@ -59,8 +59,8 @@ pub fn resolved(args: &RunArgs) -> Result<ResolvedPlan, Failure> {
     Ok(plan)
 }
 
-/// Replaces the runs that expectations name by their ids: `latest` means the latest run before this
-/// one begins.
+/// Replaces names of runs in expectations by run ids. `latest` is the latest run before this run
+/// begins.
 fn name_expected_runs(plan: &mut ResolvedPlan, out: Option<&Path>) -> Result<(), Failure> {
     for expectation in &mut plan.settings.expect {
         let Quantity::NotSlower { run } = &mut expectation.quantity else { continue };
@@ -108,7 +108,8 @@ pub fn simulated(
     Ok((plan, array))
 }
 
-/// Reads a trace and makes a plan for it; with the array, if it is played on one.
+/// Reads a trace and makes a plan for it. Also returns the array, if the trace is played on a
+/// modelled array.
 pub fn replayed(args: &ReplayArgs) -> Result<(ResolvedPlan, Option<Array>), Failure> {
     let array = args.array.as_ref().map(|name| modelled(name, &args.with)).transpose()?;
     let datastore = match (&args.on, &args.array) {
@@ -139,7 +140,7 @@ pub fn replayed(args: &ReplayArgs) -> Result<(ResolvedPlan, Option<Array>), Fail
     Ok((plan, array))
 }
 
-/// Refuses a disk below 1 MiB, which is a wrong unit.
+/// Refuses a disk below 1 MiB, which is probably a wrong unit.
 fn check_size(size: Bytes) -> Result<(), Failure> {
     if size >= Bytes::MIB {
         return Ok(());
@@ -182,7 +183,8 @@ fn replay_flags(args: &ReplayArgs) -> Plan {
     }
 }
 
-/// Defaults of a replay: one copy, once, at full size and speed, from its first I/O.
+/// Returns the defaults of a replay: one copy, once, at full size and speed, from the trace's first
+/// I/O.
 fn replay_defaults(made: &Definition) -> Plan {
     Plan {
         tile: Some(files::TILE.to_owned()),
@@ -217,7 +219,7 @@ fn titled(mut array: Array, with: &[String]) -> Array {
     array
 }
 
-/// Array that a plan names.
+/// Returns the array that a plan names as its datastore.
 fn array_of(plan: &Path, datastore: &str) -> Result<String, Failure> {
     datastore.strip_prefix(ARRAY_PREFIX).map(str::to_owned).ok_or_else(|| {
         let message = format!(
@@ -258,7 +260,7 @@ impl Source {
         Self { layers, base: PathBuf::new(), has_tile }
     }
 
-    /// Starts with the command line's values and those that the environment adds.
+    /// Starts with the values of the command line and the values that the environment adds.
     fn layered(line: Plan, with_environment: Plan) -> Self {
         let mut source = Self::new(line);
         source.has_tile |= with_environment.tile.is_some();
@@ -329,14 +331,14 @@ impl Source {
     }
 }
 
-/// True if the layer is a plan file that names a tile.
+/// Returns true if the layer is a plan file that names a tile.
 fn in_plan(layer: &Layer) -> bool {
     layer.origin == Origin::Plan && layer.plan.tile.is_some()
 }
 
 type Resolve = fn(&[Layer], ResolvedTile, Surroundings) -> Result<ResolvedPlan, PlanError>;
 
-/// Option for a message that names the plan's key, which has another name on the command line.
+/// Returns the option to name in a message, if the plan's key has another name on the command line.
 fn option_of(error: &PlanError) -> Option<String> {
     if let PlanError::UnknownEndpoint { help, .. }
     | PlanError::MissingEndpoint { help, .. }
@@ -359,7 +361,7 @@ fn option_of(error: &PlanError) -> Option<String> {
     (key != option).then(|| format!("{key} in a plan is --{option} on the command line"))
 }
 
-/// Option of a setting, by the last word of its key.
+/// Returns the option of a setting, by the last word of the setting's key.
 fn option_named(word: &str) -> Option<String> {
     let options = EngineOptions::augment_args(Plan::augment_args(clap::Command::new("plan")));
     let arg =
@@ -367,12 +369,12 @@ fn option_named(word: &str) -> Option<String> {
     arg.get_long().map(str::to_owned)
 }
 
-/// The list itself, if a list of a hypervisor was given instead of an estate's directory.
+/// Returns the path if it is a hypervisor's list of VMs, given instead of an estate's directory.
 fn hypervisor_list(tile: &Path) -> Option<&Path> {
     tile.parent().filter(|parent| !parent.as_os_str().is_empty() && parent.is_file())
 }
 
-/// Path of the tile for an estate's directory or file.
+/// Returns the path of the tile for an estate's directory or file.
 fn tile_of_estate(estate: &Path) -> String {
     // JSON of a hypervisor is no file of an estate. A tile beside it would otherwise run by
     // mistake; as a directory the path is refused with a hint.
@@ -391,18 +393,18 @@ fn tile_of_estate(estate: &Path) -> String {
     directory.unwrap_or(Path::new("")).join(files::TILE).display().to_string()
 }
 
-/// Absolute form of a datastore, which keeps the stored plan valid in any directory. Any other text
-/// stays as it is, and is refused where it is read.
+/// Makes the path of a datastore absolute, so that the stored plan is valid in any directory. Any
+/// other text stays as it is, and is refused where it is read.
 fn from_anywhere(text: &str) -> String {
     text.parse().map_or_else(|_| text.to_owned(), |target: Target| target.absolute().to_string())
 }
 
-/// Absolute form of a second datastore, which is a pool in a simulation.
+/// Makes the path of a second datastore absolute. In a simulation the text names a pool.
 fn second_from_anywhere(text: &str) -> String {
     if text.starts_with("pool:") { text.to_owned() } else { from_anywhere(text) }
 }
 
-/// Path of a plan: a regular file whose name ends in `.toml`.
+/// Returns the path of a plan file: a regular file whose name ends in `.toml`.
 fn plan_file(target: &str) -> Option<PathBuf> {
     let path = Path::new(target);
     let is = |wanted: &str| path.extension().is_some_and(|extension| extension == wanted);
@@ -456,7 +458,7 @@ fn flags(args: &RunArgs) -> Plan {
     }
 }
 
-/// Settings that `run` and `simulate` share, including those with a second option.
+/// Returns the settings that `run` and `simulate` share, including settings with a second option.
 fn shared(load: &LoadArgs) -> Plan {
     let mut plan = load.plan.clone();
     plan.tile = plan.tile.or_else(|| load.estate.as_deref().map(tile_of_estate));
@@ -465,7 +467,7 @@ fn shared(load: &LoadArgs) -> Plan {
     plan
 }
 
-/// Name, tags and note of the run.
+/// Returns the name, tags and note of the run.
 fn labels(load: &LoadArgs) -> Labels {
     Labels {
         name: load.name.clone(),
@@ -474,7 +476,7 @@ fn labels(load: &LoadArgs) -> Labels {
     }
 }
 
-/// Random bits from the operating system, by the keys of the standard hasher.
+/// Draws random bits from the operating system, through the keys of the standard hasher.
 pub fn entropy() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }

@@ -1,11 +1,11 @@
-//! Pushes figures while something is served, if the environment names an endpoint.
+//! Pushes metrics while something is served, if the environment names an endpoint.
 
 use std::sync::Arc;
 
 use page_server::Library;
 use page_server::otlp::{Pusher, Settings};
 
-/// Pushes until dropped, and once more at the end, with a wait of at most two seconds.
+/// Pushes until dropped, and once more at the end; the last push may take at most two seconds.
 #[derive(Debug)]
 pub struct Pushing {
     _pusher: Option<Pusher>,

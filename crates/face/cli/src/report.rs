@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use bench::run::Reporter;
 
-/// Writer of a run's report.
+/// Returns the writer of a run's report.
 pub fn reporter() -> Option<Arc<dyn Reporter>> {
     Some(Arc::new(Packed))
 }
 
-/// Page with the run packed into it; plain tables in a program without the built page.
+/// Page with the run packed into it. A program built without the page writes plain tables instead.
 #[derive(Debug)]
 struct Packed;
 

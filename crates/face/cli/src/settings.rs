@@ -1,10 +1,10 @@
-//! Options of `run`, `record` and `serve` from the environment, such as `TILEMARK_TILES`, and from
-//! config.toml, such as `tiles` below `[run]`.
+//! Reads options of `run`, `record` and `serve` from the environment, such as `TILEMARK_TILES`, and
+//! from config.toml, such as `tiles` below `[run]`.
 //!
 //! They are turned into command-line options, so that one definition reads, checks and refuses
-//! them. The command line wins over the environment, and the environment over the file; this also
-//! holds for options that exclude each other. Permissions to destroy data are read from neither: a
-//! standing permission would protect nothing.
+//! them. The command line overrides the environment, and the environment overrides the file; this
+//! also holds for options that exclude each other. Permissions to destroy data are read from
+//! neither, because a standing permission would protect nothing.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use crate::failure::Failure;
 
 /// Subcommands whose options can be set.
 pub const VERBS: [&str; 3] = ["run", "record", "serve"];
-/// Subcommands with the options and settings of `run`.
+/// Subcommands that take the options and settings of `run`.
 const AS_RUN: [&str; 3] = ["plan", "check", "prepare"];
 /// Version of config.toml that this program reads.
 const VERSION: i64 = 1;
@@ -33,7 +33,7 @@ pub enum From {
     File,
 }
 
-/// Option of a subcommand that is set elsewhere than on the command line.
+/// Option of a subcommand that is set in the environment or in config.toml.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
     /// Option without its dashes.
@@ -82,7 +82,7 @@ fn parse_from(line: &[OsString]) -> Result<Result<Cli, clap::Error>, Failure> {
     Ok(Ok(cli))
 }
 
-/// Options of a run, for the subcommands that have them.
+/// Returns the options of a run, for the subcommands that have them.
 const fn run_of(command: &mut args::Command) -> Option<&mut args::RunArgs> {
     match command {
         args::Command::Run(args)
@@ -93,8 +93,8 @@ const fn run_of(command: &mut args::Command) -> Option<&mut args::RunArgs> {
     }
 }
 
-/// Options of `run` from the command line alone, and with the environment: the plan stores the
-/// origin of each value.
+/// Returns the options of `run` from the command line alone, and those together with the
+/// environment. The plan stores the origin of each value.
 fn layers(line: &[OsString], with_environment: &[OsString]) -> Vec<args::RunArgs> {
     let of = |line: &[OsString]| match Cli::try_parse_from(line).ok()?.command {
         args::Command::Run(args)
@@ -106,7 +106,7 @@ fn layers(line: &[OsString], with_environment: &[OsString]) -> Vec<args::RunArgs
     [of(line), of(with_environment)].into_iter().flatten().collect()
 }
 
-/// Settings that the command line leaves open.
+/// Selects the settings that the command line leaves open.
 fn fitting(command: &Command, given: &ArgMatches, settings: Vec<Setting>) -> Vec<Setting> {
     let is_given = |arg: &Arg| {
         let source = given.value_source(arg.get_id().as_str());
@@ -120,7 +120,7 @@ fn fitting(command: &Command, given: &ArgMatches, settings: Vec<Setting>) -> Vec
         .collect()
 }
 
-/// True if two options are equal or exclude each other.
+/// Returns true if two options are equal or exclude each other.
 fn excludes(command: &Command, one: &str, other: &str) -> bool {
     let find = |name: &str| options(command).find(|arg| arg.get_long() == Some(name));
     let (Some(a), Some(b)) = (find(one), find(other)) else { return false };
@@ -134,20 +134,21 @@ fn excludes(command: &Command, one: &str, other: &str) -> bool {
     a.get_id() == b.get_id() || in_one_group || conflict(a, b) || conflict(b, a)
 }
 
-/// Options that can be set elsewhere.
+/// Returns the options that can be set in the environment or in config.toml.
 pub fn options(command: &Command) -> impl Iterator<Item = &Arg> {
     let is_option = |arg: &&Arg| arg.get_long().is_some_and(|name| name != "help");
     command.get_arguments().filter(is_option).filter(|arg| !arg.is_hide_set())
 }
 
-/// Variable of an option: `TILEMARK_TILES_MAX`, or the one defined with the option.
+/// Returns the environment variable of an option: `TILEMARK_TILES_MAX`, or the one defined with the
+/// option.
 pub fn variable(arg: &Arg) -> String {
     let own = arg.get_env().map(|name| name.to_string_lossy().into_owned());
     let name = arg.get_long().unwrap_or_default();
     own.unwrap_or_else(|| format!("TILEMARK_{}", name.replace('-', "_").to_uppercase()))
 }
 
-/// Settings from the environment.
+/// Returns the settings from the environment.
 pub fn of_environment(command: &Command) -> Result<Vec<Setting>, Failure> {
     let mut found = Vec::new();
     // Clap itself reads options with a variable of their own.
@@ -191,7 +192,7 @@ fn here_only(what: &str, option: &str) -> Failure {
         .hint(Some(format!("name it where it is meant: --{option} on the command line")))
 }
 
-/// Path of config.toml: in `$XDG_CONFIG_HOME/tilemark` or `~/.config/tilemark`.
+/// Returns the path of config.toml: in `$XDG_CONFIG_HOME/tilemark` or `~/.config/tilemark`.
 pub fn path() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let base = set("XDG_CONFIG_HOME").map(PathBuf::from);
@@ -199,7 +200,7 @@ pub fn path() -> Option<PathBuf> {
     Some(base.join("tilemark/config.toml"))
 }
 
-/// Settings of a subcommand from config.toml.
+/// Returns the settings of a subcommand from config.toml.
 pub fn of_file(command: &Command) -> Result<Vec<Setting>, Failure> {
     let Some(path) = path() else { return Ok(Vec::new()) };
     let text = match untrusted::read_named_text(&path) {
@@ -271,7 +272,7 @@ fn word(value: &toml::Value) -> Option<String> {
     }
 }
 
-/// Command line with the settings inserted after the subcommand.
+/// Returns the command line with the settings inserted after the subcommand.
 fn with(line: &[OsString], verb: &str, settings: &[Setting]) -> Vec<OsString> {
     // The value of `--color` before the subcommand may be any word, so it is skipped.
     let mut at = 1;

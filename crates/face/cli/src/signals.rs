@@ -9,7 +9,7 @@ use signal_hook::iterator::Signals;
 
 use crate::exit::Exit;
 
-/// Remembers the signal that came.
+/// Stores the signal that came.
 #[derive(Debug)]
 pub struct Watch {
     is_terminated: Arc<AtomicBool>,
@@ -17,12 +17,12 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Leaves messages about signals to the view.
+    /// Stops printing messages about signals, because the view prints them.
     pub fn hush(&self) {
         self.is_hushed.store(true, Ordering::Relaxed);
     }
 
-    /// Exit code of a run that a signal stopped.
+    /// Returns the exit code of a run that a signal stopped.
     pub fn exit(&self) -> Exit {
         if self.is_terminated.load(Ordering::Relaxed) {
             Exit::Terminated

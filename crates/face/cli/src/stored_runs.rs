@@ -7,7 +7,7 @@ use run_store::rundir::{self, RunDirError, State, StoredRun};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Directory of stored runs.
+/// Returns the directory of stored runs.
 pub fn base(out: Option<&Path>) -> Result<PathBuf, Failure> {
     match out {
         Some(path) => Ok(path.to_path_buf()),
@@ -15,12 +15,13 @@ pub fn base(out: Option<&Path>) -> Result<PathBuf, Failure> {
     }
 }
 
-/// A stored run by directory, name, `latest`, `latest~1`, `previous` or a part of its id.
+/// Opens a stored run by directory, name, `latest`, `latest~1`, `previous` or a part of its id.
 pub fn open(out: Option<&Path>, name: &str) -> Result<StoredRun, Failure> {
     rundir::open(&base(out)?, name).map_err(failure)
 }
 
-/// Runs that `name` means: one run, or with `tag:KEY=VALUE` all complete runs with the tag.
+/// Opens the runs that `name` selects: one run, or with `tag:KEY=VALUE` all complete runs with the
+/// tag.
 pub fn open_all(out: Option<&Path>, name: &str) -> Result<Vec<StoredRun>, Failure> {
     let Some(text) = name.strip_prefix("tag:") else { return Ok(vec![open(out, name)?]) };
     let tag = run_store::run::tag(text)
@@ -38,7 +39,7 @@ pub fn open_all(out: Option<&Path>, name: &str) -> Result<Vec<StoredRun>, Failur
     Ok(found)
 }
 
-/// Failure for a run directory that could not be read or written.
+/// Makes the failure for a run directory that could not be read or written.
 pub fn failure(error: RunDirError) -> Failure {
     let hint = error.hint();
     let exit = match error {

@@ -13,7 +13,7 @@ pub fn parse(text: &str) -> Result<Target, Failure> {
     })
 }
 
-/// Failure for a datastore that refused or failed.
+/// Makes the failure for a datastore that refused or failed.
 pub fn failure(error: DatastoreError) -> Failure {
     let exit =
         if matches!(error, DatastoreError::Refused(_)) { Exit::Refused } else { Exit::Failure };

@@ -1,8 +1,8 @@
-//! The file of this program, which starts itself for work that needs a process.
+//! Path of this program, which starts itself for work that needs a process of its own.
 
 use std::path::PathBuf;
 
-/// Executable file of this program.
+/// Returns the executable file of this program.
 pub fn path() -> PathBuf {
     // Where /proc is missing, the search path may find it.
     std::env::current_exe().unwrap_or_else(|_| PathBuf::from("tilemark"))

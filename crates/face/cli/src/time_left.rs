@@ -5,14 +5,14 @@ use run_store::run::Verdict;
 use units::Nanos;
 use units::print::about;
 
-/// Estimate of the time that the whole run still takes.
+/// Estimate of the time until the whole run ends.
 #[derive(Debug, Default)]
 pub struct TimeLeft {
     whole: Option<Whole>,
     begun: Option<Instant>,
-    /// Longest time of one step. In a simulation this is virtual time.
+    /// Maximum time of one step. In a simulation this is virtual time.
     at_most: Option<Duration>,
-    /// Start of the first step, and number of ended steps.
+    /// Start of the first step; `done` is the number of completed steps.
     stepping: Option<Instant>,
     done: u32,
     held: u32,
@@ -20,7 +20,7 @@ pub struct TimeLeft {
 }
 
 impl TimeLeft {
-    /// Notes an event.
+    /// Updates the estimate with an event.
     pub fn hear(&mut self, event: &Progress<'_>, now: Instant) {
         match event {
             Progress::Planned(overview) => {
@@ -51,8 +51,8 @@ impl TimeLeft {
         }
     }
 
-    /// Text of the estimate: `about 4 min left`, or for a search without a bound `at least about 20
-    /// min left`. `None` before anything is known.
+    /// Formats the estimate: `about 4 min left`, or for a search without a bound `at least about 20
+    /// min left`. `None` before there is an estimate.
     pub fn told(&self, now: Instant) -> Option<String> {
         let (least, time) = match self.whole? {
             Whole::Time(all) => {
@@ -66,14 +66,16 @@ impl TimeLeft {
         Some(format!("{least}{} left", about(time)))
     }
 
-    /// Steps that a search still needs if the very next count fails: halving, then repeats.
+    /// Counts the steps that a search still needs if the very next number of tiles fails:
+    /// bisection, then repeats.
     fn search(&self, repeats: u32) -> u32 {
         let open = self.failed.map_or(self.held, |failed| failed.saturating_sub(self.held));
         u32::BITS - open.leading_zeros() + repeats
     }
 
-    /// Time of the remaining steps: the mean of the ended ones each, or the longest time of a step.
-    /// The elapsed time of the current step is subtracted.
+    /// Estimates the time of the remaining steps. Each takes the mean time of the completed steps,
+    /// or the maximum time of a step before any is complete. The elapsed time of the current step
+    /// is subtracted.
     fn time_of(&self, runs: u32, now: Instant) -> Option<Duration> {
         let Some(begun) = self.stepping.filter(|_| self.done > 0) else {
             return Some(self.at_most? * runs);

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-/// Name or path of an array for `spec`: a shipped name or a path stays as it is; another name
-/// becomes the path of the user's file, if there is one.
+/// Returns the name or path of an array for `spec`. A shipped name or a path stays as it is;
+/// another name becomes the path of the user's file, if that exists.
 pub fn find(name: &str) -> String {
     let is_shipped = spec::shipped::array_names().any(|shipped| shipped == name);
     let is_path = name.contains('/') || name.ends_with(".toml");

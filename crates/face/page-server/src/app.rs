@@ -9,9 +9,9 @@ use crate::live::Hub;
 use crate::problem::{Kind, Problem};
 use crate::provider::{Provider, ProviderError};
 
-/// Requests that are answered at the same time; others wait.
+/// Maximum number of requests that are answered at the same time; others wait.
 const WORKERS: usize = 2;
-/// Longest wait of a request for its turn.
+/// Longest time that a request waits for a free place among the [`WORKERS`].
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// State shared by all requests.
@@ -21,7 +21,7 @@ pub struct App {
     pub(crate) hub: Hub,
     turns: Arc<Semaphore>,
     begun: Instant,
-    /// Time of the last visitor's request, in milliseconds after `begun` plus one; 0: none.
+    /// Time of the last visitor's request, in milliseconds after `begun` plus one; 0 means none.
     seen: AtomicU64,
     watching: AtomicUsize,
 }
@@ -39,7 +39,7 @@ impl App {
         }
     }
 
-    /// Notes a visitor. Programs that collect figures do not count.
+    /// Records a visit. Requests of programs that collect metrics do not count.
     pub(crate) fn note(&self, path: &str) {
         if path != "/metrics" && path != "/healthz" {
             let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -47,7 +47,8 @@ impl App {
         }
     }
 
-    /// Time since the last visit: zero while a visitor watches, `None` if there was no visit.
+    /// Returns the time since the last visit: zero while a visitor watches, `None` if there was no
+    /// visit.
     pub(crate) fn idle(&self) -> Option<Duration> {
         if self.is_watched() {
             return Some(Duration::ZERO);
@@ -56,12 +57,12 @@ impl App {
         Some(self.begun.elapsed().saturating_sub(Duration::from_millis(seen)))
     }
 
-    /// True while a visitor watches a run.
+    /// Returns true while a visitor watches a run.
     pub(crate) fn is_watched(&self) -> bool {
         self.watching.load(Ordering::Relaxed) > 0
     }
 
-    /// Counts a visitor until the result is dropped.
+    /// Counts a watching visitor until the result is dropped.
     pub(crate) fn watch(self: &Arc<Self>) -> Watching {
         self.watching.fetch_add(1, Ordering::Relaxed);
         Watching(Arc::clone(self))
@@ -89,7 +90,7 @@ impl App {
     }
 }
 
-/// Visitor that watches a run.
+/// Counts one visitor that watches a run, until dropped.
 pub struct Watching(Arc<App>);
 
 impl Drop for Watching {

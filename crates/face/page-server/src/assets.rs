@@ -9,7 +9,7 @@ use flate2::read::GzDecoder;
 static FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
 /// Report page without its data, compressed (gzip).
 static REPORT: Option<&[u8]> = include!(concat!(env!("OUT_DIR"), "/report.rs"));
-/// Page shown by a program without the built page.
+/// Page that is shown if the program was built without the page.
 const WITHOUT: &str = include_str!("without_page.html");
 
 /// File of the page.
@@ -27,19 +27,20 @@ enum Content {
 }
 
 impl Asset {
-    /// File at a path.
+    /// Finds the file at a path.
     pub fn find(path: &str) -> Option<Self> {
         let (path, packed) = FILES.iter().find(|(known, _)| *known == path)?;
         Some(Self { path, content: Content::Packed(packed) })
     }
 
-    /// Start file for every path of the page; the page reads the path itself.
+    /// Returns the start file, which is served for every path of the page. The page's script
+    /// evaluates the path.
     pub fn index() -> Self {
         Self::find("/index.html")
             .unwrap_or(Self { path: "/index.html", content: Content::Plain(WITHOUT.as_bytes()) })
     }
 
-    /// Content as gzip, if stored so.
+    /// Returns the content as gzip, if it is stored as gzip.
     pub fn packed(&self) -> Option<&'static [u8]> {
         match self.content {
             Content::Packed(bytes) => Some(bytes),
@@ -47,7 +48,7 @@ impl Asset {
         }
     }
 
-    /// Content of the file.
+    /// Returns the uncompressed content of the file.
     pub fn plain(&self) -> Cow<'static, [u8]> {
         match self.content {
             Content::Packed(bytes) => Cow::Owned(unpack(bytes)),
@@ -55,12 +56,12 @@ impl Asset {
         }
     }
 
-    /// True if the name contains a hash of the content, so that the file never changes.
+    /// Returns true if the name contains a hash of the content, so that the file never changes.
     pub fn is_hashed(&self) -> bool {
         self.path.starts_with("/assets/")
     }
 
-    /// Media type of the file.
+    /// Returns the media type of the file.
     pub fn media_type(&self) -> &'static str {
         match self.path.rsplit_once('.').map_or("", |(_, end)| end) {
             "html" => "text/html; charset=utf-8",
@@ -77,12 +78,12 @@ impl Asset {
     }
 }
 
-/// Report page without its data; `None` if the program was built without it.
+/// Returns the report page without its data; `None` if the program was built without it.
 pub fn report_template() -> Option<String> {
     REPORT.and_then(|packed| String::from_utf8(unpack(packed)).ok())
 }
 
-/// True if the page was built in.
+/// Returns true if the page was built in.
 pub fn has_page() -> bool {
     !FILES.is_empty()
 }

@@ -1,5 +1,5 @@
-//! Limits the connections. A new one replaces the connection that was sent nothing for longest, so
-//! slow clients keep no other client out.
+//! Limits the number of connections. At the limit a new connection replaces the one to which
+//! nothing was sent for the longest time, so slow clients keep no other client out.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::task::AbortHandle;
 
-/// Most connections at the same time.
+/// Maximum number of connections at the same time.
 const ALL_MAX: usize = 256;
-/// Most connections of one peer: half, so that no peer takes all.
+/// Maximum number of connections of one peer: half, so that no peer takes all.
 const PEER_MAX: usize = ALL_MAX / 2;
 
-/// Present connections.
+/// Open connections.
 #[derive(Debug, Default)]
 pub struct Crowd {
     clock: Arc<AtomicU64>,
@@ -26,8 +26,8 @@ struct PeerSlot {
     task: AbortHandle,
 }
 
-/// Time of the last sending on a connection, or of its start, on a clock that counts such events of
-/// all connections.
+/// Time of the last send on a connection, or of the connection's start. The clock counts sends and
+/// starts of all connections.
 #[derive(Debug, Clone)]
 pub struct Activity {
     clock: Arc<AtomicU64>,
@@ -35,15 +35,16 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// Notes that bytes are sent now.
+    /// Records that bytes are sent now.
     pub fn note(&self) {
         self.last.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
     }
 }
 
 impl Crowd {
-    /// Admits a connection from a peer, whose task `start` begins. Without room, the connection of
-    /// that peer, or of all, that was sent nothing for longest is ended.
+    /// Admits a connection from a peer; `start` starts the connection's task. At a limit, the
+    /// connection to which nothing was sent for the longest time is ended: a connection of the peer
+    /// at the peer's limit, or else any.
     pub fn admit(&mut self, peer: IpAddr, start: impl FnOnce(Activity) -> AbortHandle) {
         self.places.retain(|place| !place.task.is_finished());
         let of_peer = self.places.iter().filter(|place| place.peer == peer).count();

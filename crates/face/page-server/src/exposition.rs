@@ -15,8 +15,8 @@ pub enum Exposition {
 }
 
 impl Exposition {
-    /// Format that a scraper likes best, by its `Accept` headers (RFC 9110, section 12.5.1). Text for
-    /// everybody who does not ask for protobuf by its name.
+    /// Returns the format that a scraper prefers, by the request's `Accept` headers (RFC 9110,
+    /// section 12.5.1). A scraper that does not name protobuf gets text.
     pub fn of_request(headers: &HeaderMap) -> Self {
         let (mut protobuf, mut text) = (0, 0);
         let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
@@ -43,7 +43,7 @@ impl Exposition {
     }
 }
 
-/// Weight in thousandths; 0 for one that is none.
+/// Parses a weight, in thousandths; 0 if it is invalid.
 fn thousandths(quality: &str) -> u16 {
     let quality: f64 = quality.parse().unwrap_or(0.0);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 1000")]

@@ -1,11 +1,11 @@
-//! Figures that a run's users feel: rate and response time of their actions, closeness of limits,
-//! and verdicts of steps.
+//! Metrics of what a run's users notice: rate and response time of their actions, the share used of
+//! limits, and verdicts of steps.
 
 use run_store::rollup::Rollup;
 use run_store::run::{Run, Step};
 use units::{Nanos, Ratio};
 
-/// Figures that users of one run feel; empty before the first.
+/// Metrics of what users of one run notice; empty before the first step.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Felt {
     /// Actions over all tiles.
@@ -25,7 +25,7 @@ pub struct FeltAction {
     pub action: String,
     /// Successful actions per second.
     pub per_s: f64,
-    /// 95th percentile of response time; `None` without a finished action.
+    /// 95th percentile of response time; `None` without a completed action.
     pub p95_ns: Option<u64>,
 }
 
@@ -34,7 +34,7 @@ pub struct FeltAction {
 pub struct FeltLimit {
     /// Name of the workload.
     pub workload: String,
-    /// Name of the action, or kind of I/O or call.
+    /// Name of the action, or kind of I/O or call, that the limit is for.
     pub on: String,
     /// Statistic: `p95`, `mean` or `max`.
     pub statistic: String,
@@ -56,7 +56,7 @@ pub struct FeltStep {
 }
 
 impl Felt {
-    /// Figures of one step of a run, with the verdicts of all.
+    /// Returns the metrics of one step of a run, with the verdicts of all steps.
     pub fn of_step(run: &Run, step: &Step) -> Self {
         let seconds = Nanos(step.measured_ns).as_secs_f64();
         let action = |of: &run_store::run::PooledAction| FeltAction {
@@ -69,8 +69,8 @@ impl Felt {
         Self { actions, limits: limits(step), steps: steps(run) }
     }
 
-    /// Figures of a running run: its actions in the last seconds, the limits of the last judged
-    /// step.
+    /// Returns the metrics of a run in progress: the run's actions in the last seconds, and the
+    /// limits of the last judged step.
     pub fn of_live(rollup: &Rollup, run: Option<&Run>) -> Self {
         let judged = run.and_then(|run| run.steps.last());
         Self {
@@ -104,7 +104,7 @@ fn steps(run: &Run) -> Vec<FeltStep> {
     run.steps.iter().map(step).collect()
 }
 
-/// Actions of the last time bucket.
+/// Returns the actions of the last time bucket.
 fn last_seconds(rollup: &Rollup) -> Vec<FeltAction> {
     let Some(last) = rollup.slices().last() else { return Vec::new() };
     let seconds = last.time.as_secs_f64();

@@ -1,4 +1,4 @@
-//! Figures of the running runs and of the last ended one, for metrics and pushes.
+//! Metrics of the running runs and of the run that ended last, for scrapes and pushes.
 
 mod felt;
 
@@ -7,7 +7,7 @@ use view::document::RunState;
 
 use crate::provider::Current;
 
-/// Kind of a figure.
+/// Kind of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Kind {
     name: &'static str,
@@ -16,28 +16,28 @@ struct Kind {
     help: &'static str,
 }
 
-/// Unit for Prometheus, which puts it into the name, and for OpenTelemetry (UCUM).
+/// Unit for Prometheus, which puts it into the metric's name, and for OpenTelemetry (UCUM).
 type Unit = Option<(&'static str, &'static str)>;
 
-/// Figures of one kind.
+/// Metrics of one kind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Family {
-    /// Name for Prometheus.
+    /// Metric name for Prometheus.
     pub name: String,
-    /// Name for OpenTelemetry.
+    /// Metric name for OpenTelemetry.
     pub dotted: String,
     /// Unit; `None` for a count.
     pub unit: Unit,
     /// Description for people.
     pub help: String,
-    /// Figures, at least one.
+    /// Values with their labels, at least one.
     pub figures: Vec<Figure>,
 }
 
 /// Single number with its labels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
-    /// Labels that tell the figure from others of its kind.
+    /// Labels that distinguish the number from others of the same kind.
     pub labels: Vec<(&'static str, String)>,
     /// Value of the figure.
     pub value: f64,
@@ -118,7 +118,7 @@ const CALLS: usize = 10;
 const HOST_RATE: usize = 11;
 const HOST_THROUGHPUT: usize = 12;
 
-/// Families of these runs' figures, without empty ones.
+/// Returns the metric families of these runs, without empty ones.
 pub fn families(runs: &[Current]) -> Vec<Family> {
     let mut figures: [Vec<Figure>; KINDS.len()] = Default::default();
     runs.iter().for_each(|run| add(&mut figures, run));
@@ -139,7 +139,7 @@ pub fn families(runs: &[Current]) -> Vec<Family> {
         .collect()
 }
 
-/// Family of a gauge that was sampled during these runs.
+/// Returns the metric family of a gauge that was sampled during these runs.
 fn gauge(name: GaugeName, runs: &[Current]) -> Family {
     let of_run = |run: &Current| {
         let own = run.gauges.iter().filter(|gauge| gauge.name == name);

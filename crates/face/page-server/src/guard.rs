@@ -1,4 +1,4 @@
-//! Checks that each request passes first: method, host, length, token.
+//! Checks that each request must pass first: method, host, length, token.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::listen::Access;
 use crate::problem::{Kind, Problem};
 use crate::token::Token;
 
-/// Longest path and query of a request, bytes.
+/// Maximum length of a request's path and query, in bytes.
 const ADDRESS_MAX: usize = 4096;
 /// Cookie that carries the token after it was in a URL.
 const COOKIE: &str = "tilemark_token";
@@ -54,7 +54,7 @@ pub async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) ->
 
 enum Pass {
     On,
-    /// The token was in the URL: from now on a cookie carries it.
+    /// The token was in the URL. The response sets a cookie, which carries the token from now on.
     Enter(Response),
 }
 

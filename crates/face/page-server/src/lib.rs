@@ -1,10 +1,10 @@
-//! Serves runs, stored or live, over HTTP: the page, its interface, the metrics.
+//! Serves runs, stored or live, over HTTP: the page, the interface and the metrics.
 //!
 //! It answers `GET` with documents of `view`, sends live states as server-sent events, serves the
-//! page built into the program, and gives the last figures to Prometheus.
+//! page built into the program, and exports the last metrics to Prometheus.
 //!
 //! It refuses changes of any kind; methods other than `GET` and `HEAD`; requests for a host that it
-//! does not listen for; requests without the token at other addresses than this computer's; and
+//! does not listen for; requests without the token to addresses other than this computer's; and
 //! paths that are not ids. A run never waits for a visitor.
 //!
 //! Invariants: every answer is a document of `view` or a problem document (RFC 9457); names from a

@@ -27,24 +27,25 @@ use traces::{Trace, Traces};
 /// Stored runs to serve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shelf {
-    /// All runs and recorded traces in a directory, including later ones.
+    /// All runs and recorded traces in a directory, including runs and traces that are stored
+    /// later.
     All(PathBuf),
-    /// Runs by their directories.
+    /// Only the runs in these directories.
     Some(Vec<PathBuf>),
 }
 
-/// Stored runs, and possibly a live one.
+/// Stored runs, and possibly a live run.
 pub struct Library {
     shelf: Shelf,
     cache: Cache,
     traces: Traces,
     live: Mutex<Option<Arc<LiveRun>>>,
-    /// Sample run, shown while there is no other.
+    /// Sample run, shown while there is no other run.
     sample: Mutex<Option<Arc<Source>>>,
 }
 
 impl Library {
-    /// Library of a shelf's runs.
+    /// Creates a library of a shelf's runs.
     pub fn new(shelf: Shelf) -> Self {
         Self {
             shelf,
@@ -60,11 +61,12 @@ impl Library {
         *self.live.lock().unwrap_or_else(PoisonError::into_inner) = Some(run);
     }
 
-    /// Adds a recorded trace. Only its description is read before a request for it.
+    /// Adds a recorded trace. Only the trace's description is read before the first request for the
+    /// trace.
     ///
     /// # Errors
     ///
-    /// If the path is no complete trace.
+    /// If the path is not a complete trace.
     pub fn add_trace(&self, path: &Path) -> Result<RunId, TraceError> {
         self.traces.add(path)
     }
@@ -73,7 +75,7 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// If the path is no such store, or one of a later version.
+    /// If the path is not such a store, or is a store of a later version.
     pub fn add_watched(&self, path: &Path) -> Result<RunId, WatchError> {
         self.traces.add_watched(path)
     }
@@ -83,7 +85,7 @@ impl Library {
         self.traces.add_watched_hosts(stores)
     }
 
-    /// Adds a sample run that is shown while there is no other, so that the first page is never
+    /// Adds a sample run that is shown while there is no other run, so that the first page is never
     /// empty.
     pub fn set_sample(&self, run: StoredRun) -> Result<(), OpenError> {
         let source = Arc::new(Source::open(run)?.as_sample());
@@ -91,7 +93,7 @@ impl Library {
         Ok(())
     }
 
-    /// Directory of all runs, which also holds studies.
+    /// Returns the directory of all runs, which also contains studies.
     fn base(&self) -> Option<&Path> {
         match &self.shelf {
             Shelf::All(base) => Some(base),
@@ -107,7 +109,7 @@ impl Library {
         self.live.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The live run of this process, if it has this id.
+    /// Returns the live run of this process, if it has this id.
     fn live_as(&self, id: &RunId) -> Option<Arc<LiveRun>> {
         self.live_run().filter(|live| live.id() == id && !live.has_ended())
     }
@@ -140,7 +142,7 @@ impl Library {
         }
     }
 
-    /// Run, live or stored.
+    /// Returns a run, live or stored.
     fn source(&self, id: &RunId) -> Result<Arc<Source>, ProviderError> {
         if let Some(live) = self.live_as(id) {
             return Ok(Arc::new(live.source()));
@@ -158,7 +160,7 @@ impl Library {
         self.sample().filter(|sample| sample.id() == id.as_str())
     }
 
-    /// Trace that is known, or that was stored beside the runs meanwhile.
+    /// Returns a trace that is already known, or that was stored beside the runs since.
     fn trace(&self, id: &RunId) -> Option<Arc<Trace>> {
         let known = self.traces.find(id);
         let base = self.base().filter(|_| known.is_none() && self.stored(id).is_err());
@@ -168,7 +170,7 @@ impl Library {
         })
     }
 
-    /// Running run, in this or in another process.
+    /// Returns a run in progress, in this or in another process.
     fn going_on(&self, id: &RunId) -> Result<Option<Arc<Source>>, ProviderError> {
         if let Some(live) = self.live_as(id) {
             return Ok(Some(Arc::new(live.source())));
@@ -183,7 +185,7 @@ impl Library {
         self.cache.source(stored).map(Some)
     }
 
-    /// Figures of a run for metrics.
+    /// Returns a run's data for the metrics.
     fn known_of(&self, row: &RunRow) -> Current {
         let mut known = Current {
             row: row.clone(),
@@ -208,7 +210,7 @@ impl Library {
         known
     }
 
-    /// True for a trace or the sample, which have no run directory here.
+    /// Returns true for a trace or the sample, which have no run directory here.
     fn has_no_directory(&self, id: &RunId) -> bool {
         self.sample_as(id).is_some() || self.trace(id).is_some()
     }

@@ -1,4 +1,4 @@
-//! Address of the server, and access to it.
+//! Address of the server, and the rules of access to the server.
 
 use std::fmt;
 use std::io;
@@ -8,7 +8,7 @@ use crate::token::Token;
 
 /// Port that is tried first.
 pub const PORT: u16 = 7655;
-/// Further ports that are tried if the first is taken.
+/// Number of further ports that are tried if the first is taken.
 const TRIES: u16 = 50;
 
 /// Value of `--listen`: a port, an address, or both: `8000`, `0.0.0.0`, `[::1]:8000`, `nas:8000`.
@@ -69,12 +69,13 @@ impl fmt::Display for Listen {
 }
 
 impl Listen {
-    /// Opens the address. A given port is taken or refused; otherwise the next free one is taken.
+    /// Opens the address. A given port is used, or the function fails; without a port the next free
+    /// one is used.
     pub fn bind(&self) -> io::Result<Door> {
         self.bind_with(None)
     }
 
-    /// Opens the address with the given token, where one is needed; `None` draws one.
+    /// Opens the address with the given token, if the address needs a token; `None` draws one.
     pub fn bind_with(&self, token: Option<String>) -> io::Result<Door> {
         let listener = match self.port {
             Some(port) => bind(&self.host, port)?,
@@ -106,7 +107,7 @@ fn bind(host: &str, port: u16) -> io::Result<TcpListener> {
     TcpListener::bind(addresses.as_slice())
 }
 
-/// Open address that does not answer yet.
+/// Open address at which no server answers yet.
 #[derive(Debug)]
 pub struct Door {
     pub(crate) listener: TcpListener,
@@ -114,7 +115,7 @@ pub struct Door {
 }
 
 impl Door {
-    /// Door for an address that another process opened, with its host name and token.
+    /// Makes a door of an address that another process opened, with its host name and token.
     pub fn inherited(listener: TcpListener, host: &str, token: Option<String>) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let access = Access::new(host, address, || match token {
@@ -124,7 +125,7 @@ impl Door {
         Ok(Self { listener, access })
     }
 
-    /// URL for a browser, with the token where one is needed.
+    /// Returns the URL for a browser, with the token if the address needs one.
     pub fn url(&self, path: &str) -> String {
         self.access.url(path)
     }
@@ -138,7 +139,7 @@ pub struct Access {
     host: String,
     /// Accepted host names, in lower case, IPv6 in brackets.
     names: Vec<String>,
-    /// True if any IP address, but no further name, is accepted: a foreign page can make a name
+    /// True if any IP address, but no further name, is accepted. A foreign page can make a name
     /// resolve to this computer (DNS rebinding), but not an address.
     any_address: bool,
     token: Option<Token>,
@@ -162,24 +163,24 @@ impl Access {
         Ok(Self { address, host: host.to_owned(), names, any_address: is_everywhere, token })
     }
 
-    /// True if a request for this host (with or without port) is accepted.
+    /// Returns true if a request for this host (with or without port) is accepted.
     pub fn is_ours(&self, authority: &str) -> bool {
         let host = host_of(authority).to_ascii_lowercase();
         let plain = host.trim_start_matches('[').trim_end_matches(']');
         self.names.contains(&host) || (self.any_address && plain.parse::<IpAddr>().is_ok())
     }
 
-    /// Required token; `None` on this computer alone.
+    /// Returns the required token; `None` if only this computer can connect.
     pub fn token(&self) -> Option<&Token> {
         self.token.as_ref()
     }
 
-    /// Host as given.
+    /// Returns the host as given.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// URL for a browser.
+    /// Returns the URL for a browser.
     pub fn url(&self, path: &str) -> String {
         let port = self.address.port();
         let host = match machine_name().filter(|_| self.any_address) {
@@ -192,7 +193,7 @@ impl Access {
         }
     }
 
-    /// Accepted names, for messages.
+    /// Returns the accepted names, for messages.
     pub fn names(&self) -> &[String] {
         &self.names
     }

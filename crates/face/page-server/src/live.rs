@@ -1,4 +1,5 @@
-//! Live states of a run for all its watchers, read once a second whatever their number.
+//! Publishes live states of a run to all watchers. Each state is read once a second, whatever the
+//! number of watchers.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,7 +38,7 @@ impl Hub {
     }
 
     /// Subscribes to the states of a run. A slow reader misses states but always gets the newest;
-    /// none are queued for it.
+    /// no states are queued for it.
     pub fn subscribe(&self, run: &RunId) -> watch::Receiver<LiveUpdate> {
         let mut tellers = self.tellers.lock().unwrap_or_else(PoisonError::into_inner);
         tellers.retain(|_, told| told.has_changed().is_ok());
@@ -70,7 +71,7 @@ struct Teller {
 }
 
 impl Teller {
-    /// Publishes until the run has ended, or only the hub's own receiver is left.
+    /// Publishes until the run has ended, or until the hub's own receiver is the only one left.
     async fn tell(mut self) {
         let mut last = None;
         loop {

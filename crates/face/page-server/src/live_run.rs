@@ -1,8 +1,8 @@
 //! Live run of this process, as visitors see it.
 //!
-//! The run sends copies of its slices to a bounded queue and continues; a thread folds them. If
-//! that thread lags, slices are dropped and counted: the view loses them, the run's own record does
-//! not.
+//! The run sends copies of its slices to a bounded queue and continues; a thread folds the slices.
+//! If that thread lags, slices are dropped and counted. Dropped slices are missing in the view, but
+//! not in the run's own record.
 
 mod recording;
 mod serving;
@@ -23,7 +23,7 @@ use view::{Source, TraceFacts};
 pub use recording::{Recording, TraceFeed};
 pub use serving::{ServedSecond, Serving};
 
-/// Most waiting slices: about a minute of a real run.
+/// Maximum number of queued slices: about a minute of a real run.
 const WAITING: usize = 64;
 /// Nice value of the folding thread.
 const PRIORITY: i32 = 5;
@@ -31,7 +31,7 @@ const PRIORITY: i32 = 5;
 /// Subject of a live page.
 #[derive(Debug, Clone)]
 pub enum Subject {
-    /// Run, with the base of its directory.
+    /// Run, with the parent of its directory.
     Run {
         /// Id of the run.
         id: RunId,
@@ -46,7 +46,7 @@ pub enum Subject {
     Trace(RunId, TraceFacts),
 }
 
-/// Running run.
+/// Live run or recording.
 pub struct LiveRun {
     subject: Subject,
     rollup: Mutex<Arc<Rollup>>,
@@ -55,7 +55,7 @@ pub struct LiveRun {
     has_ended: AtomicBool,
 }
 
-/// Slice in the queue.
+/// Slice in the queue, with its step and topology.
 struct Copy {
     key: StepKey,
     topology: Arc<Topology>,
@@ -73,7 +73,7 @@ pub struct Feed {
 }
 
 impl LiveRun {
-    /// Makes a run that begins, and its feed.
+    /// Creates a live run, and the feed for its events.
     pub fn begin(subject: Subject) -> std::io::Result<(Arc<Self>, Feed)> {
         let run = Arc::new(Self::new(subject));
         let (sender, receiver) = sync_channel(WAITING);
@@ -139,26 +139,26 @@ impl LiveRun {
         state.version += 1;
     }
 
-    /// Id of the run.
+    /// Returns the id of the run.
     pub fn id(&self) -> &RunId {
         match &self.subject {
             Subject::Run { id, .. } | Subject::Trace(id, _) => id,
         }
     }
 
-    /// True after the end, when the stored run replaces the live one.
+    /// Returns true after the end, when the stored run replaces the live run.
     pub fn has_ended(&self) -> bool {
         self.has_ended.load(Ordering::Acquire)
     }
 
-    /// Stored run, once its directory exists.
+    /// Returns the stored run, once its directory exists.
     pub fn stored(&self) -> Option<StoredRun> {
         let Subject::Run { id, base, .. } = &self.subject else { return None };
         let path = base.join(format!("{id}{}", files::PARTIAL));
         path.is_dir().then(|| StoredRun::at(&path)).flatten()
     }
 
-    /// Present content.
+    /// Returns the present content as a source for views.
     pub fn source(&self) -> Source {
         let rollup = Arc::clone(&self.rollup.lock().unwrap_or_else(PoisonError::into_inner));
         let mut state = self.state().clone();
@@ -173,7 +173,7 @@ impl LiveRun {
         }
     }
 
-    /// Row of the list, completed with what is known before `run.json` exists.
+    /// Completes the row of the list with facts that are known before `run.json` exists.
     pub fn row(&self, mut row: RunRow) -> RunRow {
         if let Subject::Run { id, tile, target, .. } = &self.subject {
             for (field, known) in [(&mut row.tile, tile), (&mut row.target, target)] {
@@ -188,7 +188,7 @@ impl LiveRun {
         row
     }
 
-    /// Folded slices.
+    /// Returns the rollup of the slices so far.
     pub fn rollup(&self) -> Arc<Rollup> {
         Arc::clone(&self.rollup.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -199,7 +199,7 @@ impl LiveRun {
 pub struct Second {
     /// True while measuring, false while warming up.
     pub is_measured: bool,
-    /// Longest time left of this phase, nanoseconds.
+    /// Maximum time left of this phase, nanoseconds.
     pub left_ns: Option<u64>,
     /// Time left of the whole run, as text.
     pub run_left: Option<String>,
@@ -218,12 +218,12 @@ pub struct Second {
 }
 
 impl Feed {
-    /// Run of this feed.
+    /// Returns the run of this feed.
     pub fn run(&self) -> &Arc<LiveRun> {
         &self.run
     }
 
-    /// Reports the filling of disks; `share` done, 0 to 1.
+    /// Reports progress of filling disks; `share` is the share done, 0 to 1.
     pub fn prepared(&self, share: f64, run_left: Option<String>) {
         self.run.change(|state| {
             state.phase = LivePhase::Preparing;
@@ -269,7 +269,7 @@ impl Feed {
         });
     }
 
-    /// Reports that the step is judged, or the run is assembled.
+    /// Reports that the step is being judged, or the run's result assembled.
     pub fn judging(&self) {
         self.run.change(|state| {
             state.phase = LivePhase::Judging;
@@ -288,7 +288,7 @@ impl Feed {
     }
 }
 
-/// Rates of each host in a slice, in the order of the step; empty without hosts.
+/// Returns the rates of each host in a slice, in the order of the step; empty without hosts.
 fn of_hosts(topology: &Topology, slice: &Slice) -> Vec<HostRate> {
     let host_of = |instance: usize| topology.instances.get(instance)?.host.as_deref();
     let mut rates: Vec<HostRate> = Vec::new();

@@ -1,4 +1,4 @@
-//! Figures in the OpenMetrics text format.
+//! Metrics in the OpenMetrics text format.
 
 use std::fmt::Display;
 use std::io;
@@ -8,7 +8,7 @@ use run_store::openmetrics::{END, family, labels, sample};
 use crate::figures::families;
 use crate::provider::Current;
 
-/// Figures of these runs as text.
+/// Returns the metrics of these runs as text.
 pub fn text(runs: &[Current]) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     for of in families(runs) {

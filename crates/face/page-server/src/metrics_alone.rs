@@ -1,6 +1,6 @@
-//! Serves `/metrics` alone, for a program without a page.
+//! Serves `/metrics` without other paths, for a program without a page.
 //!
-//! It refuses all but loopback addresses: for other clients a proxy with a password is needed.
+//! It refuses all but loopback addresses: other clients need a proxy with a password.
 
 use std::future::pending;
 use std::io;
@@ -28,8 +28,8 @@ pub fn answer_metrics(
     listen(address, move |_| text().map(openmetrics))
 }
 
-/// Answers `/metrics` with families, on a thread that ends with the program: as protobuf with native
-/// histograms where the scraper asks for it, otherwise as OpenMetrics text.
+/// Answers `/metrics` with metric families, on a thread that ends with the program. A scraper that
+/// asks for protobuf gets it, with native histograms; any other gets OpenMetrics text.
 ///
 /// # Errors
 /// If the address is not a loopback address, or cannot be opened.

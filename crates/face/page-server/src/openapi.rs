@@ -1,7 +1,7 @@
 //! OpenAPI 3.1 document of the interface, generated from the types of the answers.
 //!
 //! OpenAPI 3.1 uses JSON Schema 2020-12 unchanged (OpenAPI Specification 3.1.1, 4.8.24), so the
-//! types' schemas are included as they are; only their place differs.
+//! types' schemas are included as they are; they are only moved to another place in the document.
 
 use run_store::rundir::Event;
 use schemars::generate::SchemaSettings;
@@ -15,7 +15,7 @@ use crate::problem::Problem;
 /// Version of the interface. Minor versions only add fields and paths.
 pub const VERSION: &str = "1.0";
 
-/// The interface as an OpenAPI document.
+/// Returns the OpenAPI document of the interface.
 pub fn document() -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
@@ -171,7 +171,7 @@ fn view_answer(view: View, schemas: &mut SchemaGenerator) -> Value {
     }
 }
 
-/// Operation id of a view, such as `getHeatmap`.
+/// Returns the operation id of a view, such as `getHeatmap`.
 fn operation_id(view: View) -> String {
     let name = view.name();
     let (first, rest) = name.split_at(1);
@@ -199,7 +199,7 @@ fn run_query(name: &str) -> Value {
 /// Pattern of ids, as [`run_store::rundir::RunId::parse`] reads them.
 const RUN_ID: &str = "^[0-9]{8}T[0-9]{6}Z-[a-z0-9-]+-[a-z0-9]{6}$";
 
-/// Schema of a key of the lens, as `view::Request` reads it.
+/// Returns the schema of a key of the lens, as `view::Request` parses it.
 fn lens_key(key: &str) -> Value {
     let text = |pattern: &str| json!({ "type": "string", "pattern": pattern });
     let one_of = |names: &[&str]| json!({ "type": "string", "enum": names });

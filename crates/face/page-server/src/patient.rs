@@ -10,10 +10,10 @@ use tokio::time::Sleep;
 
 use crate::crowd::Activity;
 
-/// Longest time in which a client accepts no bytes.
+/// Longest time for which a client may accept no bytes.
 const WITHIN: Duration = Duration::from_secs(20);
 
-/// Connection to a client that must accept bytes within [`WITHIN`], or is dropped.
+/// Connection that is dropped if the client accepts no bytes for [`WITHIN`].
 pub struct Patient {
     stream: TcpStream,
     activity: Activity,

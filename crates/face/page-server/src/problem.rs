@@ -1,4 +1,4 @@
-//! Reason for a missing answer, as a document (RFC 9457).
+//! Errors of requests, as problem documents (RFC 9457).
 
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -11,7 +11,7 @@ use crate::provider::ProviderError;
 /// Media type of [`Problem`].
 pub const MEDIA_TYPE: &str = "application/problem+json";
 
-/// Reason for a missing answer.
+/// Error of a request, as sent to the client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Problem {
     /// Kind, as listed in `docs/serve.md`: `/problems/unknown-run`.
@@ -19,9 +19,9 @@ pub struct Problem {
     pub kind: String,
     /// Name of the kind in words.
     pub title: String,
-    /// Error in this request, and what would be right.
+    /// Error in this request, and the correct form.
     pub detail: String,
-    /// Status of the response, RFC 9110.
+    /// HTTP status of the response, RFC 9110.
     pub status: u16,
 }
 
@@ -30,7 +30,7 @@ pub struct Problem {
 pub enum Kind {
     /// Method other than GET or HEAD.
     Method,
-    /// `Host` that the server does not listen for.
+    /// `Host` header that the server does not listen for.
     Host,
     /// Missing token.
     Token,

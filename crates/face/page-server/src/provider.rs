@@ -1,4 +1,4 @@
-//! Source of the answers, between HTTP and the runs.
+//! Interface between HTTP and the runs.
 
 use run_store::gauge::Gauge;
 use run_store::rundir::RunId;
@@ -9,46 +9,47 @@ use view::document::{
 
 use crate::felt::Felt;
 
-/// Answers requests about runs. Called on blocking threads, never on the serving one; several calls
-/// may run at the same time.
+/// Answers requests about runs. Called on blocking threads, never on the serving thread; several
+/// calls may run at the same time.
 pub trait Provider: Send + Sync + 'static {
-    /// All runs, newest first.
+    /// Returns all runs, newest first.
     fn runs(&self) -> Result<RunList, ProviderError>;
-    /// Parts of the page that do not depend on the lens.
+    /// Returns the parts of the page that do not depend on the lens.
     fn page(&self, run: &RunId) -> Result<RunPage, ProviderError>;
-    /// View through a lens.
+    /// Answers a request for a view.
     fn answer(&self, run: &RunId, request: &Request) -> Result<serde_json::Value, ProviderError>;
-    /// Events of the run.
+    /// Returns the events of the run.
     fn events(&self, run: &RunId) -> Result<EventList, ProviderError>;
-    /// Comparison of run `b` with run `a`.
+    /// Compares run `b` with run `a`.
     fn compare(&self, a: &RunId, b: &RunId) -> Result<ComparePage, ProviderError>;
-    /// List of studies.
+    /// Returns the list of studies.
     fn studies(&self) -> Result<StudyList, ProviderError>;
-    /// Page of a study.
+    /// Returns the page of a study.
     fn study(&self, name: &str) -> Result<StudyPage, ProviderError>;
-    /// Live state of a run; `None` once it has ended. Read once a second for each watched run, so
-    /// it must be cheap.
+    /// Returns the live state of a run; `None` once it has ended. It is called once a second for
+    /// each watched run, so it must be cheap.
     fn live(&self, run: &RunId) -> Result<Option<LiveState>, ProviderError>;
-    /// The running runs and the last ended one, for metrics.
+    /// Returns the running runs and the run that ended last, for metrics.
     fn current(&self) -> Result<Vec<Current>, ProviderError>;
 }
 
-/// Figures of a run for metrics.
+/// Data of a run for metrics.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Current {
     /// Row of the list.
     pub row: RunRow,
     /// Live state, while the run is running.
     pub live: Option<LiveState>,
-    /// Figures of the step that the answer is based on, after the end.
+    /// Metrics of the step behind the answer; `None` until the run has ended.
     pub held: Option<StepFigures>,
-    /// Gauges sampled beside the I/O, as sums per second: the last ones, or those of the step held.
+    /// Gauges sampled beside the I/O, as sums per second: the last ones, or after the end those of
+    /// the step behind the answer.
     pub gauges: Vec<Gauge>,
-    /// Figures that users feel.
+    /// Metrics of what users notice.
     pub felt: Felt,
 }
 
-/// Figures of a judged step.
+/// Metrics of a judged step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepFigures {
     /// Tiles in the step.
@@ -67,7 +68,7 @@ pub struct StepFigures {
     pub write_p99_ns: Option<u64>,
 }
 
-/// Reason for a missing answer.
+/// Reason why a request is not answered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {
     /// Unknown run.

@@ -14,14 +14,14 @@ use view::document::{RunPage, RunState};
 
 use crate::assets;
 
-/// Place of the data in the page, as `web/vite.report.config.ts` leaves it.
+/// Position of the data in the page, as `web/vite.report.config.ts` leaves it.
 const PLACE: &str =
     "<script id=\"tilemark-data\" type=\"application/octet-stream;base64\"></script>";
 
 /// Reason why a report cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// Directory whose name is not a run's.
+    /// Directory that is not named like a run.
     #[error("{0} is not the directory of a run")]
     NoRun(String),
     /// Run that cannot be opened.
@@ -33,7 +33,7 @@ pub enum ReportError {
     /// Data that cannot be packed.
     #[error("packing the report: {0}")]
     Pack(#[from] std::io::Error),
-    /// Built page without a place for the data.
+    /// Built page without a position for the data.
     #[error("the built page of the report has no place for its data")]
     Template,
 }
@@ -50,7 +50,7 @@ pub fn report(directory: &Path) -> Result<String, ReportError> {
     filled(&template, &page(&source, directory), view::offline(&source))
 }
 
-/// Page of the run as it is after the directory gets its final name.
+/// Returns the page of the run in the state that it has after the directory gets its final name.
 fn page(source: &Source, directory: &Path) -> RunPage {
     let mut page = source.page();
     page.row.state = RunState::Complete;
@@ -59,7 +59,8 @@ fn page(source: &Source, directory: &Path) -> RunPage {
     page
 }
 
-/// Checksums as `SHA256SUMS` will list them, without the report, which cannot contain its own.
+/// Returns the checksums as `SHA256SUMS` will list them, without the report, which cannot contain
+/// its own checksum.
 fn checksums(directory: &Path) -> Option<String> {
     let all = StoredRun::at(directory)?.checksums().ok()?;
     let is_report = |line: &&str| line.ends_with(&format!("  {}", files::REPORT));

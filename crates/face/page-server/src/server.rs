@@ -21,11 +21,11 @@ use crate::patient::Patient;
 use crate::provider::Provider;
 use crate::routes;
 
-/// Threads for answers, beside the serving one.
+/// Threads that compute answers, beside the serving thread.
 const THREADS: usize = 3;
 /// Longest time for a request to arrive.
 const HEAD_WITHIN: Duration = Duration::from_secs(10);
-/// Longest time for watchers to receive the end; those who have it are not waited for.
+/// Longest wait until watchers have received the end of the run; it ends early when all have.
 const FAREWELL: Duration = Duration::from_secs(1);
 /// Nice value: serving must not disturb the measurement.
 const PRIORITY: i32 = 5;
@@ -38,8 +38,7 @@ pub struct Server {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Address without a server that is still open: new clients wait for the process that takes it
-/// over.
+/// Open address after the server has stopped. New clients wait for the process that takes it over.
 #[derive(Debug)]
 pub struct Left {
     /// Open listener.
@@ -70,22 +69,23 @@ impl Server {
         Ok(Self { app, listener, stop, thread: Some(thread) })
     }
 
-    /// URL of a path for a browser.
+    /// Returns the URL of a path for a browser.
     pub fn url(&self, path: &str) -> String {
         self.app.access.url(path)
     }
 
-    /// Time since the last visit: zero while a run is watched, `None` if there was no visit.
+    /// Returns the time since the last visit: zero while a run is watched, `None` if there was no
+    /// visit.
     pub fn idle(&self) -> Option<Duration> {
         self.app.idle()
     }
 
-    /// Sends watchers the present state now, not within a second.
+    /// Sends watchers the present state now, instead of within a second.
     pub fn wake(&self) {
         self.app.hub.wake();
     }
 
-    /// Stops answering, at once except for `FAREWELL` for watchers. The address stays open.
+    /// Stops answering. Waits at most `FAREWELL` for watchers. The address stays open.
     pub fn stop(mut self) -> io::Result<Left> {
         self.end();
         Ok(Left {
@@ -178,7 +178,7 @@ impl Left {
 }
 
 impl Door {
-    /// Access rules of the door.
+    /// Returns the access rules of the door.
     pub fn access(&self) -> &Access {
         &self.access
     }

@@ -1,33 +1,33 @@
 use std::fmt;
 use std::io::{self, Read};
 
-/// Bytes of randomness in a token.
+/// Random bytes in a token.
 const LENGTH: usize = 24;
 
-/// Secret of clients on other computers.
+/// Secret that clients on other computers must send.
 #[derive(Clone)]
 pub struct Token(String);
 
 impl Token {
-    /// New token: 192 bits from the operating system, in hexadecimal.
+    /// Draws a new token: 192 bits from the operating system, in hexadecimal.
     pub fn random() -> io::Result<Self> {
         let mut bytes = [0; LENGTH];
         std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
         Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
     }
 
-    /// Known token.
+    /// Makes a token of a given text.
     pub fn known(text: String) -> Self {
         Self(text)
     }
 
-    /// Text of the token.
+    /// Returns the text of the token.
     pub fn text(&self) -> &str {
         &self.0
     }
 
-    /// Compares a guess. The time depends on the lengths alone, so it does not reveal how many
-    /// letters were right.
+    /// Compares a guess with the token. The time depends only on the lengths, so it does not show
+    /// how many letters were right.
     pub fn is(&self, guess: &str) -> bool {
         let (ours, theirs) = (self.0.as_bytes(), guess.as_bytes());
         let differs = ours.iter().zip(theirs).fold(0, |all, (a, b)| all | (a ^ b));
@@ -35,7 +35,7 @@ impl Token {
     }
 }
 
-/// The token is left out of debug output.
+/// Prints no part of the token, so that debug output does not leak it.
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token(..)")

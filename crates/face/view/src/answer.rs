@@ -31,7 +31,7 @@ pub enum Document {
 }
 
 impl Document {
-    /// Summary sentence of the answer.
+    /// Returns the summary sentence of the answer.
     pub fn sentence(&self) -> &str {
         match self {
             Self::Overview(document) => &document.sentence,
@@ -53,8 +53,7 @@ impl Document {
     }
 }
 
-/// Reason why a request is refused, in a sentence: the request is valid, but its answer would not
-/// be true.
+/// Returns the reason why a valid request is refused, as a sentence: the answer would not be true.
 pub fn refused(source: &Source, request: &Request) -> Option<String> {
     let lens = &request.lens;
     let is_by_host = !lens.hosts.is_empty() || lens.breakdown == Breakdown::Host;
@@ -65,7 +64,7 @@ pub fn refused(source: &Source, request: &Request) -> Option<String> {
     })
 }
 
-/// Answers a request. Missing data of a run is an answer, too: lists are empty, and the sentence
+/// Answers a request. Data that a run does not have is no error: lists are empty, and the sentence
 /// says so.
 pub fn answer(source: &Source, request: &Request) -> Document {
     let lens = &request.lens;

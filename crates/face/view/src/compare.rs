@@ -1,4 +1,4 @@
-//! Two runs side by side: the comparison by the crate `compare`, and their distributions.
+//! Compares two runs side by side: the comparison by the crate `compare`, and their distributions.
 
 use compare::{
     self as judge, Comparison, Difference, MetricComparison, Options, Seeds, Subject, Unit,
@@ -17,10 +17,10 @@ use crate::source::Source;
 use crate::views;
 use crate::words;
 
-/// Number of rows of the difference.
+/// Number of rows in the difference of distributions.
 const ROWS: usize = 48;
 
-/// Compares B with A: differences of their surroundings, the comparison of their figures, and the
+/// Compares B with A: differences of environment and plan, the comparison of their figures, and the
 /// distributions of the step with the most tiles that both have.
 pub fn compare(a: &Source, b: &Source) -> ComparePage {
     let tiles = most_tiles(a, b);
@@ -70,7 +70,7 @@ fn judged(page: ComparePage, a: &Source, b: &Source) -> ComparePage {
     }
 }
 
-/// Scatter within a run, for intervals; `None` without its series.
+/// Returns the scatter within a run, for intervals; `None` if the run has no series.
 fn within(source: &Source) -> Option<Within> {
     Within::of(source.run()?, source.directory()?).ok()
 }
@@ -99,7 +99,7 @@ fn reason((text, figures): (&str, usize)) -> CompareReason {
     CompareReason { text: text.to_owned(), figures: figures as u64 }
 }
 
-/// Text such as `4 tiles: read p99`.
+/// Formats a figure's name, such as `4 tiles: read p99`.
 fn name(metric: &MetricComparison) -> String {
     match metric.tiles {
         Some(tiles) => format!("{}: {}", count(tiles.into(), "tile"), metric.title),
@@ -136,7 +136,8 @@ fn metric(metric: &MetricComparison) -> CompareMetric {
     }
 }
 
-/// Text that names the side that is only a lower bound.
+/// Returns a sentence that names the side with only a lower bound; `None` if both sides or neither
+/// have one.
 fn bounded(metric: &MetricComparison) -> Option<String> {
     let side = match (metric.at_least_a, metric.at_least_b) {
         (true, false) => "A",
@@ -158,7 +159,7 @@ fn value(value: f64, unit: Unit) -> String {
     }
 }
 
-/// Text such as `4 tiles: read p99 from 1.1 ms to 38 ms (35x)`.
+/// Formats a change, such as `4 tiles: read p99 from 1.1 ms to 38 ms (35x)`.
 fn changed(metric: &MetricComparison) -> String {
     let bound = match metric.bound {
         Some(judge::Bound::AtLeast) => "at least ",
@@ -209,7 +210,7 @@ fn sentence(found: &Comparison) -> String {
     }
 }
 
-/// Most frequent reason of the undecided figures; `None` if none has a reason.
+/// Returns the most frequent reason of the undecided figures; `None` if no figure has a reason.
 fn commonest(found: &Comparison) -> Option<String> {
     let open = || found.deciding().filter(|own| own.verdict == Verdict::Inconclusive);
     let reasons = found.reasons();
@@ -232,15 +233,15 @@ fn side(source: &Source, tiles: Option<u32>) -> CompareSide {
     }
 }
 
-/// Most tiles of a step that both runs have.
+/// Returns the largest number of tiles for which both runs have a step.
 fn most_tiles(a: &Source, b: &Source) -> Option<u32> {
     let of_b: Vec<u32> = b.rollup().spans().iter().map(|span| span.tiles).collect();
     let of_a = a.rollup().spans().iter().map(|span| span.tiles);
     of_a.filter(|tiles| of_b.contains(tiles)).max()
 }
 
-/// Reads and writes by size class in the steps with these tiles; of the whole run if the runs share
-/// none.
+/// Sums reads and writes by size class in the steps with these tiles; in the whole run if `tiles`
+/// is `None`.
 fn sums(source: &Source, tiles: Option<u32>) -> Vec<Sum> {
     let spans = source.rollup().spans().iter();
     let steps: Option<Vec<(u32, u32)>> = tiles.map(|tiles| {
@@ -281,7 +282,7 @@ fn edges(sides: &[Vec<Sum>; 2]) -> Vec<u64> {
     views::edges::around(least, all.max().unwrap_or(1_000_000_000), ROWS)
 }
 
-/// Difference of the shares of I/Os, B minus A, by class and row.
+/// Calculates the difference of the shares of I/Os, B minus A, by class and row.
 fn difference(sides: &[Vec<Sum>; 2], edges: &[u64]) -> Vec<Vec<f64>> {
     let shares = |sums: &Vec<Sum>| -> Vec<Vec<f64>> {
         let total: u64 = sums[..16].iter().map(Sum::count).sum();

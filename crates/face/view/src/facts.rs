@@ -1,5 +1,5 @@
-//! Facts about the measurement of a run, as names and values: everything that is needed to judge or
-//! to repeat it.
+//! Facts about the measurement of a run, as names and values. They are everything that is needed to
+//! judge or to repeat the run.
 
 use run_store::run::Run;
 use units::print::{count, percent};
@@ -7,7 +7,7 @@ use units::{Bytes, Nanos};
 
 use crate::document::Fact;
 
-/// Facts of a run, in the order of interest.
+/// Lists the facts about a run, the most interesting first.
 pub fn facts(run: &Run) -> Vec<Fact> {
     let (tool, tile) = (&run.tool, &run.tile);
     let commit = tool.commit.as_ref().map(|own| format!(" (commit {own})")).unwrap_or_default();

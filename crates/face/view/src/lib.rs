@@ -1,14 +1,14 @@
-//! Runs as people look at them: every view as data, every sentence, every number with its unit.
+//! Views of runs: every view as data, every sentence, every number with its unit.
 //!
 //! What it does: answers a [`Request`] (a view and a [`Lens`]) from a run's rollup and its
 //! `run.json`, so that the page, the report and the HTTP interface show the same numbers.
 //!
 //! What it refuses: to draw, to measure, to judge again, to average percentiles, and to show a
-//! latency without the number of its I/Os.
+//! latency without the number of I/Os behind it.
 //!
 //! Invariants: an answer depends only on the run's files and the request. Percentiles come from
 //! merged histograms. Every series is decimated to the requested number of points. A request has
-//! one canonical text, by which a stored answer is found again.
+//! one canonical text, which is the key of a stored answer.
 #![forbid(unsafe_code)]
 
 mod answer;

@@ -1,4 +1,5 @@
-//! Observed I/O as a rollup: a recorded trace, or one that is being recorded, in the form of a run.
+//! Converts observed I/O to a rollup, in the form of a run. The I/O is a recorded trace, or a
+//! recording in progress.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,12 +10,12 @@ use stats::Histogram;
 use trace::{DeviceIndex, Flags, IoRecord, Operation, Source, TraceError, TraceInfo, VmIndex};
 use units::{Nanos, Ratio};
 
-/// Width of a slice, which least and largest rates are for.
+/// Width of a slice. Smallest and largest rates are rates of slices.
 pub const WIDTH: Nanos = Nanos::SECOND;
 
-/// Converts a trace to a rollup. Each sender of I/O is a workload, without tiles. Senders are the
-/// VMs, by device if there are several devices (`web01 on vda`). If senders are unknown, they are
-/// the devices, or `all`.
+/// Converts a trace to a rollup. Each initiator of I/O is a workload, without tiles. Initiators are
+/// the VMs, by device if there are several devices (`web01 on vda`). If initiators are unknown, the
+/// workloads are the devices, or `all`.
 ///
 /// # Errors
 ///
@@ -37,16 +38,16 @@ pub fn observe(source: &mut dyn Source) -> Result<Rollup, TraceError> {
     Ok(rollup)
 }
 
-/// A trace that is converted slice by slice. Records come in order of issue, and belong to the
-/// slice in which they were issued; a late record belongs to the open slice. Service time is the
-/// time in queue and device; I/Os of a source without latencies have 0. Discards move no data, and
-/// are left out.
+/// Converts a trace slice by slice. Records come in order of issue, and belong to the slice in
+/// which they were issued; a late record belongs to the open slice. Service time is the time in
+/// queue and device; I/Os of a source without latencies have 0. Discards move no data, and are left
+/// out.
 #[derive(Debug)]
 pub struct Observation {
     width: Nanos,
     /// Number of the open slice.
     open: u64,
-    /// Time of the last issue.
+    /// Time of the last issued I/O.
     last: Nanos,
     cells: BTreeMap<(VmIndex, DeviceIndex, Direction, SizeClass, bool), Cell>,
 }
@@ -67,9 +68,9 @@ pub struct ObservedSlice<'a> {
 pub struct ObservedSums {
     /// Number of successful I/Os.
     pub count: u64,
-    /// Bytes of these I/Os.
+    /// Bytes of the successful I/Os.
     pub bytes: u64,
-    /// 99th percentile of their service times; `None` without I/Os.
+    /// 99th percentile of the service times; `None` without I/Os.
     pub service_p99: Option<Nanos>,
 }
 
@@ -81,12 +82,12 @@ struct Cell {
 }
 
 impl ObservedSlice<'_> {
-    /// Adds the slice to a rollup, after the earlier ones.
+    /// Adds the slice to a rollup; slices must be added in order.
     pub fn fold_into(&self, rollup: &mut Rollup) {
         rollup.observed(self.start, self.width, self.rows.iter().copied());
     }
 
-    /// Sums over all I/O of the slice.
+    /// Sums all I/O of the slice.
     pub fn sums(&self) -> ObservedSums {
         let mut service = Histogram::new();
         let rows = self.rows.iter().filter(|row| !row.is_below);
@@ -105,7 +106,7 @@ impl Observation {
         Self { width: width.max(Nanos(1)), open: 0, last: Nanos::ZERO, cells: BTreeMap::new() }
     }
 
-    /// Adds a record, and closes the slices before it, also empty ones.
+    /// Adds a record, and closes the slices before the record, including empty slices.
     pub fn add(
         &mut self,
         record: &IoRecord,
@@ -144,8 +145,8 @@ impl Observation {
         }
     }
 
-    /// Ends the trace. The last slice ends with the last issue, so that rates are over the same
-    /// time as those of `tilemark analyze`.
+    /// Ends the trace. The last slice ends with the last issued I/O, so that rates cover the same
+    /// time as rates of `tilemark analyze`.
     pub fn finish(mut self, info: &TraceInfo, over: &mut impl FnMut(ObservedSlice<'_>)) {
         if self.cells.values().any(|cell| !cell.is_empty()) {
             let used = self.last.saturating_sub(Nanos(self.open * self.width.0));
@@ -185,7 +186,7 @@ impl Observation {
     }
 }
 
-/// Name for the I/O of a sender on a device.
+/// Returns the workload name for the I/O of an initiator on a device.
 fn name(info: &TraceInfo, vm: VmIndex, device: DeviceIndex) -> Cow<'_, str> {
     let vm = info.vms.get(usize::from(vm.0)).map(String::as_str);
     let is_one = info.devices.len() <= 1;

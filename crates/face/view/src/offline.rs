@@ -1,4 +1,4 @@
-//! Answers that a report carries, so that it needs no server.
+//! Answers that a report contains, so that it needs no server.
 
 use std::io::Write;
 
@@ -11,16 +11,17 @@ use crate::answer::answer;
 use crate::request::{Breakdown, Lens, Measure, Request, View};
 use crate::source::Source;
 
-/// Most bytes of all answers as deflated JSON. With page, styles and the page's own data the report
-/// stays below 2.5 MB (a base64 character carries six bits).
+/// Maximum size of all answers as deflated JSON, in bytes. With page, styles and the page's own
+/// data the report stays below 2.5 MB (a base64 character carries six bits).
 pub const OFFLINE_BYTES_MAX: usize = 1_400_000;
 
-/// Significant digits of numbers with a fraction; histograms themselves have little more than two.
+/// Significant digits of numbers with a fraction. Histograms themselves resolve little more than
+/// two digits.
 const DIGITS: i32 = 3;
-/// Number of spikes kept around the worst one: the nearest before and after it.
+/// Maximum number of spikes kept on each side of the worst spike.
 const SPIKES: usize = 12;
 
-/// Resolution of answers. Each step of it has about two thirds of the numbers of the step before.
+/// Resolution of answers. Each level has about two thirds of the values of the level before.
 #[derive(Debug, Clone, Copy)]
 struct Grain {
     /// Number of points over the whole run.
@@ -29,7 +30,7 @@ struct Grain {
     step: u32,
     /// Number of rows of heat maps.
     rows: u32,
-    /// Number of points of an item of the map.
+    /// Number of points of an item's trail on the map.
     trail: usize,
 }
 
@@ -44,10 +45,10 @@ const GRAINS: [Grain; 8] = [
     Grain { run: 60, step: 10, rows: 16, trail: 0 },
 ];
 
-/// Most hosts with answers of their own.
+/// Maximum number of hosts with answers of their own.
 const HOSTS_MAX: usize = 8;
 
-/// Points of latencies by a finer breakdown than direction, as the page requests them
+/// Number of points for latencies by a finer breakdown than direction, as the page requests them
 /// (`CROWDED_POINTS` there).
 const CROWDED_POINTS: u32 = 60;
 
@@ -62,9 +63,9 @@ const BREAKDOWNS: [Breakdown; 7] = [
 ];
 const MEASURES: [Measure; 3] = [Measure::Iops, Measure::Throughput, Measure::Latency];
 
-/// Answers of the report, by canonical request without `points` and `rows`: all views of the whole
-/// run and of each step, by every breakdown and measure, in the finest resolution within
-/// [`OFFLINE_BYTES_MAX`].
+/// Returns the answers of the report, by canonical request without `points` and `rows`. They are
+/// all views of the whole run and of each step, by every breakdown and measure, in the finest
+/// resolution within [`OFFLINE_BYTES_MAX`].
 pub fn offline(source: &Source) -> Vec<(String, Value)> {
     let mut first = guess(source);
     loop {
@@ -78,8 +79,9 @@ pub fn offline(source: &Source) -> Vec<(String, Value)> {
     }
 }
 
-/// Requests of all views of the whole run and of its last step, by every breakdown and measure, as
-/// a page makes them: for measuring the slowest view.
+/// Returns requests of all views by every breakdown and measure, as a page makes them, to measure
+/// the slowest view. They cover the whole run, the last step, a window of 60 s in the middle of the
+/// run, and the first tile.
 pub fn every_request(source: &Source) -> Vec<Request> {
     let mut requests = whole(source);
     let last = source.rollup().spans().last();
@@ -96,7 +98,7 @@ pub fn every_request(source: &Source) -> Vec<Request> {
     requests
 }
 
-/// First resolution to try, whose number of points is not obviously too large.
+/// Guesses the first resolution to try, so that the number of points is not obviously too large.
 fn guess(source: &Source) -> usize {
     let steps = source.rollup().spans().iter().map(|span| span.step).max().unwrap_or(0);
     match steps {
@@ -106,7 +108,7 @@ fn guess(source: &Source) -> usize {
     }
 }
 
-/// Drops answers of steps, the last ones first, if even the coarsest answers are too large.
+/// Drops answers about steps, the last ones first, if even the coarsest answers are too large.
 fn within(mut answers: Vec<(String, Value)>, mut size: usize) -> Vec<(String, Value)> {
     while size > OFFLINE_BYTES_MAX && answers.len() > 1 {
         let keep = answers.len() * OFFLINE_BYTES_MAX / size;
@@ -151,13 +153,14 @@ fn at(source: &Source, grain: Grain) -> Vec<(String, Value)> {
     answers
 }
 
-/// True if many percentiles over time would cover each other when drawn for short times.
+/// Returns true if many percentile lines over time would cover each other, so that the page draws
+/// fewer points.
 fn is_crowded(request: &Request) -> bool {
     let is_split = !matches!(request.lens.breakdown, Breakdown::Direction | Breakdown::None);
     request.view == View::Series && request.lens.measure == Measure::Latency && is_split
 }
 
-/// Numbers of the steps, if there are several.
+/// Returns the numbers of the steps, if there are several.
 fn steps(source: &Source) -> Vec<u32> {
     let mut steps: Vec<u32> = source.rollup().spans().iter().map(|span| span.step).collect();
     steps.sort_unstable();
@@ -165,7 +168,7 @@ fn steps(source: &Source) -> Vec<u32> {
     if steps.len() > 1 { steps } else { Vec::new() }
 }
 
-/// Requests for the whole run: all views, each direction by size, and the spikes.
+/// Makes requests for the whole run: all views, each direction by size, and the spikes.
 fn whole(source: &Source) -> Vec<Request> {
     let all = Lens::default();
     let once =
@@ -189,7 +192,7 @@ fn whole(source: &Source) -> Vec<Request> {
     requests
 }
 
-/// Requests for all views of a lens, by every breakdown and measure that a view has.
+/// Makes requests for all views of a lens, by every breakdown and measure of each view.
 fn views(lens: &Lens) -> impl Iterator<Item = Request> + '_ {
     let request = |view: View| Request { view, lens: lens.clone() };
     let plain = [
@@ -219,7 +222,8 @@ fn views(lens: &Lens) -> impl Iterator<Item = Request> + '_ {
     plain.into_iter().map(request).chain(series).chain(dialogues).chain(percentiles)
 }
 
-/// Worst moment and the spikes around it, to the millisecond, the resolution of a request.
+/// Returns the worst moment and the spikes around it, to the millisecond, the resolution of a
+/// request.
 fn spikes(source: &Source) -> Vec<Nanos> {
     let moment = |at: Option<u64>| {
         let lens = Lens { at: at.map(Nanos), ..Lens::default() };
@@ -285,7 +289,7 @@ fn rounded(number: Number) -> Number {
     Number::from_f64(round).unwrap_or(number)
 }
 
-/// Bytes of the answers in the report.
+/// Returns the size of the answers in the report, in bytes.
 fn deflated(answers: &[(String, Value)]) -> usize {
     let mut encoder = DeflateEncoder::new(Counter(0), Compression::default());
     for (key, value) in answers {

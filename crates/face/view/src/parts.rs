@@ -1,5 +1,5 @@
-//! Answer of a run as sentences with roles. Terminal, report, Markdown and JUnit print the same
-//! sentences, each with its own layout.
+//! Builds the answer of a run as sentences with roles. Terminal, report, Markdown and JUnit print
+//! the same sentences, each with its own layout.
 
 use run_store::run::{Expected, LimitResult, Run, Score, Verdict};
 use units::Nanos;
@@ -18,7 +18,7 @@ pub enum Role {
     Broken,
     /// An expectation and its outcome.
     Expected,
-    /// The count of VMs to plan with.
+    /// Number of VMs to plan with.
     Plan,
     /// The answer of the run.
     Answer,
@@ -27,7 +27,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// Name of the role, also in documents for pipelines.
+    /// Returns the role's name, which is also used in documents for pipelines.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Score => "score",
@@ -41,7 +41,7 @@ impl Role {
         }
     }
 
-    /// Label of the sentence in lists of labelled lines; empty for sentences that need none.
+    /// Returns the label of the sentence in labelled lists; empty for sentences without a label.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Plan | Self::Answer | Self::Estate => "",
@@ -49,13 +49,13 @@ impl Role {
         }
     }
 
-    /// True if the sentence explains how the answer was found.
+    /// Returns true if the sentence explains how the answer was found.
     pub const fn is_detail(self) -> bool {
         matches!(self, Self::Score | Self::Operations | Self::Measured)
     }
 }
 
-/// Sentences of an answer, details first and the answer last.
+/// Returns the sentences of an answer, details first and the answer last.
 pub fn parts(run: &Run) -> Vec<(Role, String)> {
     let expected = |own: &Expected| {
         (Role::Expected, format!("{}: {}: {}", own.text, own.outcome(), own.reason))
@@ -90,7 +90,7 @@ fn score(run: &Run) -> Option<String> {
     Some(format!("{score:.2}{interval} tiles' worth of work; {}", parts_of_score(run)))
 }
 
-/// Text of the held step's scores that form the total.
+/// Describes the partial scores that form the total score of the step behind the answer.
 fn parts_of_score(run: &Run) -> String {
     let held = run.steps.iter().filter(|step| Some(step.tiles) == run.answer.tiles_held);
     let scores = held.filter(|step| step.verdict == Verdict::Passed);
@@ -117,7 +117,7 @@ fn measured(run: &Run) -> String {
     format!("{} in {}", Nanos(time), run.progress())
 }
 
-/// Text of the limit that ended the search, with its interval.
+/// Describes the limit that ended the search, with the interval.
 fn broken(run: &Run) -> Option<String> {
     let broken = run.answer.first_broken.as_ref()?;
     let limit = &broken.limit;
@@ -132,7 +132,7 @@ fn broken(run: &Run) -> Option<String> {
     ))
 }
 
-/// Text such as `4.1 ms to 5.2 ms`.
+/// Formats an interval, such as `4.1 ms to 5.2 ms`.
 pub fn interval(limit: &LimitResult) -> Option<String> {
     Some(format!("{} to {}", Nanos(limit.interval_low_ns?), Nanos(limit.interval_high_ns?)))
 }

@@ -1,34 +1,34 @@
-//! Requests: a view through a lens. One grammar for the page's address, the interface and the
-//! report, documented in `docs/formats/view.md`:
+//! Requests for a view through a lens. The page's address, the interface and the report use the
+//! same grammar, which is documented in `docs/formats/view.md`:
 //!
-//! | key | value | without it |
+//! | key | value | default |
 //! |---|---|---|
-//! | `t` | `40-75`, `12.5-`: from and to, seconds on the run's axis | all measured time |
+//! | `t` | `40-75`, `12.5-`: begin and end, in seconds on the run's axis | all measured time |
 //! | `step` | a step of the ladder, from 1 | all steps |
 //! | `dir` | `r` or `w` | both |
-//! | `bs` | classes of sizes by their lower edge: `0k,4k,8k,16k,32k,64k,128k,256k` | all |
+//! | `bs` | size classes by their lower edge: `0k,4k,8k,16k,32k,64k,128k,256k` | all |
 //! | `sel` | pairs of direction and class: `w64k,r4k` | all |
 //! | `tile` | tiles, from 1: `3,4` | all |
 //! | `host` | hosts that drove the load: `pve1,pve2` | all |
 //! | `wl` | workloads: `shop,web` | all |
 //! | `m` | `iops`, `bw` or `lat` | `iops` |
 //! | `by` | `none`, `rw`, `bs`, `wl`, `tile`, `host` or `sel` | `rw` |
-//! | `at` | a moment, seconds on the run's axis | the worst |
-//! | `points` | points over time, 1 to 4000 | 600 |
-//! | `rows` | rows of the heat map, 1 to 240 | 120 |
+//! | `at` | a moment, in seconds on the run's axis | the worst moment |
+//! | `points` | number of points over time, 1 to 4000 | 600 |
+//! | `rows` | number of rows of the heat map, 1 to 240 | 120 |
 //!
-//! Unknown keys are ignored, so that an old address still opens. Keys that a view does not use are
-//! left out of its canonical text.
+//! Unknown keys are ignored, so that an old address still opens. The canonical text of a request
+//! omits keys that its view does not use.
 
 use std::fmt;
 
 use units::Nanos;
 
-/// Labels of the size classes in addresses, by position.
+/// Labels of the size classes in addresses, smallest first.
 pub(crate) const CLASSES: [&str; 8] = ["0k", "4k", "8k", "16k", "32k", "64k", "128k", "256k"];
-/// Most points of a series.
+/// Maximum number of points of a series.
 const POINTS_MAX: u32 = 4000;
-/// Most rows of a heat map.
+/// Maximum number of rows of a heat map.
 const ROWS_MAX: u32 = 240;
 
 /// View that can be requested.
@@ -86,7 +86,7 @@ impl View {
         Self::Watch,
     ];
 
-    /// Name of the view in addresses.
+    /// Returns the name of the view in addresses.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Overview => "overview",
@@ -107,12 +107,12 @@ impl View {
         }
     }
 
-    /// View of a name.
+    /// Returns the view with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|view| view.name() == name)
     }
 
-    /// Keys of the lens that the view uses.
+    /// Returns the keys of the lens that the view uses.
     pub const fn keys(self) -> &'static [&'static str] {
         match self {
             Self::Overview | Self::Breaks | Self::Map => {
@@ -192,7 +192,7 @@ pub struct Lens {
     pub breakdown: Breakdown,
     /// Time of [`View::Moment`].
     pub at: Option<Nanos>,
-    /// Most points over time.
+    /// Maximum number of points over time.
     pub points: u32,
     /// Number of rows of the heat map.
     pub rows: u32,
@@ -261,8 +261,8 @@ impl Request {
         Ok(Self { view, lens })
     }
 
-    /// Canonical text, such as `series?by=bs&m=lat`: keys in alphabetical order, without defaults.
-    /// Equal requests have equal texts.
+    /// Returns the canonical text, such as `series?by=bs&m=lat`: keys in alphabetical order,
+    /// without defaults. Equal requests have equal texts.
     pub fn canonical(&self) -> String {
         self.to_string()
     }

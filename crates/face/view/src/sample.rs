@@ -1,5 +1,5 @@
-//! Made-up runs that are always the same: for tests, and for measuring size and speed of views of
-//! large runs. They claim nothing about any storage.
+//! Made-up runs that are always the same, for tests and for measuring size and speed of views of
+//! large runs. They say nothing about real storage.
 
 use run_store::rollup::Rollup;
 use run_store::run::{Phase, Run};
@@ -33,7 +33,7 @@ const LIMIT: Nanos = Nanos::from_millis(500);
 pub struct Sample {
     /// Number of tiles of the first step.
     pub tiles_first: u32,
-    /// Number of steps, each with one tile more.
+    /// Number of steps; each has one more tile than the step before.
     pub steps: u32,
     /// Number of slices of each step, a sixth of them warm-up.
     pub slices: u32,
@@ -44,7 +44,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Sample that a report must hold: ten steps to ten tiles, three hours.
+    /// Sample that must fit into a report: ten steps up to ten tiles, three hours.
     pub const LADDER: Self =
         Self { tiles_first: 1, steps: 10, slices: 216, slice: Nanos::from_secs(5), seed: 1 };
 
@@ -57,7 +57,7 @@ impl Sample {
         seed: 1,
     };
 
-    /// Rollup of the sample's I/O.
+    /// Makes the rollup of the sample's I/O.
     pub fn rollup(&self) -> Rollup {
         let mut rollup = Rollup::new();
         self.each_slice(|key, topology, slice| rollup.slice(key, topology, slice));
@@ -82,7 +82,7 @@ impl Sample {
         }
     }
 
-    /// Document `run.json`: all steps but the last held, if there are several.
+    /// Makes the document `run.json`. All steps pass; if there are several, the last step fails.
     pub fn run(&self) -> Run {
         let steps: Vec<Value> = (0..self.steps).map(|step| self.step(step)).collect();
         let last = self.tiles_first + self.steps - 1;
@@ -184,8 +184,8 @@ fn topology(tiles: u32) -> Topology {
     topology
 }
 
-/// Factor of latencies: it grows with the tiles, and is six times as large for a while in each
-/// step.
+/// Returns the factor of latencies. It grows with the tiles, and is six times as large for a while
+/// in each step.
 fn slowness(tiles: u32, number: u32, slices: u32) -> f64 {
     let is_spike = (slices / 2..slices / 2 + slices.div_ceil(50)).contains(&number);
     (1.0 + f64::from(tiles) / 8.0) * if is_spike { 6.0 } else { 1.0 }
@@ -246,7 +246,7 @@ fn row(
     }
 }
 
-/// Latencies around a centre in seconds, some of them ten times as long.
+/// Draws latencies around a centre in seconds; some are ten times as long.
 fn samples(count: u32, centre: f64, random: &mut Random) -> Compact {
     let mut histogram = Histogram::new();
     for _ in 0..count {

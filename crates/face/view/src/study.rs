@@ -1,5 +1,5 @@
-//! Studies, from the documents that `tilemark study run` made: shipped ones, and those stored
-//! beside the runs. Making one again takes minutes.
+//! Lists and shows studies, from the documents that `tilemark study run` stored. Some are shipped,
+//! others are beside the runs. They are not computed again, because that takes minutes.
 
 use std::path::Path;
 
@@ -18,7 +18,8 @@ const SHIPPED: [(&str, &str); 6] = [
     ("vsan-6", include_str!("../../../../docs/studies/vsan-6.json")),
 ];
 
-/// Results beside the runs in `base`, if given, newest first; then all shipped studies, by name.
+/// Lists the results beside the runs in `base`, if given, newest first, and then all shipped
+/// studies by name.
 pub fn studies(base: Option<&Path>) -> StudyList {
     let mut own: Vec<RunId> = base.map(kept).unwrap_or_default();
     own.sort_by(|a, b| b.cmp(a));
@@ -27,7 +28,7 @@ pub fn studies(base: Option<&Path>) -> StudyList {
     StudyList { studies: own.chain(shipped).collect() }
 }
 
-/// Study of a name; `None` if there is none.
+/// Returns the study with this name; `None` if there is none.
 pub fn study(base: Option<&Path>, name: &str) -> Option<StudyPage> {
     if let Some((name, text)) = SHIPPED.iter().find(|(known, _)| *known == name) {
         return Some(read(name, text));
@@ -35,13 +36,13 @@ pub fn study(base: Option<&Path>, name: &str) -> Option<StudyPage> {
     own_study(base?, &RunId::parse(name)?)
 }
 
-/// Identifiers of the stored results.
+/// Returns the identifiers of the stored results.
 fn kept(base: &Path) -> Vec<RunId> {
     let entries = std::fs::read_dir(base.join(store::DIRECTORY)).into_iter().flatten().flatten();
     entries.filter_map(|entry| RunId::parse(entry.file_name().to_str()?)).collect()
 }
 
-/// Stored result; `None` if there is no document.
+/// Reads a stored result; `None` if there is no document.
 fn own_study(base: &Path, id: &RunId) -> Option<StudyPage> {
     let path = base.join(store::DIRECTORY).join(id.as_str()).join(store::RESULT);
     let mut page = read(id.as_str(), &untrusted::read_text(&path).ok()?);
@@ -56,7 +57,7 @@ fn read(name: &str, text: &str) -> StudyPage {
     }
 }
 
-/// Page for a result that cannot be read, with the reason.
+/// Makes the page for a result that cannot be read, with the reason.
 fn unreadable(name: &str, why: &str) -> StudyPage {
     StudyPage {
         row: StudyRow {
@@ -157,7 +158,7 @@ fn section(of: findings::Section) -> StudySection {
     section
 }
 
-/// Paragraphs of a text, each on one line; items of a list are paragraphs of their own.
+/// Splits a text into paragraphs, each on one line. Each list item is its own paragraph.
 fn paragraphs(text: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut ends = true;

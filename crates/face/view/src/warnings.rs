@@ -4,12 +4,12 @@ use run_store::run::{Run, Warning};
 
 use crate::document::FoldedWarning;
 
-/// Differences that are named before the rest is only counted.
+/// Maximum number of named differences; further differences are only counted.
 const NAMED_MAX: usize = 12;
 
-/// Warnings of the run, then of its steps, in the order in which each was first given. A ladder
-/// gives the same warning at each step and for each workload, so those of one code with one advice
-/// are one line.
+/// Combines the warnings of the run, then of its steps, in the order in which each first occurred.
+/// A ladder repeats a warning at each step and for each workload, so warnings with the same code
+/// and advice become one line.
 pub fn warnings(run: &Run) -> Vec<FoldedWarning> {
     let of_run = run.warnings.iter().map(|warning| (warning, None));
     let of_steps = run
@@ -50,7 +50,7 @@ fn fold(group: &[(&Warning, Option<u32>)]) -> FoldedWarning {
     }
 }
 
-/// Text of the place, with the number if needed: `at 1, 2, 4 tiles, 24 times`; empty for a single
+/// Describes the place, with the number if needed: `at 1, 2, 4 tiles, 24 times`; empty for a single
 /// warning of the run.
 fn place(group: &[(&Warning, Option<u32>)]) -> String {
     let mut tiles: Vec<u32> = group.iter().filter_map(|(_, tiles)| *tiles).collect();
@@ -80,7 +80,7 @@ fn each_once<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     found
 }
 
-/// Text of a list: `a, b, c`; if long, the first ones and `a, b and 7 more`.
+/// Joins a list: `a, b, c`; if it is long, `a, b and 7 more`.
 fn listed<T: AsRef<str>>(items: &[T]) -> String {
     let named: Vec<&str> = items.iter().take(NAMED_MAX).map(T::as_ref).collect();
     match items.len() - named.len() {
@@ -89,7 +89,8 @@ fn listed<T: AsRef<str>>(items: &[T]) -> String {
     }
 }
 
-/// Parts of the texts, without the first, between the words at which all begin and end.
+/// Returns the differing middle parts of the texts after the first. The words that all texts share
+/// at begin and end are removed.
 fn differences(texts: &[&str]) -> Vec<String> {
     let words: Vec<Vec<&str>> = texts.iter().map(|text| text.split(' ').collect()).collect();
     let shortest = words.iter().map(Vec::len).min().unwrap_or(0);

@@ -13,7 +13,7 @@ use crate::request::Lens;
 use crate::scope::{ENOUGH, Scope, Sum, ratio};
 use crate::source::Source;
 
-/// Text of a measured value and its limit: `2.87 s of 500 ms`.
+/// Formats a measured value and its limit: `2.87 s of 500 ms`.
 pub(crate) fn of_limit(limit: &LimitResult) -> String {
     let allowed = Nanos(limit.limit_ns);
     match limit.measured_ns {
@@ -22,7 +22,7 @@ pub(crate) fn of_limit(limit: &LimitResult) -> String {
     }
 }
 
-/// Text such as `3 tiles (24 VMs)`.
+/// Formats tiles and VMs, such as `3 tiles (24 VMs)`.
 pub(crate) fn tiles_and_vms(tiles: u32, vms: u32) -> String {
     format!("{} ({})", count(tiles.into(), "tile"), count(vms.into(), "VM"))
 }
@@ -34,7 +34,8 @@ pub(crate) const NO_LATENCIES: &str = "These I/Os came without latencies, so non
 pub(crate) const NO_TIMES: &str =
     "These I/Os came in their order and without times, so no rate is shown.";
 
-/// Sentence about data that a source lacks, in place of its charts; `None` if it has all.
+/// Returns the sentence that replaces charts of data that a source does not have; `None` if it has
+/// all data.
 pub(crate) fn lacks(source: &Source) -> Option<String> {
     match (source.has_times(), source.has_latencies()) {
         (true, true) => None,
@@ -48,12 +49,12 @@ pub(crate) fn lacks(source: &Source) -> Option<String> {
     }
 }
 
-/// Sentence in place of numbers of too few I/Os.
+/// Returns the sentence that replaces numbers from too few I/Os.
 pub(crate) fn too_few(number: u64) -> String {
     too_few_of(number, "I/O")
 }
 
-/// Sentence in place of numbers of too few other objects.
+/// Returns the sentence that replaces numbers from too few objects of another kind.
 pub(crate) fn too_few_of(number: u64, noun: &str) -> String {
     match number {
         0 => format!("No {noun} here."),
@@ -61,7 +62,7 @@ pub(crate) fn too_few_of(number: u64, noun: &str) -> String {
     }
 }
 
-/// Answer of any source, in a sentence.
+/// Describes the answer of any source in a sentence.
 pub(crate) fn answer(source: &Source) -> String {
     if let Some(live) = source.live_state() {
         return live.sentence.clone();
@@ -73,7 +74,7 @@ pub(crate) fn answer(source: &Source) -> String {
     }
 }
 
-/// Answer of a run: the tiles that it holds, and the limit that breaks.
+/// Describes the answer of a run: the number of tiles that it carries, and the limit that breaks.
 pub(crate) fn answer_of(run: &Run) -> String {
     let answer = &run.answer;
     let broken = answer.first_broken.as_ref();
@@ -95,7 +96,7 @@ pub(crate) fn answer_of(run: &Run) -> String {
     capital(&text)
 }
 
-/// Sentence of the run itself, without the score, which is shown beside it.
+/// Returns the stored sentence of the run, without the score, which is shown beside it.
 pub(crate) fn sentence_of(run: &Run) -> String {
     let said = run.sentence_without_score();
     let said = if said.is_empty() { "no answer was stored" } else { &said };
@@ -103,7 +104,7 @@ pub(crate) fn sentence_of(run: &Run) -> String {
     format!("{}.", said.trim_end_matches('.'))
 }
 
-/// Text of the smallest room under a limit in the steps that held.
+/// Describes the smallest room under a limit in the steps with `held` tiles.
 pub(crate) fn nearest(run: &Run, held: u32) -> String {
     let steps: Vec<&Step> = run.steps.iter().filter(|step| step.tiles == held).collect();
     let nearest = closest(&steps).map(|limit| {
@@ -112,8 +113,8 @@ pub(crate) fn nearest(run: &Run, held: u32) -> String {
     nearest.unwrap_or_default()
 }
 
-/// Limit of these steps with the least room, among those that decide; if one broke, it is the first
-/// to break.
+/// Returns the limit of these steps with the least room, among the limits that decide. If a limit
+/// broke, it is the most exceeded one.
 pub(crate) fn closest<'a>(steps: &[&'a Step]) -> Option<&'a PooledLimit> {
     let limits = steps.iter().flat_map(|step| &step.limits);
     let counts =
@@ -139,8 +140,8 @@ fn held_and_broken(run: &Run, held: u32, broken: &BrokenLimit) -> String {
     }
 }
 
-/// Text of the resource at its limit in a step that broke, and of the waits of its broken action;
-/// `None` if the run does not know them.
+/// Describes the saturated resource in a step that broke, and where the broken action waited;
+/// `None` if the run has no such data.
 pub(crate) fn limited(step: &Step, broken: &BrokenLimit) -> Option<String> {
     let found = step.bottleneck.as_ref().filter(|found| found.kind.is_seen());
     let found = found.map(|found| format!("{}.", capital(&found.text)));
@@ -150,13 +151,13 @@ pub(crate) fn limited(step: &Step, broken: &BrokenLimit) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" "))
 }
 
-/// True if the limit of a step was something else than storage.
+/// Returns true if something other than storage limited the step.
 pub(crate) fn is_beyond_storage(step: &Step) -> bool {
     let kind = step.bottleneck.as_ref().map(|found| found.kind);
     matches!(kind, Some(Resource::HostCpu | Resource::VmCpu | Resource::Generator))
 }
 
-/// Summary of a recorded trace, which has nothing to judge.
+/// Summarises a recorded trace, which has no limits to judge.
 fn observed(source: &Source) -> String {
     let lens = Lens::default();
     let scope = Scope::course(source, &lens);
@@ -193,24 +194,24 @@ pub(crate) fn lower(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
-/// Text such as `, p99 read 900 us`; empty if it is unknown.
+/// Formats a percentile, such as `, p99 read 900 us`; empty if it is unknown.
 pub(crate) fn p99(name: &str, sum: &Sum) -> String {
     let value = sum.percentile(0.99).filter(|_| sum.count() >= ENOUGH);
     value.map(|p99| format!(", {name} {}", Nanos(p99))).unwrap_or_default()
 }
 
-/// Number per second.
+/// Returns a number per second.
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 pub(crate) fn rate(number: u64, time: Nanos) -> f64 {
     if time == Nanos::ZERO { 0.0 } else { number as f64 / time.as_secs_f64() }
 }
 
-/// Time rounded down to whole seconds, as a clock shows it.
+/// Rounds a time down to whole seconds, as a clock shows it.
 pub(crate) fn whole_seconds(at: Nanos) -> Nanos {
     Nanos::from_secs(at.0 / 1_000_000_000)
 }
 
-/// Sums of reads, of writes, and of everything.
+/// Returns the sums of reads, of writes, and of everything.
 pub(crate) fn directions(scope: &Scope<'_>) -> (Sum, Sum, Sum) {
     let (mut reads, mut writes, mut all) = (Sum::default(), Sum::default(), Sum::default());
     for (_, row) in scope.rows() {
@@ -225,7 +226,7 @@ pub(crate) fn directions(scope: &Scope<'_>) -> (Sum, Sum, Sum) {
     (reads, writes, all)
 }
 
-/// Summary of a live run: `Datacenter, 3 tiles, measuring 00:07 of 01:00: 18,400 IOPS, p99 read 900
+/// Summarises a live run: `Datacenter, 3 tiles, measuring 00:07 of 01:00: 18,400 IOPS, p99 read 900
 /// us.`
 pub(crate) fn live(source: &Source, state: &LiveState) -> String {
     let name = source
@@ -274,8 +275,8 @@ pub(crate) fn live(source: &Source, state: &LiveState) -> String {
     format!("{}{tiles}, {so_far}: {rate}{felt}.", capital(name))
 }
 
-/// Answer so far: `Held so far: 8 tiles; 16 failed. Trying 12, about 2 min left.` Empty for an
-/// observation.
+/// Describes the answer so far: `Held so far: 8 tiles; 16 failed. Trying 12, about 2 min left.`
+/// Empty for observed I/O.
 pub(crate) fn live_headline(source: &Source, state: &LiveState) -> String {
     if source.is_observed() {
         return String::new();
@@ -299,8 +300,8 @@ pub(crate) fn live_headline(source: &Source, state: &LiveState) -> String {
     format!("{held}{failed}. {doing}{}.", left.unwrap_or_default())
 }
 
-/// Doubts about the judged steps: disturbances, and another reason why the last step decided
-/// nothing.
+/// Lists doubts about the judged steps: disturbances, and other reasons why the last step was not
+/// decided.
 pub(crate) fn live_doubts(source: &Source) -> Vec<String> {
     let steps = source.steps();
     // Circle: what is said of disturbed steps while a run goes on is the headline's own sentence.
@@ -323,7 +324,7 @@ fn progress(source: &Source, state: &LiveState) -> &'static str {
     }
 }
 
-/// Text of the activity without load.
+/// Describes the activity while there is no load.
 fn before(state: &LiveState) -> String {
     match (state.phase, state.prepared) {
         (LivePhase::Preparing, Some(share)) => {
@@ -336,7 +337,7 @@ fn before(state: &LiveState) -> String {
     }
 }
 
-/// I/Os per second over the run in at most `most` points.
+/// Returns the I/Os per second over the run, in at most `most` points.
 pub(crate) fn spark_of(source: &Source, most: usize) -> Vec<f64> {
     if !source.has_times() {
         return Vec::new();
@@ -351,7 +352,7 @@ pub(crate) fn spark_of(source: &Source, most: usize) -> Vec<f64> {
 }
 
 /// Merges rates of consecutive slices to at most `most`. A rest that is much shorter than the
-/// others is added to the one before it.
+/// others is added to the rate before it.
 pub(crate) fn rates_of(slices: &[(u64, Nanos)], most: usize) -> Vec<f64> {
     let part = slices.len().div_ceil(most.max(1)).max(1);
     let sum = |part: &[(u64, Nanos)]| {
@@ -367,7 +368,7 @@ pub(crate) fn rates_of(slices: &[(u64, Nanos)], most: usize) -> Vec<f64> {
     sums.into_iter().map(|(count, time)| rate(count, time)).collect()
 }
 
-/// Share as a percentage.
+/// Formats a share as a percentage.
 pub(crate) fn share(part: u64, whole: u64) -> String {
     units::print::percent(ratio(part, whole))
 }

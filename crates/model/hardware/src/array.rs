@@ -10,13 +10,12 @@ use crate::part::{
 use crate::usage::Usage;
 use crate::watch::{Watched, Watches};
 
-/// The place of a virtual disk: the component that its requests enter, and its range of bytes
-/// there.
+/// Location of a virtual disk: the component that its requests enter, and the range of bytes there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Volume {
-    /// The component its requests enter first.
+    /// Component that the disk's requests enter first.
     pub entry: PartId,
-    /// Address of the disk's first byte in that component's address space.
+    /// Address of the disk's first byte in the address space of `entry`.
     pub base: u64,
     /// Size of the disk; requests beyond it fail with EIO.
     pub size: Bytes,
@@ -24,12 +23,12 @@ pub struct Volume {
 
 /// A tree of components and the virtual disks on it.
 ///
-/// Parts are boxed, so that other crates can bring their own (a cache tier in front of a
-/// RAID set): the indirect call costs a nanosecond or two beside the tens an event costs.
+/// Parts are boxed, so that other crates can add their own (a cache tier in front of a RAID set).
+/// The indirect call costs a nanosecond or two, against the tens that an event costs.
 #[derive(Debug)]
 pub struct Array {
     parts: Vec<Box<dyn Component>>,
-    /// Virtual disks by instance and disk.
+    /// Virtual disks, by instance and disk.
     volumes: Vec<Vec<(Volume, StreamId)>>,
     /// Kinds of I/O that copy whole disks, by instance.
     copy_kinds: Vec<Vec<KindId>>,
@@ -45,7 +44,7 @@ impl Default for Array {
 }
 
 impl Array {
-    /// An array without parts.
+    /// Creates an array without parts.
     pub fn new() -> Self {
         Self {
             parts: Vec::new(),
@@ -57,13 +56,13 @@ impl Array {
         }
     }
 
-    /// Adds a component; those it asks must have been added before.
+    /// Adds a component. Components that it sends jobs to must have been added before.
     pub fn add(&mut self, part: impl Component) -> PartId {
         self.parts.push(Box::new(part));
         PartId(u32::try_from(self.parts.len() - 1).expect("fewer than 2^32 parts"))
     }
 
-    /// Adds an instance with these virtual disks; instances are numbered in this order.
+    /// Adds an instance with these virtual disks; instances are numbered in the order of the calls.
     pub fn add_instance(&mut self, disks: &[Volume]) {
         let disks = disks.iter().map(|volume| {
             self.streams += 1;
@@ -72,13 +71,13 @@ impl Array {
         self.volumes.push(disks.collect());
     }
 
-    /// Says by instance which kinds of I/O are of [`Class::Copy`]; all others, and those of
-    /// instances beyond the list, are foreground.
+    /// Sets which kinds of I/O of each instance are of [`Class::Copy`]. All other kinds, and all
+    /// kinds of instances beyond the list, are foreground.
     pub fn set_copy_kinds(&mut self, kinds: Vec<Vec<KindId>>) {
         self.copy_kinds = kinds;
     }
 
-    /// Class of an instance's request.
+    /// Returns the class of an instance's request.
     #[inline]
     pub fn class_of(&self, instance: usize, request: &IoRequest) -> Class {
         match self.copy_kinds.get(instance) {
@@ -87,20 +86,20 @@ impl Array {
         }
     }
 
-    /// From now on times how long jobs take that one part sends or hands on to some others. What
-    /// they do stays the same to the event. Whoever watches takes what was seen now and then
-    /// ([`Array::take_watched`]): it is kept until then.
+    /// Measures from now on how long jobs take that one part sends or hands on to some others. The
+    /// measuring does not change any event. Results are stored until [`Array::take_watched`] is
+    /// called, so that should be done regularly.
     pub fn watch(&mut self, via: PartId, to: Vec<PartId>) {
         self.watches.add(via, to);
     }
 
-    /// Jobs of a part that is watched that were answered since this was last asked.
+    /// Returns the jobs of a watched part that were answered since the previous call.
     pub fn take_watched(&mut self, via: PartId) -> Vec<Watched> {
         self.watches.take(via)
     }
 
-    /// A request of an instance. It fails at once with EIO when the array has no such disk
-    /// or the request lies beyond its end.
+    /// Submits a request of an instance. It fails at once with EIO if the array has no such disk or
+    /// the request lies beyond the disk's end.
     pub fn submit<A: From<Alarm>>(
         &mut self,
         now: Nanos,
@@ -136,14 +135,14 @@ impl Array {
         (end <= volume.size.get()).then_some((volume.entry, job))
     }
 
-    /// An alarm has come due.
+    /// Delivers an alarm that is due.
     pub fn wake<A: From<Alarm>>(&mut self, now: Nanos, alarm: Alarm, fx: &mut ModelEffects<A>) {
         self.out.this = alarm.part;
         self.parts[alarm.part.0 as usize].wake(now, alarm.tag, &mut self.out);
         self.settle(now, fx);
     }
 
-    /// Delivers messages, first come first served, until none is left.
+    /// Delivers messages in order of arrival, until none is left.
     fn settle<A: From<Alarm>>(&mut self, now: Nanos, fx: &mut ModelEffects<A>) {
         // Messages are cheaper to count through than to take off: what they cause goes behind them.
         let mut next = 0;
@@ -173,19 +172,20 @@ impl Array {
         }
     }
 
-    /// Counters of a part, from the start to `now`.
+    /// Returns the counters of a part, from the start to `now`.
     pub fn usage(&self, part: PartId, now: Nanos) -> Usage {
         self.parts[part.0 as usize].usage(now)
     }
 
-    /// A part as its own type, to change it between events: a tier is filled before time begins.
-    /// Nothing if it is of another type.
+    /// Returns a part as its own type, to change it between events; for example, a tier is filled
+    /// before time begins. `None` if the part has another type.
     pub fn part_mut<C: Component>(&mut self, part: PartId) -> Option<&mut C> {
         let part: &mut dyn Any = &mut *self.parts[part.0 as usize];
         part.downcast_mut()
     }
 
-    /// A part as its own type, for counters only it has; nothing if it is of another type.
+    /// Returns a part as its own type, for counters that only this type has; `None` if the part has
+    /// another type.
     pub fn part<C: Component>(&self, part: PartId) -> Option<&C> {
         let part: &dyn Any = &*self.parts[part.0 as usize];
         part.downcast_ref()

@@ -10,48 +10,50 @@ use crate::usage::Usage;
 /// Bounds of background I/O at one disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClassParameters {
-    /// I/Os of each background class that are always let through, at least 1: no class starves.
+    /// Number of I/Os of each background class that may always be at the disk, at least 1, so that
+    /// no class starves.
     pub least: u32,
-    /// I/Os of all background classes together while foreground is fast, at least `least`.
+    /// Number of I/Os of all background classes together that may be at the disk while foreground
+    /// is fast, at least `least`.
     pub most: u32,
-    /// Mean response time of foreground at the disk from which on only `least` are let through,
-    /// above zero.
+    /// Mean response time of foreground at the disk from which only `least` background I/Os may be
+    /// there, above zero.
     pub slow: Nanos,
 }
 
 /// Queue in front of a disk that serves I/O by [`Class`].
 ///
-/// Foreground passes at once. Background waits here, first by class and then first come first
-/// served, so that a disk's own queue is not full of it:
+/// Foreground passes at once. Background waits here, sorted by class and then by arrival, so that
+/// it does not fill the disk's own queue:
 ///
-/// 1. A class with fewer than `least` at the disk may send, the most urgent class first.
-/// 2. Otherwise the most urgent class may send while fewer than a limit are at the disk. The
-///    limit is `most` while foreground takes up to half of `slow`, `least` from `slow` on, and
-///    falls in a straight line between.
+/// 1. A class with fewer than `least` I/Os at the disk may send, the most urgent class first.
+/// 2. Otherwise the most urgent class may send while there are fewer background I/Os at the disk
+///    than a limit. The limit is `most` while foreground takes up to half of `slow`, and `least`
+///    from `slow` on; between, it falls linearly.
 ///
-/// This is the form of the ZFS I/O scheduler (OpenZFS documentation, "ZIO Scheduler"): minimum
-/// and maximum of active I/Os by class, minimums first; its writes in the background go between
-/// the two in a straight line with the dirty share, and its non-interactive classes stay at the
-/// minimum while the disk is not idle. Ours goes with the response time instead, as arrays flush
-/// "at a modest rate" until they are forced to (EMC, watermarks of the VNX write cache).
+/// This is the form of the ZFS I/O scheduler (OpenZFS documentation, "ZIO Scheduler"): minimum and
+/// maximum of active I/Os by class, minimums first. There, the number of background writes goes
+/// from minimum to maximum linearly with the share of dirty data, and non-interactive classes stay
+/// at the minimum while the disk is not idle. Ours depends on the response time instead, as arrays
+/// flush "at a modest rate" until they are forced to (EMC, watermarks of the VNX write cache).
 ///
-/// The mean response time follows by an eighth of each difference (as RFC 6298 smooths round
-/// trips). While no foreground is at the disk it falls by an eighth with each background I/O, so
-/// that an idle disk is soon given to background.
+/// The mean response time moves by an eighth of each difference (as RFC 6298 smooths round trips).
+/// While no foreground is at the disk it falls by an eighth with each background I/O, so that an
+/// idle disk soon serves background.
 #[derive(Debug)]
 pub struct ClassQueue {
     parameters: ClassParameters,
     next: PartId,
-    /// At the disk, by class.
+    /// Number of I/Os at the disk, by class.
     active: [u32; Class::COUNT],
-    /// Background that waits, by class; that of foreground stays empty.
+    /// Waiting background I/Os, by class; the list of foreground stays empty.
     waiting: [VecDeque<Job>; Class::COUNT],
     asked: Slab<(Job, Nanos)>,
     response: Nanos,
 }
 
 impl ClassQueue {
-    /// A queue in front of the disk `next`.
+    /// Creates a queue in front of the disk `next`.
     ///
     /// # Errors
     ///
@@ -78,7 +80,7 @@ impl ClassQueue {
         out.ask(self.next, Job { ticket, ..job });
     }
 
-    /// Background I/Os that may be at the disk together.
+    /// Returns how many background I/Os may be at the disk together.
     fn limit(&self) -> u32 {
         let ClassParameters { least, most, slow } = self.parameters;
         let left = slow.saturating_sub(self.response).0.min(slow.0 / 2);
@@ -103,7 +105,7 @@ impl ClassQueue {
         }
     }
 
-    /// Takes an I/O that was answered into the mean.
+    /// Includes an answered I/O in the mean response time.
     fn note(&mut self, class: Class, took: Nanos) {
         let mean = self.response.0;
         if class == Class::Foreground {

@@ -5,20 +5,20 @@ use units::Nanos;
 use crate::part::{Component, Job, Outbox, PartId};
 use crate::usage::{Meter, Usage};
 
-/// A part that keeps every job for the same time, however many there are: memory, or a processor
+/// A part that delays every job by the same time, however many there are: memory, or a processor
 /// without limit.
 #[derive(Debug)]
 pub struct Delay {
     time: Nanos,
     next: Option<PartId>,
-    /// In order of their time, which is that of their coming.
+    /// Jobs inside, with the time at which each leaves, in order of arrival.
     inside: VecDeque<(Nanos, Job)>,
     meter: Meter,
 }
 
 impl Delay {
-    /// A delay of this time, zero included; a job is then handed on to `next`, or answered if
-    /// there is none.
+    /// Creates a delay of this time, which may be zero. A job is then handed on to `next`, or
+    /// answered if there is none.
     pub fn new(time: Nanos, next: Option<PartId>) -> Self {
         Self { time, next, inside: VecDeque::new(), meter: Meter::new(0) }
     }

@@ -2,13 +2,13 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{part}: {parameter} {value} is not {allowed}")]
 pub struct ParameterError {
-    /// The kind of component.
+    /// Kind of the component.
     pub part: &'static str,
-    /// The parameter, as the code names it.
+    /// Name of the parameter in the code.
     pub parameter: &'static str,
-    /// The value seen, with its unit.
+    /// Value seen, with its unit.
     pub value: String,
-    /// The values that would have been allowed.
+    /// Allowed values.
     pub allowed: &'static str,
 }
 
@@ -16,7 +16,7 @@ pub struct ParameterError {
 pub struct Check(pub &'static str);
 
 impl Check {
-    /// An error naming the parameter, unless it holds.
+    /// Returns an error that names the parameter, unless the condition is true.
     pub fn that(
         &self,
         holds: bool,

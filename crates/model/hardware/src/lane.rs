@@ -1,19 +1,19 @@
 //! One direction of a wire, shared frame by frame.
 //!
-//! A real wire sends a frame of each I/O in turn, so 8 KiB beside 1 MiB wait for about their own
+//! A real wire sends a frame of each I/O in turn. So 8 KiB beside 1 MiB wait for about their own
 //! frames twice over, not for the whole 1 MiB. An event per frame would cost 500 events for 1 MiB
 //! of Fibre Channel. The lane computes the turns instead: it is the fluid limit of round robin
 //! (processor sharing), in the virtual time of Parekh and Gallager (IEEE/ACM ToN 1 (3), 1993).
 //!
-//! - Virtual time runs at `1 / n` of real time while `n` messages are on the wire. It is what each
-//!   of them has been sent so far, in nanoseconds of the wire alone.
-//! - A message that needs `w` ns alone leaves at virtual time `arrival + w`, which never changes.
-//!   A heap orders messages by it; arrivals and departures cost `O(log n)`.
-//! - Only the first departure has an alarm. It may come early, when others arrived meanwhile: the
-//!   lane then sets the next one.
+//! - Virtual time runs at `1 / n` of real time while `n` messages are on the wire. It is the amount
+//!   sent of each message so far, in nanoseconds of an otherwise idle wire.
+//! - A message that needs `w` ns alone leaves at virtual time `arrival + w`, which never changes. A
+//!   heap sorts messages by this time; arrivals and departures cost `O(log n)`.
+//! - Only the first departure has an alarm. The alarm may come early, when others arrived
+//!   meanwhile: the lane then sets the next one.
 //!
-//! Invariants: the wire never rests while a message is on it; a message alone takes exactly its
-//! time; equal messages leave in the order they came. A departure is rounded up to 1 ns. Against
+//! Invariants: the wire is never idle while a message is on it; a single message takes exactly its
+//! time; equal messages leave in order of arrival. A departure is rounded up to 1 ns. Compared with
 //! frames that are really sent in turn, a departure differs by at most two frames of each message
 //! on the wire (tested below).
 
@@ -25,7 +25,8 @@ use units::Nanos;
 
 use crate::part::Outbox;
 
-/// Bits of a nanosecond below the point of virtual time: 2^54 ns, 208 days, are left above it.
+/// Number of bits for fractions of a nanosecond in virtual time; 2^54 ns, 208 days, remain for
+/// whole nanoseconds.
 const FRACTION: u32 = 10;
 
 /// A direction of a link or of a host's port, with the messages on it.
@@ -34,11 +35,12 @@ pub struct Lane<T> {
     /// Time between the last byte's departure and its arrival.
     latency: Nanos,
     tag: u32,
-    /// Messages on the wire: virtual time of departure, order of arrival, place in `messages`.
+    /// Messages on the wire, as virtual time of departure, order of arrival, and place in
+    /// `messages`.
     on_wire: BinaryHeap<Reverse<(u64, u64, u32)>>,
     messages: Slab<T>,
     virtual_now: u64,
-    /// Real time of `virtual_now`.
+    /// Real time that corresponds to `virtual_now`.
     at: Nanos,
     arrivals: u64,
     /// Messages that left the wire, with their times of arrival at the far end.
@@ -49,7 +51,7 @@ pub struct Lane<T> {
 }
 
 impl<T> Lane<T> {
-    /// An idle lane; its alarms carry `tag`.
+    /// Creates an idle lane; its alarms carry `tag`.
     pub fn new(latency: Nanos, tag: u32) -> Self {
         Self {
             latency,
@@ -65,8 +67,8 @@ impl<T> Lane<T> {
         }
     }
 
-    /// Puts a message on the wire that needs `wire` there when it is alone. Without bytes it
-    /// takes the latency only.
+    /// Puts a message on the wire; `wire` is the time that it needs alone. A message without bytes
+    /// takes only the latency.
     pub fn send(&mut self, now: Nanos, wire: Nanos, message: T) {
         self.advance(now);
         self.busy = self.busy.saturating_add(wire);
@@ -80,7 +82,7 @@ impl<T> Lane<T> {
         self.arrivals += 1;
     }
 
-    /// Brings the lane up to an alarm's time.
+    /// Advances the lane to the time of an alarm.
     pub fn wake(&mut self, now: Nanos) {
         if self.alarm == Some(now) {
             self.alarm = None;
@@ -94,7 +96,7 @@ impl<T> Lane<T> {
         self.arriving.pop_front().map(|(_, message)| message)
     }
 
-    /// Sets an alarm for the next arrival, unless one comes before it anyway.
+    /// Sets an alarm for the next arrival, unless an earlier one is pending.
     pub fn arm(&mut self, out: &mut Outbox) {
         let arriving = self.arriving.front().map(|(at, _)| *at);
         let first = arriving.or_else(|| {
@@ -107,12 +109,12 @@ impl<T> Lane<T> {
         }
     }
 
-    /// Time the wire needs for everything sent so far, what is still on it included.
+    /// Returns the wire time of everything sent so far, including messages still on the wire.
     pub const fn busy(&self) -> Nanos {
         self.busy
     }
 
-    /// Real time of a virtual one if no message arrives until then.
+    /// Converts a virtual time to real time, on the assumption that no message arrives before.
     fn real(&self, departure: u64) -> Nanos {
         let shared = u128::from(departure.saturating_sub(self.virtual_now));
         let span = (shared * self.on_wire.len() as u128).div_ceil(1 << FRACTION);
@@ -146,11 +148,11 @@ mod tests {
 
     use super::*;
 
-    /// Wire time of a frame; that of each message is a number of frames.
+    /// Wire time of a frame; the wire time of each message is a multiple of it.
     const FRAME: u64 = 1000;
 
-    /// Arrival of each message at the far end, without latency. Also says how many alarms the
-    /// lane set.
+    /// Returns the arrival of each message at the far end, without latency, and the number of
+    /// alarms that the lane set.
     fn lane_ends(messages: &[(u64, u64)]) -> (Vec<u64>, usize) {
         let (mut lane, mut out) = (Lane::new(Nanos::ZERO, 0), Outbox::new());
         let mut ends = vec![0; messages.len()];
@@ -180,7 +182,7 @@ mod tests {
         }
     }
 
-    /// The plain model: sends one frame after another, a frame of each message in turn.
+    /// Simulates plainly: sends a frame of each message in turn.
     fn frame_by_frame(messages: &[(u64, u64)]) -> Vec<u64> {
         let mut ends = vec![0; messages.len()];
         let mut turns: VecDeque<(usize, u64)> = VecDeque::new();

@@ -1,23 +1,23 @@
-//! Models of storage in virtual time: disks, flash, RAID sets, controller memory, links,
-//! queue limits, hosts that hold copies together, and the host's CPU with its frequencies and watts.
+//! Models of storage in virtual time: disks, flash, RAID sets, controller memory, links, queue
+//! limits, hosts that store copies together, and the host's CPU with its frequencies and watts.
 //!
-//! What it does: each model is a [`Component`], a state machine that takes jobs, hands parts
-//! of them to other components and answers. An [`Array`] wires them into a tree (queue limit,
-//! link, controller memory, RAID, disks) and maps virtual disks to its entries. A driver
-//! passes in the time; `sim` does so from its event heap.
+//! What it does: each model is a [`Component`], a state machine that takes jobs, hands parts of
+//! them to other components and answers. An [`Array`] wires them into a tree (queue limit, link,
+//! controller memory, RAID, disks) and maps virtual disks to its entries. A driver passes in the
+//! time; `sim` does so from its event heap.
 //!
-//! What it refuses: real devices, clocks, threads, randomness of its own (streams are handed
+//! What it refuses: real devices, clocks, threads, randomness of its own (random streams are passed
 //! in when a component is made), bytes of data.
 //!
-//! Invariants: every job is answered exactly once; a component has at most one alarm pending
-//! per server, however many jobs wait (a [`Link`] may have a few that came too early); times are whole nanoseconds; ids are dense; the same
-//! jobs at the same times give the same answers, bit for bit. A component can only name parts
-//! added before it, so the wiring has no cycles.
+//! Invariants: every job is answered exactly once; a component has at most one alarm pending per
+//! server, however many jobs wait (a [`Link`] may have a few that came too early); times are whole
+//! nanoseconds; ids are dense; the same jobs at the same times give the same answers, bit for bit.
+//! A component can only name parts added before it, so the wiring has no cycles.
 //!
-//! Accuracy: parameters come from data sheets and published studies, as noted at each of
-//! them. From data sheets alone, expect 10 to 30 % on absolute latency (MQSim, FAST 2018,
-//! table 2, and the DiskSim 4 manual, section 6, show what other simulators reach); the
-//! signs of differences are worth more than the values.
+//! Accuracy: parameters come from data sheets and published studies, as noted at each parameter.
+//! From data sheets alone, expect errors of 10 to 30 % in absolute latency (MQSim, FAST 2018, table
+//! 2, and the DiskSim 4 manual, section 6, show the accuracy of other simulators); the signs of
+//! differences are more reliable than the values.
 #![forbid(unsafe_code)]
 
 mod array;

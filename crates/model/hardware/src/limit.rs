@@ -8,29 +8,29 @@ use crate::part::{Component, Job, Outbox, PartId, StreamId, Ticket};
 use crate::usage::{Meter, Usage};
 use state_machine::Slab;
 
-/// Limits on the requests that may be on their way behind a point.
+/// Limits on the number of requests that may be outstanding behind a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LimitParameters {
-    /// Most outstanding while one stream uses it; at least 1. The HBA's depth per LUN is 30
-    /// to 64 (QLogic's execution throttle is 16 by default, and above 64 has no effect:
-    /// boche.net, frankdenneman.nl).
+    /// Maximum outstanding requests while a single stream uses the queue; at least 1. The HBA's
+    /// depth per LUN is 30 to 64 (QLogic's execution throttle is 16 by default, and above 64 has no
+    /// effect: boche.net, frankdenneman.nl).
     pub depth: u32,
-    /// Most outstanding while several streams use it, at least 1 and at most `depth`: the
-    /// host's limit when virtual machines share a LUN (`Disk.SchedNumReqOutstanding`, 32 by
-    /// default; same sources).
+    /// Maximum outstanding requests while several streams use the queue, at least 1 and at most
+    /// `depth`: the host's limit when virtual machines share a LUN (`Disk.SchedNumReqOutstanding`,
+    /// 32 by default; same sources).
     pub depth_shared: u32,
 }
 
-/// A queue with a limit on what is outstanding behind it: a LUN's queue in a host, or the
-/// host's queue at an adapter. Streams take turns, so that a deep queue in one virtual
-/// machine cannot keep out another.
+/// A queue that limits the outstanding requests behind it: a LUN's queue in a host, or the host's
+/// queue at an adapter. Streams take turns, so that a deep queue in one virtual machine cannot
+/// block another.
 #[derive(Debug)]
 pub struct QueueLimit {
     parameters: LimitParameters,
     next: PartId,
-    /// Jobs waiting, by stream; grown on first use.
+    /// Waiting jobs, by stream; the list grows on first use.
     waiting: Vec<VecDeque<Job>>,
-    /// Streams with jobs waiting, whose turn is next first.
+    /// Streams with waiting jobs, in order of their turns.
     turns: VecDeque<u32>,
     /// Jobs outstanding or waiting, by stream.
     present: Vec<u32>,
@@ -41,7 +41,7 @@ pub struct QueueLimit {
 }
 
 impl QueueLimit {
-    /// A limit in front of `next`.
+    /// Creates a limit in front of `next`.
     ///
     /// # Errors
     ///
@@ -129,7 +129,8 @@ impl Component for QueueLimit {
         debug_assert!(false, "a queue limit sets no alarm");
     }
 
-    /// "Servers" are slots: busy ones are outstanding behind the limit.
+    /// Returns the counters. "Servers" are slots: a busy one is a request outstanding behind the
+    /// limit.
     fn usage(&self, now: Nanos) -> Usage {
         self.meter.usage(now)
     }

@@ -7,9 +7,9 @@ use crate::part::{Class, Component, Job, Outbox, PartId, Ticket};
 use crate::usage::{Meter, Usage};
 use crate::wire::LinkParameters;
 
-/// A full-duplex link in front of a component: data of writes share the way there, those of
-/// reads the way back, frame by frame. Commands and answers without data take the
-/// latency only.
+/// A full-duplex link in front of a component. Data of writes share the direction to the component,
+/// data of reads the direction back, frame by frame. Commands and answers without data take only
+/// the latency.
 #[derive(Debug)]
 pub struct Link {
     parameters: LinkParameters,
@@ -21,10 +21,10 @@ pub struct Link {
     copies: Copies,
 }
 
-/// Way of the data that [`crate::Class::Copy`] moves.
+/// Path of the data that [`crate::Class::Copy`] moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Copies {
-    /// Over the link, as hosts copy that read and write.
+    /// Over the link, like copies by hosts that read and write.
     #[default]
     OverLinks,
     /// Inside the array (full copy, XCOPY): only commands cross the link.
@@ -35,11 +35,11 @@ const THERE: u32 = 0;
 const BACK: u32 = 1;
 
 impl Link {
-    /// A link in front of `next`.
+    /// Creates a link in front of `next`.
     ///
     /// # Errors
     ///
-    /// When the rate is not a number above zero, or frames carry nothing.
+    /// When the rate is not a number above zero, or frames carry no data.
     pub fn new(
         parameters: LinkParameters,
         copies: Copies,
@@ -54,7 +54,7 @@ impl Link {
 }
 
 impl Link {
-    /// Time on the wire of a job's data in the direction in which they go.
+    /// Returns the wire time of a job's data, in the direction of the data.
     fn wire_time(&self, job: &Job) -> Nanos {
         if job.class == Class::Copy && self.copies == Copies::InArray {
             return Nanos::ZERO;
@@ -104,8 +104,8 @@ impl Component for Link {
         }
     }
 
-    /// Jobs inside include those at the far end. The two servers are the directions; their
-    /// busy time counts bytes already accepted but not yet sent.
+    /// Returns the counters. Jobs inside include those at the far end. The two servers are the
+    /// directions; their busy time includes bytes that are accepted but not sent yet.
     fn usage(&self, now: Nanos) -> Usage {
         let busy_ns = u128::from(self.there.busy().0) + u128::from(self.back.busy().0);
         Usage { busy_ns, ..self.meter.usage(now) }

@@ -7,15 +7,14 @@ use crate::part::{Component, Job, Outbox, PartId, Ticket};
 use crate::usage::{Meter, Usage};
 use crate::wire::LinkParameters;
 
-/// A switched network between hosts: each has one port, whose rate, latency and frames are those
-/// of a link, and the switch between them never blocks.
+/// A switched network between hosts. Each host has one port, with the rate, latency and frames of a
+/// link; the switch between the ports never blocks.
 ///
-/// A job is a message of `length` bytes with [`Network::way`] for an address, whatever its
-/// operation; it is answered when its last byte has arrived. Messages share the port they leave
-/// by and the port they come to, frame by frame. A port that receives takes the bytes
-/// as they come (cut-through): a message is on both ports from the start and has arrived when
-/// both are through with it, so that alone it takes its bytes' time once. Messages without bytes
-/// take the latency.
+/// A job is a message of `length` bytes with [`Network::way`] as its address, whatever its
+/// operation. It is answered when its last byte has arrived. Messages share the sending port and
+/// the receiving port, frame by frame. A receiving port takes the bytes as they come (cut-through).
+/// So a message is on both ports from the start, and has arrived when both have passed it; a single
+/// message takes the time of its bytes only once. Messages without bytes take only the latency.
 #[derive(Debug)]
 pub struct Network {
     parameters: LinkParameters,
@@ -24,7 +23,7 @@ pub struct Network {
     meter: Meter,
 }
 
-/// The connection of a host to the switch, with the places of messages.
+/// Connection of a host to the switch; its lanes contain positions in `messages`.
 #[derive(Debug)]
 struct Port {
     sending: Lane<u32>,
@@ -37,27 +36,27 @@ struct Message {
     from: PartId,
     ticket: Ticket,
     length: u32,
-    /// Port it leaves by.
+    /// Host of the sending port.
     sender: u32,
-    /// Ports that are not through with it: 2, 1 or none.
+    /// Number of ports that have not passed the message yet: 2, 1 or 0.
     ports: u8,
 }
 
-/// Bytes and times of a host's port.
+/// Bytes and busy times of a host's port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Traffic {
     /// Bytes that left the host.
     pub sent_bytes: u64,
-    /// Bytes that came to it, those still on their way included.
+    /// Bytes sent to the host, including those still on their way.
     pub received_bytes: u64,
-    /// Time the port sent.
+    /// Time in which the port was sending.
     pub sending: Nanos,
-    /// Time the port received.
+    /// Time in which the port was receiving.
     pub receiving: Nanos,
 }
 
 impl Network {
-    /// A network of this many hosts, at least 1 and at most 65,536.
+    /// Creates a network of this many hosts, at least 1 and at most 65,536.
     ///
     /// # Errors
     ///
@@ -79,19 +78,19 @@ impl Network {
         Ok(Self { parameters, ports, messages: Slab::new(), meter })
     }
 
-    /// The address of messages from one host to another, both counted from 0.
+    /// Returns the address of messages from one host to another, both counted from 0.
     pub const fn way(from: u32, to: u32) -> u64 {
         (from as u64) << 32 | to as u64
     }
 
-    /// Traffic of a host's port so far; all zero for a host it does not have.
+    /// Returns the traffic of a host's port so far; all zero for a host outside the network.
     pub fn traffic(&self, host: u32) -> Traffic {
         self.ports.get(host as usize).map_or_else(Traffic::default, |port| port.traffic)
     }
 }
 
 impl Network {
-    /// Notes that one of a message's two ports has passed it.
+    /// Records that one of a message's two ports has passed the message.
     fn port_done(&mut self, now: Nanos, place: u32, out: &mut Outbox) {
         let message = &mut self.messages[place];
         message.ports -= 1;
@@ -151,8 +150,9 @@ impl Component for Network {
         self.ports[host].receiving.arm(out);
     }
 
-    /// The servers are the two directions of each port; their busy time counts bytes already
-    /// accepted but not yet sent. A byte is counted once, and keeps two servers busy.
+    /// Returns the counters. The servers are the two directions of each port; their busy time
+    /// includes bytes that are accepted but not sent yet. A byte is counted once, but keeps two
+    /// servers busy.
     fn usage(&self, now: Nanos) -> Usage {
         let busy = |port: &Port| u128::from(port.traffic.sending.0 + port.traffic.receiving.0);
         let busy_ns = self.ports.iter().map(busy).sum();

@@ -9,34 +9,35 @@ use crate::usage::{Meter, Usage};
 use crate::variation::{Course, Variation};
 use state_machine::Slab;
 
-/// A disk of which only its outside is known; what a fit can tell.
+/// Parameters of a disk whose inner structure is unknown; all of them can be fitted to
+/// measurements.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServersParameters {
     /// Usable size, above zero.
     pub capacity: Bytes,
-    /// Requests served at the same time, at least 1.
+    /// Number of requests served at the same time, at least 1.
     pub servers: u32,
-    /// Time of a server for a read, above zero.
+    /// Time that a server takes for a read, above zero.
     pub read: Nanos,
-    /// Time of a server for a write or flush, above zero.
+    /// Time that a server takes for a write or flush, above zero.
     pub write: Nanos,
     /// Bytes read per second, after the server and one request after another, above zero.
     pub rate: f64,
-    /// Bytes written per second, on the same way, above zero.
+    /// Bytes written per second, over the same path, above zero.
     pub write_rate: f64,
-    /// Latency that occupies nothing.
+    /// Latency that occupies neither a server nor the path.
     pub latency: Nanos,
-    /// Bytes inside at most, or one request; what is beyond waits in front and comes in by
-    /// address, upwards and then from the beginning again, as an elevator of a host sorts what
-    /// its short queue does not take. Absent: everything comes in as it arrives.
+    /// Maximum bytes inside, or a single larger request. Further requests wait in front and are
+    /// admitted by ascending address, then from the beginning again, as a host's elevator sorts
+    /// requests beyond the disk's short queue. If absent, every request is admitted on arrival.
     pub window: Option<Bytes>,
     /// Variation of the disk's speed over time.
     pub variation: Variation,
 }
 
 impl ServersParameters {
-    /// A disk that writes at the rate at which it reads, without latency beside its work,
-    /// without a window and without variation.
+    /// Returns parameters of a disk that writes at the same rate as it reads, without additional
+    /// latency, window or variation.
     pub fn plain(capacity: Bytes, servers: u32, (read, write): (Nanos, Nanos), rate: f64) -> Self {
         let (latency, window, variation) = (Nanos::ZERO, None, Variation::default());
         let write_rate = rate;
@@ -44,29 +45,29 @@ impl ServersParameters {
     }
 }
 
-/// A disk of equal servers behind one queue, with a transfer that all share:
+/// A disk of equal servers behind one queue, with a transfer path that all of them share:
 ///
 /// ```text
 /// (elevator ->) servers -> bytes at a rate -> latency -> answer
 /// ```
 ///
-/// For devices whose inside is not known (virtual disks): each number is a line in a plot of
-/// what was measured. Flushes are served like writes.
+/// It models devices whose inner structure is unknown (virtual disks): each number is a line in a
+/// plot of the measurements. Flushes are served like writes.
 #[derive(Debug)]
 pub struct Servers {
     parameters: ServersParameters,
     course: Course,
-    /// Waiting in front by address; the number keeps equal addresses apart.
+    /// Requests that wait in front, by address; the number distinguishes equal addresses.
     outside: BTreeMap<(u64, u64), Job>,
     number: u64,
-    /// Address at which the elevator is.
+    /// Present address of the elevator.
     head: u64,
-    /// Bytes and requests inside.
+    /// Number of bytes and of requests inside.
     inside: (u64, u32),
     waiting: VecDeque<Job>,
     idle: u32,
     served: Slab<Job>,
-    /// On the shared way, and when it is over.
+    /// Requests on the shared path, with the time at which each leaves.
     passing: VecDeque<(Nanos, Job)>,
     free_at: Nanos,
     answers: VecDeque<(Nanos, Job)>,
@@ -78,7 +79,7 @@ const ANSWER: u32 = u32::MAX - 1;
 const CHECK: Check = Check("servers");
 
 impl Servers {
-    /// An idle disk. The stream draws paces and stalls.
+    /// Creates an idle disk. The random stream draws paces and stalls.
     ///
     /// # Errors
     ///
@@ -166,7 +167,7 @@ impl Servers {
         self.fill(now, out);
     }
 
-    /// Takes in the jobs outside for which there is room, by address from where the elevator is.
+    /// Admits waiting jobs while there is room, by ascending address from the elevator's position.
     fn fill(&mut self, now: Nanos, out: &mut Outbox) {
         while let Some(key) = self.next_outside() {
             if !self.has_room(&self.outside[&key]) {

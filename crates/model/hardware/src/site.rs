@@ -7,29 +7,30 @@ use crate::effects::ModelEffects;
 use crate::part::{Alarm, Ticket};
 use state_machine::Slab;
 
-/// Hosts and the array they share.
+/// Hosts, and the array that they share.
 ///
-/// A CPU burst runs on the host of its virtual machine. An I/O first costs that host the CPU of
-/// [`IoCost`], and enters the array when it is paid.
+/// A CPU burst runs on the host of its virtual machine. An I/O first uses the CPU time of
+/// [`IoCost`] on that host, and enters the array afterwards.
 #[derive(Debug)]
 pub struct Site {
     /// Storage that the hosts share.
     pub array: Array,
-    /// Hosts, found by their position.
+    /// Hosts, identified by position.
     pub hosts: Vec<HostCpu>,
     places: Vec<InstancePlace>,
     io_cost: IoCost,
-    /// Requests whose CPU is being spent, by the number of the work.
+    /// Requests that are using CPU time before they enter the array, by the number of the
+    /// hypervisor's work.
     entering: Slab<(usize, Ticket, IoRequest)>,
     host_effects: HostEffects,
 }
 
-/// Hosts on which the virtual machines of an instance run, and the virtual machine that each of its
-/// disks belongs to.
+/// Hosts of an instance's virtual machines, and the virtual machine of each of its disks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct InstancePlace {
-    /// Host and number there ([`HostCpu::add_machine`]), by the virtual machine's position in
-    /// the instance. One without an entry computes on a core of its own, and its I/Os cost no CPU.
+    /// Host, and number on that host ([`HostCpu::add_machine`]), by the virtual machine's position
+    /// in the instance. A virtual machine without an entry computes on a core of its own, and its
+    /// I/Os use no CPU time.
     pub vms: Vec<(usize, usize)>,
     /// Position of the virtual machine of each disk, by the disk's position in the instance;
     /// disks beyond the list belong to the first virtual machine.
@@ -52,20 +53,20 @@ impl From<Alarm> for SiteAlarm {
 }
 
 impl Site {
-    /// A site of these parts, with the places of the instances by their position. An I/O costs
-    /// no CPU.
+    /// Creates a site of these parts; `places` are the places of the instances, by position. I/Os
+    /// use no CPU time.
     pub fn new(array: Array, hosts: Vec<HostCpu>, places: Vec<InstancePlace>) -> Self {
         let (entering, host_effects) = (Slab::new(), HostEffects::default());
         Self { array, hosts, places, io_cost: IoCost::default(), entering, host_effects }
     }
 
-    /// Sets the CPU cost of an I/O, which is zero until then.
+    /// Sets the CPU cost of an I/O, which is zero otherwise.
     #[must_use]
     pub fn with_io_cost(self, io_cost: IoCost) -> Self {
         Self { io_cost, ..self }
     }
 
-    /// A request of an instance, see [`Array::submit`].
+    /// Submits a request of an instance, as [`Array::submit`].
     pub fn submit(
         &mut self,
         now: Nanos,
@@ -90,7 +91,7 @@ impl Site {
         place.vms.get(usize::from(vm)).map(|(host, _)| *host)
     }
 
-    /// A CPU burst of an instance.
+    /// Starts a CPU burst of an instance.
     pub fn run_cpu(
         &mut self,
         now: Nanos,
@@ -107,7 +108,7 @@ impl Site {
         self.collect(now, host, fx);
     }
 
-    /// An alarm has come due.
+    /// Handles an alarm that is due.
     pub fn wake(&mut self, now: Nanos, alarm: SiteAlarm, fx: &mut ModelEffects<SiteAlarm>) {
         match alarm {
             SiteAlarm::Array(alarm) => self.array.wake(now, alarm, fx),

@@ -8,14 +8,15 @@ use crate::part::{Component, Job, Outbox, PartId};
 use crate::usage::{Meter, Usage};
 use state_machine::Slab;
 
-/// Time that a server works on a job.
+/// Time that a server needs for a job.
 #[derive(Debug, Clone)]
 pub enum ServiceTime {
-    /// Always the same time, above zero.
+    /// The same time for every job, above zero.
     Constant(Nanos),
-    /// Exponentially distributed with this mean, above zero; for oracles and rough models.
+    /// Exponentially distributed with this mean, above zero; for comparison with theory and for
+    /// rough models.
     Exponential(Nanos, Stream),
-    /// A fixed time, and bytes at a rate in bytes per second above zero.
+    /// A fixed time, plus the bytes at a rate in bytes per second above zero.
     PerByte(Nanos, f64),
 }
 
@@ -44,8 +45,8 @@ pub struct Station {
 }
 
 impl Station {
-    /// A station with this many servers, at least one. A job served is handed on to `next`,
-    /// or answered if there is none.
+    /// Creates a station with this number of servers, at least one. A served job is handed on to
+    /// `next`, or answered if there is none.
     ///
     /// # Errors
     ///

@@ -1,32 +1,33 @@
 use units::Nanos;
 
-/// Counters of a component since the start, as the operational laws want them.
+/// Counters of a component since the start, in the form that the operational laws need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
     /// Jobs answered or handed on.
     pub completed: u64,
-    /// Bytes of those jobs.
+    /// Bytes of the completed jobs.
     pub bytes: u64,
-    /// Time the servers were busy, summed over servers, in nanoseconds.
+    /// Time for which servers were busy, summed over servers, in nanoseconds.
     pub busy_ns: u128,
-    /// Time integral of the number of jobs inside, waiting ones included, in nanoseconds.
+    /// Time integral of the number of jobs inside, including waiting ones, in nanoseconds.
     pub inside_ns: u128,
-    /// Servers of the component; zero for one that only routes.
+    /// Number of servers of the component; zero for a component that only routes.
     pub servers: u32,
 }
 
 impl Usage {
-    /// Share of the servers' time that was busy, 0 to 1, over a run of this length.
+    /// Returns the share of the servers' time that was busy, 0 to 1, over a run of this length.
     pub fn utilisation(&self, elapsed: Nanos) -> f64 {
         ratio(self.busy_ns, u128::from(elapsed.0) * u128::from(self.servers))
     }
 
-    /// Mean number of jobs inside over a run of this length.
+    /// Returns the mean number of jobs inside over a run of this length.
     pub fn inside(&self, elapsed: Nanos) -> f64 {
         ratio(self.inside_ns, u128::from(elapsed.0))
     }
 
-    /// Mean time a job spends inside, in seconds, by Little's law; zero without jobs.
+    /// Returns the mean time that a job spends inside, in seconds, by Little's law; zero without
+    /// jobs.
     pub fn response(&self) -> f64 {
         ratio(self.inside_ns, u128::from(self.completed)) / 1e9
     }
@@ -37,7 +38,7 @@ fn ratio(part: u128, whole: u128) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// Keeps the counters of [`Usage`] up to date.
+/// Updates the counters of [`Usage`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Meter {
     usage: Usage,
@@ -47,19 +48,19 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Nothing counted yet, for this many servers.
+    /// Makes an empty meter for this number of servers.
     pub fn new(servers: u32) -> Self {
         Self { usage: Usage { servers, ..Usage::default() }, ..Self::default() }
     }
 
-    /// Counts a job in.
+    /// Counts a job that enters.
     #[inline]
     pub fn enter(&mut self, now: Nanos) {
         self.advance(now);
         self.inside += 1;
     }
 
-    /// Counts a job out that was answered or handed on.
+    /// Counts a job that leaves, because it was answered or handed on.
     #[inline]
     pub fn leave(&mut self, now: Nanos, bytes: u32) {
         self.advance(now);
@@ -82,7 +83,7 @@ impl Meter {
         self.busy -= 1;
     }
 
-    /// The counters up to `now`.
+    /// Returns the counters up to `now`.
     pub fn usage(&self, now: Nanos) -> Usage {
         let mut meter = *self;
         meter.advance(now);

@@ -5,43 +5,44 @@ use units::Nanos;
 
 use crate::error::{Check, ParameterError};
 
-/// Changes of a device's speed over time, as a table of what was measured.
+/// Changes of a device's speed over time, as a table of measured values.
 ///
-/// Two things that no queue explains, both common to all requests inside: a *pace* that
-/// changes now and then, and *stalls* in which nothing moves (a host that gives the processor
-/// to another VM). Tables hold quantiles at equal distances from the least to the most,
-/// and what is between is interpolated.
+/// Two things are not explained by any queue, and affect all requests inside at once: a *pace* that
+/// changes now and then, and *stalls* in which nothing moves (a host that gives the processor to
+/// another VM). Tables contain quantiles at equal distances from the smallest to the largest value;
+/// values between are interpolated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variation {
-    /// Time that a pace of 1 lasts. Any other pace lasts that multiple of it, so that every pace
-    /// serves as many requests. Above zero.
+    /// Time that a pace of 1 lasts, above zero. Any other pace lasts that multiple of it, so that
+    /// every pace serves as many requests.
     pub every: Nanos,
-    /// Quantiles of the pace: all times are multiplied by it. Each above zero; empty is 1.
+    /// Quantiles of the pace, by which all times are multiplied. Each is above zero; an empty list
+    /// means 1.
     pub pace: Vec<f64>,
     /// Stalls per second of time that is not stalled; zero or more.
     pub stalls_per_s: f64,
-    /// Quantiles of the length of a stall; empty is no stalls.
+    /// Quantiles of the length of a stall; an empty list means no stalls.
     pub stalls: Vec<Nanos>,
 }
 
 impl Default for Variation {
-    /// Always the same pace, no stalls.
+    /// Returns a constant pace without stalls.
     fn default() -> Self {
         let every = Nanos::from_millis(10);
         Self { every, pace: Vec::new(), stalls_per_s: 0.0, stalls: Vec::new() }
     }
 }
 
-/// The times of one device, made as they are needed.
+/// Paces and stalls of one device, drawn when they are needed.
 #[derive(Debug)]
 pub struct Course {
     variation: Variation,
     /// Quantiles of the length of a stall, in seconds.
     lengths_s: Vec<f64>,
     stream: Stream,
-    /// Until when a pace lasts, and the pace; those that are over are dropped.
+    /// Paces with the time until which each lasts; past ones are dropped.
     paces: VecDeque<(Nanos, f64)>,
-    /// Beginning and end of stalls, in order; those that are over are dropped.
+    /// Begin and end of stalls, in order; past ones are dropped.
     stalls: VecDeque<(Nanos, Nanos)>,
     last_stall_end: Nanos,
 }
@@ -64,7 +65,7 @@ impl Course {
         Ok(Self { variation, lengths_s, stream, paces, stalls, last_stall_end })
     }
 
-    /// Forgets what was over before `now`.
+    /// Drops paces and stalls that were over before `now`.
     pub fn advance(&mut self, now: Nanos) {
         while self.paces.len() > 1 && self.paces[0].0 <= now {
             self.paces.pop_front();
@@ -74,8 +75,8 @@ impl Course {
         }
     }
 
-    /// Time at which work is done that begins at `start`, which is not before the last
-    /// [`Self::advance`].
+    /// Returns the time at which work is done that begins at `start`. `start` must not be before
+    /// the last [`Self::advance`].
     pub fn end(&mut self, start: Nanos, work: Nanos) -> Nanos {
         if work == Nanos::ZERO {
             return start;
@@ -116,7 +117,7 @@ impl Course {
         }
     }
 
-    /// A stall by its number among those kept.
+    /// Returns a stall by its position in the list, and draws stalls up to it.
     fn stall(&mut self, number: usize) -> (Nanos, Nanos) {
         while self.stalls.len() <= number {
             let gap = -libm::log(1.0 - self.stream.unit()) / self.variation.stalls_per_s;
@@ -129,7 +130,8 @@ impl Course {
     }
 }
 
-/// The value below which this share lies, between the entries of a table that is not empty.
+/// Returns the value below which this share lies, interpolated between the entries of a table that
+/// must not be empty.
 fn quantile(table: &[f64], share: f64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "tables are short")]
     let place = share * (table.len() - 1) as f64;

@@ -4,17 +4,17 @@ use units::Nanos;
 use crate::part::{Job, PartId, Ticket};
 use state_machine::Slab;
 
-/// A job that was watched.
+/// Measured job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Watched {
     /// Read, write or flush.
     pub operation: Operation,
-    /// From when it was asked for to its answer.
+    /// Time from the request to the answer.
     pub took: Nanos,
 }
 
-/// Measures how long jobs take that some parts send to others. The answer is looked at on its way,
-/// so that watching changes neither what happens nor in which order.
+/// Measures how long jobs take that some parts send to others. The answer is intercepted on its
+/// way, so that measuring changes neither events nor their order.
 #[derive(Debug)]
 pub struct Watches {
     watches: Vec<Watch>,
@@ -53,7 +53,8 @@ impl Watches {
         own.map(|watch| std::mem::take(&mut watch.seen)).unwrap_or_default()
     }
 
-    /// A job as it arrives, answered to [`PartId::WATCH`] if it is watched.
+    /// Returns a job as it is to be delivered. If it is watched, its answer goes to
+    /// [`PartId::WATCH`].
     #[inline]
     pub fn asked(&mut self, now: Nanos, (via, to): (PartId, PartId), job: Job) -> Job {
         let is_it = |watch: &Watch| watch.via == via && watch.to.contains(&to);
@@ -63,7 +64,7 @@ impl Watches {
         Job { from: PartId::WATCH, ticket: Ticket(self.under_way.insert(own)), ..job }
     }
 
-    /// Whom the answer is for.
+    /// Returns the real receiver and ticket of an answer, and records the time of watched jobs.
     #[inline]
     pub fn answered(&mut self, now: Nanos, mut to: PartId, mut ticket: Ticket) -> (PartId, Ticket) {
         // Where watched parts are in front of each other a job is watched several times.

@@ -5,21 +5,21 @@ use crate::error::{Check, ParameterError};
 /// Speed, latency and frames of a link.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkParameters {
-    /// Data in full frames, in bytes per second and direction, above zero.
+    /// Rate of data in full frames, in bytes per second and direction, above zero.
     pub rate: f64,
-    /// Time a message takes beside its bytes, each way; zero or more.
+    /// Time that a message takes in addition to its bytes, each way; zero or more.
     pub latency: Nanos,
     /// Bytes of data in a full frame, above zero.
     pub frame_data: u32,
-    /// Bytes on the wire for each frame beside its data.
+    /// Bytes on the wire for each frame in addition to its data.
     pub frame_overhead: u32,
-    /// Bytes of the storage protocol's head before the data of an I/O: 48 for iSCSI (RFC 7143,
-    /// section 11.1), about 128 for the head and attributes of an NFSv3 reply (RFC 1813).
+    /// Bytes of the storage protocol's header before the data of an I/O: 48 for iSCSI (RFC 7143,
+    /// section 11.1), about 128 for header and attributes of an NFSv3 reply (RFC 1813).
     pub header: u32,
 }
 
 impl LinkParameters {
-    /// A wire that is a stream of bytes, without frames.
+    /// Returns parameters of a wire that is a stream of bytes, without frames.
     pub const fn stream(rate: f64, latency: Nanos) -> Self {
         Self { rate, latency, frame_data: u32::MAX, frame_overhead: 0, header: 0 }
     }
@@ -31,7 +31,7 @@ impl LinkParameters {
         check.that(self.frame_data > 0, "frame", "0 B", "above 0 B")
     }
 
-    /// Time on the wire of a message alone; zero without data.
+    /// Returns the wire time of a single message; zero without data.
     pub(crate) fn wire_time(&self, bytes: u32) -> Nanos {
         if bytes == 0 {
             return Nanos::ZERO;
@@ -48,12 +48,12 @@ impl LinkParameters {
 ///
 /// | | Fibre Channel | Ethernet | NVMe over PCIe |
 /// |---|---|---|---|
-/// | rate | 100 MB/s of data for each Gbit/s (the nominal payload) | bit rate, less headers | 985 MB/s a lane (8 GT/s, 128b/130b), less headers |
-/// | data of a frame | 2,112 B (FC-FS, data field) | MTU 1,500 B (IEEE 802.3) less 40 B of IP and TCP (RFC 791, 9293; without options) | 256 B (usual maximum payload of root ports) |
-/// | beside the data | 36 B of delimiters, header and CRC, and 24 B of the six words between frames (FC-FS) | 40 B, and 38 B of preamble, header, CRC and gap (IEEE 802.3) | 28 B of framing, header and CRC, the largest (PCIe 3.0) |
+/// | rate | 100 MB/s of data for each Gbit/s (the nominal payload) | bit rate, minus headers | 985 MB/s per lane (8 GT/s, 128b/130b), minus headers |
+/// | data of a frame | 2,112 B (FC-FS, data field) | MTU 1,500 B (IEEE 802.3) minus 40 B of IP and TCP (RFC 791, 9293; without options) | 256 B (usual maximum payload of root ports) |
+/// | overhead of a frame | 36 B of delimiters, header and CRC, and 24 B for the six words between frames (FC-FS) | 40 B, and 38 B of preamble, header, CRC and gap (IEEE 802.3) | 28 B of framing, header and CRC, the maximum (PCIe 3.0) |
 /// | latency, one way | 5 us | 30 us | 1 us |
 ///
-/// Latencies are estimates: the lower ends of 5-10 us and 30-60 us, and a choice for PCIe.
+/// Latencies are estimates: the lower ends of 5-10 us and 30-60 us, and our choice for PCIe.
 /// One Gbit/s of Ethernet carries 118.7 MB/s, and 123.9 MB/s with jumbo frames of 9,000 B.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkPreset {
@@ -79,7 +79,7 @@ const ETHERNET_AROUND: u32 = 38;
 const IP_TCP: u32 = 40;
 
 impl LinkPreset {
-    /// Every preset, slowest family member first.
+    /// Every preset, the slowest of each family first.
     pub const ALL: [Self; 7] = [
         Self::Fc4,
         Self::Fc8,
@@ -90,7 +90,7 @@ impl LinkPreset {
         Self::NvmePcie3x4,
     ];
 
-    /// Name of the preset in definitions.
+    /// Returns the name of the preset in definitions.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Fc4 => "fc-4g",
@@ -103,17 +103,17 @@ impl LinkPreset {
         }
     }
 
-    /// The preset of a name.
+    /// Returns the preset with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|preset| preset.name() == name)
     }
 
-    /// True if hosts reach one another over such a link.
+    /// Returns true if hosts can reach one another over such a link.
     pub const fn is_network(self) -> bool {
         matches!(self, Self::Ethernet1 | Self::Ethernet10 | Self::Ethernet25)
     }
 
-    /// Most that a frame carries unless said otherwise, in bytes: MTU of Ethernet, data field of
+    /// Returns the default maximum payload of a frame, in bytes: MTU of Ethernet, data field of
     /// Fibre Channel, payload of PCIe.
     pub const fn frame(self) -> u32 {
         match self {
@@ -123,12 +123,12 @@ impl LinkPreset {
         }
     }
 
-    /// The parameters of one such link.
+    /// Returns the parameters of a link of this kind.
     pub fn parameters(self) -> LinkParameters {
         self.with_frame(self.frame())
     }
 
-    /// The parameters with frames of this size in bytes, see [`LinkPreset::frame`].
+    /// Returns the parameters with frames of this size in bytes, see [`LinkPreset::frame`].
     pub fn with_frame(self, frame: u32) -> LinkParameters {
         // Wire bytes per second where headers cost payload; the payload itself for Fibre Channel.
         let (wire_rate, latency_us) = match self {
@@ -158,7 +158,7 @@ impl LinkPreset {
 }
 
 const FC_AROUND: u32 = 60;
-/// Wire bytes for each byte of data in full frames of 2,112 B.
+/// Ratio of wire bytes to data bytes in full frames of 2,112 B.
 const FC_GROSS: f64 = (2112.0 + 60.0) / 2112.0;
 
 #[cfg(test)]

@@ -7,20 +7,20 @@ use crate::space::Map;
 
 const SECTOR: u64 = 512;
 
-/// Bytes of a file, their addresses on the array, and the wrong ones among them.
+/// Bytes of a file, their addresses on the array, and the record of wrong bytes.
 #[derive(Debug)]
 pub struct Content {
-    /// Unnamed file, freed with its last descriptor.
+    /// Unnamed file, which is freed with its last descriptor.
     pub file: File,
     /// Addresses on the array.
     pub map: Map,
-    /// Rules that damaged a sector since its last good write.
+    /// Rules that damaged each sector since the sector's last good write.
     damage: BTreeMap<u64, usize>,
-    /// Old sectors that are read once more, with their rule.
+    /// Old sectors to be returned by the next read, with the rule that kept them.
     old: BTreeMap<u64, (usize, Vec<u8>)>,
 }
 
-/// Run of wrong bytes with the rule that made it.
+/// Run of wrong bytes, with the rule that made them wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bad {
     /// Position of the rule.
@@ -32,24 +32,24 @@ pub struct Bad {
 }
 
 impl Content {
-    /// An empty file.
+    /// Creates an empty file.
     pub fn new(file: File) -> Self {
         Self { file, map: Map::default(), damage: BTreeMap::new(), old: BTreeMap::new() }
     }
 
-    /// Size of the file.
+    /// Returns the size of the file.
     pub fn size(&self) -> std::io::Result<u64> {
         self.file.metadata().map(|found| found.len())
     }
 
-    /// Sets the size; damage beyond it is forgotten.
+    /// Sets the size; damage beyond the new size is forgotten.
     pub fn resize(&mut self, size: u64) -> std::io::Result<()> {
         self.file.set_len(size)?;
         self.forget(size, u64::MAX);
         Ok(())
     }
 
-    /// Reads a range up to the end of the file, with its wrong bytes.
+    /// Reads a range up to the end of the file. Also returns the wrong bytes in it.
     pub fn read(
         &mut self,
         (offset, length): (u64, u64),
@@ -77,7 +77,7 @@ impl Content {
         Ok((bytes, bad))
     }
 
-    /// Puts old sectors in place of new ones, once.
+    /// Puts old sectors in place of new ones, once for each sector.
     fn stale(&mut self, offset: u64, bytes: &mut [u8]) -> Vec<Bad> {
         let range = sectors(offset, bytes.len() as u64);
         let found: Vec<u64> = self.old.range(range).map(|(sector, _)| *sector).collect();
@@ -93,7 +93,8 @@ impl Content {
         bad
     }
 
-    /// Writes, or applies a change instead; returns the bytes reported as written.
+    /// Writes data, or applies a change instead; returns the number of bytes that are reported as
+    /// written.
     pub fn write(
         &mut self,
         offset: u64,
@@ -137,14 +138,14 @@ impl Content {
         Ok(length)
     }
 
-    /// Writes bytes, which are correct from now on.
+    /// Writes bytes, which are then recorded as correct.
     fn store(&mut self, offset: u64, bytes: &[u8]) -> std::io::Result<()> {
         self.file.write_all_at(bytes, offset)?;
         self.forget(offset, offset + bytes.len() as u64);
         Ok(())
     }
 
-    /// Writes nothing, but enlarges the file as a write would.
+    /// Writes no data, but extends the file as a write would.
     fn skip(&mut self, offset: u64, length: u64, rule: usize) -> std::io::Result<()> {
         let end = offset + length;
         if self.size()? < end {
@@ -155,7 +156,7 @@ impl Content {
         Ok(())
     }
 
-    /// Present whole sectors of a range; bytes beyond the end are zeros.
+    /// Returns the present content of whole sectors in a range; bytes beyond the end are zeros.
     fn before(&self, offset: u64, length: u64) -> std::io::Result<Vec<(u64, Vec<u8>)>> {
         let size = self.size()?;
         let whole = offset.div_ceil(SECTOR)..(offset + length) / SECTOR;
@@ -175,7 +176,7 @@ impl Content {
         self.damage.extend(sectors(offset, length).map(|sector| (sector, rule)));
     }
 
-    /// Forgets the damage of sectors that lie wholly in a range.
+    /// Forgets the damage of sectors that lie completely in a range.
     pub fn forget(&mut self, from: u64, to: u64) {
         if self.damage.is_empty() && self.old.is_empty() {
             return;
@@ -186,7 +187,7 @@ impl Content {
     }
 }
 
-/// Sectors that overlap a range.
+/// Returns the sectors that overlap a range.
 const fn sectors(offset: u64, length: u64) -> std::ops::Range<u64> {
     offset / SECTOR..(offset + length).div_ceil(SECTOR)
 }
@@ -197,7 +198,7 @@ fn flip(bytes: &mut [u8], byte: u64, bit: u8) {
     }
 }
 
-/// Adds a run, extending the last one if adjacent.
+/// Adds a run, or extends the last one if adjacent.
 fn join(bad: &mut Vec<Bad>, next: Bad) {
     match bad.last_mut() {
         Some(last) if last.rule == next.rule && last.offset + last.length == next.offset => {

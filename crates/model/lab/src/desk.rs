@@ -7,7 +7,7 @@ use state_machine::Slab;
 use state_machine::{IoError, IoRequest};
 use units::Nanos;
 
-/// Runs a model for external requests; the owner supplies the time.
+/// Runs a model for requests from outside; the owner supplies the time.
 ///
 /// It never reads a clock. [`Self::run_until`] runs the model's events, each at its own time
 /// however late the call is, so that lateness never changes the model.
@@ -19,19 +19,20 @@ pub struct Desk<M: Model, R> {
     sequence: u64,
     effects: ModelEffects<M::Alarm>,
     waiting: Slab<Waiting<R>>,
-    /// Places of `waiting` in use, needed at the end.
+    /// True for each position of `waiting` in use; needed when all requests are answered at the
+    /// end.
     places: Vec<bool>,
     ready: Vec<Answer<R>>,
 }
 
-/// Answered request.
+/// Answer to a request.
 #[derive(Debug)]
 pub struct Answer<R> {
-    /// Time when it should be sent.
+    /// Time at which the answer is to be sent.
     pub due: Nanos,
-    /// Result of the model.
+    /// Result from the model.
     pub result: Result<(), IoError>,
-    /// Rule whose span delayed it.
+    /// Rule whose span delayed the answer.
     pub held: Option<usize>,
     /// Reply passed to `submit`.
     pub reply: R,
@@ -53,13 +54,13 @@ pub struct Span {
     pub from: Nanos,
     /// First instant after the span.
     pub until: Nanos,
-    /// Position of its rule.
+    /// Position of the span's rule.
     pub rule: usize,
 }
 
 impl Hold {
-    /// Sending time of an answer that the model gives at a time, with the rule that delayed it
-    /// last.
+    /// Returns the time at which to send an answer that the model gives at `at`, and the rule that
+    /// delayed it last.
     pub fn release(&self, at: Nanos) -> (Nanos, Option<usize>) {
         let mut release = (at.saturating_add(self.delay), None);
         let is_in = |span: &&Span, at: Nanos| span.from <= at && at < span.until;
@@ -112,7 +113,7 @@ impl<A> Ord for Entry<A> {
 }
 
 impl<M: Model, R> Desk<M, R> {
-    /// Desk of a model at time 0.
+    /// Makes the desk of a model at time 0.
     pub fn new(model: M) -> Self {
         Self {
             model,
@@ -126,14 +127,14 @@ impl<M: Model, R> Desk<M, R> {
         }
     }
 
-    /// Model, for its counters.
+    /// Returns the model, for its counters.
     pub fn model_mut(&mut self) -> &mut M {
         &mut self.model
     }
 
-    /// Submits a request of several parts, each for an instance of the model. It is answered with
-    /// the last part, or at once without parts. A time before that of the last call counts as the
-    /// latter.
+    /// Submits a request of several parts, each for an instance of the model. The request is
+    /// answered with the last part, or at once if there are no parts. A time before the last call's
+    /// time is replaced by it.
     pub fn submit(&mut self, now: Nanos, parts: &[(usize, IoRequest)], (hold, reply): (Hold, R)) {
         self.run_until(now);
         let waiting = Waiting { parts: parts.len(), result: Ok(()), hold, reply };
@@ -169,18 +170,18 @@ impl<M: Model, R> Desk<M, R> {
         self.now = self.now.max(now);
     }
 
-    /// Time of the next event; 0 if answers are ready.
+    /// Returns the time of the next event; 0 if answers are ready.
     pub fn next(&self) -> Option<Nanos> {
         let next = self.events.peek().map(|Reverse(next)| next.key.0);
         if self.ready.is_empty() { next } else { Some(Nanos::ZERO) }
     }
 
-    /// Moves ready answers to a list, in the order of their due times.
+    /// Moves ready answers to a list, sorted by their due times.
     pub fn take_ready(&mut self, into: &mut Vec<Answer<R>>) {
         into.append(&mut self.ready);
     }
 
-    /// True if no request is in flight.
+    /// Returns true if no request is in flight.
     pub fn is_idle(&self) -> bool {
         !self.places.contains(&true) && self.ready.is_empty()
     }

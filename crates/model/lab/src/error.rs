@@ -11,7 +11,7 @@ pub enum LabError {
     MountPoint {
         /// The path as given.
         path: PathBuf,
-        /// Error in it.
+        /// Reason why it is invalid.
         reason: String,
     },
     /// Failed FUSE mount.
@@ -30,7 +30,7 @@ pub enum LabError {
         /// Error of the system.
         source: std::io::Error,
     },
-    /// Unusable backing.
+    /// Backing that cannot be used.
     #[error("{} cannot hold the files", path.display())]
     Backing {
         /// The backing directory; `memory` for memory.
@@ -38,7 +38,7 @@ pub enum LabError {
         /// Error of the system.
         source: std::io::Error,
     },
-    /// Size above the backing's space, or too small.
+    /// Size that is too small, or larger than the backing's space.
     #[error("a size of {size} was asked for; allowed are {least} to {most}: {reason}")]
     Size {
         /// Requested size.
@@ -50,7 +50,7 @@ pub enum LabError {
         /// Reason of the limit.
         reason: String,
     },
-    /// Array that cannot be run.
+    /// Array that cannot be simulated.
     #[error("array \"{array}\" cannot be played")]
     Plant {
         /// Name of the array.
@@ -63,7 +63,7 @@ pub enum LabError {
     Schedule {
         /// Name of the file.
         name: String,
-        /// Error with its place.
+        /// Error with its position.
         reason: String,
     },
     /// Truth file that cannot be created.
@@ -80,7 +80,7 @@ pub enum LabError {
 }
 
 impl LabError {
-    /// Hint on what to do.
+    /// Returns a hint on what to do.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::MountPoint { .. } => Some("make an empty directory and mount there"),

@@ -7,7 +7,7 @@ use units::Bytes;
 
 use crate::error::LabError;
 
-/// Place of the files' bytes.
+/// Where the files' bytes are stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Backing {
     /// In memory.
@@ -16,16 +16,16 @@ pub enum Backing {
     Directory(PathBuf),
 }
 
-/// Storage of bytes in unnamed files, which need no cleanup.
+/// Stores bytes in unnamed files, which need no cleanup.
 #[derive(Debug)]
 pub struct Files {
-    /// Directory; `None` for memory.
+    /// Directory of the files; `None` for memory.
     dir: Option<OwnedFd>,
     path: PathBuf,
 }
 
 impl Files {
-    /// Opens a backing and checks that files can be made in it.
+    /// Opens a backing and checks that files can be created in it.
     pub fn new(backing: &Backing) -> Result<Self, LabError> {
         let path = match backing {
             Backing::Memory => Path::new("memory"),
@@ -54,7 +54,8 @@ impl Files {
         Ok(File::from(openat(dir, c".", flags, Mode::RUSR | Mode::WUSR)?))
     }
 
-    /// Available bytes: free space of the directory, or memory without swapping (`MemAvailable`).
+    /// Returns the available bytes: free space of the directory, or memory without swapping
+    /// (`MemAvailable`).
     pub fn room(&self) -> Result<Bytes, LabError> {
         let found = match &self.dir {
             Some(dir) => fstatvfs(dir)
@@ -66,7 +67,7 @@ impl Files {
     }
 }
 
-/// Available memory in `/proc/meminfo`; zero if absent.
+/// Parses the available memory in `/proc/meminfo`; zero if absent.
 fn available(text: &str) -> Bytes {
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());

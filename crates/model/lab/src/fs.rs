@@ -15,11 +15,13 @@ use rustix::io::Errno;
 use crate::shared::{BLOCK, Lab, SetAttributes, errno, held};
 use crate::tree::Body;
 
-/// Time for which the kernel may cache names and sizes: all changes go through the kernel.
+/// Time for which the kernel may cache names and sizes. It is safe because all changes go through
+/// the kernel.
 const KEPT: Duration = Duration::from_secs(1);
-/// Most bytes of a request; the kernel splits larger ones.
+/// Maximum size of a request, in bytes; the kernel splits larger ones.
 const REQUEST_MAX: u32 = 1 << 20;
-/// Requests in flight before the kernel blocks their senders. Our choice: the engine's limit.
+/// Maximum number of requests in flight before the kernel blocks further ones. Our choice: the
+/// engine's limit.
 const BACKGROUND: u16 = 4096;
 
 /// File system for FUSE.
@@ -244,7 +246,7 @@ impl Filesystem for LabFs {
         self.0.write(node, offset, data, reply);
     }
 
-    /// Called at the close of a descriptor; durability is the task of [`Self::fsync`].
+    /// Handles the close of a descriptor. It does not make data durable; [`Self::fsync`] does.
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
         reply.ok();
     }

@@ -5,10 +5,10 @@ use crate::desk::{Hold, Span};
 use crate::schedule::{Kind, Op, Rule, Schedule, fits};
 
 const SECTOR: u64 = 512;
-/// Alignment of misdirected writes, so that they hit another block.
+/// Alignment of the target of misdirected writes, so that they hit another block.
 const BLOCK: u64 = 4096;
 
-/// Decides which requests get a schedule's faults.
+/// Decides which requests are affected by a schedule's faults.
 #[derive(Debug)]
 pub struct Judge {
     rules: Vec<(Rule, Counts)>,
@@ -19,11 +19,11 @@ struct Counts {
     random: Stream,
     seen: u64,
     done: u64,
-    /// Earliest time of the next answer, for a rule with a rate.
+    /// Earliest time of the next answer, for a rule with a maximum rate.
     next: Nanos,
 }
 
-/// Request as rules see it.
+/// Request, with the facts that rules use.
 #[derive(Debug, Clone, Copy)]
 pub struct JudgedRequest<'a> {
     /// Operation.
@@ -41,42 +41,42 @@ pub struct JudgedRequest<'a> {
 /// Faults of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Verdict {
-    /// Delay of its answer.
+    /// Delay of the request's answer.
     pub hold: Hold,
-    /// Rules that delay it.
+    /// Positions of the rules that delay it.
     pub delays: Vec<usize>,
-    /// Change of the request, with its rule.
+    /// Change of the request's effect, with the position of the rule.
     pub change: Option<(usize, Change)>,
 }
 
 /// Change of a request's effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// No effect, and this error number as the answer.
+    /// The request has no effect, and this error number is the answer.
     Error(i32),
-    /// Only so many bytes.
+    /// Only this number of bytes is transferred.
     Short(u64),
-    /// No effect.
+    /// The request has no effect, but succeeds.
     Lost,
-    /// Only so many bytes are written.
+    /// Only this number of bytes is written.
     Torn(u64),
-    /// Write to this offset instead.
+    /// The data is written to this offset instead.
     Misdirected(u64),
-    /// Old bytes are read once more.
+    /// The next read returns the old bytes.
     Stale,
-    /// Inverted bit of a byte, counted from the request's first.
+    /// One bit is inverted, in a byte counted from the request's first.
     BitFlip {
-        /// Byte in the request.
+        /// Position of the byte in the request.
         byte: u64,
-        /// The bit, 0 to 7.
+        /// Position of the bit, 0 to 7.
         bit: u8,
     },
-    /// File that stays under another name.
+    /// The file is not removed but gets another name.
     SillyRename,
 }
 
 impl Judge {
-    /// Judge of a schedule at its start.
+    /// Creates the judge of a schedule, at the start.
     pub fn new(schedule: &Schedule, seed: u64) -> Self {
         let counts = |place: u64| Counts {
             random: Stream::derive(seed, &[place], Purpose::Device),
@@ -88,17 +88,17 @@ impl Judge {
         Self { rules }
     }
 
-    /// True without rules.
+    /// Returns true if there are no rules.
     pub fn is_idle(&self) -> bool {
         self.rules.is_empty()
     }
 
-    /// Kind of a rule.
+    /// Returns the kind of a rule.
     pub fn kind(&self, rule: usize) -> Kind {
         self.rules[rule].0.kind
     }
 
-    /// Decides on a request that arrives now.
+    /// Decides about a request that arrives now.
     pub fn verdict(&mut self, now: Nanos, seen: &JudgedRequest) -> Verdict {
         let mut verdict = Verdict::default();
         for (place, (rule, counts)) in self.rules.iter_mut().enumerate() {
@@ -141,7 +141,7 @@ impl Counts {
         strikes
     }
 
-    /// Time from now to the turn of a request, if the rule has a rate.
+    /// Returns the time from now until the request's turn, if the rule has a maximum rate.
     fn turn(&mut self, now: Nanos, rule: &Rule) -> Nanos {
         let Some(rate) = rule.at_most else { return Nanos::ZERO };
         let turn = self.next.max(now);
@@ -150,7 +150,7 @@ impl Counts {
     }
 }
 
-/// True if a fault can happen to a request at all.
+/// Returns true if the rule's fault can happen to this request at all.
 fn is_possible(rule: &Rule, seen: &JudgedRequest) -> bool {
     match rule.kind {
         Kind::Torn => seen.length > SECTOR,
@@ -161,7 +161,7 @@ fn is_possible(rule: &Rule, seen: &JudgedRequest) -> bool {
     }
 }
 
-/// Number of places in the file for the whole request.
+/// Returns the number of positions in the file at which the whole request fits.
 const fn places(seen: &JudgedRequest) -> u64 {
     seen.size.saturating_sub(seen.offset % BLOCK) / seen.length.next_multiple_of(BLOCK)
 }
@@ -185,8 +185,8 @@ fn change(kind: Kind, seen: &JudgedRequest, random: &mut Stream) -> Option<Chang
     })
 }
 
-/// Another place in the file for the whole request, without overlap with the intended one; a
-/// request overlaps two places at most.
+/// Returns another position in the file for the whole request, without overlap with the intended
+/// one. A request overlaps at most two positions.
 fn elsewhere(seen: &JudgedRequest, random: &mut Stream) -> Option<u64> {
     let step = seen.length.next_multiple_of(BLOCK);
     let count = places(seen);

@@ -23,33 +23,33 @@ use crate::shared::Lab;
 use crate::space::Space;
 use crate::truth::Truth;
 
-/// Smallest lab: one slot.
+/// Minimum size of a lab: one slot.
 const SIZE_MIN: Bytes = Bytes::new(64 << 20);
-/// Upper limit of [`default_size`]. Our choice: space for some hundred virtual machines of
-/// `--quick`.
+/// Maximum of [`default_size`]. Our choice: space for some hundred virtual machines of `--quick`.
 const SIZE_DEFAULT: Bytes = Bytes::new(64 << 30);
-/// Threads that take requests from the kernel. Our choice: a second one while the first copies.
+/// Number of threads that take requests from the kernel. Our choice: a second one serves while the
+/// first copies data.
 const THREADS: usize = 2;
 
 /// Options of a lab.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Array of the service times.
+    /// Array that is modelled.
     pub array: Array,
-    /// Schedule of faults.
+    /// Faults and their times.
     pub schedule: Schedule,
-    /// Seed of the faults and of the model.
+    /// Seed of the random numbers of the faults and of the model.
     pub seed: u64,
     /// Reported size of the file system, at least 64 MiB; [`default_size`] if absent.
     pub size: Option<Bytes>,
-    /// Place of the bytes.
+    /// Where the files' bytes are stored.
     pub backing: Backing,
-    /// New file that records the faults.
+    /// New file in which the faults are recorded.
     pub truth: Option<PathBuf>,
 }
 
 impl Options {
-    /// Options without faults, in memory, with seed 1.
+    /// Returns options without faults, in memory, with seed 1.
     pub const fn new(array: Array) -> Self {
         Self {
             array,
@@ -62,7 +62,8 @@ impl Options {
     }
 }
 
-/// Default size of a lab: the least of 64 GiB, the array's size, and half of the backing's space.
+/// Returns the default size of a lab: the smallest of 64 GiB, the array's size, and half of the
+/// backing's space.
 ///
 /// # Errors
 ///
@@ -73,7 +74,7 @@ pub fn default_size(array: &Array, backing: &Backing) -> Result<Bytes, LabError>
     Ok(SIZE_DEFAULT.min(Plant::capacity(array, 1)).min(half).round_down(SIZE_MIN))
 }
 
-/// Mounted lab. Dropping it unmounts, even if in use.
+/// A mounted lab. Dropping it unmounts the file system, even if it is in use.
 #[derive(Debug)]
 pub struct Mounted {
     point: PathBuf,
@@ -81,17 +82,18 @@ pub struct Mounted {
     lab: Arc<Lab>,
     session: Option<BackgroundSession>,
     sender: Option<JoinHandle<()>>,
-    /// Dropped last.
+    /// Temporary mount point, dropped last.
     _temporary: Option<TempDir>,
 }
 
 impl Mounted {
-    /// Mounts on an empty directory.
+    /// Mounts a lab on an empty directory.
     ///
     /// # Errors
     ///
-    /// If the directory does not exist, is not empty or is a mount point; the array cannot be run
-    /// or is too small; the backing has too little space; the truth exists; or FUSE is not allowed.
+    /// If the directory does not exist, is not empty or is a mount point; the array cannot be
+    /// simulated or is too small; the backing has too little space; the truth file exists; or FUSE
+    /// is not allowed.
     pub fn new(point: &Path, options: &Options) -> Result<Self, LabError> {
         check_point(point)?;
         let files = Files::new(&options.backing)?;
@@ -125,11 +127,11 @@ impl Mounted {
         })
     }
 
-    /// Mounts on a new temporary directory, which is removed at the end.
+    /// Mounts a lab on a new temporary directory, which is removed at the end.
     ///
     /// # Errors
     ///
-    /// As [`Self::new`], and if no directory can be made.
+    /// As [`Self::new`], and if no directory can be created.
     pub fn temporary(options: &Options) -> Result<Self, LabError> {
         let dir = tempfile::Builder::new().prefix("tilemark-lab-").tempdir();
         let error = |source| LabError::Mount { path: std::env::temp_dir(), source };
@@ -139,22 +141,22 @@ impl Mounted {
         Ok(mounted)
     }
 
-    /// Mount point.
+    /// Returns the mount point.
     pub fn point(&self) -> &Path {
         &self.point
     }
 
-    /// Size in whole slots, possibly a little below the requested size.
+    /// Returns the size in whole slots, which may be slightly below the requested size.
     pub fn size(&self) -> Bytes {
         self.size
     }
 
-    /// True while it is served; false after another program unmounted it.
+    /// Returns true while the file system is served; false after another program unmounted it.
     pub fn is_mounted(&self) -> bool {
         self.session.as_ref().is_some_and(|session| !session.guard.is_finished())
     }
 
-    /// Report so far.
+    /// Returns the report so far.
     pub fn report(&self) -> Report {
         Report {
             faults: self.lab.faults.load(Ordering::Relaxed),
@@ -163,14 +165,14 @@ impl Mounted {
         }
     }
 
-    /// Unmounts and returns the report; true if it was still in use.
+    /// Unmounts and returns the report, and true if the file system was still in use.
     ///
     /// All requests in flight are answered first, so that no program hangs. Open files fail with
     /// `ENOTCONN` after this process ends.
     ///
     /// # Errors
     ///
-    /// If it cannot be unmounted.
+    /// If the file system cannot be unmounted.
     pub fn unmount(mut self) -> Result<(Report, bool), LabError> {
         let report = self.report();
         self.end().map(|was_busy| (report, was_busy))
@@ -223,7 +225,7 @@ fn config() -> Config {
     config
 }
 
-/// Size, if possible.
+/// Determines the size, and checks that it is possible.
 fn size(files: &Files, options: &Options) -> Result<Bytes, LabError> {
     let asked = match options.size {
         Some(size) => size,
@@ -242,7 +244,8 @@ fn size(files: &Files, options: &Options) -> Result<Bytes, LabError> {
     Err(LabError::Size { size: asked, least: SIZE_MIN, most, reason })
 }
 
-/// True if a file system is mounted there: it differs from that of the parent directory.
+/// Returns true if a file system is mounted on the path: its device differs from the parent
+/// directory's.
 fn is_mount_point(path: &Path) -> std::io::Result<bool> {
     let own = std::fs::metadata(path)?;
     let above = std::fs::metadata(path.join(".."))?;

@@ -2,7 +2,7 @@ use run_store::run::ModelFacts;
 use stats::Histogram;
 use units::{Nanos, Ratio};
 
-/// Lateness of answers against the model and the faults.
+/// Lateness of answers, compared with the times of the model and the faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Lateness {
     /// Number of answers.
@@ -28,12 +28,12 @@ impl Lateness {
 pub struct Report {
     /// Time since the mount.
     pub elapsed: Nanos,
-    /// Lateness of its answers.
+    /// Lateness of the answers.
     pub lateness: Lateness,
     /// Counters of the model's parts.
     pub model: ModelFacts,
     /// Number of faults.
     pub faults: u64,
-    /// Reads answered with wrong bytes.
+    /// Number of reads that were answered with wrong bytes.
     pub wrong_reads: u64,
 }

@@ -9,44 +9,45 @@ use crate::error::LabError;
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Schedule {
-    /// Rules. Their delays add up; of rules that change a request's effect the first that applies
-    /// wins.
+    /// Rules in the order of the file. Their delays add up. Of several rules that change a
+    /// request's effect, the first applicable one is used.
     #[serde(rename = "fault", default)]
     pub rules: Vec<Rule>,
 }
 
-/// Rule: a kind of fault, and its requests.
+/// Rule: a kind of fault, and the requests it applies to.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Rule {
     /// Kind of fault.
     pub kind: Kind,
-    /// Operations (default: all that the kind can happen to).
+    /// Operations (default: all to which the kind can happen).
     #[serde(default)]
     pub on: Vec<Op>,
-    /// Files by their path below the mount point; `*` stands for any text, including none and `/`
-    /// (default `*`).
+    /// Files, by a pattern of their path below the mount point; `*` stands for any text, including
+    /// none and `/` (default `*`).
     #[serde(default = "any")]
     pub path: String,
-    /// Start, counted from the mount (default 0 s).
+    /// Begin of the rule's time, counted from the mount (default 0 s).
     #[serde(default)]
     pub from: Nanos,
-    /// Length (default: for ever; a hang needs one).
+    /// Length of the rule's time (default: for ever; required for a hang).
     #[serde(rename = "for", default = "for_ever")]
     pub span: Nanos,
-    /// Probability for each otherwise matching request (default 100 %).
+    /// Probability of the fault for each otherwise matching request (default 100 %).
     #[serde(default = "always")]
     pub probability: Ratio,
     /// Number of matching requests that are skipped first (default 0).
     #[serde(default)]
     pub after: u64,
-    /// Most faults (default: no limit).
+    /// Maximum number of faults (default: no limit).
     #[serde(default = "without_end")]
     pub times: u64,
     /// Delay of each request; only for delays.
     #[serde(default)]
     pub by: Option<Nanos>,
-    /// Most requests in a second: each is delayed until its turn; only for delays, above zero.
+    /// Maximum requests per second: each request is delayed until its turn; only for delays, above
+    /// zero.
     #[serde(default)]
     pub at_most: Option<Rate>,
 }
@@ -67,15 +68,15 @@ pub enum Kind {
     Short,
     /// Acknowledged write without effect.
     Lost,
-    /// Write of only the first bytes.
+    /// Write of which only the first bytes take effect.
     Torn,
-    /// Write to another place of the file.
+    /// Write to another offset of the file.
     Misdirected,
     /// Bytes from before a write, read once more.
     Stale,
-    /// Inverted bit.
+    /// One inverted bit.
     BitFlip,
-    /// Open unlinked file that stays under another name.
+    /// Open file that gets another name when it is unlinked.
     SillyRename,
 }
 
@@ -109,7 +110,7 @@ impl Kind {
         Self::SillyRename,
     ];
 
-    /// Name in the schedule.
+    /// Returns the name in the schedule.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Delay => "delay",
@@ -126,7 +127,7 @@ impl Kind {
         }
     }
 
-    /// Operations that it can happen to.
+    /// Returns the operations to which the kind can happen.
     pub const fn ops(self) -> &'static [Op] {
         match self {
             Self::Delay | Self::Hang | Self::Eio => &[Op::Read, Op::Write, Op::Flush],
@@ -156,11 +157,11 @@ const fn without_end() -> u64 {
 }
 
 impl Schedule {
-    /// Parses a schedule; the name is for messages.
+    /// Parses a schedule; `name` is used in messages.
     ///
     /// # Errors
     ///
-    /// With the place of the first error.
+    /// With the position of the first error.
     pub fn parse(name: &str, text: &str) -> Result<Self, LabError> {
         let error = |reason: String| LabError::Schedule { name: name.to_owned(), reason };
         let schedule: Self = toml::from_str(text).map_err(|found| error(found.to_string()))?;
@@ -188,17 +189,17 @@ impl Schedule {
 }
 
 impl Rule {
-    /// Operations of the rule.
+    /// Returns the operations of the rule, or the default.
     pub fn ops(&self) -> &[Op] {
         if self.on.is_empty() { self.kind.ops() } else { &self.on }
     }
 
-    /// First instant after its time.
+    /// Returns the first instant after the rule's time.
     pub fn until(&self) -> Nanos {
         self.from.saturating_add(self.span)
     }
 
-    /// Error in the rule, if there is one.
+    /// Returns the error in the rule, if there is one.
     fn mistake(&self) -> Option<String> {
         let kind = self.kind;
         if let Some(op) = self.on.iter().find(|op| !kind.ops().contains(op)) {
@@ -220,7 +221,7 @@ impl Rule {
     }
 }
 
-/// True if the whole text fits a pattern in which `*` stands for any text.
+/// Returns true if the whole text matches a pattern in which `*` stands for any text.
 pub fn fits(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or_default()) else { return false };

@@ -11,20 +11,20 @@ use crate::schedule::Op;
 use crate::service::Reply;
 use crate::shared::Lab;
 
-/// Reply that is sent after the model's answer.
+/// Reply to the kernel, which is sent after the model's answer.
 #[derive(Debug)]
 pub struct Sent {
-    /// Lab that records a hang.
+    /// Lab, in whose truth file a hang is recorded.
     pub lab: Arc<Lab>,
     /// Prepared answer.
     pub answer: Reserved,
-    /// Error number of a fault.
+    /// Error number of a fault, which is sent instead of the answer.
     pub failure: Option<i32>,
-    /// Facts for the truth, if there are faults at all.
+    /// Facts about the request for the truth file; `None` if there are no faults at all.
     pub about: Option<About>,
 }
 
-/// Facts of a request for the truth.
+/// Facts about a request for the truth file.
 #[derive(Debug, Clone)]
 pub struct About {
     /// Operation.

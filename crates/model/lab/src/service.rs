@@ -10,8 +10,8 @@ use units::Nanos;
 use crate::desk::{Answer, Desk, Hold};
 use crate::report::{Lateness, Report};
 
-/// Time before an event at which the thread stops sleeping and polls the clock. Sleeping ends some
-/// 10 to 60 us late on ordinary kernels; longer polling would use too much of two cores.
+/// Time before an event at which the thread stops sleeping and polls the clock. Sleeps end some 10
+/// to 60 us late on ordinary kernels; longer polling would use too much of two cores.
 const WATCH: Nanos = Nanos::from_micros(20);
 
 /// Receiver of a request's result.
@@ -20,7 +20,7 @@ pub trait Reply: Send {
     fn send(self, now: Nanos, result: Result<(), IoError>, held: Option<usize>);
 }
 
-/// Model in real time: one thread sends due answers.
+/// Runs the model in real time: one thread sends due answers.
 #[derive(Debug)]
 pub struct Service<R> {
     begun: Instant,
@@ -32,7 +32,7 @@ pub struct Service<R> {
 struct State<R> {
     desk: Desk<Plant, R>,
     late: Histogram,
-    /// End of the thread's sleep.
+    /// Time until which the thread sleeps.
     asleep_until: Option<Nanos>,
     /// Next whole second of the model.
     second: Nanos,
@@ -40,7 +40,7 @@ struct State<R> {
 }
 
 impl<R: Reply> Service<R> {
-    /// Starts the time.
+    /// Creates the service and starts its time.
     pub fn new(plant: Plant) -> Self {
         let state = State {
             desk: Desk::new(plant),
@@ -52,7 +52,7 @@ impl<R: Reply> Service<R> {
         Self { begun: Instant::now(), state: Mutex::new(state), wake: Condvar::new() }
     }
 
-    /// Time since the start.
+    /// Returns the time since the start.
     pub fn now(&self) -> Nanos {
         self.begun.elapsed().into()
     }
@@ -61,7 +61,7 @@ impl<R: Reply> Service<R> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Passes a request to the model; after [`Self::close`] it is answered at once.
+    /// Passes a request to the model; after [`Self::close`] the request is answered at once.
     pub fn submit(&self, parts: &[(usize, IoRequest)], hold: Hold, reply: R) {
         let mut state = self.lock();
         let now = self.now();
@@ -82,7 +82,7 @@ impl<R: Reply> Service<R> {
         }
     }
 
-    /// Sends answers when due, until [`Self::close`].
+    /// Sends answers when they are due, until [`Self::close`].
     pub fn run(&self) {
         // By default the kernel may end a sleep 50 us late, to save power.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
@@ -130,7 +130,7 @@ impl<R: Reply> Service<R> {
         state
     }
 
-    /// Answers everything at once, now and later, because the file system is being unmounted.
+    /// Answers all present and later requests at once, because the file system is being unmounted.
     pub fn close(&self) {
         let mut state = self.lock();
         state.is_closed = true;
@@ -139,7 +139,7 @@ impl<R: Reply> Service<R> {
         self.wake.notify_one();
     }
 
-    /// Report so far; faults are counted elsewhere.
+    /// Returns the report so far; faults are counted elsewhere.
     pub fn report(&self) -> Report {
         let mut state = self.lock();
         let now = self.now();

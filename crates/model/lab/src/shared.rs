@@ -23,13 +23,13 @@ use crate::space::Space;
 use crate::tree::{Body, Gone, Tree};
 use crate::truth::{Event, Line, Truth};
 
-/// Reported block size; the smallest unit of direct I/O that Tilemark assumes.
+/// Reported block size, which is also the smallest unit of direct I/O that Tilemark assumes.
 pub const BLOCK: u32 = 4096;
 
 /// State of a lab, shared by its threads. Locks are taken in the order content, space, tree, judge.
 #[derive(Debug)]
 pub struct Lab {
-    /// Model with the sender of its answers.
+    /// Model, with the sender of its answers.
     pub service: Service<Sent>,
     files: Files,
     /// Addresses of files.
@@ -43,15 +43,15 @@ pub struct Lab {
     pub faults: AtomicU64,
     /// Reads answered with wrong bytes.
     pub wrong_reads: AtomicU64,
-    /// Names of open directories at the time of opening.
+    /// Names of each open directory at the time of opening.
     pub listings: Mutex<HashMap<u64, Listing>>,
     last_listing: AtomicU64,
 }
 
-/// Numbers, kinds and names in a directory.
+/// Entries of a directory: number, kind and name.
 pub type Listing = Vec<(u64, FileType, OsString)>;
 
-/// Attributes to set; others stay.
+/// Attributes to set; `None` leaves an attribute unchanged.
 pub struct SetAttributes {
     pub mode: Option<u32>,
     pub uid: Option<u32>,
@@ -61,12 +61,12 @@ pub struct SetAttributes {
     pub modified: Option<TimeOrNow>,
 }
 
-/// Locks a mutex, even after a panic of its holder.
+/// Locks a mutex, even if a holder panicked.
 pub fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Error number for FUSE.
+/// Converts an error number for FUSE.
 pub fn errno(error: Errno) -> fuser::Errno {
     fuser::Errno::from_i32(error.raw_os_error())
 }
@@ -76,7 +76,7 @@ fn of_io(error: &io::Error) -> Errno {
 }
 
 impl Lab {
-    /// Empty lab with a root directory of this owner.
+    /// Creates an empty lab; the root directory belongs to this owner.
     pub fn new(
         service: Service<Sent>,
         (files, space): (Files, Space),
@@ -102,8 +102,8 @@ impl Lab {
         held(&self.tree).node(file.0)?.content().map(Arc::clone)
     }
 
-    /// Applies the rules to a request, and records faults that are certain now. A hang is certain
-    /// after it has delayed an answer.
+    /// Applies the rules to a request, and records the faults that are already certain. A hang is
+    /// certain only after it has delayed an answer.
     fn judged(
         &self,
         file: INodeNo,
@@ -167,7 +167,7 @@ impl Lab {
         self.service.submit(parts, verdict.hold, sent);
     }
 
-    /// Reads, and answers at the array's time.
+    /// Reads data, and answers at the array's time.
     pub fn read(self: &Arc<Self>, file: INodeNo, (offset, length): (u64, u32), reply: ReplyData) {
         let found = self.content(file).and_then(|content| {
             let mut content = held(&content);
@@ -189,7 +189,7 @@ impl Lab {
         }
     }
 
-    /// Writes, and answers at the array's time.
+    /// Writes data, and answers at the array's time.
     pub fn write(self: &Arc<Self>, file: INodeNo, offset: u64, data: &[u8], reply: ReplyWrite) {
         let length = data.len() as u64;
         let written = self.content(file).and_then(|content| {
@@ -266,7 +266,7 @@ impl Lab {
         content.resize(size).map_err(|error| of_io(&error))
     }
 
-    /// Frees the addresses of unreachable files.
+    /// Frees the addresses of files that can no longer be reached.
     pub fn gone(&self, gone: Gone) {
         for content in gone {
             let mut content = held(&content);
@@ -274,7 +274,7 @@ impl Lab {
         }
     }
 
-    /// Attributes of a file or directory.
+    /// Returns the attributes of a file or directory.
     pub fn attributes(&self, number: u64) -> Result<FileAttr, Errno> {
         let (content, mut attributes) = {
             let tree = held(&self.tree);
@@ -308,7 +308,7 @@ impl Lab {
         Ok(attributes)
     }
 
-    /// Attributes as an answer to a lookup, which the kernel remembers.
+    /// Returns attributes as an answer to a lookup, which the kernel counts.
     pub fn entry(&self, number: Result<u64, Errno>) -> Result<FileAttr, Errno> {
         let attributes = self.attributes(number?)?;
         held(&self.tree).looked_up(attributes.ino.0);
@@ -328,7 +328,7 @@ impl Lab {
         self.entry(number)
     }
 
-    /// Removes the name of a file, or hides it.
+    /// Removes the name of a file, or hides the file.
     pub fn unlink(&self, parent: u64, name: &OsStr) -> Result<(), Errno> {
         let (number, is_open) = {
             let tree = held(&self.tree);
@@ -394,7 +394,7 @@ fn time(time: TimeOrNow) -> SystemTime {
     }
 }
 
-/// Text on a change, for the truth.
+/// Describes a change, for the truth file.
 fn words(change: &Change) -> String {
     match change {
         Change::Error(number) => io::Error::from_raw_os_error(*number).to_string(),

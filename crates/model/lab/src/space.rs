@@ -2,11 +2,12 @@ use sim::plant::{PlantDisk, PlantInstance};
 use state_machine::{DiskId, IoRequest, KindId, Operation, Pattern, Token};
 use units::{Bytes, Nanos};
 
-/// Unit of allocation, equal to that of the plant's layout.
+/// Unit of allocation, equal to the unit of the plant's layout.
 pub const PIECE: u64 = 1 << 20;
-/// Smallest slot: the size of a virtual disk of `--quick` for a disk of 32 GiB. Our choice.
+/// Minimum size of a slot: the size of a virtual disk of `--quick` for a disk of 32 GiB. Our
+/// choice.
 const SLOT_MIN: u64 = 64 << 20;
-/// Most slots. Our choice: as many virtual disks as large tiles have on a large array.
+/// Maximum number of slots. Our choice: as many virtual disks as large tiles have on a large array.
 const SLOTS_MAX: u64 = 1024;
 const SECTOR: u64 = 512;
 const NOWHERE: u32 = u32::MAX;
@@ -34,7 +35,7 @@ pub struct Map {
 pub struct Full;
 
 impl Space {
-    /// Space of at most this size, in whole slots, at least one.
+    /// Creates a space of at most this size, in whole slots, at least one.
     pub fn new(size: Bytes) -> Self {
         let slot = (size.get() / SLOTS_MAX).next_multiple_of(PIECE).max(SLOT_MIN);
         let pieces_per_slot = u32::try_from(slot / PIECE).expect("a slot is below 2^52 B");
@@ -48,12 +49,12 @@ impl Space {
         Self { pieces_per_slot, free, free_count, next_home: 0 }
     }
 
-    /// Size of the space.
+    /// Returns the size of the space.
     pub fn size(&self) -> Bytes {
         self.slot_size() * self.free.len() as u64
     }
 
-    /// Free bytes.
+    /// Returns the number of free bytes.
     pub fn free(&self) -> Bytes {
         Bytes::new(self.free_count * PIECE)
     }
@@ -62,8 +63,9 @@ impl Space {
         Bytes::new(u64::from(self.pieces_per_slot) * PIECE)
     }
 
-    /// Slots, each as a virtual machine with one disk. If every tile has its own pool, all are of
-    /// one tile; otherwise each is of its own tile, so that rules for tiles distribute them.
+    /// Returns the slots, each as a virtual machine with one disk. If every tile has its own pool,
+    /// all slots belong to one tile. Otherwise each belongs to its own tile, so that placement
+    /// rules for tiles distribute them.
     pub fn instances(&self, is_one_tile: bool) -> Vec<PlantInstance> {
         let size = self.slot_size();
         let instance = |slot: usize| PlantInstance {
@@ -83,8 +85,8 @@ impl Space {
         (0..self.free.len()).map(instance).collect()
     }
 
-    /// Allocates addresses of a range where missing. Nothing changes if there is too little space,
-    /// or the range ends beyond the size of the whole.
+    /// Allocates missing addresses of a range. Nothing changes if there is too little space, or the
+    /// range ends beyond the size of the space.
     pub fn ensure(&mut self, map: &mut Map, offset: u64, length: u64) -> Result<(), Full> {
         if length == 0 {
             return Ok(());
@@ -111,14 +113,15 @@ impl Space {
         Ok(())
     }
 
-    /// Free piece of the last slot that has any. Small state files of a program go there, so that
-    /// its virtual disks lie as close together as in a plant.
+    /// Takes a free piece of the last slot that has any. Small state files of a program go there,
+    /// so that its virtual disks lie as close together as in a plant.
     fn take_last(&mut self) -> u32 {
         let has_any = |free: &Vec<u32>| !free.is_empty();
         self.take(&mut self.free.iter().rposition(has_any))
     }
 
-    /// Free piece of the file's slot, or of the next one that has any, which becomes its slot.
+    /// Takes a free piece of the file's slot, or of the next slot that has any, which becomes the
+    /// file's slot.
     fn take(&mut self, home: &mut Option<usize>) -> u32 {
         let slots = self.free.len();
         let mut slot = *home.get_or_insert_with(|| {
@@ -134,7 +137,7 @@ impl Space {
         self.free[slot].pop().expect("the slot has a free piece")
     }
 
-    /// Frees everything wholly at or beyond an offset.
+    /// Frees all pieces that lie completely at or beyond an offset.
     pub fn cut(&mut self, map: &mut Map, offset: u64) {
         let kept = usize::try_from(offset.div_ceil(PIECE)).unwrap_or(usize::MAX);
         let gone = map.pieces.split_off(kept.min(map.pieces.len()));
@@ -145,8 +148,8 @@ impl Space {
         }
     }
 
-    /// Requests to the model for a range of a file: slot and request, in order. Sectors are whole;
-    /// holes are left out.
+    /// Returns the model's requests for a range of a file: slot and request, in order. Sectors are
+    /// whole; holes are left out.
     pub fn parts(
         &self,
         map: &Map,
@@ -188,7 +191,7 @@ impl Map {
         self.pieces.get(piece).copied().filter(|piece| *piece != NOWHERE)
     }
 
-    /// Bytes with addresses.
+    /// Returns the number of bytes with addresses.
     pub fn held(&self) -> u64 {
         self.held * PIECE
     }
@@ -229,8 +232,8 @@ mod tests {
         assert_eq!(space.parts(&b, Operation::Write, (1, 1))[0].1.length, 512);
     }
 
-    /// A run stores a small file beside each of its disks. The disks were once twice as far apart
-    /// as in the simulated array, and 40 tiles held instead of 43.
+    /// A run stores a small file beside each of its disks. Before this rule, the disks were twice
+    /// as far apart as in the simulated array, and 40 tiles passed instead of 43.
     #[test]
     fn notes_of_less_than_a_piece_do_not_drive_disks_apart() {
         let mut space = space(256);

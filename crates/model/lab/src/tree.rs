@@ -22,24 +22,24 @@ pub struct Tree {
 pub struct Node {
     /// Content of the node.
     pub body: Body,
-    /// Directory of its name, or of its last name.
+    /// Directory that contains its name, or contained its last name.
     pub parent: u64,
     name: OsString,
-    /// True if a directory contains it.
+    /// True if a directory contains its name.
     pub is_named: bool,
-    /// Lookups by the kernel that it has not forgotten.
+    /// Number of lookups by the kernel that the kernel has not forgotten.
     lookups: u64,
     /// Number of open descriptors.
     pub opens: u64,
-    /// True if its name is removed at the close.
+    /// True if its name is removed when it is closed.
     pub is_hidden: bool,
     /// Permissions.
     pub mode: u32,
     /// Owner and group.
     pub owner: (u32, u32),
-    /// Last change of its bytes or names.
+    /// Time of the last change of its bytes or names.
     pub modified: SystemTime,
-    /// Last access, as set.
+    /// Time of the last access, as set by a program.
     pub accessed: SystemTime,
 }
 
@@ -70,7 +70,7 @@ impl Node {
         }
     }
 
-    /// Names in a directory.
+    /// Returns the names in a directory.
     pub fn names(&self) -> Result<&BTreeMap<OsString, u64>, Errno> {
         match &self.body {
             Body::Directory(names) => Ok(names),
@@ -78,7 +78,7 @@ impl Node {
         }
     }
 
-    /// Bytes of a file.
+    /// Returns the content of a file.
     pub fn content(&self) -> Result<&Arc<Mutex<Content>>, Errno> {
         match &self.body {
             Body::File(content) => Ok(content),
@@ -87,27 +87,27 @@ impl Node {
     }
 }
 
-/// Unreachable files.
+/// Contents of files that can no longer be reached.
 pub type Gone = Vec<Arc<Mutex<Content>>>;
 
 impl Tree {
-    /// Tree with an empty root directory.
+    /// Creates a tree with an empty root directory.
     pub fn new(owner: (u32, u32)) -> Self {
         let root = Node::new(Body::Directory(BTreeMap::new()), 0o755, owner);
         Self { nodes: HashMap::from([(ROOT, root)]), last: ROOT }
     }
 
-    /// Node by its number.
+    /// Returns a node by its number.
     pub fn node(&self, number: u64) -> Result<&Node, Errno> {
         self.nodes.get(&number).ok_or(Errno::NOENT)
     }
 
-    /// Node by its number, to change it.
+    /// Returns a node by its number, to change it.
     pub fn node_mut(&mut self, number: u64) -> Result<&mut Node, Errno> {
         self.nodes.get_mut(&number).ok_or(Errno::NOENT)
     }
 
-    /// Number of the node with this name in a directory.
+    /// Returns the number of the node with this name in a directory.
     pub fn find(&self, parent: u64, name: &OsStr) -> Result<u64, Errno> {
         self.node(parent)?.names()?.get(name).copied().ok_or(Errno::NOENT)
     }
@@ -119,7 +119,7 @@ impl Tree {
         }
     }
 
-    /// Subtracts forgotten lookups.
+    /// Subtracts lookups that the kernel has forgotten.
     pub fn forgotten(&mut self, number: u64, times: u64) -> Gone {
         if let Some(node) = self.nodes.get_mut(&number) {
             node.lookups = node.lookups.saturating_sub(times);
@@ -155,7 +155,7 @@ impl Tree {
         Ok(self.drop_unreachable(number))
     }
 
-    /// Renames a node; an existing node with the new name loses it.
+    /// Renames a node; an existing node with the new name loses that name.
     pub fn rename(
         &mut self,
         from: (u64, &OsStr),
@@ -222,7 +222,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Counts a closed file; a hidden one then loses its name.
+    /// Counts a closed file; a hidden file then loses its name.
     pub fn closed(&mut self, number: u64) -> Gone {
         let Some(node) = self.nodes.get_mut(&number) else { return Gone::new() };
         node.opens = node.opens.saturating_sub(1);
@@ -233,8 +233,8 @@ impl Tree {
         self.drop_unreachable(number)
     }
 
-    /// Hides a name, as network file systems and libfuse do with open unlinked files:
-    /// `.fuse_hidden`, the node's number and a zero, in hexadecimal as there.
+    /// Hides a file under another name, as network file systems and libfuse do with open unlinked
+    /// files: `.fuse_hidden`, the node's number and a zero, both in hexadecimal.
     pub fn hide(&mut self, parent: u64, name: &OsStr) -> Result<OsString, Errno> {
         let number = self.find(parent, name)?;
         let hidden = OsString::from(format!(".fuse_hidden{number:08x}{:08x}", 0));
@@ -243,7 +243,7 @@ impl Tree {
         Ok(hidden)
     }
 
-    /// Path of a node below the root.
+    /// Returns the path of a node below the root.
     pub fn path(&self, number: u64) -> String {
         let mut names = Vec::new();
         let mut at = number;

@@ -1,13 +1,13 @@
-//! Truth: every fault as it happens, one JSON object a line.
+//! Truth: every fault is written when it occurs, as one JSON object on a line.
 //!
 //! | key | meaning |
 //! |---|---|
-//! | `t_ns` | since the mount |
-//! | `event` | `injected`: a fault was done; `returned`: a read was answered with wrong bytes |
-//! | `fault`, `rule` | its kind, and the rule's number in the file, from 1 |
-//! | `op`, `path`, `offset`, `length` | the request: what, the file below the mount point, bytes |
-//! | `detail` | of `injected`: what exactly (error number, bytes kept, where it went, which bit) |
-//! | `bad_offset`, `bad_length` | of `returned`: the run of bytes that are not those written last |
+//! | `t_ns` | nanoseconds since the mount |
+//! | `event` | `injected`: a fault was injected; `returned`: a read was answered with wrong bytes |
+//! | `fault`, `rule` | kind of the fault, and the rule's number in the file, from 1 |
+//! | `op`, `path`, `offset`, `length` | the request: operation, file below the mount point, bytes |
+//! | `detail` | for `injected`: details (error number, bytes kept, other place, number of the bit) |
+//! | `bad_offset`, `bad_length` | for `returned`: the run of bytes that differ from those written last |
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::LabError;
 use crate::schedule::{Kind, Op};
 
-/// Line of the truth.
+/// Line of the truth file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
     /// Nanoseconds since the mount.
@@ -38,28 +38,28 @@ pub struct Line {
     pub offset: u64,
     /// Bytes of the request.
     pub length: u64,
-    /// Details of the fault.
+    /// Details of the fault, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// First wrong byte.
+    /// First wrong byte in the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bad_offset: Option<u64>,
-    /// Wrong bytes, whole sectors.
+    /// Number of wrong bytes, in whole sectors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bad_length: Option<u64>,
 }
 
-/// Kinds of lines.
+/// Kinds of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Event {
-    /// Injected fault.
+    /// A fault was injected.
     Injected,
-    /// Read answered with wrong bytes.
+    /// A read was answered with wrong bytes.
     Returned,
 }
 
-/// Writer of the truth.
+/// Writes the truth file.
 #[derive(Debug, Default)]
 pub struct Truth {
     file: Option<Mutex<File>>,
@@ -74,8 +74,8 @@ impl Truth {
         Ok(Self { file: Some(Mutex::new(file.map_err(error)?)) })
     }
 
-    /// Writes a line. Errors are ignored, because a full disk under the truth must not change the
-    /// lab.
+    /// Writes a line. Errors are ignored, because a full disk under the truth file must not change
+    /// the lab.
     pub(crate) fn write(&self, line: &Line) {
         let Some(file) = &self.file else { return };
         let Ok(mut text) = serde_json::to_vec(line) else { return };
@@ -85,7 +85,7 @@ impl Truth {
     }
 }
 
-/// Reads the truth back; an incomplete last line is left out.
+/// Reads a truth file; an incomplete last line is left out.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! How fast the virtual-time driver handles events, on one core: prints `figure` lines.
+//! Measures how fast the virtual-time driver handles events, on one core; prints `figure` lines.
 
 use std::sync::OnceLock;
 
@@ -8,19 +8,19 @@ use state_machine::{Effects, Event, Machine, Purpose, Stream, Token};
 use tilemark_sim::{Instant, Options, SimInstance};
 use units::Nanos;
 
-/// Events pending at any time.
+/// Number of pending events at any time.
 const PENDING: u32 = 1000;
 /// Mean time between two events of one timer.
 const MEAN: Nanos = Nanos::from_millis(1);
 /// Virtual time of a round: 4 million events.
 const SPAN: Nanos = Nanos::from_secs(4);
-/// Timed rounds, of which the median counts.
+/// Number of timed rounds; the median is used.
 const ROUNDS: usize = 5;
-/// Spans drawn before the clock runs; a power of two.
+/// Number of spans drawn before the measurement; a power of two.
 const DRAWN: usize = 1 << 16;
 
-/// The bare loop in the "hold" model: every event that comes due sets the next one, after a time
-/// drawn beforehand, so that neither the state machine nor the random numbers are what is measured.
+/// Measures the bare loop in the "hold" model: every event that is due sets the next one, after a
+/// time drawn beforehand. So neither the state machine nor the random numbers are measured.
 #[expect(clippy::print_stdout, reason = "figures are this program's result")]
 fn main() {
     let mut stream = Stream::derive(1, &[], Purpose::Arrivals);
@@ -30,7 +30,7 @@ fn main() {
     println!("figure sim.loop.events_per_s {:.0} 1/s", rates[ROUNDS / 2]);
 }
 
-/// Events per second of this thread's CPU time.
+/// Runs a round and returns the events per second of this thread's CPU time.
 #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
 fn round(spans: &[Nanos]) -> f64 {
     let shape = InstanceShape {
@@ -48,8 +48,8 @@ fn round(spans: &[Nanos]) -> f64 {
     events as f64 / (cpu_seconds() - start)
 }
 
-/// CPU time of this thread so far: the first number of its `schedstat`, nanoseconds. Where the
-/// kernel does not keep it, the time of day's distance from an arbitrary start.
+/// Returns the CPU time of this thread so far: the first number of its `schedstat`, in nanoseconds.
+/// If the kernel does not have it, returns the time since an arbitrary start.
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 fn cpu_seconds() -> f64 {
     static START: OnceLock<std::time::Instant> = OnceLock::new();

@@ -1,5 +1,5 @@
-//! What a tier costs the simulator: requests a second of CPU with the served state machine, and with a published tier of the same
-//! size, in one run. Prints `figure` lines.
+//! Measures what a tier costs the simulator: requests per second of CPU time with the served state
+//! machine, and with a published tier of the same size. Prints `figure` lines.
 
 use std::sync::OnceLock;
 
@@ -13,13 +13,13 @@ use tilemark_sim::plant::{Plant, PlantDisk, PlantInstance, PlantPlan};
 use tilemark_sim::{Options, SimInstance};
 use units::{Bytes, Nanos};
 
-/// Virtual machines, each with users of its own disk.
+/// Number of virtual machines, each with users of its own disk.
 const VMS: u32 = 8;
 const USERS: u32 = 16;
 const DISK: u64 = 4 << 30;
 /// Virtual time of a round: several hundred thousand requests.
 const SPAN: Nanos = Nanos::from_secs(10);
-/// Timed rounds of each, in turn, of which the medians count.
+/// Number of timed rounds of each kind, alternating; the medians are used.
 const ROUNDS: usize = 5;
 
 #[expect(clippy::print_stdout, reason = "figures are this program's result")]
@@ -39,7 +39,7 @@ fn main() {
     println!("figure sim.tier.served_vs_published {:.3} x", served / published);
 }
 
-/// Requests per second of this thread's CPU time.
+/// Runs a round and returns the requests per second of this thread's CPU time.
 #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
 fn round(shape: &str) -> f64 {
     let array = format!(
@@ -93,7 +93,7 @@ fn users(number: u32) -> SimInstance<Users> {
     SimInstance { machine: Users { chance, asked: 0 }, shape }
 }
 
-/// Users that never think: 8 KiB each, two reads for a write, popular places first.
+/// Users without think time: 8 KiB each, two reads per write, some offsets more often than others.
 struct Users {
     chance: Stream,
     asked: u64,
@@ -126,7 +126,8 @@ impl Machine for Users {
     }
 }
 
-/// CPU time of this thread so far, from its `schedstat`; where the kernel does not keep it, the time of day.
+/// Returns the CPU time of this thread so far, from its `schedstat`; if the kernel does not have
+/// it, the time of day.
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 fn cpu_seconds() -> f64 {
     static START: OnceLock<std::time::Instant> = OnceLock::new();

@@ -9,22 +9,22 @@ use crate::model::Model;
 /// Time and result of a request's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
-    /// Time of the answer, from the start of the run; earlier than the submission counts
-    /// as the submission's time.
+    /// Time of the answer, from the start of the run. A time before the submission is replaced by
+    /// the time of submission.
     pub at: Nanos,
     /// Success, or the error that the request fails with.
     pub result: Result<(), IoError>,
 }
 
-/// A modelled device that knows a request's completion when it is submitted.
+/// A modelled device that knows a request's completion time at submission.
 pub trait Device {
-    /// Takes a request of the instance at this position (in the list the run was given) at
-    /// `now` and says when it will be answered.
+    /// Accepts at `now` a request of the instance at this position (in the list given to the run);
+    /// returns when and how it will be answered.
     fn submit(&mut self, now: Nanos, instance: usize, request: &IoRequest) -> Completion;
 }
 
-/// Ideal storage: answers at once. A closed group without think time, CPU steps or waits
-/// never lets time pass on it, which the driver reports as a runaway.
+/// Ideal storage, which answers at once. A closed group without think time, CPU steps or waits
+/// never lets time pass on it; the driver reports that as a runaway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Instant;
 
@@ -44,7 +44,7 @@ impl Device for Fixed {
     }
 }
 
-/// A device that answers at submission, driven as a model.
+/// Adapter that drives a [`Device`] as a model.
 pub(crate) struct AtOnce<'a, D>(pub &'a mut D);
 
 impl<D: Device> Model for AtOnce<'_, D> {

@@ -14,12 +14,12 @@ use crate::model::Model;
 use crate::queue::Queue;
 use crate::service::Services;
 
-/// A state machine, with the ids and counts that the recorder needs.
+/// A state machine, with ids and counts for the recorder.
 #[derive(Debug)]
 pub struct SimInstance<M> {
     /// State machine that has seen no event yet.
     pub machine: M,
-    /// Ids of the instance, and how many kinds, actions and groups it has.
+    /// Ids of the instance, and its numbers of kinds, actions and groups.
     pub shape: InstanceShape,
 }
 
@@ -28,15 +28,16 @@ pub struct SimInstance<M> {
 pub struct Options {
     /// End of the run; events at this time or later do not happen.
     pub until: Nanos,
-    /// Width of a slice, more than zero; the last one may be shorter.
+    /// Width of a slice, above zero; the last slice may be shorter.
     pub slice: Nanos,
-    /// Events of all instances that may happen at one instant before the run is given up,
-    /// at least 1.
+    /// Maximum number of events of all instances at one instant before the run is aborted, at least
+    /// 1.
     pub events_per_instant_max: u64,
 }
 
 impl Default for Options {
-    /// Run of one minute, in slices of one second, with at most a million events per instant.
+    /// Returns options for a run of one minute, in slices of one second, with at most a million
+    /// events per instant.
     fn default() -> Self {
         Self {
             until: Nanos::from_secs(60),
@@ -51,31 +52,33 @@ impl Default for Options {
 pub struct Outcome {
     /// Events handled by all state machines.
     pub events: u64,
-    /// Alarms handled by the model; zero on a device that answers at submission.
+    /// Alarms handled by the model; zero for a device that answers at submission.
     pub alarms: u64,
-    /// Requests submitted and calls made.
+    /// Number of submitted requests and calls.
     pub submitted: u64,
-    /// Requests and calls answered, failed ones included; the rest was in flight at the end.
+    /// Number of completed requests and calls, including failed ones; all others were in flight at
+    /// the end.
     pub completed: u64,
 }
 
-/// Reasons to give up a run.
+/// Reasons to abort a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SimError {
-    /// Time stands still: state machines and device answer each other without letting it pass.
+    /// Time stands still, because state machines and device react to each other without letting it
+    /// pass.
     #[error(
         "instance {} let {events} events happen at {now} without time passing",
         instance.0
     )]
     Runaway {
-        /// The instance whose event broke the cap.
+        /// Instance whose event exceeded the limit.
         instance: InstanceId,
-        /// Time that no longer passes.
+        /// Time at which the run stands still.
         now: Nanos,
-        /// Events at that instant.
+        /// Number of events at that instant.
         events: u64,
     },
-    /// Slices of no width would never end.
+    /// The slices have no width, so the run would never end.
     #[error("slice width 0 s is not above zero")]
     NoSlice,
 }
@@ -91,12 +94,12 @@ enum Pending<A> {
     ServiceAlarm(Alarm),
 }
 
-/// Runs the state machines on the device in virtual time and hands every slice to `sink`, in order
-/// and without gaps from 0 to `options.until`.
+/// Runs the state machines on the device in virtual time, and passes every slice to `sink`, in
+/// order and without gaps from 0 to `options.until`.
 ///
 /// # Errors
 ///
-/// When more events than allowed happen at one instant; slices handed out before stay valid.
+/// When more events than allowed happen at one instant; slices passed before stay valid.
 pub fn run<M: Machine, D: Device>(
     instances: &mut [SimInstance<M>],
     device: &mut D,
@@ -106,12 +109,12 @@ pub fn run<M: Machine, D: Device>(
     run_model(instances, &mut AtOnce(device), options, sink)
 }
 
-/// Like [`run`], on a model that lets time pass by alarms.
+/// Runs the state machines like [`run`], but on a model that lets time pass by alarms.
 ///
 /// # Errors
 ///
-/// As [`run`]. A model that lets events happen without end at one instant is reported with
-/// the instance that had the last event.
+/// As [`run`]. A model that lets events happen without end at one instant is reported with the
+/// instance that had the last event.
 pub fn run_model<M: Machine, D: Model>(
     instances: &mut [SimInstance<M>],
     model: &mut D,
@@ -125,12 +128,12 @@ pub fn run_model<M: Machine, D: Model>(
     Ok(world.outcome)
 }
 
-/// A run that its caller drives slice by slice. A ladder, for example, decides between slices
-/// whether a step is warm and whether it has seen enough.
+/// A run that its caller drives slice by slice. For example, a ladder of steps decides between
+/// slices whether a step is warm and has been measured for long enough.
 pub struct Simulation<M, D: Model>(World<M, Vec<SimInstance<M>>, D>);
 
 impl<M: Machine, D: Model> Simulation<M, D> {
-    /// A run that has not begun; the first slice starts the state machines at time 0.
+    /// Creates a run that has not begun; the first slice starts the state machines at time 0.
     pub fn new(instances: Vec<SimInstance<M>>, model: D, options: Options) -> Self {
         Self(World::new(instances, model, options))
     }
@@ -142,38 +145,38 @@ impl<M: Machine, D: Model> Simulation<M, D> {
         self
     }
 
-    /// Lets time pass to the end of the next slice and returns the slice. Returns nothing when
+    /// Lets time pass to the end of the next slice and returns the slice. Returns `None` when
     /// `options.until` is reached or, after [`Self::stop`], when every request is answered.
     ///
     /// # Errors
     ///
-    /// When more events than allowed happen at one instant. The run is then of no further use.
+    /// When more events than allowed happen at one instant. The run must then not be used any more.
     pub fn next_slice(&mut self) -> Result<Option<Slice>, SimError> {
         self.0.next_slice()
     }
 
-    /// Stops delivering events to state machines, so that none begins new work. The model answers
-    /// and counts requests under way; the run ends with the last of them.
+    /// Stops delivering events to state machines, so that none begins new work. The model still
+    /// answers and counts the requests in flight; the run ends with the last of them.
     pub fn stop(&mut self) {
         self.0.is_stopped = true;
     }
 
-    /// The end of the last slice, from the start of the run.
+    /// Returns the end of the last slice, from the start of the run.
     pub fn now(&self) -> Nanos {
         self.0.end
     }
 
-    /// Counts so far.
+    /// Returns the counts so far.
     pub fn outcome(&self) -> Outcome {
         self.0.outcome
     }
 
-    /// The model, to mark the start of a measurement or to read its counters.
+    /// Returns the model, to mark the start of a measurement or to read its counters.
     pub fn model_mut(&mut self) -> &mut D {
         &mut self.0.model
     }
 
-    /// The state machines and the model, when the run is over.
+    /// Returns the state machines and the model after the run.
     pub fn into_parts(self) -> (Vec<SimInstance<M>>, D) {
         (self.0.instances, self.0.model)
     }
@@ -188,7 +191,7 @@ impl<M, D: Model> fmt::Debug for Simulation<M, D> {
     }
 }
 
-/// State machines `I`, a slice of them or a list, and the model they run on.
+/// State machines `I` (a slice or a list of them), and the model they run on.
 struct World<M, I, D: Model> {
     instances: I,
     model: D,
@@ -291,7 +294,7 @@ where
         }
     }
 
-    /// Tells a stopped run that has nothing left to wait for.
+    /// Returns true if the run was stopped and has nothing left to wait for.
     fn is_over(&mut self) -> bool {
         let is_idle = self.outcome.submitted == self.outcome.completed;
         self.is_stopped && (is_idle || self.queue.is_empty())

@@ -1,6 +1,6 @@
 use hardware::Ticket;
 
-/// Requests or calls under way, found by their ticket.
+/// Requests or calls in flight, found by their ticket.
 #[derive(Debug)]
 pub struct Tickets<T> {
     places: Vec<(u32, Option<T>)>,
@@ -14,7 +14,7 @@ impl<T> Default for Tickets<T> {
 }
 
 impl<T> Tickets<T> {
-    /// Keeps a request of an instance and returns its ticket.
+    /// Stores a request of an instance and returns its ticket.
     #[inline]
     pub fn issue(&mut self, instance: u32, request: T) -> Ticket {
         if let Some(place) = self.free.pop() {
@@ -25,14 +25,14 @@ impl<T> Tickets<T> {
         Ticket(u32::try_from(self.places.len() - 1).expect("fewer than 2^32 are under way"))
     }
 
-    /// All requests or calls under way, with their instance.
+    /// Returns all requests or calls in flight, with their instance.
     pub fn under_way(&self) -> impl Iterator<Item = (usize, &T)> {
         self.places
             .iter()
             .filter_map(|(instance, flight)| Some((*instance as usize, flight.as_ref()?)))
     }
 
-    /// Takes out a request and its instance.
+    /// Removes a request, and returns it with its instance.
     #[inline]
     pub fn redeem(&mut self, ticket: Ticket) -> (u32, T) {
         // A ticket that is not outstanding is a fault of the model. It panics, since a request that

@@ -1,11 +1,11 @@
-//! The virtual-time driver: an event loop that runs the same state machines as the engine, on a
+//! Virtual-time driver: an event loop that runs the same state machines as the engine, on a
 //! modelled device.
 //!
 //! A device either answers at submission ([`Device`]) or lets time pass by alarms ([`Model`]), such
 //! as an array of queues and disks. A [`plant`] is such a model made from an array's file.
 //!
-//! What it does: one queue of packed keys, equal times in insertion order, an event cap per
-//! instant; reports the same [`run_store::slice::Slice`]s as the engine.
+//! What it does: it has one queue of packed keys, equal times in insertion order, and a limit on
+//! events per instant; it reports the same [`run_store::slice::Slice`]s as the engine.
 //!
 //! What it refuses: real time, threads, files.
 //!

@@ -7,29 +7,29 @@ use state_machine::{
     ActionDone, Call, CallError, IoError, IoRequest, Machine, Observation, Operation,
 };
 
-/// A request under way.
+/// A request in flight.
 #[derive(Debug, Clone, Copy)]
 pub struct InFlight {
     pub request: IoRequest,
     pub submitted: Nanos,
 }
 
-/// A call under way.
+/// A call in flight.
 #[derive(Debug, Clone, Copy)]
 pub struct CallInFlight {
     pub call: Call,
     pub made: Nanos,
 }
 
-/// Records events as slices, with the generator's own counts.
+/// Records events as slices, together with the generator's own counts.
 #[derive(Debug)]
 pub struct Meter {
     recorder: Recorder,
     start: Nanos,
     submitted: u64,
     completed: u64,
-    /// Timers handled, requests submitted and calls made in this slice. All were exactly on time,
-    /// since virtual time waits for the driver.
+    /// Number of timers handled, requests submitted and calls made in this slice. All were exactly
+    /// on time, because virtual time waits for the driver.
     punctual: u32,
     in_flight: u64,
     /// Time integral of `in_flight` in this slice, in nanoseconds.
@@ -112,8 +112,8 @@ impl Meter {
         }
     }
 
-    /// Notes open work of a state machine's users at `now`. The call for instance 0 forgets what
-    /// earlier calls noted.
+    /// Notes the open work of a state machine's users at `now`. The call for instance 0 first drops
+    /// the notes of earlier calls.
     pub fn waits(&mut self, now: Nanos, instance: usize, machine: &impl Machine) {
         if instance == 0 {
             self.recorder.look_anew();
@@ -124,14 +124,14 @@ impl Meter {
         });
     }
 
-    /// Notes a request that is under way at `now`.
+    /// Includes a request that is in flight at `now`.
     pub fn under_way(&mut self, now: Nanos, instance: usize, flight: &InFlight) {
         let request = &flight.request;
         let what = Unfinished::Io(request.kind.0, direction(request.operation));
         self.recorder.unfinished(instance, what, now.saturating_sub(flight.submitted));
     }
 
-    /// Notes a call that is under way at `now`.
+    /// Includes a call that is in flight at `now`.
     pub fn call_under_way(&mut self, now: Nanos, instance: usize, flight: &CallInFlight) {
         let what = Unfinished::Call(flight.call.kind.0);
         self.recorder.unfinished(instance, what, now.saturating_sub(flight.made));

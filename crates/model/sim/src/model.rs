@@ -5,11 +5,11 @@ use units::Nanos;
 /// Modelled storage and hosts that let time pass by alarms. Queues may reorder waiting requests
 /// until a server takes one.
 pub trait Model {
-    /// Reminder that the model sets for a later time.
+    /// Timer that the model sets for a later time.
     type Alarm: Copy;
 
-    /// Takes a request of the instance at this position (in the list the run was given). The
-    /// model answers it once, now or later, with the ticket.
+    /// Accepts a request of the instance at this position (in the list given to the run). The model
+    /// answers it once, now or later, with the ticket.
     fn submit(
         &mut self,
         now: Nanos,
@@ -18,7 +18,7 @@ pub trait Model {
         fx: &mut ModelEffects<Self::Alarm>,
     );
 
-    /// Takes a CPU burst of an instance. Unless overridden, every burst has a core of its own.
+    /// Accepts a CPU burst of an instance. By default every burst has a core of its own.
     fn run_cpu(
         &mut self,
         now: Nanos,
@@ -29,7 +29,7 @@ pub trait Model {
         fx.ran.push((now.saturating_add(burst.cost), instance, burst.token));
     }
 
-    /// Handles an alarm that has come due.
+    /// Handles an alarm that is due.
     fn wake(&mut self, now: Nanos, alarm: Self::Alarm, fx: &mut ModelEffects<Self::Alarm>);
 }
 
@@ -64,7 +64,7 @@ impl<D: Model + ?Sized> Model for &mut D {
     }
 }
 
-/// Storage without hosts: CPU bursts have a core each.
+/// Storage without hosts: each CPU burst has a core of its own.
 impl Model for Array {
     type Alarm = Alarm;
 

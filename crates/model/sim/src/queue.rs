@@ -6,15 +6,16 @@ use units::Nanos;
 
 use crate::wheel::{TIME_SHIFT, Wheel};
 
-/// Pending events in order of time, equal times in the order they were added.
+/// Pending events in the order of their time; events of equal time in the order in which they were
+/// added.
 ///
-/// A key is time (64 bits), sequence (32) and the payload's place in a slab (32), so that the heap
-/// moves 16 bytes and the payload never moves. The top that was just taken stays in the heap until
-/// the next call: an event usually causes another one, which then takes its place with one sift
-/// instead of two.
+/// A key consists of the time (64 bits), a sequence number (32) and the payload's place in a slab
+/// (32), so that the heap moves 16 bytes and the payload never moves. The top that was just taken
+/// stays in the heap until the next call: an event usually causes another one, which then takes its
+/// place with one sift instead of two.
 ///
-/// Only events due within about a millisecond are in the heap. It stays small and near the
-/// processor however many users are thinking; the rest waits in a [`Wheel`].
+/// Only events due within about a millisecond are in the heap. It stays small and in the
+/// processor's caches, however many users are thinking; the other events wait in a [`Wheel`].
 #[derive(Debug)]
 pub struct Queue<T> {
     heap: BinaryHeap<Reverse<u128>>,
@@ -22,14 +23,14 @@ pub struct Queue<T> {
     payloads: Vec<T>,
     free: Vec<u32>,
     sequence: u32,
-    /// True if the heap's top was taken already.
+    /// True if the heap's top was already taken.
     hole: bool,
 }
 
 const SEQUENCE_SHIFT: u32 = 32;
 
 impl<T: Copy> Queue<T> {
-    /// An empty queue.
+    /// Makes an empty queue.
     pub fn new() -> Self {
         Self {
             heap: BinaryHeap::new(),
@@ -85,7 +86,7 @@ impl<T: Copy> Queue<T> {
         Some((at, self.payloads[place as usize]))
     }
 
-    /// True if nothing is pending.
+    /// Returns true if no event is pending.
     pub fn is_empty(&mut self) -> bool {
         self.close_hole();
         self.heap.is_empty() && self.wheel.is_empty()
@@ -111,8 +112,8 @@ impl<T: Copy> Queue<T> {
         u32::try_from(self.payloads.len() - 1).expect("fewer than 2^32 events are pending")
     }
 
-    /// Gives pending events new sequence numbers from 0, keeping their order. Needed once
-    /// in 4 billion events, when the sequence would wrap.
+    /// Gives pending events new sequence numbers from 0 in the same order. This is needed once in 4
+    /// billion events, when the sequence would wrap.
     fn renumber(&mut self) {
         self.close_hole();
         let mut keys = std::mem::take(&mut self.heap).into_vec();
@@ -150,7 +151,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against the plain model: a list searched for the first smallest time.
+        /// Compares with a simple model: a list that is searched for the first smallest time.
         #[test]
         fn events_leave_by_time_and_then_by_insertion(
             steps in proptest::collection::vec((any::<bool>(), 0_u64..8, 0_u32..50), 1..300)

@@ -1,9 +1,9 @@
-//! Modelled services that calls go to.
+//! Modelled services that answer calls.
 //!
-//! A service is the textbook's M/M/c: a number of equal servers behind one queue, first come first
-//! served, with exponential service times. It is a station of `hardware`, and all callers of an
-//! endpoint of one name call the same service. Connections, protocols and bytes take no time of
-//! their own: their time is in the mean.
+//! A service is an M/M/c queue as in textbooks: a number of equal servers behind one queue, first
+//! come first served, with exponential service times. It is a station of `hardware`, and all
+//! callers of endpoints with the same name call the same service. Connections, protocols and bytes
+//! take no time of their own: the mean includes their time.
 
 use hardware::{Alarm, Array, ModelEffects, ParameterError, ServiceTime, Station, Ticket, Volume};
 use state_machine::{Call, DiskId, IoRequest, KindId, Operation, Pattern, Purpose, Stream, Token};
@@ -12,23 +12,23 @@ use units::{Bytes, Nanos};
 /// Parameters of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServiceParameters {
-    /// Calls served at the same time, at least 1.
+    /// Number of calls served at the same time, at least 1.
     pub servers: u32,
     /// Mean service time, above zero.
     pub mean: Nanos,
 }
 
-/// All services of a run; without any, every call is answered at once.
+/// All services of a run. Without any, every call is answered at once.
 #[derive(Debug, Default)]
 pub struct Services(Option<Array>);
 
 impl Services {
-    /// Idle services. For each instance `endpoints` has the position of the service behind each of
-    /// its endpoints; `seed` is that of the service times.
+    /// Makes idle services. For each instance, `endpoints` has the position of the service behind
+    /// each of its endpoints; `seed` is the seed of the service times.
     ///
     /// # Errors
     ///
-    /// Without a server, or with a mean time of zero.
+    /// If a service has no server or a mean time of zero.
     pub fn new(
         services: &[ServiceParameters],
         endpoints: &[Vec<usize>],
@@ -51,7 +51,7 @@ impl Services {
         Ok(Self(Some(array)))
     }
 
-    /// Takes a call of the instance at this position.
+    /// Accepts a call of the instance at this position.
     pub(crate) fn submit(
         &mut self,
         now: Nanos,
@@ -72,7 +72,7 @@ impl Services {
     }
 }
 
-/// A call as a station takes it: a read of its answer.
+/// Returns a call in the form that a station accepts: a read of its answer.
 fn job(call: &Call) -> IoRequest {
     IoRequest {
         token: Token(0),

@@ -3,49 +3,50 @@ use std::collections::BinaryHeap;
 
 use units::Nanos;
 
-/// Bits of a key below its time.
+/// Number of bits of a key below its time.
 pub const TIME_SHIFT: u32 = 64;
 
-/// Keys of events that are not due soon, unsorted, by the slot of time they come due in: a timing
-/// wheel (Varghese and Lauck, SOSP 1987, scheme 4) with a list for keys beyond its turn.
+/// Keys of events that are not due soon, unsorted, by the slot of time in which they are due: a
+/// timing wheel (Varghese and Lauck, SOSP 1987, scheme 4) with a list for keys beyond its turn.
 #[derive(Debug)]
 pub struct Wheel {
-    /// Slots of one turn, by the slot's number modulo their count; made with the first key.
+    /// Slots of one turn, by the slot's number modulo the number of slots; made with the first key.
     slots: Vec<Vec<Reverse<u128>>>,
-    /// Keys in slots.
+    /// Number of keys in slots.
     count: usize,
-    /// Keys behind the last slot.
+    /// Keys after the last slot.
     beyond: Vec<Reverse<u128>>,
     /// Number of the first slot that was not handed out.
     first: u64,
-    /// Emptied slots, kept for their memory.
+    /// Emptied slots, kept to reuse their memory.
     spare: Vec<Vec<Reverse<u128>>>,
 }
 
-/// A slot is 2^20 ns: about a millisecond, in which a large simulation has some hundred events.
+/// A slot is 2^20 ns: about a millisecond, in which a large simulation has several hundred events.
 const SLOT_SHIFT: u32 = 20;
-/// Slots of a turn, which takes four seconds: most users think no longer.
+/// Number of slots in a turn, which takes four seconds: most users do not think longer.
 const SLOTS: u64 = 1 << 12;
 
 impl Wheel {
-    /// An empty wheel; the first slot is over at the start of time.
+    /// Makes an empty wheel, whose first slot is already over at the start of time.
     pub const fn new() -> Self {
         Self { slots: Vec::new(), count: 0, beyond: Vec::new(), first: 1, spare: Vec::new() }
     }
 
-    /// Lower bound of the times of all keys on the wheel; the end of time if there can be none.
+    /// Returns a lower bound of the times of all keys on the wheel; the end of time if there can be
+    /// none.
     #[inline]
     pub const fn horizon(&self) -> Nanos {
         Nanos(self.first.saturating_mul(1 << SLOT_SHIFT))
     }
 
-    /// True if a key belongs on the wheel, because its slot was not handed out.
+    /// Returns true if a key belongs on the wheel, because its slot was not handed out.
     #[inline]
     pub const fn is_for(&self, key: u128) -> bool {
         slot(key) >= self.first
     }
 
-    /// True if there are no keys.
+    /// Returns true if there are no keys.
     pub fn is_empty(&self) -> bool {
         self.count == 0 && self.beyond.is_empty()
     }
@@ -70,8 +71,8 @@ impl Wheel {
         self.count += 1;
     }
 
-    /// Moves the next slot that holds keys into an empty heap, and the horizon behind it; false if
-    /// there was none.
+    /// Moves the next slot that holds keys into an empty heap, and the horizon after this slot.
+    /// Returns false if there was none.
     pub fn turn(&mut self, heap: &mut BinaryHeap<Reverse<u128>>) -> bool {
         if self.count == 0 {
             let Some(next) = self.beyond.iter().map(|Reverse(key)| slot(*key)).min() else {
@@ -110,7 +111,7 @@ impl Wheel {
     }
 }
 
-/// Number of the slot a key comes due in.
+/// Returns the number of the slot in which a key is due.
 #[inline]
 const fn slot(key: u128) -> u64 {
     (key >> (TIME_SHIFT + SLOT_SHIFT)) as u64

@@ -1,18 +1,20 @@
-//! Finds the cause of slowness: the part of the I/O with the most waiting beyond its share of I/Os.
+//! Finds the cause of slowness: the part of the I/O whose share of waiting exceeds its share of
+//! I/Os most.
 
 use run_store::slice::SizeClass;
 
 use crate::classes::{ClassShare, ENOUGH, SLOTS, ratio};
 
-/// Least excess of a band's share of waiting over its share of I/Os. Our choice.
+/// Minimum excess of a band's share of waiting over its share of I/Os. Our choice.
 const GAIN_MIN: f64 = 0.1;
-/// Least share of waiting of a named band. Our choice.
+/// Minimum share of waiting of a named band. Our choice.
 const SHARE_MIN: f64 = 0.3;
-/// Least ratio of a band's waiting to its number, to be out of proportion. Our choice.
+/// Minimum ratio of a band's share of waiting to its share of I/Os, to be out of proportion. Our
+/// choice.
 const TIMES_MIN: f64 = 2.0;
-/// Least excess of its share of waiting for the same. Our choice.
+/// Minimum excess of the share of waiting, to be out of proportion. Our choice.
 const TIMES_GAIN_MIN: f64 = 0.02;
-/// Least share of a band's waiting for a workload to be named with it. Our choice.
+/// Minimum share of a band's waiting for a workload to be named with the band. Our choice.
 const WORKLOAD_MIN: f64 = 0.6;
 /// Slot of flushes, the last one.
 const FLUSHES: usize = SLOTS - 1;
@@ -20,7 +22,7 @@ const FLUSHES: usize = SLOTS - 1;
 const EDGES: [&str; SizeClass::COUNT] =
     ["0", "4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB", "256 KiB"];
 
-/// Name of reads or writes of the classes `from..=to`: `writes of 64 KiB and above`.
+/// Names the reads or writes of the classes `from..=to`: `writes of 64 KiB and above`.
 pub fn sizes(direction: &str, from: usize, to: usize) -> String {
     match (from, to) {
         (0, 7) => format!("{direction}s"),
@@ -30,7 +32,7 @@ pub fn sizes(direction: &str, from: usize, to: usize) -> String {
     }
 }
 
-/// Waiting and number of I/Os by workload and size.
+/// Waiting and number of I/Os, by workload and size.
 #[derive(Debug, Clone, Default)]
 pub struct Waits {
     names: Vec<String>,
@@ -54,9 +56,10 @@ pub struct Cause {
     pub share_of_wait: f64,
     /// Share of all I/Os, 0 to 1.
     pub share_of_count: f64,
-    /// Number of its I/Os.
+    /// Number of I/Os in the band.
     pub count: u64,
-    /// Workload with most of its waiting, and that share of it, if there are several.
+    /// Workload with the largest share of the band's waiting, and that share, if there are several
+    /// workloads.
     pub workload: Option<(String, f64)>,
 }
 
@@ -66,7 +69,7 @@ impl Band {
     /// All writes.
     pub const WRITES: Self = Self { from: 8, to: 15 };
 
-    /// Name, such as `writes of 64 KiB and above`.
+    /// Returns the name, such as `writes of 64 KiB and above`.
     pub fn name(self) -> String {
         match self.from {
             FLUSHES => "flushes".to_owned(),
@@ -75,7 +78,7 @@ impl Band {
         }
     }
 
-    /// Slots, as numbered by [`crate::slot`].
+    /// Returns the slots of the band, as numbered by [`crate::slot`].
     pub fn slots(self) -> std::ops::RangeInclusive<usize> {
         self.from..=self.to
     }
@@ -95,7 +98,7 @@ impl Band {
 }
 
 impl Waits {
-    /// Waits of one sender, by slot.
+    /// Sums the waits of one initiator, by slot.
     pub fn of_one<'a>(name: &str, parts: impl IntoIterator<Item = ClassShare<'a>>) -> Self {
         let mut found = Self::default();
         let place = found.place(name);
@@ -105,14 +108,14 @@ impl Waits {
         found
     }
 
-    /// Adds I/Os to a slot of the workload at [`Waits::place`].
+    /// Adds I/Os to a slot of the workload at position `place`, from [`Waits::place`].
     pub fn add(&mut self, place: usize, slot: usize, count: u64, wait_ns: u64) {
         let wait = &mut self.wait[place][slot];
         *wait = wait.saturating_add(wait_ns);
         self.count[place][slot] += count;
     }
 
-    /// Index of a workload, added if new.
+    /// Returns the index of a workload, which is added if new.
     pub fn place(&mut self, name: &str) -> usize {
         if let Some(known) = self.names.iter().position(|known| known == name) {
             return known;
@@ -123,17 +126,17 @@ impl Waits {
         self.names.len() - 1
     }
 
-    /// Number of all I/Os.
+    /// Returns the number of all I/Os.
     pub fn count(&self) -> u64 {
         self.count.iter().flatten().sum()
     }
 
-    /// Waiting of all I/Os in nanoseconds; 0 without latencies.
+    /// Returns the waiting of all I/Os in nanoseconds; 0 without latencies.
     pub fn wait(&self) -> u64 {
         self.wait.iter().flatten().fold(0, |sum, wait| sum.saturating_add(*wait))
     }
 
-    /// Figures of a band.
+    /// Calculates the figures of a band.
     pub fn cause(&self, band: Band) -> Cause {
         let within = |row: &[u64; SLOTS]| row[band.slots()].iter().sum::<u64>();
         let wait: u64 = self.wait.iter().map(within).fold(0, u64::saturating_add);
@@ -151,15 +154,15 @@ impl Waits {
         }
     }
 
-    /// Band that stands out, if there is one.
+    /// Returns the band that stands out, if there is one.
     pub fn worst(&self) -> Option<Cause> {
         self.furthest(|cause| {
             cause.count >= ENOUGH && cause.gain() >= GAIN_MIN && cause.share_of_wait >= SHARE_MIN
         })
     }
 
-    /// Band whose waiting is most out of proportion to its number, even if it has few I/Os or a
-    /// small part of all waiting. `None` if waiting is distributed as I/Os are.
+    /// Returns the band whose waiting is most out of proportion to its number of I/Os, even if it
+    /// has few I/Os or a small part of all waiting. `None` if waiting is distributed as I/Os are.
     pub fn out_of_proportion(&self) -> Option<Cause> {
         self.furthest(|cause| {
             let times = cause.share_of_wait >= TIMES_MIN * cause.share_of_count;
@@ -167,7 +170,8 @@ impl Waits {
         })
     }
 
-    /// Among accepted bands, the one with the most waiting beyond its number.
+    /// Returns the band with the largest excess of waiting, among the bands that `is_wanted`
+    /// accepts.
     fn furthest(&self, is_wanted: impl Fn(&Cause) -> bool) -> Option<Cause> {
         if self.count() < ENOUGH {
             return None;
@@ -187,7 +191,7 @@ impl Waits {
 }
 
 impl Cause {
-    /// Excess of the share of waiting over the share of I/Os.
+    /// Returns the excess of the share of waiting over the share of I/Os.
     fn gain(&self) -> f64 {
         self.share_of_wait - self.share_of_count
     }
@@ -197,7 +201,7 @@ impl Cause {
 mod tests {
     use super::*;
 
-    /// Reads of 4 KiB with 1 ms each, and some writes of 256 KiB.
+    /// Returns reads of 4 KiB with 1 ms each, and some writes of 256 KiB.
     fn waits(writes: u64, each_ms: u64) -> Waits {
         let mut waits = Waits::default();
         let place = waits.place("db");

@@ -4,8 +4,8 @@ use run_store::slice::{Direction, SizeClass};
 use stats::Histogram;
 use units::{Nanos, Ratio};
 
-/// Fewest I/Os that support a sentence: a percentile of fewer depends on single I/Os. The usual
-/// size of a small sample; our choice for all views.
+/// Minimum number of I/Os that support a sentence: a percentile of fewer I/Os depends on single
+/// ones. This is the usual size of a small sample; our choice for all views.
 pub const ENOUGH: u64 = 30;
 /// Default limit for 99th percentiles: Microsoft's requirement for Exchange's databases (on
 /// average), and the default `max_latency` of Oracle's CALIBRATE_IO. Applying it to the 99th
@@ -30,7 +30,8 @@ pub const ROWS_NS: [u64; 24] = {
 /// Number of slots of [`slot`].
 pub const SLOTS: usize = 2 * SizeClass::COUNT + 1;
 
-/// Slot of a direction and class: reads by class, writes by class, and flushes, which have no size.
+/// Returns the slot of a direction and class: reads by class, writes by class, and flushes, which
+/// have no size.
 pub fn slot(direction: Direction, class: SizeClass) -> usize {
     match direction {
         Direction::Read => class.index().into(),
@@ -39,7 +40,7 @@ pub fn slot(direction: Direction, class: SizeClass) -> usize {
     }
 }
 
-/// Ratio `part / whole`, 0 if the whole is 0.
+/// Returns the ratio `part / whole`, 0 if the whole is 0.
 pub fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
@@ -56,24 +57,25 @@ pub struct ClassShare<'a> {
 }
 
 impl ClassShare<'_> {
-    /// Percentile in nanoseconds; `share` is 0 to 1.
+    /// Returns a percentile in nanoseconds; `share` is 0 to 1.
     pub fn percentile(&self, share: f64) -> Option<u64> {
         self.times?.percentile(Ratio::new(share)).map(|value| value.0)
     }
 
-    /// Sum of all latencies in nanoseconds, saturating.
+    /// Returns the sum of all latencies in nanoseconds, saturating.
     pub fn wait_ns(&self) -> u64 {
         self.times.map_or(0, |times| u64::try_from(times.sum_ns()).unwrap_or(u64::MAX))
     }
 
-    /// True if it has [`ENOUGH`] latencies and their 99th percentile is above a limit.
+    /// Returns true if there are at least [`ENOUGH`] latencies and their 99th percentile is above a
+    /// limit.
     pub fn is_over(&self, limit: Nanos) -> bool {
         self.times.is_some_and(|times| times.count() >= ENOUGH)
             && self.percentile(0.99).is_some_and(|p99| p99 > limit.0)
     }
 
-    /// I/Os by row of [`ROWS_NS`], and those above the last. A row holds latencies above the
-    /// previous row's end and up to its own.
+    /// Counts I/Os by row of [`ROWS_NS`], and in a last row above. A row contains latencies above
+    /// the previous row's end and up to its own end.
     pub fn rows(&self) -> [u64; ROWS_NS.len() + 1] {
         let mut counts = [0; ROWS_NS.len() + 1];
         for (value, count) in
@@ -85,7 +87,7 @@ impl ClassShare<'_> {
     }
 }
 
-/// Position of the first part whose 99th percentile is above the limit.
+/// Returns the position of the first part whose 99th percentile is above the limit.
 pub fn first_over<'a>(
     parts: impl IntoIterator<Item = ClassShare<'a>>,
     limit: Nanos,
@@ -118,12 +120,12 @@ pub struct Figures {
     pub p95_ns: Option<u64>,
     /// 99th percentile.
     pub p99_ns: Option<u64>,
-    /// Longest.
+    /// Longest latency, nanoseconds.
     pub max_ns: Option<u64>,
 }
 
 impl Whole {
-    /// Totals of these parts.
+    /// Returns the totals of these parts.
     pub fn of<'a>(parts: impl IntoIterator<Item = ClassShare<'a>>) -> Self {
         parts.into_iter().fold(Self::default(), |sum, part| Self {
             count: sum.count.saturating_add(part.count),
@@ -132,12 +134,12 @@ impl Whole {
         })
     }
 
-    /// True if any I/O has a latency.
+    /// Returns true if any I/O has a latency.
     pub fn waits(&self) -> bool {
         self.wait_ns > 0
     }
 
-    /// Figures of a part of this whole.
+    /// Calculates the figures of a part of this whole.
     pub fn figures(&self, part: ClassShare<'_>) -> Figures {
         Figures {
             share_of_count: ratio(part.count, self.count),

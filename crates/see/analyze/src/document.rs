@@ -1,5 +1,5 @@
-//! Answer in the form of JSON and tables. Rows are flat, so that every list is a table in CSV and
-//! Parquet.
+//! Answer of an analysis, in the form of JSON and tables. Rows are flat, so that every list is a
+//! table in CSV and Parquet.
 
 use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Serialize};
@@ -24,15 +24,15 @@ pub struct Analysis {
     pub findings: Vec<Finding>,
     /// Questions that this source cannot answer, with the reason.
     pub cannot_say: Vec<Remark>,
-    /// Sums: all VMs first if there are several, then each.
+    /// Sums: of all VMs first if there are several, then of each VM.
     pub overview: Vec<OverviewRow>,
-    /// The busiest moments beside the average.
+    /// Busiest time windows, compared with the average.
     pub bursts: Vec<BurstRow>,
-    /// Offsets of I/Os within 4 KiB.
+    /// Offsets of I/Os from a 4 KiB boundary.
     pub alignment: Vec<AlignmentRow>,
     /// Figures by direction and size class, with each class's part of the waiting.
     pub sizes: Vec<SizeRow>,
-    /// Small I/Os with and without a large one in flight on the device.
+    /// Small I/Os with and without a large I/O in flight on the device.
     pub beside_large: Vec<BesideRow>,
     /// Counts by size class and latency.
     pub matrix_latency: Vec<LatencyCell>,
@@ -50,7 +50,7 @@ pub struct Analysis {
     pub working_set: Vec<WorkingSetRow>,
     /// Miss ratios of an LRU cache over its size.
     pub miss_ratio: Vec<MissRatioRow>,
-    /// Cache sizes from which more cache brings less.
+    /// Cache sizes above which more cache brings less.
     pub knees: Vec<KneeRow>,
     /// I/Os that an acceleration tier would serve.
     pub tiers: Vec<TierRow>,
@@ -65,7 +65,7 @@ pub struct SourceFacts {
     pub format: String,
     /// True if records have times; otherwise only their order is known.
     pub has_times: bool,
-    /// Step of the clock, nanoseconds.
+    /// Resolution of the clock, nanoseconds.
     pub resolution_ns: Option<u64>,
     /// True if records have latencies.
     pub has_latency: bool,
@@ -75,11 +75,11 @@ pub struct SourceFacts {
     pub records: u64,
     /// I/Os that were filtered out.
     pub filtered: u64,
-    /// Issue of the first I/O that passed the filter, nanoseconds from the trace's start.
+    /// Issue time of the first I/O that passed the filter, nanoseconds from the trace's start.
     pub first_ns: Option<u64>,
-    /// Issue of the last such I/O.
+    /// Issue time of the last I/O that passed the filter, nanoseconds from the trace's start.
     pub last_ns: Option<u64>,
-    /// Senders of the I/O.
+    /// Initiators of the I/O: VMs and other processes.
     pub vms: Vec<String>,
     /// Devices of the I/O.
     pub devices: Vec<String>,
@@ -87,33 +87,33 @@ pub struct SourceFacts {
     pub bad: u64,
     /// Events that the source reports as lost.
     pub dropped: u64,
-    /// Records too far out of order.
+    /// Records that were too far out of order.
     pub disordered: u64,
-    /// Rows that are no I/O.
+    /// Rows that are not I/Os.
     pub skipped: u64,
-    /// First unreadable records, each with its place and error.
+    /// First unreadable records, each with its position and error.
     pub examples: Vec<String>,
 }
 
 /// Filters of the request.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct FilterFacts {
-    /// Names of the only VMs; all if empty.
+    /// Names of the VMs to include; all if empty.
     pub vms: Vec<String>,
-    /// Names of the only devices; all if empty.
+    /// Names of the devices to include; all if empty.
     pub devices: Vec<String>,
-    /// The only direction.
+    /// Direction to include; both if absent.
     pub direction: Option<String>,
-    /// Start of the time, nanoseconds.
+    /// Begin of the included time, nanoseconds.
     pub from_ns: Option<u64>,
-    /// End of the time, nanoseconds.
+    /// End of the included time, nanoseconds.
     pub to_ns: Option<u64>,
 }
 
 /// Limit for latencies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Limit {
-    /// Limit in nanoseconds; a 99th percentile above it breaks it.
+    /// Limit in nanoseconds. A 99th percentile above it breaks the limit.
     pub ns: u64,
     /// Source of the limit.
     pub source: String,
@@ -132,11 +132,11 @@ pub struct Finding {
     pub unit: String,
     /// Limit that the number is compared with.
     pub limit: f64,
-    /// Source of that limit.
+    /// Source of the limit.
     pub limit_source: String,
     /// Number of I/Os behind the number.
     pub samples: u64,
-    /// Order of importance: the affected share of all waiting, or else of all I/Os, 0 to 1.
+    /// Weight for sorting: the affected share of all waiting, otherwise of all I/Os, 0 to 1.
     pub effect: f64,
     /// Command that shows the evidence.
     pub command: String,
@@ -146,19 +146,19 @@ pub struct Finding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingKind {
-    /// Sizes with more waiting than their number explains.
+    /// Size classes with more waiting than their number of I/Os explains.
     Contribution,
-    /// Sizes over the limit.
+    /// Size classes over the limit.
     Limit,
-    /// Time with much of the waiting.
+    /// Time span with much of the waiting.
     Moment,
-    /// Small I/O that waits for large.
+    /// Small I/O that waits for large I/O.
     BesideLarge,
     /// I/O across pages of 4 KiB.
     Misaligned,
     /// Reads whose share of I/Os differs from their share of bytes.
     ReadShare,
-    /// A second far above the busiest 20 s.
+    /// A second far busier than the busiest 20 s on average.
     Burst,
     /// Tier that would serve many I/Os.
     Tier,
@@ -200,36 +200,36 @@ pub struct OverviewRow {
     pub iops: Option<f64>,
     /// Bytes per second, over the whole time.
     pub bytes_per_s: Option<f64>,
-    /// Share of I/Os that begin at the end of the previous one of their direction and device.
+    /// Share of I/Os that begin at the end of the previous I/O of the same direction and device.
     pub sequential_share: Option<f64>,
     /// Share of I/Os that do not begin on a multiple of 4 KiB.
     pub misaligned_share: Option<f64>,
     /// Median latency of reads, nanoseconds.
     pub read_p50_ns: Option<u64>,
-    /// 99th percentile of reads.
+    /// 99th percentile of reads, nanoseconds.
     pub read_p99_ns: Option<u64>,
-    /// Longest read.
+    /// Longest read, nanoseconds.
     pub read_max_ns: Option<u64>,
     /// Median latency of writes.
     pub write_p50_ns: Option<u64>,
-    /// 99th percentile of writes.
+    /// 99th percentile of writes, nanoseconds.
     pub write_p99_ns: Option<u64>,
-    /// Longest write.
+    /// Longest write, nanoseconds.
     pub write_max_ns: Option<u64>,
     /// Median latency of flushes.
     pub flush_p50_ns: Option<u64>,
-    /// 99th percentile of flushes.
+    /// 99th percentile of flushes, nanoseconds.
     pub flush_p99_ns: Option<u64>,
 }
 
-/// Busiest window of a width.
+/// Busiest time window of one width.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BurstRow {
     /// Name of the VM, or `all`.
     pub vm: String,
-    /// Width, nanoseconds.
+    /// Width of the window, nanoseconds.
     pub width_ns: u64,
-    /// Start, nanoseconds from the trace's start.
+    /// Begin of the window, nanoseconds from the trace's start.
     pub start_ns: u64,
     /// I/Os in the window.
     pub count: u64,
@@ -237,11 +237,11 @@ pub struct BurstRow {
     pub bytes: u64,
     /// I/Os per second in the window.
     pub iops: f64,
-    /// Ratio to the average over the whole time.
+    /// Ratio of `iops` to the average over the whole time.
     pub times_mean: Option<f64>,
 }
 
-/// Offsets of I/Os within 4 KiB.
+/// I/Os by their offset from a 4 KiB boundary.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AlignmentRow {
     /// Name of the VM, or `all`.
@@ -256,7 +256,7 @@ pub struct AlignmentRow {
     pub share: f64,
 }
 
-/// Size class of one direction.
+/// Figures of one size class and direction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeRow {
     /// Name of the VM, or `all`.
@@ -269,50 +269,50 @@ pub struct SizeRow {
     pub count: u64,
     /// Bytes of the I/Os.
     pub bytes: u64,
-    /// Share of the VM's reads, writes and flushes.
+    /// Share of the VM's I/Os: reads, writes and flushes.
     pub share_of_count: f64,
-    /// Share of their bytes.
+    /// Share of the VM's bytes.
     pub share_of_bytes: f64,
-    /// Share of I/Os that begin at the end of the previous one of their direction and device.
+    /// Share of I/Os that begin at the end of the previous I/O of the same direction and device.
     pub sequential_share: f64,
     /// Mean latency, nanoseconds.
     pub mean_ns: Option<u64>,
-    /// Median.
+    /// Median latency, nanoseconds.
     pub p50_ns: Option<u64>,
-    /// 95th percentile.
+    /// 95th percentile of latency, nanoseconds.
     pub p95_ns: Option<u64>,
-    /// 99th percentile.
+    /// 99th percentile of latency, nanoseconds.
     pub p99_ns: Option<u64>,
-    /// Longest.
+    /// Longest latency, nanoseconds.
     pub max_ns: Option<u64>,
     /// Sum of all latencies, nanoseconds.
     pub wait_ns: Option<u64>,
-    /// Share of the VM's waiting: the cause of slowness.
+    /// Share of the VM's waiting: the contribution to slowness.
     pub share_of_wait: Option<f64>,
 }
 
-/// Small I/Os (below 32 KiB) without and with a large one (64 KiB and above) in flight.
+/// Small I/Os (below 32 KiB) without and with a large I/O (64 KiB and above) in flight.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BesideRow {
     /// Name of the VM, or `all`.
     pub vm: String,
     /// Direction: `read` or `write`.
     pub direction: String,
-    /// Small I/Os without a large one in flight.
+    /// Small I/Os issued without a large I/O in flight.
     pub alone_count: u64,
-    /// Their median, nanoseconds.
+    /// Median latency of the I/Os in `alone_count`, nanoseconds.
     pub alone_p50_ns: Option<u64>,
-    /// Their 99th percentile.
+    /// 99th percentile of the I/Os in `alone_count`, nanoseconds.
     pub alone_p99_ns: Option<u64>,
-    /// Small I/Os issued while a large one was in flight on the device.
+    /// Small I/Os issued while a large I/O was in flight on the device.
     pub beside_count: u64,
-    /// Their median.
+    /// Median latency of the I/Os in `beside_count`, nanoseconds.
     pub beside_p50_ns: Option<u64>,
-    /// Their 99th percentile.
+    /// 99th percentile of the I/Os in `beside_count`, nanoseconds.
     pub beside_p99_ns: Option<u64>,
 }
 
-/// Cell of sizes by latency.
+/// Cell of the matrix of size class and latency.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyCell {
     /// Name of the VM, or `all`.
@@ -329,7 +329,7 @@ pub struct LatencyCell {
     pub count: u64,
 }
 
-/// Cell of sizes by outstanding I/Os.
+/// Cell of the matrix of size class and outstanding I/Os.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OutstandingCell {
     /// Name of the VM, or `all`.
@@ -338,17 +338,17 @@ pub struct OutstandingCell {
     pub direction: String,
     /// Size class.
     pub class: String,
-    /// Fewest outstanding I/Os, including the I/O itself.
+    /// Smallest number of outstanding I/Os, including the I/O itself.
     pub outstanding_from: u32,
-    /// Most outstanding I/Os; none for the last column.
+    /// Largest number of outstanding I/Os; none for the last column.
     pub outstanding_to: Option<u32>,
     /// Number of I/Os.
     pub count: u64,
     /// Median latency, nanoseconds, within 3.2 %.
     pub p50_ns: Option<u64>,
-    /// 99th percentile, within 3.2 %.
+    /// 99th percentile of latency, nanoseconds, within 3.2 %.
     pub p99_ns: Option<u64>,
-    /// True with 30 I/Os or more.
+    /// True if there are at least 30 I/Os.
     pub is_enough: bool,
 }
 
@@ -363,9 +363,9 @@ pub struct BreakRow {
     pub class: Option<String>,
     /// 99th percentile of the class, nanoseconds.
     pub p99_ns: Option<u64>,
-    /// Number of the class's I/Os, 30 or more.
+    /// Number of I/Os in the class, at least 30.
     pub count: u64,
-    /// Fewest outstanding I/Os at which that class breaks the limit.
+    /// Smallest number of outstanding I/Os at which the class breaks the limit.
     pub outstanding_from: Option<u32>,
 }
 
@@ -386,11 +386,11 @@ pub struct HistogramRow {
     pub min: Option<i64>,
     /// Largest value.
     pub max: Option<i64>,
-    /// Mean, towards zero.
+    /// Mean, rounded towards zero.
     pub mean: Option<i64>,
-    /// Largest value of each bucket but the last, which has none.
+    /// Largest value of each bucket, except of the last bucket, which has no limit.
     pub limits: Vec<i64>,
-    /// Values of each bucket: one more than limits.
+    /// Number of values in each bucket: one more than limits.
     pub counts: Vec<u64>,
 }
 
@@ -413,9 +413,9 @@ pub struct TimeRow {
     pub wait_ns: u64,
     /// Median latency, nanoseconds, within 3.2 %.
     pub p50_ns: Option<u64>,
-    /// 99th percentile, within 3.2 %.
+    /// 99th percentile of latency, nanoseconds, within 3.2 %.
     pub p99_ns: Option<u64>,
-    /// Longest.
+    /// Longest latency, nanoseconds.
     pub max_ns: Option<u64>,
 }
 
@@ -426,13 +426,13 @@ pub struct WorkingSetRow {
     pub vm: String,
     /// Length of the windows, nanoseconds; none for the whole trace.
     pub window_ns: Option<u64>,
-    /// Windows with I/O.
+    /// Number of windows with I/O.
     pub windows: u64,
-    /// Mean over the windows.
+    /// Mean over the windows, bytes.
     pub mean_bytes: f64,
-    /// Largest of the windows.
+    /// Maximum over the windows, bytes.
     pub max_bytes: f64,
-    /// Share of sampled pages; 1 is exact.
+    /// Share of the pages that were sampled; 1 means exact.
     pub sampled_share: f64,
 }
 
@@ -445,51 +445,51 @@ pub struct MissRatioRow {
     pub page_bytes: u64,
     /// Cache size, bytes.
     pub cache_bytes: u64,
-    /// Share of page references, reads and writes alike, that miss an LRU cache.
+    /// Share of page references, reads and writes alike, that miss in an LRU cache.
     pub miss_ratio: f64,
-    /// Share of sampled pages; 1 is exact.
+    /// Share of the pages that were sampled; 1 means exact.
     pub sampled_share: f64,
 }
 
-/// Cache size from which more cache brings less (Satopää and others 2011).
+/// Cache size above which more cache brings less (Satopää and others 2011).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KneeRow {
     /// Name of the VM, or `all`.
     pub vm: String,
     /// Page size, bytes.
     pub page_bytes: u64,
-    /// Page references of the curve.
+    /// Number of page references behind the curve.
     pub references: u64,
     /// Cache size, bytes.
     pub cache_bytes: u64,
     /// Share of references that miss at this size.
     pub miss_ratio: f64,
-    /// Share that misses in a cache of any size: first references.
+    /// Share of references that miss in a cache of any size, because they are first references.
     pub miss_ratio_least: f64,
 }
 
 /// I/Os that a tier of 64 KiB pages would serve: LRU, write-back, every page admitted, empty at
-/// first. An I/O is served if all its pages are; in a sample of pages (`sampled_share` below 1)
-/// each page of an I/O counts separately.
+/// first. An I/O is served if all its pages are in the tier. In a sample of pages (`sampled_share`
+/// below 1) each page of an I/O counts separately.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TierRow {
     /// Name of the VM, or `all`.
     pub vm: String,
-    /// Size of the tier.
+    /// Size of the tier, bytes.
     pub tier_bytes: u64,
-    /// Share of reads that the tier alone serves.
+    /// Share of reads that the tier serves without the storage behind it.
     pub reads_served: Option<f64>,
-    /// Share of all I/Os that the tier alone serves.
+    /// Share of all I/Os that the tier serves without the storage behind it.
     pub io_served: Option<f64>,
     /// Bytes written to the tier.
     pub tier_written_bytes: f64,
-    /// Simulated page references.
+    /// Number of simulated page references.
     pub references: u64,
-    /// Share of sampled pages; 1 is exact.
+    /// Share of the pages that were sampled; 1 means exact.
     pub sampled_share: f64,
 }
 
-/// The JSON Schema of [`Analysis`].
+/// Returns the JSON Schema of [`Analysis`].
 pub fn json_schema() -> serde_json::Value {
     schema_for!(Analysis).to_value()
 }

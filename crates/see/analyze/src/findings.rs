@@ -9,29 +9,31 @@ use crate::document::{Analysis, Finding, FindingKind, OverviewRow};
 use crate::fold::Row;
 use crate::material::{ALL, Material, View};
 
-/// Most sentences.
+/// Maximum number of sentences.
 const MOST: usize = 5;
-/// Least ratio of the latency of small I/O beside large I/O to that of small I/O alone. Our choice.
+/// Minimum ratio of the latency of small I/O beside large I/O to the latency of small I/O alone.
+/// Our choice.
 const BESIDE_TIMES: f64 = 2.0;
-/// Least share of misaligned I/O. Our choice.
+/// Minimum share of misaligned I/O. Our choice.
 const MISALIGNED: f64 = 0.1;
-/// Least difference of the read shares by count and by bytes. Our choice.
+/// Minimum difference of the read shares by count and by bytes. Our choice.
 const RATIO_GAP: f64 = 0.2;
-/// Least ratio of a moment's waiting to its share of the time. Our choice.
+/// Minimum ratio of a moment's share of the waiting to its share of the time. Our choice.
 const MOMENT_TIMES: f64 = 4.0;
-/// Longest moment, as a share of all slices.
+/// Maximum length of a moment, as a share of all slices.
 const MOMENT_SHARE: f64 = 0.05;
-/// Least ratio of a second's I/Os to those of the busiest 20 s, to be a burst. Our choice.
+/// Minimum ratio of a second's I/Os to the average second of the busiest 20 s, to be a burst. Our
+/// choice.
 const BURST_TIMES: f64 = 3.0;
-/// Width of vCenter's real-time counters.
+/// Sampling interval of vCenter's real-time counters, which hide shorter bursts.
 const HIDDEN_BY: Nanos = Nanos::from_secs(20);
-/// Least share of I/Os served by a tier. Our choice.
+/// Minimum share of I/Os served by a tier. Our choice.
 const TIER_SERVED: f64 = 0.2;
 /// Share of the largest tier's hits that a smaller tier must reach to be named instead.
 const TIER_ENOUGH: f64 = 0.9;
 const OURS: &str = "our choice";
 
-/// Sentence without its rank.
+/// Finding that is not ranked yet.
 struct Draft {
     kind: FindingKind,
     text: String,
@@ -43,11 +45,11 @@ struct Draft {
     effect: f64,
     vm: String,
     view: View,
-    /// Time of the trace that it is about.
+    /// Time span of the trace that the finding is about.
     span: Option<(Nanos, Nanos)>,
 }
 
-/// Most important findings. `answer` has all lists that they are made from.
+/// Returns the most important findings. `answer` must have all lists that they are made from.
 pub(crate) fn find(material: &Material, answer: &Analysis) -> Vec<Finding> {
     let mut drafts = Vec::new();
     contributions(material, answer, &mut drafts);
@@ -112,7 +114,7 @@ impl Draft {
     }
 }
 
-/// Word of a command line, quoted.
+/// Quotes a word for a command line.
 fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=@%+,".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -121,7 +123,7 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// Prefix `VM web1: `, or empty if there is only one.
+/// Returns the prefix `VM web1: `, or an empty text if there is only one VM.
 fn whose(answer: &Analysis, vm: &str) -> String {
     if vm == ALL || answer.overview.len() < 2 { String::new() } else { format!("{vm}: ") }
 }
@@ -130,7 +132,7 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// Rows of the VMs, without the sum of several; each with its share of all I/Os.
+/// Returns the rows of the VMs, without the sum of several, each with its share of all I/Os.
 fn vms(answer: &Analysis) -> impl Iterator<Item = (&OverviewRow, f64)> {
     let is_several = answer.overview.len() > 1;
     let rows = answer.overview.iter().skip(usize::from(is_several));
@@ -139,7 +141,7 @@ fn vms(answer: &Analysis) -> impl Iterator<Item = (&OverviewRow, f64)> {
     rows.map(move |row| (row, if all > 0.0 { count(row) / all } else { 0.0 }))
 }
 
-/// Share of a VM in all waiting.
+/// Returns the share of a VM in all waiting.
 fn wait_share(answer: &Analysis, vm: &str) -> f64 {
     let first = answer.overview.first().map_or(ALL, |row| row.vm.as_str());
     let wait = |name: &str| {
@@ -270,7 +272,8 @@ struct Moment {
     count: u64,
 }
 
-/// Slices with the most waiting among those no longer than [`MOMENT_SHARE`] of all.
+/// Finds the slices with the most waiting, among consecutive slices no longer than [`MOMENT_SHARE`]
+/// of all.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "slices, rounded up")]
 fn moment(rows: &[&Row], slices: u64) -> Option<Moment> {
     let most = ((slices as f64 * MOMENT_SHARE) as u64).max(1);

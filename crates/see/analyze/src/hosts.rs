@@ -1,4 +1,4 @@
-//! Answers for several hosts' recordings of the same time, as one and host by host.
+//! Analyzes recordings of several hosts over the same time, all together and host by host.
 
 use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Serialize};
@@ -14,20 +14,20 @@ use crate::views::{Options, analyse};
 /// Schema id of [`HostsAnalysis`]: a minor version only adds fields.
 pub const HOSTS_SCHEMA: &str = "tilemark.hosts-analysis/1.0";
 
-/// Analysis of one host's part of a recording, made there.
+/// Analysis of one host's part of a recording, made on that host.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct HostPart {
     /// Name of the host in the recording.
     pub host: String,
-    /// Path of its trace there.
+    /// Path of the trace on the host.
     pub trace: String,
-    /// Bytes of the trace, which stays there.
+    /// Size of the trace in bytes; the trace stays on the host.
     pub trace_bytes: u64,
-    /// Uncertainty of its clock when the recording began, nanoseconds.
+    /// Uncertainty of the host's clock when the recording began, nanoseconds.
     pub clock_known_to_ns: u64,
-    /// Senders of I/O, by index.
+    /// Initiators of I/O, by index.
     pub vms: Vec<String>,
-    /// Senders that are virtual machines.
+    /// Initiators that are virtual machines.
     pub machines: Vec<Machine>,
     /// Devices, by index.
     pub devices: Vec<String>,
@@ -37,12 +37,12 @@ pub struct HostPart {
     pub is_unfinished: bool,
     /// Sums that can be added to those of other hosts.
     pub sums: Sums,
-    /// Answer of the host, without its time slices, which the sums have.
+    /// Answer of the host, without time slices, which are in the sums.
     pub analysis: Analysis,
 }
 
 impl HostPart {
-    /// Puts the time slices into the answer.
+    /// Adds the time slices to the host's answer.
     fn tell_time(&mut self, settings: &Settings, options: &Options) -> Result<(), Unknown> {
         let mut fold = Fold::new(settings);
         let all = |names: &[String]| (0..names.len()).map(index).collect::<Vec<_>>();
@@ -73,9 +73,10 @@ pub struct HostsAnalysis {
     pub recording: String,
     /// Virtual machines, with the hosts that saw them.
     pub machines: Vec<MachineRow>,
-    /// All hosts as one. A virtual machine has one name, other senders and devices are `HOST/NAME`.
+    /// All hosts together. A VM keeps its name across hosts; other initiators and devices are named
+    /// `HOST/NAME`.
     pub all: Analysis,
-    /// Answers of the single hosts.
+    /// Separate answers of the hosts.
     pub hosts: Vec<HostAnalysis>,
 }
 
@@ -84,11 +85,11 @@ pub struct HostsAnalysis {
 pub struct HostAnalysis {
     /// Name of the host in the recording.
     pub host: String,
-    /// Path of its trace there.
+    /// Path of the trace on the host.
     pub trace: String,
-    /// Bytes of the trace.
+    /// Size of the trace in bytes.
     pub trace_bytes: u64,
-    /// Uncertainty of its clock, and of its times against those of other hosts, nanoseconds.
+    /// Uncertainty of the host's clock, and so of its times compared with other hosts, nanoseconds.
     pub clock_known_to_ns: u64,
     /// Events lost because the kernel's buffer was full.
     pub lost_events: u64,
@@ -96,28 +97,28 @@ pub struct HostAnalysis {
     pub analysis: Analysis,
 }
 
-/// Virtual machine on a host.
+/// A virtual machine on one host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MachineRow {
-    /// Name in `all`.
+    /// Name of the VM in `all`.
     pub vm: String,
-    /// UUID, if a recording knows it.
+    /// UUID, if a recording contains it.
     pub uuid: Option<String>,
     /// Name of the host.
     pub host: String,
-    /// I/Os that transferred data there.
+    /// I/Os on this host that transferred data.
     pub count: u64,
     /// Bytes of these I/Os.
     pub bytes: u64,
-    /// Start of the first time slice with I/O there, nanoseconds from the recording's start.
+    /// Begin of the first time slice with I/O on this host, nanoseconds from the recording's start.
     pub from_ns: u64,
-    /// End of the last time slice with I/O there.
+    /// End of the last time slice with I/O on this host, nanoseconds from the recording's start.
     pub to_ns: u64,
-    /// True if other hosts saw it, too.
+    /// True if other hosts also saw the VM.
     pub moved: bool,
 }
 
-/// Names of all hosts' senders and devices.
+/// Names of all hosts' initiators and devices.
 #[derive(Debug, Default)]
 struct Names {
     senders: Senders,
@@ -134,16 +135,17 @@ impl Names {
     }
 }
 
-/// A trace has no more names; senders beyond the limit share the last.
+/// Converts a position to an index. A trace has no more than 65,536 names, so further initiators
+/// share the last.
 fn index(at: usize) -> u16 {
     u16::try_from(at).unwrap_or(u16::MAX)
 }
 
-/// Analyzes the parts of all hosts; `settings` and `options` must be those of the hosts.
+/// Analyzes the parts of all hosts; `settings` and `options` must be the ones that the hosts used.
 ///
 /// # Errors
 ///
-/// If a host's sums name a sender or device without a name; the error has the host.
+/// If a host's sums contain an initiator or device without a name; the error names the host.
 pub fn analyse_hosts(
     recording: &str,
     parts: Vec<HostPart>,
@@ -195,7 +197,8 @@ pub fn analyse_hosts(
     })
 }
 
-/// Virtual machines that a host saw, with indices `vms` among all.
+/// Returns the virtual machines that a host saw; `vms` are their indices among all hosts'
+/// initiators.
 fn seen(part: &HostPart, vms: &[u16], names: &Names) -> Vec<MachineRow> {
     let row = |(at, (name, here)): (usize, (&String, &u16))| {
         let seen = part.sums.seen(index(at))?;
@@ -222,7 +225,7 @@ fn mark_moved(machines: &mut [MachineRow]) {
     }
 }
 
-/// Filter of a host by its indices among all.
+/// Adds a host's indices of the wanted names to the filter.
 fn keep(filter: &mut Option<Vec<u16>>, wanted: &[String], names: &[String], here: &[u16]) {
     if wanted.is_empty() {
         return;
@@ -240,7 +243,7 @@ struct Facts {
     resolution: Nanos,
     started_unix_ns: Option<i64>,
     losses: Losses,
-    /// Hosts whose trace has no end.
+    /// Hosts whose trace is unfinished.
     unfinished: Vec<String>,
 }
 
@@ -273,7 +276,7 @@ impl Facts {
     }
 }
 
-/// Questions without an answer for several hosts together.
+/// Lists questions that several hosts together cannot answer.
 fn remarks(facts: &Facts, hosts: &[HostAnalysis], has_moved: bool) -> Vec<Remark> {
     let remark = |what: &str, why: String| Remark { what: what.to_owned(), why };
     let mut all = Vec::new();
@@ -323,7 +326,7 @@ fn remarks(facts: &Facts, hosts: &[HostAnalysis], has_moved: bool) -> Vec<Remark
     all
 }
 
-/// The JSON Schema of [`HostsAnalysis`].
+/// Returns the JSON Schema of [`HostsAnalysis`].
 pub fn hosts_json_schema() -> serde_json::Value {
     schema_for!(HostsAnalysis).to_value()
 }

@@ -1,14 +1,14 @@
 //! Explains observed I/O: block sizes, latency over time, working sets, findings in words.
 //!
 //! It folds a [`trace::Source`] into views (histograms per VM, direction and block-size class over
-//! time), estimates the cache that would hold the working set, and gives the causes of latency in a
-//! few sentences. It merges the sums of several hosts ([`analyse_hosts`]), as far as they can be
+//! time), estimates the size of a cache for the working set, and describes the causes of latency in
+//! a few sentences. It merges the sums of several hosts ([`analyse_hosts`]), as far as they can be
 //! added.
 //!
 //! It refuses to measure, to make a sentence from fewer than 30 I/Os, and to average percentiles.
 //!
 //! Invariants: memory does not grow with the number of records, only with time, VMs and classes;
-//! the same records give the same result in any batches.
+//! the same records give the same result in batches of any size.
 #![forbid(unsafe_code)]
 
 mod cause;

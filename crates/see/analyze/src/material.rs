@@ -1,4 +1,4 @@
-//! Input of the answer: the sums, their names, and facts beside them.
+//! Input of the answer: the sums, their names, and facts about the trace.
 
 use run_store::slice::SizeClass;
 use trace::{Clock, TraceInfo};
@@ -12,7 +12,7 @@ use crate::fold::{Fold, Vm};
 pub enum View {
     /// Sums, bursts and alignment.
     Overview,
-    /// Classes of sizes.
+    /// Figures by size class.
     Sizes,
     /// Causes of latency.
     Latency,
@@ -41,7 +41,7 @@ impl View {
         Self::Time,
     ];
 
-    /// Name in options.
+    /// Returns the view's name in options.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Overview => "overview",
@@ -56,10 +56,10 @@ impl View {
     }
 }
 
-/// Facts of the trace beside its records.
+/// Facts about the trace that are not in its records.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Subject {
-    /// Name as given by the caller, used in findings' commands.
+    /// Name as the caller gave it; it is used in findings' commands.
     pub name: String,
     /// Facts from the reader, complete after the last record.
     pub info: TraceInfo,
@@ -68,7 +68,8 @@ pub struct Subject {
 }
 
 impl Remark {
-    /// Remark that weakens every answer from a store whose writer was stopped or is still at work.
+    /// Makes the remark that weakens every answer from a store whose writer was stopped or still
+    /// runs.
     pub fn unfinished() -> Self {
         Self {
             what: "The end of the trace".to_owned(),
@@ -78,7 +79,7 @@ impl Remark {
     }
 }
 
-/// VM, or all, with a name.
+/// A VM, or all VMs together, with a name.
 pub(crate) struct Scope<'a> {
     pub(crate) name: String,
     /// Index of the VM; `None` for all.
@@ -92,7 +93,8 @@ pub(crate) struct Material<'a> {
     pub(crate) subject: &'a Subject,
     pub(crate) limit: &'a Limit,
     pub(crate) scopes: Vec<Scope<'a>>,
-    /// Time from the first to the last issue; `None` if there are no times, or they are equal.
+    /// Time from the first to the last issued I/O; `None` if there are no times, or the two are
+    /// equal.
     pub(crate) span: Option<Nanos>,
 }
 
@@ -114,7 +116,7 @@ impl Material<'_> {
         matches!(self.subject.info.clock, Clock::Real { .. })
     }
 
-    /// Step of the clock, if there is a clock.
+    /// Returns the resolution of the clock, if there is a clock.
     pub(crate) fn resolution(&self) -> Option<Nanos> {
         match self.subject.info.clock {
             Clock::Real { resolution } => Some(resolution),
@@ -123,19 +125,19 @@ impl Material<'_> {
     }
 }
 
-/// Name of all VMs together.
+/// Name for all VMs together.
 pub(crate) const ALL: &str = "all";
 
-/// Name from a list, or one made from its index.
+/// Returns a name from a list, or a name made from the index.
 pub(crate) fn name(names: &[String], index: usize, fallback: &str) -> String {
     let name = names.get(index).filter(|name| !name.is_empty());
     name.cloned().unwrap_or_else(|| format!("{fallback}{index}"))
 }
 
-/// Largest clock step that allows statements about times between I/Os and about bursts.
+/// Coarsest clock resolution that allows statements about times between I/Os and about bursts.
 pub const COARSE: Nanos = Nanos::from_millis(100);
 
-/// Printed name of a class.
+/// Returns the printed name of a class.
 pub(crate) fn class_name(index: usize) -> String {
     SizeClass::all()[index].name().to_owned()
 }

@@ -1,18 +1,18 @@
-//! Shape of I/O without times and latencies, to compare a copy with.
+//! Shape of I/O without times and latencies, for comparing generated I/O with a trace.
 
 use trace::IoRecord;
 
 use crate::fold::{Buckets, Class, Fold, Of, Settings, Vm};
 use crate::working_set::{Curve, Subject};
 
-/// Shape of one sender's I/O on all its devices.
+/// Shape of one initiator's I/O on all its devices.
 #[derive(Debug, Clone)]
 pub struct Shape {
     /// Histograms of vscsiStats over all devices: quantities, names and units.
     pub histograms: Vec<(Of, &'static str, &'static str, Buckets)>,
     /// I/Os that transfer data.
     pub count: u64,
-    /// Sequential share of reads and of writes.
+    /// Share of sequential I/Os, of reads and of writes.
     pub sequential: [f64; 2],
     /// Distinct bytes.
     pub touched: f64,
@@ -23,7 +23,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Shape of records in order of issue, all of one sender.
+    /// Calculates the shape of records in order of issue, all of one initiator.
     pub fn of(records: &[IoRecord]) -> Self {
         let mut fold = Fold::new(&Settings::default());
         fold.push(records);

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::document::Analysis;
 
-/// List of the answer as rows of cells.
+/// A list of the answer as rows of cells.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
     /// Name of the list, as in JSON.
@@ -41,7 +41,7 @@ pub enum TableError {
 }
 
 impl Analysis {
-    /// Lists that have rows. Histograms have a row for each bucket.
+    /// Returns the lists that have rows. Histograms have a row for each bucket.
     pub fn tables(&self) -> Vec<Table> {
         let tables = [
             Table::of("findings", &self.findings),
@@ -81,7 +81,7 @@ impl Analysis {
     }
 }
 
-/// Bucket of a histogram; the last has no limit.
+/// Bucket of a histogram; the last bucket has no limit.
 #[derive(Serialize)]
 struct Bucket<'a> {
     vm: &'a str,

@@ -1,4 +1,4 @@
-//! Amount of storage in use, and the cache that would hold it.
+//! Calculates the amount of storage in use, and the size of a cache for it.
 
 use cache::mrc::{CurvePoint, ExactStack, MissRatioCurve};
 use cache::tier::{Access, Config, HostId, Step, StepDevice, VmId, VmSettings, Wait, WriteMode};
@@ -7,10 +7,10 @@ use state_machine::Operation;
 
 use crate::fold::{PAGE, Pages, Reference, SMALL};
 
-/// Windows, milliseconds: 1 min, 5 min, 1 h; `None` is the whole trace.
+/// Lengths of the windows in milliseconds: 1 min, 5 min, 1 h; `None` is the whole trace.
 pub(crate) const WINDOWS_MS: [Option<u32>; 4] =
     [Some(60_000), Some(300_000), Some(3_600_000), None];
-/// Host of the tested tiers.
+/// Host id of the tested tiers.
 const HOST: HostId = HostId(0);
 /// Smallest tested tier.
 const TIER_MIN: u64 = 64 << 20;
@@ -33,7 +33,7 @@ pub(crate) struct TierAnswer {
     pub(crate) written_bytes: f64,
 }
 
-/// Miss-ratio curve of all pages, estimated from the sampled ones.
+/// Miss-ratio curve for all pages, estimated from the sampled pages.
 #[derive(Debug, Clone)]
 pub struct Curve {
     /// Page size, bytes.
@@ -47,12 +47,13 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// Share of references that miss in a cache of so many sampled pages.
+    /// Returns the share of references that miss in a cache of so many sampled pages.
     fn at_pages(&self, pages: u64) -> f64 {
         self.corrected(self.curve.miss_ratio(pages))
     }
 
-    /// Share of references that miss in a cache of `bytes`, interpolated between whole pages.
+    /// Returns the share of references that miss in a cache of `bytes`, interpolated between whole
+    /// pages.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole pages")]
     pub fn miss_ratio(&self, bytes: f64) -> f64 {
         let pages = bytes / self.page_bytes as f64 * self.share;
@@ -69,19 +70,19 @@ impl Curve {
         point.pages as f64 / self.share * self.page_bytes as f64
     }
 
-    /// Bytes and miss ratio of the knee.
+    /// Returns bytes and miss ratio of the knee.
     pub(crate) fn knee(&self) -> Option<(f64, f64)> {
         let knee = self.curve.knee()?;
         Some((self.bytes(&knee), self.corrected(knee.miss_ratio)))
     }
 
-    /// Share that misses in a cache of any size.
+    /// Returns the share of references that miss in a cache of any size.
     pub(crate) fn least(&self) -> f64 {
         self.corrected(self.curve.points().last().map_or(1.0, |point| point.miss_ratio))
     }
 
-    /// Points of the curve, about evenly on a logarithmic scale: bytes and miss ratio. Each is at
-    /// whole pages, with their bytes.
+    /// Returns points of the curve, about evenly spaced on a logarithmic scale, as bytes and miss
+    /// ratio. Each point is at a whole number of pages.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole pages")]
     pub(crate) fn points(&self, most: u32) -> Vec<(f64, f64)> {
         let points = self.curve.points();
@@ -95,7 +96,7 @@ impl Curve {
     }
 }
 
-/// References of one VM, or of all, with pages numbered from 0.
+/// References of one VM, or of all VMs, with pages numbered from 0.
 pub(crate) struct Subject {
     references: Vec<Reference>,
     ids: Vec<u32>,
@@ -106,7 +107,7 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    /// References of `vm`, or of all for `None`.
+    /// Selects the references of `vm`, or of all VMs for `None`.
     pub(crate) fn new(pages: &Pages, vm: Option<u16>) -> Self {
         let is_wanted = |reference: &&Reference| vm.is_none_or(|vm| vm == reference.vm);
         let references: Vec<Reference> = pages.log().iter().filter(is_wanted).copied().collect();
@@ -143,7 +144,7 @@ impl Subject {
         self.references.len() as u64
     }
 
-    /// Distinct pages of 4 KiB, in windows that begin at multiples of their length.
+    /// Counts distinct pages of 4 KiB, in windows that begin at multiples of their length.
     pub(crate) fn touched(&self, window_ms: Option<u32>) -> Touched {
         let mut masks = vec![0_u16; self.pages];
         let mut stamps = vec![u32::MAX; self.pages];
@@ -174,14 +175,14 @@ impl Subject {
         Touched { window_ms, windows, mean_bytes, max_bytes: bytes(most as f64) }
     }
 
-    /// Miss ratios of LRU with pages of 64 KiB.
+    /// Calculates the miss ratios of LRU with pages of 64 KiB.
     pub(crate) fn large_curve(&self) -> Curve {
         let mut stack = ExactStack::new();
         self.ids.iter().for_each(|id| stack.reference(PageId(u64::from(*id))));
         self.curve(&stack, PAGE, self.references(), self.large)
     }
 
-    /// Miss ratios of LRU with pages of 4 KiB.
+    /// Calculates the miss ratios of LRU with pages of 4 KiB.
     pub(crate) fn small_curve(&self) -> Curve {
         let mut stack = ExactStack::new();
         let mut seen = 0;
@@ -199,8 +200,8 @@ impl Subject {
         Curve { page_bytes, references, curve, share: self.share, correction }
     }
 
-    /// Sizes to test: from a sixteenth of the accessed bytes up to all of them, and the knee, as
-    /// powers of two.
+    /// Returns the tier sizes to test, as powers of two: from a sixteenth of the accessed bytes up
+    /// to all of them, and the knee.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bytes, rounded")]
     pub(crate) fn tier_sizes(&self, knee: Option<f64>) -> Vec<u64> {
         let all = self.pages as f64 / self.share * PAGE as f64;
@@ -213,7 +214,7 @@ impl Subject {
         sizes
     }
 
-    /// Simulates a tier of this size; for a sample the tier is smaller by the same factor
+    /// Simulates a tier of this size. For a sample, the tier is smaller by the same factor
     /// (miniature simulation, Waldspurger and others, USENIX ATC 2017).
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bytes, rounded")]
     pub(crate) fn tier(&self, bytes: u64) -> Option<TierAnswer> {
@@ -247,12 +248,12 @@ impl Subject {
     }
 }
 
-/// I/Os that a tier alone served: all their pages were hits.
+/// Counts I/Os that a tier served without the storage behind it: all their pages were hits.
 #[derive(Debug, Default)]
 struct Served {
-    /// Reads, then writes: all, and those not served.
+    /// `[direction][kind]`: direction is read, write; kind is all I/Os, I/Os not served.
     counts: [[u64; 2]; 2],
-    /// True if the current I/O is served so far.
+    /// True if all pages of the current I/O were hits so far.
     is_so_far: bool,
 }
 
@@ -267,7 +268,7 @@ impl Served {
         self.is_so_far &= is_served;
     }
 
-    /// Shares of reads, and of all; `None` if there are none.
+    /// Returns the served shares of reads, and of all I/Os; `None` if there are none.
     fn shares(&self) -> [Option<f64>; 2] {
         let [reads, writes] = self.counts;
         let all = [reads[0] + writes[0], reads[1] + writes[1]];

@@ -1,5 +1,5 @@
-//! Counters of this host and of single processes, for a service that samples them for months: a few
-//! small files each time, whatever the number of processes.
+//! Reads counters of this host and of single processes, for a service that samples them for months.
+//! Each sample reads a few small files, whatever the number of processes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,10 +9,10 @@ use units::Nanos;
 
 use super::proc::{busy, clock, disks, pressure, process, waited};
 
-/// Counters of the host at one moment; all of them only grow.
+/// Counters of the host at one moment. None of them decreases.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostCounters {
-    /// Time of the monotonic clock.
+    /// Time on the monotonic clock.
     pub at: Nanos,
     /// CPU time of all processes, with stolen time; `None` if `/proc/stat` cannot be read.
     pub busy: Option<Nanos>,
@@ -22,22 +22,22 @@ pub struct HostCounters {
     pub own: Nanos,
     /// Number of cores.
     pub cores: u32,
-    /// Time in which some task waited for memory; `None` if the kernel does not count it.
+    /// Time during which some task waited for memory; `None` if the kernel does not count it.
     pub memory_pressure: Option<Nanos>,
-    /// Time in which some task waited for storage.
+    /// Time during which some task waited for storage; `None` if the kernel does not count it.
     pub io_pressure: Option<Nanos>,
     /// Disks and partitions by name.
     pub disks: BTreeMap<String, DiskCounters>,
 }
 
-/// Counters of a disk; all of them only grow.
+/// Counters of a disk. None of them decreases.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DiskCounters {
     /// Time with I/O in flight.
     pub busy: Nanos,
     /// Sum of the times of all I/Os.
     pub queued: Nanos,
-    /// Bytes read and written.
+    /// Total bytes, read and written.
     pub bytes: u64,
 }
 
@@ -65,15 +65,16 @@ impl HostCounters {
     }
 }
 
-/// Counters of a process at one moment; all of them only grow.
+/// Counters of a process at one moment. None of them decreases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessCounters {
-    /// Start of the process in ticks since boot: tells it from a later process of the same number.
+    /// Start of the process in ticks since boot. It distinguishes the process from a later one with
+    /// the same id.
     pub started: u64,
-    /// CPU time of the process and of its ended children.
+    /// CPU time of the process and of its children that have ended.
     pub cpu: Nanos,
-    /// Time that its threads were ready and waited for a core; `None` if the kernel does not count
-    /// it.
+    /// Time during which threads of the process were ready but waited for a core; `None` if the
+    /// kernel does not count it.
     pub ready: Option<Nanos>,
 }
 

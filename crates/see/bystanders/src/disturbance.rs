@@ -1,16 +1,16 @@
 //! Finds other work that disturbed a measurement.
 //!
-//! It sums the seconds of a window, and compares them with bounds of our choice, each with its
+//! It sums the seconds of a window, and compares the sums with bounds of our choice, each with its
 //! reason.
 //!
-//! It never blames the storage's own needs. A server of the measured storage on this host (a Ceph
-//! daemon, a FUSE file system) works while the load runs and rests with it, so every suspect is
-//! sampled again in a moment without load. Bytes of the device beyond our own are compared in the
-//! same way (a resync, a scrub, a process that only root may see); activity below it, in a member
-//! of a RAID or another partition, is not seen there.
+//! It must not blame work that the storage itself needs. A server of the measured storage on this
+//! host (a Ceph daemon, a FUSE file system) works while the load runs and rests when the load
+//! rests, so every suspect is sampled again in a moment without load. Bytes of the device beyond
+//! our own are checked in the same way (a resync, a scrub, a process that only root may see).
+//! Activity below the device, in a member of a RAID or another partition, is not visible there.
 //!
-//! Waiting for storage (PSI) is stored and decides nothing: it names neither the process nor the
-//! disk.
+//! Waiting for storage (PSI) is stored but decides nothing, because it names neither the process
+//! nor the disk.
 
 use std::collections::BTreeMap;
 
@@ -20,23 +20,24 @@ use units::Nanos;
 
 use crate::{HostSecond, HostWatch};
 
-/// Largest share of all processors for other work. A tenth: of two cores a fifth of one, which
-/// delays a generator's thread in one of ten wake-ups at most.
+/// Maximum share of all processors for other work. On two cores, a tenth of all is a fifth of one
+/// core, which delays a generator's thread in at most one of ten wake-ups.
 pub const CPU_OF_OTHERS_MAX: f64 = 0.10;
-/// Largest share of all processors taken by the hypervisor: the bound of `doctor`.
+/// Maximum share of all processors taken by the hypervisor: the same bound as in `doctor`.
 pub const STEAL_MAX: f64 = 0.01;
-/// Largest share of the transferred bytes for other work.
+/// Maximum share of other work in the transferred bytes.
 pub const BYTES_OF_OTHERS_MAX: f64 = 0.05;
-/// Largest share of the time in which some task waits for memory: the bound of `doctor` for
+/// Maximum share of the time during which some task waits for memory: the bound of `doctor` for
 /// storage.
 pub const MEMORY_PRESSURE_MAX: f64 = 0.05;
-/// Largest pause of the generator, as a share of the window: every user waits for its end, so this
-/// is the share of answers that it affects. Our choice: a fifth of the room above a p95.
+/// Maximum pause of the generator, as a share of the window. Every user waits for the end of a
+/// pause, so this is the share of response times that a pause affects. Our choice: a fifth of the 5
+/// % of response times above a p95.
 pub const PAUSE_SHARE_MAX: f64 = 0.01;
-/// Bytes per second below which other work is ignored, such as a log file.
+/// Rate below which other work is ignored, such as a log file, in bytes per second.
 const BYTES_A_SECOND_MIN: f64 = 1e6;
 
-/// Sums of a window's seconds.
+/// Sums over the seconds of a window.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct WindowSums {
     seconds: f64,
@@ -46,17 +47,17 @@ pub struct WindowSums {
     throttled: u64,
     cpu_of_others: BTreeMap<String, f64>,
     bytes_of_others: BTreeMap<String, f64>,
-    /// Bytes of servers that this process started for the load.
+    /// Bytes transferred by servers that this process started for the load.
     bytes_of_children: f64,
     waited_for_memory: f64,
     /// Longest pause, in seconds.
     paused: f64,
-    /// Device under test with its bytes, of all processes.
+    /// Device under test, with the bytes that all processes transferred.
     device: Option<(String, f64)>,
 }
 
 impl WindowSums {
-    /// Sum of these seconds; `device` is the name of the device under test.
+    /// Sums these seconds; `device` is the name of the device under test.
     #[expect(clippy::cast_precision_loss, reason = "bytes of a window are far below 2^53")]
     pub fn of(seconds: &[HostSecond], device: &str) -> Self {
         let mut sum = Self::default();
@@ -88,7 +89,7 @@ impl WindowSums {
         self.cpu_of_others.values().sum::<f64>() / self.cpu_seconds.max(f64::MIN_POSITIVE)
     }
 
-    /// Disturbances, if `own_bytes` of ours were transferred in this time.
+    /// Returns the disturbances, if our own load transferred `own_bytes` in this time.
     pub fn disturbances(&self, own_bytes: f64) -> Vec<Disturbance> {
         if self.seconds <= 0.0 {
             return Vec::new();
@@ -137,14 +138,14 @@ impl WindowSums {
         self.waited_for_memory / self.seconds.max(f64::MIN_POSITIVE)
     }
 
-    /// Bytes that are too few to matter.
+    /// Returns the number of bytes that is too small to matter in this window.
     fn negligible(&self) -> f64 {
         BYTES_A_SECOND_MIN * self.seconds
     }
 
-    /// Disturbances of `found` that continue in this time without load. A process that rests with
-    /// the load worked for it, and so did the extra writes of a file system or RAID for our bytes.
-    /// `load` is the time in which they were found.
+    /// Keeps the disturbances of `found` that continue in this time without load. A process that
+    /// rests together with the load worked for the load. So did the file system or RAID whose extra
+    /// writes stop. `load` is the time in which the disturbances were found.
     pub fn confirms(&self, found: Vec<Disturbance>, load: &Self) -> Vec<Disturbance> {
         let a_second = |bytes: f64, of: &Self| bytes / of.seconds.max(f64::MIN_POSITIVE);
         let goes_on = |disturbance: &Disturbance| match disturbance.gauge {
@@ -161,8 +162,8 @@ impl WindowSums {
     }
 }
 
-/// Removes inferred disturbances: extra bytes of a device may belong to our own (a journal, an
-/// inode with each flush), and only an idle time can tell.
+/// Removes inferred disturbances. Extra bytes of a device may belong to our own I/O (a journal, an
+/// inode with each flush), and only a time without load can decide that.
 pub fn seen(mut found: Vec<Disturbance>) -> Vec<Disturbance> {
     found.retain(|disturbance| disturbance.gauge != GaugeName::DeviceBytes);
     found
@@ -173,7 +174,7 @@ fn largest(by_name: &BTreeMap<String, f64>) -> String {
     largest.map_or_else(|| "another process".to_owned(), |(name, _)| name.clone())
 }
 
-/// Gauges of one second.
+/// Returns the gauges of one second.
 pub fn gauges(second: &HostSecond, device: &str) -> Vec<Gauge> {
     let width = second.width.as_secs_f64().max(f64::MIN_POSITIVE);
     let cores = f64::from(second.cores.max(1));
@@ -211,7 +212,7 @@ pub fn gauges(second: &HostSecond, device: &str) -> Vec<Gauge> {
 }
 
 impl GaugeSource for HostWatch {
-    /// Samples the host, if due.
+    /// Samples the host, if a sample is due.
     fn read(&mut self) -> Readings {
         let device = self.device().to_owned();
         let seen = self.look_if_due().map(|second| gauges(second, &device));
@@ -276,7 +277,7 @@ mod tests {
         HostSecond { disk: Some((Nanos::ZERO, Nanos::ZERO, bytes)), ..second(&[], &[]) }
     }
 
-    /// Bytes that a device transferred for others were once read and never compared (seen on
+    /// Regression: bytes that a device transferred for others were read but never compared (seen on
     /// 57cdf73).
     #[test]
     fn unexplained_device_bytes_are_a_disturbance_if_they_persist() {
@@ -290,8 +291,8 @@ mod tests {
         assert_eq!(load.disturbances(399e6), [], "all of it is ours");
     }
 
-    /// A passing tile on a quiet disk was once marked because "46 % of the bytes of vda were not
-    /// this run's"; they were the inodes written by its own flushes.
+    /// Regression: a passing tile on a quiet disk was marked because "46 % of the bytes of vda were
+    /// not this run's". The bytes were inodes written by its own flushes.
     #[test]
     fn bytes_of_a_device_that_no_rest_confirmed_are_not_told() {
         let load = WindowSums::of(&vec![moved(20_000_000); 4], "vda").disturbances(40e6);
@@ -299,8 +300,8 @@ mod tests {
         assert_eq!(seen(load), []);
     }
 
-    /// The engine subtracts the time in which the storage blocked a worker; a pause within that
-    /// time is seen by the thread that waits for slices.
+    /// The engine subtracts the time in which the storage blocked a worker. A pause within that
+    /// time is noticed by the thread that waits for slices.
     #[test]
     fn paused_program_is_a_disturbance_despite_its_workers() {
         let stood = |ms| HostSecond { paused: Nanos::from_millis(ms), ..second(&[], &[]) };

@@ -3,7 +3,7 @@ use run_store::run::{HostFacts, VmFacts};
 use super::{HostSecond, HostWatch};
 
 impl HostWatch {
-    /// Facts of the host: shares of all its cores, and this process's ready time.
+    /// Returns facts about the host: shares of all its cores, and this process's ready time.
     pub fn host(&self, name: &str) -> HostFacts {
         // The kernel counts in ticks, and not on all processors at the same time, so a short sample
         // may exceed the available time a little.
@@ -23,7 +23,7 @@ impl HostWatch {
         }
     }
 
-    /// Facts of this process as a virtual machine with so many virtual CPUs.
+    /// Returns facts about this process, as if it were a virtual machine with so many virtual CPUs.
     pub fn vm(&self, name: &str, vcpus: u32) -> VmFacts {
         let used = |second: &HostSecond| share(second.own.as_secs_f64(), second, vcpus);
         let (used, ready) = (Course::of(&self.seconds, used), self.ready());
@@ -48,7 +48,7 @@ fn share(seconds: f64, second: &HostSecond, of: u32) -> f64 {
     seconds / (second.width.as_secs_f64().max(f64::MIN_POSITIVE) * f64::from(of.max(1)))
 }
 
-/// Figure over time.
+/// Mean and maxima of a figure over time.
 #[derive(Debug, PartialEq)]
 struct Course {
     mean: f64,
@@ -57,8 +57,9 @@ struct Course {
 }
 
 impl Course {
-    /// Seconds have equal weight, because samples come with every slice. Sums over 20 of them end
-    /// with the last whole one, as in vCenter; with fewer than 20 only the mean exists.
+    /// Calculates mean and maxima. Seconds have equal weight, because samples come with every
+    /// slice. Means over 20 seconds include only whole groups of 20, as in vCenter; with fewer than
+    /// 20 seconds the mean takes their place.
     fn of(seconds: &[HostSecond], figure: impl Fn(&HostSecond) -> f64) -> Self {
         let values: Vec<f64> = seconds.iter().map(figure).collect();
         let largest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);

@@ -1,9 +1,9 @@
-//! Observes this host while a real step runs: processor use of all, of this process and of others,
-//! time that its threads were ready and waited for a core, and the device under test; and finds
-//! disturbances.
+//! Observes this host while a real step runs, and finds disturbances. It samples the processor use
+//! of all processes, of this process and of others, the time during which this process's threads
+//! were ready but waited for a core, and the device under test.
 //!
-//! The counterpart of a hypervisor's CPU usage and ready time of a virtual machine is here the
-//! kernel's account of this process and of its threads' time on the run queue. The [`doctor`]
+//! A hypervisor reports CPU usage and ready time of a virtual machine. Here the kernel's accounting
+//! of this process, and of its threads' time on the run queue, takes their place. The [`doctor`]
 //! examines the host before a measurement, and a [`throttle`] makes storage slow on purpose.
 //!
 //! It refuses to change anything on the host except its own control group, and to judge a step.

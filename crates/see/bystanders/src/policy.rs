@@ -1,4 +1,4 @@
-//! Power policies of the host: read, and never changed.
+//! Reads power policies of the host, and never changes them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use run_store::run::PowerPolicy;
 
-/// Power policies below `/sys` (Linux `admin-guide/pm/cpufreq.rst`, `intel_pstate.rst`,
-/// `cpuidle.rst`; `power/powercap/powercap.rst`). Absent ones are left out.
+/// Reads the power policies below `/sys` (Linux `admin-guide/pm/cpufreq.rst`, `intel_pstate.rst`,
+/// `cpuidle.rst`; `power/powercap/powercap.rst`). Absent policies are left out.
 pub fn power_policies() -> Vec<PowerPolicy> {
     below(Path::new("/sys"))
 }
@@ -57,7 +57,7 @@ fn processors(cpus: &Path) -> Vec<PathBuf> {
     children(cpus, "cpu")
 }
 
-/// Common value, or the counts of different ones.
+/// Returns the common value, or the different values with their counts.
 fn common(values: impl Iterator<Item = Option<String>>) -> Option<String> {
     let mut counts: BTreeMap<String, u32> = BTreeMap::new();
     for value in values.flatten() {
@@ -73,7 +73,8 @@ fn common(values: impl Iterator<Item = Option<String>>) -> Option<String> {
     }
 }
 
-/// State of turbo: `intel_pstate` reports what is off, `cpufreq` what is on.
+/// Returns the state of turbo. `intel_pstate/no_turbo` is 1 when turbo is off; `cpufreq/boost` is 1
+/// when turbo is on.
 fn turbo(cpus: &Path) -> Option<String> {
     let off = word(&cpus.join("intel_pstate/no_turbo")).map(|value| value == "0");
     let is_on = off.or_else(|| word(&cpus.join("cpufreq/boost")).map(|value| value == "1"))?;
@@ -88,7 +89,7 @@ fn idle_states(processor: &Path) -> Option<String> {
     Some(states.collect::<Vec<_>>().join(", ")).filter(|text| !text.is_empty())
 }
 
-/// Power limits of the processors, such as `package-0 long_term`.
+/// Returns the power limits of the processors, such as `package-0 long_term`.
 fn power_limits(sys: &Path) -> Vec<PowerPolicy> {
     let zones = children(&sys.join("class/powercap"), "intel-rapl:");
     let of_zone = |zone: PathBuf| {

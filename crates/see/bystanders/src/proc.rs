@@ -4,10 +4,10 @@ use std::io;
 use rustix::time::{ClockId, clock_gettime};
 use units::Nanos;
 
-/// Counters of the system at one moment; all of them only grow.
+/// Counters of the system at one moment. None of them decreases.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Look {
-    /// Time of the monotonic clock.
+    /// Time on the monotonic clock.
     pub at: Nanos,
     /// CPU time of this process, user and kernel.
     pub own: Nanos,
@@ -17,14 +17,14 @@ pub(super) struct Look {
     pub steal: Nanos,
     /// Number of cores.
     pub cores: u32,
-    /// Time that each thread of this process was on a run queue and not on a core.
+    /// Time that each thread of this process spent on a run queue without a core.
     pub waited: BTreeMap<u64, Nanos>,
     /// Other processes, by id and start time.
     pub others: BTreeMap<(u32, u64), Process>,
-    /// True if the bytes of some of them are hidden (not root).
+    /// True if the byte counters of some processes are hidden (not root).
     pub hides_bytes: bool,
-    /// Time in which some task waited for memory, and for storage; `None` if the kernel does not
-    /// count it.
+    /// Time during which some task waited for memory, and for storage; `None` if the kernel does
+    /// not count it.
     pub pressure: Option<[Nanos; 2]>,
     /// Number of times that a processor slowed down because of heat.
     pub throttled: Option<u64>,
@@ -32,18 +32,18 @@ pub(super) struct Look {
     pub disk: Option<Disk>,
 }
 
-/// Other process.
+/// Process other than this one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Process {
     /// Name as the kernel shows it, at most 15 bytes.
     pub name: String,
-    /// CPU time of the process and of its ended children.
+    /// CPU time of the process and of its children that have ended.
     pub cpu: Nanos,
     /// Bytes read from and written to storage; `None` if hidden.
     pub bytes: Option<u64>,
-    /// Number of the process that started it.
+    /// Id of the parent process.
     pub parent: u32,
-    /// True if this process started it, or one of those that it started: a server of a tile.
+    /// True if the process descends from this one, such as a server of a tile.
     pub is_ours: bool,
 }
 
@@ -54,11 +54,11 @@ pub(super) struct Disk {
     pub busy: Nanos,
     /// Sum of the times of all I/Os (field 11).
     pub queued: Nanos,
-    /// Bytes read and written (fields 3 and 7, sectors of 512).
+    /// Total bytes, read and written (fields 3 and 7, sectors of 512).
     pub bytes: u64,
 }
 
-/// Unit of `/proc/stat`: hundredths of a second, whatever the kernel's tick (USER_HZ).
+/// Unit of `/proc/stat`: a hundredth of a second, whatever the kernel's tick (USER_HZ).
 const TICK: Nanos = Nanos::from_millis(10);
 
 impl Look {
@@ -86,18 +86,18 @@ impl Look {
     }
 }
 
-/// Time of the monotonic clock.
+/// Returns the time on the monotonic clock.
 pub(super) fn monotonic() -> Nanos {
     clock(ClockId::Monotonic)
 }
 
-/// Time of a clock; neither used clock is ever negative.
+/// Returns the time on a clock. The clocks used here are never negative.
 pub(super) fn clock(id: ClockId) -> Nanos {
     let time = clock_gettime(id);
     Nanos(time.tv_sec.unsigned_abs() * Nanos::SECOND.0 + time.tv_nsec.unsigned_abs())
 }
 
-/// First line of `/proc/stat`.
+/// Values of the first line of `/proc/stat`, and the number of cores.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Stat {
     pub busy: Nanos,
@@ -105,9 +105,9 @@ pub(super) struct Stat {
     pub cores: u32,
 }
 
-/// Busy time and cores, from `/proc/stat` (proc_stat(5)): user, nice, system, idle, iowait, irq,
-/// softirq, steal; user time already includes guest time. Stolen time counts as busy, because the
-/// core was not available.
+/// Parses busy time and cores from `/proc/stat` (proc_stat(5)): user, nice, system, idle, iowait,
+/// irq, softirq, steal; user time already includes guest time. Stolen time counts as busy, because
+/// the core was not available.
 pub(super) fn busy(text: &str) -> Option<Stat> {
     let (mut ticks, mut stolen) = (0, 0);
     let all = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
@@ -122,14 +122,16 @@ pub(super) fn busy(text: &str) -> Option<Stat> {
     Some(Stat { busy: time(ticks), steal: time(stolen), cores })
 }
 
-/// Value `total=` of the line `some`, in microseconds (Documentation/accounting/psi.rst).
+/// Parses the value `total=` of the line `some`, in microseconds
+/// (Documentation/accounting/psi.rst).
 pub(super) fn pressure(text: &str) -> Option<Nanos> {
     let some = text.lines().find(|line| line.starts_with("some"))?;
     let total = some.split_whitespace().find_map(|word| word.strip_prefix("total="))?;
     Some(Nanos(total.parse::<u64>().ok()?.saturating_mul(1000)))
 }
 
-/// Flag of kernel threads, which work for other processes, often for this one.
+/// Flag of kernel threads. They are excluded because they work for other processes, often for this
+/// one.
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
 fn others() -> (BTreeMap<(u32, u64), Process>, bool) {
@@ -161,8 +163,8 @@ fn mark_ours(all: &mut BTreeMap<(u32, u64), Process>, own: u32) {
     }
 }
 
-/// Start time and figures of `/proc/PID/stat` (proc_pid_stat(5)); `None` for kernel threads. The
-/// name is in brackets and may contain any characters, including brackets.
+/// Parses start time and counters of `/proc/PID/stat` (proc_pid_stat(5)); `None` for kernel
+/// threads. The name is in brackets and may contain any characters, including brackets.
 pub(super) fn process(stat: &str) -> Option<(u64, Process)> {
     let (head, tail) = stat.rsplit_once(')')?;
     let name = head.split_once('(')?.1.to_owned();
@@ -178,7 +180,7 @@ pub(super) fn process(stat: &str) -> Option<(u64, Process)> {
     Some((field(22)?, Process { name, cpu, parent, ..Process::default() }))
 }
 
-/// Sum of `read_bytes` and `write_bytes` of `/proc/PID/io`: bytes that reach storage.
+/// Adds `read_bytes` and `write_bytes` of `/proc/PID/io`: bytes that reach storage.
 fn moved(io: &str) -> Option<u64> {
     let number = |key: &str| {
         let line = io.lines().find_map(|line| line.strip_prefix(key))?;
@@ -201,7 +203,7 @@ fn disk(text: &str, device: u64) -> Option<Disk> {
     disks(text).find(|(number, _, _)| *number == device).map(|(_, _, disk)| disk)
 }
 
-/// Number, name and counters of each device.
+/// Parses number, name and counters of each device.
 pub(super) fn disks(text: &str) -> impl Iterator<Item = ((u32, u32), &str, Disk)> {
     text.lines().filter_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();
@@ -217,8 +219,9 @@ pub(super) fn disks(text: &str) -> impl Iterator<Item = ((u32, u32), &str, Disk)
     })
 }
 
-/// Second field of `schedstat` of every thread of a process
-/// (Documentation/scheduler/sched-stats.rst). A kernel without it leaves the list empty.
+/// Reads the second field of `schedstat` of every thread of a process
+/// (Documentation/scheduler/sched-stats.rst). With a kernel that lacks the file, the result is
+/// empty.
 pub(super) fn waited(process: &str) -> BTreeMap<u64, Nanos> {
     let threads = std::fs::read_dir(format!("/proc/{process}/task"));
     let threads = threads.into_iter().flatten().flatten();

@@ -14,25 +14,26 @@ pub struct HostSecond {
     pub busy: Nanos,
     /// CPU time of this process.
     pub own: Nanos,
-    /// Time that this process's threads were ready and waited for a core.
+    /// Time during which this process's threads were ready but waited for a core.
     pub ready: Nanos,
     /// CPU time that the hypervisor gave to other VMs.
     pub steal: Nanos,
-    /// CPU time of processes that this process started.
+    /// CPU time of processes that descend from this process.
     pub children: Nanos,
-    /// Bytes that processes which this process started transferred to and from storage.
+    /// Bytes that processes descended from this process transferred to and from storage.
     pub bytes_of_children: u64,
     /// CPU time of other processes, by name.
     pub cpu_of_others: BTreeMap<String, Nanos>,
     /// Bytes that other processes transferred to and from storage, by name.
     pub bytes_of_others: BTreeMap<String, u64>,
-    /// True if the bytes of some other process are hidden (not root).
+    /// True if the byte counters of some other process are hidden (not root).
     pub hides_bytes: bool,
     /// Number of times that a processor slowed down because of heat; `None` if not counted.
     pub throttled: Option<u64>,
     /// Longest time in which this program did not run although it was due.
     pub paused: Nanos,
-    /// Time in which some task waited for memory, and for storage.
+    /// Time during which some task waited for memory, and for storage; `None` if the kernel does
+    /// not count it.
     pub pressure: Option<[Nanos; 2]>,
     /// Device under test: time busy, I/O time queued, bytes.
     pub disk: Option<(Nanos, Nanos, u64)>,
@@ -60,21 +61,21 @@ pub struct Watched {
     pub name: String,
 }
 
-/// Shortest time between samples: the kernel counts CPU time in hundredths of a second.
+/// Minimum time between samples, because the kernel counts CPU time in hundredths of a second.
 const APART: Nanos = Nanos::from_millis(450);
 
 impl HostWatch {
-    /// Watch that also samples a device.
+    /// Creates a watch that also samples a device.
     pub fn of_device(device: Option<Watched>) -> Self {
         Self { device, ..Self::default() }
     }
 
-    /// Name of the sampled device.
+    /// Returns the name of the sampled device.
     pub fn device(&self) -> &str {
         self.device.as_ref().map_or("", |device| &device.name)
     }
 
-    /// Samples, and adds the changes since the previous sample; the first sample adds none.
+    /// Takes a sample, and adds the changes since the previous sample; the first sample adds none.
     ///
     /// # Errors
     ///
@@ -90,14 +91,14 @@ impl HostWatch {
         Ok(())
     }
 
-    /// Reports that a wait of at most `wanted` took `took`. A stopped process, or a paused virtual
-    /// machine, stops this thread with all others; a worker that the storage blocks in the kernel
-    /// does not.
+    /// Reports that a wait of at most `wanted` took `took`. If the process is stopped or the
+    /// virtual machine paused, this thread stops together with all others. If the storage blocks a
+    /// worker in the kernel, this thread does not stop.
     pub fn waited(&mut self, wanted: Nanos, took: Nanos) {
         self.paused = self.paused.max(took.saturating_sub(wanted));
     }
 
-    /// Samples if due; returns the changes since the last sample.
+    /// Takes a sample if one is due; returns the changes since the last sample.
     pub fn look_if_due(&mut self) -> Option<&HostSecond> {
         let now = super::proc::monotonic();
         let is_due =
@@ -109,19 +110,20 @@ impl HostWatch {
         self.seconds.get(had)
     }
 
-    /// Forgets the seconds so far; the next one begins at the last sample.
+    /// Drops the seconds so far; the next one begins at the last sample.
     pub fn restart(&mut self) {
         self.paused = Nanos::ZERO;
         self.seconds.clear();
     }
 
-    /// All seconds in order.
+    /// Returns all seconds in order.
     pub fn seconds(&self) -> &[HostSecond] {
         &self.seconds
     }
 }
 
-/// A new thread has waited only since its start.
+/// Calculates the changes between two samples. A thread that is new has waited only since its
+/// start.
 fn between(before: &Look, now: &Look) -> HostSecond {
     let waited = |(thread, total): (&u64, &Nanos)| {
         total.saturating_sub(before.waited.get(thread).copied().unwrap_or_default())
@@ -174,8 +176,9 @@ fn between(before: &Look, now: &Look) -> HostSecond {
 }
 
 impl HostSecond {
-    /// Limits other work to the host's whole work without ours: a parent that waits for a child
-    /// inherits all of its time at once, including the part counted while the child ran.
+    /// Limits the CPU time of others to the host's busy time minus ours. Without this, a parent
+    /// that waits for a child inherits all of the child's time at once, including time that was
+    /// already counted while the child ran.
     fn cap(&mut self) {
         let ours = self.own.saturating_add(self.children).saturating_add(self.steal);
         let most = self.busy.saturating_sub(ours).as_secs_f64();

@@ -1,4 +1,4 @@
-//! Captures I/O from start to end.
+//! Captures I/O between a start and an end.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -20,23 +20,24 @@ use crate::tally::Gap;
 use crate::tracefs::{Instance, Tracefs};
 use crate::window::Order;
 
-/// Delay of events: one that another CPU began to write before them may not be readable yet.
+/// Delay before events are joined. An event that another CPU began to write earlier may not be
+/// readable yet.
 const MARGIN_NS: u64 = 10_000_000;
 const KIB: u64 = 1024;
-/// Most gaps listed separately.
+/// Maximum number of gaps listed separately.
 const GAPS_MAX: usize = 1000;
 
 /// Options of a capture.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Disks to capture, of [`crate::disks_of`].
+    /// Disks to capture, from [`crate::disks_of`].
     pub disks: Vec<Disk>,
-    /// Kernel buffer of each CPU, 64 KiB or more. If it fills between two calls of
+    /// Kernel buffer of each CPU, 64 KiB or more. If the buffer fills between two calls of
     /// [`Capture::step`], the oldest events are lost and counted.
     pub buffer: Bytes,
-    /// Property that tells senders of I/O apart.
+    /// Property that distinguishes initiators of I/O.
     pub by: By,
-    /// Senders whose I/O is recorded.
+    /// Initiators whose I/O is recorded.
     pub wanted: SenderFilter,
     /// Order of the records.
     pub order: Order,
@@ -47,32 +48,32 @@ pub struct Options {
 pub struct Progress {
     /// Time since the start.
     pub elapsed: Nanos,
-    /// Events read of the captured disks.
+    /// Events read for the captured disks.
     pub events: u64,
-    /// Events lost because the kernel's buffer was full, as far as known from its pages.
+    /// Events lost because the kernel's buffer was full, as far as its pages show.
     pub lost: u64,
     /// Outcomes of the events.
     pub counts: Counts,
 }
 
-/// Ended capture.
+/// Result of a capture that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// Final progress; lost events by the kernel's own count.
+    /// Final progress; here lost events are the kernel's own count.
     pub progress: Progress,
     /// CPU time of this process from start to end: reading, joining and everything else.
     pub cpu: Nanos,
     /// Times of lost events.
     pub gaps: Vec<Gap>,
-    /// Unreadable entries of pages; 0 unless the kernel is unlike any known.
+    /// Unreadable entries of pages; 0 unless the kernel differs from all known ones.
     pub broken_pages: u64,
-    /// Devices, senders and losses.
+    /// Devices, initiators and losses.
     pub info: TraceInfo,
-    /// Senders that are virtual machines.
+    /// Initiators that are virtual machines.
     pub machines: Vec<Machine>,
 }
 
-/// Pages of one CPU, and its events that wait for those of other CPUs.
+/// Pages of one CPU, and its events that wait for events of other CPUs.
 #[derive(Debug)]
 struct Cpu {
     number: u32,
@@ -80,8 +81,8 @@ struct Cpu {
     waiting: VecDeque<Event>,
 }
 
-/// Running capture. It reads without blocking and never blocks the kernel, which overwrites unread
-/// events. Traced I/O never wakes this process.
+/// Capture in progress. It reads without blocking, and never blocks the kernel, which overwrites
+/// unread events. Traced I/O never wakes this process.
 #[derive(Debug)]
 pub struct Capture {
     // Declared before the instance, so that its files are closed when the instance is removed.
@@ -94,7 +95,7 @@ pub struct Capture {
     owners: Owners,
     disks: Vec<Disk>,
     page: Vec<u8>,
-    /// Most pages read of one CPU at once: twice its buffer.
+    /// Maximum number of pages read from one CPU at once: twice the CPU's buffer.
     pages_max: u64,
     batch: Vec<Event>,
     start: u64,
@@ -112,8 +113,8 @@ impl Capture {
     /// Starts a capture.
     ///
     /// # Errors
-    /// If there is no tracefs, or it may not be used, or this kernel's events lack a needed field;
-    /// [`CaptureError::hint`] has the hint.
+    /// If there is no tracefs, if this user may not use it, or if this kernel's events lack a
+    /// needed field; [`CaptureError::hint`] has the hint.
     pub fn start(options: Options) -> Result<Self, CaptureError> {
         let instance = Tracefs::find()?.instance()?;
         instance.write("trace_clock", "mono")?;
@@ -170,13 +171,13 @@ impl Capture {
         Ok(self.progress(time))
     }
 
-    /// True until somebody switches the kernel's events off behind its back.
+    /// Returns true until another program switches the kernel's events off.
     pub fn is_on(&self) -> bool {
         self.instance.read("tracing_on").is_ok_and(|text| text.trim() == "1")
     }
 
-    /// Stops the kernel's events and appends the remaining records, also those that [`Capture::step`]
-    /// still holds back. Nothing comes after it.
+    /// Stops the kernel's events and appends the remaining records, including those that
+    /// [`Capture::step`] still holds back. No records come after this call.
     ///
     /// # Errors
     /// As [`Capture::step`].
@@ -190,7 +191,7 @@ impl Capture {
         Ok(())
     }
 
-    /// Ends the capture, appends its remaining records and removes its instance.
+    /// Ends the capture, appends the remaining records and removes the tracing instance.
     ///
     /// # Errors
     /// As [`Capture::step`].
@@ -209,7 +210,8 @@ impl Capture {
         })
     }
 
-    /// Devices, senders and losses of the records so far; senders are added while it runs.
+    /// Returns devices, initiators and losses of the records so far. Initiators are added while the
+    /// capture runs.
     pub fn info(&self) -> TraceInfo {
         let device = |disk: &Disk| Device { name: disk.name.clone(), size: Some(disk.size) };
         let counts = self.joiner.counts();
@@ -229,17 +231,17 @@ impl Capture {
         }
     }
 
-    /// Start by this host's monotonic clock: time zero of the records.
+    /// Returns the start on this host's monotonic clock, which is time zero of the records.
     pub fn began(&self) -> Nanos {
         Nanos(self.start)
     }
 
-    /// Senders that are virtual machines.
+    /// Returns the initiators that are virtual machines.
     pub fn machines(&self) -> &[Machine] {
         self.owners.machines()
     }
 
-    /// Calls [`Capture::info`] if there are more senders than `known`.
+    /// Calls [`Capture::info`] if there are more initiators than `known`.
     pub fn info_if_more_than(&self, known: usize) -> Option<TraceInfo> {
         (self.owners.names().len() > known).then(|| self.info())
     }
@@ -253,8 +255,8 @@ impl Capture {
         }
     }
 
-    /// Reads every CPU's pages until none is left. Returns the time up to which events are
-    /// complete, which is earlier if a CPU writes faster than this reads.
+    /// Reads every CPU's pages until no page is left. Returns the time up to which events are
+    /// complete. It is earlier if a CPU writes faster than this function reads.
     fn read_pages(&mut self) -> Result<u64, CaptureError> {
         let mut complete = u64::MAX;
         for index in 0..self.cpus.len() {
@@ -271,7 +273,7 @@ impl Capture {
         Ok(complete)
     }
 
-    /// Reads one page of a CPU; true if there was one.
+    /// Reads one page of a CPU; returns true if there was a page.
     fn read_page(&mut self, index: usize) -> Result<bool, CaptureError> {
         let cpu = &mut self.cpus[index];
         let length = match cpu.pages.read(&mut self.page) {
@@ -304,7 +306,7 @@ impl Capture {
         Ok(true)
     }
 
-    /// Joins events up to the last one of the CPU that is furthest behind, because that CPU has
+    /// Joins events up to the last event of the CPU that is furthest behind, because that CPU has
     /// more to read.
     fn join_all_read(&mut self) {
         let last = |cpu: &Cpu| cpu.waiting.back().map(|event| event.time);
@@ -312,7 +314,7 @@ impl Capture {
         self.join_until(horizon);
     }
 
-    /// Joins the events of all CPUs up to a time, in order of time.
+    /// Joins the events of all CPUs up to a time, sorted by time.
     fn join_until(&mut self, horizon: u64) {
         self.joined = self.joined.max(horizon.min(now(ClockId::Monotonic)));
         self.batch.clear();
@@ -335,7 +337,7 @@ impl Capture {
     }
 }
 
-/// Nice value of a thread that reads: before ordinary programs, after real-time ones.
+/// Nice value of the reading thread: ahead of ordinary programs, behind real-time ones.
 const PRIORITY: i32 = -15;
 
 /// Gives the calling thread a higher priority where allowed, so that buffers are read in time on a
@@ -344,7 +346,7 @@ pub fn raise_priority() {
     let _ = rustix::process::setpriority_process(None, PRIORITY);
 }
 
-/// Enables the events that the disks need, for these disks only.
+/// Enables the needed events, for these disks only.
 fn enable(instance: &Instance, disks: &[Disk], sieve: &mut Sieve) -> Result<Decoder, CaptureError> {
     let mut decoder = Decoder::default();
     for kind in kinds(instance, disks) {
@@ -360,7 +362,7 @@ fn enable(instance: &Instance, disks: &[Disk], sieve: &mut Sieve) -> Result<Deco
     Ok(decoder)
 }
 
-/// Kinds of events that these disks have on this kernel.
+/// Returns the kinds of events that these disks have on this kernel.
 fn kinds(instance: &Instance, disks: &[Disk]) -> Vec<Kind> {
     let has = |reach| disks.iter().any(|disk| disk.reach == reach);
     let mut kinds = Vec::new();
@@ -381,7 +383,7 @@ fn kinds(instance: &Instance, disks: &[Disk]) -> Vec<Kind> {
     kinds
 }
 
-/// Device numbers with the positions of their disks.
+/// Returns device numbers with the positions of their disks.
 fn numbers_of(disks: &[Disk]) -> Vec<Watched> {
     let watched = |(place, disk): (u16, &Disk)| {
         let (reach, queues) = (disk.reach, disk.queues);
@@ -398,7 +400,7 @@ fn page_layout(instance: &Instance) -> Result<PageLayout, CaptureError> {
     })
 }
 
-/// Time of a clock, in nanoseconds.
+/// Returns the time of a clock, in nanoseconds.
 fn now(clock: ClockId) -> u64 {
     let time = clock_gettime(clock);
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);

@@ -11,17 +11,17 @@ use crate::rwbs;
 /// Name of a thread, as the kernel keeps it: 16 bytes, ended by a zero.
 pub(crate) type Comm = [u8; 16];
 
-/// Kind of an event. A driver receives requests; bios are sent to devices without requests (RAM
-/// disks, device mapper, md).
+/// Kind of an event. Requests are received by drivers. Bios are sent to devices without requests
+/// (RAM disks, device mapper, md).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     /// A request was made for a bio (`block_io_start`, since Linux 6.5).
     Start,
     /// A request waits in a scheduler (`block_rq_insert`); used on kernels without `Start`.
     Insert,
-    /// The driver receives a request.
+    /// The driver received a request.
     Issue,
-    /// A request, or a part of it, ended.
+    /// A request, or a part of it, completed.
     Complete,
     /// The driver gave a request back.
     Requeue,
@@ -31,14 +31,14 @@ pub(crate) enum Kind {
     FrontMerge,
     /// A bio was sent.
     BioQueue,
-    /// A bio ended.
+    /// A bio completed.
     BioComplete,
     /// A bio was split in two.
     BioSplit,
 }
 
 impl Kind {
-    /// Name of the event in the kernel.
+    /// Returns the name of the event in the kernel.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Start => "block_io_start",
@@ -54,12 +54,12 @@ impl Kind {
         }
     }
 
-    /// True for the end of an I/O.
+    /// Returns true if the event is the completion of an I/O.
     pub const fn is_end(self) -> bool {
         matches!(self, Self::Complete | Self::BioComplete)
     }
 
-    /// Disks for whose I/O the event counts.
+    /// Returns the kind of disks to which the event applies.
     pub const fn reach(self) -> Reach {
         match self {
             Self::BioQueue | Self::BioComplete | Self::BioSplit => Reach::Bios,
@@ -70,19 +70,19 @@ impl Kind {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Event {
-    /// Nanoseconds of the monotonic clock.
+    /// Time on the monotonic clock, nanoseconds.
     pub time: u64,
     /// First sector (512 bytes) on the disk.
     pub sector: u64,
-    /// First sector of the second part of a split bio.
+    /// For a split bio, the first sector of its second part.
     pub second: u64,
     /// The kernel's device number, major << 20 | minor.
     pub dev: u32,
-    /// Sectors (512 bytes).
+    /// Length in sectors (512 bytes).
     pub sectors: u32,
-    /// Running thread.
+    /// Id of the thread that was running.
     pub pid: u32,
-    /// Name of the thread; only for kinds that send I/O.
+    /// Name of the thread; only for kinds that submit I/O.
     pub comm: Comm,
     pub kind: Kind,
     pub operation: Operation,
@@ -90,8 +90,8 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    /// The end of an I/O that was told of another place, as one of its own disk; `None` for other
-    /// events.
+    /// Converts a completion that the kernel reported for another disk or address to the captured
+    /// disk; `None` for other events.
     pub fn moved_back(&self, ends: &MovedEnds) -> Option<Self> {
         let is_end = self.kind == Kind::BioComplete;
         if !is_end || (self.dev != ends.own && self.dev != ends.behind) {
@@ -103,7 +103,7 @@ impl Event {
     }
 }
 
-/// Positions of the values of one kind of event.
+/// Positions of the fields of one kind of event.
 #[derive(Debug, Clone)]
 struct Layout {
     id: u16,
@@ -118,7 +118,7 @@ struct Layout {
     comm: Option<Field>,
 }
 
-/// Decoder with the layouts of this kernel's events.
+/// Decodes events with the layouts of this kernel.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Decoder {
     layouts: Vec<Layout>,
@@ -126,7 +126,8 @@ pub(crate) struct Decoder {
 }
 
 impl Decoder {
-    /// Reads the kernel's description of a kind of event. The error is the name of a missing field.
+    /// Parses the kernel's description of a kind of event. The error is the name of a missing
+    /// field.
     pub fn learn(&mut self, kind: Kind, description: &str) -> Result<(), &'static str> {
         let format = Format::parse(description);
         let need = |name: &'static str| format.field(name).ok_or(name);
@@ -149,7 +150,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Decodes the bytes of an entry; `None` for an unknown kind or no I/O.
+    /// Decodes the bytes of an entry; `None` for an unknown kind, or an event that is not an I/O.
     pub fn decode(&self, time: u64, data: &[u8]) -> Option<Event> {
         let id = number(data, self.id)?;
         let layout = self.layouts.iter().find(|layout| u64::from(layout.id) == id)?;
@@ -177,8 +178,8 @@ fn slice(data: &[u8], field: Field) -> Option<&[u8]> {
     data.get(field.offset..field.offset.checked_add(field.size)?)
 }
 
-/// After the end of the name the kernel may leave old bytes, which are cleared here so that equal
-/// names compare equal.
+/// Reads a thread name. The kernel may leave old bytes after the end of the name; they are cleared
+/// so that equal names compare equal.
 fn comm(data: &[u8], field: Option<Field>) -> Comm {
     let mut comm = [0; 16];
     let bytes = field.and_then(|field| slice(data, field)).unwrap_or_default();

@@ -14,15 +14,15 @@ use crate::error::CaptureError;
 use crate::holders::{HeldPart, held_parts};
 use crate::moved::MovedEnds;
 
-/// Disks as the kernel tells them.
+/// Directory in which the kernel lists disks.
 const SYS_BLOCK: &str = "/sys/block";
 
-/// Way of I/O to a disk's driver, which decides the events that the disk has.
+/// Interface through which I/O reaches a disk's driver. It decides which events the disk has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     /// Requests of the multi-queue block layer.
     Requests,
-    /// Bios as sent (RAM disks, device mapper, md): no queue, so no time in one.
+    /// Bios as submitted (RAM disks, device mapper, md): there is no queue, so no queue time.
     Bios,
 }
 
@@ -31,23 +31,24 @@ pub enum Reach {
 pub struct Disk {
     /// Name as in `/sys/block`.
     pub name: String,
-    /// Way of I/O to the driver.
+    /// Interface through which I/O reaches the driver.
     pub reach: Reach,
     /// Size of the disk.
     pub size: Bytes,
-    /// Device numbers as in the kernel's events: of the disk, then of its partitions.
+    /// Device numbers in the kernel's events: of the disk, then of its partitions.
     pub(crate) devs: Vec<u32>,
-    /// Hardware queues.
+    /// Number of hardware queues.
     pub(crate) queues: usize,
-    /// Parts that other disks are made of, ascending.
+    /// Parts of this disk that other disks are made of, sorted.
     pub(crate) held: Vec<HeldPart>,
-    /// Ends of its I/O that are told of another place.
+    /// Completions of the disk's I/O that the kernel reports for another disk or address.
     pub(crate) moved_ends: Option<MovedEnds>,
 }
 
-/// Disks under these block devices, files and directories, each once; all disks with a size if none
-/// is named. If one of them is above another, so are all that are above that one, or else I/O of
-/// some of these would be seen only below, and could not be told from that of the named ones.
+/// Finds the disks under these block devices, files and directories, each once; all disks with a
+/// size if no target is named. If one named disk is made of another, all further disks made of that
+/// other disk are also included. Otherwise their I/O would be visible only on the lower disk, where
+/// it could not be distinguished from I/O of the named disks.
 ///
 /// # Errors
 /// If a target does not exist, or is on no disk of this computer (a network file system).
@@ -78,7 +79,7 @@ pub fn disks_of(targets: &[PathBuf]) -> Result<Vec<Disk>, CaptureError> {
     Ok(disks)
 }
 
-/// Every disk with a size.
+/// Returns every disk with a size.
 pub(crate) fn all_disks() -> Vec<Disk> {
     let Ok(entries) = fs::read_dir(SYS_BLOCK) else { return Vec::new() };
     let mut disks: Vec<Disk> = entries
@@ -90,19 +91,19 @@ pub(crate) fn all_disks() -> Vec<Disk> {
     disks
 }
 
-/// Disks that others of these are made of (device mapper, md): I/O through a disk above is on them,
-/// too.
+/// Returns the disks that others in the list are made of (device mapper, md). I/O through an upper
+/// disk is also I/O on them.
 pub fn disks_below(disks: &[Disk]) -> Vec<&str> {
     let is_below = |disk: &&Disk| disk.held.iter().any(|part| is_above(part, disks));
     disks.iter().filter(is_below).map(|disk| disk.name.as_str()).collect()
 }
 
-/// True if any of these disks is above a part.
+/// Returns true if any of these disks is made of the part.
 fn is_above(part: &HeldPart, disks: &[Disk]) -> bool {
     disks.iter().any(|disk| part.above.contains(&disk.name))
 }
 
-/// Disks above the parts that some of these disks are above, and that are not among them.
+/// Returns disks that are not in the list but are made of the same parts as disks in the list.
 fn unnamed_above(disks: &[Disk]) -> BTreeSet<String> {
     let parts = disks.iter().flat_map(|disk| &disk.held).filter(|part| is_above(part, disks));
     let above = parts.flat_map(|part| part.above.iter().cloned());
@@ -126,14 +127,15 @@ fn disk(name: &str) -> Option<Disk> {
     Some(Disk { name: name.to_owned(), reach, size, devs, queues, held, moved_ends })
 }
 
-/// Device number as in events: 20 bits for the minor one (`include/linux/kdev_t.h`).
+/// Reads a device number in the form of events, with 20 bits for the minor number
+/// (`include/linux/kdev_t.h`).
 fn dev(path: &Path) -> Option<u32> {
     let text = fs::read_to_string(path.join("dev")).ok()?;
     let (major, minor) = text.trim().split_once(':')?;
     Some(major.parse::<u32>().ok()?.checked_shl(20)? | minor.parse::<u32>().ok()?)
 }
 
-/// Name of the disk that holds a block device, file or directory.
+/// Returns the name of the disk under a block device, file or directory.
 fn disk_under(target: &Path) -> Result<String, CaptureError> {
     let facts = fs::metadata(target)
         .map_err(|error| refused(target, &format!("cannot be seen: {error}")))?;
@@ -151,14 +153,14 @@ fn disk_under(target: &Path) -> Result<String, CaptureError> {
     }
 }
 
-/// Whole disk of a device number.
+/// Returns the whole disk of a device number.
 fn disk_of_number((major, minor): (u32, u32)) -> Option<String> {
     let path = fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
     let whole = if path.join("partition").exists() { path.parent()? } else { &path };
     Some(whole.file_name()?.to_str()?.to_owned())
 }
 
-/// Source of the mount with this device number.
+/// Returns the source of the mount with this device number.
 fn source_of(mounts: &str, number: (u32, u32)) -> Option<String> {
     untrusted::mountinfo::mounts(mounts).find(|own| own.device == number).map(|own| own.source)
 }

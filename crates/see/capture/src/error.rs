@@ -16,7 +16,7 @@ pub enum CaptureError {
         /// Path that was refused.
         path: PathBuf,
     },
-    /// Block events that the kernel lacks or forbids.
+    /// Block events that the kernel does not have or does not allow.
     #[error("the kernel offers no block events: {} is missing", path.display())]
     NoEvents {
         /// Missing path.
@@ -30,7 +30,7 @@ pub enum CaptureError {
         /// Expected and found text.
         reason: String,
     },
-    /// Target that cannot be captured.
+    /// Target whose I/O cannot be captured.
     #[error("{target}: {reason}")]
     Target {
         /// Target as given.
@@ -64,7 +64,7 @@ fn running_words(running: &[String]) -> String {
 }
 
 impl CaptureError {
-    /// Hint, as a command or a sentence.
+    /// Returns a hint, as a command or a sentence.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NoTracefs => {
@@ -87,7 +87,7 @@ impl CaptureError {
         }
     }
 
-    /// Error of a file; missing permission becomes an error of its own.
+    /// Makes the error of a file; a missing permission has an error kind of its own.
     pub(crate) fn io(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {

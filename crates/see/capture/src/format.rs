@@ -1,4 +1,4 @@
-//! Kernel descriptions of events and pages, which differ between versions.
+//! Parses the kernel's descriptions of events and pages, which differ between versions.
 //!
 //! Layout of the text: kernel `Documentation/trace/events.rst`, section 3 (event formats);
 //! `kernel/trace/ring_buffer.c`, `ring_buffer_print_page_header`.
@@ -10,10 +10,10 @@ pub(crate) struct Field {
     pub size: usize,
 }
 
-/// Description of one event, or of a page's head.
+/// Description of one event, or of a page header.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Format {
-    /// Number of the event, 0 for a page's head.
+    /// Number of the event; 0 for a page header.
     pub id: u16,
     fields: Vec<(String, Field)>,
 }
@@ -32,7 +32,7 @@ impl Format {
         format
     }
 
-    /// Field of this name.
+    /// Returns the field of this name.
     pub fn field(&self, name: &str) -> Option<Field> {
         self.fields.iter().find(|(have, _)| have == name).map(|(_, field)| *field)
     }

@@ -1,8 +1,8 @@
-//! Finds which disks are made of which, as the kernel tells it in `/sys/block`.
+//! Finds which disks are made of which other disks, from `/sys/block`.
 //!
-//! Source: kernel `Documentation/ABI/testing/sysfs-block` and `Documentation/ABI/stable/sysfs-block`
-//! (`size`, `start`, `partition`); `holders` lists who holds a disk or partition (device mapper,
-//! md, bcache).
+//! Source: kernel `Documentation/ABI/testing/sysfs-block` and
+//! `Documentation/ABI/stable/sysfs-block` (`size`, `start`, `partition`); `holders` lists the users
+//! of a disk or partition (device mapper, md, bcache).
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,13 +12,14 @@ use std::path::{Path, PathBuf};
 /// Part of a disk that other disks are made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HeldPart {
-    /// Sectors of 512 bytes; all of the disk, or those of a partition.
+    /// Range of sectors of 512 bytes: all of the disk, or a partition.
     pub sectors: Range<u64>,
-    /// Names of the disks above, also of those above these.
+    /// Names of the disks made of this part, directly or through other disks.
     pub above: BTreeSet<String>,
 }
 
-/// Parts of a disk that other disks are made of, by its name in this `/sys/block`.
+/// Returns the parts of a disk that other disks are made of; `name` is the disk's name in
+/// `sys_block`.
 pub(crate) fn held_parts(sys_block: &Path, name: &str) -> Vec<HeldPart> {
     let disk = sys_block.join(name);
     let whole = (disk.clone(), 0..u64::MAX);
@@ -37,7 +38,7 @@ pub(crate) fn held_parts(sys_block: &Path, name: &str) -> Vec<HeldPart> {
     parts
 }
 
-/// Adds the disks above a disk or partition, and those above them.
+/// Adds the disks made of a disk or partition, directly or through other disks.
 fn add_above(sys_block: &Path, held: &Path, above: &mut BTreeSet<String>) {
     for holder in fs::read_dir(held.join("holders")).into_iter().flatten().flatten() {
         let Ok(name) = holder.file_name().into_string() else { continue };
@@ -59,8 +60,8 @@ fn partitions(disk: &Path) -> Vec<PathBuf> {
 mod tests {
     use super::*;
 
-    /// Makes a directory like `/sys/block`: partitions with their first sector and length, and who
-    /// holds what.
+    /// Makes a directory like `/sys/block`: partitions with first sector and length, and their
+    /// holders.
     fn sys(partitions: &[(&str, u64, u64)], holders: &[&str]) -> tempfile::TempDir {
         let sys = tempfile::tempdir().expect("a directory");
         for (partition, start, size) in partitions {

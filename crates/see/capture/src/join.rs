@@ -1,7 +1,7 @@
 //! Joins the events of one I/O into one record.
 //!
 //! A request is identified by disk, operation and first sector, because the kernel gives it no
-//! number. Order of its events: kernel `block/blk-mq.c` (`blk_mq_submit_bio`,
+//! number. Order of the events: kernel `block/blk-mq.c` (`blk_mq_submit_bio`,
 //! `blk_mq_start_request`, `blk_update_request`, `blk_mq_requeue_request`), `block/blk-merge.c`,
 //! `block/blk-flush.c`.
 
@@ -20,42 +20,44 @@ use crate::window::{Order, Ticket, Window};
 
 /// Bytes of a sector in the kernel's events.
 const SECTOR: u64 = 512;
-/// Longest wait for the end of an I/O; after it the I/O is abandoned, so that later ones can be
-/// returned. One minute is twice the time after which the kernel itself reports a hung request.
+/// Longest wait for the completion of an I/O. After it the I/O is abandoned, so that later I/Os can
+/// be returned. One minute is twice the time after which the kernel itself reports a hung request.
 const PATIENCE_NS: u64 = 60_000_000_000;
-/// Patience with an I/O for which no other I/O waits, long enough to see an I/O of minutes.
+/// Longest wait for the completion of an I/O that holds back no other I/O, so that an I/O of
+/// minutes is still recorded.
 // Not longer, because an I/O whose end was lost counts as outstanding until then.
 const PATIENCE_UNORDERED_NS: u64 = 300_000_000_000;
-/// Most I/Os held, including ended ones behind unended ones.
+/// Maximum number of I/Os in memory, including completed I/Os behind open ones.
 const HELD_MAX: usize = 1 << 20;
 
 /// Outcomes of all events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Records made.
+    /// Number of records.
     pub records: u64,
-    /// I/Os of other senders.
+    /// I/Os of initiators that are not recorded.
     pub unwanted: u64,
-    /// Ends of I/Os that were sent before the capture began, whose other events were lost, or that
-    /// cannot be told apart from others.
+    /// Completions without a matching I/O: it was submitted before the capture began, its other
+    /// events were lost, or it cannot be distinguished from others.
     pub unmatched: u64,
-    /// I/Os that had not ended at the end of the capture.
+    /// I/Os that had not completed at the end of the capture.
     pub unfinished: u64,
-    /// I/Os without an end within a minute, and I/Os that were open when events were lost or may be
-    /// confused with such an I/O.
+    /// I/Os that did not complete within a minute. Also I/Os that were open when events were lost,
+    /// or that cannot be distinguished from such an I/O.
     pub abandoned: u64,
-    /// Requests that were merged into another one.
+    /// Requests that were merged into another request.
     pub merged: u64,
-    /// Flushes that one device flush completed together with another.
+    /// Flushes that shared a device flush with another flush.
     pub shared_flushes: u64,
     /// Requests that the driver gave back and received again.
     pub requeued: u64,
-    /// Bios split in two.
+    /// Bios that were split in two.
     pub split: u64,
-    /// Events that came after later ones, from a CPU that was delayed between taking the time and
-    /// writing the event; I/Os that began with one have the time of the event before it.
+    /// Events that arrived after later ones, because a CPU was delayed between taking the time and
+    /// writing the event. An I/O that begins with such an event gets the time of the event before
+    /// it.
     pub late: u64,
-    /// Ends of the steps of a write with a flush or FUA, which are no separate I/O.
+    /// Completions of the steps of a write with a flush or FUA, which are not separate I/Os.
     pub steps: u64,
 }
 
@@ -66,18 +68,18 @@ struct Key {
     sector: u64,
 }
 
-/// I/O that has not ended.
+/// I/O that has not completed.
 #[derive(Debug, Clone, Copy)]
 struct Open {
     ticket: Ticket,
     record: IoRecord,
-    /// Time when the device received it.
+    /// Time at which the device received the I/O.
     issued: Option<u64>,
-    /// Sectors that have not ended.
+    /// Sectors not yet completed.
     remaining: u32,
     is_wanted: bool,
     is_kernel: bool,
-    /// Place among the I/Os under way on disks that are made of others.
+    /// Entry among the I/Os in progress on disks that are made of others.
     under_way: Option<UnderWay>,
 }
 
@@ -92,13 +94,13 @@ struct Entry {
 #[derive(Debug, Default)]
 struct State {
     outstanding: u32,
-    /// Flushes that wait for a device flush.
+    /// Flushes that wait for a device flush to begin.
     flushes: Vec<Open>,
     /// Device flushes in flight.
     flying: Vec<Open>,
-    /// Sender of the last write with FUA or PREFLUSH.
+    /// Initiator of the last write with FUA or PREFLUSH.
     flusher: Option<Sender>,
-    /// Ends of the last read and the last write.
+    /// End offsets of the last read and of the last write.
     ends: [Option<u64>; 2],
 }
 
@@ -106,10 +108,10 @@ struct State {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Watched {
     pub dev: u32,
-    /// Position of its disk.
+    /// Position of the device's disk in the list.
     pub disk: u16,
-    /// Kind of events that count. Bios also appear on disks with requests, and would be counted
-    /// twice there.
+    /// Kind of events that count for the disk. Bios also appear on disks with requests, and would
+    /// be counted twice there.
     pub reach: Reach,
     /// Hardware queues of the disk. Each has at most one flush in flight (kernel
     /// `block/blk-flush.c`).
@@ -123,13 +125,14 @@ struct Gap {
     before: u64,
 }
 
-/// Joiner of events, which must come in order of time.
+/// Joins events, which must come in order of time.
 ///
-/// Around lost events no conclusions are drawn: an I/O that is open when a gap begins, or that
-/// begins or ends in it, makes no record. Neither does an end that may belong to such an I/O.
+/// Around lost events no conclusions are drawn. An I/O that is open when a gap begins, or that
+/// begins or ends in a gap, makes no record. Neither does a completion that may belong to such an
+/// I/O.
 #[derive(Debug)]
 pub(crate) struct Joiner {
-    /// Sorted by device number.
+    /// Watched devices, sorted by device number.
     watched: Vec<Watched>,
     states: Vec<State>,
     stack: Stack,
@@ -139,18 +142,18 @@ pub(crate) struct Joiner {
     start: u64,
     /// Time of the latest event.
     latest: u64,
-    /// Gaps that no event has passed yet.
+    /// Gaps whose end no event has passed yet.
     gaps: VecDeque<Gap>,
-    /// Keys of I/Os that were open when the last gap began: the next end of such a key may be
-    /// theirs.
+    /// Keys of I/Os that were open when the last gap began. The next completion with such a key may
+    /// belong to that I/O.
     doubtful: FxHashSet<Key>,
-    /// Time until which I/Os with a lost beginning may be in flight.
+    /// Time until which I/Os whose beginning was lost may be in flight.
     uncounted_until: u64,
     counts: Counts,
 }
 
 impl Joiner {
-    /// Joiner for these devices; times count from `start`.
+    /// Creates a joiner for these devices; times count from `start`.
     pub fn new(mut watched: Vec<Watched>, start: u64, order: Order) -> Self {
         watched.sort_unstable_by_key(|device| device.dev);
         let count = watched.iter().map(|device| usize::from(device.disk) + 1).max().unwrap_or(0);
@@ -170,7 +173,8 @@ impl Joiner {
         }
     }
 
-    /// Joiner that marks I/Os which are part of one above, as the disks are made of each other.
+    /// Makes the joiner mark I/Os that are parts of an I/O on an upper disk, by how the disks are
+    /// made of each other.
     pub fn over(self, disks: &[Disk]) -> Self {
         let moved_ends = disks.iter().filter_map(|disk| disk.moved_ends).collect();
         Self { stack: Stack::new(disks), moved_ends, ..self }
@@ -180,12 +184,12 @@ impl Joiner {
         self.counts
     }
 
-    /// Adds a gap: events after `from` and before `before` were lost.
+    /// Adds a gap: events between `from` and `before` were lost.
     pub fn lost(&mut self, from: u64, before: u64) {
         self.gaps.push_back(Gap { from, before });
     }
 
-    /// Enters and leaves gaps; true if the time is in one.
+    /// Enters and leaves gaps; returns true if the time is in a gap.
     fn is_in_gap(&mut self, time: u64) -> bool {
         if self.gaps.iter().any(|gap| gap.from < time) {
             self.drop_all();
@@ -223,7 +227,8 @@ impl Joiner {
         self.doubtful.extend(doubtful);
     }
 
-    /// Takes the next event; `sender` finds its sender. True if it belongs to a captured disk.
+    /// Processes the next event; `sender` finds the event's initiator. Returns true if the event
+    /// belongs to a captured disk.
     pub fn push(&mut self, event: &Event, sender: &mut dyn FnMut(&Event) -> Sender) -> bool {
         let mut moved = self.moved_ends.iter().filter_map(|own| event.moved_back(own));
         let moved = moved.find(|own| self.has_begun(own));
@@ -263,7 +268,7 @@ impl Joiner {
         true
     }
 
-    /// True if an I/O that may end with this event has begun.
+    /// Returns true if an I/O is open that this event may complete.
     fn has_begun(&self, end: &Event) -> bool {
         let Ok(place) = self.watched.binary_search_by_key(&end.dev, |device| device.dev) else {
             return false;
@@ -275,7 +280,8 @@ impl Joiner {
         }
     }
 
-    /// Appends the records that are next in order; abandons I/Os whose end is overdue at `now`.
+    /// Appends the records that are next in order; abandons I/Os whose completion is overdue at
+    /// `now`.
     pub fn take(&mut self, now: u64, into: &mut Vec<IoRecord>) {
         loop {
             let from = into.len();
@@ -291,7 +297,7 @@ impl Joiner {
         }
     }
 
-    /// Ends everything and appends the remaining records.
+    /// Ends the joining and appends the remaining records.
     pub fn finish(&mut self, into: &mut Vec<IoRecord>) {
         if !self.gaps.is_empty() {
             self.drop_all();
@@ -330,7 +336,7 @@ impl Joiner {
         self.insert(key(disk, event), open);
     }
 
-    /// Handles the issue of a request, which may have grown since it was made.
+    /// Handles the issue of a request, which may have grown since its creation.
     fn issue(&mut self, disk: u16, event: &Event, sender: &mut dyn FnMut(&Event) -> Sender) {
         if event.sectors == 0 {
             return;
@@ -346,7 +352,7 @@ impl Joiner {
         self.insert(key, open);
     }
 
-    /// Sets the queue time of an I/O that is issued now.
+    /// Sets the queue time of an I/O that is being issued.
     fn waited(&self, mut open: Open, event: &Event) -> Open {
         let since = self.start + open.record.issue.0;
         open.record.queue = Some(Nanos(event.time.saturating_sub(since)));
@@ -366,8 +372,9 @@ impl Joiner {
         self.end(disk, open, event, key);
     }
 
-    /// Finds the ended I/O, if it is certain. An I/O that was open when events were lost may have
-    /// ended here; then the ones issued since with its key are abandoned, too.
+    /// Finds the completed I/O, if it is certain which one completed. If the key belongs to an I/O
+    /// that was open when events were lost, that I/O may have completed here. Then all issued I/Os
+    /// with this key are abandoned.
     fn find_ended(&mut self, key: Key, sectors: u32) -> Option<Open> {
         if !self.doubtful.is_empty() && self.doubtful.remove(&key) {
             while let Some(open) = self.remove(key, |open| open.issued.is_some()) {
@@ -379,7 +386,7 @@ impl Joiner {
         self.remove(key, |open| open.issued.is_some() && open.remaining >= sectors)
     }
 
-    /// Ends an I/O, or a part of it.
+    /// Completes an I/O, or a part of it.
     fn end(&mut self, disk: u16, mut open: Open, event: &Event, key: Key) {
         if event.flags.has(Flags::ERROR) {
             open.record.flags = open.record.flags.with(Flags::ERROR);
@@ -411,7 +418,8 @@ impl Joiner {
         }
     }
 
-    /// Takes back the flush that the driver was given last: its queue was full.
+    /// Returns the flush that was issued last to the waiting flushes, because the driver's queue
+    /// was full.
     fn requeue_flush(&mut self, disk: u16) {
         let state = &mut self.states[usize::from(disk)];
         if let Some(open) = state.flying.pop() {
@@ -420,8 +428,9 @@ impl Joiner {
         }
     }
 
-    /// Drops flushes that must have ended, as the queues take another one. Without it every later
-    /// flush would get the end of the one before, and its latency would grow for ever.
+    /// Drops flushes that must have completed, because the queues accept another one. Otherwise
+    /// every later flush would get the completion of the flush before it, and latencies would grow
+    /// without end.
     fn drop_lost_flushes(&mut self, disk: u16, queues: usize) {
         let flying = &mut self.states[usize::from(disk)].flying;
         let lost: Vec<Open> = flying.drain(..(flying.len() + 1).saturating_sub(queues)).collect();
@@ -438,7 +447,7 @@ impl Joiner {
         }
     }
 
-    /// Extends the waiting request that began where this bio ends.
+    /// Extends the waiting request that begins where this bio ends.
     fn front_merge(&mut self, disk: u16, event: &Event) {
         let to = key(disk, event);
         let from = Key { sector: to.sector + u64::from(event.sectors), ..to };
@@ -484,8 +493,8 @@ impl Joiner {
         self.queue_bio(disk, &rest, sender);
     }
 
-    /// Handles a device flush, which completes all waiting flushes. With none waiting it belongs to
-    /// a write with FUA or a flush before it, and to the sender of that write.
+    /// Handles a device flush, which completes all waiting flushes. If no flush is waiting, the
+    /// device flush belongs to a write with FUA or PREFLUSH, and to that write's initiator.
     fn issue_flush(&mut self, disk: u16, event: &Event, sender: &mut dyn FnMut(&Event) -> Sender) {
         let waiting = std::mem::take(&mut self.states[usize::from(disk)].flushes);
         let mut waiting = waiting.into_iter();
@@ -559,7 +568,7 @@ impl Joiner {
             .or_insert_with(|| Entry { first: open, more: Vec::new() });
     }
 
-    /// Removes the first I/O of a key for which `is_it` is true.
+    /// Removes the first I/O of a key that `is_it` accepts.
     fn remove(&mut self, key: Key, is_it: impl Fn(&Open) -> bool) -> Option<Open> {
         let entry = self.open.get_mut(&key)?;
         if !is_it(&entry.first) {
@@ -627,7 +636,7 @@ fn key(disk: u16, event: &Event) -> Key {
     Key { disk, operation: event.operation, sector: event.sector }
 }
 
-/// Length in bytes; a longer discard is cut to the largest value of a record.
+/// Converts a length to bytes; a longer discard is cut to the largest value of a record.
 fn length(sectors: u32) -> u32 {
     u32::try_from(u64::from(sectors) * SECTOR).unwrap_or(u32::MAX)
 }

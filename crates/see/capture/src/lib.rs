@@ -1,16 +1,16 @@
-//! Live capture of block I/O from the kernel's tracepoints.
+//! Captures block I/O live from the kernel's tracepoints.
 //!
-//! It reads block events from the raw ring buffers of its own tracing instance, joins them into
-//! [`trace::IoRecord`]s, finds the sender of each I/O (process, control group, QEMU virtual
-//! machine), and writes them to a trace while summing them up ([`Recorder`]).
+//! It reads block events from the raw ring buffers of its own tracing instance, and joins them into
+//! [`trace::IoRecord`]s. It finds the initiator of each I/O (process, control group, QEMU virtual
+//! machine), and writes the records to a trace while summing them up ([`Recorder`]).
 //!
-//! It never slows the traced I/O: it loses and counts events, never blocks, and needs no wake-ups.
-//! It leaves tracing instances of others alone, and reads the kernel's own description of each
-//! event instead of assuming a layout.
+//! It never slows the traced I/O: it loses and counts events rather than blocking, and needs no
+//! wake-ups. It leaves tracing instances of others alone, and reads the kernel's own description of
+//! each event instead of assuming a layout.
 //!
-//! Invariants: records are in order of issue, or of end where that is asked for. Each I/O with a seen start is a record or counted in
-//! [`Counts`] by reason. The instance is removed when a [`Capture`] is dropped, and that of a
-//! killed capture at the next start or by [`remove_stale`].
+//! Invariants: records are in order of issue, or of completion on request. Each I/O whose start was
+//! seen is a record or counted in [`Counts`] by reason. The instance is removed when a [`Capture`]
+//! is dropped, and the instance of a killed capture at the next start or by [`remove_stale`].
 #![forbid(unsafe_code)]
 
 mod capture;

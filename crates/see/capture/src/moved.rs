@@ -1,25 +1,25 @@
-//! Ends of I/O that the kernel tells as if they were of another disk.
+//! Completions of I/O that the kernel reports for another disk or address.
 //!
-//! bcache gives each I/O the address on the disk behind its cache before it does anything else, so
-//! the end has that disk, or bcache's own number, with sectors that count from the begin of what
-//! bcache keeps there (seen with Linux 6.12).
+//! bcache first changes each I/O's address to the address on the disk behind its cache. So the
+//! completion event has that disk, or bcache's own number, with sectors that count from the begin
+//! of bcache's data there (seen with Linux 6.12).
 
 use std::fs;
 use std::path::Path;
 
-/// Ends of a disk's I/O that are told of another place.
+/// Mapping of a disk's completions that are reported for another disk or address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MovedEnds {
     /// Device number of the disk.
     pub own: u32,
-    /// Device number of the disk or partition behind it.
+    /// Device number of the disk or partition behind the disk.
     pub behind: u32,
-    /// Sectors by which the address is moved.
+    /// Number of sectors by which addresses are shifted.
     pub shift: u64,
 }
 
 impl MovedEnds {
-    /// Moved ends of the disk at this path of `/sys/block`, if it is one of bcache.
+    /// Returns the mapping for the disk at this path of `/sys/block`, if it is a bcache disk.
     pub fn of(disk: &Path, dev: impl Fn(&Path) -> Option<u32>) -> Option<Self> {
         let size = |path: &Path| -> Option<u64> {
             fs::read_to_string(path.join("size")).ok()?.trim().parse().ok()

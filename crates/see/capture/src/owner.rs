@@ -1,8 +1,8 @@
-//! Finds the sender of an I/O: a virtual machine, a control group or a process.
+//! Finds the initiator of an I/O: a virtual machine, a control group or a process.
 //!
 //! Sources: `proc_pid_status(5)`, `proc_pid_cgroup(5)`; qemu(1) on `-name` and `-uuid`;
-//! systemd.unit(5) on escaped names; libvirt "Control Groups resource management" (names of
-//! scopes are `machine-qemu\x2dID\x2dNAME.scope`, without systemd `qemu-ID-NAME.libvirt-qemu`).
+//! systemd.unit(5) on escaped names; libvirt "Control Groups resource management" (names of scopes
+//! are `machine-qemu\x2dID\x2dNAME.scope`, without systemd `qemu-ID-NAME.libvirt-qemu`).
 
 use std::fs;
 use std::path::Path;
@@ -14,53 +14,53 @@ use trace::store::Machine;
 use crate::decode::{Comm, Event};
 use crate::error::CaptureError;
 
-/// Most names held; later senders share the last one.
+/// Maximum number of names; later initiators share the last one.
 const NAMES_MAX: usize = 60_000;
-/// Name for all senders beyond the limit.
+/// Name of all initiators beyond the limit.
 const OTHERS: &str = "others";
 
-/// Sender of an I/O.
+/// Initiator of an I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sender {
     pub vm: VmIndex,
-    /// True if its I/O is recorded.
+    /// True if the initiator's I/O is recorded.
     pub is_wanted: bool,
-    /// True for a thread of the kernel, which may work for others.
+    /// True for a kernel thread, which may work for others.
     pub is_kernel: bool,
 }
 
-/// Property that tells senders apart if they are no virtual machines.
+/// Property that distinguishes initiators that are not virtual machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum By {
-    /// Name; processes of one name together.
+    /// Process name; all processes of one name are one initiator.
     #[default]
     Name,
-    /// Each process.
+    /// Process; each is an initiator.
     Process,
-    /// Control groups.
+    /// Control group; all its processes are one initiator.
     Cgroup,
 }
 
-/// Senders whose I/O is recorded; all if none is named.
+/// Initiators whose I/O is recorded; all if none is named.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SenderFilter {
     /// Name or UUID of a virtual machine.
     pub vm: Option<String>,
     /// Process with its threads.
     pub process: Option<u32>,
-    /// Control group with those below it, as in `/proc/PID/cgroup`, or its directory where control
-    /// groups are mounted.
+    /// Control group with all groups below it, as in `/proc/PID/cgroup`, or its directory where
+    /// control groups are mounted.
     pub cgroup: Option<String>,
 }
 
-/// Facts of a process.
+/// Facts about a process.
 #[derive(Debug, Clone, Default)]
 struct Process {
     id: u32,
     name: String,
     cgroups: Vec<String>,
     vm: Option<Vm>,
-    /// True for a thread of the kernel.
+    /// True for a kernel thread.
     is_kernel: bool,
 }
 
@@ -71,16 +71,17 @@ struct Vm {
 }
 
 impl Vm {
-    /// True for the VM's name and for its UUID.
+    /// Returns true if `wanted` is the VM's name or UUID.
     fn has_name(&self, wanted: &str) -> bool {
         [&self.name, &self.uuid].into_iter().flatten().any(|have| have == wanted)
     }
 }
 
-/// Refuses a QEMU virtual machine that does not run, and lists the running ones.
+/// Checks that a QEMU virtual machine with this name or UUID runs.
 ///
 /// # Errors
-/// [`CaptureError::NoVm`] if no running QEMU has this name or UUID.
+/// [`CaptureError::NoVm`], with a list of the running virtual machines, if no running QEMU has this
+/// name or UUID.
 pub fn find_running_vm(wanted: &str) -> Result<(), CaptureError> {
     find_vm_in(Path::new("/proc"), wanted)
 }
@@ -98,15 +99,15 @@ fn find_vm_in(proc: &Path, wanted: &str) -> Result<(), CaptureError> {
 /// Running QEMU virtual machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunningVm {
-    /// Number of the process.
+    /// Id of the QEMU process.
     pub pid: u32,
-    /// Name of its I/O in a capture.
+    /// Name under which a capture records the VM's I/O.
     pub name: String,
-    /// UUID, if it was given one.
+    /// UUID, if the VM has one.
     pub uuid: Option<String>,
 }
 
-/// QEMU virtual machines that run on this host.
+/// Returns the QEMU virtual machines that run on this host.
 pub fn running_vms() -> Vec<RunningVm> {
     let found = vms_in(Path::new("/proc")).into_iter();
     found
@@ -118,7 +119,7 @@ pub fn running_vms() -> Vec<RunningVm> {
         .collect()
 }
 
-/// QEMU virtual machines among the processes of this `/proc`.
+/// Returns the QEMU virtual machines among the processes of this `/proc`.
 fn vms_in(proc: &Path) -> Vec<(Process, Vm)> {
     let entries = fs::read_dir(proc).into_iter().flatten().flatten();
     let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -129,13 +130,13 @@ fn vms_in(proc: &Path) -> Vec<(Process, Vm)> {
     ids.filter_map(process).collect()
 }
 
-/// Name of a VM's I/O.
+/// Returns the name under which a VM's I/O is recorded.
 fn vm_name(process: &Process, vm: &Vm) -> String {
     let name = vm.name.clone().or_else(|| vm.uuid.clone());
     name.unwrap_or_else(|| format!("{}[{}]", process.name, process.id))
 }
 
-/// Finds and caches the senders of threads.
+/// Finds and caches the initiators of threads.
 #[derive(Debug)]
 pub(crate) struct Owners {
     by: By,
@@ -160,17 +161,17 @@ impl Owners {
         }
     }
 
-    /// Senders that are virtual machines.
+    /// Returns the initiators that are virtual machines.
     pub fn machines(&self) -> &[Machine] {
         &self.machines
     }
 
-    /// Names by index.
+    /// Returns the names of initiators, by index.
     pub fn names(&self) -> &[String] {
         &self.list
     }
 
-    /// Sender of an event's I/O.
+    /// Returns the initiator of an event's I/O.
     pub fn sender(&mut self, event: &Event) -> Sender {
         let thread = (event.pid, event.comm);
         if let Some(sender) = self.threads.get(&thread) {
@@ -233,13 +234,13 @@ fn below(rest: &str) -> bool {
 }
 
 impl Process {
-    /// Most specific of its control groups: the first that is not the root.
+    /// Returns the most specific of the process's control groups: the first that is not the root.
     fn cgroup(&self) -> Option<&str> {
         self.cgroups.iter().find(|path| *path != "/").map(String::as_str)
     }
 }
 
-/// Process of a thread; a thread that has ended has only its own name.
+/// Reads the process of a thread. For a thread that has ended, only the thread's own name is known.
 fn look_up(proc: &Path, thread: u32, comm: &Comm) -> Process {
     let own_name = printable(comm);
     if thread == 0 {
@@ -270,7 +271,8 @@ fn look_up(proc: &Path, thread: u32, comm: &Comm) -> Process {
     Process { id, name, cgroups, vm, is_kernel: false }
 }
 
-/// Names of kernel threads without their numbers: `kworker/u8:3` is one of many with the same work.
+/// Shortens the name of a kernel thread by its number, because `kworker/u8:3` is one of many with
+/// the same work.
 fn general(name: &str) -> String {
     let numbered = ["kworker", "ksoftirqd", "kswapd", "migration"];
     let is_numbered = |prefix: &&&str| name.starts_with(**prefix);
@@ -283,8 +285,8 @@ fn printable(name: &[u8]) -> String {
     text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
 }
 
-/// Paths in a `/proc/PID/cgroup`: that of version 2 first, then that of block I/O. With both
-/// versions in use a process has one in each hierarchy.
+/// Returns the paths in a `/proc/PID/cgroup`: the path in version 2 first, then the path for block
+/// I/O. If both versions are in use, a process has a group in each hierarchy.
 fn cgroups(text: &str) -> Vec<String> {
     let rank = |controllers: &str| match controllers {
         "" => 0,
@@ -306,8 +308,9 @@ fn cgroups(text: &str) -> Vec<String> {
     paths
 }
 
-/// Control group in the form of `/proc/PID/cgroup`, of a path that may be its directory. `mounts`
-/// is `/proc/mounts`: each hierarchy of version 1 has a mount point.
+/// Converts a path of a control group, which may be its directory, to the form of
+/// `/proc/PID/cgroup`. `mounts` is the content of `/proc/mounts`: each hierarchy of version 1 has a
+/// mount point.
 fn group_at(path: &str, mounts: &str) -> String {
     let mount = |line: &str| {
         let mut words = line.split(' ').skip(1);
@@ -320,7 +323,7 @@ fn group_at(path: &str, mounts: &str) -> String {
     format!("/{}", path.trim_matches('/'))
 }
 
-/// Name and UUID on the command line of a QEMU; `None` for other programs.
+/// Parses name and UUID from the command line of a QEMU process; `None` for other programs.
 fn qemu(command: &[u8]) -> Option<Vm> {
     let words: Vec<String> = command
         .split(|byte| *byte == 0)
@@ -338,8 +341,8 @@ fn qemu(command: &[u8]) -> Option<Vm> {
     Some(Vm { name, uuid: value("uuid").cloned() })
 }
 
-/// Guest name in `-name guest=NAME,debug-threads=on` or `-name NAME,process=...`; two commas mean
-/// one in a name.
+/// Parses the guest name in `-name guest=NAME,debug-threads=on` or `-name NAME,process=...`; two
+/// commas stand for one comma in a name.
 fn guest(list: &str) -> Option<String> {
     let marked = list.replace(",,", "\u{0}");
     let mut parts = marked.split(',');
@@ -349,7 +352,7 @@ fn guest(list: &str) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-/// VM name in the name of its scope.
+/// Parses the VM's name from the name of its scope.
 fn scope(cgroups: &[String]) -> Option<String> {
     cgroups.iter().flat_map(|path| path.split('/')).find_map(|part| {
         let of_systemd = || part.strip_prefix("machine-")?.strip_suffix(".scope").map(unescape);

@@ -1,20 +1,20 @@
-//! Reads a page of a ring buffer: a head, then entries with time steps.
+//! Reads a page of a ring buffer: a header, then entries with time deltas.
 //!
 //! Source: kernel `include/linux/ring_buffer.h` (`struct ring_buffer_event`, entry types) and
 //! `kernel/trace/ring_buffer.c` (`RB_MISSED_EVENTS`, `RB_MISSED_STORED`, `rb_event_length`,
-//! `rb_fix_abs_ts`); the layout of the head is read from `events/header_page`.
+//! `rb_fix_abs_ts`); the layout of the header is read from `events/header_page`.
 
 use crate::format::{Field, Format};
 
 /// Flag: events were lost before this page.
 const MISSED: u64 = 1 << 31;
-/// Flag: their number is stored after the page's data.
+/// Flag: the number of lost events is stored after the page's data.
 const MISSED_STORED: u64 = 1 << 30;
-/// Bits below the flags: length of the data.
+/// Mask of the length of the data, in the bits below the flags.
 const LENGTH_MASK: u64 = (1 << 20) - 1;
-/// Time steps have 27 bits; extensions continue above.
+/// Number of bits of a time delta; an extension entry has the higher bits.
 const DELTA_BITS: u32 = 27;
-/// Absolute times have 59 bits.
+/// Mask of absolute times, which have 59 bits.
 const ABSOLUTE_MASK: u64 = (1 << 59) - 1;
 const HEAD_BYTES: usize = 4;
 
@@ -47,7 +47,7 @@ impl PageLayout {
             .then_some(layout)
     }
 
-    /// Size of a whole page in bytes.
+    /// Returns the size of a whole page in bytes.
     pub fn page_bytes(&self) -> usize {
         self.data.offset + self.data.size
     }
@@ -60,15 +60,15 @@ pub(crate) struct Broken;
 /// Events lost before a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Missed {
-    /// Number, if the kernel stored it.
+    /// Number of lost events, if the kernel stored it.
     pub count: Option<u64>,
-    /// Time of the page.
+    /// Time of the page, before which they were lost.
     pub before: u64,
 }
 
 /// Calls `entry` with the time and bytes of each entry; returns the events lost before the page.
 ///
-/// Reading stops at the place where the page is inconsistent.
+/// If the page is inconsistent, reading stops at that place.
 pub(crate) fn read(
     layout: &PageLayout,
     page: &[u8],
@@ -115,15 +115,15 @@ pub(crate) fn read(
     Ok(missed)
 }
 
-/// Length of the padding after a discarded entry's head.
+/// Returns the length of the padding after the header of a discarded entry.
 fn skip(data: &[u8], at: usize) -> Result<usize, Broken> {
     let length = word(data, at).ok_or(Broken)?;
     let length = usize::try_from(length).map_err(|_| Broken)?;
     if length == 0 || length > data.len() { Err(Broken) } else { Ok(length) }
 }
 
-/// Start and end of an entry's data. Short entries have their length in the head, in words; long
-/// ones have it in a separate word, which is included.
+/// Returns start and end of an entry's data. Short entries have their length in the header, in
+/// words; long ones have it in a separate word, which is included.
 fn span(data: &[u8], rest: usize, kind: u32) -> Result<(usize, usize), Broken> {
     if kind > 0 {
         return Ok((rest, rest + 4 * usize::try_from(kind).map_err(|_| Broken)?));
@@ -132,8 +132,8 @@ fn span(data: &[u8], rest: usize, kind: u32) -> Result<(usize, usize), Broken> {
     if length < 4 { Err(Broken) } else { Ok((rest + 4, rest + length.next_multiple_of(4))) }
 }
 
-/// Type (5 bits) and time step of an entry's head: bit fields begin at the low end on little-endian
-/// computers and at the high end on others.
+/// Splits an entry's header into type (5 bits) and time delta. Bit fields begin at the low end on
+/// little-endian computers, and at the high end on others.
 fn split(head: u32) -> (u32, u64) {
     if cfg!(target_endian = "little") {
         (head & 31, u64::from(head >> 5))
@@ -147,7 +147,7 @@ fn word(data: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(bytes.try_into().ok()?))
 }
 
-/// Integer of 1, 2, 4 or 8 bytes in native byte order.
+/// Reads an integer of 1, 2, 4 or 8 bytes in native byte order.
 pub(crate) fn number(data: &[u8], field: Field) -> Option<u64> {
     let bytes = data.get(field.offset..field.offset.checked_add(field.size)?)?;
     Some(match field.size {

@@ -13,18 +13,18 @@ use crate::capture::{Capture, Progress, Report, raise_priority};
 use crate::error::CaptureError;
 use crate::tally::{NotRecorded, Recorded, Tally};
 
-/// Interval of reading the kernel's buffers: short compared with the time that fills one (8 MiB
-/// hold about half a second of 200,000 I/Os per second).
+/// Interval of reading the kernel's buffers: short compared with the time that fills a buffer (8
+/// MiB hold about half a second of 200,000 I/Os per second).
 const TURN: Duration = Duration::from_millis(25);
-/// Most batches between reading and writing. With a slower disk for the trace the kernel's buffers
-/// fill, and lost events are counted.
+/// Maximum number of batches between reading and writing. If the disk of the trace is slower, the
+/// kernel's buffers fill and lost events are counted.
 const BATCHES_MAX: usize = 64;
-/// Most that a killed recording loses.
+/// Maximum time of records that a killed recording loses.
 const PART_SPAN: Nanos = Nanos::from_secs(60);
 /// Version of [`Recorded`].
 const SCHEMA: &str = "tilemark.record/1.0";
 
-/// Reason why a recording ended without its trace.
+/// Reason why a recording ended without a trace.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// Error of the capture.
@@ -39,7 +39,7 @@ pub enum RecordError {
 }
 
 impl RecordError {
-    /// Hint, as a command or a sentence.
+    /// Returns a hint, as a command or a sentence.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Capture(error) => error.hint(),
@@ -48,20 +48,20 @@ impl RecordError {
     }
 }
 
-/// New data of a turn.
+/// New data of one call of [`Recorder::turn`].
 #[derive(Debug, Clone)]
 pub struct Turn {
     /// Progress of the capture.
     pub progress: Progress,
-    /// New names of senders.
+    /// Facts with new names of initiators, if there are any.
     pub info: Option<TraceInfo>,
     /// Complete I/Os, in order of issue.
     pub records: Arc<Vec<IoRecord>>,
-    /// True if the trace still accepts them; otherwise [`Recorder::finish`] has the reason.
+    /// True if the trace still accepts records; otherwise [`Recorder::finish`] returns the reason.
     pub is_taken: bool,
 }
 
-/// Capture that is written to a trace: one thread reads, another writes.
+/// Capture that is written to a trace. One thread reads, another writes.
 #[derive(Debug)]
 pub struct Recorder {
     capture: Capture,
@@ -72,13 +72,14 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Options for writing a trace that a kill may end: a part each minute at most.
+    /// Returns options for writing a trace whose writer may be killed: a part is at most a minute
+    /// long.
     pub fn store_options() -> StoreOptions {
         StoreOptions { part_span_max: Some(PART_SPAN), ..StoreOptions::default() }
     }
 
-    /// Starts to write what the capture reads. The calling thread, which is to read, gets a higher
-    /// priority where allowed, so that buffers are read in time on a busy computer.
+    /// Starts to write what the capture reads. The calling thread does the reading. It gets a
+    /// higher priority where allowed, so that buffers are read in time on a busy computer.
     ///
     /// # Errors
     /// If no thread can be started.
@@ -89,17 +90,18 @@ impl Recorder {
         Ok(Self { capture, writing, tally, names_sent: 0, gauges })
     }
 
-    /// Devices, senders and losses of the records so far.
+    /// Returns devices, initiators and losses of the records so far.
     pub fn info(&self) -> TraceInfo {
         self.capture.info()
     }
 
-    /// Sums so far.
+    /// Returns the sums so far.
     pub fn tally(&mut self) -> &mut Tally {
         &mut self.tally
     }
 
-    /// Gauges that were read beside the I/O; they are stored with the trace when the capture ends.
+    /// Returns the gauges that were sampled beside the I/O. They are stored with the trace when the
+    /// capture ends.
     pub fn gauges(&mut self) -> &mut TraceGauges {
         &mut self.gauges
     }
@@ -132,7 +134,7 @@ impl Recorder {
         Turn { progress, info, records, is_taken }
     }
 
-    /// Ends the capture; the trace has its final name when this returns. `told` gets the last
+    /// Ends the capture. The trace has its final name when this returns. `told` gets the last
     /// records.
     ///
     /// # Errors
@@ -159,7 +161,8 @@ impl Recorder {
     }
 }
 
-/// New names of senders with those that are virtual machines, and records, shared with the page.
+/// New initiator names with the list of virtual machines among them, and records, which are shared
+/// with the page.
 type Batch = (Option<(TraceInfo, Vec<Machine>)>, Arc<Vec<IoRecord>>);
 
 /// Writer of records on a separate thread.
@@ -185,7 +188,7 @@ impl Writing {
         Ok(Self { batches, thread })
     }
 
-    /// True if the batch is still accepted.
+    /// Sends a batch; returns false if the writing thread has ended.
     fn send(&self, batch: Batch) -> bool {
         self.batches.send(batch).is_ok()
     }

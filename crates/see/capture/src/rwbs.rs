@@ -7,10 +7,11 @@
 
 use trace::{Flags, Operation};
 
-/// Operation and flags of the letters; `None` for other operations (zone commands).
+/// Parses operation and flags from the letters; `None` for other operations (zone commands).
 ///
 /// `N` is either a command passed through to a device, which has no sectors, or a write of zeroes,
-/// of which only the range is sent: recorded as a discard, because no data are transferred.
+/// of which only the range is sent. The write of zeroes is recorded as a discard, because no data
+/// are transferred.
 pub(crate) fn parse(letters: &[u8]) -> Option<(Operation, Flags)> {
     let mut letters = letters.iter().copied().take_while(|letter| *letter != 0).peekable();
     let mut flags = Flags::NONE;

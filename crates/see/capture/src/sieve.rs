@@ -1,9 +1,9 @@
 //! Filters events in the kernel, while that saves time.
 //!
-//! A filter costs time for every event that it passes: the event is written to a temporary buffer,
+//! A filter costs time for every event that passes: the event is written to a temporary buffer,
 //! compared, and copied (kernel `kernel/trace/trace.c`, `trace_event_buffer_lock_reserve`;
-//! measured: 65 ns, while an event without a filter takes about 250). Without a filter the events
-//! of other disks are written and read in vain. So a filter is set while other disks have a large
+//! measured: 65 ns, while an event without a filter takes about 250). Without a filter, events of
+//! other disks are written and read for nothing. So a filter is set while other disks have a large
 //! share of all I/O, and removed while their share is small.
 
 use std::fs;
@@ -13,32 +13,33 @@ use crate::devices::{Disk, Reach, all_disks};
 use crate::error::CaptureError;
 use crate::tracefs::Instance;
 
-/// Most devices named in a filter; with more, all events are read and sorted here.
+/// Maximum number of devices in a filter; with more devices, all events are read and then sorted in
+/// this program.
 const DEVICES_MAX: usize = 64;
 /// Interval of measuring the disks' shares.
 const LOOK_NS: u64 = 1_000_000_000;
-/// Fewest I/Os in the interval for a change.
+/// Minimum number of I/Os in the interval for a change.
 const SAMPLE_MIN: u64 = 1_000;
-/// A filter is set if there are at most this many own I/Os for every I/O of other disks: 250 ns
-/// against 65.
+/// Ratio of own I/Os to I/Os of other disks up to which a filter is set: 250 ns against 65.
 const WORTH: u64 = 4;
-/// The filter is removed above this ratio.
+/// Ratio above which the filter is removed.
 const NOT_WORTH: u64 = 8;
 
-/// Filters of a capture's events.
+/// Kernel filters of a capture's events.
 #[derive(Debug)]
 pub(crate) struct Sieve {
     filters: Vec<Filter>,
     watched: Vec<String>,
-    /// Other disks with such events; those added later are not counted.
+    /// Other disks that have such events, at the start; disks added later are not counted.
     others: Vec<String>,
     looked: u64,
-    /// I/Os ended until then, on captured and on other disks.
+    /// I/Os completed at the last look, on captured and on other disks.
     ended: Option<[u64; 2]>,
     is_on: bool,
 }
 
-/// Event that other disks have too, with the expression that passes only captured ones.
+/// Filter of an event that other disks also have, with the expression that passes only captured
+/// disks.
 #[derive(Debug)]
 struct Filter {
     file: String,
@@ -46,7 +47,7 @@ struct Filter {
 }
 
 impl Sieve {
-    /// Makes the filters for a new capture of these disks, not set yet.
+    /// Creates the state for a new capture of these disks; no filter is set yet.
     pub fn new(disks: &[Disk], now: u64) -> Self {
         let watched = disks.iter().map(|disk| disk.name.clone()).collect();
         let (filters, others) = (Vec::new(), Vec::new());
@@ -73,7 +74,7 @@ impl Sieve {
         Ok(())
     }
 
-    /// Sets or removes the filters once a second, by the disks' shares.
+    /// Sets or removes the filters once a second, by the disks' shares of all I/O.
     pub fn look(&mut self, instance: &Instance, now: u64) -> Result<(), CaptureError> {
         if self.filters.is_empty() || now.saturating_sub(self.looked) < LOOK_NS {
             return Ok(());
@@ -97,7 +98,7 @@ impl Sieve {
     }
 }
 
-/// True if a filter is worth its cost.
+/// Returns true if a filter saves more time than it costs.
 fn is_worth(is_on: bool, ours: u64, others: u64) -> bool {
     if ours + others < SAMPLE_MIN {
         return is_on;
@@ -106,7 +107,7 @@ fn is_worth(is_on: bool, ours: u64, others: u64) -> bool {
     ours <= others.saturating_mul(limit)
 }
 
-/// I/Os ended by these disks, from `/proc/diskstats` (kernel
+/// Counts the completed I/Os of these disks, from `/proc/diskstats` (kernel
 /// `Documentation/admin-guide/iostats.rst`, fields 1, 5, 12 and 16).
 fn ended(text: &str, names: &[String]) -> u64 {
     let of = |line: &str| -> u64 {
@@ -118,8 +119,8 @@ fn ended(text: &str, names: &[String]) -> u64 {
     text.lines().map(of).sum()
 }
 
-/// Kernel filter for a kind of events; `None` if there are too many devices, or no other disks with
-/// such events.
+/// Returns the kernel filter for a kind of events; `None` if there are too many devices, or if no
+/// other disk has such events.
 ///
 /// Requests name their disk. Bios name the partition that they are sent to, although their sectors
 /// count from the start of the disk.
@@ -138,8 +139,8 @@ fn expression(kind: Kind, disks: &[Disk], all: &[Disk]) -> Option<String> {
     (terms.len() <= DEVICES_MAX).then(|| terms.join(" || "))
 }
 
-/// True if a disk has events of this kind that are not recorded. Bios are sent to every disk,
-/// including those with requests.
+/// Returns true if a disk has events of this kind that are not recorded. Bios are sent to every
+/// disk, including disks with requests.
 fn is_other(kind: Kind, watched: &[Disk], disk: &Disk) -> bool {
     let reach = kind.reach();
     let happens = reach == Reach::Bios || disk.reach == reach;

@@ -1,10 +1,11 @@
-//! Tells which I/O of a disk is part of an I/O of a disk above.
+//! Finds I/O that is a part of an I/O on an upper disk.
 //!
-//! Device mapper, md and bcache send each I/O on to the disks that they are made of, and all of
-//! these have events of it. That a disk lies below another is not enough to tell such an I/O: a host
-//! may have found a volume group inside of a VM's disk, and then the VM's own I/O does not pass that
-//! group's disks. So an I/O is a part of one above if its sender has one under way there. Threads of
-//! the kernel work for others (dm-crypt, md, thin pools), so for them any sender's will do.
+//! Device mapper, md and bcache send each I/O on to the disks that they are made of, and all these
+//! disks have events for it. It is not enough to know that one disk lies below another: a host may
+//! have found a volume group inside a VM's disk, and then the VM's own I/O does not pass that
+//! group's disks. So an I/O counts as a part if its initiator has an I/O in progress on the upper
+//! disk. Kernel threads work for others (dm-crypt, md, thin pools), so for them an I/O of any
+//! initiator is enough.
 
 use std::ops::Range;
 
@@ -14,18 +15,19 @@ use trace::VmIndex;
 use crate::devices::Disk;
 use crate::owner::Sender;
 
-/// I/Os begun on a disk without the end of any, after which its ends are taken to have no events.
-/// More than any disk has in flight. Without this limit, no I/O through such a disk would count: it
-/// makes no record, and what it becomes on the disks below would be taken for its parts.
+/// Number of I/Os begun on a disk without any completion after which the disk's completions are
+/// taken to have no events. It is more than any disk has in flight. Without this limit, no I/O
+/// through such a disk would count: the I/O makes no record itself, and its I/Os on lower disks
+/// would be taken for its parts.
 const UNENDED_MAX: u32 = 4096;
 
-/// I/Os under way on disks that are made of others.
+/// I/Os in progress on disks that are made of others.
 #[derive(Debug, Default)]
 pub(crate) struct Stack {
     parts: Vec<Part>,
-    /// By the position of the disk.
+    /// Links of each disk, by the disk's position.
     disks: Vec<Links>,
-    /// Number of times that everything under way was forgotten.
+    /// Number of times that all I/Os in progress were forgotten.
     epoch: u32,
 }
 
@@ -33,30 +35,30 @@ pub(crate) struct Stack {
 #[derive(Debug)]
 struct Part {
     sectors: Range<u64>,
-    /// I/Os under way above, by sender.
+    /// Number of I/Os in progress on upper disks, by initiator.
     senders: FxHashMap<VmIndex, u32>,
-    /// All of them.
+    /// Number of I/Os in progress on upper disks, of all initiators.
     all: u32,
 }
 
 #[derive(Debug, Default)]
 struct Links {
-    /// Parts of this disk that others are made of.
+    /// Indices of parts of this disk that others are made of.
     held: Vec<usize>,
-    /// Parts of other disks that this one is made of.
+    /// Indices of parts of other disks that this disk is made of.
     below: Vec<usize>,
-    /// I/Os begun since the last end.
+    /// Number of I/Os begun since the last completion.
     unended: u32,
 }
 
-/// I/O under way on a disk that is made of others, for [`Stack::end`].
+/// I/O in progress on a disk that is made of others; it is passed to [`Stack::end`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct UnderWay {
     epoch: u32,
 }
 
 impl Stack {
-    /// Links of these disks.
+    /// Builds the links between these disks.
     pub fn new(disks: &[Disk]) -> Self {
         let mut links: Vec<Links> = disks.iter().map(|_| Links::default()).collect();
         let mut parts = Vec::new();
@@ -77,8 +79,8 @@ impl Stack {
         Self { parts, disks: links, epoch: 0 }
     }
 
-    /// True if an I/O that begins now is part of one above. `sector` is `None` for a flush, which
-    /// names no sector.
+    /// Returns true if an I/O that begins now is a part of an I/O on an upper disk. `sector` is
+    /// `None` for a flush, which has no sector.
     pub fn is_part(&self, disk: u16, sector: Option<u64>, sender: &Sender) -> bool {
         let Some(links) = self.disks.get(usize::from(disk)) else { return false };
         let mut held = links.held.iter().map(|own| &self.parts[*own]);
@@ -89,7 +91,7 @@ impl Stack {
         })
     }
 
-    /// Begins an I/O; `None` if its disk is made of no others.
+    /// Begins an I/O; returns `None` if the I/O's disk is not made of others.
     pub fn begin(&mut self, disk: u16, sender: VmIndex) -> Option<UnderWay> {
         let links = self.disks.get_mut(usize::from(disk)).filter(|own| !own.below.is_empty())?;
         links.unended = links.unended.saturating_add(1);
@@ -109,7 +111,7 @@ impl Stack {
         Some(UnderWay { epoch: self.epoch })
     }
 
-    /// Ends an I/O, or forgets one whose end was not seen.
+    /// Ends an I/O, or forgets an I/O whose completion was not seen.
     pub fn end(&mut self, disk: u16, sender: VmIndex, own: Option<UnderWay>) {
         // What was forgotten meanwhile is in no count any more.
         if own.is_none_or(|own| own.epoch != self.epoch) {
@@ -128,14 +130,14 @@ impl Stack {
         }
     }
 
-    /// Notes that ends of a disk are seen.
+    /// Records that the disk has completion events.
     pub fn see_end(&mut self, disk: u16) {
         if let Some(links) = self.disks.get_mut(usize::from(disk)) {
             links.unended = 0;
         }
     }
 
-    /// Forgets everything under way.
+    /// Forgets all I/Os in progress.
     pub fn clear(&mut self) {
         self.epoch = self.epoch.wrapping_add(1);
         for part in &mut self.parts {

@@ -5,16 +5,16 @@ use stats::Histogram;
 use trace::{Flags, IoRecord, Operation};
 use units::{Nanos, Ratio};
 
-/// Finished capture: the document of `--format json`.
+/// Finished capture. This is the document of `--format json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recorded {
     /// Name and version of this document.
     pub schema: String,
     /// Directory of the trace.
     pub trace: PathBuf,
-    /// Size of the trace.
+    /// Size of the trace in bytes.
     pub trace_bytes: u64,
-    /// Length of the capture.
+    /// Duration of the capture, nanoseconds.
     pub elapsed_ns: u64,
     /// I/Os in the trace.
     pub records: u64,
@@ -33,29 +33,29 @@ pub struct Recorded {
     pub core_percent: f64,
     /// Sums by operation.
     pub operations: Vec<Row>,
-    /// Sums by device, the one with the most time in I/O first.
+    /// Sums by device, sorted by time in I/O, largest first.
     pub devices: Vec<Row>,
-    /// Sums by sender, in the same order.
+    /// Sums by initiator, sorted in the same way.
     pub senders: Vec<Row>,
-    /// Ending of the command, if one was given.
+    /// How the command ended, if one was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
 }
 
-/// Time in which events were lost, since the start of the recording.
+/// Interval in which events were lost, since the start of the recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gap {
     /// Start of the gap, in nanoseconds.
     pub from_ns: u64,
-    /// End of the gap.
+    /// End of the gap, in nanoseconds.
     pub to_ns: u64,
     /// Lost events, as far as the kernel counts them.
     pub events: u64,
 }
 
 impl Gap {
-    /// Inserts a gap in order. Touching gaps are merged; beyond `most` the two nearest to the end
-    /// are merged.
+    /// Inserts a gap in order. Touching gaps are merged. With more than `most` gaps, the two
+    /// nearest to the end are merged.
     pub(crate) fn add_to(self, gaps: &mut Vec<Self>, most: usize) {
         let at = gaps.partition_point(|own| own.from_ns <= self.from_ns);
         gaps.insert(at, self);
@@ -82,13 +82,13 @@ impl Gap {
 /// I/Os that are not in the trace.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct NotRecorded {
-    /// I/Os of other senders.
+    /// I/Os of initiators that are not recorded.
     pub unwanted: u64,
-    /// I/Os sent before the start, or whose other events were lost.
+    /// Completed I/Os that were submitted before the start, or whose other events were lost.
     pub unmatched: u64,
-    /// I/Os not ended at the end.
+    /// I/Os that had not completed at the end.
     pub unfinished: u64,
-    /// I/Os whose end was not seen within a minute, or was lost.
+    /// I/Os whose completion was not seen within a minute, or was lost.
     pub abandoned: u64,
 }
 
@@ -98,12 +98,12 @@ pub struct Tally {
     operations: Vec<(Operation, Sum, Histogram)>,
     senders: Vec<Sum>,
     devices: Vec<Sum>,
-    /// Issue times of the first and the last record since [`Tally::window`].
+    /// Issue times of the first and the last record since the last call of [`Tally::window`].
     window: Option<(Nanos, Nanos)>,
 }
 
-/// Sums over some of the records. Without a histogram, because there may be tens of thousands of
-/// senders.
+/// Sums over some of the records. There is no histogram, because there may be tens of thousands of
+/// initiators.
 #[derive(Debug, Default)]
 struct Sum {
     count: u64,
@@ -115,21 +115,21 @@ struct Sum {
 /// Row of sums.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
-    /// Name of the operation, sender or device.
+    /// Name of the operation, initiator or device.
     pub name: String,
     /// Number of I/Os.
     pub count: u64,
-    /// Bytes; for discards the discarded ones.
+    /// Bytes; for discards the number of discarded bytes.
     pub bytes: u64,
-    /// Mean latency as the sender felt it, in nanoseconds.
+    /// Mean latency from submission to completion, in nanoseconds.
     pub latency_ns_mean: u64,
-    /// Median, only for operations; as precise as the histogram of a run (1/128).
+    /// Median latency, only for operations; as precise as the histogram of a run (1/128).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ns_p50: Option<u64>,
-    /// 99th percentile, only for operations.
+    /// 99th percentile of latency, only for operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ns_p99: Option<u64>,
-    /// Longest latency.
+    /// Longest latency, in nanoseconds.
     pub latency_ns_max: u64,
 }
 
@@ -154,7 +154,7 @@ impl Tally {
         }
     }
 
-    /// Adds a record that is no part of another at a disk above.
+    /// Adds a record that is not a part of an I/O on an upper disk.
     fn add_once(&mut self, record: &IoRecord) {
         for (kind, sum, latencies) in &mut self.operations {
             if *kind == record.operation {
@@ -165,13 +165,13 @@ impl Tally {
         at(&mut self.senders, record.vm.0).add(record);
     }
 
-    /// Time span in which the records since the last call were issued; `None` without any. A record
-    /// is complete only after all before it, so records come in bursts.
+    /// Returns the time span in which the records since the last call were issued; `None` without
+    /// records. A record is complete only after all records before it, so records come in bursts.
     pub fn window(&mut self) -> Option<Nanos> {
         self.window.take().map(|(first, last)| last.saturating_sub(first))
     }
 
-    /// I/Os, bytes read and written, and longest latency so far.
+    /// Returns I/Os, bytes read and written, and longest latency so far.
     pub fn totals(&self) -> (u64, u64, Nanos) {
         let mut totals = (0, 0, Nanos::ZERO);
         for (kind, sum, _) in &self.operations {
@@ -182,7 +182,7 @@ impl Tally {
         totals
     }
 
-    /// Rows of all operations seen.
+    /// Returns the rows of all operations seen.
     pub fn operations(&self) -> Vec<Row> {
         let name = |kind| match kind {
             Operation::Read => "reads",
@@ -202,12 +202,12 @@ impl Tally {
         .collect()
     }
 
-    /// Rows of all senders, the one with the most time in I/O first.
+    /// Returns the rows of all initiators, sorted by time in I/O, largest first.
     pub fn senders(&self, names: &[String]) -> Vec<Row> {
         rows(&self.senders, names.iter().map(String::as_str))
     }
 
-    /// Rows of all devices, in the same order.
+    /// Returns the rows of all devices, sorted in the same way.
     pub fn devices(&self, devices: &[trace::Device]) -> Vec<Row> {
         rows(&self.devices, devices.iter().map(|device| device.name.as_str()))
     }
@@ -282,8 +282,8 @@ mod tests {
         assert_eq!(tally.totals().0, 1);
     }
 
-    /// An open I/O delays all later ones, which then complete at once: their rate is that of the
-    /// time in which they were issued.
+    /// An open I/O delays all later ones, which then complete at once. Their rate is calculated
+    /// over the time in which they were issued.
     #[test]
     fn rate_window_spans_the_issue_times() {
         let issued = |second| IoRecord::new(Nanos::from_secs(second), Operation::Read, 0, 4096);

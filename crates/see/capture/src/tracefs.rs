@@ -1,4 +1,4 @@
-//! Kernel trace file system, with an instance for this capture.
+//! Trace file system of the kernel, with a tracing instance for this capture.
 //!
 //! Source: kernel `Documentation/trace/ftrace.rst` ("Instances", "per_cpu", "trace_pipe_raw").
 
@@ -14,14 +14,14 @@ use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, 
 
 use crate::error::CaptureError;
 
-/// Usual mount points; others are found in the list of mounts.
+/// Usual mount points; other mount points are found in the list of mounts.
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 /// Prefix of the instances' names.
 const PREFIX: &str = "tilemark-";
-/// Longer than any description.
+/// Buffer size for texts; larger than any description.
 const TEXT_BYTES: usize = 64 << 10;
 
-/// Mount without a path, hidden from other processes; gone when closed.
+/// Mount without a path, which other processes do not see. It ends when closed.
 type PrivateMount = Arc<OwnedFd>;
 
 /// Mounted trace file system.
@@ -54,8 +54,8 @@ impl Tracefs {
         Self::mounted_for_us().ok_or(CaptureError::NoTracefs)?.with_events()
     }
 
-    /// Mount for this process (fsopen(2) and fsmount(2), Linux 5.2 and later), reached through its
-    /// descriptor.
+    /// Mounts the file system for this process (fsopen(2) and fsmount(2), Linux 5.2 and later). It
+    /// is reached through the descriptor.
     fn mounted_for_us() -> Option<Self> {
         let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC).ok()?;
         fsconfig_create(&context).ok()?;
@@ -76,7 +76,7 @@ impl Tracefs {
         }
     }
 
-    /// Makes a stopped instance, and removes those of killed captures.
+    /// Creates a stopped instance, and removes the instances of killed captures.
     pub fn instance(&self) -> Result<Instance, CaptureError> {
         let instances = self.place.join("instances");
         remove_leftovers(&instances);
@@ -99,21 +99,21 @@ impl Tracefs {
     }
 }
 
-/// Mount point of tracefs, from a line of `/proc/mounts`.
+/// Parses the mount point of tracefs from a line of `/proc/mounts`.
 fn tracefs_mount(line: &str) -> Option<PathBuf> {
     let mut words = line.split(' ');
     let place = words.nth(1)?;
     (words.next()? == "tracefs").then(|| PathBuf::from(place.replace("\\040", " ")))
 }
 
-/// Stops and removes the instances of killed captures; returns their number.
+/// Stops and removes the instances of killed captures; returns the number of removed instances.
 pub fn remove_stale() -> usize {
     Tracefs::find().map_or(0, |tracefs| remove_leftovers(&tracefs.place.join("instances")))
 }
 
-/// Removes instances whose process has ended, and returns their number. The kernel refuses to remove one
-/// that somebody reads: processes of other PID namespaces (containers) are not seen here, and their
-/// captures must go on.
+/// Removes instances whose process has ended, and returns their number. The kernel refuses to
+/// remove an instance that is being read. This matters because processes of other PID namespaces
+/// (containers) are not visible here, and their captures must continue.
 fn remove_leftovers(instances: &Path) -> usize {
     let Ok(entries) = fs::read_dir(instances) else { return 0 };
     let mut removed = 0;
@@ -127,14 +127,14 @@ fn remove_leftovers(instances: &Path) -> usize {
     removed
 }
 
-/// Process and start time in an instance's name.
+/// Parses process and start time from an instance's name.
 fn maker(name: &str) -> Option<(u32, u64)> {
     let mut parts = name.strip_prefix(PREFIX)?.split('-');
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
-/// Start time of a process, in ticks since boot (`proc_pid_stat(5)`, field 22); together with the
-/// process id it is unique.
+/// Returns the start time of a process, in ticks since boot (`proc_pid_stat(5)`, field 22);
+/// together with the process id it is unique.
 fn started(process: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let after_name = stat.rsplit_once(')')?.1;
@@ -145,12 +145,12 @@ fn started(process: u32) -> Option<u64> {
 #[derive(Debug)]
 pub(crate) struct Instance {
     path: PathBuf,
-    /// Mount that the path leads through, if it is a private one.
+    /// Mount that the path leads through, if it is a private mount.
     _mount: Option<PrivateMount>,
 }
 
 impl Instance {
-    /// Any directory, for tests of the written settings.
+    /// Makes an instance of any directory, for tests of the written settings.
     #[cfg(test)]
     pub fn at(path: PathBuf) -> Self {
         Self { path, _mount: None }
@@ -167,17 +167,17 @@ impl Instance {
         read_whole(&path).map_err(|source| CaptureError::io(&path, source))
     }
 
-    /// True if such a setting or event exists.
+    /// Returns true if such a setting or event exists.
     pub fn has(&self, name: &str) -> bool {
         self.path.join(name).exists()
     }
 
-    /// Path of the instance.
+    /// Returns the path of the instance.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Numbers of its CPUs.
+    /// Returns the numbers of the instance's CPUs.
     pub fn cpus(&self) -> Result<Vec<u32>, CaptureError> {
         let path = self.path.join("per_cpu");
         let entries = fs::read_dir(&path).map_err(|source| CaptureError::io(&path, source))?;
@@ -188,7 +188,7 @@ impl Instance {
         Ok(cpus)
     }
 
-    /// Raw pages of a CPU; reading them never blocks.
+    /// Opens the raw pages of a CPU; reading them never blocks.
     pub fn pages(&self, cpu: u32) -> Result<File, CaptureError> {
         let path = self.path.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
         let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
@@ -199,7 +199,7 @@ impl Instance {
             .map_err(|source| CaptureError::io(&path, source))
     }
 
-    /// Events lost because a CPU's buffer was full.
+    /// Returns the number of events lost because a CPU's buffer was full.
     pub fn lost(&self, cpu: u32) -> u64 {
         let text = self.read(&format!("per_cpu/cpu{cpu}/stats")).unwrap_or_default();
         lost_in(&text)
@@ -231,8 +231,8 @@ impl Drop for Instance {
     }
 }
 
-/// Lost events in a CPU's statistics: overwritten ones, those of a writer that was interrupted too
-/// often, and those that came while the buffer was full.
+/// Parses the number of lost events in a CPU's statistics: overwritten events, events of a writer
+/// that was interrupted too often, and events that came while the buffer was full.
 fn lost_in(stats: &str) -> u64 {
     let value = |line: &str| -> Option<u64> {
         let (name, value) = line.split_once(':')?;

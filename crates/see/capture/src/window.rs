@@ -1,5 +1,5 @@
-//! Puts records that end in any order back into the order in which they were issued, or passes them
-//! on as they end.
+//! Puts records that complete in any order back into the order in which they were issued, or passes
+//! them on in order of completion.
 
 use std::collections::VecDeque;
 
@@ -22,33 +22,33 @@ pub enum Order {
     /// Order of issue, for traces. An I/O that hangs holds back all later ones.
     #[default]
     Issue,
-    /// Order of end, for watching: nothing waits for an I/O that hangs.
+    /// Order of completion, for watching: nothing waits for an I/O that hangs.
     End,
 }
 
-/// Window of open I/Os. In order of issue it holds a record back until all that were issued before
-/// it have ended or are abandoned.
+/// Window of open I/Os. In order of issue it holds a record back until all I/Os issued earlier have
+/// completed or are abandoned.
 #[derive(Debug)]
 pub(crate) struct Window<K> {
     order: Order,
     slots: VecDeque<Slot<K>>,
     first: u64,
-    /// Records in order of end.
+    /// Records in order of completion.
     ended: Vec<IoRecord>,
 }
 
 impl<K: Copy> Window<K> {
-    /// Empty window.
+    /// Creates an empty window.
     pub fn new(order: Order) -> Self {
         Self { order, slots: VecDeque::new(), first: 0, ended: Vec::new() }
     }
 
-    /// Order in which records are returned.
+    /// Returns the order in which records are returned.
     pub fn order(&self) -> Order {
         self.order
     }
 
-    /// Adds an I/O that is issued now (nanoseconds), with its key.
+    /// Adds an I/O that is issued at `since` (nanoseconds), with its key.
     pub fn open(&mut self, since: u64, key: K) -> Ticket {
         self.slots.push_back(Slot::Open { since, key });
         Ticket(self.first + self.slots.len() as u64 - 1)
@@ -70,12 +70,12 @@ impl<K: Copy> Window<K> {
         self.set(ticket, Slot::Gone);
     }
 
-    /// Held I/Os, including ended ones behind unended ones.
+    /// Returns the number of I/Os in the window, including completed ones behind open ones.
     pub fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// First I/O that has not ended, and its issue time.
+    /// Returns the first I/O that has not completed, and its issue time.
     pub fn oldest(&self) -> Option<(Ticket, u64)> {
         match self.slots.front()? {
             Slot::Open { since, .. } => Some((Ticket(self.first), *since)),
@@ -97,7 +97,7 @@ impl<K: Copy> Window<K> {
         }
     }
 
-    /// Key of an I/O that has not ended.
+    /// Returns the key of an I/O; `None` if it has completed.
     pub fn key(&mut self, ticket: Ticket) -> Option<K> {
         match self.slot(ticket)? {
             Slot::Open { key, .. } => Some(*key),

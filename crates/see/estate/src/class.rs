@@ -1,5 +1,5 @@
-//! Classes of virtual machines: the rules to recognise them, and assumptions for values that were
-//! not measured.
+//! Classes of virtual machines: rules that assign a VM to a class, and assumptions for values that
+//! were not measured.
 
 use std::sync::LazyLock;
 
@@ -16,7 +16,7 @@ use crate::vm::{Load, Vm};
 pub struct Class {
     /// Short name.
     pub name: String,
-    /// Name of several VMs of the class, for people.
+    /// Plural name of the class's VMs, for people.
     pub title: String,
     /// Words in a VM's name that identify the class.
     pub words: Vec<String>,
@@ -64,16 +64,16 @@ pub enum Rule {
     Column,
     /// Pattern of the command line that fits the name.
     Pattern(String),
-    /// Word, or part, of the VM's name.
+    /// Word, or part of a word, in the VM's name.
     Name(String),
-    /// Text in its operating system's name.
+    /// Text in the name of the VM's operating system.
     Os(String),
     /// No rule fitted.
     Rest,
 }
 
 impl Rule {
-    /// Text for people.
+    /// Returns the reason as text.
     pub fn words(&self) -> String {
         match self {
             Self::Asked => "asked for".to_owned(),
@@ -96,7 +96,7 @@ pub static CLASSES: LazyLock<Vec<Class>> = LazyLock::new(|| {
     file.class
 });
 
-/// Complete rates of a VM: measured values, with assumptions for the missing ones.
+/// Rates of a VM: measured values, and assumptions where a value is missing.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Rates {
     pub reads_per_s: f64,
@@ -128,7 +128,7 @@ impl Rates {
 }
 
 impl Class {
-    /// Index in [`CLASSES`].
+    /// Returns the index in [`CLASSES`]; `of` is the place where the class was given.
     ///
     /// # Errors
     /// If there is no class of that name.
@@ -140,7 +140,7 @@ impl Class {
         })
     }
 
-    /// Class of a VM by its name and operating system.
+    /// Finds the class of a VM by the VM's name and operating system.
     pub fn of(vm: &Vm) -> (usize, Rule) {
         let words = words(&vm.name);
         let by_name = CLASSES.iter().enumerate().find_map(|(number, class)| {
@@ -165,7 +165,7 @@ impl Class {
         by_name.or_else(by_part).or_else(by_os).unwrap_or((CLASSES.len() - 1, Rule::Rest))
     }
 
-    /// Completes measured values with the class's assumptions; measured values stay.
+    /// Completes measured values with the class's assumptions; measured values are not changed.
     pub(crate) fn complete(&self, load: &Load, size: Bytes) -> Rates {
         let (reads_per_s, writes_per_s) = self.io(load, size);
         Rates {
@@ -211,7 +211,7 @@ impl Class {
     }
 }
 
-/// Mean of a mix of sizes, in bytes.
+/// Returns the mean of a mix of sizes, in bytes.
 pub(crate) fn mean_size(mix: &IndexMap<String, f64>) -> f64 {
     let size = |text: &String| text.parse::<BlockSize>().map_or(0.0, |size| f64::from(size.get()));
     let (sum, weights) = mix.iter().fold((0.0, 0.0), |(sum, weights), (text, weight)| {
@@ -220,14 +220,14 @@ pub(crate) fn mean_size(mix: &IndexMap<String, f64>) -> f64 {
     sum / weights
 }
 
-/// Words in names that do not tell the purpose of a VM.
+/// Words in names that do not indicate the purpose of a VM.
 const AFFIXES: [&str; 17] = [
     "prod", "prd", "test", "tst", "dev", "qa", "uat", "stage", "stg", "preprod", "server", "srv",
     "svr", "host", "node", "vm", "int",
 ];
 
-/// Words of a name in lower case: runs of letters and digits, the same without digits at the end,
-/// and the rest of these without [`AFFIXES`] (`oraprod1`: `ora`).
+/// Splits a name into words in lower case. The words are: runs of letters and digits; the same runs
+/// without digits at the end; and these without [`AFFIXES`] (`oraprod1`: `ora`).
 fn words(name: &str) -> Vec<String> {
     let lower = name.to_lowercase();
     let runs = lower.split(|letter: char| !letter.is_alphanumeric()).filter(|run| !run.is_empty());

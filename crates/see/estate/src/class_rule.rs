@@ -1,10 +1,10 @@
-//! Class rules of the command line: for one VM, or for all whose names fit a pattern.
+//! Class rules of the command line, for one VM or for all VMs whose names match a pattern.
 
 use std::str::FromStr;
 
 use crate::class::CLASSES;
 
-/// Class for one VM (`VM=CLASS`), or for names of a pattern (`CLASS=PATTERN`).
+/// Class for one VM (`VM=CLASS`), or for all names that match a pattern (`CLASS=PATTERN`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClassRule {
     /// Name of a VM, or a pattern of names.
@@ -15,7 +15,7 @@ pub struct ClassRule {
     pub is_pattern: bool,
 }
 
-/// Error for a text that is no rule.
+/// Error for a text that is not a class rule.
 #[derive(Debug, thiserror::Error)]
 #[error("\"{0}\" is neither VM=CLASS nor CLASS=PATTERN")]
 pub struct ClassRuleError(String);
@@ -23,8 +23,8 @@ pub struct ClassRuleError(String);
 impl FromStr for ClassRule {
     type Err = ClassRuleError;
 
-    /// A side with `*` or `?` is the pattern. Without one the right side is the class, if a class
-    /// has that name.
+    /// Parses a rule. The side with `*` or `?` is the pattern. Without a pattern, the right side is
+    /// the class, if a class has that name.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let sides =
             text.split_once('=').filter(|(left, right)| !left.is_empty() && !right.is_empty());
@@ -43,7 +43,7 @@ impl FromStr for ClassRule {
 }
 
 impl ClassRule {
-    /// True if the rule applies to a VM of this name.
+    /// Returns true if the rule applies to a VM of this name.
     pub fn fits(&self, name: &str) -> bool {
         match self.is_pattern {
             true => is_match(&self.names.to_lowercase(), &name.to_lowercase()),
@@ -52,8 +52,8 @@ impl ClassRule {
     }
 }
 
-/// Matches `*` with any text and `?` with any letter. Only the last star is tried again, which is
-/// enough: the later star can take any text that an earlier one took.
+/// Matches `*` with any text and `?` with any letter. Only the last star is retried. This is
+/// enough, because a later star can match any text that an earlier star matched.
 fn is_match(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), text.chars().collect());

@@ -8,10 +8,10 @@ use crate::place::{BadRows, Findings, RowLocation};
 use crate::row::{Facts, LeftOut, Record};
 use crate::vm::Vm;
 
-/// Virtual machines, and those left out.
+/// Virtual machines, and counts of those that were left out.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Inventory {
-    /// VMs that make load, in the order of the files.
+    /// VMs that are part of the load, in the order of the files.
     pub vms: Vec<Vm>,
     /// Number of VMs left out, by reason.
     pub left_out: Vec<(LeftOut, u32)>,
@@ -19,17 +19,17 @@ pub struct Inventory {
     pub raw: Bytes,
     /// Unusable rows.
     pub bad: BadRows,
-    /// Sentences about files: their contribution, and how they were read.
+    /// Sentences about each file: its contribution, and how it was read.
     pub notes: Vec<String>,
 }
 
 impl Inventory {
-    /// Number of listed VMs, including those left out.
+    /// Returns the number of listed VMs, including those left out.
     pub fn listed(&self) -> usize {
         self.vms.len() + self.left_out.iter().map(|(_, count)| *count as usize).sum::<usize>()
     }
 
-    /// Text on VMs left out: `3 templates, 12 not running`.
+    /// Describes the VMs left out: `3 templates, 12 not running`.
     pub fn left_out_text(&self) -> String {
         let parts: Vec<String> =
             self.left_out.iter().map(|(why, count)| format!("{count} {}", why.words())).collect();
@@ -44,11 +44,11 @@ struct Entry {
     /// File that listed the VM first.
     file: usize,
     facts: Facts,
-    /// File of its load.
+    /// File with the VM's load.
     load_of: Option<usize>,
 }
 
-/// Joins rows, those that list VMs first; with `all`, VMs that are off are kept.
+/// Joins rows, starting with the tables that list VMs. With `all`, VMs that are off are kept.
 pub(crate) fn join(
     files: &[String],
     records: Vec<Record>,
@@ -81,15 +81,17 @@ fn several(name: &str) -> String {
 struct Entries {
     all: Vec<Entry>,
     by_id: HashMap<String, usize>,
-    /// By number and name: a number is unique in one cluster only.
+    /// Index by number and name, because a number is unique only in one cluster.
     by_number: HashMap<(String, String), usize>,
-    /// By name in lower case: all VMs, those without an id, and those without a number.
+    /// Index by name in lower case, of all VMs; the next two are of VMs without an id, and without
+    /// a number.
     by_name: HashMap<String, Vec<usize>>,
     without_id: HashMap<String, Vec<usize>>,
     without_number: HashMap<String, Vec<usize>>,
-    /// By file, true if it added something new.
+    /// For each file, true if it added something new.
     adds: Vec<bool>,
-    /// VMs with one name in two lists, and those of one name with different sizes.
+    /// VMs of one name in two lists with agreeing sizes; `other` is VMs of one name with different
+    /// sizes.
     same: Vec<(usize, usize, String)>,
     other: Vec<(usize, usize, String)>,
 }
@@ -164,7 +166,7 @@ impl Entries {
         self.add(at, record, found);
     }
 
-    /// The only VM of a name whose size agrees with the row's.
+    /// Returns the only VM of the row's name whose size agrees with the row.
     fn of_its_size(&self, record: &Record) -> Option<usize> {
         let named = self.by_name.get(&key(&record.name))?;
         let fits = |at: &&usize| {
@@ -225,7 +227,7 @@ impl Entries {
         entry.facts.add(facts);
     }
 
-    /// Notes files that add nothing, and the ways in which lists were joined.
+    /// Reports files that add nothing, and how VMs in two lists were joined.
     fn tell(&self, files: &[String], found: &mut Findings) {
         let told =
             |notes: &[String], file: &String| notes.iter().any(|note| note.contains(file.as_str()));
@@ -285,7 +287,7 @@ impl Entries {
     }
 }
 
-/// First of some names, and the number of others.
+/// Lists the first names, and the number of further ones.
 pub(crate) fn first_names(names: &[&str]) -> String {
     const NAMED: usize = 3;
     let mut text = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
@@ -295,7 +297,7 @@ pub(crate) fn first_names(names: &[&str]) -> String {
     text
 }
 
-/// Reads files and joins their rows; with `all`, VMs that are off are kept.
+/// Reads files and joins their rows. With `all`, VMs that are off are kept.
 ///
 /// # Errors
 /// If a file cannot be read at all; errors of single rows are in the inventory.

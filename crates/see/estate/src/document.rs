@@ -40,7 +40,7 @@ pub struct EstateSheet {
     pub vms: u32,
     /// VMs without a known size, which have the mean size of their class.
     pub unsized_vms: u32,
-    /// Number of tiles that equals the estate.
+    /// Number of tiles that together equal the estate.
     pub tiles: f64,
     /// VMs in a tile.
     pub tile_vms: u32,
@@ -48,11 +48,12 @@ pub struct EstateSheet {
     pub classes: Vec<ClassRow>,
     /// Totals of the estate's VMs.
     pub estate: Totals,
-    /// Totals of that number of tiles. The difference from the estate is the error of the classes.
+    /// Totals of this number of tiles. The difference from the totals of the estate is the error of
+    /// the classes.
     pub as_tiles: Totals,
     /// Missing facts, and ways to find them.
     pub missing: Vec<String>,
-    /// Sentences about files: their contribution, and how they were read.
+    /// Sentences about each file: its contribution, and how it was read.
     #[serde(default)]
     pub notes: Vec<String>,
     /// VMs of the estate.
@@ -72,7 +73,8 @@ pub struct ClassRow {
     pub measured: u32,
     /// Totals of the class.
     pub totals: Totals,
-    /// I/O rate of the busiest VM over the mean of its class; a VM of a tile has the mean.
+    /// I/O rate of the busiest VM, divided by the mean of its class; the VMs of a tile have the
+    /// mean.
     pub most_over_mean: f64,
 }
 
@@ -92,7 +94,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Reads and writes per second.
+    /// Returns the number of reads and writes per second.
     pub fn io_per_s(&self) -> f64 {
         self.reads_per_s + self.writes_per_s
     }
@@ -119,23 +121,23 @@ impl Totals {
 /// Virtual machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VmRow {
-    /// Name, or a number if names were left out.
+    /// Name, or a number if the VMs are anonymous.
     pub vm: String,
     /// Name of the class.
     pub class: String,
     /// Rule that chose the class.
     pub why: String,
-    /// Bytes on its disks.
+    /// Bytes on the VM's disks.
     pub bytes: u64,
     /// Reads per second.
     pub reads_per_s: f64,
     /// Writes per second.
     pub writes_per_s: f64,
-    /// True if any of its load was measured; otherwise all of it is assumed.
+    /// True if any of the VM's load was measured; otherwise all of it is assumed.
     pub measured: bool,
 }
 
-/// The JSON Schema of the document.
+/// Returns the JSON Schema of the document.
 pub fn estate_json_schema() -> serde_json::Value {
     schemars::schema_for!(EstateSheet).to_value()
 }
@@ -176,7 +178,7 @@ pub fn sheet(
     }
 }
 
-/// Totals of a class's written workload over all tiles.
+/// Calculates the totals of a class's workload over all tiles.
 fn made(estate: &Estate, part: &ClassVms) -> Totals {
     let workload = workload(estate, part);
     let times = estate.tiles * f64::from(part.in_tile);
@@ -215,7 +217,7 @@ fn vm_row(member: &Member) -> VmRow {
     }
 }
 
-/// Most VMs named as worth measuring first.
+/// Maximum number of VMs that are named as worth measuring first.
 const NAMED: usize = 3;
 
 fn missing(estate: &Estate, inventory: &Inventory) -> Vec<String> {

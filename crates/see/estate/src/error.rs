@@ -24,7 +24,7 @@ pub enum ReadError {
         /// Size limit.
         most: u64,
     },
-    /// Workbook that unpacks to more than a real one would.
+    /// Workbook that unpacks to more bytes than a real one would (a decompression bomb).
     #[error("{path} unpacks to more than {most} bytes: no inventory does")]
     Bomb {
         /// Path of the file.
@@ -32,7 +32,7 @@ pub enum ReadError {
         /// Size limit.
         most: u64,
     },
-    /// File in none of the formats.
+    /// File that has none of the known formats.
     #[error("{path} is none of: {known}")]
     Unknown {
         /// Path of the file.
@@ -55,12 +55,12 @@ pub enum ReadError {
     NoNames {
         /// Path of the file.
         path: String,
-        /// Sheet, after a comma.
+        /// Name of the sheet, after a comma.
         part: String,
         /// First headings.
         found: String,
     },
-    /// Named column that does not exist.
+    /// Named heading that no column has.
     #[error("{path} has no heading \"{heading}\" for {column}{nearest}")]
     NoHeading {
         /// Path of the file.
@@ -72,7 +72,7 @@ pub enum ReadError {
         /// Nearest heading, as text.
         nearest: String,
     },
-    /// Number with two readings, which nothing in the file decides.
+    /// Ambiguous number that nothing in the file decides.
     #[error(
         "{path}, column \"{heading}\", row {row}: \"{text}\" is {point} or {comma}, and no number in the file says which"
     )]
@@ -132,7 +132,7 @@ pub enum ReadError {
         /// Text of the error.
         what: String,
     },
-    /// Load without the name of its VM.
+    /// Load without the name of the VM.
     #[error("{path} does not say of which virtual machine it is")]
     Nameless {
         /// Path of the file.
@@ -141,7 +141,7 @@ pub enum ReadError {
 }
 
 impl ReadError {
-    /// Hint on what to do.
+    /// Returns a hint on what to do.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Unknown { .. } => {
@@ -197,7 +197,7 @@ pub enum EstateError {
     NoClass {
         /// Class as given.
         class: String,
-        /// Place where it was given.
+        /// Option or file in which the class was given.
         of: String,
         /// Names of all classes.
         known: String,
@@ -210,7 +210,7 @@ pub enum EstateError {
         /// Nearest name, as text.
         nearest: String,
     },
-    /// Pattern that fits no VM.
+    /// Pattern that matches no VM.
     #[error("no virtual machine in these files has a name like \"{pattern}\"")]
     NoFit {
         /// Pattern as given.
@@ -227,7 +227,7 @@ pub enum EstateError {
 }
 
 impl EstateError {
-    /// Hint on what to do.
+    /// Returns a hint on what to do.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Empty { .. } => "--all keeps VMs that are off".to_owned(),
@@ -244,7 +244,8 @@ impl EstateError {
     }
 }
 
-/// Nearest of some names, as the end of a message: `, did you mean "x"?`; empty if none is near.
+/// Finds the nearest of some names, and returns the end of a message: `, did you mean "x"?`; empty
+/// if no name is near.
 pub(crate) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
     spec::nearest(name, names).map_or_else(String::new, |own| format!(", did you mean \"{own}\"?"))
 }

@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 const HEADING: &str = "VM,Powerstate,Template,SRM Placeholder,CPUs,Memory,Disks,Total disk capacity MiB,Provisioned MiB,\
 In Use MiB,Cluster,Host,OS according to the configuration file,VM UUID\n";
 
-/// Kinds of every tenth VM: a name, processors, GiB of disks, and an operating system.
+/// Kinds of VMs, which repeat every ten VMs: a name, processors, GiB of disks, and an operating
+/// system.
 const KINDS: [(&str, u32, u32, &str); 10] = [
     ("app", 4, 60, "Microsoft Windows Server 2022 (64-bit)"),
     ("sql", 8, 400, "Microsoft Windows Server 2022 (64-bit)"),
@@ -20,8 +21,8 @@ const KINDS: [(&str, u32, u32, &str); 10] = [
     ("mail", 4, 300, "Red Hat Enterprise Linux 9 (64-bit)"),
 ];
 
-/// Makes an inventory of so many VMs by rule: every tenth is of one kind; sizes vary by a fifth; 40
-/// to 80 % is used; every 25th is off, every 50th a template.
+/// Makes an inventory of so many VMs by rule. Ten kinds repeat; sizes vary by a fifth; 40 to 80 %
+/// is used; every 25th VM is off, and every 50th is a template.
 pub fn example(vms: u32) -> String {
     let mut text = HEADING.to_owned();
     for number in 0..vms {
@@ -45,7 +46,7 @@ pub fn example(vms: u32) -> String {
     text
 }
 
-/// Text in the form of a UUID, not random.
+/// Makes a text in the form of a UUID, not random.
 fn uuid(number: u32) -> String {
     format!("4200{number:04x}-0000-4000-8000-{number:012x}")
 }

@@ -2,16 +2,16 @@
 //! them.
 //!
 //! It reads inventories and measured loads of other tools (`read`, a file each), joins them by VM,
-//! sorts VMs into classes by rules in `classes.toml`, completes missing values with the class's
-//! assumptions, and writes a tile that is a stated fraction of the whole: its capacity, rates and
-//! bytes, times the number of tiles, are the estate's.
+//! and sorts VMs into classes by rules in `classes.toml`. It completes missing values with the
+//! class's assumptions, and writes a tile that is a stated fraction of the estate: the tile's
+//! capacity, rates and bytes, times the number of tiles, equal the estate's.
 //!
-//! It evaluates no formulas (only their stored value is read); it refuses workbooks that unpack to
-//! more than a gibibyte; it never guesses an unreadable row, but counts and locates it; and it
-//! marks every assumption.
+//! It evaluates no formulas (only their stored value is read). It refuses workbooks that unpack to
+//! more than 2 GiB. It never guesses an unreadable row, but counts and locates it. It marks
+//! every assumption.
 //!
 //! Invariants: the same files and options give the same tile; a VM has one class; every class with
-//! VMs is in the tile; measured sums stay unchanged, whatever is assumed beside them.
+//! VMs is in the tile; measured sums stay unchanged, whatever is assumed for other VMs.
 #![forbid(unsafe_code)]
 
 mod class;

@@ -1,4 +1,5 @@
-//! Makes a tile from VMs: classes, their totals, and the number of a tile's VMs for each.
+//! Makes a tile from VMs: their classes, the classes' totals, and the number of a tile's VMs in
+//! each class.
 
 use indexmap::IndexMap;
 use units::Bytes;
@@ -14,9 +15,10 @@ use crate::vm::Vm;
 pub struct EstateOptions {
     /// Name of the estate.
     pub name: String,
-    /// Classes of single VMs and of patterns of names; the first pattern that fits wins.
+    /// Classes of single VMs and of name patterns; the first matching pattern applies.
     pub classes: Vec<ClassRule>,
-    /// VMs in a tile; if absent, the fewest from 8 to 20 that keep the shares of classes best.
+    /// Number of VMs in a tile. If absent, the number from 8 to 20 that keeps the proportions of
+    /// the classes best; of equal ones the smallest.
     pub tile_vms: Option<u32>,
     /// True to number the VMs instead of naming them.
     pub is_anonymous: bool,
@@ -28,7 +30,7 @@ pub(crate) struct Member {
     pub vm: Vm,
     pub class: usize,
     pub rule: Rule,
-    /// Own size, or the mean of its class if unknown.
+    /// Size of the VM, or the mean of its class if unknown.
     pub size: Bytes,
     pub rates: Rates,
 }
@@ -48,7 +50,7 @@ pub(crate) struct ClassVms {
     pub bytes: f64,
     pub rates: Rates,
     pub vcpus: f64,
-    /// I/Os per second of its busiest VM.
+    /// I/Os per second of the class's busiest VM.
     pub most_io: f64,
     pub in_tile: u32,
 }
@@ -59,7 +61,7 @@ impl ClassVms {
     }
 }
 
-/// Estate: VMs, their classes, and the tile that is a part of it.
+/// Estate: VMs, their classes, and the tile that is a fraction of the estate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Estate {
     pub(crate) name: String,
@@ -67,18 +69,18 @@ pub struct Estate {
     pub(crate) parts: Vec<ClassVms>,
     /// VMs without a known size.
     pub(crate) unsized_vms: u32,
-    /// Number of tiles that equals the estate.
+    /// Number of tiles that together equal the estate.
     pub(crate) tiles: f64,
 }
 
-/// Default number of a tile's VMs. Our choice: fewer distort the shares, more make the ladder
-/// coarse.
+/// Range of the default number of VMs in a tile. Our choice: fewer VMs distort the proportions,
+/// more make the ladder coarse.
 const TILE_VMS: std::ops::RangeInclusive<u32> = 8..=20;
 
 /// Sorts VMs into classes and decides the contents of a tile.
 ///
 /// # Errors
-/// If no VM is left, none has a size, or a named class or VM does not exist.
+/// If no VM is left, no VM has a size, or a named class or VM does not exist.
 pub fn estate(inventory: &Inventory, wanted: &EstateOptions) -> Result<Estate, EstateError> {
     let vms = &inventory.vms;
     if vms.is_empty() {
@@ -151,7 +153,7 @@ fn classes(vms: &[Vm], wanted: &EstateOptions) -> Result<Vec<(usize, Rule)>, Est
     vms.iter().map(class).collect()
 }
 
-/// Mean size of each class, or of all VMs if none of a class has a size.
+/// Returns the mean size of each class. A class without any known size gets the mean of all VMs.
 fn means(vms: &[Vm], classes: &[(usize, Rule)]) -> Result<Vec<Bytes>, EstateError> {
     let mean = |fits: &dyn Fn(usize) -> bool| {
         let own = vms.iter().zip(classes).filter(|(_, (class, _))| fits(*class));
@@ -164,7 +166,7 @@ fn means(vms: &[Vm], classes: &[(usize, Rule)]) -> Result<Vec<Bytes>, EstateErro
     Ok((0..CLASSES.len()).map(|class| mean(&|own| own == class).unwrap_or(all)).collect())
 }
 
-/// Computed figure as bytes.
+/// Converts a computed value to bytes.
 pub(crate) fn bytes(value: f64) -> Bytes {
     #[expect(
         clippy::cast_possible_truncation,
@@ -174,8 +176,8 @@ pub(crate) fn bytes(value: f64) -> Bytes {
     Bytes::new(value.clamp(0.0, 9e18) as u64)
 }
 
-/// Replaces names by numbers in the order of the files. A hash of a name could be found by guessing
-/// the name.
+/// Replaces names by numbers in the order of the files. Numbers are used because a hash of a name
+/// could be found by guessing the name.
 fn hide(members: &mut [Member]) {
     let digits = members.len().to_string().len();
     for (number, member) in (1..).zip(members) {
@@ -214,7 +216,7 @@ fn parts(members: &[Member]) -> Vec<ClassVms> {
     (0..CLASSES.len()).map(one).filter(|part| part.vms > 0).collect()
 }
 
-/// Number of a tile's VMs for each class.
+/// Returns the number of a tile's VMs in each class.
 fn composition(counts: &[u32], wanted: Option<u32>) -> Vec<u32> {
     let all: u32 = counts.iter().sum();
     if let Some(wanted) = wanted {
@@ -244,7 +246,7 @@ fn composition(counts: &[u32], wanted: Option<u32>) -> Vec<u32> {
     best.map_or_else(|| counts.to_vec(), |(_, own)| own)
 }
 
-/// Shares VMs out by largest remainder (Hamilton's method); every class has at least one.
+/// Distributes VMs by largest remainder (Hamilton's method); every class gets at least one.
 fn shares(counts: &[u32], size: u32) -> Vec<u32> {
     let all: u32 = counts.iter().sum();
     let exact = |count: u32| f64::from(count) * f64::from(size) / f64::from(all);

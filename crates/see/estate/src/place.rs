@@ -1,11 +1,11 @@
-//! Place in a file, and unusable rows.
+//! Location of a row in a file, and unusable rows.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Row of a table, or entry of a list, in a file.
+/// Location of a table row, or of an entry in a list.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RowLocation {
     /// Index of the file, in the order of the files.
@@ -28,17 +28,17 @@ impl fmt::Display for RowLocation {
     }
 }
 
-/// Unusable rows: their number, and the first with their errors.
+/// Unusable rows: their number, and the first ones with their errors.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BadRows {
-    /// Number of all.
+    /// Number of unusable rows.
     pub count: u64,
-    /// First rows, each with its place: `lab.xlsx, vInfo, row 12: ...`.
+    /// First unusable rows, each with its location: `lab.xlsx, vInfo, row 12: ...`.
     pub first: Vec<String>,
 }
 
 impl BadRows {
-    /// Most rows listed.
+    /// Maximum number of rows listed.
     pub const TOLD_MAX: usize = 20;
 
     /// Adds an unusable row.
@@ -50,7 +50,7 @@ impl BadRows {
     }
 }
 
-/// Findings from reading files, beside virtual machines.
+/// Findings from reading files, in addition to virtual machines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Findings {
     pub bad: BadRows,
@@ -59,7 +59,7 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// Adds a sentence once.
+    /// Adds a sentence, unless it is already there.
     pub fn note(&mut self, text: impl Into<String>) {
         let text = text.into();
         if !self.notes.contains(&text) {

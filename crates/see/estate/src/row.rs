@@ -1,4 +1,4 @@
-//! Facts of one row on one VM, and of several rows together.
+//! Facts about a VM from one row, and from several rows together.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ pub enum LeftOut {
 }
 
 impl LeftOut {
-    /// Text for several of them.
+    /// Returns the plural for people.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Template => "templates",
@@ -35,38 +35,38 @@ impl LeftOut {
     }
 }
 
-/// Facts of one row on one VM.
+/// One row about one VM.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Record {
     pub at: RowLocation,
     pub name: String,
     /// UUID or another globally unique id; empty if there is none.
     pub id: String,
-    /// Number on its platform, which another cluster may use as well; empty if there is none.
+    /// Number on the VM's platform, which another cluster may also use; empty if there is none.
     pub number: String,
-    /// True if the row lists a VM; otherwise it adds facts to one.
+    /// True if the row lists a VM; otherwise it adds facts to a listed VM.
     pub lists: bool,
     pub facts: Facts,
 }
 
-/// Facts of a row. Sizes and loads of several rows of one VM are added; for other facts the first
-/// wins.
+/// Facts from a row. Over several rows of one VM, sizes and loads are added; of other facts the
+/// first one is used.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Facts {
     pub os: String,
     pub vcpus: Option<u32>,
     pub provisioned: Option<Bytes>,
     pub used: Option<Bytes>,
-    /// Size of the first disk, if a list has no other.
+    /// Size of the first disk, for a list that has no other size.
     pub first_disk: Option<Bytes>,
-    /// Sum of disks or partitions, a row each.
+    /// Sum over disks or partitions, which have a row each.
     pub disk: Option<Bytes>,
     pub consumed: Option<Bytes>,
     /// Size of disks that belong to another array (raw device mappings).
     pub raw: Option<Bytes>,
     pub class: Option<String>,
     pub out: Option<LeftOut>,
-    /// True if a list has the VM as running.
+    /// True if a list shows the VM as running.
     pub is_on: bool,
     pub load: Load,
 }
@@ -96,9 +96,9 @@ impl Facts {
         self.load.add(&other.load);
     }
 
-    /// True if the sizes of two lists can belong to one VM. Used is not more than provisioned, and
-    /// a first disk not more than all. Provisioned sizes may differ by swapped memory, which VMware
-    /// includes.
+    /// Returns true if the sizes of two lists can belong to one VM. The used size may not exceed
+    /// the provisioned size, and the first disk may not exceed all disks. Provisioned sizes may
+    /// differ by swapped memory, which VMware includes.
     pub fn agrees(&self, other: &Self) -> bool {
         let size = |facts: &Self| facts.provisioned.or(facts.disk).map(Bytes::as_f64);
         let least = |facts: &Self| {
@@ -113,18 +113,18 @@ impl Facts {
         is_near && fits(least(self), size(other)) && fits(least(other), size(self))
     }
 
-    /// True if any size is known.
+    /// Returns true if any size is known.
     pub fn has_size(&self) -> bool {
         let sizes = [self.provisioned, self.used, self.first_disk, self.disk, self.consumed];
         sizes.iter().any(Option::is_some)
     }
 
-    /// True if a row has no facts but its VM.
+    /// Returns true if a row has nothing but the VM's name.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// VM from the facts of all its rows.
+    /// Makes a VM from the facts of all its rows.
     pub fn into_vm(self, name: String, id: String) -> Vm {
         let raw = self.raw.unwrap_or(Bytes::ZERO);
         // Totals of a VM include its raw disks; disks and partitions are listed one by one.

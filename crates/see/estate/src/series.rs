@@ -1,10 +1,10 @@
 //! Reduces counters and rates over time to one number.
 
-/// Percentile of samples that stands for a rate: a VM's busy hours count, its one busiest minute
-/// does not. Our choice, as capacity planners size by the 95th percentile.
+/// Percentile of samples that represents a rate. It includes a VM's busy hours, but not its single
+/// busiest minute. Our choice, because capacity planners size by the 95th percentile.
 pub(crate) const SHARE: f64 = 0.95;
 
-/// 95th percentile by nearest rank; `None` without values.
+/// Returns the 95th percentile by nearest rank; `None` without values.
 pub(crate) fn percentile(mut values: Vec<f64>) -> Option<f64> {
     values.retain(|value| value.is_finite() && *value >= 0.0);
     values.sort_by(f64::total_cmp);
@@ -18,8 +18,9 @@ pub(crate) fn percentile(mut values: Vec<f64>) -> Option<f64> {
     values.get(rank.saturating_sub(1)).copied()
 }
 
-/// Rates between neighbouring samples `(seconds, count)` of a counter, each with its end in
-/// seconds. A counter that falls was restarted, and its value is the count since then.
+/// Calculates rates between neighbouring samples `(seconds, count)` of a counter, each with the end
+/// of its interval in seconds. A counter that falls was restarted, and its value is the count since
+/// then.
 pub(crate) fn rates(samples: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let between = |pair: &[(f64, f64)]| {
         let ((from, before), (to, after)) = (pair[0], pair[1]);

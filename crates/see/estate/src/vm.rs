@@ -1,9 +1,9 @@
-//! Virtual machine as described by files.
+//! Virtual machine as files describe it.
 
 use units::Bytes;
 
-/// Measured load of a VM's disks: for each figure the 95th percentile of its samples, or the only
-/// value of a table. `None` was not measured.
+/// Measured load of a VM's disks. Each figure is the 95th percentile of its samples, or the only
+/// value of a table. `None` means not measured.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Load {
     /// Reads per second.
@@ -21,12 +21,12 @@ pub struct Load {
 }
 
 impl Load {
-    /// True if anything was measured.
+    /// Returns true if any figure was measured.
     pub fn is_known(&self) -> bool {
         self.rates().iter().any(Option::is_some)
     }
 
-    /// True if its rate of I/Os was measured, not only its bytes.
+    /// Returns true if the rate of I/Os was measured, not only bytes.
     pub const fn has_io(&self) -> bool {
         self.io_per_s.is_some() || (self.reads_per_s.is_some() && self.writes_per_s.is_some())
     }
@@ -60,28 +60,29 @@ impl Load {
 /// A virtual machine.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Vm {
-    /// Name; VMs of one name get a number at the end.
+    /// Name; VMs with the same name get a number at the end.
     pub name: String,
-    /// Identity on its platform (UUID, number); empty if files have none.
+    /// Identity on the VM's platform (UUID, number); empty if files have none.
     pub id: String,
     /// Operating system, as the platform names it; empty if unknown.
     pub os: String,
     /// Virtual CPUs.
     pub vcpus: Option<u32>,
-    /// Provisioned size of its disks.
+    /// Provisioned size of the VM's disks.
     pub provisioned: Option<Bytes>,
-    /// True if that is only its first disk, and the others are unknown.
+    /// True if `provisioned` is only the first disk, and further disks are unknown.
     pub is_first_disk: bool,
-    /// Used size of its disks.
+    /// Used size of the VM's disks.
     pub used: Option<Bytes>,
-    /// Class that a file names for it.
+    /// Class that a file gives for the VM.
     pub class: Option<String>,
     /// Measured load.
     pub load: Load,
 }
 
 impl Vm {
-    /// Used size of its disks, or the provisioned size if unknown.
+    /// Returns the used size of the VM's disks, or the provisioned size if the used size is
+    /// unknown.
     pub fn size(&self) -> Option<Bytes> {
         self.used.or(self.provisioned).filter(|size| *size > Bytes::ZERO)
     }

@@ -14,19 +14,20 @@ use crate::class::{Class, mean_size};
 use crate::error::EstateError;
 use crate::mix::{ClassVms, Estate, bytes};
 
-/// Most I/Os of a VM at the same time. Our choice: the default queue depth of a virtual disk (64
-/// for VMware's paravirtual controller, less for others).
+/// Maximum number of outstanding I/Os of a VM. Our choice: the default queue depth of a virtual
+/// disk (64 for VMware's paravirtual controller, less for others).
 const OUTSTANDING_MAX: u32 = 64;
-/// Hot spot: share of the I/Os, and share of the data; `classes.toml` has the reason.
+/// Hot spot: share of the I/Os, and share of the data that they access; `classes.toml` has the
+/// reason.
 const HOT: (f64, f64) = (0.9, 0.1);
 /// Unit to which disk sizes are rounded.
 const WHOLE: f64 = 1_048_576.0;
-/// Rate of a VM without load, because a load needs a rate.
+/// Minimum rate, for a VM without load, because a load needs a rate.
 const LEAST_PER_S: f64 = 0.001;
 
 impl Estate {
-    /// Files of the estate: the tile, and a workload for each class in it. Each is a name and a
-    /// text.
+    /// Returns the files of the estate as names and texts: the tile, and a workload for each class
+    /// in the tile.
     ///
     /// # Errors
     /// If a definition would be invalid, which is a bug of this program.
@@ -39,7 +40,7 @@ impl Estate {
         Ok(files)
     }
 
-    /// Tile of the estate.
+    /// Returns the tile of the estate.
     pub fn tile(&self) -> Tile {
         let part = |part: &ClassVms| TileWorkload {
             workload: file_name(part.class()),
@@ -79,7 +80,7 @@ impl Estate {
         )
     }
 
-    /// Share of the estate in one tile, 0 to 1.
+    /// Returns the share of the estate that is in one tile, 0 to 1.
     pub(crate) fn share(&self) -> f64 {
         1.0 / self.tiles
     }
@@ -116,7 +117,7 @@ fn text(
     Ok(format!("{head}\n{}", toml::to_string_pretty(definition).map_err(made)?))
 }
 
-/// Workload of a class: one VM with its share of the class's load.
+/// Makes the workload of a class: one VM with its share of the class's load.
 pub(crate) fn workload(estate: &Estate, part: &ClassVms) -> Workload {
     let class = part.class();
     let each = estate.share() / f64::from(part.in_tile);
@@ -161,13 +162,13 @@ pub(crate) fn workload(estate: &Estate, part: &ClassVms) -> Workload {
     }
 }
 
-/// Reads, or writes.
+/// One direction of the load: reads, or writes.
 #[derive(Clone, Copy)]
 struct Side<'a> {
     io: f64,
     /// Mean size in bytes.
     mean: f64,
-    /// Mix of the class.
+    /// Mix of sizes of the class.
     sizes: &'a IndexMap<String, f64>,
 }
 
@@ -203,8 +204,9 @@ impl Side<'_> {
         Action { name: name.to_owned(), weight: 1.0, steps: vec![step] }
     }
 
-    /// Mix of the class if its mean is right; otherwise the two powers of two around the mean,
-    /// weighted so that the mean, and with it the bytes, are right.
+    /// Returns the class's mix of sizes if its mean equals the measured mean. Otherwise returns the
+    /// two powers of two around the measured mean, weighted so that the mean, and with it the
+    /// bytes, are right.
     fn size(&self) -> Size {
         if (mean_size(self.sizes) / self.mean - 1.0).abs() < 1e-6 {
             return match self.sizes.first() {
@@ -223,7 +225,8 @@ impl Side<'_> {
     }
 }
 
-/// Metric of the tile: the I/O rate of storage without any delay is one tile's worth.
+/// Returns the metric of the tile: the I/O rate that storage without any delay would give is one
+/// tile's worth.
 fn metric() -> Metric {
     Metric {
         unit: "IOPS".to_owned(),

@@ -1,16 +1,17 @@
-//! Energy of an exact time span, from samples: the difference of a counter, or interpolated watts.
+//! Calculates the energy of an exact time span from samples: as the difference of a counter, or by
+//! integrating interpolated watts.
 
 use run_store::run::EnergyBy;
 use units::Nanos;
 
 use crate::{Sample, Span};
 
-/// Longest gap of usable samples, in periods; from the requirements of this program ("gaps over two
-/// periods void it").
+/// Maximum gap between usable samples, in periods; from the requirements of this program ("gaps
+/// over two periods void it").
 pub const GAP_PERIODS: u64 = 2;
 
-/// Largest share of two counter steps in the counted energy: one step may be missing at either end.
-/// Our choice.
+/// Maximum ratio of two counter steps to the counted energy, because one step may be missing at
+/// either end. Our choice.
 pub const COUNTER_ERROR_MAX: f64 = 0.01;
 
 /// Properties of the samples.
@@ -22,16 +23,16 @@ pub struct Rules {
     pub counter_step: Option<f64>,
 }
 
-/// Result of the samples.
+/// Energy of a span.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Energy {
     /// Energy of the span, in joules.
     pub joules: f64,
-    /// Method of the result.
+    /// Method by which the energy was calculated.
     pub by: EnergyBy,
 }
 
-/// Reason why samples give no energy.
+/// Reason why the samples give no energy.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum Void {
     /// Empty span.
@@ -51,7 +52,7 @@ pub enum Void {
         /// Longest allowed gap.
         limit: Nanos,
     },
-    /// Counter that is too coarse, without watts.
+    /// Counter that is too coarse or too slow for the span, in samples without watts.
     #[error("its counter has steps of {step} J, too coarse for the {counted:.1} J of this time")]
     Coarse {
         /// Step of the counter.
@@ -61,8 +62,8 @@ pub enum Void {
     },
 }
 
-/// Samples needed for a span: from the last one at or before its begin to the first one at or after
-/// its end.
+/// Selects the samples needed for a span: from the last sample at or before its begin to the first
+/// at or after its end.
 ///
 /// # Errors
 ///
@@ -80,17 +81,17 @@ pub fn around(samples: &[Sample], span: Span) -> Result<&[Sample], Void> {
     Ok(&samples[first..=last])
 }
 
-/// Longest time between two consecutive samples.
+/// Returns the longest time between two consecutive samples.
 pub fn longest_gap(samples: &[Sample]) -> Nanos {
     let gaps = samples.windows(2).map(|pair| pair[1].at.saturating_sub(pair[0].at));
     gaps.max().unwrap_or(Nanos::ZERO)
 }
 
-/// Energy of a span. Samples are ordered by strictly growing times.
+/// Calculates the energy of a span. Times of samples must strictly increase.
 ///
 /// # Errors
 ///
-/// If the samples do not cover it; nothing is extrapolated.
+/// If the samples do not cover the span; nothing is extrapolated.
 pub fn energy(samples: &[Sample], span: Span, rules: Rules) -> Result<Energy, Void> {
     let own = around(samples, span)?;
     let (gap, limit) = (longest_gap(own), Nanos(rules.period.0.saturating_mul(GAP_PERIODS)));
@@ -111,21 +112,21 @@ pub fn energy(samples: &[Sample], span: Span, rules: Rules) -> Result<Energy, Vo
     }
 }
 
-/// True if the counter grows between at least half of the samples. A slower counter is updated less
-/// often than it is read, so its end values may be old.
+/// Returns true if the counter increases between at least half of the samples. A slower counter is
+/// updated less often than it is read, so its values at begin and end may be old.
 fn moves_mostly(samples: &[Sample]) -> bool {
     let moves = samples.windows(2).filter(|pair| pair[1].joules > pair[0].joules).count();
     2 * moves >= samples.len().saturating_sub(1)
 }
 
-/// Difference of the counter, interpolated at both ends.
+/// Returns the difference of the counter, interpolated at both ends.
 fn counted(samples: &[Sample], span: Span) -> Option<f64> {
     let value = |sample: &Sample| sample.joules;
     let (first, last) = (samples.first_chunk::<2>()?, samples.last_chunk::<2>()?);
     Some(between(last, span.to, value)? - between(first, span.from, value)?)
 }
 
-/// Integral of interpolated watts; `None` if a sample has no watts.
+/// Integrates the interpolated watts; `None` if a sample has no watts.
 fn trapezoid(samples: &[Sample], span: Span) -> Option<f64> {
     let mut joules = 0.0;
     for pair in samples.windows(2) {
@@ -138,7 +139,7 @@ fn trapezoid(samples: &[Sample], span: Span) -> Option<f64> {
     Some(joules)
 }
 
-/// Interpolated value at a time between two samples.
+/// Interpolates a value at a time between two samples.
 fn between(
     [first, last]: &[Sample; 2],
     at: Nanos,

@@ -13,7 +13,7 @@ pub enum MeterError {
         /// Fault of the meter.
         why: Fault,
     },
-    /// Open meter without a sample.
+    /// Opened meter that gave no sample in time.
     #[error("the meter {meter} showed nothing within {waited}{}", .why.as_ref().map_or_else(String::new, |why| format!(": {why}")))]
     Silent {
         /// Meter as given.
@@ -38,7 +38,7 @@ pub enum MeterError {
     Plan {
         /// Meter as given.
         meter: String,
-        /// Forbidden part of it.
+        /// Forbidden part of the meter's specification.
         what: &'static str,
     },
     /// Name used twice.
@@ -50,7 +50,7 @@ pub enum MeterError {
 }
 
 impl MeterError {
-    /// Hint on what to do.
+    /// Returns a hint on what to do.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Open { .. } | Self::Silent { .. } => {

@@ -10,10 +10,10 @@ pub enum Fault {
     /// Meter that has ended, and is not read again.
     #[error("it has ended: {0}")]
     Ended(String),
-    /// Answer that is no reading.
+    /// Answer that contains no valid reading.
     #[error("it said what cannot be: {0}")]
     Nonsense(String),
-    /// Time or counter that went back.
+    /// Time or counter that went backwards.
     #[error("its {0} jumped back")]
     JumpedBack(&'static str),
     /// Sample that was repeated.
@@ -22,19 +22,19 @@ pub enum Fault {
     /// Clock that differs from this host's.
     #[error("its clock is {ahead_s:.3} s ahead of this machine's (limit {limit})")]
     Clock {
-        /// Difference in seconds; negative if it is behind.
+        /// Difference in seconds; negative if the meter's clock is behind.
         ahead_s: f64,
         /// Largest allowed difference.
         limit: Nanos,
     },
-    /// Meter that is not fit to measure.
+    /// Meter that is not suitable for measuring.
     #[error("{0}")]
     Unfit(String),
 }
 
 impl Fault {
-    /// True if the fault makes the energy of its time void. A missing answer is only a gap, for
-    /// which other rules apply.
+    /// Returns true if the fault makes the energy of a span that contains it void. A missing answer
+    /// is only a gap, for which other rules apply.
     pub const fn voids(&self) -> bool {
         !matches!(self, Self::Unanswered(_))
     }

@@ -1,16 +1,16 @@
 //! Reads power meters, and computes energy from their samples.
 //!
-//! It reads each meter on a separate thread into a log of samples, records its faults, and computes
-//! the energy of an exact time span. A kind of meter is one file of `kinds` and one line of
-//! `kinds/mod.rs`.
+//! It reads each meter on a separate thread into a log of samples, records the meter's faults, and
+//! computes the energy of an exact time span. A kind of meter is one file of `kinds` and one line
+//! of `kinds/mod.rs`.
 //!
-//! It refuses to extrapolate; to present a processor's power as that of a server; to change
+//! It refuses to extrapolate; to present a processor's power as a server's power; to change
 //! anything but the ranges of a power analyser, which it restores; and passwords in an address, on
 //! a command line or in a result.
 //!
-//! Invariants: a meter that hangs, ends or sends nonsense delays no other work. Times of samples in
-//! a log only grow. Energy exists only if no two samples around the span are further apart than two
-//! periods, without a fault in between.
+//! Invariants: a meter that hangs, ends or sends invalid data delays no other work. Times of
+//! samples in a log only increase. A span has an energy only if no two samples around it are
+//! further apart than two periods, and no fault lies between.
 #![forbid(unsafe_code)]
 
 mod clock;

@@ -16,13 +16,14 @@ pub enum NoEnergy {
     Void(#[from] Void),
 }
 
-/// Most samples kept; the oldest are dropped first. Our choice: a day of a sample a second.
+/// Maximum number of samples kept; the oldest are dropped first. Our choice: more than a day of a
+/// sample per second.
 const SAMPLES_MAX: usize = 100_000;
 
-/// Most watts of a reading; our choice, well above a row of racks.
+/// Maximum watts of a reading; our choice, well above a row of racks.
 const WATTS_MAX: f64 = 1e7;
 
-/// Samples and faults of a meter, in their order.
+/// Samples and faults of a meter, in order of time.
 #[derive(Debug, Clone, Default)]
 pub struct Log {
     samples: Vec<Sample>,
@@ -31,7 +32,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Adds a sample; an impossible one is dropped as a fault at `now`.
+    /// Adds a sample. An impossible sample is dropped, and a fault at `now` is added.
     pub fn take(&mut self, sample: Sample, now: Nanos) {
         match self.wrong(&sample) {
             Some(fault) => self.fault(fault, now),
@@ -75,23 +76,24 @@ impl Log {
             .then_some(Fault::JumpedBack("counter"))
     }
 
-    /// Number of samples ever taken.
+    /// Returns the number of samples ever added.
     pub const fn taken(&self) -> u64 {
         self.taken
     }
 
-    /// The last sample.
+    /// Returns the last sample.
     pub fn last(&self) -> Option<Sample> {
         self.samples.last().copied()
     }
 
-    /// Last fault.
+    /// Returns the last fault.
     pub fn last_fault(&self) -> Option<&Fault> {
         self.faults.last().map(|(_, fault)| fault)
     }
 
-    /// Watts of every sample after a time; for a meter that only counts, the mean since the
-    /// previous sample. Only for display: energy is computed from the counter.
+    /// Returns the watts of every sample after a time. For a meter with only a counter, this is the
+    /// mean since the previous sample. The watts are only for display: energy is computed from the
+    /// counter.
     pub fn watts_since(&self, at: Nanos) -> impl Iterator<Item = (Nanos, f64)> {
         let first = self.samples.partition_point(|sample| sample.at <= at);
         (first..self.samples.len()).filter_map(|own| {
@@ -105,7 +107,7 @@ impl Log {
         })
     }
 
-    /// Distinct faults in a span.
+    /// Returns the distinct faults in a span.
     pub fn faults(&self, span: Span) -> Vec<&Fault> {
         let mut found: Vec<&Fault> = Vec::new();
         for (_, fault) in self.faults.iter().filter(|(at, _)| span.holds(*at)) {
@@ -116,22 +118,23 @@ impl Log {
         found
     }
 
-    /// Watts of every sample in a span.
+    /// Returns the watts of every sample in a span.
     pub fn watts(&self, span: Span) -> impl Iterator<Item = f64> {
         let before = Nanos(span.from.0.saturating_sub(1));
         self.watts_since(before).take_while(move |(at, _)| *at <= span.to).map(|(_, watts)| watts)
     }
 
-    /// Longest gap between the samples of a span; the whole span if there are none.
+    /// Returns the longest gap between the samples of a span; the whole span if there are no
+    /// samples.
     pub fn gap(&self, span: Span) -> Nanos {
         around(&self.samples, span).map_or_else(|_| span.length(), longest_gap)
     }
 
-    /// Energy of a span, or the reason why there is none.
+    /// Returns the energy of a span, or the reason why there is none.
     ///
     /// # Errors
     ///
-    /// If samples do not cover it, or it has a fault.
+    /// If samples do not cover the span, or the span contains a fault.
     pub fn energy(&self, span: Span, rules: Rules) -> Result<Energy, NoEnergy> {
         let first = self.faults(span).into_iter().find(|fault| fault.voids());
         if let Some(fault) = first {
@@ -196,8 +199,9 @@ mod tests {
         assert_eq!(counter.last_fault(), Some(&Fault::JumpedBack("counter")));
     }
 
-    /// A program that repeated a line was once read as new samples some nanoseconds later, or as a
-    /// jump back, because the time of day is converted by two clocks.
+    /// Regression: a line that a program printed twice was read as a new sample some nanoseconds
+    /// later, or as a time that went backwards. The cause is that the time of day is converted with
+    /// two clocks.
     #[test]
     fn repeated_sample_time_is_a_fault_and_no_new_sample() {
         let mut log = Log::default();

@@ -14,14 +14,14 @@ use crate::energy::Rules;
 use crate::panel::watched::Watched;
 use crate::{About, Fault, MeterError, Phase, Sample, Span, monotonic};
 
-/// Time limit of a meter's first sample: analysers at USB take 17 s to start (MLCommons power-dev,
-/// `server.py`, which waits for 30 s).
+/// Longest wait for a meter's first sample. Analysers at USB take 17 s to start (MLCommons
+/// power-dev, `server.py`, which waits for 30 s).
 const FIRST_MAX: Duration = Duration::from_secs(30);
 
-/// Longest wait for meters at the end.
+/// Longest wait for meters to end.
 const CLOSE_MAX: Duration = Duration::from_secs(5);
 
-/// Running meters. Dropping it ends them.
+/// Open meters of a run. Dropping the panel ends them.
 #[derive(Debug)]
 pub struct Panel {
     meters: Vec<Watched>,
@@ -32,7 +32,7 @@ pub struct Panel {
 pub struct Shown {
     /// Last sample.
     pub last: Option<Sample>,
-    /// Number of samples.
+    /// Number of samples so far.
     pub taken: u64,
     /// Last fault.
     pub fault: Option<Fault>,
@@ -43,7 +43,7 @@ impl Panel {
     ///
     /// # Errors
     ///
-    /// If one cannot be opened, has no sample, or has the name of another.
+    /// If a meter cannot be opened, has no sample, or has the same name as another.
     pub fn open(specs: &[Spec]) -> Result<Self, MeterError> {
         let names = names(specs)?;
         let opened: Vec<Result<Watched, MeterError>> = std::thread::scope(|scope| {
@@ -74,7 +74,8 @@ impl Panel {
         Ok(())
     }
 
-    /// Refuses meters of hosts that do not take part; without names, this computer is the only one.
+    /// Refuses meters of hosts that do not take part. Without host names, this computer is the only
+    /// host.
     ///
     /// # Errors
     ///
@@ -92,7 +93,7 @@ impl Panel {
         Ok(())
     }
 
-    /// True without meters.
+    /// Returns true if there are no meters.
     pub fn is_empty(&self) -> bool {
         self.meters.is_empty()
     }
@@ -102,17 +103,17 @@ impl Panel {
         self.meters.iter().for_each(|meter| meter.set_phase(phase));
     }
 
-    /// State of each meter, in the order of the specifications.
+    /// Returns the state of each meter, in the order of the specifications.
     pub fn shown(&self) -> Vec<Shown> {
         self.meters.iter().map(Watched::shown).collect()
     }
 
-    /// Present properties of each meter.
+    /// Returns the present properties of each meter.
     pub fn about(&self) -> Vec<About> {
         self.meters.iter().map(Watched::about).collect()
     }
 
-    /// Watts of each meter, for later slices.
+    /// Returns a source of watts for each meter, for the slices from now on.
     pub fn sources(&self) -> Vec<Box<dyn GaugeSource>> {
         let source = |meter: &Watched| {
             let own = Watts { meter: meter.clone(), read: monotonic() };
@@ -121,8 +122,8 @@ impl Panel {
         self.meters.iter().map(source).collect()
     }
 
-    /// Waits until every meter has a sample after a time, or has had twice its period for one, or
-    /// `goes_on` is false.
+    /// Waits until every meter has a sample after a time. It stops waiting for a meter after twice
+    /// the meter's period, and altogether when `goes_on` returns false.
     pub fn settle(&self, after: Nanos, goes_on: &dyn Fn() -> bool) {
         for meter in &self.meters {
             let until = after.saturating_add(Nanos(meter.about().period.0.saturating_mul(2)));
@@ -133,23 +134,23 @@ impl Panel {
         }
     }
 
-    /// Longest period.
+    /// Returns the longest period of all meters.
     pub fn period(&self) -> Nanos {
         self.meters.iter().map(|meter| meter.about().period).max().unwrap_or(Nanos::ZERO)
     }
 
-    /// Energy of each meter in a span.
+    /// Returns the energy of each meter in a span.
     pub fn energy(&self, span: Span) -> Vec<MeterEnergy> {
         self.meters.iter().map(|meter| meter_energy(meter, span)).collect()
     }
 
-    /// Facts of each meter, with its idle watts in a span.
+    /// Returns facts about each meter, with its idle watts in a span.
     pub fn facts(&self, idle: Option<Span>) -> Vec<MeterFacts> {
         self.meters.iter().map(|meter| facts(meter, idle)).collect()
     }
 
-    /// Ends all meters, with a limited wait. Returns text on settings that were not restored, and
-    /// on meters that hang.
+    /// Ends all meters, with a limited wait. Returns texts about settings that were not restored,
+    /// and about meters that hang.
     pub fn close(&self) -> Vec<String> {
         self.meters.iter().for_each(Watched::stop);
         let until = Instant::now() + CLOSE_MAX;
@@ -167,7 +168,8 @@ fn died() -> MeterError {
     MeterError::Thread(std::io::Error::other("it died"))
 }
 
-/// Names of the meters: the given one, or else the kind, with a number from the second on.
+/// Returns the names of the meters: the given name, or otherwise the kind, with a number from the
+/// second meter on.
 fn names(specs: &[Spec]) -> Result<Vec<String>, MeterError> {
     let mut taken = BTreeSet::new();
     for name in specs.iter().filter_map(|spec| spec.name.as_ref()) {
@@ -244,7 +246,7 @@ fn facts(meter: &Watched, idle: Option<Span>) -> MeterFacts {
     }
 }
 
-/// Source of a meter's watts, slice by slice.
+/// Source of a meter's watts for each slice.
 #[derive(Debug)]
 struct Watts {
     meter: Watched,

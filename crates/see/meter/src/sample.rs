@@ -3,28 +3,28 @@ use units::Nanos;
 
 use crate::Fault;
 
-/// Sample of a meter. At least one of the two numbers is present.
+/// Sample of a meter. At least one of `watts` and `joules` is present.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sample {
-    /// Time by this host's monotonic clock.
+    /// Time on this host's monotonic clock.
     pub at: Nanos,
     /// Electrical power, at least 0.
     pub watts: Option<f64>,
-    /// Energy since any start: a counter that only grows, with wraps removed.
+    /// Energy since an arbitrary start: a counter that never decreases, with wraps removed.
     pub joules: Option<f64>,
-    /// Time of the sample by the meter, in nanoseconds since any start; `None` if it reports none.
-    /// It detects repeated samples: `at` is converted by two clocks that are read one after the
-    /// other, so the same time never gives exactly the same value.
+    /// Time of the sample on the meter's clock, in nanoseconds since an arbitrary start; `None` if
+    /// the meter reports no time. It detects repeated samples: `at` is converted with two clocks
+    /// that are read one after the other, so the same time never gives exactly the same value.
     pub told_ns: Option<i128>,
 }
 
 impl Sample {
-    /// Sample with only watts.
+    /// Makes a sample with only watts.
     pub const fn watts(at: Nanos, watts: f64) -> Self {
         Self { at, watts: Some(watts), joules: None, told_ns: None }
     }
 
-    /// Sample with only a counter.
+    /// Makes a sample with only a counter.
     pub const fn joules(at: Nanos, joules: f64) -> Self {
         Self { at, watts: None, joules: Some(joules), told_ns: None }
     }
@@ -36,22 +36,22 @@ impl Sample {
     }
 }
 
-/// Span of the monotonic clock.
+/// Time span on the monotonic clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     /// Start of the span.
     pub from: Nanos,
-    /// End, after the start.
+    /// End of the span, after the start.
     pub to: Nanos,
 }
 
 impl Span {
-    /// Length of the span.
+    /// Returns the length of the span.
     pub const fn length(self) -> Nanos {
         self.to.saturating_sub(self.from)
     }
 
-    /// True for a time in the span, including its ends.
+    /// Returns true if the time is in the span, including its ends.
     pub fn holds(self, at: Nanos) -> bool {
         (self.from..=self.to).contains(&at)
     }
@@ -66,18 +66,18 @@ pub struct About {
     pub method: MeterMethod,
     /// Time between two samples.
     pub period: Nanos,
-    /// Smallest step of its watts; `None` if unknown.
+    /// Smallest step of the meter's watts; `None` if unknown.
     pub resolution_watts: Option<f64>,
-    /// Smallest step of its counter, in joules; `None` without a counter.
+    /// Smallest step of the meter's counter, in joules; `None` without a counter.
     pub counter_step: Option<f64>,
-    /// Largest relative error of a reading, as reported by the meter or its maker.
+    /// Maximum relative error of a reading, as the meter or its maker reports it.
     pub uncertainty: Option<f64>,
     /// Notes for readers.
     pub notes: Vec<String>,
 }
 
 impl About {
-    /// Properties of a meter that measures once a period, without further facts.
+    /// Makes the properties of a meter that measures once a period, without further facts.
     pub fn measured(model: impl Into<String>, period: Nanos) -> Self {
         Self {
             model: model.into(),
@@ -104,18 +104,18 @@ pub enum Phase {
 
 /// Open meter. Dropping it closes it.
 pub trait Meter: Send {
-    /// Present properties.
+    /// Returns the present properties.
     fn about(&self) -> About;
 
-    /// Reads new samples. A polled meter answers within a few seconds; one that [comes by
-    /// itself](Meter::comes) is waited for a fraction of a second, and usually has no sample.
+    /// Reads new samples. A polled meter answers within a few seconds. For a meter that [sends by
+    /// itself](Meter::comes), the call waits a fraction of a second, and often returns no sample.
     ///
     /// # Errors
     ///
-    /// If it does not answer, or its answer is impossible.
+    /// If the meter does not answer, or its answer is impossible.
     fn read(&mut self) -> Result<Vec<Sample>, Fault>;
 
-    /// True if samples come without requests.
+    /// Returns true if the meter sends samples without requests.
     fn comes(&self) -> bool {
         false
     }
@@ -124,7 +124,7 @@ pub trait Meter: Send {
     ///
     /// # Errors
     ///
-    /// If the meter could not be prepared for it.
+    /// If the meter could not be prepared for the phase.
     fn phase(&mut self, _: Phase) -> Result<(), Fault> {
         Ok(())
     }

@@ -1,24 +1,24 @@
-//! Fields that follow from earlier records: number of outstanding I/Os, and continuation of an
-//! earlier I/O.
+//! Fills in fields that follow from earlier records: number of outstanding I/Os, and whether an I/O
+//! continues an earlier one.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::{Flags, IoRecord, Operation, Source, TraceError, TraceInfo};
 
-/// Most completion times that are kept per device. With more I/Os in flight, the others count as
-/// never begun; a record's count saturates far below.
+/// Maximum number of completion times kept per device. If more I/Os are in flight, the excess I/Os
+/// are ignored; a record's count saturates far below.
 const IN_FLIGHT_MAX: usize = 1 << 20;
 
 /// Fills in the fields that follow from earlier records, in the order of issue.
 ///
-/// * [`IoRecord::outstanding`], where it is not known yet and the trace has latencies: I/Os of the
-///   same device that were issued before (or at the same moment, earlier in the trace) and end
-///   after this one's issue. This is vscsiStats' "outstanding I/Os": what the sender had open,
-///   waiting included. I/Os without a latency are not counted by others, as nobody knows when
-///   they end.
+/// * [`IoRecord::outstanding`], where it is not known yet and the trace has latencies: the number
+///   of I/Os of the same device that were issued before this I/O (or at the same moment, earlier in
+///   the trace) and complete after its issue. This is vscsiStats' "outstanding I/Os": all I/Os that
+///   the initiator had open, including waiting ones. I/Os without a latency are not counted for
+///   others, because their completion time is unknown.
 /// * [`Flags::SEQUENTIAL`], always: a read or write that begins at the byte after the last one of
-///   the same direction on the same device, whoever sent that.
+///   the same direction on the same device, of any initiator.
 #[derive(Debug, Clone)]
 pub struct Derive {
     has_latency: bool,
@@ -29,12 +29,12 @@ pub struct Derive {
 struct Device {
     /// Completion times of the I/Os in flight, the earliest first.
     ends: BinaryHeap<Reverse<u64>>,
-    /// First byte after the last read and the last write.
+    /// First byte after the last read, and after the last write.
     next: [Option<u64>; 2],
 }
 
 impl Derive {
-    /// Begins with a trace's first record. Without latencies, the number of outstanding I/Os is
+    /// Begins before a trace's first record. Without latencies, the number of outstanding I/Os is
     /// unknown.
     pub fn new(info: &TraceInfo) -> Self {
         Self { has_latency: info.has_latency, devices: Vec::new() }

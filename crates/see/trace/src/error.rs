@@ -29,12 +29,12 @@ pub enum TraceError {
     Unrecognised {
         /// Path of the file.
         path: PathBuf,
-        /// Names of the formats that match equally well.
+        /// Names of the formats that match equally well; empty if none matches.
         fit: Vec<&'static str>,
         /// Names of all formats.
         known: Vec<&'static str>,
     },
-    /// A file of a known kind that is no readable trace.
+    /// A file of a known kind that is not a readable trace.
     #[error("{}: this is {what}", path.display())]
     Foreign {
         /// Path of the file.
@@ -51,9 +51,9 @@ pub enum TraceError {
         path: PathBuf,
         /// Number of bad lines so far.
         bad: u64,
-        /// Largest number of bad lines.
+        /// Maximum number of bad lines.
         allowed: u64,
-        /// Place of the first bad line, and the reason.
+        /// Position of the first bad line, and the reason.
         first: String,
     },
     /// A Parquet file is damaged, or its library returned an error.
@@ -70,7 +70,7 @@ pub enum TraceError {
         /// Path of the new trace.
         path: PathBuf,
     },
-    /// The writing of the trace did not come to its end.
+    /// The trace was not written to its end.
     #[error("{} was not finished: whoever wrote it was stopped before its first part was complete", path.display())]
     Unfinished {
         /// Path of its directory.
@@ -85,7 +85,7 @@ pub enum TraceError {
 }
 
 impl TraceError {
-    /// Advice on what to try next, if there is any.
+    /// Returns advice on what to try next, if there is any.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {

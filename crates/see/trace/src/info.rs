@@ -3,13 +3,13 @@ use units::{Bytes, Nanos};
 /// Kind of the times of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Clock {
-    /// Real times, with the smallest step between two of them (1 s in some public traces, which
-    /// says nothing about queueing).
+    /// Real times, with the smallest step between two of them. In some public traces the step is 1
+    /// s, which is too coarse to show queueing.
     Real {
         /// Step of the clock.
         resolution: Nanos,
     },
-    /// No times: records are references in order, and `issue` is their number.
+    /// No times: records are only ordered references, and `issue` is their number.
     Order,
 }
 
@@ -27,14 +27,14 @@ pub struct Device {
 pub struct Losses {
     /// Lines or records that could not be understood.
     pub bad: u64,
-    /// The first few of them, with place and reason.
+    /// The first bad lines or records, with position and reason.
     pub examples: Vec<String>,
-    /// Events that the source says it lost before it wrote them.
+    /// Events that the source reports as lost before it wrote them.
     pub dropped: u64,
-    /// Records further out of order than the sorting window, handed out late with the time of the
-    /// record before them.
+    /// Records further out of order than the sorting window. They were handed out late, with the
+    /// time of the record before them.
     pub disordered: u64,
-    /// Rows that are no I/O of their own (splits, remaps, queue events, comments), by design.
+    /// Rows that are by design not separate I/Os (splits, remaps, queue events, comments).
     pub skipped: u64,
 }
 
@@ -49,7 +49,7 @@ pub struct TraceInfo {
     pub started_unix_ns: Option<i64>,
     /// True if records have latencies.
     pub has_latency: bool,
-    /// Names of the senders; the list may grow while a source is read.
+    /// Names of the initiators; the list may grow while a source is read.
     pub vms: Vec<String>,
     /// Devices; the list may grow while a source is read.
     pub devices: Vec<Device>,

@@ -1,4 +1,4 @@
-//! Observed I/O: one record for every source, its store, and readers of other tools' formats.
+//! Observed I/O: one record type for every source, a store, and readers of other tools' formats.
 //!
 //! What it does: defines [`IoRecord`] (one observed I/O, of a live capture or of any trace) and
 //! [`Source`] (records in order of issue, a batch at a time); reads and writes traces.

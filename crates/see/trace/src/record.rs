@@ -7,31 +7,31 @@ use units::Nanos;
 )]
 pub struct DeviceIndex(pub u16);
 
-/// Position of a VM (or process, or control group: the sender of the I/O) in
-/// [`crate::TraceInfo::vms`].
+/// Position in [`crate::TraceInfo::vms`] of the initiator of an I/O: a VM, process or control
+/// group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct VmIndex(pub u16);
 
 /// Operation of an I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operation {
-    /// Transfer from the device.
+    /// Transfers data from the device.
     Read,
-    /// Transfer to the device.
+    /// Transfers data to the device.
     Write,
-    /// Flush, which makes acknowledged writes durable; without address and length.
+    /// Flush, which makes acknowledged writes durable. It has no address and length.
     Flush,
-    /// Discard of a range that is not needed any more; its length is no transferred data.
+    /// Discard of a range that is no longer needed; its length does not count as transferred data.
     Discard,
 }
 
 impl Operation {
-    /// True if data was transferred: only reads and writes have a size that counts as traffic.
+    /// Returns true if the operation transfers data. Only reads and writes do.
     pub const fn moves_data(self) -> bool {
         matches!(self, Self::Read | Self::Write)
     }
 
-    /// Name of the operation in files and tables.
+    /// Returns the name of the operation in files and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -42,53 +42,53 @@ impl Operation {
     }
 }
 
-/// Properties of an I/O beside its operation, one bit each.
+/// Properties of an I/O in addition to its operation, one bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Flags(u8);
 
 impl Flags {
-    /// No property at all.
+    /// No property.
     pub const NONE: Self = Self(0);
-    /// Durable before it is acknowledged (force unit access).
+    /// Must be durable before it is acknowledged (force unit access).
     pub const FUA: Self = Self(1);
     /// Preceded by a flush of the device's volatile cache.
     pub const PREFLUSH: Self = Self(1 << 1);
     /// Synchronous: a process waits for it (`REQ_SYNC`).
     pub const SYNC: Self = Self(1 << 2);
-    /// Read ahead of need.
+    /// Read ahead of demand.
     pub const READAHEAD: Self = Self(1 << 3);
     /// Metadata of a file system.
     pub const META: Self = Self(1 << 4);
-    /// Ended with an error.
+    /// Completed with an error.
     pub const ERROR: Self = Self(1 << 5);
     /// Began where the previous I/O of the same direction on the same device ended.
     pub const SEQUENTIAL: Self = Self(1 << 6);
-    /// Part of an I/O of a disk above, which is made of this device (LVM, md) and is in the trace,
-    /// too. Sums over devices leave it out.
+    /// Part of an I/O on an upper disk, which is made of this device (LVM, md) and is also in the
+    /// trace. Sums over devices leave such I/O out.
     pub const BELOW: Self = Self(1 << 7);
 
-    /// The bits as they are stored.
+    /// Returns the bits as they are stored.
     pub const fn bits(self) -> u8 {
         self.0
     }
 
-    /// Flags of stored bits.
+    /// Makes flags of stored bits; all eight bits have a meaning.
     pub const fn from_bits(bits: u8) -> Self {
         Self(bits)
     }
 
-    /// True if all of `other` are set.
+    /// Returns true if all flags of `other` are set.
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Flags with those of `other` added.
+    /// Returns these flags together with the flags of `other`.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Flags with those of `other` removed.
+    /// Returns these flags without the flags of `other`.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
@@ -98,22 +98,22 @@ impl Flags {
 /// An observed I/O: 64 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IoRecord {
-    /// Time of the issue by the sender, from the start of the trace.
+    /// Time at which the initiator issued the I/O, from the start of the trace.
     pub issue: Nanos,
     /// Waiting time before the device got the I/O; `None` if the source does not have it.
     pub queue: Option<Nanos>,
-    /// Time from the device getting the I/O to its end, or from issue to end if `queue` is `None`;
-    /// `None` if the source has no latencies.
+    /// Time from when the device got the I/O to its completion. If `queue` is `None`, the time from
+    /// issue to completion. `None` if the source has no latencies.
     pub device_time: Option<Nanos>,
     /// Offset on the device, in bytes.
     pub offset: u64,
     /// Length of the I/O, in bytes.
     pub length: u32,
-    /// Number of I/Os of the same device that were issued and not ended when this one came, without
-    /// itself (vscsiStats counts it, so its figure is one more); saturates at 65,535; `None` if
-    /// ends are unknown.
+    /// Number of other I/Os of the same device that were issued but not completed when this I/O was
+    /// issued. vscsiStats also counts the I/O itself, so its number is one more. Saturates at
+    /// 65,535; `None` if completion times are unknown.
     pub outstanding: Option<u16>,
-    /// Sender of the I/O.
+    /// Initiator of the I/O.
     pub vm: VmIndex,
     /// Device of the I/O.
     pub device: DeviceIndex,
@@ -140,13 +140,14 @@ impl IoRecord {
         }
     }
 
-    /// Time from issue to end that the sender observes: waiting and device time.
+    /// Returns the time from issue to completion that the initiator observes: waiting and device
+    /// time.
     pub fn latency(&self) -> Option<Nanos> {
         let device_time = self.device_time?;
         Some(Nanos(device_time.0.saturating_add(self.queue.map_or(0, |queue| queue.0))))
     }
 
-    /// Offset of the first byte after the I/O.
+    /// Returns the offset of the first byte after the I/O.
     pub const fn end_offset(&self) -> u64 {
         self.offset.saturating_add(self.length as u64)
     }

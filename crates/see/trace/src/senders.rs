@@ -2,23 +2,24 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::store::Machine;
 
-/// Names of the senders that several hosts saw. A virtual machine is one on however many hosts it
-/// ran: by its UUID, or by its name if one of the two has no UUID. Every other sender is another
-/// one on every host, and is called `HOST/NAME`.
+/// Names of the initiators that several hosts saw. A virtual machine is one initiator, on however
+/// many hosts it ran. VMs are matched by UUID, or by name if one of the two has no UUID. Any other
+/// initiator is a different one on every host, and is named `HOST/NAME`.
 ///
-/// A sender keeps its position and name, whatever is added later.
+/// An initiator keeps its position and name, whatever is added later.
 #[derive(Debug, Clone, Default)]
 pub struct Senders {
     names: Vec<String>,
-    /// Virtual machines among them.
+    /// Positions of the initiators that are virtual machines.
     machines: Vec<(usize, Machine)>,
-    /// Positions of the other senders, by their host and their name there.
+    /// Positions of the other initiators, by their host and their name on that host.
     others: BTreeMap<String, BTreeMap<String, usize>>,
     taken: BTreeSet<String>,
 }
 
 impl Senders {
-    /// Position of a host's sender; `machine` if it is a virtual machine.
+    /// Returns the position of a host's initiator, which is added if new; `machine` is given if it
+    /// is a virtual machine.
     pub fn position(&mut self, host: &str, name: &str, machine: Option<&Machine>) -> usize {
         match machine {
             Some(machine) => self.machine(host, machine),
@@ -54,8 +55,8 @@ impl Senders {
         at
     }
 
-    /// Adds a name, with the host before it for as long as another sender has it: a VM may be
-    /// called like a process of another host.
+    /// Adds a name. While another initiator has the same name, the host is put before it, because a
+    /// VM may have the name of a process on another host.
     fn add(&mut self, host: &str, mut name: String) -> usize {
         while !self.taken.insert(name.clone()) {
             name = format!("{host}/{name}");
@@ -64,7 +65,7 @@ impl Senders {
         self.names.len() - 1
     }
 
-    /// Names by position; no two are the same.
+    /// Returns the names by position; no two are the same.
     pub fn names(&self) -> &[String] {
         &self.names
     }

@@ -1,18 +1,19 @@
 use crate::{Flags, IoRecord, TraceError, TraceInfo};
 
-/// Number of records per batch: 4 MiB of them.
+/// Number of records per batch: 4 MiB.
 pub const BATCH: usize = 65_536;
 
-/// A trace being read.
+/// A trace that is being read.
 pub trait Source: Send {
-    /// Facts about the trace so far; complete once [`Source::read`] has returned nothing.
+    /// Returns facts about the trace so far; they are complete once [`Source::read`] has returned
+    /// nothing.
     fn info(&self) -> &TraceInfo;
 
-    /// Replaces `batch` with the next records, in order of issue, at most [`BATCH`] of them; it
-    /// is empty at the end and only then.
+    /// Replaces `batch` with the next records, in order of issue, at most [`BATCH`] of them. The
+    /// batch is empty only at the end.
     ///
     /// # Errors
-    /// The trace cannot be read further: the error names the place, or the limit of bad lines.
+    /// The trace cannot be read further: the error names the position, or the limit of bad lines.
     fn read(&mut self, batch: &mut Vec<IoRecord>) -> Result<(), TraceError>;
 }
 
@@ -26,7 +27,7 @@ impl<S: Source + ?Sized> Source for Box<S> {
     }
 }
 
-/// Trace without I/Os that are part of one at a disk above, which is in the trace, too.
+/// Trace without I/Os that are parts of an I/O on an upper disk that is also in the trace.
 #[derive(Debug, Clone)]
 pub struct CountedOnce<S>(pub S);
 

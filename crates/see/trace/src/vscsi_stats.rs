@@ -1,5 +1,5 @@
-//! Histograms in the output of `vscsiStats -p all`, as text or with `-c` as CSV: no I/O, but
-//! VMware's counts.
+//! Reads histograms in the output of `vscsiStats -p all`, as text or with `-c` as CSV. They contain
+//! no single I/Os, only counts made by VMware.
 
 use std::io::Read;
 use std::path::Path;
@@ -9,13 +9,13 @@ use serde::Serialize;
 use crate::TraceError;
 use crate::import::unpack;
 
-/// Longest file that is read, in bytes; one virtual disk takes about 6 KiB.
+/// Maximum size of a file that is read, in bytes; one virtual disk takes about 6 KiB.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 
 /// Histograms of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Histograms {
-    /// Histograms in the order of the file: sixteen of each virtual disk.
+    /// Histograms in the order of the file: sixteen for each virtual disk.
     pub all: Vec<Histogram>,
     /// Lines that could not be used: number and content.
     pub bad: Vec<(u64, String)>,
@@ -47,19 +47,19 @@ pub struct Histogram {
 pub struct Bucket {
     /// Number of values.
     pub frequency: u64,
-    /// Largest value of the bucket; `None` for the last one, which has all larger values: the text
-    /// says so, and CSV repeats the limit before it.
+    /// Largest value of the bucket. `None` for the last bucket, which has all larger values. In
+    /// text the last line says so; in CSV it repeats the limit before it.
     pub limit: Option<i64>,
 }
 
 impl Histogram {
-    /// Number of values in the buckets; equal to [`Self::count`] in a complete file.
+    /// Returns the number of values in the buckets; equal to [`Self::count`] in a complete file.
     pub fn total(&self) -> u64 {
         self.buckets.iter().fold(0, |sum, bucket| sum.saturating_add(bucket.frequency))
     }
 
-    /// Bucket of the value up to which this share of the values lie, in percent above 0; `None`
-    /// without values.
+    /// Returns the bucket that contains a percentile, given in percent above 0; `None` without
+    /// values.
     pub fn percentile(&self, percent: f64) -> Option<Bucket> {
         let total = self.total();
         #[expect(clippy::cast_precision_loss, reason = "a count of I/Os")]
@@ -74,12 +74,12 @@ impl Histogram {
     }
 }
 
-/// Number of first bytes in which the first histogram must begin.
+/// Number of bytes within which the first histogram must begin.
 const BEGIN: u64 = 4096;
-/// Beginning of each histogram.
+/// First words of each histogram.
 const TITLE: &str = "Histogram: ";
 
-/// True if the file begins with such histograms.
+/// Returns true if the file begins with such histograms.
 pub fn is_likely(path: &Path) -> bool {
     let mut begin = Vec::new();
     let read = untrusted::open_named(path)
@@ -132,12 +132,12 @@ pub fn parse(text: &str) -> Histograms {
     histograms
 }
 
-/// Text before the numbers of the virtual machine and of the disk.
+/// Text before the number of the virtual machine and the number of the disk.
 const GROUP: &str = "virtual machine worldGroupID";
 const DISK: &str = "virtual disk handleID";
 
-/// Parses the head `name,virtual machine worldGroupID,N,virtual disk handleID,N (disk)`, or `name
-/// for virtual machine worldGroupID : N, virtual disk handleID : N (disk)`.
+/// Parses the heading `name,virtual machine worldGroupID,N,virtual disk handleID,N (disk)`, or
+/// `name for virtual machine worldGroupID : N, virtual disk handleID : N (disk)`.
 fn begin(head: &str) -> Histogram {
     let (name, rest) = head.split_once(GROUP).unwrap_or((head, ""));
     let (group, disk) = rest.split_once(DISK).unwrap_or((rest, ""));
@@ -151,7 +151,7 @@ fn begin(head: &str) -> Histogram {
     }
 }
 
-/// Removes the signs around a value.
+/// Removes the punctuation around a value.
 fn bare(text: &str) -> String {
     text.trim_matches([',', ':', ' ', '\t']).to_owned()
 }
@@ -179,7 +179,7 @@ fn row(histogram: &mut Histogram, line: &str) -> Option<()> {
     Some(())
 }
 
-/// Parses a head that continues in lines of its own.
+/// Parses a heading that continues on separate lines.
 fn continued(histogram: &mut Histogram, line: &str) -> Option<()> {
     let (group, disk) = line.split_once(DISK).map_or((line, None), |(a, b)| (a, Some(b)));
     if let Some(group) = group.trim().strip_prefix(GROUP) {
@@ -206,7 +206,8 @@ fn bucket(histogram: &mut Histogram, frequency: &str, limit: &str) -> Option<()>
     Some(())
 }
 
-/// Opens the last bucket: if its limit repeats the one before, it means "above".
+/// Removes the limit of the last bucket if it repeats the limit before it, because such a limit
+/// means "above".
 fn open_last(histogram: &mut Histogram) {
     if let [.., before, last] = &mut histogram.buckets[..]
         && before.limit == last.limit

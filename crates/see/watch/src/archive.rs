@@ -1,4 +1,4 @@
-//! Reader of a store, also of one that is written meanwhile.
+//! Reads a store, even while it is being written.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,28 +10,28 @@ use crate::slice::Names;
 use crate::store::{About, about, entries, journals, segments, state};
 use crate::{LEVELS, SetRow, Slice, State, WatchError};
 
-/// Store that is read.
+/// A store opened for reading.
 #[derive(Debug, Clone)]
 pub struct Archive {
     directory: PathBuf,
     about: About,
 }
 
-/// Slices of a window of time.
+/// Slices of a time window.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Window {
     /// Usual width of a slice, in seconds. Where only coarser data is left, slices are wider.
     pub width_s: u64,
-    /// Slices, ascending; time in which nobody watched has none.
+    /// Slices, ascending; there are none for time that was not watched.
     pub slices: Vec<Slice>,
     /// Files that could not be read, with the reason; their time is a gap.
     pub unreadable: Vec<String>,
 }
 
-/// Working sets of a window of time.
+/// Working sets of a time window.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SetRows {
-    /// Sets, by VM, span and time. An hour in which nobody watched has none.
+    /// Sets, sorted by VM, span and time. There are none for an hour that was not watched.
     pub rows: Vec<SetRow>,
     /// Files that could not be read, with the reason; their time is a gap.
     pub unreadable: Vec<String>,
@@ -41,22 +41,22 @@ impl Archive {
     /// Opens a store.
     ///
     /// # Errors
-    /// The directory is no store, or one of a later version.
+    /// The directory is not a store, or is a store of a later version.
     pub fn open(directory: &Path) -> Result<Self, WatchError> {
         Ok(Self { directory: directory.to_owned(), about: about(directory)? })
     }
 
-    /// True if the directory is a store, of whatever version.
+    /// Returns true if the directory is a store of any version.
     pub fn is_store(directory: &Path) -> bool {
         directory.join(crate::store::STORE_FILE).is_file()
     }
 
-    /// Name of the host that was watched.
+    /// Returns the name of the host that was watched.
     pub fn host(&self) -> &str {
         &self.about.host
     }
 
-    /// Size and age of what the store holds.
+    /// Returns size and age of the store's data.
     ///
     /// # Errors
     /// The directory cannot be read.
@@ -64,7 +64,8 @@ impl Archive {
         state(&self.directory)
     }
 
-    /// Begin and end of what the store holds, in seconds since 1970; `None` if it is empty.
+    /// Returns begin and end of the store's data, in seconds since 1970; `None` if the store is
+    /// empty.
     ///
     /// # Errors
     /// A directory or the journal cannot be read.
@@ -97,9 +98,9 @@ impl Archive {
         Ok(bounds)
     }
 
-    /// Reads the slices that begin in a window, of the finest level that has at most `slices_max`
-    /// of them. Time that this level does not have, because it is too recent or too long ago, is
-    /// of the next finer level, or else of a coarser one.
+    /// Reads the slices that begin in a window, at the finest level that has at most `slices_max`
+    /// slices in it. Where this level has no data, because the time is too recent or too long ago,
+    /// the next finer level is used, or otherwise a coarser one.
     ///
     /// # Errors
     /// The directory cannot be read. A single file that cannot be read is a gap.
@@ -138,7 +139,7 @@ impl Archive {
     }
 
     /// Reads the working sets of hours that begin in a window, at most one hour in each `step_s`
-    /// seconds: the last that a file has of them. The hour that is open has none yet.
+    /// seconds: the last hour that the file has. The current hour has no sets yet.
     ///
     /// # Errors
     /// The directory cannot be read. A single file that cannot be read is a gap.
@@ -158,8 +159,8 @@ impl Archive {
         Ok(found.sorted())
     }
 
-    /// Reads the newest working sets of each VM, from the last two days with any. A VM whose last
-    /// set is older than a day before the newest of all is gone.
+    /// Reads the newest working sets of each VM, from the last two days with any sets. A VM whose
+    /// last set is more than a day older than the newest set of all VMs is left out.
     ///
     /// # Errors
     /// As [`Archive::sets`].
@@ -175,8 +176,9 @@ impl Archive {
         Ok(found)
     }
 
-    /// Slices of journals that no segment holds yet. Read before segments are listed: a period
-    /// that is sealed meanwhile is then seen in both and counted once, and otherwise in none.
+    /// Reads the slices of journals that are not in a segment yet. This must be done before
+    /// segments are listed. Then a period that is sealed in between is found in both and counted
+    /// once; in the other order it could be missed.
     fn open_slices(&self, names: &mut Names) -> Result<Vec<(SegmentName, Vec<Slice>)>, WatchError> {
         let open = journals(&self.directory)?;
         open.into_iter().map(|own| Ok((own, journal::read(&self.directory, own, names)?))).collect()
@@ -190,13 +192,13 @@ struct Reading<'a> {
     width_s: u64,
     names: Names,
     slices: BTreeMap<u64, Slice>,
-    /// Times that levels read so far have.
+    /// Times for which the levels read so far have data.
     covered: Vec<(u64, u64)>,
     unreadable: Vec<String>,
 }
 
 impl Reading<'_> {
-    /// Reads what a level has of the window and no level before it had.
+    /// Reads the slices of the window that this level has and the levels read before did not.
     fn level(&mut self, all: &[SegmentName], level: usize) {
         let (from_s, to_s) = self.window;
         let is_within = |own: &&SegmentName| own.period_s < to_s && own.end_s() > from_s;
@@ -247,7 +249,7 @@ impl SetRows {
     }
 }
 
-/// True if the writer removed the file meanwhile.
+/// Returns true if the error means that the writer has removed the file since it was listed.
 fn is_gone(error: &WatchError) -> bool {
     matches!(error, WatchError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound)
 }

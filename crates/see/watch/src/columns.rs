@@ -1,7 +1,8 @@
-//! Rows of slices as columns of Parquet, and back. `docs/formats/watch.md` lists the columns.
+//! Converts rows of slices to columns of Parquet, and back. `docs/formats/watch.md` lists the
+//! columns.
 //!
-//! Rows are ordered by VM, disk, direction, class and then time, because neighbours in time are
-//! alike and so take few bytes.
+//! Rows are sorted by VM, disk, direction, class and then time, because neighbours in time are
+//! similar and so take few bytes.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -34,7 +35,8 @@ use crate::{Cell, Key, Latencies, Slice};
 
 const BATCH_ROWS: usize = 8192;
 const GROUP_ROWS: usize = 1 << 17;
-/// Our choice: a tenth smaller than by zstd's own default, and a segment is written once.
+/// Compression level. Our choice: files are a tenth smaller than with zstd's own default, and a
+/// segment is written only once.
 const ZSTD_LEVEL: i32 = 9;
 
 /// Name of the column that earlier versions did not write.
@@ -130,8 +132,9 @@ fn properties(notes: Vec<KeyValue>) -> WriterProperties {
 
 const MEANS: [&str; 4] = ["mean_bytes", "mean_latency_ns", "mean_queue_ns", "mean_outstanding"];
 
-/// Mean of a sum over I/Os, with eight significant bits: the others would take most of the room of
-/// these columns, and rates and latencies of one load differ by more from slice to slice.
+/// Returns the mean of a sum over I/Os, with eight significant bits. Further bits would take most
+/// of the space of these columns, and rates and latencies of a constant load vary more than that
+/// from slice to slice.
 #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "rounded")]
 fn mean(sum: u64, count: u64) -> f32 {
     const DROPPED: u32 = f32::MANTISSA_DIGITS - 8;
@@ -140,7 +143,7 @@ fn mean(sum: u64, count: u64) -> f32 {
     f32::from_bits((mean.to_bits() + (1 << (DROPPED - 1))) >> DROPPED << DROPPED)
 }
 
-/// Sum over I/Os of which this is the mean.
+/// Returns the sum over I/Os that has this mean.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -151,7 +154,7 @@ fn sum(mean: f32, count: u64) -> u64 {
     (f64::from(mean) * count as f64).round() as u64
 }
 
-/// Columns as they are filled.
+/// Columns while they are being filled.
 #[derive(Default)]
 struct Batch {
     starts: UInt64Builder,
@@ -222,10 +225,10 @@ impl Batch {
     }
 }
 
-/// Adds the rows of a file to slices of `width_s`, which its head names.
+/// Adds the rows of a file to slices of `width_s`, which the file's head contains.
 ///
 /// # Errors
-/// The file cannot be read, or has rows that no writer of ours made.
+/// The file cannot be read, or has rows that no writer of this program wrote.
 pub(crate) fn read_rows(
     file: &File,
     width_s: u64,
@@ -242,11 +245,11 @@ pub(crate) fn read_rows(
     Ok(())
 }
 
-/// Dictionary column with the meaning of each of its names.
+/// Dictionary column, with the parsed meaning of each of its names.
 struct Named<'a, T> {
     column: &'a DictionaryArray<UInt32Type>,
-    /// A name without meaning is an error only where a row has it: the dictionary of a column that
-    /// is all null has an empty one.
+    /// A name without meaning is an error only where a row has it, because the dictionary of a
+    /// column that is all null contains an empty name.
     meanings: Vec<Result<T, Malformed>>,
 }
 
@@ -276,7 +279,7 @@ impl<'a, T: Clone> Named<'a, T> {
     }
 }
 
-/// Column of a batch, by its name and type.
+/// Returns the column of a batch with this name and type.
 pub(crate) fn column<'a, T: Array + 'static>(
     batch: &'a RecordBatch,
     name: &str,
@@ -287,7 +290,7 @@ pub(crate) fn column<'a, T: Array + 'static>(
     typed.ok_or_else(|| format!("column \"{name}\" has the type {}", column.data_type()).into())
 }
 
-/// Column that earlier versions did not write.
+/// Returns a column that earlier versions did not write; `None` if it is absent.
 fn column_if_any<'a, T: Array + 'static>(
     batch: &'a RecordBatch,
     name: &str,

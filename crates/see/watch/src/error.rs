@@ -9,35 +9,35 @@ pub enum WatchError {
     /// File or directory that cannot be read or written.
     #[error("{}: {source}", path.display())]
     Io {
-        /// Path.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// Reason.
+        /// Error of the system.
         source: io::Error,
     },
-    /// File with content that no writer of ours made.
+    /// File with content that no writer of this program wrote.
     #[error("{}: {reason}", path.display())]
     Content {
-        /// Path.
+        /// Path of the file.
         path: PathBuf,
-        /// Reason.
+        /// Error in the content.
         reason: Malformed,
     },
-    /// Directory that is not a store and holds files.
+    /// Directory that is not a store but contains files.
     #[error("{} holds other files and is not a watch store", path.display())]
     Foreign {
-        /// Path.
+        /// Path of the directory.
         path: PathBuf,
     },
     /// Directory without a store.
     #[error("{} is not a watch store", path.display())]
     NoStore {
-        /// Path.
+        /// Path of the directory.
         path: PathBuf,
     },
     /// Store of another major version.
     #[error("{} has the format {found}; this program reads {}", path.display(), crate::SCHEMA)]
     Version {
-        /// Path.
+        /// Path of the store.
         path: PathBuf,
         /// Format of the store.
         found: String,
@@ -45,13 +45,13 @@ pub enum WatchError {
     /// Store that another process writes.
     #[error("{} is written by another `tilemark watch`", path.display())]
     Busy {
-        /// Path.
+        /// Path of the store.
         path: PathBuf,
     },
 }
 
 impl WatchError {
-    /// Hint, as a command or a sentence.
+    /// Returns a hint, as a command or a sentence.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Foreign { .. } => Some("name a new or empty directory"),
@@ -64,7 +64,7 @@ impl WatchError {
         }
     }
 
-    /// True if the disk, or the share of it that may be used, is full.
+    /// Returns true if the disk is full, or the share of it that this user may use.
     pub(crate) fn is_full(&self) -> bool {
         let kinds = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
         matches!(self, Self::Io { source, .. } if kinds.contains(&source.kind()))

@@ -1,7 +1,8 @@
-//! Recordings of the moment a limit broke, in the directory `evidence` of a store.
+//! Recordings made when limits broke, in the directory `evidence` of a store.
 //!
-//! `TIME.json` is the alarm, `TIME.tmt` the trace and `TIME.findings.json` what an analysis of it
-//! says. Others write the last two; an alarm without a trace is one that could not be recorded.
+//! `TIME.json` is the alarm, `TIME.tmt` the trace and `TIME.findings.json` the findings of an
+//! analysis of the trace. Other processes write trace and findings; an alarm without a trace is one
+//! that could not be recorded.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,9 +18,9 @@ use crate::send::Document;
 use crate::{Change, WatchError};
 
 const DIRECTORY: &str = "evidence";
-/// Form of a name, in UTC.
+/// Format of a recording's name, which is a time in UTC.
 const NAME: &str = "%Y%m%dT%H%M%SZ";
-/// Seconds in which [`Evidences::begin`] counts.
+/// Period over which [`Evidences::begin`] counts recordings, in seconds.
 const DAY_S: u64 = 86_400;
 
 /// Recordings of a store.
@@ -28,46 +29,47 @@ pub struct Evidences {
     directory: PathBuf,
 }
 
-/// Recording of the moment a limit broke.
+/// A recording made when a limit broke.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Evidence {
-    /// Begin, in seconds since 1970.
+    /// Begin of the recording, in seconds since 1970.
     #[serde(skip)]
     pub at_s: u64,
-    /// Name, which is the begin in UTC.
+    /// Name of the recording, which is its begin in UTC.
     pub name: String,
-    /// Alarm in one line.
+    /// Description of the alarm in one line.
     pub alarm: String,
-    /// VM that suffered; `None` if the disk did.
+    /// VM that suffered; `None` if the alarm is about the disk.
     pub vm: Option<String>,
     /// Disk that was recorded.
     pub disk: String,
     /// Trace; `None` if nothing was recorded.
     pub trace: Option<PathBuf>,
-    /// Sentences of the analysis.
+    /// Findings of the analysis, as sentences.
     pub findings: Vec<String>,
-    /// Bytes of all its files.
+    /// Size of all files of the recording, in bytes.
     pub bytes: u64,
 }
 
 impl Evidences {
-    /// Recordings of the store in a directory.
+    /// Opens the recordings of the store in a directory.
     pub fn of(store: &Path) -> Self {
         Self { directory: store.join(DIRECTORY) }
     }
 
-    /// Most bytes of all recordings in a store of at most `bytes_max`: an eighth. Our choice.
+    /// Returns the maximum size of all recordings in a store of at most `bytes_max`: an eighth. Our
+    /// choice.
     pub fn most_of(bytes_max: Bytes) -> Bytes {
         Bytes::new(bytes_max.get() / 8)
     }
 
-    /// Bytes of a trace, also while it is recorded.
+    /// Returns the size of a trace, even while it is being recorded.
     pub fn bytes_of(trace: &Path) -> u64 {
         bytes_of(trace).max(bytes_of(&trace.with_extension("tmt.partial")))
     }
 
-    /// Stores an alarm that begins, and returns where its trace belongs; `None` if there were
-    /// `per_day` in the last 24 hours.
+    /// Stores an alarm that begins, and returns the path for its trace; `None` if there were
+    /// already `per_day` recordings in the last 24 hours.
     ///
     /// # Errors
     /// The directory cannot be read or written.
@@ -93,12 +95,12 @@ impl Evidences {
         Ok(Some(self.path(&name, ".tmt")))
     }
 
-    /// File for the findings of an analysis of a trace.
+    /// Returns the path for the findings of an analysis of a trace.
     pub fn findings_of(trace: &Path) -> PathBuf {
         trace.with_extension("findings.json")
     }
 
-    /// All recordings, the oldest first. A file that cannot be read tells nothing.
+    /// Lists all recordings, the oldest first. A file that cannot be read counts as absent.
     ///
     /// # Errors
     /// The directory cannot be read.
@@ -128,10 +130,10 @@ impl Evidences {
         })
     }
 
-    /// Removes the oldest recordings until all together have at most this many bytes.
+    /// Removes the oldest recordings until all together have at most `bytes_max`.
     ///
     /// # Errors
-    /// The directory cannot be read, or a file not be removed.
+    /// The directory cannot be read, or a file cannot be removed.
     pub(crate) fn make_room(&self, bytes_max: Bytes) -> Result<(), WatchError> {
         let all = self.list()?;
         let mut bytes: u64 = all.iter().map(|own| own.bytes).sum();
@@ -145,13 +147,13 @@ impl Evidences {
         Ok(())
     }
 
-    /// Bytes of all recordings.
+    /// Returns the size of all recordings.
     pub(crate) fn bytes(&self) -> u64 {
         self.list().map_or(0, |all| all.iter().map(|own| own.bytes).sum())
     }
 
-    /// Removes recordings that began before a time, and those that have I/O of a VM. Returns their
-    /// number.
+    /// Removes recordings that began before a time, and recordings with I/O of a VM. Returns the
+    /// number of removed recordings.
     ///
     /// # Errors
     /// As [`Evidences::make_room`].
@@ -193,7 +195,8 @@ impl Evidences {
         Ok(())
     }
 
-    /// Files of a recording; the alarm goes last, because without it the others are nobody's.
+    /// Returns the files of a recording in the order of removal. The alarm is last, because without
+    /// it the other files would belong to no recording.
     fn files(&self, name: &str) -> [PathBuf; 4] {
         [".tmt", ".tmt.partial", ".findings.json", ".json"].map(|end| self.path(name, end))
     }
@@ -202,7 +205,7 @@ impl Evidences {
         self.directory.join(format!("{name}{end}"))
     }
 
-    /// Names, ascending in time.
+    /// Returns the names, sorted by time.
     fn names(&self) -> Result<BTreeSet<String>, WatchError> {
         let found = match fs::read_dir(&self.directory) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeSet::new()),
@@ -219,14 +222,14 @@ fn name_of(at_s: u64) -> String {
     time.unwrap_or_default().strftime(NAME).to_string()
 }
 
-/// Time of a name; `None` if it is none of ours.
+/// Parses the time of a name; `None` if it is not a recording's name.
 fn at_of(name: &str) -> Option<u64> {
     let time = jiff::civil::DateTime::strptime(NAME, name).ok()?;
     let time = time.to_zoned_datetime(TimeZone::UTC).ok()?.timestamp().as_second();
     u64::try_from(time).ok().filter(|at_s| name_of(*at_s) == name)
 }
 
-/// Bytes of a file, or of the files in a directory.
+/// Returns the size of a file, or of the files in a directory.
 fn bytes_of(path: &Path) -> u64 {
     let Ok(facts) = path.symlink_metadata() else { return 0 };
     if !facts.is_dir() {

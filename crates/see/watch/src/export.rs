@@ -27,11 +27,11 @@ const COLUMNS: [&str; 18] = [
 ];
 
 impl Window {
-    /// Writes a row for each slice, VM, disk, direction and size class, as CSV (RFC 4180). What is
-    /// unknown is empty.
+    /// Writes a row for each slice, VM, disk, direction and size class, as CSV (RFC 4180). Unknown
+    /// values are empty.
     ///
     /// # Errors
-    /// Nothing more can be written.
+    /// Writing to `to` fails.
     pub fn write_csv(&self, to: &mut dyn Write) -> io::Result<()> {
         let mut writer =
             csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(to);
@@ -47,7 +47,7 @@ impl Window {
     /// Writes the same rows with histograms, and the gauges, as Parquet.
     ///
     /// # Errors
-    /// Nothing more can be written.
+    /// Writing to `to` fails.
     pub fn write_parquet(&self, to: &mut (dyn Write + Send)) -> io::Result<()> {
         columns::write_rows(to, &self.slices, Vec::new())
     }
@@ -102,7 +102,7 @@ impl SetRows {
     /// Writes a row for each working set, as CSV (RFC 4180).
     ///
     /// # Errors
-    /// Nothing more can be written.
+    /// Writing to `to` fails.
     pub fn write_csv(&self, to: &mut dyn Write) -> io::Result<()> {
         let mut writer =
             csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(to);
@@ -126,7 +126,7 @@ impl SetRows {
     /// Writes the rows as Parquet, with the columns of the store's own files.
     ///
     /// # Errors
-    /// Nothing more can be written.
+    /// Writing to `to` fails.
     pub fn write_parquet(&self, to: &mut (dyn Write + Send)) -> io::Result<()> {
         sets::write_parquet(to, &self.rows)
     }

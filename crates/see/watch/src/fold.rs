@@ -9,26 +9,25 @@ use crate::latencies::bucket_of;
 use crate::slice::Names;
 use crate::{Cell, Key, Latencies, Slice};
 
-/// Most keys of a slice with cells of their own; further senders share the name [`OTHERS`]. Some
-/// 20 MB of cells.
+/// Maximum number of cells in a slice, some 20 MB; further initiators share the name [`OTHERS`].
 const CELLS_MAX: usize = 16_384;
-/// Name of senders beyond the limit.
+/// Name of initiators beyond the limit.
 const OTHERS: &str = "others";
 
-/// Folds I/O records into one open slice: a few additions for each I/O.
+/// Folds I/O records into one open slice, with a few additions for each I/O.
 ///
-/// An I/O belongs to the slice in which its record comes, which is when it ended. Discards are left
-/// out, because they move no data.
+/// An I/O belongs to the slice in which its record arrives, which is when the I/O completed.
+/// Discards are left out, because they transfer no data.
 #[derive(Debug, Default)]
 pub struct Fold {
     places: FxHashMap<CellKey, u32>,
     cells: Vec<Open>,
-    /// Cell of the last record: neighbours are often of the same key.
+    /// Cell of the last record, because consecutive records often have the same key.
     last: Option<(CellKey, u32)>,
     names: Names,
 }
 
-/// Sender, device, direction and class of an I/O.
+/// Initiator, device, direction and class of an I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct CellKey {
     vm: u16,
@@ -48,7 +47,7 @@ struct Open {
     bytes: u64,
     latency_ns: u64,
     queue_ns: u64,
-    /// False once an I/O of unknown queue time came: a sum of a part would be too small.
+    /// True if the queue time of all I/Os so far is known. Otherwise the sum would be too small.
     knows_queue: bool,
     outstanding: u64,
     outstanding_max: u32,
@@ -113,7 +112,7 @@ impl Open {
 }
 
 impl Fold {
-    /// Adds records that have ended.
+    /// Adds records of completed I/Os.
     pub fn add(&mut self, records: &[IoRecord]) {
         for record in records {
             let direction = match record.operation {
@@ -153,7 +152,8 @@ impl Fold {
         index
     }
 
-    /// Ends the slice and begins the next. `info` names the senders and devices of the records.
+    /// Ends the slice and begins the next. `info` has the names of the records' initiators and
+    /// devices.
     pub fn close(&mut self, start_s: u64, width_s: u64, watched: Nanos, info: &TraceInfo) -> Slice {
         let mut slice = Slice { watched, ..Slice::new(start_s, width_s) };
         for open in self.cells.drain(..) {
@@ -176,7 +176,7 @@ impl Fold {
 }
 
 impl Names {
-    /// Forgets names that nothing holds any more: VMs come and go.
+    /// Drops names that are no longer used, because VMs come and go.
     fn drop_unused(&mut self) {
         self.0.retain(|name| Arc::strong_count(name) > 1);
     }

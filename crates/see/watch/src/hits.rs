@@ -1,11 +1,11 @@
-//! Hits of a cache that is not there yet, by the working sets of the VMs that would use it.
+//! Predicts the hits of a planned cache, from the working sets of the VMs that would use it.
 //!
-//! An LRU cache keeps every page for about the same time after its last use, also where VMs share it
-//! (Che and others 2002, "Hierarchical Web caching systems"). So it holds what was used within
-//! that time, and misses whenever this set gets a page that it did not have: the rate of misses is
-//! the slope of the set's size over the time (Denning and Schwartz 1972, "Properties of the
-//! working-set model"). A store knows the sizes over an hour, a day and a week. The slope never
-//! rises with the time, so these sizes bound it at all times in between.
+//! An LRU cache keeps every page for about the same time after its last use, even if several VMs
+//! share the cache (Che and others 2002, "Hierarchical Web caching systems"). So the cache contains
+//! the pages used within that time, and misses whenever a page is added to this set. The rate of
+//! misses is therefore the slope of the set's size over time (Denning and Schwartz 1972,
+//! "Properties of the working-set model"). A store has the sizes over an hour, a day and a week.
+//! The slope never increases with time, so these sizes bound it at all times in between.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use units::Bytes;
 
 use crate::{Key, SetRow, SetSpan, Slice};
 
-/// Fewest hours of which a mean is taken. Our choice: a span longer than the hour is used from a
-/// quarter of a day on.
+/// Minimum number of hours for a mean. Our choice: a span longer than an hour is used once a
+/// quarter of a day has such sets.
 const HOURS_MIN: usize = 6;
-/// Longest time that is told, in hours: a year.
+/// Longest time that is reported, in hours: a year.
 const KEPT_MAX: f64 = 8760.0;
-/// Standard errors of the sampled sets within which they are believed.
+/// Number of standard errors by which sampled set sizes may be wrong.
 const ERRORS: f64 = 2.0;
 
 /// Predicted hits of a cache.
@@ -28,31 +28,32 @@ const ERRORS: f64 = 2.0;
 pub struct CacheHits {
     /// Begin of the first hour and end of the last, in seconds since 1970.
     pub window_s: (u64, u64),
-    /// Hours of which sizes and rates are means.
+    /// Number of hours over which sizes and rates are averaged.
     pub hours: usize,
-    /// Shortest and longest time, in hours, that the cache may keep a page after its last use. No
-    /// longest one is known if the cache is larger than all known sets.
+    /// Shortest and longest time, in hours, for which the cache may keep a page after its last use.
+    /// The longest is `None` if the cache is larger than all known sets.
     pub kept_hours: (f64, Option<f64>),
     /// VMs, the busiest first.
     pub vms: Vec<VmHits>,
-    /// All of them together.
+    /// All VMs together.
     pub all: VmHits,
 }
 
-/// Part of a VM, or of all.
+/// Use and hits of one VM, or of all VMs together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VmHits {
-    /// Name of the VM or other sender; empty for all together.
+    /// Name of the VM or other initiator; empty for all together.
     pub name: Arc<str>,
-    /// Bytes read and written in a second, in whole pages.
+    /// Bytes read and written per second, in whole pages.
     pub bytes_per_s: f64,
     /// Mean working sets by span, shortest first.
     pub sets: Vec<(SetSpan, Bytes)>,
-    /// Least and largest share of these bytes that the cache would have, once it is warm.
+    /// Smallest and largest share of the bytes read and written that hits the cache, once it is
+    /// warm.
     pub hits: (f64, f64),
 }
 
-/// Reason why no hits can be told.
+/// Reason why hits cannot be predicted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoHits {
     /// No working set of a whole hour is known.
@@ -63,10 +64,11 @@ pub enum NoHits {
     NoIo,
 }
 
-/// Predicts the hits of an LRU cache for the VMs of these rows alone. Slices are of the same time.
+/// Predicts the hits of an LRU cache that only the VMs of these rows use. Slices must cover the
+/// same time.
 ///
 /// # Errors
-/// The rows or slices do not say enough.
+/// The rows or slices contain too little.
 pub fn cache_hits(rows: &[SetRow], slices: &[Slice], cache: Bytes) -> Result<CacheHits, NoHits> {
     let (span, hours) = longest(rows).ok_or(NoHits::NoSets)?;
     let mut vms: BTreeMap<&str, Use> = BTreeMap::new();
@@ -104,13 +106,13 @@ pub fn cache_hits(rows: &[SetRow], slices: &[Slice], cache: Bytes) -> Result<Cac
     })
 }
 
-/// True for I/O that working sets know.
+/// Returns true for I/O that working sets include.
 fn is_in_sets(key: &Key) -> bool {
     let moves_data = matches!(key.direction, Direction::Read | Direction::Write);
     key.class.is_some() && key.is_counted() && moves_data
 }
 
-/// Longest span that is known whole in enough hours, with these hours.
+/// Returns the longest span with enough hours whose sets cover the whole span, and these hours.
 fn longest(rows: &[SetRow]) -> Option<(SetSpan, BTreeSet<u64>)> {
     SetSpan::ALL.into_iter().rev().find_map(|span| {
         let whole = rows.iter().filter(|row| row.span == span && row.is_whole());
@@ -120,12 +122,12 @@ fn longest(rows: &[SetRow]) -> Option<(SetSpan, BTreeSet<u64>)> {
     })
 }
 
-/// Sums over the hours of what a VM used. An hour without a row is one without I/O in its span.
+/// Sums of a VM's use over the hours. An hour without a row had no I/O in its span.
 struct Use {
     name: Arc<str>,
-    /// Bytes read and written.
+    /// Total bytes, read and written.
     used: u64,
-    /// Sizes by span, and squares of their standard errors.
+    /// Sum of sizes by span, and sum of squares of their standard errors.
     sets: [(f64, f64); SetSpan::ALL.len()],
 }
 
@@ -148,7 +150,7 @@ impl Use {
         }
     }
 
-    /// Largest standard error of a set, as a share of it.
+    /// Returns the largest standard error of a set, as a share of the set's size.
     fn error(&self) -> f64 {
         let shares = self.sets.iter().filter(|own| own.0 > 0.0).map(|own| own.1.sqrt() / own.0);
         shares.fold(0.0, f64::max)
@@ -179,34 +181,35 @@ impl Use {
     }
 }
 
-/// Size of what is used over a time, in bytes over hours, as far as it is known.
+/// Size of the used data over time (bytes over hours), at the known points.
 struct Curve {
-    /// Bytes used in an hour, each use counted: the slope where it begins.
+    /// Bytes used per hour, counting every use: the initial slope.
     rate: f64,
-    /// Known sizes, from none in no time on.
+    /// Known sizes, beginning with size 0 at time 0.
     points: Vec<(f64, f64)>,
 }
 
 impl Curve {
-    /// Slope between a point and the next; `None` behind the last.
+    /// Returns the slope between a point and the next; `None` after the last point.
     fn chord(&self, at: usize) -> Option<f64> {
         let (from, to) = (self.points[at], self.points.get(at + 1)?);
         Some(((to.1 - from.1) / (to.0 - from.0)).max(0.0))
     }
 
-    /// Largest slope behind a point. Means of sampled sets may be out of order by a little.
+    /// Returns an upper bound of the slope after a point. Means of sampled sets may be slightly out
+    /// of order.
     fn before(&self, at: usize) -> f64 {
         let own = at.checked_sub(1).and_then(|at| self.chord(at)).unwrap_or(self.rate);
         self.chord(at).map_or(own, |next| own.max(next))
     }
 
-    /// Least slope before the point that follows one.
+    /// Returns a lower bound of the slope between a point and the next.
     fn after(&self, at: usize) -> f64 {
         let own = self.chord(at).unwrap_or(0.0);
         self.chord(at + 1).unwrap_or(0.0).min(own)
     }
 
-    /// Largest size over a time between a point and the next.
+    /// Returns the largest possible size at a time between a point and the next.
     fn most(&self, at: usize, hours: f64) -> f64 {
         let (from, size) = self.points[at];
         let first = size + self.before(at) * (hours - from);
@@ -216,12 +219,13 @@ impl Curve {
         }
     }
 
-    /// Last point for which this holds.
+    /// Returns the index of the last point for which `holds` is true.
     fn last(&self, holds: impl Fn(&(f64, f64)) -> bool) -> usize {
         self.points.iter().rposition(holds).unwrap_or(0)
     }
 
-    /// Shortest and longest time in which so much is used. The size is only known to an error.
+    /// Returns the shortest and longest time in which this size may be used. The size has a
+    /// relative error.
     fn times(&self, size: f64, error: f64) -> (f64, f64) {
         let low = size * (1.0 - ERRORS * error).max(0.0);
         let high = size * (1.0 + ERRORS * error);
@@ -243,7 +247,7 @@ impl Curve {
         (shortest, longest)
     }
 
-    /// Least and largest slope at times within these.
+    /// Returns the smallest and largest slope at times within this range.
     fn slopes(&self, (shortest, longest): (f64, f64)) -> (f64, f64) {
         let at = self.last(|point| point.0 <= shortest);
         let (from, size) = self.points[at];

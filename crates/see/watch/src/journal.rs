@@ -1,8 +1,9 @@
-//! Slices of the open period, appended one by one, so that a kill loses only the open slice.
+//! Appends the slices of the current period one by one, so that a kill loses only the open slice.
 //!
-//! A frame is its length, its CRC-32 and a slice in postcard's encoding, both numbers little-endian.
-//! Reading ends at the first broken frame: a kill may have cut it. A journal is named after the
-//! segment that it becomes, so one whose segment exists holds nothing new.
+//! A frame is its length, its CRC-32 and a slice in postcard's encoding; length and CRC-32 are
+//! little-endian. Reading ends at the first broken frame, because a kill may have cut it. A journal
+//! is named after the segment that it will become. So if that segment exists, the journal contains
+//! nothing new.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -19,12 +20,12 @@ use crate::slice::Names;
 use crate::{Cell, Key, Latencies, Slice, WatchError};
 
 const SUFFIX: &str = ".journal";
-/// Longest journal that is read.
+/// Maximum size of a journal that is read.
 const JOURNAL_MAX: u64 = 1 << 30;
-/// Longest slice that is read.
+/// Maximum size of a frame that is read.
 const FRAME_MAX: usize = 64 << 20;
 
-/// Slice in a journal: rows name VMs, disks and scopes by position.
+/// Slice in a journal. Rows refer to VMs, disks and scopes by position.
 #[derive(Serialize, Deserialize)]
 struct Frame {
     start_s: u64,
@@ -36,8 +37,8 @@ struct Frame {
     gauges: Vec<GaugeRow>,
 }
 
-/// Rows of I/O at disks below others, by position. It follows the frame, where earlier versions wrote
-/// nothing and read nothing.
+/// Positions of rows with I/O on disks below others. They follow the frame, where earlier versions
+/// wrote nothing and read nothing.
 type Below = Vec<u32>;
 
 #[derive(Serialize, Deserialize)]
@@ -73,16 +74,17 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Journal that will be this segment. Its file is made with the first slice.
+    /// Creates a journal for this segment. The file is created with the first slice.
     pub fn new(directory: &Path, segment: SegmentName) -> Self {
         Self { path: path_of(directory, segment), file: None }
     }
 
-    /// Appends a slice. It is not synced: a flush every ten seconds would disturb what is watched.
-    /// So a kill loses nothing of it, and a power cut what the kernel has not written yet.
+    /// Appends a slice. It is not synced, because a flush every ten seconds would disturb the
+    /// watched storage. So a kill loses nothing of it, but a power failure loses what the kernel
+    /// has not written yet.
     ///
     /// # Errors
-    /// The file cannot be written. What was written of the frame is removed.
+    /// The file cannot be written. The written part of the frame is removed.
     pub fn append(&mut self, slice: &Slice) -> Result<(), WatchError> {
         self.append_frame(&encode(slice)).map_err(WatchError::io(&self.path))
     }
@@ -102,7 +104,7 @@ impl Journal {
         written
     }
 
-    /// Removes the file, whose slices are in a segment now.
+    /// Removes the file, after its slices were stored in a segment.
     ///
     /// # Errors
     /// The file cannot be removed.
@@ -116,17 +118,18 @@ impl Journal {
     }
 }
 
-/// Path of the journal of a segment.
+/// Returns the path of the journal of a segment.
 pub(crate) fn path_of(directory: &Path, segment: SegmentName) -> PathBuf {
     directory.join(format!("{}{SUFFIX}", segment.file()))
 }
 
-/// Segment of a journal with this file name.
+/// Returns the segment of a journal with this file name.
 pub(crate) fn segment_of(name: &str) -> Option<SegmentName> {
     SegmentName::parse(name.strip_suffix(SUFFIX)?)
 }
 
-/// Slices of a journal, up to the first broken frame or one of another period; none if it is gone.
+/// Reads the slices of a journal, up to the first frame that is broken or belongs to another
+/// period; empty if the file no longer exists.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -169,7 +172,7 @@ fn encode(slice: &Slice) -> Vec<u8> {
     [head, bytes].concat()
 }
 
-/// Slice without head and sum; [`decode`] makes it again.
+/// Encodes a slice, without length and CRC-32; [`decode`] is the inverse.
 pub(crate) fn frame(slice: &Slice) -> Vec<u8> {
     let mut names: Vec<String> = Vec::new();
     let mut known = rustc_hash::FxHashMap::default();
@@ -210,7 +213,7 @@ pub(crate) fn frame(slice: &Slice) -> Vec<u8> {
     postcard::to_stdvec(&(frame, below)).expect("numbers, texts and lists")
 }
 
-/// Slice of a frame; `None` for other bytes.
+/// Decodes a slice from a frame; `None` for other bytes.
 pub(crate) fn decode(frame: &[u8], names: &mut Names) -> Option<Slice> {
     let (frame, rest): (Frame, &[u8]) = postcard::take_from_bytes(frame).ok()?;
     let below: Below =

@@ -1,5 +1,4 @@
-//! Names of a store: which senders are VMs, and which disks are one storage with those of other
-//! hosts.
+//! Names in a store: which initiators are VMs, and which disks are storage shared with other hosts.
 
 use std::io::Write;
 use std::path::Path;
@@ -8,61 +7,61 @@ use serde::{Deserialize, Serialize};
 
 use crate::WatchError;
 
-/// File of the names. Stores of earlier versions have none.
+/// Name of the file of names. Stores of earlier versions do not have it.
 pub(crate) const NAMES_FILE: &str = "names.json";
 const UNFINISHED_FILE: &str = "names.json.tmp";
 const SCHEMA: &str = "tilemark.watch-names/1.0";
-/// Most VMs, and most identities of disks, that are kept: the newest. Our choice; a host runs some
-/// hundreds of VMs, and they come and go for a year.
+/// Maximum number of VMs, and of disk identities, that are kept; the newest are kept. Our choice: a
+/// host runs some hundreds of VMs, and they come and go for a year.
 const KEPT_MAX: usize = 4096;
-/// Longest name or identity that is kept.
+/// Maximum length of a stored name or identity.
 pub(crate) const NAME_MAX: usize = 1024;
 const DAY_S: u64 = 86_400;
 
-/// VMs and disks of a host at some time.
+/// VMs and disks of a host at one point in time.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sightings {
-    /// VMs that run, with their UUIDs where QEMU has one.
+    /// Running VMs, with their UUIDs if QEMU has one.
     pub vms: Vec<(String, Option<String>)>,
-    /// Disks that are watched, with their identities: the same text on every host that has the same
-    /// storage. `None` where nothing tells.
+    /// Watched disks with their identities. An identity is the same text on every host that has the
+    /// same storage; `None` if it cannot be determined.
     pub disks: Vec<(String, Option<String>)>,
-    /// Disks of VMs that only QEMU tells of, likewise. VMs come and go, so one that never had an
-    /// identity is not kept.
+    /// Disks of VMs that only QEMU reports, with their identities. VMs come and go, so a disk that
+    /// never had an identity is not stored.
     pub vm_disks: Vec<(String, Option<String>)>,
 }
 
-/// Names that a store knows something of.
+/// VMs and disks about which a store has information.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Known {
-    /// Begin of the time in which names were kept, in seconds since 1970; 0 if they were from the
-    /// first slice on.
+    /// Begin of the time for which names were recorded, in seconds since 1970; 0 if they were
+    /// recorded since the first slice.
     pub since_s: u64,
-    /// VMs.
+    /// Initiators that are VMs.
     pub vms: Vec<KnownVm>,
-    /// Identities of disks, ascending in time for each disk.
+    /// Identities of disks, sorted by time for each disk.
     pub disks: Vec<KnownDisk>,
 }
 
-/// Sender that is a VM.
+/// Initiator that is a VM.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownVm {
-    /// Name.
+    /// Name of the VM.
     pub name: String,
-    /// UUID, if QEMU has one.
+    /// UUID of the VM, if QEMU has one.
     pub uuid: Option<String>,
-    /// Day on which it was last seen: its begin in seconds since 1970.
+    /// Day on which the VM was last seen, as its begin in seconds since 1970.
     pub day_s: u64,
 }
 
-/// Identity of a disk from some time on, until the disk has another one.
+/// Identity of a disk since some time, until the next entry of the same disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownDisk {
-    /// Name.
+    /// Name of the disk.
     pub name: String,
-    /// Identity, `None` if nothing tells it.
+    /// Identity; `None` if it cannot be determined.
     pub identity: Option<String>,
-    /// Begin, in seconds since 1970.
+    /// Time since which the disk has this identity, in seconds since 1970.
     pub from_s: u64,
 }
 
@@ -74,8 +73,8 @@ struct NamesFile {
 }
 
 impl Known {
-    /// Identity of a disk in a stretch of time; `None` if it is unknown for a part of it, or was
-    /// another one in another part.
+    /// Returns the identity of a disk in an interval; `None` if it was unknown or changed within
+    /// the interval.
     pub fn identity(&self, disk: &str, (from_s, to_s): (u64, u64)) -> Option<&str> {
         if from_s < self.since_s {
             return None;
@@ -88,7 +87,7 @@ impl Known {
         all.all(|own| own == Some(first)).then_some(first)
     }
 
-    /// Adds what is there at a time; true if that changes anything.
+    /// Adds the VMs and disks seen at a time; returns true if anything changed.
     pub(crate) fn note(&mut self, at_s: u64, seen: &Sightings) -> bool {
         let before = self.clone();
         let fits = |name: &str| name.len() <= NAME_MAX;
@@ -128,7 +127,7 @@ impl Known {
         *self != before
     }
 
-    /// Removes a VM, and VMs that were last seen before a time; true if there were any.
+    /// Removes a VM, and VMs that were last seen before a time; returns true if any was removed.
     pub(crate) fn forget(&mut self, before_s: Option<u64>, vm: Option<&str>) -> bool {
         let before = self.vms.len();
         self.vms.retain(|own| {
@@ -139,8 +138,8 @@ impl Known {
     }
 }
 
-/// Names of a store; none of a store of an earlier version, or if the file cannot be read: then
-/// nothing is one with what other hosts have.
+/// Reads the names of a store. The result is empty for a store of an earlier version, or if the
+/// file cannot be read. Then nothing is matched with VMs and disks of other hosts.
 pub(crate) fn read(directory: &Path) -> Known {
     let text = untrusted::read_text(&directory.join(NAMES_FILE)).unwrap_or_default();
     let file: Option<NamesFile> = serde_json::from_str(&text).ok();
@@ -148,12 +147,12 @@ pub(crate) fn read(directory: &Path) -> Known {
     known.unwrap_or_else(|| Known { since_s: u64::MAX, ..Known::default() })
 }
 
-/// True if the store has the file.
+/// Returns true if the store has the file.
 pub(crate) fn is_there(directory: &Path) -> bool {
     directory.join(NAMES_FILE).is_file()
 }
 
-/// True for a file that a killed writer left.
+/// Returns true for the name of a file that a killed writer may leave.
 pub(crate) fn is_unfinished(name: &str) -> bool {
     name == UNFINISHED_FILE
 }
@@ -161,7 +160,7 @@ pub(crate) fn is_unfinished(name: &str) -> bool {
 /// Writes the names of a store.
 ///
 /// # Errors
-/// The file cannot be written; the one before it stays.
+/// The file cannot be written; the previous file stays.
 pub(crate) fn write(directory: &Path, known: &Known) -> Result<(), WatchError> {
     let (path, temporary) = (directory.join(NAMES_FILE), directory.join(UNFINISHED_FILE));
     let file = NamesFile { schema: SCHEMA.to_owned(), known: known.clone() };

@@ -2,26 +2,26 @@ use stats::Compact;
 use units::Nanos;
 use untrusted::Malformed;
 
-/// Equal parts of each power of two.
+/// Bits that select the part within each power of two: eight parts.
 const PARTS_BITS: u32 = 3;
-/// Values below 2^10 ns share the first bucket: no I/O of a VM is faster.
+/// Values below 2^10 ns share the first bucket, because no I/O of a VM is faster.
 const LOWEST_BITS: u32 = 10;
 
-/// Histogram of latencies: eight buckets for each doubling from 1 us to an hour, so a value is
-/// known to 12.5 %. A run has 128 buckets for each doubling; here there are tens of millions of
-/// histograms in a year.
+/// Histogram of latencies with eight buckets for each doubling from 1 us to an hour, so a value is
+/// accurate to 12.5 %. A run's histograms have 128 buckets for each doubling, but here there are
+/// tens of millions of histograms in a year.
 ///
-/// Merging and then asking is the same as recording everything into one. A percentile is the upper
-/// edge of its bucket: never too short.
+/// Merging histograms loses nothing: the result is the same as recording everything into one
+/// histogram. A percentile is the upper edge of its bucket, so it is never too short.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Latencies {
-    /// First bucket in use, then the count of each following one in LEB128; empty buckets are a 0
-    /// and their number. A period in memory has tens of thousands of histograms, and this takes a
-    /// fifth of pairs of bucket and count.
+    /// First used bucket, then the count of each following bucket in LEB128; a run of empty buckets
+    /// is a 0 and their number. A period in memory has tens of thousands of histograms, and this
+    /// encoding takes a fifth of the space of pairs of bucket and count.
     bytes: Box<[u8]>,
 }
 
-/// Bucket of a latency.
+/// Returns the bucket of a latency.
 #[inline]
 pub(crate) fn bucket_of(latency: Nanos) -> u8 {
     let value = latency.0.max(1 << LOWEST_BITS);
@@ -31,30 +31,31 @@ pub(crate) fn bucket_of(latency: Nanos) -> u8 {
     u8::try_from(index).unwrap_or(u8::MAX)
 }
 
-/// Largest latency of a bucket.
+/// Returns the largest latency of a bucket.
 fn highest(bucket: u8) -> Nanos {
     let octave = u32::from(bucket >> PARTS_BITS) + LOWEST_BITS;
     let part = u64::from(bucket) & ((1 << PARTS_BITS) - 1);
     Nanos((((1 << PARTS_BITS) + part + 1) << (octave - PARTS_BITS)) - 1)
 }
 
-/// Largest latency of the bucket below that of a latency: what a bucket holds is longer than this.
+/// Returns the exclusive lower edge of the latency's bucket, which is the largest latency of the
+/// bucket below.
 pub(crate) fn lower_edge(latency: Nanos) -> Nanos {
     lowest(bucket_of(latency))
 }
 
-/// Latency that all of a bucket are above.
+/// Returns the exclusive lower edge of a bucket.
 fn lowest(bucket: u8) -> Nanos {
     bucket.checked_sub(1).map_or(Nanos::ZERO, highest)
 }
 
 impl Latencies {
-    /// Histogram of counts by bucket.
+    /// Makes a histogram of counts by bucket.
     pub(crate) fn of_counts(counts: &[u32; 256]) -> Self {
         Self::of((0..=u8::MAX).zip(counts.iter().copied()))
     }
 
-    /// Histogram of buckets, ascending, and counts.
+    /// Makes a histogram of ascending buckets and their counts.
     fn of(counts: impl Iterator<Item = (u8, u32)>) -> Self {
         // A store has tens of millions of histograms, of which few take more.
         let mut bytes = Vec::with_capacity(128);
@@ -82,7 +83,7 @@ impl Latencies {
         counts
     }
 
-    /// Bucket and count, ascending; no count is 0.
+    /// Returns the used buckets with their counts, ascending; no count is 0.
     fn used(&self) -> Used<'_> {
         match self.bytes.split_first() {
             Some((first, rest)) => Used { bucket: (*first).into(), rest },
@@ -100,39 +101,39 @@ impl Latencies {
         *self = Self::of_counts(&counts);
     }
 
-    /// Number of I/Os.
+    /// Returns the number of I/Os.
     pub fn count(&self) -> u64 {
         self.used().map(|(_, count)| u64::from(count)).sum()
     }
 
-    /// Largest latencies of the used buckets with their counts, ascending.
+    /// Returns the largest latencies of the used buckets with their counts, ascending.
     pub fn buckets(&self) -> impl Iterator<Item = (Nanos, u32)> + '_ {
         self.used().map(|(bucket, count)| (highest(bucket), count))
     }
 
-    /// Histogram in the form of stored runs, with the sum of its latencies.
+    /// Converts the histogram to the form of stored runs, with the sum of its latencies.
     pub fn compact(&self, sum_ns: u64) -> Compact {
         let mut compact: Compact = self.buckets().collect();
         compact.sum_ns = sum_ns.into();
         compact
     }
 
-    /// Number of I/Os that surely took at least as long as a limit: those whose whole pair of buckets
-    /// is above it. What a segment kept is known no better.
+    /// Counts the I/Os that certainly took at least as long as a limit: those whose whole pair of
+    /// buckets is above the limit. A stored segment has only pairs of buckets.
     pub fn surely_over(&self, limit: Nanos) -> u64 {
         let slow = self.used().filter(|(bucket, _)| lowest(*bucket & !1) >= limit);
         slow.map(|(_, count)| u64::from(count)).sum()
     }
 
-    /// Exact bytes, of which [`Latencies::decode`] makes the histogram again.
+    /// Returns the exact bytes, from which [`Latencies::decode`] restores the histogram.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Histogram of these bytes.
+    /// Restores a histogram from bytes.
     ///
     /// # Errors
-    /// The bytes are of no histogram.
+    /// The bytes are not a histogram.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut counts = [0; 256];
         let Some((first, mut rest)) = bytes.split_first() else { return Ok(Self::default()) };
@@ -148,9 +149,10 @@ impl Latencies {
         Ok(Self::of_counts(&counts))
     }
 
-    /// Appends what a segment keeps: four buckets for each doubling, and counts of two significant
-    /// bits (1, 2, 3, 4, 6, 8, 12, 16 ...). Exact ones would be four fifths of a store, and most of
-    /// their digits only tell what chance does anyway: a count of 100 varies by 10.
+    /// Appends the rounded form that a segment stores: four buckets for each doubling, and counts
+    /// of two significant bits (1, 2, 3, 4, 6, 8, 12, 16 ...). Exact counts would be four fifths of
+    /// a store, and most of their digits would only show random variation: a count of 100 varies by
+    /// 10.
     pub(crate) fn append_rounded(&self, into: &mut Vec<u8>) {
         let counts = self.counts();
         let pairs = counts.chunks(2).map(|pair| pair[0].saturating_add(pair[1]));
@@ -161,7 +163,8 @@ impl Latencies {
         into.extend(&codes[first..=last]);
     }
 
-    /// The shortest latencies that a histogram of [`Latencies::of_rounded`] may have been of.
+    /// Returns the histogram with the shortest latencies that could have been rounded to this one
+    /// by [`Latencies::of_rounded`].
     pub(crate) fn lowered(&self) -> Self {
         let mut counts = self.counts();
         for pair in counts.chunks_mut(2) {
@@ -170,11 +173,11 @@ impl Latencies {
         Self::of_counts(&counts)
     }
 
-    /// Histogram of a number of I/Os from what [`Latencies::append_rounded`] kept. I/Os are in the
-    /// upper bucket of their pair, so that no percentile is too short.
+    /// Restores a histogram of `count` I/Os from the bytes of [`Latencies::append_rounded`]. I/Os
+    /// are put in the upper bucket of their pair, so that no percentile is too short.
     ///
     /// # Errors
-    /// The bytes are of no histogram.
+    /// The bytes are not a histogram.
     pub(crate) fn of_rounded(bytes: &[u8], count: u64) -> Result<Self, Malformed> {
         let mut counts = [0; 128];
         let Some((first, codes)) = bytes.split_first() else { return Ok(Self::default()) };
@@ -190,7 +193,7 @@ impl Latencies {
     }
 }
 
-/// Histogram of latencies and their numbers of I/Os.
+/// Makes a histogram of latencies, each with a number of I/Os.
 impl FromIterator<(Nanos, u32)> for Latencies {
     fn from_iter<I: IntoIterator<Item = (Nanos, u32)>>(latencies: I) -> Self {
         let mut counts = [0_u32; 256];
@@ -202,7 +205,7 @@ impl FromIterator<(Nanos, u32)> for Latencies {
     }
 }
 
-/// Code of a count, rounded to two significant bits.
+/// Encodes a count, rounded to two significant bits.
 fn code_of(count: u32) -> u8 {
     let Some(octave) = count.checked_ilog2() else { return 0 };
     // In halves of the leading bit, to the nearest: 2 is the power of two itself, 4 the next one.
@@ -210,7 +213,7 @@ fn code_of(count: u32) -> u8 {
     u8::try_from(u64::from(octave) * 2 + halves).unwrap_or(u8::MAX) - 1
 }
 
-/// Count of a code; `None` if none is so large.
+/// Decodes a count; `None` if the code is too large.
 fn count_of(code: u8) -> Option<u32> {
     let Some(place) = code.checked_sub(1) else { return Some(0) };
     // The last one is 2^32, to which counts just below are rounded.
@@ -218,11 +221,11 @@ fn count_of(code: u8) -> Option<u32> {
     value.map(|value| u32::try_from(value).unwrap_or(u32::MAX))
 }
 
-/// Largest count that rounding leaves as it is.
+/// Largest count that rounding never changes.
 const EXACT_MAX: u32 = 4;
 
-/// Scales counts that were rounded until the sum of all is what it was. Few I/Os stay exact: a
-/// single slow one must not vanish.
+/// Scales rounded counts so that their sum is `sum` again. Small counts stay exact, because a
+/// single slow I/O must not vanish.
 fn scale(counts: &mut [u32], sum: u64) {
     let exact = counts.iter().filter(|own| **own <= EXACT_MAX).map(|own| u64::from(*own));
     let left = sum.saturating_sub(exact.sum());
@@ -238,7 +241,7 @@ fn scale(counts: &mut [u32], sum: u64) {
     }
 }
 
-/// Buckets of a histogram's bytes.
+/// Iterator over the used buckets in a histogram's bytes.
 struct Used<'a> {
     bucket: u32,
     rest: &'a [u8],
@@ -256,7 +259,8 @@ impl Iterator for Used<'_> {
     }
 }
 
-/// Next count, the number of empty buckets before it, and what follows.
+/// Reads the next count. Also returns the number of empty buckets before it, and the remaining
+/// bytes.
 fn next_count(bytes: &[u8]) -> Result<(u32, u32, &[u8]), Malformed> {
     let (count, after) = leb128(bytes)?;
     if count > 0 {

@@ -1,35 +1,35 @@
 /// Resolution of stored slices.
 ///
-/// A coarser level is made from the next finer one as soon as its period has ended, and not when
-/// the finer one is dropped: then dropping is only the removal of files, and every window of time
-/// has a level that is cheap to read.
+/// A coarser level is made from the next finer one as soon as its period has ended, not when the
+/// finer level is dropped. So dropping only removes files, and every time window has a level that
+/// is cheap to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Level {
     /// Name in file names and texts.
     pub name: &'static str,
     /// Width of a slice, in seconds.
     pub width_s: u64,
-    /// Time in one file, in seconds. Memory is that of one period.
+    /// Time span of one file, in seconds. Memory is needed for one such period.
     pub period_s: u64,
-    /// Most periods that are kept. A count and not an age, so that a clock that jumps ten years
-    /// ahead removes nothing.
+    /// Maximum number of periods kept. This is a number and not an age, so that a clock that jumps
+    /// ten years ahead removes nothing.
     pub periods_max: usize,
 }
 
 impl Level {
-    /// Begin of the period that holds a time.
+    /// Returns the begin of the period that contains a time.
     pub const fn period_of(&self, time_s: u64) -> u64 {
         time_s - time_s % self.period_s
     }
 
-    /// Begin of the slice that holds a time.
+    /// Returns the begin of the slice that contains a time.
     pub const fn slice_of(&self, time_s: u64) -> u64 {
         time_s - time_s % self.width_s
     }
 }
 
-/// Levels from fine to coarse: 2 days, 14 days, 60 days, 400 days and 420 days. Our choice: a year
-/// of 10-minute slices of 100 busy VMs would take several gigabytes.
+/// Levels from fine to coarse; they keep 2 days, 14 days, 60 days, 400 days and 420 days. Our
+/// choice: a year of 10-minute slices of 100 busy VMs would take several gigabytes.
 pub const LEVELS: [Level; 5] = [
     Level { name: "10s", width_s: 10, period_s: 300, periods_max: 576 },
     Level { name: "1min", width_s: 60, period_s: 1800, periods_max: 672 },

@@ -1,19 +1,21 @@
-//! Slices of the I/O of every VM of a host, and a store that keeps a year of them.
+//! Slices of the I/O of every VM of a host, and a store that keeps a year of slices.
 //!
-//! It folds I/O records into slices of 10 s ([`Fold`]): for each VM, disk, direction and size class
-//! the count, bytes and a histogram of latency, and what the host queued of it. A store keeps the
-//! slices ([`Store`]) in coarser and coarser levels ([`LEVELS`]), and gives any window of time back
-//! ([`Archive`]). Beside the fold it estimates what each VM uses of its disks ([`Sets`]), hour by
-//! hour. Rules ([`Judge`]) make alarms of slices, and [`Senders`] deliver them.
+//! It folds I/O records into slices of 10 s ([`Fold`]). For each VM, disk, direction and size class
+//! a slice has the count, bytes, a histogram of latency, and the part of the latency that the
+//! host's queue took. A store keeps the slices ([`Store`]) in coarser and coarser levels
+//! ([`LEVELS`]), and returns any time window ([`Archive`]). In addition it estimates the working
+//! set of each VM ([`Sets`]), hour by hour. Rules ([`Judge`]) turn slices into alarms, and
+//! [`Senders`] deliver the alarms.
 //!
 //! It refuses a second writer of a store, a store of a later version, and to average percentiles:
 //! coarser slices are merged histograms.
 //!
-//! Invariants: what a source cannot give is absent, never zero. A killed writer loses at most the
-//! open slice. A store never has more bytes than its limit, and the oldest of the finest level goes
-//! first; recordings of breaches ([`Evidences`]) are part of it. Time only comes from the caller, so a clock that steps back loses nothing: slices of the
-//! same time are added. An alarm begins and ends only by whole windows that are surely broken or
-//! kept. No text of a sender has a secret of its address.
+//! Invariants: data that a source does not provide is absent, never zero. A killed writer loses at
+//! most the open slice. A store never exceeds its size limit; the oldest data of the finest level
+//! is removed first, and recordings of breaches ([`Evidences`]) count as part of the store. Time
+//! only comes from the caller, so a clock that steps back loses nothing: slices of the same time
+//! are added. An alarm begins and ends only by whole windows in which the limit was surely broken
+//! or surely kept. No message contains a secret from a channel's address.
 #![forbid(unsafe_code)]
 
 mod archive;

@@ -1,4 +1,4 @@
-//! Files of a store, and what they hold together.
+//! Lists the files of a store, and sums up their contents.
 
 use std::fs;
 use std::path::Path;
@@ -6,31 +6,32 @@ use std::path::Path;
 use crate::segment::SegmentName;
 use crate::{Evidences, LEVELS, WatchError, journal, known, sets};
 
-/// Size and age of what a store holds.
+/// Size and age of a store's data.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct State {
-    /// Bytes of all segments, journals, files of working sets and recordings.
+    /// Size of all segments, journals, files of working sets and recordings, in bytes.
     pub bytes: u64,
-    /// Levels, finest first.
+    /// State of each level, finest first.
     pub levels: Vec<LevelState>,
 }
 
-/// Size and age of what a store holds of a level.
+/// Size and age of the data in one level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LevelState {
     /// Number of segments.
     pub segments: usize,
-    /// Begin of the first and end of the last, in seconds since 1970; `None` without segments.
+    /// Begin of the first segment and end of the last, in seconds since 1970; `None` without
+    /// segments.
     pub time_s: Option<(u64, u64)>,
 }
 
-/// Names of the files of a store.
+/// Returns the names of the files of a store.
 pub(crate) fn entries(directory: &Path) -> Result<Vec<String>, WatchError> {
     let found = fs::read_dir(directory).map_err(WatchError::io(directory))?;
     Ok(found.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect())
 }
 
-/// Segments that the journals of a store become, ascending.
+/// Returns the segments that the store's journals will become, sorted.
 pub(crate) fn journals(directory: &Path) -> Result<Vec<SegmentName>, WatchError> {
     let names = entries(directory)?;
     let mut found: Vec<_> = names.iter().filter_map(|name| journal::segment_of(name)).collect();
@@ -38,7 +39,7 @@ pub(crate) fn journals(directory: &Path) -> Result<Vec<SegmentName>, WatchError>
     Ok(found)
 }
 
-/// Segments of a store, finest level first, ascending in time.
+/// Returns the segments of a store, finest level first, then sorted by time.
 pub(crate) fn segments(directory: &Path) -> Result<Vec<SegmentName>, WatchError> {
     let names = entries(directory)?;
     let mut found: Vec<_> = names.iter().filter_map(|name| SegmentName::parse(name)).collect();
@@ -46,7 +47,7 @@ pub(crate) fn segments(directory: &Path) -> Result<Vec<SegmentName>, WatchError>
     Ok(found)
 }
 
-/// Size and age of what a store holds.
+/// Returns size and age of a store's data.
 ///
 /// # Errors
 /// The directory cannot be read.

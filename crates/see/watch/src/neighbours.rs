@@ -1,4 +1,4 @@
-//! Other VMs whose I/O goes along with a VM's latency.
+//! Finds other VMs whose I/O rises together with a VM's latency.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,26 +10,29 @@ use units::Ratio;
 
 use crate::Slice;
 
-/// Fewest I/Os of the VM in a slice whose mean latency counts.
+/// Minimum number of the VM's I/Os in a slice for its mean latency to count.
 const IOS_MIN: u64 = 5;
-/// Fewest slices with much and with little I/O of a neighbour.
+/// Minimum number of slices with high, and with low, load of a neighbour.
 const SLICES_MIN: usize = 10;
-/// Share of the slices in which a neighbour has much I/O.
+/// Share of the slices that count as high load of a neighbour.
 const TOP: f64 = 0.1;
-/// Groups of slices by the VM's own load. Within a group the own load explains nothing.
+/// Number of groups into which slices are divided by the VM's own load. Within a group the own load
+/// explains no difference.
 const STRATA: usize = 5;
-/// Blocks that are drawn again; latencies of slices side by side depend on each other.
+/// Number of blocks for the bootstrap. Blocks are used because latencies of neighbouring slices
+/// depend on each other.
 const BLOCKS: usize = 60;
-/// Fewest slices of a block.
+/// Minimum number of slices in a block.
 const BLOCK_MIN: usize = 10;
-/// Chance that any of all neighbours is named by mistake, if slices were independent. Latencies that
-/// drift for an hour make intervals too narrow: with this somebody is named on about one in twenty
-/// simulated hosts where nobody disturbs (`watch.neighbour_false`), with 0.05 on three.
+/// Probability that any of all neighbours is named by mistake, if slices were independent. But
+/// latencies that drift for an hour make intervals too narrow. So with this value a neighbour is
+/// named on about one in twenty simulated hosts without any interference (`watch.neighbour_false`),
+/// and with 0.05 on three in twenty.
 const FALSE_CHANCE: f64 = 0.0025;
-/// Least factor that is worth saying.
+/// Minimum factor that is worth reporting.
 const TIMES_MIN: f64 = 1.1;
 
-/// Neighbour whose I/O goes along with a VM's latency.
+/// Neighbour whose I/O rises together with a VM's latency.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Neighbour {
     /// Name of the neighbour.
@@ -38,44 +41,45 @@ pub struct Neighbour {
     pub disk: Arc<str>,
     /// Direction of the neighbour's I/O: reads or writes.
     pub direction: Direction,
-    /// Rate from which the neighbour's I/O counts as much, in bytes per second.
+    /// Minimum rate at which the neighbour's load counts as high, in bytes per second.
     pub bytes_per_s: f64,
-    /// Direction of the VM's I/O.
+    /// Direction of the VM's I/O that is slower then.
     pub felt_by: Direction,
-    /// Factor by which the VM's I/O takes longer then, at equal load of its own, with its interval
-    /// at 95 %.
+    /// Factor by which the VM's I/O takes longer while the neighbour's load is high, at equal load
+    /// of the VM, with the interval at 95 %.
     pub times: Interval,
-    /// Slices with much I/O of the neighbour.
+    /// Number of slices with high load of the neighbour.
     pub slices: usize,
-    /// Days (UTC) with much and with little I/O of the neighbour.
+    /// Number of days (UTC) with both high and low load of the neighbour.
     pub days: usize,
-    /// Those of them on which the VM's I/O took longer with much.
+    /// Number of these days on which the VM's I/O took longer while the neighbour's load was high.
     pub days_slower: usize,
 }
 
-/// Neighbours of a VM, and pairs that cannot be told apart.
+/// Neighbours of a VM, and pairs that cannot be distinguished.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Neighbours {
-    /// Named neighbours, the one with the greatest factor first.
+    /// Named neighbours, the one with the largest factor first.
     pub named: Vec<Neighbour>,
-    /// Names of neighbours that go along with the latency only together, so that neither is named.
+    /// Pairs of neighbours whose loads rise together, so that neither can be named.
     pub together: Vec<(Arc<str>, Arc<str>)>,
-    /// Neighbours that were looked at, by name, disk and direction.
+    /// Number of examined neighbours, each an initiator, a disk and a direction.
     pub examined: usize,
 }
 
 /// Finds the neighbours of a VM.
 ///
-/// For each neighbour, slices in which it is in its top tenth are held against slices below its
-/// median, within groups of equal own load of the VM. The factor is of geometric means of the
-/// slices' mean latencies; its interval is by drawing blocks of slices again. A neighbour is named
-/// if by chance the factor would be as great in about one of twenty searches, whatever their number
-/// of neighbours (Bonferroni; by simulation, see the constant of that name). Two
-/// that are named and whose factors vanish without each other are not named.
+/// For each neighbour, slices in the top tenth of its load are compared with slices below its
+/// median load, within groups of equal own load of the VM. The factor compares geometric means of
+/// the slices' mean latencies; its interval comes from a bootstrap over blocks of slices. A
+/// neighbour is named if chance would give as large a factor in only about one of twenty searches,
+/// however many neighbours are searched (Bonferroni; by simulation, see the constant
+/// `FALSE_CHANCE`). Two neighbours are both left out if each one's factor vanishes without the
+/// other's load.
 ///
-/// It says what goes along with what, and not what causes it. A neighbour with fewer than ten slices
-/// of much or of little I/O is not looked at. Only clear neighbours are named, so a factor near the
-/// least that is found is rather too great.
+/// The result shows correlation, not cause. A neighbour with fewer than ten slices of high or of
+/// low load is not examined. Only clear neighbours are named, so a factor near the smallest that
+/// can be found is rather too large.
 pub fn neighbours(slices: &[Slice], vm: &str, seed: u64) -> Neighbours {
     let mut disks: BTreeSet<Arc<str>> = BTreeSet::new();
     for key in slices.iter().flat_map(|slice| slice.io.keys()).filter(|key| &*key.vm == vm) {
@@ -102,7 +106,7 @@ pub fn neighbours(slices: &[Slice], vm: &str, seed: u64) -> Neighbours {
     name_them(slices, vm, &tests, seed)
 }
 
-/// Neighbour with enough slices to be judged.
+/// Neighbour with enough slices for a test.
 struct Candidate {
     name: Arc<str>,
     disk: Arc<str>,
@@ -143,8 +147,8 @@ fn name_them(slices: &[Slice], vm: &str, tests: &[Candidate], seed: u64) -> Neig
 }
 
 impl Candidate {
-    /// True if the factor is there also while the other neighbour has little I/O. Without enough such
-    /// slices the two cannot be told apart.
+    /// Returns true if the factor also exists while the other neighbour has little load. Without
+    /// enough such slices the two cannot be distinguished.
     fn stands_without(&self, slices: &[Slice], vm: &str, other: &Self, seed: u64) -> bool {
         let Some(victim) = Victim::new(slices, vm, &self.disk, self.felt_by) else { return false };
         let little = other.test.little;
@@ -173,7 +177,8 @@ impl Candidate {
     }
 }
 
-/// Bytes per second of every other sender on a disk, by slice: reads and writes apart.
+/// Returns the bytes per second of every other initiator on a disk, by slice; reads and writes are
+/// separate.
 fn loads(slices: &[Slice], vm: &str, disk: &str) -> BTreeMap<(Arc<str>, Direction), Vec<f64>> {
     let mut loads: BTreeMap<(Arc<str>, Direction), Vec<f64>> = BTreeMap::new();
     for (at, slice) in slices.iter().enumerate() {
@@ -236,16 +241,16 @@ impl Victim {
     }
 }
 
-/// Sums of a block of slices: for each group the number and sum of latencies with much and with
-/// little I/O of the neighbour.
+/// Sums of a block of slices. For each group they are the number and sum of logarithmic latencies,
+/// with low and with high load of the neighbour.
 type Block = [[(f64, f64); 2]; STRATA];
 
-/// Slices with much and with little I/O of a neighbour.
+/// Comparison of slices with high load of a neighbour and slices with low load.
 struct Test {
     blocks: Vec<Block>,
-    /// Rate from which a slice has much I/O of the neighbour.
+    /// Minimum rate of a slice with high load.
     much: f64,
-    /// Rate up to which it has little.
+    /// Maximum rate of a slice with low load.
     little: f64,
     slices: usize,
     days: usize,
@@ -253,7 +258,7 @@ struct Test {
 }
 
 impl Test {
-    /// `None` if too few slices have much or little.
+    /// Sorts slices into high and low load; `None` if there are too few of either.
     fn new(victim: &Victim, rates: &[f64], is_used: impl Fn(usize) -> bool) -> Option<Self> {
         let usable = |at: &usize| victim.latency[*at].is_some() && is_used(*at);
         let mut sorted: Vec<f64> = (0..rates.len()).filter(usable).map(|at| rates[at]).collect();
@@ -293,8 +298,8 @@ impl Test {
         Some(Self { blocks, much, little, slices: counts[1], days, days_slower })
     }
 
-    /// Logarithm of the factor: mean difference within the groups, each by the weight that a
-    /// difference of two means has.
+    /// Calculates the logarithm of the factor: the mean difference within the groups, each weighted
+    /// by the precision of a difference of two means.
     fn value(blocks: &[Block]) -> f64 {
         let mut sums = Block::default();
         for block in blocks {
@@ -318,7 +323,8 @@ impl Test {
         bootstrap(&self.blocks, Self::value, Resampling { seed, ..how })
     }
 
-    /// True if the factor is at least this many standard deviations above 1, and worth saying.
+    /// Returns true if the factor is at least this many standard deviations above 1, and at least
+    /// [`TIMES_MIN`].
     fn stands_out(&self, deviations: f64, seed: u64) -> bool {
         let value = Self::value(&self.blocks);
         if value < TIMES_MIN.ln() {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// Pause between two looks at a program that runs.
+/// Interval of checks whether a program still runs.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Program that gets messages on its standard input.
@@ -20,7 +20,7 @@ pub struct Program {
     pub arguments: Vec<String>,
 }
 
-/// Arguments may hold secrets, so only the path is shown.
+/// Prints only the path, because arguments may contain secrets.
 impl std::fmt::Debug for Program {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Program({})", self.path.display())
@@ -51,14 +51,14 @@ pub enum ProgramError {
     TooLong {
         /// Path of the program.
         path: PathBuf,
-        /// Longest wait.
+        /// Time limit that was exceeded.
         patience: Duration,
     },
 }
 
 impl Program {
     /// Runs the program without a shell, so that no text of a message is read as a command, and
-    /// waits for its end. Kills it, with the programs that it started, after `patience`.
+    /// waits until it ends. Kills it, together with programs that it started, after `patience`.
     ///
     /// # Errors
     /// If the program does not start, fails, or does not end in time.
@@ -90,7 +90,8 @@ impl Program {
     }
 }
 
-/// File in memory. A pipe would block after 64 KiB if the program reads nothing.
+/// Creates a file in memory with the message. A pipe would block after 64 KiB if the program reads
+/// nothing.
 fn input(message: &[u8]) -> io::Result<File> {
     let mut file = File::from(memfd_create(c"message", MemfdFlags::CLOEXEC)?);
     file.write_all(message)?;

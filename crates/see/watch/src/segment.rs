@@ -1,4 +1,4 @@
-//! File of one period of a level: Parquet, written at once and never changed.
+//! File of one period of a level. It is a Parquet file, written at once and never changed.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -16,19 +16,19 @@ use crate::{Level, SCHEMA, Slice, WatchError};
 
 /// Key of the head in a file's metadata.
 const HEAD_KEY: &str = "tilemark.watch.segment";
-/// Longest file that is read: some hundred times that of a period of 100 busy VMs.
+/// Maximum size of a file that is read: some hundred times the size of a period of 100 busy VMs.
 const FILE_MAX: u64 = 1 << 30;
 const UNFINISHED: &str = ".tmp";
 
-/// Latest begin of a period, some 34,000 years from now: sums of times stay far from overflow.
+/// Latest begin of a period, some 34,000 years from now, so that sums of times do not overflow.
 const PERIOD_MAX: u64 = 1 << 40;
 
-/// True for the file of a segment that a killed writer left unfinished.
+/// Returns true for the file name of a segment that a killed writer left unfinished.
 pub(crate) fn is_unfinished(name: &str) -> bool {
     name.strip_suffix(UNFINISHED).is_some_and(|name| SegmentName::parse(name).is_some())
 }
 
-/// Facts of a segment beside its rows.
+/// Facts about a segment, in addition to its rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Head {
     /// Format, `tilemark.watch/1.0`.
@@ -37,13 +37,13 @@ pub(crate) struct Head {
     pub level: String,
     /// Begin of the period, in seconds since 1970.
     pub period_s: u64,
-    /// Names of the finer segments that it was made of.
+    /// Names of the finer segments from which this segment was made.
     pub sources: Vec<String>,
     /// Slices, ascending.
     pub slices: Vec<SliceFacts>,
 }
 
-/// Facts of a slice beside its rows.
+/// Facts about a slice, in addition to its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SliceFacts {
     pub start_s: u64,
@@ -54,10 +54,10 @@ pub(crate) struct SliceFacts {
 /// Name of a segment's file: `10s-1764446400-0.parquet`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SegmentName {
-    /// Position of the level.
+    /// Position of the level in [`crate::LEVELS`].
     pub level: usize,
     pub period_s: u64,
-    /// Number among the segments of this period: a clock that steps back makes a second one.
+    /// Number among the segments of this period. There is a second one if the clock steps back.
     pub number: u32,
 }
 
@@ -85,16 +85,16 @@ impl SegmentName {
     }
 }
 
-/// Number without a sign or leading zeros, so that a segment has one name only.
+/// Parses a number without sign or leading zeros, so that a segment has exactly one name.
 fn number<T: std::str::FromStr + ToString>(text: &str) -> Option<T> {
     text.parse().ok().filter(|number: &T| number.to_string() == text)
 }
 
-/// Writes the slices of a period. They are ascending, and no two have the same time. The file has
-/// its name only when it is complete and durable.
+/// Writes the slices of a period. They must be ascending, and no two may have the same time. The
+/// file gets its name only when it is complete and durable.
 ///
 /// # Errors
-/// The file cannot be written; nothing is left of it.
+/// The file cannot be written; no part of it remains.
 pub(crate) fn write(
     directory: &Path,
     name: SegmentName,
@@ -138,7 +138,7 @@ fn facts(slice: &Slice) -> SliceFacts {
     SliceFacts { start_s: slice.start_s, watched_ns: slice.watched.0, lost: slice.lost }
 }
 
-/// Opened segment.
+/// A segment opened for reading.
 pub(crate) struct Segment {
     path: PathBuf,
     file: File,
@@ -149,7 +149,7 @@ impl Segment {
     /// Opens a segment and reads its head.
     ///
     /// # Errors
-    /// The file is no segment of this name.
+    /// The file is not a segment of this name.
     pub fn open(directory: &Path, name: SegmentName) -> Result<Self, WatchError> {
         let path = directory.join(name.file());
         let file = untrusted::open(&path).map_err(WatchError::io(&path))?;
@@ -189,11 +189,11 @@ impl Segment {
         &self.head
     }
 
-    /// Reads all slices, ascending, merged to slices of `width_s`: the level's own, or a multiple. So a
-    /// whole period of fine slices is never in memory to make coarser ones of it.
+    /// Reads all slices, ascending, merged to slices of `width_s`: the level's own width, or a
+    /// multiple. So a whole period of fine slices is never in memory when coarser slices are made.
     ///
     /// # Errors
-    /// The file cannot be read, or has rows that no writer of ours made.
+    /// The file cannot be read, or has rows that no writer of this program wrote.
     pub fn slices(&self, width_s: u64, names: &mut Names) -> Result<Vec<Slice>, WatchError> {
         let mut slices: BTreeMap<u64, Slice> = BTreeMap::new();
         for facts in &self.head.slices {

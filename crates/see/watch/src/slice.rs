@@ -7,51 +7,53 @@ use units::Nanos;
 
 use crate::Latencies;
 
-/// Sender and kind of an I/O.
+/// Initiator and kind of an I/O.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
-    /// Name of the VM, or of another sender.
+    /// Name of the VM, or of another initiator.
     pub vm: Arc<str>,
     /// Name of the disk or device.
     pub disk: Arc<str>,
     /// Direction of the I/O.
     pub direction: Direction,
-    /// Class of the size; `None` where the source does not tell sizes (QEMU's own counters).
+    /// Size class; `None` if the source does not report sizes (QEMU's own counters).
     pub class: Option<SizeClass>,
-    /// True for parts of I/Os of a disk above, which is made of this one and is watched, too.
+    /// True for parts of an I/O on an upper disk that is made of this one and is also watched.
     pub is_below: bool,
 }
 
-/// End of the name of a disk by QEMU's own counters, whose I/O the kernel's events show, too.
+/// End of a disk name for QEMU's own counters, if the kernel's events also show the disk's I/O.
 pub const IN_QEMU: &str = " in QEMU";
 
 impl Key {
-    /// True for I/O that sums over disks count: the VM's at the uppermost disk that shows it.
+    /// Returns true for I/O that sums over disks include: at the uppermost disk that shows the VM's
+    /// I/O.
     pub fn is_counted(&self) -> bool {
         !self.is_below && !self.is_guest_side()
     }
 
-    /// True for what the guest waits for I/O that the kernel's events show, too: a second look at the
-    /// same I/O, which sums leave out.
+    /// Returns true for the guest's view of I/O that the kernel's events also show. Sums leave it
+    /// out, because it is the same I/O.
     pub fn is_guest_side(&self) -> bool {
         self.class.is_none() && self.disk.ends_with(IN_QEMU)
     }
 }
 
-/// Sums over the I/Os of a key that ended in a slice.
+/// Sums over the I/Os of a key that completed in a slice.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cell {
     /// I/Os that succeeded.
     pub count: u64,
-    /// I/Os that failed; they are in no other sum.
+    /// Number of I/Os that failed; they are in no other sum.
     pub errors: u64,
     /// Bytes moved.
     pub bytes: u64,
-    /// Sum of the latencies as the sender felt them, in nanoseconds.
+    /// Sum of the latencies from submission to completion, in nanoseconds.
     pub latency_ns: u64,
-    /// Part of that sum before the device had the I/O; `None` if the source does not tell.
+    /// Part of `latency_ns` before the device had the I/O; `None` if the source does not report it.
     pub queue_ns: Option<u64>,
-    /// Sum over the I/Os of how many others were outstanding when each began; `None` if unknown.
+    /// Sum, over the I/Os, of the number of other I/Os outstanding at their begin; `None` if
+    /// unknown.
     pub outstanding: Option<u64>,
     /// Largest number of outstanding I/Os.
     pub outstanding_max: Option<u32>,
@@ -59,14 +61,14 @@ pub struct Cell {
     pub latencies: Latencies,
 }
 
-/// Everything seen in a stretch of time.
+/// All data of one interval.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Slice {
     /// Begin, in seconds since 1970 (UTC): a multiple of the width.
     pub start_s: u64,
     /// Length, in seconds.
     pub width_s: u64,
-    /// Part of the length in which somebody watched. Rates are over this time.
+    /// Part of the length that was watched. Rates are relative to this time.
     pub watched: Nanos,
     /// Events lost because the kernel's buffers were full.
     pub lost: u64,
@@ -96,12 +98,12 @@ impl Cell {
 }
 
 impl Slice {
-    /// Slice without I/O.
+    /// Creates a slice without I/O.
     pub fn new(start_s: u64, width_s: u64) -> Self {
         Self { start_s, width_s, ..Self::default() }
     }
 
-    /// Adds a later slice, or one of the same time.
+    /// Adds a later slice, or a slice of the same time.
     pub fn merge(&mut self, other: &Self) {
         self.watched = self.watched.saturating_add(other.watched);
         self.lost = self.lost.saturating_add(other.lost);
@@ -113,7 +115,7 @@ impl Slice {
         }
     }
 
-    /// Adds the value of a gauge over a further time.
+    /// Adds the value of a gauge over another interval.
     pub fn read(&mut self, name: GaugeName, scope: &Arc<str>, folded: Folded) {
         self.gauges
             .entry((name, Arc::clone(scope)))
@@ -122,7 +124,7 @@ impl Slice {
     }
 }
 
-/// Names, each held once: a year of slices has the same few.
+/// Names, each stored once, because a year of slices contains only few different names.
 #[derive(Debug, Default)]
 pub(crate) struct Names(pub(crate) HashSet<Arc<str>>);
 

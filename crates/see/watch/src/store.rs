@@ -1,4 +1,4 @@
-//! Writer of a store.
+//! Writes a store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -33,23 +33,23 @@ pub(crate) struct About {
     pub host: String,
 }
 
-/// Options of a writer.
+/// Options for writing a store.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Name of the host whose I/O it is.
+    /// Name of the host whose I/O is stored.
     pub host: String,
-    /// Most bytes of all files together. Beyond them the oldest segment of the finest level is
-    /// removed, then the next.
+    /// Maximum size of all files together, in bytes. Beyond it the oldest segment of the finest
+    /// level is removed, then the next.
     pub bytes_max: Bytes,
 }
 
-/// Period of the finest level that still takes slices.
+/// Current period of the finest level, which still accepts slices.
 #[derive(Debug)]
 struct OpenPeriod {
-    /// Segment that it becomes.
+    /// Segment that the period will become.
     segment: SegmentName,
     journal: Journal,
-    /// Slices by their begin.
+    /// Slices, by their begin.
     slices: BTreeMap<u64, Slice>,
 }
 
@@ -62,26 +62,27 @@ impl OpenPeriod {
     }
 }
 
-/// Store that takes slices. Only one process may write a store; others read meanwhile.
+/// A store opened for writing. Only one process may write a store; others can read it at the same
+/// time.
 #[derive(Debug)]
 pub struct Store {
     directory: PathBuf,
     options: Options,
     open: Option<OpenPeriod>,
-    /// Segments of which coarser ones were made.
+    /// Segments from which coarser ones have been made.
     used: BTreeSet<SegmentName>,
-    /// Working sets that could not be stored yet, of a day at most.
+    /// Working sets that could not be stored yet, at most of a day.
     waiting_sets: Vec<Vec<SetRow>>,
     known: Known,
-    /// Held for as long as the store is.
+    /// Lock on the store, held as long as this value lives.
     _lock: File,
 }
 
 impl Store {
-    /// Opens or makes a store, and takes up what a killed writer left.
+    /// Opens or creates a store, and recovers the data that a killed writer left.
     ///
     /// # Errors
-    /// The directory holds something else, or a store of a later version, or another process
+    /// The directory contains something else, or a store of a later version, or another process
     /// writes it.
     pub fn open(directory: &Path, options: Options) -> Result<Self, WatchError> {
         if !directory.join(STORE_FILE).exists() {
@@ -108,7 +109,8 @@ impl Store {
         Ok(store)
     }
 
-    /// Moves what a killed writer left in a journal into its segment, and removes unfinished files.
+    /// Moves the slices that a killed writer left in a journal into their segment, and removes
+    /// unfinished files.
     fn take_up(&mut self) -> Result<(), WatchError> {
         for name in &entries(&self.directory)? {
             // Files of others may have the same ending.
@@ -144,7 +146,7 @@ impl Store {
     ///
     /// # Errors
     /// The disk is full, or a file cannot be written. The slice is kept in memory and stored with
-    /// its period, so the caller goes on with the next.
+    /// its period, so the caller continues with the next.
     pub fn push(&mut self, mut slice: Slice) -> Result<(), WatchError> {
         let level = &LEVELS[0];
         slice.start_s = level.slice_of(slice.start_s);
@@ -168,7 +170,8 @@ impl Store {
     /// Stores the working sets of an hour.
     ///
     /// # Errors
-    /// They cannot be written. They are kept in memory and stored with those of the next hour.
+    /// The sets cannot be written. They are kept in memory and stored with the sets of the next
+    /// hour.
     pub fn push_sets(&mut self, rows: Vec<SetRow>) -> Result<(), WatchError> {
         self.waiting_sets.push(rows);
         // Memory is bounded: what could not be stored for a day is given up.
@@ -186,10 +189,11 @@ impl Store {
         self.make_room()
     }
 
-    /// Keeps what a watcher's sets know for the next watcher, unless that is a tenth of all room.
+    /// Saves the state of a watcher's sets for the next watcher, unless it would take a tenth of
+    /// the store's size limit.
     ///
     /// # Errors
-    /// It cannot be written; then nothing is kept.
+    /// The state cannot be written; no state is then saved.
     pub fn save_sets(&self, saved: &[u8]) -> Result<(), WatchError> {
         match saved.len() as u64 > self.options.bytes_max.get() / 10 {
             true => sets::state::remove(&self.directory).map(drop),
@@ -197,12 +201,13 @@ impl Store {
         }
     }
 
-    /// State of the last watcher's sets, if it was kept.
+    /// Returns the saved state of the last watcher's sets, if there is one.
     pub fn saved_sets(&self) -> Option<Vec<u8>> {
         sets::state::read(&self.directory)
     }
 
-    /// Stores which senders are VMs and what disks are, as it is in the slice that begins at a time.
+    /// Stores which initiators are VMs, and the identities of disks, as of the slice that begins at
+    /// a time.
     ///
     /// # Errors
     /// The file cannot be written. The next call tries again.
@@ -217,7 +222,7 @@ impl Store {
         Ok(())
     }
 
-    /// Ends the open period, makes coarser levels and drops what is over the limits.
+    /// Ends the open period, makes coarser levels and removes data over the limits.
     ///
     /// # Errors
     /// As [`Store::push`].
@@ -251,9 +256,9 @@ impl Store {
         }
     }
 
-    /// Makes segments of coarser levels from those of each next finer one, for periods that have
-    /// ended. Each segment names its sources, so a killed writer makes none twice, and data that
-    /// came late (a clock that stepped back) becomes a further segment.
+    /// Makes segments of each coarser level from the next finer one, for periods that have ended.
+    /// Each segment names its sources. So a writer that was killed makes no segment twice, and data
+    /// that came late (after a clock stepped back) becomes a further segment.
     fn make_coarser(&mut self) -> Result<(), WatchError> {
         for (level, own_level) in LEVELS.iter().enumerate().skip(1) {
             let all = segments(&self.directory)?;
@@ -303,8 +308,8 @@ impl Store {
         segment::write(&self.directory, name, &slices, used).map(drop)
     }
 
-    /// Removes segments over the number of their level, and the oldest of the finest level until
-    /// all together are within the limit of bytes.
+    /// Removes segments beyond the maximum number of their level, and then the oldest of the finest
+    /// level until the store is within its size limit.
     fn make_room(&mut self) -> Result<(), WatchError> {
         Evidences::of(&self.directory).make_room(Evidences::most_of(self.options.bytes_max))?;
         let all = segments(&self.directory)?;
@@ -327,7 +332,7 @@ impl Store {
         Ok(())
     }
 
-    /// Removes the oldest segment of the finest level that has any; false if there is none.
+    /// Removes the oldest segment of the finest level that has any; returns false if there is none.
     fn drop_oldest(&mut self) -> Result<bool, WatchError> {
         let Some(oldest) = segments(&self.directory)?.into_iter().min() else { return Ok(false) };
         self.remove(oldest)?;
@@ -339,11 +344,11 @@ impl Store {
         remove(&self.directory.join(name.file()))
     }
 
-    /// Adds a period of any level at once: slices of [`LEVELS`]\[`level`\], ascending, of one period.
-    /// Coarser levels are not made of it.
+    /// Adds a period of any level at once: slices of [`LEVELS`]\[`level`\], ascending, of one
+    /// period. No coarser levels are made from it.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The period cannot be written.
     ///
     /// # Panics
     /// If there is no such level, or no slice.
@@ -355,12 +360,12 @@ impl Store {
         Ok(())
     }
 
-    /// Removes what was seen before a time, and everything of a VM or other sender. A slice that
-    /// begins before the time goes as a whole. Returns the number of files that were removed or
-    /// written anew.
+    /// Removes data before a time, and all data of a VM or other initiator. A slice that begins
+    /// before the time is removed as a whole. Returns the number of files that were removed or
+    /// rewritten.
     ///
     /// # Errors
-    /// A file cannot be read, removed or written; those before it are done.
+    /// A file cannot be read, removed or written; earlier files are already done.
     pub fn forget(&mut self, before_s: Option<u64>, vm: Option<&str>) -> Result<u64, WatchError> {
         self.seal()?;
         let mut changed = Evidences::of(&self.directory).forget(before_s, vm)?;
@@ -389,7 +394,8 @@ impl Store {
         Ok(changed)
     }
 
-    /// Writes a segment anew without what is forgotten; false if it holds nothing of it.
+    /// Rewrites a segment without the data to be removed; returns false if it contains no such
+    /// data.
     fn forget_in(
         &self,
         name: SegmentName,
@@ -420,7 +426,7 @@ impl Store {
     /// Stores the slices of the open period.
     ///
     /// # Errors
-    /// They cannot be written; they are still in the journal.
+    /// The slices cannot be written; they are still in the journal.
     pub fn close(mut self) -> Result<(), WatchError> {
         self.seal()
     }
@@ -430,7 +436,7 @@ fn remove(path: &Path) -> Result<(), WatchError> {
     fs::remove_file(path).map_err(WatchError::io(path))
 }
 
-/// Makes an empty store in a directory that is new or empty.
+/// Creates an empty store in a directory that is new or empty.
 fn create(directory: &Path, options: &Options) -> Result<(), WatchError> {
     fs::create_dir_all(directory).map_err(WatchError::io(directory))?;
     if !entries(directory)?.is_empty() {
@@ -443,10 +449,10 @@ fn create(directory: &Path, options: &Options) -> Result<(), WatchError> {
     written.map_err(WatchError::io(&path))
 }
 
-/// Description of a store.
+/// Reads the description of a store.
 ///
 /// # Errors
-/// The directory is no store, or one of a later version.
+/// The directory is not a store, or is a store of a later version.
 pub(crate) fn about(directory: &Path) -> Result<About, WatchError> {
     let path = directory.join(STORE_FILE);
     let text = match untrusted::read_text(&path) {
@@ -464,7 +470,7 @@ pub(crate) fn about(directory: &Path) -> Result<About, WatchError> {
     Ok(about)
 }
 
-/// Name of a further segment of a period.
+/// Returns a free name for a further segment of a period.
 fn free_name(directory: &Path, level: usize, period_s: u64) -> Result<SegmentName, WatchError> {
     let taken = segments(directory)?.into_iter().chain(journals(directory)?);
     let of_period = taken.filter(|own| (own.level, own.period_s) == (level, period_s));
@@ -472,8 +478,9 @@ fn free_name(directory: &Path, level: usize, period_s: u64) -> Result<SegmentNam
     Ok(SegmentName { level, period_s, number })
 }
 
-/// Segments that others name as their sources. One that cannot be read names none: then a coarser
-/// segment may be made twice, which is better than a store that cannot be opened.
+/// Returns the segments that other segments name as their sources. A segment that cannot be read
+/// names none. Then a coarser segment may be made twice, which is better than a store that cannot
+/// be opened.
 fn used(directory: &Path) -> Result<BTreeSet<SegmentName>, WatchError> {
     let mut used = BTreeSet::new();
     for own in segments(directory)?.into_iter().filter(|own| own.level > 0) {

@@ -6,12 +6,12 @@ use units::{Nanos, Ratio};
 
 use crate::{Cell, Key, Latencies, Slice};
 
-/// I/O of a VM or other sender, or of a disk, over some time.
+/// I/O of a VM or other initiator, or of a disk, over some time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Load {
-    /// Name of the sender or disk.
+    /// Name of the initiator or disk.
     pub name: Arc<str>,
-    /// Number of senders on a disk, or of disks of a sender.
+    /// Number of initiators on a disk, or of disks of an initiator.
     pub others: usize,
     /// I/Os that succeeded.
     pub ios: u64,
@@ -19,7 +19,8 @@ pub struct Load {
     pub bytes: u64,
     /// I/Os that failed.
     pub failed: u64,
-    /// I/Os that were surely slower than the limit: up to a quarter above it they are not counted.
+    /// Number of I/Os that were surely slower than the limit. I/Os up to a quarter above the limit
+    /// are not counted.
     pub slow: u64,
     /// Latencies by direction.
     pub directions: [Latencies; Direction::ALL.len()],
@@ -27,7 +28,7 @@ pub struct Load {
     queue_ns: Option<u64>,
 }
 
-/// Sums while they grow.
+/// Sums while they are being added up.
 #[derive(Default)]
 struct Sum {
     directions: [Latencies; Direction::ALL.len()],
@@ -35,35 +36,36 @@ struct Sum {
     bytes: u64,
     failed: u64,
     latency_ns: u64,
-    /// False once an I/O of unknown queue time came.
+    /// True once there was an I/O with an unknown queue time.
     knows_no_queue: bool,
     queue_ns: u64,
 }
 
 impl Load {
-    /// VMs and other senders, those with the most I/Os slower than `limit` first. I/O that passes
-    /// several disks counts once, at the uppermost.
+    /// Returns VMs and other initiators, those with the most I/Os slower than `limit` first. I/O
+    /// that passes several disks counts once, at the uppermost.
     pub fn by_vm(slices: &[Slice], limit: Nanos) -> Vec<Self> {
         by(slices, limit, |key| key.is_counted().then_some((&key.vm, &key.disk)))
     }
 
-    /// Disks with all I/O of each, in the same order.
+    /// Returns disks with all I/O of each, in the same order.
     pub fn by_disk(slices: &[Slice], limit: Nanos) -> Vec<Self> {
         // What the guest waits is a second look at the same I/O.
         by(slices, limit, |key| (!key.is_guest_side()).then_some((&key.disk, &key.vm)))
     }
 
-    /// Share of the I/Os that were slower than the limit.
+    /// Returns the share of the I/Os that were slower than the limit.
     pub fn slow_share(&self) -> f64 {
         share(self.slow, self.ios)
     }
 
-    /// Share of the waiting that passed before the device had the I/O; `None` if unknown.
+    /// Returns the share of the latency that passed before the device had the I/O; `None` if
+    /// unknown.
     pub fn queue_share(&self) -> Option<f64> {
         self.queue_ns.map(|queue| share(queue, self.latency_ns))
     }
 
-    /// Percentile of the latencies of a direction; `None` without I/O.
+    /// Returns a percentile of the latencies of a direction; `None` without I/O.
     pub fn percentile(&self, direction: Direction, of: Ratio) -> Option<Nanos> {
         self.directions[direction as usize].compact(0).percentile(of)
     }

@@ -8,18 +8,19 @@ use units::Nanos;
 
 use crate::{Alarm, Key, Latencies, Severity, Slice, Subject};
 
-/// Most senders, disks and directions with series of their own: some 34,000 samples of classic
-/// histograms. Our choice. Further ones are counted.
+/// Maximum number of combinations of initiator, disk and direction with series of their own: some
+/// 34,000 samples of classic histograms. Our choice. Further combinations are counted.
 const SERIES_MAX: usize = 2000;
-/// Slices after which a series without I/O ends: half an hour. VMs come and go for years.
+/// Number of slices without I/O after which a series ends: half an hour. VMs come and go for years.
 const IDLE_SLICES: u32 = 180;
-/// Slices without I/O after which a series makes room for a sender that has none: a minute.
+/// Number of slices without I/O after which a series makes room for an initiator without one: a
+/// minute.
 const IDLE_SLICES_FULL: u32 = 6;
-/// Most alarms with series of their own; all are counted. Our choice.
+/// Maximum number of alarms with series of their own; all alarms are counted. Our choice.
 const ALARMS_MAX: usize = 200;
 
 type Labels = Vec<(&'static str, String)>;
-/// Sender, disk, direction, and whether the disk is below another that shows the I/O, too.
+/// Initiator, disk, direction, and whether the disk lies below another that also shows the I/O.
 type SeriesKey = (Arc<str>, Arc<str>, Direction, bool);
 
 /// Counters since the start, for Prometheus.
@@ -27,11 +28,12 @@ type SeriesKey = (Arc<str>, Arc<str>, Direction, bool);
 pub struct Totals {
     host: String,
     io: BTreeMap<SeriesKey, Sum>,
-    /// Processors of each VM in the last slice.
+    /// CPU time of each VM in the last slice.
     vms: BTreeMap<Arc<str>, Processors>,
     watched: Nanos,
     lost: u64,
-    /// Senders, disks and directions of the last slice that have no series.
+    /// Number of combinations of initiator, disk and direction in the last slice that have no
+    /// series.
     left_out: u64,
     /// Active alarms; `None` without rules.
     alarms: Option<ActiveAlarms>,
@@ -41,7 +43,8 @@ pub struct Totals {
 struct Sum {
     errors: u64,
     bytes: u64,
-    /// Counts of 64 bits, which [`Latencies`] has not: 10,000 I/Os a second fill 32 bits in five days.
+    /// Counts of 64 bits, unlike [`Latencies`], because 10,000 I/Os per second fill 32 bits in five
+    /// days.
     times: TimeBuckets,
     idle: u32,
 }
@@ -60,7 +63,7 @@ struct ActiveAlarms {
 }
 
 impl Totals {
-    /// Counters of a host that start at zero.
+    /// Creates the counters of a host, starting at zero.
     pub fn new(host: &str) -> Self {
         Self { host: host.to_owned(), ..Self::default() }
     }
@@ -92,8 +95,8 @@ impl Totals {
         self.add_processors(slice);
     }
 
-    /// Ends series of senders that are idle, the longest first, if others have none: those that are
-    /// gone would keep the room of those that came.
+    /// If initiators have no series, ends series that are idle, beginning with the longest idle.
+    /// Otherwise VMs that are gone would take the place of new ones.
     fn make_room(&mut self, slice: &Slice) {
         let keys = slice.io.keys();
         let wanted: BTreeSet<SeriesKey> =
@@ -126,7 +129,7 @@ impl Totals {
         }
     }
 
-    /// Sets the alarms that are active.
+    /// Sets the active alarms.
     pub fn set_alarms<'a>(&mut self, active: impl Iterator<Item = &'a Alarm>) {
         let mut alarms = ActiveAlarms::default();
         for alarm in active {
@@ -146,7 +149,7 @@ impl Totals {
         self.alarms = Some(alarms);
     }
 
-    /// Counters as families of metrics.
+    /// Returns the counters as metric families.
     pub fn families(&self) -> Vec<Family> {
         let mut families = self.io_families();
         families.extend(self.processor_families());

@@ -1,9 +1,10 @@
-//! Few small I/Os of our own, one at a time, whose latency tells slow storage from busy storage.
+//! Issues a few small I/Os, one at a time, whose latency distinguishes slow storage from busy
+//! storage.
 //!
-//! A thread reads 4 KiB and writes 4 KiB durably twelve times a minute in a file that nobody else
-//! sees. It leaves a turn out while others wait for storage. So when VMs are slow, a slow canary
-//! says that the storage is slow by itself, and a silent one that it is busy. An I/O that hangs
-//! holds back this thread and nobody else.
+//! A thread reads 4 KiB and writes 4 KiB durably twelve times a minute, in a file that no other
+//! process sees. It skips a turn while others wait for storage. So when VMs are slow, a slow canary
+//! shows that the storage itself is slow, and a paused canary that the storage is busy. An I/O that
+//! hangs delays only this thread.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -21,19 +22,19 @@ use state_machine::mix;
 use units::{Bytes, Nanos};
 use watch::{Cell, Key, Latencies};
 
-/// Name of the sender of its I/O.
+/// Initiator name of the canary's I/O.
 const CANARY: &str = "canary";
-/// Length of the file. Our choice: little to write at the start. The cache of an array may serve
-/// reads of it.
+/// Length of the file, in bytes. Our choice: little has to be written at the start. The cache of an
+/// array may serve reads of the file.
 const LENGTH: u64 = 16 << 20;
 const BLOCK: usize = 4096;
 const PIECE: usize = 64 << 10;
-/// Wait between two pieces at the start: at most 1.3 MB/s.
+/// Pause between two pieces when the file is filled: at most 1.3 MB/s.
 const PIECE_WAIT: Duration = Duration::from_millis(50);
-/// Twelve turns a minute.
+/// Interval between turns: twelve per minute.
 const EVERY: Duration = Duration::from_secs(5);
 /// Share of the time in which processes of this host waited for I/O, and mean outstanding I/Os of
-/// the disk, from which a turn is left out. Our choice.
+/// the disk, above which a turn is skipped. Our choice.
 const PRESSURE_MAX: f64 = 0.1;
 const OUTSTANDING_MAX: f64 = 8.0;
 
@@ -43,26 +44,26 @@ pub enum CanaryError {
     /// The directory may not be used.
     #[error(transparent)]
     Refused(Box<Refusal>),
-    /// The latency of memory says nothing about storage.
+    /// The directory is in memory, and the latency of memory says nothing about storage.
     #[error("{}: {reason}", path.display())]
     Memory {
-        /// Directory.
+        /// Path of the directory.
         path: PathBuf,
-        /// Reason.
+        /// Kind of the file system.
         reason: String,
     },
-    /// The file cannot be made.
+    /// The file cannot be created.
     #[error("{}: {source}", path.display())]
     Io {
-        /// Directory.
+        /// Path of the directory.
         path: PathBuf,
-        /// Reason.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
 impl CanaryError {
-    /// Hint, as a sentence.
+    /// Returns a hint, as a sentence.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Refused(refusal) => refusal.hint(),
@@ -72,7 +73,8 @@ impl CanaryError {
     }
 }
 
-/// Thread that measures. It ends when this is dropped; the file goes with it, however the program ends.
+/// Measuring thread. It ends when this is dropped. The file vanishes with it, however the program
+/// ends.
 #[derive(Debug)]
 pub(crate) struct Canary {
     name: Arc<str>,
@@ -80,7 +82,7 @@ pub(crate) struct Canary {
     is_over: Arc<AtomicBool>,
 }
 
-/// Reads or writes that have ended.
+/// Completed reads, or writes, since the last call of [`Canary::take`].
 #[derive(Debug, Default)]
 struct Measured {
     latencies: Vec<Nanos>,
@@ -88,10 +90,10 @@ struct Measured {
 }
 
 impl Canary {
-    /// Makes the file and starts.
+    /// Creates the file and starts the thread.
     ///
     /// # Errors
-    /// The directory is not writable, in memory, full, or takes no direct I/O.
+    /// The directory is not writable, is in memory, is full, or does not support direct I/O.
     pub fn start(directory: &Path) -> Result<Self, CanaryError> {
         let io = |source| CanaryError::Io { path: directory.to_owned(), source };
         let file = make(directory)?;
@@ -106,7 +108,7 @@ impl Canary {
         Ok(Self { name: directory.display().to_string().into(), measured, is_over })
     }
 
-    /// Cells of the I/Os that have ended since the last call.
+    /// Returns the cells of the I/Os that completed since the last call.
     pub fn take(&self) -> Vec<(Key, Cell)> {
         let mut measured = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
         let of = [Direction::Read, Direction::Write].into_iter().zip(measured.iter_mut());
@@ -138,7 +140,7 @@ impl Measured {
     }
 }
 
-/// Makes the file. It has no name after that, so nothing is left of it when the program is killed.
+/// Creates the file and removes its name, so that nothing is left of it when the program is killed.
 fn make(directory: &Path) -> Result<File, CanaryError> {
     let target = Target::new(&Directory, directory);
     let options = Options {
@@ -173,7 +175,7 @@ fn make(directory: &Path) -> Result<File, CanaryError> {
     file.map_err(|source| CanaryError::Io { path: directory.to_owned(), source })
 }
 
-/// Fills the file, then reads and writes until it is over.
+/// Fills the file, and then reads and writes until `is_over`.
 fn measure(file: &File, disk: Option<&str>, measured: &Mutex<[Measured; 2]>, is_over: &AtomicBool) {
     let mut random = u64::from(std::process::id());
     let mut next = || {
@@ -222,7 +224,7 @@ fn note(measured: &Mutex<[Measured; 2]>, way: usize, ended: io::Result<Nanos>) {
     }
 }
 
-/// True if between two looks others waited for storage.
+/// Returns true if others waited for storage between two samples.
 fn others_wait(before: &HostCounters, now: &HostCounters, disk: Option<&str>) -> bool {
     let seconds = now.at.saturating_sub(before.at).as_secs_f64().max(f64::MIN_POSITIVE);
     let per_second = |now: Nanos, before: Nanos| now.saturating_sub(before).as_secs_f64() / seconds;

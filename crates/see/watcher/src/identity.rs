@@ -1,19 +1,21 @@
 //! Identity of a disk: the same text on every host that has the same storage.
 //!
-//! Sources: kernel `Documentation/ABI/stable/sysfs-block` (`wwid` of NVMe), `sysfs-block-dm` (`dm/uuid`),
-//! `Documentation/ABI/testing/sysfs-bus-rbd` (`cluster_fsid`, `pool_id`, `image_id`, `current_snap`), and
-//! SPC-4 7.8.6 for the designators of SCSI that the kernel's `device/wwid` shows.
+//! Sources: kernel `Documentation/ABI/stable/sysfs-block` (`wwid` of NVMe), `sysfs-block-dm`
+//! (`dm/uuid`), `Documentation/ABI/testing/sysfs-bus-rbd` (`cluster_fsid`, `pool_id`, `image_id`,
+//! `current_snap`), and SPC-4 7.8.6 for the designators of SCSI that the kernel's `device/wwid`
+//! shows.
 
 use std::path::Path;
 
-/// Designators that the maker of a disk or array gives it, unique in the world. Others (`t10.`,
-/// `nvme.`) are made of serial numbers, and emulated disks of two hosts have the same ones.
+/// Prefixes of designators that are unique in the world, given by the maker of the disk or array.
+/// Other designators (`t10.`, `nvme.`) are made of serial numbers, which may be equal on emulated
+/// disks of two hosts.
 const UNIQUE: [&str; 3] = ["naa.", "eui.", "uuid."];
-/// Longest identity that is read.
+/// Maximum length of an identity that is read.
 const LENGTH_MAX: usize = 256;
 
-/// Identity of a disk in a directory like `/sys/block`; `None` if nothing tells it. It is never made of
-/// a name or a size.
+/// Returns the identity of a disk in a directory like `/sys/block`; `None` if it cannot be
+/// determined. It is never made of a name or a size.
 pub(crate) fn identity(sys_block: &Path, disk: &str) -> Option<String> {
     let read = |file: &str| {
         let text = std::fs::read_to_string(sys_block.join(disk).join(file)).ok()?;
@@ -45,7 +47,8 @@ pub(crate) fn identity(sys_block: &Path, disk: &str) -> Option<String> {
     of_device().or_else(of_paths).or_else(of_image)
 }
 
-/// True for a path of a multipath device, by the device mapper or by NVMe, which hides its paths.
+/// Returns true for a path of a multipath device. The device may belong to the device mapper, or to
+/// NVMe, which hides its paths.
 fn is_path(sys_block: &Path, disk: &str) -> bool {
     let holders = std::fs::read_dir(sys_block.join(disk).join("holders")).into_iter().flatten();
     let mut uuids = holders.flatten().filter_map(|holder| {
@@ -55,7 +58,8 @@ fn is_path(sys_block: &Path, disk: &str) -> bool {
     hidden.is_ok_and(|text| text.trim() == "1") || uuids.any(|uuid| uuid.starts_with("mpath-"))
 }
 
-/// A unique designator; one of zeros is that of a disk that has none.
+/// Returns a unique designator. A designator of zeros is refused, because it belongs to a disk that
+/// has none.
 fn wwid(text: &str) -> Option<String> {
     let text = text.to_ascii_lowercase();
     let digits = UNIQUE.into_iter().find_map(|kind| text.strip_prefix(kind))?;

@@ -1,14 +1,14 @@
-//! File systems over a network, on which VMs have their disks: the host's kernel has no block events
-//! of them, and other hosts may have the same one.
+//! Network file systems with disks of VMs. The host's kernel has no block events for them, and
+//! other hosts may mount the same one.
 //!
-//! Source: `proc_pid_mountinfo(5)`, and `nfs(5)`, `mount.cifs(8)`, `mount.ceph(8)` and `mount.glusterfs(8)` for
-//! their sources.
+//! Source: `proc_pid_mountinfo(5)`, and `nfs(5)`, `mount.cifs(8)`, `mount.ceph(8)` and
+//! `mount.glusterfs(8)` for the form of mount sources.
 
 use std::path::Path;
 
 use untrusted::mountinfo::mounts;
 
-/// Kinds of file systems, each with the begin of its identities.
+/// Kinds of network file systems, each with the prefix of its identities.
 const KINDS: [(&str, &str); 6] = [
     ("nfs", "nfs."),
     ("nfs4", "nfs."),
@@ -17,19 +17,19 @@ const KINDS: [(&str, &str); 6] = [
     ("ceph", "ceph."),
     ("fuse.glusterfs", "glusterfs."),
 ];
-/// Servers that are another one on every host.
+/// Server names that mean a different server on every host.
 const OWN: [&str; 5] = ["localhost", "127.", "[::1]", "//localhost", "//127."];
 
-/// File system over a network.
+/// Network file system that a file is on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NetworkFiles {
-    /// Source of the mount, the same text on every host that calls its server the same; `None` if
-    /// the server is this host.
+    /// Source of the mount. It is the same text on every host that uses the same name for the
+    /// server; `None` if the server is this host.
     pub identity: Option<String>,
 }
 
-/// The file system over a network that a file is on, by the mounts that its process sees; `None` for
-/// any other file system.
+/// Finds the network file system that a file is on, from the mounts that the file's process sees;
+/// `None` for any other file system.
 pub(crate) fn network_files(mountinfo: &str, file: &Path) -> Option<NetworkFiles> {
     let above = mounts(mountinfo).filter(|own| file.starts_with(&own.point));
     // Of two mounts at one place the later one is seen.

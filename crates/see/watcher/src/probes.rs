@@ -1,4 +1,4 @@
-//! Gauges beside the I/O: the host, its disks, and the processors of each VM.
+//! Samples gauges of the host, its disks, and each VM's CPU time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,15 +12,16 @@ use watch::Slice;
 
 /// Scope of the gauges of this host.
 const HOST: &str = "host";
-/// Samples between two searches for VMs, which read the command line of every process.
+/// Number of samples between two searches for VMs, because a search reads the command line of every
+/// process.
 const SEARCH_EVERY: u32 = 6;
 
-/// Samples counters and puts what changed into slices. The first sample changes nothing.
+/// Samples counters and adds the changes to slices. The first sample adds nothing.
 #[derive(Debug, Default)]
 pub struct Probes {
     before: Option<HostCounters>,
     vms: BTreeMap<u32, Vm>,
-    /// Samples since VMs were searched for.
+    /// Number of samples since the last search for VMs.
     samples: u32,
 }
 
@@ -32,7 +33,7 @@ struct Vm {
 }
 
 impl Probes {
-    /// Adds the changes since the last sample to a slice. `disks` are those that are watched.
+    /// Adds the changes since the last sample to a slice. `disks` are the watched disks.
     pub fn sample(&mut self, disks: &[String], slice: &mut Slice) {
         let now = HostCounters::read();
         if let Some(before) = &self.before {
@@ -62,14 +63,14 @@ impl Probes {
         }
     }
 
-    /// VMs that run, with their UUIDs where QEMU has one.
+    /// Returns the running VMs, with their UUIDs if QEMU has one.
     pub fn vms(&self) -> Vec<(String, Option<String>)> {
         self.vms.values().map(|vm| (vm.name.to_string(), vm.uuid.clone())).collect()
     }
 }
 
 impl Vm {
-    /// Adds the changes since the last sample; false if the process has ended.
+    /// Adds the changes since the last sample; returns false if the process has ended.
     fn sample(&mut self, pid: u32, (width, cores): (Nanos, u32), slice: &mut Slice) -> bool {
         let Some(now) = ProcessCounters::read(pid) else { return false };
         let Some(before) = self.before.replace(now.clone()) else { return true };

@@ -1,7 +1,9 @@
-//! Disks of virtual machines by QEMU's own counters, over QMP: what the guest waits, also for disks
-//! that the host's kernel never sees (librbd, libnfs, libiscsi, vhost-user).
+//! Reads disks of virtual machines from QEMU's own counters, over QMP. They show the latency that
+//! the guest sees, also for disks that the host's kernel does not see (librbd, libnfs, libiscsi,
+//! vhost-user).
 //!
-//! Source: QEMU's QMP reference, `query-blockstats`, `query-block` and `block-latency-histogram-set` (since 4.0).
+//! Source: QEMU's QMP reference, `query-blockstats`, `query-block` and
+//! `block-latency-histogram-set` (since 4.0).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,30 +20,31 @@ use watch::{Cell, IN_QEMU, Key, Latencies};
 
 use crate::network_files::{NetworkFiles, network_files};
 
-/// Longest wait for an answer of a monitor.
+/// Longest wait for an answer from a monitor.
 const WITHIN: Duration = Duration::from_millis(500);
-/// Time until a VM that did not answer is asked again.
+/// Time after which a VM that did not answer is asked again.
 const AGAIN: Duration = Duration::from_secs(600);
-/// Time that the reader of the kernel's buffers waits for the counters.
+/// Longest time that the thread which reads the kernel's buffers waits for the counters.
 const PATIENCE: Duration = Duration::from_millis(30);
-/// Boundaries of latencies: four for each doubling, from 16 us to 17 s.
+/// Number of boundaries of latencies: four for each doubling, from 16 us to 17 s.
 const BOUNDARIES: i32 = 80;
-/// Directions with QEMU's prefix of their counters.
+/// Directions with QEMU's prefix for their counters.
 const WAYS: [(Direction, &str); 3] =
     [(Direction::Read, "rd"), (Direction::Write, "wr"), (Direction::Flush, "flush")];
 
-/// Samples after which the files of disks are asked for again: disks move while a VM runs.
+/// Number of samples after which the files of disks are queried again, because disks move while a
+/// VM runs.
 const FILES_EVERY: u32 = 60;
 
-/// I/O of VMs since the sample before.
+/// I/O of VMs since the previous sample.
 #[derive(Debug, Default)]
 pub(crate) struct QemuSample {
     pub cells: Vec<(Key, Cell)>,
-    /// Disks that the host's kernel never sees, with their identities.
+    /// Disks that the host's kernel does not see, with their identities.
     pub disks: Vec<(String, Option<String>)>,
 }
 
-/// Reader of the counters, on a thread of its own, because a VM may not answer.
+/// Reads the counters on a thread of its own, because a VM may not answer.
 #[derive(Debug)]
 pub(crate) struct QemuDisks {
     ask: SyncSender<()>,
@@ -49,7 +52,7 @@ pub(crate) struct QemuDisks {
 }
 
 impl QemuDisks {
-    /// Starts the thread, which ends with this.
+    /// Starts the thread, which ends when this value is dropped.
     pub fn start() -> Self {
         let (ask, asked) = sync_channel::<()>(1);
         let (send, found) = sync_channel(4);
@@ -65,8 +68,8 @@ impl QemuDisks {
         Self { ask, found }
     }
 
-    /// I/O since the call before. What is not known within some milliseconds comes with a later call.
-    /// The last sample tells the disks.
+    /// Returns the I/O since the previous call. Data that is not available within some milliseconds
+    /// comes with a later call. The list of disks is from the last sample.
     pub fn take(&self) -> Option<QemuSample> {
         // A sample that is still going on is not asked for again.
         let _ = self.ask.try_send(());
@@ -83,7 +86,7 @@ impl QemuDisks {
     }
 }
 
-/// VMs by the number of their process.
+/// VMs, by process id.
 #[derive(Debug, Default)]
 struct Vms(BTreeMap<u32, Vm>);
 
@@ -91,10 +94,10 @@ struct Vms(BTreeMap<u32, Vm>);
 struct Vm {
     name: Arc<str>,
     monitor: PathBuf,
-    /// Counters of the sample before, by disk.
+    /// Counters of the previous sample, by disk.
     before: BTreeMap<String, Value>,
     pid: u32,
-    /// Disks on file systems over a network.
+    /// Disks on network file systems.
     network: BTreeMap<String, NetworkFiles>,
     samples: u32,
     silent_until: Option<Instant>,
@@ -133,8 +136,8 @@ impl Vm {
         Self { name, monitor, before, pid, network, samples: 0, silent_until: None }
     }
 
-    /// Adds the I/O since the sample before. The monitor is free again afterwards: it takes one
-    /// client at a time, and others need it, too.
+    /// Adds the I/O since the previous sample. The monitor is released afterwards, because it
+    /// serves one client at a time, and other programs also need it.
     fn sample(&mut self, found: &mut QemuSample) -> Result<(), VmError> {
         let mut monitor = Qmp::attach(&self.monitor, &self.name, WITHIN)?;
         let all = monitor.ask("query-blockstats", &json!({}))?;
@@ -179,7 +182,8 @@ impl Vm {
     }
 }
 
-/// Name of a disk for people, and for commands. A disk without a guest's device is none.
+/// Returns the name of a disk for people, and the name for commands. `None` if no guest device uses
+/// the disk.
 fn names(disk: &Value) -> Option<(String, String)> {
     let text = |key: &str| disk.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
     let qdev = text("qdev");
@@ -187,7 +191,7 @@ fn names(disk: &Value) -> Option<(String, String)> {
     Some((name.to_owned(), qdev.unwrap_or(name).to_owned()))
 }
 
-/// Disks on file systems over a network, by an answer of `query-block`.
+/// Finds the disks on network file systems, in an answer of `query-block`.
 fn network_disks(blocks: &Value, mountinfo: &str) -> BTreeMap<String, NetworkFiles> {
     let disk = |disk: &Value| {
         let (name, _) = names(disk)?;
@@ -197,7 +201,8 @@ fn network_disks(blocks: &Value, mountinfo: &str) -> BTreeMap<String, NetworkFil
     blocks.as_array().into_iter().flatten().filter_map(disk).collect()
 }
 
-/// Path of a disk's file; `None` if it is no file. QEMU tells what it cannot put into a name as JSON.
+/// Returns the path of a disk's file; `None` if it is not a file. QEMU reports settings that do not
+/// fit into a name as JSON.
 fn file_of(file: &str) -> Option<String> {
     let Some(json) = file.strip_prefix("json:") else {
         let path = file.strip_prefix("file:").unwrap_or(file);
@@ -209,14 +214,14 @@ fn file_of(file: &str) -> Option<String> {
     name.starts_with('/').then(|| name.to_owned())
 }
 
-/// True for a disk that is a file or block device of this host. Only these drivers have statistics
-/// of their own (`BlockStatsSpecific`); librbd, libnfs and libiscsi have none.
+/// Returns true for a disk that is a file or block device of this host. Only these drivers have
+/// statistics of their own (`BlockStatsSpecific`); librbd, libnfs and libiscsi have none.
 fn is_seen_by_kernel(disk: &Value) -> bool {
     let driver = disk.pointer("/parent/driver-specific/driver").and_then(Value::as_str);
     matches!(driver, Some("file" | "host_device"))
 }
 
-/// Arguments of `block-latency-histogram-set`.
+/// Returns the arguments of `block-latency-histogram-set`.
 fn histograms(id: &str) -> Value {
     json!({ "id": id, "boundaries": boundaries() })
 }
@@ -227,7 +232,7 @@ fn boundaries() -> Vec<u64> {
     (0..BOUNDARIES).map(at).collect()
 }
 
-/// I/O between two samples; `None` without any, or if the counters began anew.
+/// Calculates the I/O between two samples; `None` if there is none, or if the counters restarted.
 fn cell(before: &Value, now: &Value, prefix: &str) -> Option<Cell> {
     let number = |of: &Value, key: &str| of.get(key).and_then(Value::as_u64).unwrap_or(0);
     let since = |key: &str| number(now, key).checked_sub(number(before, key));
@@ -255,14 +260,15 @@ fn cell(before: &Value, now: &Value, prefix: &str) -> Option<Cell> {
     (count > 0 || errors > 0).then_some(cell)
 }
 
-/// Longest latency of a bin; the last has no end, and twice its begin stands for it.
+/// Returns the longest latency of a bin. The last bin has no end, so twice its begin is used.
 fn upper_edge(boundaries: &[u64], place: usize) -> Nanos {
     let edge = boundaries.get(place).map(|edge| edge.saturating_sub(1));
     Nanos(edge.unwrap_or_else(|| boundaries.last().map_or(0, |last| last.saturating_mul(2))))
 }
 
-/// Socket of a monitor on a command line. A monitor of libvirt is left alone: libvirt holds it
-/// always, and a client that waits for it could get it in libvirt's place.
+/// Finds the socket of a monitor on a command line. A monitor of libvirt is left alone: libvirt is
+/// always connected to it, and a client that waits for it could get the connection instead of
+/// libvirt.
 fn monitor(command: &[u8]) -> Option<PathBuf> {
     let words: Vec<String> = command
         .split(|byte| *byte == 0)

@@ -14,19 +14,20 @@ use crate::identity::identity;
 use crate::probes::Probes;
 use crate::qemu::QemuDisks;
 
-/// Longest and shortest wait between two looks at the kernel's buffers. A disk that was idle may
-/// begin with 200,000 I/Os a second, which fill 2 MiB in the longest.
+/// Longest wait between two readings of the kernel's buffers; the shortest is below. A disk that
+/// was idle may begin with 200,000 I/Os per second, which fill 2 MiB in the longest wait.
 const WAIT_MAX: Duration = Duration::from_millis(100);
 const WAIT_MIN: Duration = Duration::from_millis(20);
-/// I/Os that a MiB of buffer holds (`docs/record.md`).
+/// Number of I/Os that a MiB of buffer holds (`docs/record.md`).
 const IOS_PER_MIB: u64 = 12_000;
-/// Part of a buffer that may fill in a wait, so that a rate that doubles twice still fits.
+/// Inverse of the share of a buffer that may fill during a wait, so that a rate that doubles twice
+/// still fits.
 const FILL: u64 = 4;
-/// Names of senders after which the capture begins anew, because it keeps every name: processes of
-/// a year would fill its table, and VMs that start later would be nameless.
+/// Number of initiator names after which the capture is restarted. A capture keeps every name:
+/// processes of a year would fill its table, and VMs that start later would have no name.
 const NAMES_MAX: usize = 20_000;
 
-/// Disks as the kernel names them.
+/// Directory in which the kernel lists disks.
 const SYS_BLOCK: &str = "/sys/block";
 
 /// Options of a watcher.
@@ -36,12 +37,12 @@ pub struct WatcherOptions {
     pub targets: Vec<PathBuf>,
     /// Kernel buffer of each CPU.
     pub buffer: Bytes,
-    /// Property that tells senders apart if they are no virtual machines.
+    /// Property that distinguishes initiators that are not virtual machines.
     pub by: By,
 }
 
-/// Watches the block I/O of this host and returns it slice by slice. It never blocks what it
-/// watches: events that find the buffer full are lost and counted.
+/// Watches the block I/O of this host and returns it slice by slice. It never blocks the watched
+/// I/O: events that find the buffer full are lost and counted.
 #[derive(Debug)]
 pub struct Watcher {
     options: WatcherOptions,
@@ -49,20 +50,20 @@ pub struct Watcher {
     disks: Vec<Disk>,
     fold: Fold,
     sets: Sets,
-    /// Working sets of hours that have ended and were not taken yet.
+    /// Working sets of ended hours that were not taken yet.
     ended_sets: Vec<SetRow>,
-    /// Names of senders and devices so far.
+    /// Names of initiators and devices so far.
     info: TraceInfo,
     probes: Probes,
     qemu: QemuDisks,
-    /// Disks that only QEMU tells of, with their identities.
+    /// Disks that only QEMU reports, with their identities.
     vm_disks: Vec<(String, Option<String>)>,
     canary: Option<Canary>,
     /// Begin of the open slice, in seconds since 1970.
     start_s: u64,
-    /// Begin of the open slice by the monotonic clock.
+    /// Begin of the open slice on the monotonic clock.
     began: Instant,
-    /// Events lost before the open slice.
+    /// Number of events lost before the open slice.
     lost: u64,
     wait: Duration,
     records: Vec<IoRecord>,
@@ -72,7 +73,7 @@ impl Watcher {
     /// Starts to watch. The calling thread gets a higher priority where allowed.
     ///
     /// # Errors
-    /// If a target is on no disk, or the kernel's events cannot be read.
+    /// If a target is not on a disk, or the kernel's events cannot be read.
     pub fn start(options: WatcherOptions) -> Result<Self, CaptureError> {
         let disks = disks_of(&options.targets)?;
         raise_priority();
@@ -102,36 +103,36 @@ impl Watcher {
     /// Starts a canary in a directory.
     ///
     /// # Errors
-    /// The directory is not writable, in memory, full, or takes no direct I/O.
+    /// The directory is not writable, is in memory, is full, or does not support direct I/O.
     pub fn start_canary(&mut self, directory: &Path) -> Result<(), CanaryError> {
         self.canary = Some(Canary::start(directory)?);
         Ok(())
     }
 
-    /// Goes on with the working sets that an earlier watcher saved, if that was a moment ago.
+    /// Continues with the working sets that an earlier watcher saved, if they were saved recently.
     pub fn take_up(&mut self, saved: &[u8]) {
         if let Some(sets) = Sets::restore(saved, now_s()) {
             self.sets = sets;
         }
     }
 
-    /// State of the working sets, for the next watcher.
+    /// Returns the state of the working sets, for the next watcher.
     pub fn saved_sets(&self) -> Vec<u8> {
         self.sets.save()
     }
 
-    /// Names of the disks that are watched.
+    /// Returns the names of the watched disks.
     pub fn disks(&self) -> impl Iterator<Item = &str> {
         self.disks.iter().map(|disk| disk.name.as_str())
     }
 
-    /// Names of the watched disks that other watched disks are made of. I/O through both is stored of
-    /// both, and counts for its sender at the disk above.
+    /// Returns the names of the watched disks that other watched disks are made of. I/O that passes
+    /// both is stored for both, and counts for its initiator at the upper disk.
     pub fn disks_below(&self) -> Vec<&str> {
         disks_below(&self.disks)
     }
 
-    /// Waits a moment, then reads new events. Returns the slice that ended meanwhile, if one did.
+    /// Waits a moment, then reads new events. If a slice ended meanwhile, returns it.
     ///
     /// # Errors
     /// If the kernel's pages become unreadable.
@@ -162,12 +163,13 @@ impl Watcher {
         Ok(Some(slice))
     }
 
-    /// Working sets of the hours that ended since the call before.
+    /// Returns the working sets of the hours that ended since the previous call.
     pub fn take_sets(&mut self) -> Vec<SetRow> {
         std::mem::take(&mut self.ended_sets)
     }
 
-    /// VMs that run and disks that are watched, with what tells them apart from those of other hosts.
+    /// Returns the running VMs and the watched disks, with the identities by which other hosts' VMs
+    /// and disks are matched.
     pub fn sightings(&self) -> Sightings {
         let disks =
             self.disks().map(|name| (name.to_owned(), identity(Path::new(SYS_BLOCK), name)));
@@ -175,7 +177,7 @@ impl Watcher {
         Sightings { vms: self.probes.vms(), disks, vm_disks }
     }
 
-    /// Ends the open slice and the open hour early, at the end of watching.
+    /// Ends the open slice and the open hour early, when watching ends.
     ///
     /// # Errors
     /// As [`Watcher::turn`].
@@ -195,7 +197,7 @@ impl Watcher {
         Ok(())
     }
 
-    /// Reads what is left of the capture, before it ends or another takes its place.
+    /// Reads the remaining events of the capture, before it ends or is replaced.
     fn drain(&mut self) -> Result<(), CaptureError> {
         self.records.clear();
         self.capture.drain(&mut self.records)?;
@@ -247,7 +249,8 @@ fn begin(options: &WatcherOptions, disks: &[Disk]) -> Result<Capture, CaptureErr
     })
 }
 
-/// Next wait, after this many I/Os came in the last one. All of them may have been of one CPU.
+/// Returns the next wait, after this many I/Os came in the last one. All of them may have come from
+/// one CPU.
 fn wait(ios: u64, last: Duration, buffer: Bytes) -> Duration {
     let room = (buffer.get() * IOS_PER_MIB) >> 20;
     let per_wait = room / FILL;
@@ -255,7 +258,7 @@ fn wait(ios: u64, last: Duration, buffer: Bytes) -> Duration {
     next.clamp(WAIT_MIN, WAIT_MAX)
 }
 
-/// Seconds since 1970; a time before that is 0.
+/// Returns the seconds since 1970; a time before 1970 is 0.
 fn now_s() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs())

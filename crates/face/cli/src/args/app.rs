@@ -32,16 +32,17 @@ pub enum AppServeKind {
 /// Options of `tilemark app serve web`.
 #[derive(Debug, Args)]
 pub struct AppServeWebArgs {
-    /// Directory with the made files in `files`; pictures of added events go to `uploads`
+    /// Directory of the data: generated files in `files`, pictures of added events in `uploads`
     #[arg(long, value_name = "DIR")]
     pub data: PathBuf,
     /// Directory of the socket of PostgreSQL (.s.PGSQL.5432)
     #[arg(long, value_name = "DIR")]
     pub database: PathBuf,
-    /// Directory in which the site's socket is made (web.sock); who can enter it can ask the site
+    /// Directory in which the site's socket web.sock is created; any process that may open the
+    /// directory can send requests
     #[arg(long, value_name = "DIR")]
     pub socket: PathBuf,
-    /// Most connections at the same time; others are answered with 503
+    /// Maximum number of connections at the same time; further ones are answered with 503
     #[arg(long, value_name = "N", default_value_t = 1024)]
     pub connections: u16,
 }
@@ -49,13 +50,13 @@ pub struct AppServeWebArgs {
 /// Options of `tilemark nfs-client`.
 #[derive(Debug, Args)]
 pub struct NfsClientArgs {
-    /// File that is made as soon as the export is there
+    /// File that is created as soon as the export is mounted
     #[arg(long, value_name = "FILE")]
     pub ready: PathBuf,
     /// Export of an NFS 3 server
     #[arg(value_name = "nfs:SERVER:/EXPORT")]
     pub export: nfs::Export,
-    /// Empty directory that shows it
+    /// Empty directory on which the export is mounted
     #[arg(value_name = "DIR")]
     pub point: PathBuf,
 }

@@ -17,8 +17,8 @@ pub enum ConfigAction {
     /// Each option can be set by a variable, such as TILEMARK_TILES_MAX for --tiles-max. Switches
     /// take 1 or 0; repeatable options take one value a line. Each can also be set in config.toml
     /// below $XDG_CONFIG_HOME/tilemark or ~/.config/tilemark: version = 1, then tables run, record
-    /// and serve with the options' names. The command line wins over variables, variables over a
-    /// plan, and a plan over the file.
+    /// and serve with the options' names. The command line overrides variables, variables override
+    /// a plan, and a plan overrides the file.
     Show {
         /// Show every option with its variable, set or not
         #[arg(long)]

@@ -63,7 +63,8 @@ pub struct EstateImportArgs {
     /// Time between two samples of virsh domstats in one file
     #[arg(long, value_name = "TIME")]
     pub every: Option<Nanos>,
-    /// Virtual machines in a tile [default: 8 to 20, as few as keep the shares of classes]
+    /// VMs per tile [default: the smallest number from 8 to 20 that keeps the proportions of the
+    /// classes]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub tile_vms: Option<u32>,
     /// Keep VMs that are powered off

@@ -6,7 +6,7 @@ use clap::{Command as Clap, Subcommand};
 
 use super::Command;
 
-/// Widest line of the list, in characters.
+/// Maximum line width of the list, in characters.
 const WIDTH: usize = 80;
 
 /// Groups with their commands; a beginner's commands come first.
@@ -35,7 +35,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("This program", &["config", "schema", "completions", "man", "version", "help"]),
 ];
 
-/// Help template with the commands in groups.
+/// Returns the help template with the commands in groups.
 pub fn help_template() -> String {
     let list = Command::augment_subcommands(Clap::new("tilemark"));
     let mut text = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
@@ -54,7 +54,7 @@ pub fn help_template() -> String {
     text + "\nOptions:\n{options}{after-help}"
 }
 
-/// Help entry of a command, in lines of at most [`WIDTH`].
+/// Formats the help entry of a command, in lines of at most [`WIDTH`].
 fn entry(name: &str, about: &str) -> String {
     let mut lines = vec![format!("  {name:<14}")];
     for word in about.split(' ') {

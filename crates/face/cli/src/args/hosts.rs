@@ -14,14 +14,14 @@ pub struct HostArgs {
     pub hosts: Hosts,
     /// Storage that the hosts see: shared (one for all) or local (one each, under the same name)
     ///
-    /// Checked before anything is filled; a run with the wrong value ends there.
+    /// Checked before anything is filled; with the wrong value the run stops there.
     #[arg(long, value_name = "WHICH", value_enum, default_value_t = Storage::Shared, hide_possible_values = true, hide_short_help = true, help_heading = "Hosts")]
     pub storage: Storage,
     #[command(flatten)]
     pub reach: ReachArgs,
 }
 
-/// Options to reach hosts.
+/// Options for reaching hosts.
 #[derive(Debug, Args)]
 pub struct ReachArgs {
     /// Address of this computer that hosts connect to, with a port or 0 for a free one
@@ -34,7 +34,7 @@ pub struct ReachArgs {
     pub join: JoinArgs,
 }
 
-/// Options of how hosts join.
+/// Options for how hosts join.
 #[derive(Debug, Clone, Args)]
 pub struct JoinArgs {
     /// The program on the other side of ssh

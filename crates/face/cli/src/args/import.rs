@@ -15,12 +15,12 @@ pub struct ImportArgs {
     pub trace: PathBuf,
     /// Format of the trace; detected from its beginning if absent
     ///
-    /// For a wrong name all known formats are printed.
+    /// An unknown name prints all known formats.
     #[arg(long, value_name = "FORMAT")]
     pub from: Option<trace::Format>,
     /// Bad lines or records that are counted and left out
     ///
-    /// One more ends the import and prints the place of the first.
+    /// One more ends the import and prints the position of the first.
     #[arg(long, value_name = "N", default_value_t = trace::OpenOptions::MAX_BAD)]
     pub max_bad: u64,
 

@@ -12,7 +12,7 @@ fn listed<'a>(words: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-/// Long help of `--machine`.
+/// Returns the long help of `--machine`.
 pub(super) fn machines() -> String {
     format!(
         "A virtual machine of yours that operations may be carried out on, by its exact name: \
@@ -24,7 +24,7 @@ pub(super) fn machines() -> String {
     )
 }
 
-/// Long help of `--meter`.
+/// Returns the long help of `--meter`.
 pub(super) fn meters() -> String {
     format!(
         "A meter of watts, read beside the run: KIND:WHERE[,KEY=VALUE...]; for each of them once\

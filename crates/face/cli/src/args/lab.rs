@@ -17,8 +17,8 @@ pub struct LabArgs {
 pub enum LabAction {
     /// Mount a slow array to try things on, until Ctrl-C
     ///
-    /// Its files answer at the modelled array's speed, in real time, and are gone at the end. Needs
-    /// /dev/fuse, and root or fusermount3. docs/guides/lab.md has an example.
+    /// Its files respond at the modelled array's speed, in real time, and are deleted at the end.
+    /// Needs /dev/fuse, and root or fusermount3. docs/guides/lab.md has an example.
     Mount(LabMountArgs),
 }
 
@@ -38,7 +38,7 @@ pub struct LabMountArgs {
     /// Example: --with pool.disks.count=4
     #[arg(long, value_name = "KEY=VALUE", help_heading = "What is played")]
     pub with: Vec<String>,
-    /// Faults and their times: a TOML file
+    /// Faults with their times: a TOML file
     #[arg(long, value_name = "FILE", requires = "truth", help_heading = "What is played")]
     pub faults: Option<PathBuf>,
     /// Seed of random numbers; drawn and printed if absent
@@ -46,10 +46,10 @@ pub struct LabMountArgs {
     pub seed: Option<u64>,
     /// Size that the file system reports, at least 64 MiB
     ///
-    /// If absent, the least of 64 GiB, the array's size and half of the backing's free space.
+    /// If absent, the smallest of 64 GiB, the array's size and half of the backing's free space.
     #[arg(long, value_name = "SIZE", help_heading = "Where it is")]
     pub size: Option<Bytes>,
-    /// Place of the bytes: memory, or a directory, in files without a name
+    /// Where the data is stored: memory, or unnamed files in a directory
     #[arg(long, value_name = "DIR|memory", default_value = "memory", help_heading = "Where it is")]
     pub backing: PathBuf,
     /// New file that records every fault as it happens, one JSON object a line

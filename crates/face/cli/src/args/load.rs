@@ -40,13 +40,14 @@ pub struct LoadArgs {
     pub plan: Plan,
 }
 
-/// Parses `NAME=FILE` or `NAME=env:VARIABLE`: the name of an endpoint and the place of its password.
+/// Parses `NAME=FILE` or `NAME=env:VARIABLE`: the name of an endpoint and the source of its
+/// password.
 pub fn named_secret(text: &str) -> Result<(String, String), String> {
     let (name, named) = text.split_once('=').ok_or("write NAME=FILE or NAME=env:VARIABLE")?;
     Ok((name.to_owned(), named.to_owned()))
 }
 
-/// Parses `NAME=MODEL`: the name of an endpoint and the model or address that answers it.
+/// Parses `NAME=MODEL`: the name of an endpoint, and the model or address of its service.
 pub fn answering(text: &str) -> Result<(String, Answering), String> {
     let (name, answering) = text.split_once('=').ok_or("write NAME=WHAT")?;
     let answering = answering.parse().map_err(|error: ServiceModelError| error.to_string())?;

@@ -20,10 +20,10 @@ pub enum MeterAction {
 /// Options of `tilemark meter test`.
 #[derive(Debug, Args)]
 pub struct MeterTestArgs {
-    /// Meters, as --meter of run takes them
+    /// Meters, in the syntax of run --meter
     ///
-    /// Measures only power. Exit code 5 if the samples do not give the energy of the time. Example:
-    /// tilemark meter test shelly:192.168.1.20
+    /// Measures only power. Exit code 5 if the samples do not give an energy. Example: tilemark
+    /// meter test shelly:192.168.1.20
     #[arg(value_name = "SPEC", required = true, value_parser = spec_of)]
     pub meters: Vec<Meter>,
     /// Format of stdout
@@ -31,7 +31,7 @@ pub struct MeterTestArgs {
     pub format: Format,
 }
 
-/// Parses a meter.
+/// Parses a meter in the syntax `KIND:WHERE[,KEY=VALUE...]`.
 pub fn spec_of(text: &str) -> Result<Meter, MeterSpecError> {
     text.parse()
 }

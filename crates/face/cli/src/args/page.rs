@@ -8,9 +8,9 @@ use page_server::Listen;
 pub struct PageArgs {
     /// Serve the page and /metrics at this address, whatever --live is: PORT, HOST or HOST:PORT
     ///
-    /// As `tilemark serve --listen`: addresses beyond this computer need a token, which is in the
-    /// printed address or in --token-file. There is no encryption. Without --host also: --listen.
-    /// Examples: 8000, 0.0.0.0:8000
+    /// As with `tilemark serve --listen`, addresses beyond this computer need a token, which is in
+    /// the printed address or in --token-file. There is no encryption. Without --host, --listen
+    /// does the same. Examples: 8000, 0.0.0.0:8000
     #[arg(long, value_name = "ADDRESS", hide_short_help = true, help_heading = "Output")]
     pub page: Option<Listen>,
     #[command(flatten)]

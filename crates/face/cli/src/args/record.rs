@@ -23,8 +23,8 @@ pub struct RecordArgs {
     /// Record while this command runs
     ///
     /// Records all I/O of the disks in that time, not only the command's: the kernel's own threads
-    /// often write its data after it has ended. The command's output goes to stderr. Example:
-    /// tilemark record /var/lib -- pgbench -T 60
+    /// often write a command's data after it has ended. The command's output goes to stderr.
+    /// Example: tilemark record /var/lib -- pgbench -T 60
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 
@@ -33,9 +33,9 @@ pub struct RecordArgs {
     /// The VM has to run, unless a COMMAND is given that may start it.
     #[arg(long, value_name = "NAME", help_heading = "Whose I/O")]
     pub vm: Option<String>,
-    /// Only I/O that this process and its threads send themselves
+    /// Only I/O that this process and its threads issue themselves
     ///
-    /// The kernel's threads send later what a process writes through the page cache.
+    /// Data that a process writes through the page cache is issued later by kernel threads.
     #[arg(long, value_name = "PID", help_heading = "Whose I/O")]
     pub pid: Option<u32>,
     /// Only I/O of processes in this control group and below it
@@ -44,7 +44,7 @@ pub struct RecordArgs {
     /// /system.slice/postgresql.service
     #[arg(long, value_name = "PATH", help_heading = "Whose I/O")]
     pub cgroup: Option<String>,
-    /// Tell senders apart by: name, process or cgroup
+    /// Distinguish initiators by: name, process or cgroup
     ///
     /// QEMU virtual machines always have their own names.
     #[arg(long, value_name = "HOW", value_enum, default_value_t = By::Name, hide_possible_values = true, help_heading = "Whose I/O")]
@@ -55,8 +55,8 @@ pub struct RecordArgs {
 
     /// The trace: a new directory, NAME.tmt
     ///
-    /// If absent, record-DATE-TIME.tmt here. If it lies on a recorded disk, its own writes are in
-    /// the trace, under the name tilemark.
+    /// If absent, record-DATE-TIME.tmt here. If the directory lies on a recorded disk, the
+    /// recorder's own writes are in the trace, under the name tilemark.
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     pub out: Option<PathBuf>,
     /// Kernel buffer of each CPU
@@ -76,19 +76,19 @@ pub struct RecordArgs {
     pub live: Live,
 }
 
-/// Property that tells senders apart.
+/// Property that distinguishes initiators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum By {
-    /// Name; processes of one name together.
+    /// Process name; all processes of one name are one initiator.
     Name,
-    /// Each process.
+    /// Process; each is an initiator.
     Process,
-    /// Control groups.
+    /// Control group; all its processes are one initiator.
     Cgroup,
 }
 
 impl By {
-    /// Word of the option.
+    /// Returns the option's value as typed.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Name => "name",

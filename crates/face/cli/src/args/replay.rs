@@ -14,8 +14,8 @@ use super::{Live, StoredArgs, seed};
 pub struct ReplayArgs {
     /// A trace: a file, plain or compressed, or the directory of a stored trace
     ///
-    /// Any format that `tilemark import` takes; for an unknown --from all of them are printed.
-    /// Example: tilemark replay web.csv --on dir:/mnt/ssd --speed 2x
+    /// Any format that `tilemark import` takes; an unknown --from prints all of them. Example:
+    /// tilemark replay web.csv --on dir:/mnt/ssd --speed 2x
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
 
@@ -38,15 +38,15 @@ pub struct ReplayArgs {
 
     /// Speed: 1x, 2x, 0.5x, or max
     ///
-    /// From 0.001x to 1000x. max leaves no pauses: an I/O waits only for the answer that it waited
-    /// for when recorded. In a trace without latencies it waits for the I/O before it.
+    /// From 0.001x to 1000x. max leaves no pauses: an I/O waits only for the completion that it
+    /// waited for when recorded. In a trace without latencies an I/O waits for the I/O before it.
     #[arg(long, value_name = "N|max", default_value = "1x", help_heading = "What is played")]
     pub speed: Speed,
-    /// Send each I/O after its sender's last answer, not at its recorded time
+    /// Send each I/O after its initiator's last completion, not at its recorded time
     ///
-    /// The pause after the answer is the recorded one. A slower storage then slows the load, as it
-    /// would have slowed the sender. Without this, I/Os are sent at their times whatever the
-    /// storage does.
+    /// The pause after the completion is the recorded one. Slower storage then slows the load, as
+    /// it would have slowed the initiator. Without this option, I/Os are sent at their recorded
+    /// times whatever the storage does.
     #[arg(long, help_heading = "What is played")]
     pub closed: bool,
     /// Only I/O of this VM (or process, or host) of the trace
@@ -79,8 +79,8 @@ pub struct ReplayArgs {
     pub limits: Vec<LimitArg>,
     /// End after TIME at the latest, even within the trace
     ///
-    /// If absent, a trace played at its times gets 10 s for its last answers, any other trace a
-    /// day. Example: 5m
+    /// If absent: a trace played at its recorded times may take 10 s longer for its last
+    /// completions, any other trace a day. Example: 5m
     #[arg(long, value_name = "TIME", help_heading = "How it is measured")]
     pub duration: Option<Nanos>,
     /// Leave out the first TIME of the trace [default: 0s]
@@ -97,7 +97,7 @@ pub struct ReplayArgs {
     /// Seed of random contents; drawn and printed if absent
     #[arg(long, value_name = "N", env = "TILEMARK_SEED", hide_env = true, allow_negative_numbers = true, value_parser = seed, help_heading = "How it is measured")]
     pub seed: Option<u64>,
-    /// Threads that generate load, 1 to 64; each plays whole copies
+    /// Threads that generate load, 1 to 64; each copy is played by one thread
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64), requires = "on", help_heading = "How it is measured")]
     pub workers: Option<u32>,
     /// Go through the page cache instead of O_DIRECT
@@ -122,7 +122,7 @@ pub struct ReplayArgs {
     /// Leave the virtual disks in place after the run
     #[arg(long, requires = "on", help_heading = "Safety")]
     pub keep: bool,
-    /// Use the disks that a run left: by its name, id or latest
+    /// Use the disks that a run kept: by its name, id or latest
     #[arg(long, value_name = "RUN", requires = "on", help_heading = "Safety")]
     pub reuse: Option<String>,
 

@@ -84,7 +84,7 @@ pub struct RunArgs {
 
     /// Record the governor, limits, turbo and idle states before and after; change nothing
     ///
-    /// A change in between gives a warning. Covers this computer, not hosts.
+    /// A change in between gives a warning. Covers this computer, not other hosts.
     #[arg(long, hide_short_help = true, help_heading = "Power")]
     pub governor: bool,
 
@@ -153,24 +153,24 @@ pub struct RunArgs {
     #[arg(long, help_heading = "Output")]
     pub print_config: bool,
 
-    /// These options from the command line alone, then with the environment. Empty if nothing is
-    /// set elsewhere.
+    /// These options from the command line alone, and then together with the environment. Empty if
+    /// nothing is set elsewhere.
     #[arg(skip)]
     pub given: Vec<Self>,
 }
 
-/// Parses a tier.
+/// Parses the settings of a cache tier.
 fn tier(text: &str) -> Result<bench::rig::TierSpec, bench::rig::TierSpecError> {
     text.parse()
 }
 
-/// Parses a virtual machine.
+/// Parses a virtual machine in the syntax `KIND:NAME[,KEY=VALUE...]`.
 fn machine(text: &str) -> Result<spec::named::NamedMachine, spec::named::NamedMachineError> {
     text.parse()
 }
 
 impl RunArgs {
-    /// Plan file or datastore, or the export of `--over`, as it was given.
+    /// Returns the plan file or datastore, or the export of `--over`, as the user gave it.
     pub fn named(&self) -> &str {
         let over = self.engine.over.as_ref().and_then(Over::export);
         self.target.as_deref().or(over).unwrap_or_default()

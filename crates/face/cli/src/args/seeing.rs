@@ -33,21 +33,21 @@ pub struct CollectArgs {
 pub struct WatchHostsArgs {
     /// A watched host: NAME, NAME=ssh:DESTINATION, NAME=exec:COMMAND or NAME=join; repeat for more
     ///
-    /// Their stores are shown as one, and stay where they are. The owner of each allows it (`watch =
-    /// true` in /etc/tilemark/agent.toml there).
+    /// The hosts' stores are shown as one, and are not copied. The owner of each host must allow
+    /// this (`watch = true` in /etc/tilemark/agent.toml there).
     #[arg(long = "host", value_name = "NAME[=HOW]", help_heading = "Hosts")]
     pub hosts: Vec<String>,
     #[command(flatten)]
     pub reach: ReachArgs,
 }
 
-/// Hosts whose watch stores a page shows. The page has an address of its own.
+/// Hosts whose watch stores a page shows, and the address to which the hosts connect.
 #[derive(Debug, Args)]
 pub struct ServeHostsArgs {
     /// Show the watch store of this host: NAME, NAME=ssh:DESTINATION, NAME=exec:COMMAND or
     /// NAME=join; repeat for more, which are shown as one
     ///
-    /// The stores stay where they are. The owner of each host allows it (`watch = true` in
+    /// The stores are not copied. The owner of each host must allow this (`watch = true` in
     /// /etc/tilemark/agent.toml there). Example: tilemark serve --host pve1 --host pve2
     #[arg(long = "host", value_name = "NAME[=HOW]", help_heading = "Hosts")]
     pub hosts: Vec<String>,
@@ -62,7 +62,7 @@ pub struct ServeHostsArgs {
 }
 
 impl ServeHostsArgs {
-    /// Options in the form that other commands take.
+    /// Returns the options in the form that other commands take.
     pub fn reach(&self) -> ReachArgs {
         ReachArgs { listen: self.hosts_listen.clone(), join: self.join.clone() }
     }

@@ -30,8 +30,8 @@ pub struct ServeArgs {
     /// Directory of stored runs
     #[arg(short, long, value_name = "DIR", env = "TILEMARK_RUNS", hide_env = true)]
     pub out: Option<PathBuf>,
-    /// Serve on for a run that has ended: standard input is the open listener, for clients that use
-    /// this name
+    /// Continue to serve for a run that has ended: standard input is the open listener, for clients
+    /// that use this host name
     #[arg(long, value_name = "HOST", hide = true)]
     pub inherited: Option<String>,
 }
@@ -39,7 +39,7 @@ pub struct ServeArgs {
 /// Options of `tilemark demo`.
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// A directory to try; if absent, a temporary one here, removed afterwards
+    /// A directory to try; if absent, a temporary directory here, removed afterwards
     ///
     /// Same rules as for `tilemark run`: all files go into one new sub-directory and are removed.
     /// At most 2 GiB.

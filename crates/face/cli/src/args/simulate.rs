@@ -49,7 +49,7 @@ pub struct SimulateArgs {
     pub full: bool,
     /// Stop after this real time; steps that were not simulated by then are named
     ///
-    /// The result covers the steps that ended. Example: --within 2m
+    /// The result covers the completed steps. Example: --within 2m
     #[arg(long, value_name = "TIME", help_heading = "How thorough")]
     pub within: Option<Nanos>,
     #[command(flatten)]
@@ -69,10 +69,10 @@ pub struct SimulateArgs {
     pub threads: NonZeroUsize,
     /// A host that simulates steps of a range; repeat for more
     ///
-    /// NAME, NAME=ssh:DESTINATION, NAME=exec:COMMAND or NAME=join, as `tilemark run --host` has it.
-    /// A host simulates as many steps at a time as it has processors. The result is bit for bit
-    /// that of one computer. Steps of a lost host are simulated on the others, or here. Example:
-    /// --host pve1 --host pve2
+    /// NAME, NAME=ssh:DESTINATION, NAME=exec:COMMAND or NAME=join, as for `tilemark run --host`. A
+    /// host simulates as many steps at a time as it has processors. The result is identical to the
+    /// bit to that of one computer. Steps of a lost host are simulated on the others, or here.
+    /// Example: --host pve1 --host pve2
     #[arg(
         long = "host",
         value_name = "NAME[=HOW]",

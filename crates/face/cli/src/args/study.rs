@@ -61,7 +61,7 @@ pub struct StudyRunArgs {
     /// A12,A13
     #[arg(long, value_name = "ID,...", value_delimiter = ',')]
     pub only: Vec<String>,
-    /// Run every step of every configuration, needed by a claim or not
+    /// Run every step of every configuration, whether or not a claim needs it
     #[arg(long)]
     pub all: bool,
     /// Runs of every step, 1 to 100 [default: the study's]
@@ -75,11 +75,11 @@ pub struct StudyRunArgs {
     /// Threads [default: one per core]; the result stays the same
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
-    /// Run only this share of all runs, and keep a part
+    /// Run only this share of all runs, and store a part
     ///
     /// N/COUNT, with N from 1 to COUNT: shares have the same size, and every run is in one of them.
-    /// Prints the path of the part; `tilemark study merge` joins all parts. All parts need the same
-    /// other options. Example: --shard 3/16 --out parts
+    /// Prints the path of the part; `tilemark study merge` joins all parts. All other options must
+    /// be the same for all parts. Example: --shard 3/16 --out parts
     #[arg(long, value_name = "N/COUNT", conflicts_with_all = ["real", "strict", "format"])]
     pub shard: Option<Shard>,
     /// A host that simulates a share of the runs; repeat for more
@@ -91,11 +91,11 @@ pub struct StudyRunArgs {
     pub hosts: Vec<String>,
     #[command(flatten)]
     pub reach: ReachArgs,
-    /// Try configurations on real storage, too, in this directory [default: leave them out]
+    /// Also try configurations on real storage, in this directory [default: leave them out]
     ///
     /// Virtual disks are created in it, under the safety rules of a run, and removed. Some
-    /// configurations slow the storage for this process alone, which needs root; without root they
-    /// are left out with the reason. Example: --real /mnt/scratch
+    /// configurations slow the storage down for this process alone, which needs root; without root
+    /// they are left out with the reason. Example: --real /mnt/scratch
     #[arg(long, value_name = "DIR")]
     pub real: Option<PathBuf>,
     /// Allow a root, memory or overlay file system for --real
@@ -123,7 +123,8 @@ pub struct StudyMergeArgs {
 /// Output of a study's result.
 #[derive(Debug, Args)]
 pub struct StudyResultArgs {
-    /// Directory of results and parts: studies/ in it, beside the runs
+    /// Directory of results and parts, which go into its sub-directory studies/ [default: beside
+    /// the runs]
     #[arg(short, long, value_name = "DIR", env = "TILEMARK_RUNS", hide_env = true)]
     pub out: Option<PathBuf>,
     /// Exit with code 4 if a predicted claim is not met or not measured

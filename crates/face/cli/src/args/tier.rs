@@ -38,7 +38,7 @@ pub enum TierAction {
     Check(TierCheckArgs),
     /// Take a disk over from a lost host, with a copy of its log
     Takeover(TierTakeoverArgs),
-    /// Show what a tier's log still has of a disk that another host took over
+    /// Show the writes that a tier's log still has of a disk that another host took over
     Stale(TierStaleArgs),
 }
 
@@ -73,19 +73,19 @@ pub struct TierInitArgs {
     pub log: u8,
 }
 
-/// Acknowledgement of a disk's writes.
+/// Point at which a disk's writes are acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum TierMode {
-    /// After the backing store has them; reads are cached.
+    /// After the backing store has the writes; reads are cached.
     Through,
-    /// After the log on fast storage has them; they go to the backing store later, in order.
+    /// After the log on fast storage has the writes; they go to the backing store later, in order.
     Back,
 }
 
 /// A disk of `tier serve`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TierDisk {
-    /// Name for clients.
+    /// Name by which clients open the disk.
     pub name: String,
     /// Backing file or device.
     pub backing: PathBuf,
@@ -104,7 +104,7 @@ impl FromStr for TierDisk {
     }
 }
 
-/// Socket where a virtual machine gets a disk of `tier serve` over vhost-user.
+/// Disk of `tier serve`, and the socket at which a virtual machine gets it over vhost-user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TierVhost {
     pub disk: String,
@@ -124,7 +124,7 @@ impl FromStr for TierVhost {
     }
 }
 
-/// Block device of this host for a disk of `tier serve`.
+/// Disk of `tier serve`, and the block device of this host that shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TierUblk {
     pub disk: String,
@@ -146,13 +146,13 @@ impl FromStr for TierUblk {
 /// Options that protect a disk's newest writes: sidecar, copies and reservation.
 #[derive(Debug, Args)]
 pub struct TierSafetyArgs {
-    /// Accept a changed cache file, backing store or sidecar, by the word in its refusal; repeat
+    /// Accept a changed cache file, backing store or sidecar, by the word in the refusal; repeat
     /// for more
     ///
     /// A cache file, backing store or sidecar that was moved, copied or replaced is refused, and
     /// the refusal names the word to give here. The word is valid once: a later change is refused
-    /// with another word. The disk's pages are dropped; its log goes to the backing store that is
-    /// there. Example: --accept-identity wwid:eui.0025388b710116a1@3.41
+    /// with another word. The disk's pages are dropped, and its log goes to the present backing
+    /// store. Example: --accept-identity wwid:eui.0025388b710116a1@3.41
     #[arg(long, value_name = "IDENTITY@STATE", hide_short_help = true)]
     pub accept_identity: Vec<String>,
     /// A directory for sidecars, instead of beside the backing files
@@ -160,9 +160,9 @@ pub struct TierSafetyArgs {
     pub sidecar: Option<PathBuf>,
     /// Peers that must have a copy of a write before it is acknowledged in mode back, 0 to 4
     ///
-    /// With fewer peers, waiting writes are put into the backing store, and writes are acknowledged
-    /// after it until there are enough peers again. The host that takes over must reach sidecar and
-    /// backing store, too.
+    /// With fewer peers, waiting writes are put into the backing store. Writes are then
+    /// acknowledged after the backing store has them, until there are enough peers again. A host
+    /// that takes the disk over must also reach sidecar and backing store.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(..=4))]
     pub copies: u8,
     /// A peer that may hold copies: its name, and the address of its server with --hold; repeat for
@@ -175,24 +175,25 @@ pub struct TierSafetyArgs {
     ///
     /// The devices must be whole devices that several hosts see (LUNs, NVMe namespaces) with
     /// persistent reservations. Another host can then take a disk over by `tier takeover
-    /// --fence-proof pr`, without switching this one off.
+    /// --fence-proof pr`, without switching this host off.
     #[arg(long)]
     pub reserve: bool,
 }
 
 impl TierSafetyArgs {
-    /// Path of a disk's sidecar in `--sidecar`; `None` if it is beside the backing file.
+    /// Returns the path of a disk's sidecar in `--sidecar`; `None` if the sidecar is beside the
+    /// backing file.
     pub fn sidecar_of(&self, disk: &str) -> Option<PathBuf> {
         self.sidecar.as_deref().map(|directory| sidecar_in(directory, disk))
     }
 }
 
-/// Path of a disk's sidecar in the given directory.
+/// Returns the path of a disk's sidecar in the given directory.
 pub fn sidecar_in(directory: &Path, disk: &str) -> PathBuf {
     directory.join(format!("{disk}.tilemark-tier"))
 }
 
-/// For longer waits than this the cost of a sleep does not matter.
+/// Longest polling time. For longer waits the cost of a sleep does not matter.
 const POLL_MAX: units::Nanos = units::Nanos::from_millis(1);
 
 /// Options of `tilemark tier serve`.
@@ -241,14 +242,15 @@ pub struct TierServeArgs {
     pub listen: Option<SocketAddr>,
     /// A directory with ca.pem, cert.pem and key.pem, for TLS on --listen and to peers
     ///
-    /// Both sides show certificates of that authority; a peer's certificate must be for the name by
-    /// which it is reached.
+    /// Both sides show certificates signed by ca.pem; a peer's certificate must be for the name by
+    /// which the peer is reached.
     #[arg(long, value_name = "DIR")]
     pub tls: Option<PathBuf>,
     /// Replacement policy: lru, fifo, clock, 2q, arc, s3fifo, sieve, lirs, w-tinylfu
     #[arg(long, value_name = "POLICY", default_value_t = PolicyKind::Lru, value_parser = policy)]
     pub policy: PolicyKind,
-    /// Access that brings a page in, 1 (the first) to 255; FAST Cache waits for the third
+    /// Number of the access that brings a page in, 1 (the first) to 255; FAST Cache waits for the
+    /// third
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..))]
     pub admission: u8,
     /// Memory of this computer for pages that are read often; 0 is none
@@ -258,10 +260,10 @@ pub struct TierServeArgs {
     /// begins. At least 1MiB, at most the memory of the computer. Example: --memory 4GiB
     #[arg(long, value_name = "SIZE", default_value = "0", requires = "file")]
     pub memory: Bytes,
-    /// Poll this long for the next request before sleeping, 1ms at most; 0 is never
+    /// Poll this long for the next request before sleeping, at most 1ms; 0 is never
     ///
-    /// Polls only while requests come one after another and mostly within this time. Each is then
-    /// answered two to three times as fast, and one processor is mostly busy.
+    /// Polls only while requests come one after another and mostly within this time. Each request
+    /// is then answered two to three times as fast, and one processor is mostly busy.
     #[arg(long, value_name = "TIME", default_value = "64us", value_parser = poll, hide_short_help = true)]
     pub poll: units::Nanos,
     /// End at most this long after SIGTERM or Ctrl-C, even if a store does not answer; 1s to 1h
@@ -318,8 +320,8 @@ pub struct TierAttachArgs {
     pub door: TierDoorArgs,
     /// The disk: its name for clients, and its file or device
     ///
-    /// The disk is served until it is detached or the server ends. The next server serves it only
-    /// if told to.
+    /// The disk is served until it is detached or the server ends. A later server serves it only if
+    /// it is named again.
     #[arg(value_name = "NAME=BACKING")]
     pub disk: TierDisk,
     /// When writes are acknowledged
@@ -335,7 +337,7 @@ pub struct TierAttachArgs {
     /// nbd+unix:///?socket=/run/a.sock
     #[arg(long, value_name = "ADDRESS", requires = "at")]
     pub from: Option<String>,
-    /// Address where that server reaches this one, to take the disk back
+    /// Address at which that server reaches this one, to take the disk back
     #[arg(long, value_name = "ADDRESS", requires = "from")]
     pub at: Option<String>,
 }
@@ -369,7 +371,8 @@ pub struct TierSetArgs {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = true)]
 pub struct TierChange {
-    /// When writes are acknowledged from now on; ends when the change is complete
+    /// Point at which writes are acknowledged from now on; the command ends when the change is
+    /// complete
     #[arg(long, value_enum, requires = "disk")]
     pub mode: Option<TierMode>,
     /// Admit new pages, or not; cached pages are served either way
@@ -379,7 +382,7 @@ pub struct TierChange {
     /// own pages
     #[arg(long, value_name = "PERCENT", requires = "disk", value_parser = clap::value_parser!(u8).range(0..=100))]
     pub share: Option<u8>,
-    /// Access that brings a page of the disk in, 1 (the first) to 255
+    /// Number of the access that brings a page of the disk in, 1 (the first) to 255
     #[arg(long, value_name = "N", requires = "disk", value_parser = clap::value_parser!(u8).range(1..))]
     pub admission: Option<u8>,
     /// Replacement policy of the disk, as for tier serve; common is the tier's policy
@@ -394,9 +397,9 @@ pub struct TierChange {
 /// Replacement policy of a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TierPolicy {
-    /// The disk's own.
+    /// Policy of the disk's own.
     Kind(PolicyKind),
-    /// The tier's.
+    /// Policy of the tier.
     Common,
 }
 
@@ -410,9 +413,9 @@ pub struct TierTakeoverArgs {
     /// exits with 0 when the host is off
     ///
     /// An old owner that still runs would overwrite new data with old data. pr is for a disk that
-    /// the old owner serves with --reserve: the device refuses its writes from then on. Serve it
-    /// with --reserve here, too. Example: --fence-proof 'agent:fence_ipmilan --ip 10.0.0.7 --action
-    /// off'
+    /// the old owner serves with --reserve: the device then refuses the old owner's writes. Also
+    /// serve the disk here with --reserve. Example: --fence-proof 'agent:fence_ipmilan --ip
+    /// 10.0.0.7 --action off'
     #[arg(long, value_name = "pr|agent:COMMAND", conflicts_with = "i_fenced")]
     pub fence_proof: Option<Proof>,
     /// Confirm that you switched that host off, and will not switch it on before the takeover ends
@@ -420,22 +423,22 @@ pub struct TierTakeoverArgs {
     pub i_fenced: Option<String>,
     /// Give up the writes in the log for good, if no copy can be reached
     ///
-    /// The backing store is then an older state of the disk; `tier status` of its owner showed how
-    /// many writes waited.
+    /// The backing store is then an older state of the disk; `tier status` of the disk's owner
+    /// showed how many writes waited.
     #[arg(long)]
     pub accept_loss: bool,
-    /// Accept a backing store that the sidecar does not know, by the word in its refusal; repeat
+    /// Accept a backing store that does not match the sidecar, by the word in the refusal; repeat
     /// for more
     ///
     /// A backing store that was moved, copied or replaced is refused, and the refusal names the
-    /// word to give here. The word is valid once. The log goes to the backing store that is there.
+    /// word to give here. The word is valid once. The log then goes to the present backing store.
     /// Example: --accept-identity wwid:eui.0025388b710116a1@3.41
     #[arg(long, value_name = "IDENTITY@STATE", hide_short_help = true)]
     pub accept_identity: Vec<String>,
     /// A directory for sidecars, instead of beside the backing files
     #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub sidecar: Option<PathBuf>,
-    /// Address of a peer, if the sidecar's is no longer right; repeat for more
+    /// Address of a peer, if the address in the sidecar is no longer right; repeat for more
     #[arg(long = "peer", value_name = "NAME=ADDRESS")]
     pub peers: Vec<PeerAddress>,
     /// A directory with ca.pem, cert.pem and key.pem, for peers that are reached by TLS
@@ -453,9 +456,9 @@ pub struct TierStaleArgs {
 /// Subcommands for a log whose disk another host took over.
 #[derive(Debug, Subcommand)]
 pub enum TierStaleAction {
-    /// List its writes
+    /// List the writes in the log
     List(TierStaleLogArgs),
-    /// Copy its writes to a new sparse file, each at its offset of the disk
+    /// Copy the writes in the log to a new sparse file, each at its offset of the disk
     Export(TierStaleExportArgs),
     /// Remove the log from the tier, for good
     Forget(TierStaleLogArgs),

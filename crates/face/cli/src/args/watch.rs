@@ -20,20 +20,20 @@ pub struct WatchArgs {
     pub targets: Vec<PathBuf>,
     #[command(flatten)]
     pub store: WatchStoreArgs,
-    /// Most bytes of the store
+    /// Maximum size of the store
     ///
-    /// The oldest slices of 10 s go first, then the oldest of a minute, and so on.
+    /// The oldest slices of 10 s are removed first, then the oldest slices of a minute, and so on.
     #[arg(long, value_name = "SIZE", default_value = "2GiB")]
     pub keep: Bytes,
     /// File of rules that raise alarms (docs/guides/watch.md)
     ///
-    /// tilemark watch check-rules FILE shows how it is understood.
+    /// tilemark watch check-rules FILE shows how Tilemark understands the file.
     #[arg(long, value_name = "FILE")]
     pub rules: Option<PathBuf>,
     /// Watch for this long; until Ctrl-C if absent
     #[arg(long, value_name = "TIME")]
     pub duration: Option<Nanos>,
-    /// Tell senders apart by: name, process or cgroup
+    /// Distinguish initiators by: name, process or cgroup
     ///
     /// QEMU virtual machines always have their own names.
     #[arg(long, value_name = "HOW", value_enum, default_value_t = By::Name, hide_possible_values = true)]
@@ -43,11 +43,11 @@ pub struct WatchArgs {
     /// Counters and histograms by VM, disk and direction at /metrics. Example: 127.0.0.1:7656
     #[arg(long, value_name = "ADDRESS")]
     pub metrics: Option<std::net::SocketAddr>,
-    /// Directory on the storage of the VMs for a few small I/Os of its own
+    /// Directory on the storage of the VMs in which the watcher issues a few small I/Os
     ///
-    /// Twelve times a minute 4 KiB are read and 4 KiB written durably, as the sender "canary". It is
-    /// silent while others wait for storage, so it tells slow storage from busy storage. Takes
-    /// 16 MiB. Example: /var/lib/vz
+    /// Twelve times a minute 4 KiB are read and 4 KiB written durably, as the initiator "canary".
+    /// The canary pauses while others wait for storage. So a slow canary shows that the storage
+    /// itself is slow, and a paused canary that it is busy. Takes 16 MiB. Example: /var/lib/vz
     #[arg(long, value_name = "DIR")]
     pub canary: Option<PathBuf>,
     /// Kernel buffer of each CPU
@@ -60,7 +60,7 @@ pub struct WatchArgs {
 /// Environment variable with the directory of a store.
 pub const WATCH_STORE_ENV: &str = "TILEMARK_WATCH";
 
-/// Place of a watch store.
+/// Directory of a watch store.
 #[derive(Debug, Clone, Args)]
 pub struct WatchStoreArgs {
     /// Directory of the store
@@ -77,13 +77,13 @@ pub struct WatchStoreArgs {
 /// Subcommands of `tilemark watch`.
 #[derive(Debug, Subcommand)]
 pub enum WatchAction {
-    /// Show what a store holds, and who suffers
+    /// Show the contents of a store, and the VMs that suffer most
     Status(WatchStatusArgs),
-    /// Write the slices of a window of time
+    /// Write the slices of a time window
     Export(WatchExportArgs),
-    /// Name the VMs whose I/O goes along with the latency of a VM
+    /// Name the VMs whose I/O rises together with the latency of a VM
     Neighbours(WatchNeighboursArgs),
-    /// List the recordings of broken limits, and what they show
+    /// List the recordings of broken limits, with their findings
     Evidence(WatchEvidenceArgs),
     /// Remove the data of a time or of a VM
     Forget(WatchForgetArgs),
@@ -94,7 +94,7 @@ pub enum WatchAction {
 /// Window of time.
 #[derive(Debug, Clone, Args)]
 pub struct WindowArgs {
-    /// Last stretch of this length [default: everything]
+    /// Only the last part of this length [default: everything]
     ///
     /// Example: 24h
     #[arg(long, value_name = "TIME", conflicts_with_all = ["from", "to"])]
@@ -109,7 +109,7 @@ pub struct WindowArgs {
     pub to: Option<u64>,
 }
 
-/// Store, window and format of a look at watched I/O.
+/// Store, time window and format of a query of watched I/O.
 #[derive(Debug, Args)]
 pub struct WatchLookArgs {
     #[command(flatten)]
@@ -143,9 +143,9 @@ pub struct WatchExportArgs {
     /// Write the working sets of the VMs, hour by hour, and no slices
     #[arg(long)]
     pub sets: bool,
-    /// Most slices
+    /// Maximum number of slices
     ///
-    /// The finest level that has no more of them in the window is written.
+    /// The finest level with at most this many slices in the window is written.
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub slices: u64,
     /// File to write; stdout if absent
@@ -187,12 +187,13 @@ pub struct WatchEvidenceArgs {
 pub struct WatchForgetArgs {
     #[command(flatten)]
     pub store: WatchStoreArgs,
-    /// Remove what was seen before this time, in UTC
+    /// Remove the data before this time, in UTC
     ///
-    /// A slice that begins before it goes as a whole, of coarse levels up to an hour or a day.
+    /// A slice that begins before this time is removed as a whole; at coarse levels it is up to an
+    /// hour or a day long.
     #[arg(long, value_name = "DATE", value_parser = date, required_unless_present = "vm")]
     pub before: Option<u64>,
-    /// Remove everything of this VM or other sender
+    /// Remove everything of this VM or other initiator
     #[arg(long, value_name = "NAME")]
     pub vm: Option<String>,
 }
@@ -208,7 +209,7 @@ pub struct WatchCheckRulesArgs {
     pub format: Format,
 }
 
-/// Seconds since 1970 of a date, or a date and a time, in UTC.
+/// Parses a date, or a date and a time, in UTC, as seconds since 1970.
 fn date(text: &str) -> Result<u64, String> {
     let time: jiff::Timestamp = match text.parse() {
         Ok(time) => time,

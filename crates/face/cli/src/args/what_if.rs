@@ -16,12 +16,13 @@ pub struct WhatIfArgs {
     /// a model, from --array or fitted to its steps. Example: tilemark what-if 20261122 --cache
     /// 92GiB --policy nhit --disks 11
     ///
-    /// With --watch it is the directory of a store [default: /var/lib/tilemark/watch].
+    /// With --watch: the directory of a store [default: /var/lib/tilemark/watch].
     #[arg(value_name = "RUN", required_unless_present = "watch")]
     pub run: Option<String>,
-    /// Hits that a cache of --cache would have for VMs of a watched host, and nothing else
+    /// Predict only the hits of a cache of size --cache, for VMs of a watched host
     ///
-    /// From their working sets: `*` in the name is any letters, `?` one.
+    /// The prediction uses the VMs' working sets. In the name `*` stands for any letters, `?` for
+    /// one letter.
     ///
     /// Example: tilemark what-if --watch 'web*' --cache 200GiB
     #[arg(
@@ -35,10 +36,10 @@ pub struct WhatIfArgs {
         help_heading = "From watching"
     )]
     pub watch: Option<String>,
-    /// Last stretch of the store that is looked at [default: 7d]
+    /// Length of the last part of the store that is used [default: 7d]
     #[arg(long, value_name = "TIME", requires = "watch", help_heading = "From watching")]
     pub last: Option<Nanos>,
-    /// Array that stands for the run's storage
+    /// Array that represents the run's storage
     ///
     /// A shipped array, one that `tilemark calibrate` saved, or a file. If absent, the simulated
     /// run's own array, or a model fitted to a measured run.
@@ -47,8 +48,8 @@ pub struct WhatIfArgs {
 
     /// Size of the acceleration tier: the array's own, or a new one
     ///
-    /// Capacity for data after mirroring, for each host in a host's tier. The number of its disks
-    /// follows. Example: 92GiB
+    /// Usable capacity after mirroring; for a tier in the hosts, the capacity per host. The number
+    /// of the tier's disks follows. Example: 92GiB
     #[arg(long, value_name = "SIZE", help_heading = "What is changed")]
     pub cache: Option<Bytes>,
     /// Place of the tier to change or add: host or array [default: array]
@@ -62,8 +63,8 @@ pub struct WhatIfArgs {
     pub cache_at: Option<CacheAt>,
     /// Replacement policy of the tier: nhit, lru, arc, s3fifo and others
     ///
-    /// nhit is lru that admits a page on its third access, as FAST Cache does. The others admit on
-    /// the first: lru, fifo, clock, 2q, arc, s3fifo, sieve, lirs, w-tinylfu.
+    /// nhit is lru that admits a page on its third access, as FAST Cache does. The other policies
+    /// admit on the first access: lru, fifo, clock, 2q, arc, s3fifo, sieve, lirs, w-tinylfu.
     #[arg(long, value_name = "NAME", value_parser = policies(), hide_possible_values = true, help_heading = "What is changed")]
     pub policy: Option<String>,
     /// Page size of the tier: a power of two from 4KiB to 1MiB
@@ -71,7 +72,7 @@ pub struct WhatIfArgs {
     pub page: Option<Bytes>,
     /// Write mode of the tier: through, back, around or only
     ///
-    /// A new tier in the array writes back, one in the hosts through.
+    /// The default of a new tier is back in the array, and through in the hosts.
     #[arg(
         long,
         value_name = "HOW",
@@ -82,7 +83,7 @@ pub struct WhatIfArgs {
     pub write: Option<Write>,
     /// Disks of all pools together, in their present proportion: a number, or a multiple (1.5x)
     ///
-    /// A model that is fitted to a measured run takes only a multiple, because a run does not tell
+    /// A model that is fitted to a measured run takes only a multiple, because a run does not show
     /// how many disks there are. Example: --disks 1.5x for 12 disks instead of 8
     #[arg(long, value_name = "N", help_heading = "What is changed")]
     pub disks: Option<whatif::DiskCount>,
@@ -114,9 +115,9 @@ pub struct WhatIfArgs {
     /// Example: --within 2m
     #[arg(long, value_name = "TIME", help_heading = "How thorough")]
     pub within: Option<Nanos>,
-    /// Seeds, 5 to 100; both arrays run with each [default: that of --quick or --standard]
+    /// Number of seeds, 5 to 100; both arrays run with each [default: as for --quick or --standard]
     ///
-    /// The interval is the least and the most tiles of all seeds.
+    /// The interval is the smallest and the largest number of tiles over all seeds.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=100), help_heading = "How thorough")]
     pub repeats: Option<u32>,
     /// Search no further than N tiles
@@ -144,13 +145,13 @@ pub enum CacheAt {
 /// Write mode of a tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Write {
-    /// Acknowledged after tier and storage have the write.
+    /// Acknowledged after both tier and storage have the write.
     Through,
     /// Acknowledged after the tier has the write.
     Back,
-    /// To the storage only.
+    /// Written to the storage only.
     Around,
-    /// Like back; reads never bring a page in.
+    /// Like back, but reads never bring a page in.
     Only,
 }
 

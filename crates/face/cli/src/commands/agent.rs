@@ -59,12 +59,12 @@ pub fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
     })
 }
 
-/// Join token, read from standard input or a file.
+/// Reads the join token from standard input or a file.
 #[cfg(feature = "hosts")]
 fn token(given: &str) -> Result<String, Failure> {
     use std::io::BufRead;
 
-    /// Ten times the longest token.
+    /// Maximum bytes that are read for a token: ten times the longest token.
     const TOKEN_MAX: u64 = 1 << 15;
     let failed = |what: String| Failure::new(Exit::Usage, what);
     if given == "-" {

@@ -43,7 +43,7 @@ fn list(format: Format) -> Result<(), Failure> {
     output::show(&(table.lines().join("\n") + "\n"))
 }
 
-/// Appends "a tile" to a figure that grows with the tiles.
+/// Appends "a tile" to a figure if the array grows with the number of tiles.
 fn per_tile(array: &Array, figure: String) -> String {
     if grows(array) { format!("{figure} a tile") } else { figure }
 }

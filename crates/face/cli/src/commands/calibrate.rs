@@ -70,7 +70,7 @@ fn options(args: &CalibrateArgs) -> Result<CalibrateOptions, Failure> {
     })
 }
 
-/// Command line as typed, for the array's source.
+/// Returns the command line as typed; it is stored as the array's source.
 fn command() -> String {
     let words = std::env::args().skip(1);
     std::iter::once("tilemark".to_owned()).chain(words).collect::<Vec<_>>().join(" ")

@@ -95,7 +95,8 @@ pub fn sweep(target: &str, dry_run: bool, destroy_data: Option<&str>) -> Result<
     Ok(Swept { text: report(&cleaned), not_removed, exit })
 }
 
-/// Leftovers on the user's own virtual machines, found by the ledgers on this host.
+/// Finds, or removes if `is_real`, leftovers on the user's own virtual machines. They are found by
+/// the ledgers on this host.
 fn on_platforms(is_real: bool) -> Vec<LeftObjects> {
     let state = ledger::usual_state();
     state.map_or_else(|_| Vec::new(), |own| ledger::sweep(&own, is_real, Limits::default()))

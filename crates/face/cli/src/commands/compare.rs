@@ -32,7 +32,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     })
 }
 
-/// Comparison of the runs `b` with the runs `a`.
+/// Compares the runs `b` with the runs `a`.
 pub fn compared(
     a: &[&StoredRun],
     b: &[&StoredRun],
@@ -65,7 +65,7 @@ fn subjects<'a>(
         .collect()
 }
 
-/// Confidence of the figures of each run.
+/// Returns the within-run confidence of each run's figures.
 fn within(runs: &[&StoredRun]) -> Result<Vec<Within>, Failure> {
     runs.iter()
         .map(|stored| {

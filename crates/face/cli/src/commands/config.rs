@@ -1,4 +1,4 @@
-//! `config`: shows settings from the environment and config.toml, with their place.
+//! `config`: shows settings from the environment and config.toml, and where each is set.
 
 use clap::CommandFactory;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::settings::{self, From, Setting, VERBS};
 use crate::{output, text::Table};
 
-/// Option with the origin of its value.
+/// Option with its value and the origin of the value.
 #[derive(Debug, Serialize)]
 struct Row {
     verb: &'static str,

@@ -15,9 +15,9 @@ use crate::{live, open_files, output, plan_source, signals, text};
 
 /// Name of the temporary directory.
 const OWN: &str = "tilemark-demo";
-/// Options: the tile of the main job on the small disks of the quick profile (1.5 GiB for three
-/// tiles), three steps of about 16 seconds. That is short enough for any directory, and says little
-/// about the disk.
+/// Options of the demo: the tile of the main job on the small disks of the quick profile (1.5 GiB
+/// for three tiles), and three steps of about 16 seconds. That is short enough for any directory,
+/// but says little about the disk.
 const OPTIONS: [&str; 18] = [
     "--tile",
     "datacenter",
@@ -39,7 +39,7 @@ const OPTIONS: [&str; 18] = [
     "--allow-same-device",
 ];
 
-/// Runs the ladder and shows it in a browser.
+/// Runs the ladder of steps and shows it in a browser.
 pub fn run(args: &DemoArgs, color: Choice) -> Result<Exit, Failure> {
     let place = DemoDirectory::of(args)?;
     let run_args = run_args(&place.path)?;
@@ -75,7 +75,7 @@ pub fn run(args: &DemoArgs, color: Choice) -> Result<Exit, Failure> {
     }
 }
 
-/// Options of the equivalent `run`.
+/// Returns the options of the equivalent `run`.
 fn run_args(directory: &Path) -> Result<RunArgs, Failure> {
     let target = std::ffi::OsString::from("dir:");
     let target = [target, directory.as_os_str().to_owned()].join(std::ffi::OsStr::new(""));
@@ -88,7 +88,7 @@ fn run_args(directory: &Path) -> Result<RunArgs, Failure> {
     }
 }
 
-/// Directory for the files. A temporary one is removed if it is empty at the end.
+/// Directory for the files. A temporary directory is removed if it is empty at the end.
 struct DemoDirectory {
     path: PathBuf,
     is_own: bool,

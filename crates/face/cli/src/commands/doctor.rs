@@ -23,7 +23,7 @@ pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Findings on this host, the worst first.
+/// Returns the findings on this host, the worst first.
 pub fn findings(target: Option<&str>) -> Result<(Vec<Finding>, Exit), Failure> {
     let refusal = engine::try_ring().err().map(|error| error.to_string());
     let mut findings = examine(&Root::default(), refusal.as_deref());
@@ -36,10 +36,10 @@ pub fn findings(target: Option<&str>) -> Result<(Vec<Finding>, Exit), Failure> {
     Ok((findings, if is_fit { Exit::Success } else { Exit::Inconclusive }))
 }
 
-/// Time over which other work is sampled: two seconds distinguish a tenth of a processor from none.
+/// Sampling time for other work: two seconds distinguish a tenth of a processor from none.
 const WATCH: Duration = Duration::from_secs(2);
 
-/// Refusals and warnings of the safety rules for a datastore.
+/// Returns the refusals and warnings of the safety rules for a datastore.
 fn of_datastore(target: &Target) -> Vec<Finding> {
     let options = Options { write: true, run_id: "doctor".to_owned(), ..Options::default() };
     let found = datastore::examine(target, Bytes::ZERO, &options);
@@ -70,7 +70,7 @@ fn of_datastore(target: &Target) -> Vec<Finding> {
     findings
 }
 
-/// Text for people.
+/// Returns a text for people.
 pub fn text(findings: &[Finding]) -> String {
     let mut lines = Vec::new();
     for finding in findings {

@@ -41,7 +41,7 @@ mod with {
     use crate::output;
     use crate::text::Table;
 
-    /// Prints the hosts and which targets may be written there.
+    /// Prints the hosts, and for each the targets that may be written there.
     pub fn hosts(args: &HostsArgs) -> Result<Exit, Failure> {
         let options = options(&args.hosts, Origin::Flag, &args.reach)?;
         let control = Control::default();

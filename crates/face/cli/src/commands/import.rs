@@ -21,7 +21,7 @@ use crate::{output, signals};
 /// Interval of progress lines.
 const SAY_EVERY: Duration = Duration::from_secs(2);
 
-/// Finished import: the document of `--format json`.
+/// Finished import. This is the document of `--format json`.
 #[derive(Debug, Serialize)]
 struct Imported {
     /// Name and version of this document.
@@ -41,13 +41,13 @@ struct Imported {
     vms: usize,
     devices: usize,
     has_latency: bool,
-    /// Bad lines, left out.
+    /// Bad lines that were left out.
     bad: u64,
-    /// Events that the source itself had lost.
+    /// Events that the source itself reports as lost.
     dropped: u64,
-    /// Records too far out of order, kept with the time of the record before.
+    /// Records that were too far out of order. Each got the time of the record before it.
     disordered: u64,
-    /// Rows that are no separate I/O.
+    /// Rows that are not separate I/Os.
     skipped: u64,
 }
 
@@ -141,7 +141,7 @@ fn text(imported: &Imported) -> String {
     )
 }
 
-/// Failure for a trace that cannot be read.
+/// Makes the failure for a trace that cannot be read.
 fn unreadable(error: &TraceError) -> Failure {
     let exit = match error {
         TraceError::Io { source, .. } if source.kind() != ErrorKind::NotFound => Exit::Failure,

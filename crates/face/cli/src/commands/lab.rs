@@ -14,10 +14,10 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{open_files, output, plan_source};
 
-/// Interval of checks whether another program unmounted the file system.
+/// Interval of the checks that the file system is still mounted; another program may unmount it.
 const LOOK: Duration = Duration::from_millis(200);
-/// Lateness from which a warning is printed: no longer small beside an array's response time. Our
-/// choice.
+/// Lateness above which a warning is printed, because it is no longer small beside an array's
+/// response time. Our choice.
 const LATE: Nanos = Nanos::from_millis(1);
 
 /// Runs the subcommand.

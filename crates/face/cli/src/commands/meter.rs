@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::text::Table;
 
-/// Samples to read.
+/// Number of samples to read.
 const SAMPLES: u64 = 10;
 
 /// Longest wait for the samples, in sampling periods.
@@ -53,7 +53,8 @@ fn test(args: &MeterTestArgs) -> Result<Exit, Failure> {
     Ok(if counts { Exit::Success } else { Exit::Inconclusive })
 }
 
-/// Reads samples: from the first of the last meter to begin, until the slowest has ten.
+/// Reads samples and returns their time span. It begins when every meter has a sample, and ends
+/// when every meter has ten.
 fn read(panel: &Panel) -> Span {
     let first = panel.shown();
     let from = first.iter().filter_map(|own| own.last.map(|last| last.at)).max();

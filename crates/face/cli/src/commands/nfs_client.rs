@@ -6,7 +6,7 @@ use crate::args::NfsClientArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Serves the directory. Whoever started it reads the reason of its end.
+/// Serves the directory. The process that started this one reads the reason of its end.
 pub fn run(args: &NfsClientArgs) -> Result<Exit, Failure> {
     let ready = || {
         // Who waits for the file sees that it is missing, and says so.

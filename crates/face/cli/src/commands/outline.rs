@@ -7,7 +7,7 @@ use crate::args::RunArgs;
 use crate::commands::run;
 use crate::text::count;
 
-/// Text of the outline.
+/// Returns the outline as lines of text.
 pub fn outlined(args: &RunArgs, outline: &Outline) -> Vec<String> {
     let fate = if run::keeps(args) { "kept" } else { "removed" };
     let tiles = outline.tiles_max.map_or_else(
@@ -39,7 +39,7 @@ pub fn outlined(args: &RunArgs, outline: &Outline) -> Vec<String> {
     ]
 }
 
-/// JSON of the outline, as a part of a document.
+/// Returns the outline as JSON, to be a part of a document.
 pub fn outline_document(outline: &Outline) -> Map<String, Value> {
     let own = json!({
         "vms_per_tile": outline.vms_per_tile,

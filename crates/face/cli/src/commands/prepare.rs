@@ -48,7 +48,7 @@ pub fn prepare(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Fills the disks here or on the hosts of the plan; `None` if interrupted.
+/// Fills the disks, here or on the hosts of the plan; `None` if interrupted.
 fn prepared(
     args: &RunArgs,
     plan: &ResolvedPlan,
@@ -88,7 +88,7 @@ fn on_hosts(
     Err(gathering::absent())
 }
 
-/// State of the disks after an interrupted filling, as text.
+/// Describes the state of the disks after an interrupted filling.
 const fn after_interrupt(args: &RunArgs) -> &'static str {
     if args.reuse.is_some() {
         "all disks stay, and those that are not full are filled when they are used"
@@ -97,7 +97,7 @@ const fn after_interrupt(args: &RunArgs) -> &'static str {
     }
 }
 
-/// Command that uses the disks; `None` if it would fill them again.
+/// Returns the command that uses the disks; `None` if a run would fill them again.
 fn command(args: &RunArgs, plan: &ResolvedPlan, prepared: &Prepared) -> Option<String> {
     let tile =
         args.load.plan.tile.as_ref().map_or_else(String::new, |tile| format!(" --tile {tile}"));
@@ -119,7 +119,7 @@ fn command(args: &RunArgs, plan: &ResolvedPlan, prepared: &Prepared) -> Option<S
     })
 }
 
-/// Hosts as options; empty if a plan's file names them.
+/// Returns the hosts as options; empty if the plan file names them.
 fn hosts(plan: &ResolvedPlan) -> String {
     let quoted = |host: &String| format!(" --host '{}'", host.replace('\'', "'\\''"));
     let own =
@@ -127,7 +127,7 @@ fn hosts(plan: &ResolvedPlan) -> String {
     own.map(quoted).collect()
 }
 
-/// Options for placement and storage of the hosts.
+/// Returns the options for placement and storage of the hosts.
 #[cfg(feature = "hosts")]
 fn placement(args: &RunArgs, plan: &ResolvedPlan) -> String {
     let placed = plan.origin("hosts.placement") == Origin::Flag;
@@ -136,7 +136,7 @@ fn placement(args: &RunArgs, plan: &ResolvedPlan) -> String {
     placed.unwrap_or_default() + if is_local { " --storage local" } else { "" }
 }
 
-/// Empty, because this build has no hosts.
+/// Returns an empty text, because this build has no hosts.
 #[cfg(not(feature = "hosts"))]
 const fn placement(_: &RunArgs, _: &ResolvedPlan) -> String {
     String::new()

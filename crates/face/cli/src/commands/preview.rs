@@ -81,7 +81,8 @@ fn check_text(preview: &Preview) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Programs of a storage protocol: `over nbd    server qemu-storage-daemon 10.0.2, ...`.
+/// Describes the programs of a storage protocol: `over nbd    server qemu-storage-daemon 10.0.2,
+/// ...`.
 fn over_text(over: &ServedOver) -> String {
     let ServedOver { protocol, server, server_version, initiator, initiator_version, .. } = over;
     let server = format!("{server} {server_version}");
@@ -89,7 +90,7 @@ fn over_text(over: &ServedOver) -> String {
     format!("{over:<9}  server {server}, initiator {initiator} {initiator_version}")
 }
 
-/// Table of every rule and every warning.
+/// Formats a table of every rule and every warning.
 fn checked(preflight: &Preflight) -> Vec<String> {
     let mut table = Table::new(&["", "rule", "found", "allowed"]);
     for check in &preflight.checks {

@@ -28,7 +28,7 @@ use crate::{output, text};
 
 const SECOND: Nanos = Nanos::SECOND;
 
-/// Records until the end of the time, of the command, or a signal.
+/// Records until the duration is over, the command has ended or a signal comes.
 pub fn run(args: &RecordArgs) -> Result<Exit, Failure> {
     let stop = stop_flag()?;
     let target = args.out.clone().unwrap_or_else(default_name);
@@ -65,7 +65,7 @@ pub fn run(args: &RecordArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Page of the recording, if one is wanted, beside the stored runs.
+/// Opens the page of the recording, beside the stored runs, if a page is wanted.
 fn page(live: Live) -> Option<Page> {
     let named = std::env::var_os("TILEMARK_RUNS").map(PathBuf::from);
     crate::live::page(live, &runs::base(named.as_deref()).ok()?)
@@ -93,7 +93,7 @@ fn store_options() -> store::Options {
     store::Options { host: Some(host()), ..Recorder::store_options() }
 }
 
-/// Name of this host.
+/// Returns the name of this host.
 pub(super) fn host() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
@@ -114,8 +114,8 @@ fn failed(error: &RecordError) -> Failure {
     }
 }
 
-/// Flag set by Ctrl-C, SIGTERM or SIGHUP, which end the recording. A second signal ends the
-/// program.
+/// Returns a flag that Ctrl-C, SIGTERM or SIGHUP sets, which ends the recording. A second signal
+/// ends the program.
 pub(super) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -132,12 +132,12 @@ fn default_name() -> PathBuf {
     PathBuf::from(format!("{}.tmt", stamp()))
 }
 
-/// Default name of a recording.
+/// Returns the default name of a recording.
 pub(super) fn stamp() -> String {
     format!("record-{}", jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S"))
 }
 
-/// Starts the command, with its stdout redirected: stdout carries only the result.
+/// Starts the command and redirects its stdout, because stdout carries only the result.
 pub(super) fn start(command: &[std::ffi::OsString]) -> Result<Option<Child>, Failure> {
     let Some((program, arguments)) = command.split_first() else { return Ok(None) };
     let child = Command::new(program)
@@ -157,9 +157,9 @@ struct Recording {
     duration: Option<Nanos>,
     live: Live,
     page: Option<Page>,
-    /// Time, I/Os and bytes of the last line.
+    /// Time, I/Os and bytes at the last printed line.
     told: (Nanos, u64, u64),
-    /// Processors of the VMs, and when they were read last.
+    /// Samplers of the VMs' CPU use. `read` is the time of the last sample.
     probes: Probes,
     read: Nanos,
 }
@@ -215,7 +215,7 @@ impl Recording {
         Ok((ended, self.page))
     }
 
-    /// Reads what the VMs use of the processors, and wait for them, once a second.
+    /// Samples once a second the CPU time that the VMs use and wait for.
     fn read_processors(&mut self, elapsed: Nanos) {
         let width = elapsed.saturating_sub(self.read);
         if width < SECOND {
@@ -274,7 +274,7 @@ impl Recording {
     }
 }
 
-/// Form of the live lines: full only where a line can change in place.
+/// Returns the form of the live lines: full only where a line can change in place.
 fn live(asked: Live) -> Live {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let is_terminal = std::io::stderr().is_terminal();

@@ -30,9 +30,9 @@ mod with {
     use crate::output;
     use crate::text::{HostRecorded, HostsRecorded, hosts_recorded};
 
-    /// Interval of looking at the hosts' progress.
+    /// Interval of checks of the hosts' progress.
     const LOOK: Duration = Duration::from_millis(200);
-    /// Interval of lines.
+    /// Interval of progress lines.
     const SECOND: Duration = Duration::from_secs(1);
 
     /// Records on all hosts until the end of the time or a signal, or until a host is lost.
@@ -112,7 +112,7 @@ mod with {
         })
     }
 
-    /// Waits until all hosts have ended. If one ends early, the others are told to end.
+    /// Waits until all hosts have ended. If one host ends early, the others are told to end.
     fn watch(
         controller: &Controller,
         live: Live,

@@ -70,8 +70,8 @@ fn measure(args: &RunArgs, color: Choice, message: &mut Option<Message>) -> Resu
     end(over.into_finished(), is_removed, signals.exit())
 }
 
-/// Page of the run. A given address is opened, or refused, before anything is written; otherwise
-/// `--live` decides.
+/// Opens the page of the run. A given address is opened, or the run is refused, before anything is
+/// written; without an address `--live` decides.
 fn page(
     args: &RunArgs,
     plan: &ResolvedPlan,
@@ -152,8 +152,8 @@ impl Over {
     }
 }
 
-/// Removes what the run made on the target, after the answer is printed. True if everything to be
-/// removed is gone.
+/// Removes everything that the run created on the target, after the answer is printed. Returns true
+/// if nothing is left.
 pub fn put_away(finished: &mut FinishedRun) -> bool {
     let removed = finished.clear();
     tell_rest(&removed);
@@ -169,19 +169,19 @@ pub fn put_away(finished: &mut FinishedRun) -> bool {
     removed.failed.is_empty()
 }
 
-/// Datastores of a run.
+/// Returns the datastores of a run.
 fn datastores(run: &run_store::run::Run) -> impl Iterator<Item = &str> {
     let second = run.target.second.iter().map(|second| second.datastore.as_str());
     std::iter::once(run.target.datastore.as_str()).chain(second)
 }
 
-/// Error with its causes, in one line.
+/// Returns an error with its causes, in one line.
 pub fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
-/// Prints what stays on the target, and why.
+/// Prints the leftovers on the target, each with the reason.
 fn tell_rest(removed: &Removed) {
     let list = |what: &str, paths: &[PathBuf]| {
         if !paths.is_empty() {
@@ -213,7 +213,7 @@ fn tell_evidence(finished: &FinishedRun) {
     }
 }
 
-/// Options of a run from the command line.
+/// Returns the options of a run from the command line.
 pub fn options(args: &RunArgs) -> Result<RunOptions, Failure> {
     let base = runs::base(args.stored.out.as_deref())?;
     Ok(RunOptions {
@@ -244,13 +244,13 @@ fn passwords(given: &[(String, String)]) -> Result<Passwords, Failure> {
     read.collect()
 }
 
-/// True if the disks stay after a run.
+/// Returns true if the disks stay after a run.
 pub fn keeps(args: &RunArgs) -> bool {
     args.keep || (args.reuse.is_some() && !args.remove)
 }
 
-/// Disks that `--reuse` names: those of a run by its name or directory. Otherwise the text is left
-/// to the datastore, because disks of `prepare` have no run here.
+/// Resolves `--reuse` to the disks of a run, by the run's name or directory. Any other text is
+/// passed on to the datastore, because disks of `prepare` have no stored run.
 pub fn reuse(text: &str, base: &Path) -> Reuse {
     let Ok(reuse) = text.parse();
     let Reuse::Run(named) = &reuse else { return reuse };
@@ -261,7 +261,7 @@ pub fn reuse(text: &str, base: &Path) -> Reuse {
     stored.map_or(reuse, |run| Reuse::Run(run.id().to_string()))
 }
 
-/// Version and commit of this program for results; the commit comes from `build.rs`.
+/// Returns version and commit of this program for results; `build.rs` sets the commit.
 pub fn tool() -> ToolFacts {
     ToolFacts {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -269,7 +269,7 @@ pub fn tool() -> ToolFacts {
     }
 }
 
-/// Exit code of a stored run. A failed removal changes only success.
+/// Returns the exit code of a stored run. A failed removal replaces only the code for success.
 pub fn end(finished: FinishedRun, is_removed: bool, interrupted: Exit) -> Result<Exit, Failure> {
     let exit = answered(finished, interrupted)?;
     Ok(if exit == Exit::Success && !is_removed { Exit::NotRemoved } else { exit })
@@ -295,7 +295,8 @@ fn answered(finished: FinishedRun, interrupted: Exit) -> Result<Exit, Failure> {
     }
 }
 
-/// Exit code of a run with expectations: they decide, whether or not the run found an edge.
+/// Returns the exit code of a run with expectations. They decide, whether or not the run found an
+/// edge.
 fn expected(run: &Run, interrupted: Exit) -> Exit {
     let any = |verdict| run.expectations.iter().any(|own| own.verdict == verdict);
     match run.answer.status {
@@ -315,7 +316,7 @@ fn failure_while_running(error: BenchError) -> Failure {
     Failure::from_error(exit, &error).hint(hint)
 }
 
-/// Every value of the plan with its origin.
+/// Formats every value of the plan with its origin.
 pub fn configuration(plan: &ResolvedPlan, format: Format) -> Result<String, Failure> {
     let values = plan.values();
     if format == Format::Json {

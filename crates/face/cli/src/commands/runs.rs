@@ -59,7 +59,7 @@ pub fn run(args: &RunsArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Runs that the names mean. All are found before any of them is changed.
+/// Opens the runs that the names select. All are opened before any is changed.
 fn all_of(out: Option<&Path>, names: &[String]) -> Result<Vec<StoredRun>, Failure> {
     let all = names.iter().map(|name| open_all(out, name));
     Ok(all.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
@@ -71,7 +71,7 @@ fn remove(stored: &StoredRun) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Complete runs that are not protected, are older than a time, and are not among the newest few.
+/// Selects runs that are complete, not protected, older than a time, and not among the newest few.
 fn old(
     base: &Path,
     args: &RunsArgs,
@@ -90,7 +90,7 @@ fn old(
     Ok(runs)
 }
 
-/// Runs with the given name and tags, oldest first.
+/// Returns the runs with the given name and tags, oldest first.
 fn chosen(base: &Path, args: &RunsArgs) -> Result<Vec<StoredRun>, Failure> {
     let mut runs = rundir::list(base).map_err(failure)?;
     if args.name.is_some() || !args.tags.is_empty() {
@@ -150,7 +150,7 @@ fn row(run: &StoredRun) -> Vec<String> {
     ]
 }
 
-/// Run as JSON; unknown values are null.
+/// Returns a run as JSON; unknown values are null.
 fn listed(run: &StoredRun) -> serde_json::Value {
     let document = run.run().ok();
     let answer = document.map(|document| &document.answer);
@@ -173,7 +173,7 @@ fn listed(run: &StoredRun) -> serde_json::Value {
     })
 }
 
-/// Tiles held, as `26 to 29` or `at least 8`.
+/// Formats the number of tiles held, as `26 to 29` or `at least 8`.
 fn tiles(document: Option<&Run>) -> Option<String> {
     let answer = &document?.answer;
     answer.tiles_held?;
@@ -181,7 +181,7 @@ fn tiles(document: Option<&Run>) -> Option<String> {
     Some(text.trim_end_matches(" tiles").trim_end_matches(" tile").to_owned())
 }
 
-/// Size of the disks, as `1/512` or `full`.
+/// Describes the scale of the disks, as `1/512` or `full`.
 fn disks(run: &Run) -> String {
     match run.scale.footprint {
         small if small > 0.0 && small < 1.0 => format!("1/{:.0}", 1.0 / small),
@@ -189,12 +189,12 @@ fn disks(run: &Run) -> String {
     }
 }
 
-/// Number of steps that other work disturbed.
+/// Counts the steps that other work disturbed.
 fn disturbed(run: &Run) -> usize {
     run.steps.iter().filter(|step| !step.disturbances.is_empty()).count()
 }
 
-/// Ending of the run, or the run's state if it has not ended.
+/// Returns how the run ended, or the run's state if it has not ended.
 fn state(run: &StoredRun) -> &'static str {
     match (run.state(), run.run().map(|document| document.answer.ending())) {
         (State::Complete, Ok(ending)) => ending,

@@ -15,7 +15,8 @@ pub fn completions(shell: clap_complete::Shell) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Prints the manual pages, the program's first, then one per subcommand; or writes each to a file.
+/// Prints the manual pages, or writes each to a file. The program's page comes first, then one page
+/// per subcommand.
 pub fn manual(args: &ManArgs) -> Result<Exit, Failure> {
     let pages = pages().map_err(|error| failure("making the manual", &error))?;
     match &args.to {
@@ -34,7 +35,7 @@ pub fn manual(args: &ManArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Pages by name: `tilemark`, then `tilemark-run` and so on.
+/// Returns the pages with their names: `tilemark`, then `tilemark-run` and so on.
 fn pages() -> std::io::Result<Vec<(String, Vec<u8>)>> {
     let mut command = Cli::command();
     command.build();

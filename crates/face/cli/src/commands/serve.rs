@@ -23,7 +23,7 @@ use crate::page::{TOKEN, say_token};
 use crate::push::Pushing;
 use crate::{door, output};
 
-/// Time that an inherited page is served after the last visit.
+/// Time for which an inherited page is served after the last visit.
 const KEPT: Duration = Duration::from_secs(600);
 /// Interval of checks for visitors.
 const LOOK: Duration = Duration::from_secs(1);
@@ -61,7 +61,7 @@ fn is_observed_row(row: &RunRow) -> bool {
     matches!(row.kind, RunKind::Recorded | RunKind::Watched)
 }
 
-/// Tells each host that is not shown, and that it is shown again.
+/// Prints when a host is left out, and when it is shown again.
 fn tell_hosts(stores: &Arc<HostStores>) {
     let stores = Arc::clone(stores);
     let mut before: Vec<Option<HostTrouble>> = vec![None; stores.names().len()];
@@ -92,7 +92,8 @@ fn tell_hosts(stores: &Arc<HostStores>) {
     let _ = std::thread::Builder::new().name("hosts".to_owned()).spawn(until_the_end);
 }
 
-/// Count as text: `3 runs`, `3 runs and 1 trace`, `1 watched host`. One row may be of several hosts.
+/// Counts the rows as text: `3 runs`, `3 runs and 1 trace`, `1 watched host`. One row may stand for
+/// several hosts (`hosts_of_one`).
 fn counted(rows: &[RunRow], hosts_of_one: usize) -> String {
     let of = |kind| rows.iter().filter(|row| row.kind == kind).count();
     let (traces, hosts) = (of(RunKind::Recorded), of(RunKind::Watched));
@@ -111,8 +112,8 @@ fn start(door: Door, library: Arc<Library>) -> Result<Server, Failure> {
         .map_err(|error| Failure::new(Exit::Failure, format!("starting the server: {error}")))
 }
 
-/// Served runs and traces, and the path of the first page: the page of the only run or trace, or
-/// else the list.
+/// Opens the served runs and traces. Also returns the path of the first page: the page of the only
+/// run or trace, or else the list.
 fn library(args: &ServeArgs) -> Result<(Arc<Library>, String, Option<Watched>), Failure> {
     let hosts = &args.watched.hosts;
     let reach = || Watched::reach(hosts, &args.watched.reach());
@@ -146,12 +147,13 @@ fn library(args: &ServeArgs) -> Result<(Arc<Library>, String, Option<Watched>), 
     Ok((Arc::new(library), path, watched))
 }
 
-/// True for a recorded trace and for the store of a watched host.
+/// Returns true for a recorded trace and for the store of a watched host.
 fn is_observed(path: &Path) -> bool {
     trace::store::is_store(path) || watch::Archive::is_store(path)
 }
 
-/// Runs to serve. A single directory that is no run holds runs; any other text names a run.
+/// Finds the runs to serve. A single directory that is not a run is a directory of runs; any other
+/// text names a run.
 fn shelf(args: &ServeArgs, places: &[&str]) -> Result<Shelf, Failure> {
     let is_base = |path: &Path| {
         path.is_dir() && canonical(path).is_some_and(|path| StoredRun::at(&path).is_none())
@@ -175,7 +177,7 @@ fn canonical(path: &Path) -> Option<PathBuf> {
     path.canonicalize().ok()
 }
 
-/// Page of the only run, or the list.
+/// Returns the path of the only run's page, or of the list.
 fn first_path(shelf: &Shelf) -> String {
     match shelf {
         Shelf::Some(paths) if paths.len() == 1 => StoredRun::at(&paths[0])
@@ -184,7 +186,7 @@ fn first_path(shelf: &Shelf) -> String {
     }
 }
 
-/// Sample run, shown while there is no other. Removed when dropped.
+/// Sample run, shown while there is no other run. Removed when dropped.
 struct Sample(PathBuf);
 
 impl Sample {
@@ -214,7 +216,7 @@ impl Drop for Sample {
     }
 }
 
-/// Serves on for a run that has ended, until there were no visitors for a while.
+/// Continues to serve for a run that has ended, until there were no visitors for a while.
 fn inherited(args: &ServeArgs, host: &str) -> Result<Exit, Failure> {
     // Ctrl-C and the end of the terminal are meant for other processes. The call fails if this
     // process already leads a session, which is fine.

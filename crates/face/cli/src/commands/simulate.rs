@@ -52,12 +52,12 @@ pub fn run(args: &SimulateArgs, color: Choice) -> Result<Exit, Failure> {
     run::end(finished, true, signals.exit())
 }
 
-/// True if stdout and stderr are both terminals, so a person waits for the answer.
+/// Returns true if stdout and stderr are both terminals, so a person waits for the answer.
 pub fn is_at_terminal() -> bool {
     std::io::stdout().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// True if other threads or hosts simulate.
+/// Returns true if steps are simulated in parallel, on other threads or hosts.
 fn is_ahead(args: &SimulateArgs) -> bool {
     args.threads.get() > 1 || !args.hosts.is_empty()
 }

@@ -68,7 +68,7 @@ fn list(format: Format) -> Result<(), Failure> {
     output::show(&(table.lines().join("\n") + "\n"))
 }
 
-/// Number of configurations, modelled and on real storage.
+/// Counts the configurations, modelled and on real storage.
 fn configurations(study: &ResolvedStudy) -> usize {
     study.configurations.len() + study.reals.len()
 }
@@ -133,7 +133,7 @@ fn tiles(numbers: &[u32]) -> String {
     words.join(" ")
 }
 
-/// Real storage of a configuration, in words.
+/// Describes the real storage of a configuration.
 fn on_real(each: &ResolvedReal) -> String {
     let over = each.over.map_or_else(String::new, |over| format!(", over {over}"));
     format!("real storage, {}{over}", each.limits.describe())
@@ -267,7 +267,7 @@ fn told_result(
     Ok(end(result, args.strict, interrupted))
 }
 
-/// Directory of results.
+/// Returns the directory of results.
 fn base(args: &StudyResultArgs) -> Result<PathBuf, String> {
     args.out.clone().map_or_else(default_base, Ok).map_err(|error| error.to_string())
 }
@@ -327,7 +327,7 @@ fn end(result: &StudyResult, strict: bool, interrupted: Exit) -> Exit {
     }
 }
 
-/// Distinct claims in the order of their first mention, without surrounding spaces.
+/// Returns the distinct claims in the order of their first mention, without surrounding spaces.
 fn each_once(named: &[String]) -> Vec<String> {
     let mut once: Vec<String> = Vec::new();
     for id in named.iter().map(|id| id.trim()).filter(|id| !id.is_empty()) {

@@ -1,5 +1,5 @@
-//! `tier takeover` and `tier stale`: a disk whose owner is lost, and the log that the old owner
-//! still has.
+//! `tier takeover` and `tier stale`: a disk with a lost owner, and the log that the old owner still
+//! has.
 
 use std::path::Path;
 
@@ -50,7 +50,8 @@ pub fn takeover(args: &TierTakeoverArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// Refusal, with a hint for a log without a reachable copy. Some errors have a hint of their own.
+/// Returns the refusal, with a hint for a log without a reachable copy. Some errors have a hint of
+/// their own.
 fn without_copy(error: TakeOverFailure) -> Failure {
     let is_bare = is_lost(&error) && error.hint().is_none();
     let refused = refused(error);
@@ -62,7 +63,7 @@ pub(super) fn refused(error: impl Into<Refusal>) -> Failure {
     Failure::new(Exit::Refused, text).hint(hint)
 }
 
-/// True if `--accept-loss` would help.
+/// Returns true if `--accept-loss` would help.
 fn is_lost(error: &TakeOverFailure) -> bool {
     use tier::TakeOverError::{BackingOlder, Damaged, NoCopy, Older, SidecarOlder};
     let TakeOverFailure::Refused { source, .. } = error else { return false };
@@ -105,7 +106,8 @@ fn open_stale(log: &TierStaleLogArgs) -> Result<Stale, Failure> {
     Stale::open(&log.file, name, &log.disk.backing, beside).map_err(refused)
 }
 
-/// Larger than any certificate, or any list of authorities that one host should trust.
+/// Maximum size of a PEM file. Larger than any certificate, or any list of authorities that one
+/// host should trust.
 const PEM_BYTES_MAX: u64 = 1 << 20;
 
 /// Reads ca.pem, cert.pem and key.pem of a directory.

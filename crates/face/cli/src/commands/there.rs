@@ -37,7 +37,7 @@ mod with {
     use crate::gathering::{invite, options};
     use crate::{output, target};
 
-    /// Examines every host for measuring; the worst decides the exit code.
+    /// Runs `doctor` on every host; the worst result decides the exit code.
     pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
         let target = args.target.as_deref().map(from_here).transpose()?;
         let all = said(&args.there, &Order::Doctor { target })?;
@@ -54,7 +54,7 @@ mod with {
         Ok(worst(&all))
     }
 
-    /// Removes on every host what runs left there.
+    /// Removes on every host the leftovers of runs there.
     pub fn cleanup(args: &CleanupArgs) -> Result<Exit, Failure> {
         let order = Order::Cleanup {
             target: from_here(&args.target)?,
@@ -89,12 +89,12 @@ mod with {
         }
     }
 
-    /// Absolute path of a target: an agent has another working directory.
+    /// Makes the path of a target absolute, because an agent has another working directory.
     fn from_here(target: &str) -> Result<String, Failure> {
         Ok(target::parse(target)?.absolute().to_string())
     }
 
-    /// Answers of the hosts, with their names.
+    /// Sends an order to the hosts and returns their answers, with the hosts' names.
     fn said(there: &ThereArgs, order: &Order) -> Result<Vec<(String, Said)>, Failure> {
         let mut options = options(&there.hosts, Origin::Flag, &there.reach)?;
         options.target = order.target().map(str::to_owned);
@@ -112,7 +112,8 @@ mod with {
         all.iter().map(|(name, said)| format!("{name}:\n{}", indented(said))).collect()
     }
 
-    /// Exit code over all hosts: failure first, then inconclusive, then not removed, then success.
+    /// Returns the exit code over all hosts: failure first, then inconclusive, then not removed,
+    /// then success.
     fn worst(all: &[(String, Said)]) -> Exit {
         let has = |exit: Exit| all.iter().any(|(_, said)| said.exit == exit as u8);
         let order = [Exit::Failure, Exit::Inconclusive, Exit::NotRemoved];

@@ -37,9 +37,9 @@ use crate::notify::notify;
 use crate::output;
 use crate::text::{Table, count};
 
-/// Interval of checks whether the server has ended by itself.
+/// Interval of the checks that the server still runs.
 const LOOK: Duration = Duration::from_millis(200);
-/// Time for open requests to end after the server has ended.
+/// Time limit for open requests to complete after the server has ended.
 const STUCK: Duration = Duration::from_secs(5);
 
 /// Runs the subcommand.
@@ -135,7 +135,7 @@ fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
     set.map_or(Ok(Exit::Success), |(control, _)| how_left(control.left()))
 }
 
-/// Prints the state in which the tier is left, known after its server has ended.
+/// Prints the state in which the tier is left. It is known after the tier's server has ended.
 fn how_left(left: Option<Left>) -> Result<Exit, Failure> {
     let (in_order, waiting) =
         left.map_or((false, Vec::new()), |left| (left.in_order, left.waiting));
@@ -204,14 +204,15 @@ fn open(args: &TierServeArgs, admission: Admission) -> Result<Option<Set>, Failu
     Ok(Some(set))
 }
 
-/// Text of a note, with its hint on a separate line.
+/// Returns the text of a note, with the hint on a separate line.
 fn words(note: block_server::Note) -> String {
     let hint = note.hint.map_or_else(String::new, |hint| format!("\nhint: {hint}"));
     note.text + &hint
 }
 
-/// Ends the server: waits for the disks, and drops attaches and detaches in progress. A thread that
-/// is stuck in the kernel, at a store that does not answer, is waited for no longer than `most`.
+/// Ends the server: waits for the disks, and drops attaches and detaches in progress. A thread may
+/// be stuck in the kernel, at a store that does not answer; the function waits for it no longer
+/// than `most`.
 fn end(mut running: Arc<block_server::Running>, most: Duration) -> Result<(), Failure> {
     let failed = |error| Failure::new(Exit::Failure, format!("serving: {error}"));
     running.begin_to_stop().map_err(failed)?;
@@ -297,7 +298,7 @@ fn share_of(part: u64, all: u64) -> String {
     }
 }
 
-/// Text of the memory tier: contents, memory used, and hit ratio.
+/// Describes the memory tier: contents, memory used, and hit ratio.
 fn memory_text(memory: &MemoryReport, counters: &Counters, reads: u64) -> String {
     let ratio = match memory.taken_bytes {
         0 => String::new(),

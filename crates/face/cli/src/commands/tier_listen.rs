@@ -9,8 +9,8 @@ use crate::args::TierServeArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Listeners of all disks, in the order of printing. `identities` are the disks' identities by
-/// name.
+/// Returns the listeners of all disks, in the order in which they are printed. `identities` are the
+/// disks' identities by name.
 pub fn listens(
     args: &TierServeArgs,
     identities: &[(String, String)],

@@ -115,7 +115,7 @@ fn disks(tile: &ResolvedTile) -> impl Iterator<Item = Bytes> + '_ {
     })
 }
 
-/// Definition files, ready to copy and change.
+/// Returns the definition files, ready to copy and change.
 fn definitions(tile: &ResolvedTile) -> Result<String, Failure> {
     let write = |what: &str, text: Result<String, toml::ser::Error>| {
         text.map(|text| format!("# {what}\n{text}"))

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::text::trend::{Row, Trend};
 use crate::{output, stored_runs};
 
-/// Smallest change that counts, as of `tilemark compare`.
+/// Smallest change that counts, as in `tilemark compare`.
 const MIN_EFFECT: f64 = 0.03;
 
 /// Shows complete runs, oldest first.

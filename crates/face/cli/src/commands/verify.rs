@@ -12,7 +12,7 @@ use crate::target;
 use crate::text::count;
 use crate::{exports, output};
 
-/// Judges every block whose write was acknowledged.
+/// Verifies every block whose write was acknowledged.
 pub fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
     let base = runs::base(args.out.as_deref())?;
     let (target, _export) = exports::target(&args.target)?;

@@ -63,13 +63,13 @@ fn version() -> Version {
     }
 }
 
-/// Optional features in this build.
+/// Returns the optional features in this build.
 fn features() -> Vec<&'static str> {
     let all = [("page", page_server::has_page()), ("hosts", cfg!(feature = "hosts"))];
     all.into_iter().filter(|(_, has)| *has).map(|(name, _)| name).collect()
 }
 
-/// Public file formats, with the version that this program writes.
+/// Returns the public file formats, with the version that this program writes.
 const fn schemas() -> [(&'static str, &'static str); 10] {
     [
         ("run.json", run_store::run::SCHEMA),

@@ -1,4 +1,4 @@
-//! `watch`: watches the I/O of this host, and shows, exports or forgets what was seen.
+//! `watch`: watches the I/O of this host, and shows, exports or removes the stored data.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -28,10 +28,11 @@ use crate::text::watch::Status;
 use crate::text::watch_evidence::EvidenceText;
 use crate::{output, text};
 
-/// Seed of the intervals of neighbours: the same store gives the same answer.
+/// Seed of the confidence intervals of neighbours. It is fixed, so the same store gives the same
+/// answer.
 const SEED: u64 = 0;
 
-/// Most slices in which neighbours are looked for: two weeks of minutes.
+/// Maximum number of slices in which neighbours are searched: two weeks of minutes.
 const NEIGHBOUR_SLICES: u64 = 20_160;
 
 /// Runs the subcommand.
@@ -112,7 +113,8 @@ fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
     closed.map(|()| Exit::Success)
 }
 
-/// Tells when slices cannot be stored or events are lost, once at the begin and once at the end.
+/// Reports when slices cannot be stored or events are lost: one line when it begins and one when it
+/// ends.
 #[derive(Debug, Default)]
 struct Keeper {
     is_failing: bool,
@@ -120,8 +122,9 @@ struct Keeper {
 }
 
 impl Keeper {
-    /// Stores a slice and the working sets of an hour that ended with it, if one did. What these know
-    /// is saved with them: more often it would be most of what is written.
+    /// Stores a slice. If an hour ended with it, also stores the hour's working sets and the saved
+    /// state of the working sets. Saving more often would make that state the largest part of all
+    /// writes.
     fn keep(
         &mut self,
         store: &mut Store,
@@ -166,7 +169,8 @@ pub fn failed(error: &WatchError) -> Failure {
     Failure::from_error(exit, error).hint(error.hint())
 }
 
-/// Begin and end of a window of a store, in seconds since 1970; `None` if the store is empty.
+/// Returns begin and end of a window of a store, in seconds since 1970; `None` if the store is
+/// empty.
 fn bounds(archive: &Archive, args: &WindowArgs) -> Result<Option<(u64, u64)>, Failure> {
     window_of(archive.bounds().map_err(|error| failed(&error))?, args)
 }
@@ -194,7 +198,7 @@ fn status(args: &WatchStatusArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Working sets of the hours that begin in a window.
+/// Reads the working sets of the hours that begin in a window.
 fn sets(archive: &Archive, args: &WindowArgs) -> Result<SetRows, Failure> {
     let Some((from, to)) = bounds(archive, args)? else { return Ok(SetRows::default()) };
     // A set is of a whole hour, also where watching began within it.

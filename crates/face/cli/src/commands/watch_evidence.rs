@@ -1,6 +1,6 @@
-//! Evidence of `watch`: records a disk when an alarm begins, and analyses the trace.
+//! Collects evidence for `watch`: records a disk when an alarm begins, and analyses the trace.
 //!
-//! Both are done by processes of this program, so that a recording at full rate never takes time
+//! Other processes of this program record and analyse. So a recording at full rate never takes time
 //! from the thread that empties the watcher's buffers.
 
 use std::fs::File;
@@ -15,14 +15,14 @@ use watch::{Change, Evidences, Rules};
 use crate::args::By;
 use crate::commands::record::host;
 
-/// Longest wait for a recording that is told to end: it has to write its last part.
+/// Longest wait for a recording that is told to end. It still has to write its last part.
 const END: Duration = Duration::from_secs(3);
 
-/// Recording and analysis of breaches, one at a time.
+/// Runs recordings and analyses of breaches, one at a time.
 #[derive(Debug)]
 pub struct Recordings {
     evidences: Evidences,
-    /// Most bytes of a recording.
+    /// Maximum size of a recording.
     most: Bytes,
     by: By,
     per_day: usize,
@@ -33,19 +33,20 @@ pub struct Recordings {
 struct Running {
     child: Child,
     trace: PathBuf,
-    /// VM that suffers; `None` if the disk does.
+    /// VM that suffers; `None` if the alarm is about the disk.
     vm: Option<String>,
     is_analysis: bool,
 }
 
 impl Recordings {
-    /// Recordings of the store in a directory that may have `keep` bytes, of senders that are told apart `by` this.
+    /// Prepares the recordings of the store in a directory. `keep` is the size limit of the store,
+    /// and `by` distinguishes the initiators.
     pub fn new((store, keep): (&Path, Bytes), by: By, rules: &Rules) -> Self {
         let (evidences, most) = (Evidences::of(store), Evidences::most_of(keep));
         Self { evidences, most, by, per_day: rules.evidence_per_day, running: None }
     }
 
-    /// Begins to record the disk of an alarm, if its rule wants that.
+    /// Begins to record the disk of an alarm, if the alarm's rule asks for a recording.
     pub fn begin(&mut self, change: &Change, now_s: u64) {
         let Some(length) = change.alarm.evidence.filter(|_| change.end.is_none()) else { return };
         if let Err(reason) = self.start(change, length, now_s) {
@@ -79,8 +80,8 @@ impl Recordings {
         Ok(())
     }
 
-    /// Goes on with what has ended: a recording is analysed, and an analysis is told. A recording that
-    /// has all the room of recordings is told to end.
+    /// Handles a process that has ended: analyses a complete recording, or prints the findings of a
+    /// complete analysis. Also tells a recording to end when it exceeds its maximum size.
     pub fn look(&mut self) {
         if let Some(own) = self.running.as_ref().filter(|own| !own.is_analysis)
             && Evidences::bytes_of(&own.trace) > self.most.get()
@@ -114,7 +115,7 @@ impl Recordings {
         crate::say!("evidence of {}: {}.{findings}", own.alarm, trace.display());
     }
 
-    /// Ends what runs, in order: a trace is complete up to then.
+    /// Ends a running process cleanly, so that the trace is complete up to now.
     pub fn finish(mut self) {
         let Some(running) = &mut self.running else { return };
         running.ask_to_end();
@@ -128,7 +129,7 @@ impl Recordings {
 }
 
 impl Running {
-    /// Tells it to end in order.
+    /// Tells the process to end cleanly.
     fn ask_to_end(&self) {
         if let Some(id) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
             // It may have ended meanwhile.

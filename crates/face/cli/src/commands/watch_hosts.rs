@@ -1,4 +1,4 @@
-//! Watch stores of several hosts: `watch status --host`, and what `serve --host` shows.
+//! Watch stores of several hosts, for `watch status --host` and `serve --host`.
 
 #[cfg(feature = "hosts")]
 pub use with::*;
@@ -15,7 +15,7 @@ mod without {
     use crate::failure::Failure;
     use crate::gathering::absent;
 
-    /// Hosts that cannot be reached.
+    /// Stand-in for a build without hosts.
     #[derive(Debug)]
     pub struct Watched {
         pub stores: Arc<watch::HostStores>,
@@ -51,17 +51,16 @@ mod with {
     use crate::output;
     use crate::text::watch_hosts::HostsStatus;
 
-    /// Watched hosts, reached for as long as this lives.
+    /// Watched hosts, which stay connected as long as this value lives.
     #[derive(Debug)]
     pub struct Watched {
-        /// Their stores.
+        /// Stores of the hosts.
         pub stores: Arc<HostStores>,
         _hosts: WatchingHosts,
     }
 
     impl Watched {
-        /// Reaches the hosts. Those that are not there within the time for joining are left out until
-        /// they are.
+        /// Connects to the hosts. Hosts that do not join in time are left out until they join.
         pub fn reach(hosts: &[String], reach: &ReachArgs) -> Result<Self, Failure> {
             let options = options(hosts, Origin::Flag, reach)?;
             let tell = &mut invite(reach);
@@ -78,7 +77,7 @@ mod with {
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs())
     }
 
-    /// Shows what the stores of all hosts hold, and who suffers.
+    /// Shows the contents of the stores of all hosts, and the VMs that suffer most.
     pub fn status(args: &WatchStatusArgs) -> Result<Exit, Failure> {
         let watched = Watched::reach(&args.watched.hosts, &args.watched.reach)?;
         let stores = &watched.stores;

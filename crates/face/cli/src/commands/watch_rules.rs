@@ -1,4 +1,4 @@
-//! Rules of `watch`: judges slices, tells alarms, and `watch check-rules`.
+//! Rules of `watch`: judges slices, raises alarms, and carries out `watch check-rules`.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -17,20 +17,21 @@ use crate::failure::Failure;
 use crate::output;
 use crate::text::watch_rules::RulesText;
 
-/// Windows of the longest rule that are judged again at the start.
+/// Number of windows of the longest rule that are judged again at the start.
 const WINDOWS_AGAIN: u64 = 12;
-/// Time that is judged again, at most and in one piece, in seconds. The piece bounds the memory.
+/// Maximum time that is judged again at the start, in seconds. It is read in pieces of `PIECE_S`
+/// seconds, which bounds the memory.
 const AGAIN_MAX_S: u64 = 86_400;
 const PIECE_S: u64 = 3_600;
-/// Longest wait for messages at the end: shorter than the 10 s of an answer, so that a service
-/// manager need not kill the watcher.
+/// Longest wait for messages at the end. It is shorter than the 10 s of one request, so that a
+/// service manager need not kill the watcher.
 const END: Duration = Duration::from_secs(5);
 
-/// Most slices that wait to be judged: ten minutes.
+/// Maximum number of slices that wait to be judged: ten minutes.
 const SLICES_MAX: usize = 60;
 
-/// Judging of slices, and the senders of its alarms, in a thread of their own: at the end of a
-/// window many VMs are judged at once, and meanwhile the kernel's buffers have to be read.
+/// Judges slices and sends the alarms, on a thread of its own. At the end of a window many VMs are
+/// judged at once, and meanwhile the kernel's buffers have to be read.
 #[derive(Debug)]
 pub struct Alarms {
     slices: SyncSender<Slice>,
@@ -44,8 +45,8 @@ pub fn read(path: &Path) -> Result<Rules, Failure> {
 }
 
 impl Alarms {
-    /// Starts the senders. Alarms that were active when watching ended are active again, and are
-    /// not told a second time.
+    /// Starts the thread and the channels of alarms. Alarms that were active when watching ended
+    /// are active again, but are not sent a second time.
     pub fn start(
         rules: &Rules,
         store: &Path,
@@ -74,7 +75,7 @@ impl Alarms {
         Ok(Self { slices, thread, is_behind: false })
     }
 
-    /// Has a slice judged.
+    /// Passes a slice to the judging thread.
     pub fn judge(&mut self, slice: &Slice) {
         let is_behind = self.slices.try_send(slice.clone()).is_err();
         if is_behind && !self.is_behind {
@@ -83,7 +84,7 @@ impl Alarms {
         self.is_behind = is_behind;
     }
 
-    /// Judges and sends what waits.
+    /// Judges the waiting slices, sends the waiting messages, and ends.
     pub fn finish(self) {
         drop(self.slices);
         if self.thread.join().is_err() {
@@ -92,7 +93,7 @@ impl Alarms {
     }
 }
 
-/// Judges slices as they come, tells what changed, and sends it.
+/// Judges slices as they come, and prints and sends changes of alarms.
 fn judge_all(
     (mut judge, senders): (Judge, Senders),
     mut recordings: Recordings,
@@ -114,7 +115,7 @@ fn judge_all(
     senders.finish(END).iter().for_each(|trouble| crate::say!("{trouble}"));
 }
 
-/// Puts the active alarms into the metrics.
+/// Writes the active alarms to the metrics.
 fn show(judge: &Judge, totals: &Mutex<Totals>) {
     totals.lock().unwrap_or_else(PoisonError::into_inner).set_alarms(judge.active());
 }
@@ -132,7 +133,7 @@ fn restore(judge: &mut Judge, store: &Path, span_s: u64) -> Result<(), watch::Wa
     Ok(())
 }
 
-/// Shows rules as they are understood.
+/// Shows how the rules are understood.
 pub fn check(args: &WatchCheckRulesArgs) -> Result<Exit, Failure> {
     let rules = RulesText::new(&read(&args.file)?);
     match args.format {

@@ -1,4 +1,4 @@
-//! Windows of time of watch stores.
+//! Time windows of watch stores.
 
 use units::Nanos;
 
@@ -7,10 +7,11 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::text::watch::stamp;
 
-/// Most slices that `status` reads.
+/// Maximum number of slices that `status` reads.
 pub const STATUS_SLICES: u64 = 600;
 
-/// Begin and end of a window of what is there, in seconds since 1970; `None` if there is nothing.
+/// Returns begin and end of a window of the stored data, in seconds since 1970; `None` if there is
+/// no data.
 pub fn window_of(
     bounds: Option<(u64, u64)>,
     args: &WindowArgs,

@@ -20,7 +20,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{deadline, output, signals, text};
 
-/// Most runs listed after a name that was not found.
+/// Maximum number of runs listed after a name that was not found.
 const NAMED_MAX: usize = 8;
 
 /// Prints the answer, or the reason why there is none.
@@ -67,7 +67,7 @@ pub fn run(args: &WhatIfArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// Options of the search: quick on a terminal, where a person waits for the answer.
+/// Returns the options of the search: quick on a terminal, where a person waits for the answer.
 fn options(args: &WhatIfArgs, is_at_terminal: bool) -> Options {
     let is_quick = args.quick || is_at_terminal && !args.standard;
     if is_quick && !args.quick {
@@ -112,7 +112,7 @@ fn open(args: &WhatIfArgs) -> Result<StoredRun, Failure> {
     })
 }
 
-/// Latest runs.
+/// Returns the names of the latest runs.
 fn known_runs(base: &Path) -> Vec<String> {
     let runs = rundir::list(base).unwrap_or_default();
     let ids = runs.iter().rev().take(NAMED_MAX).map(|run| run.id().as_str().to_owned());

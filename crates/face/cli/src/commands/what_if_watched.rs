@@ -1,4 +1,5 @@
-//! `what-if --watch`: hits of a cache for VMs of a watched host, by their working sets.
+//! `what-if --watch`: predicts the hits of a cache for VMs of a watched host, from their working
+//! sets.
 
 use std::path::PathBuf;
 
@@ -12,12 +13,13 @@ use crate::failure::Failure;
 use crate::output;
 use crate::text::cache_hits::CacheDocument;
 
-/// A week: working days and a weekend.
+/// Default length of the used data. A week has working days and a weekend.
 const LAST: Nanos = Nanos::from_secs(604_800);
-/// Most slices of that week: of 10 minutes, since means of hours are made of them.
+/// Maximum number of slices of that week. Slices of 10 minutes are fine enough, because they are
+/// averaged over hours.
 const SLICES_MAX: u64 = 1008;
 
-/// Prints the hits, or the reason why none can be told.
+/// Prints the predicted hits, or the reason why there is no prediction.
 pub fn run(args: &WhatIfArgs, vm: &str, cache: Bytes) -> Result<Exit, Failure> {
     let pattern = Pattern::try_from(vm.to_owned())
         .map_err(|error| Failure::new(Exit::Usage, format!("--watch: {error}")))?;
@@ -52,7 +54,7 @@ pub fn run(args: &WhatIfArgs, vm: &str, cache: Bytes) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Directory of the store, also as `watch:DIR`, as `estate import` takes it.
+/// Returns the directory of the store. As in `estate import`, it may also be given as `watch:DIR`.
 fn store(args: &WhatIfArgs) -> PathBuf {
     let named = args.run.as_deref().map(|run| run.strip_prefix("watch:").unwrap_or(run).into());
     let usual = || {

@@ -20,17 +20,17 @@ use crate::text::{latency, number};
 use crate::time_left::TimeLeft;
 use units::fit::{filled, hanging_of};
 
-/// Height of the changing part in lines, for a terminal of so many columns: on a narrow one
-/// sentences take several lines.
+/// Returns the height of the changing part in lines. On a terminal with few columns, sentences take
+/// several lines.
 const fn height(columns: u16) -> u16 {
     if columns < 100 { 15 } else { 10 }
 }
 
-/// Limits that fit below the rates.
+/// Maximum number of limits shown below the rates.
 const LIMITS: usize = 4;
 /// Time between two drawings of a simulation, which produces hundreds of slices a second.
 const SIMULATED_EVERY: Duration = Duration::from_millis(100);
-/// Slices of IOPS kept for the sparkline: the width of a wide terminal.
+/// Maximum number of IOPS values in the sparkline: the width of a wide terminal.
 const HISTORY: usize = 400;
 
 /// View of a few lines below the prompt that change in place; finished lines scroll up.
@@ -39,7 +39,7 @@ pub struct Inline {
     control: Arc<Control>,
     request: Request,
     warnings: FinalWarnings,
-    /// Start of the page's address, if there is a page.
+    /// First part of the page's address, if there is a page.
     address: Option<String>,
     view: View,
     pace: Pace,
@@ -51,7 +51,7 @@ pub struct Inline {
 }
 
 impl Inline {
-    /// Takes the lines below the cursor; fails if the terminal does not answer.
+    /// Reserves the lines below the cursor; fails if the terminal does not answer.
     pub fn new(
         color: bool,
         warnings: FinalWarnings,
@@ -121,7 +121,7 @@ struct View {
     notice: String,
     phase: String,
     rates: String,
-    /// Other work that disturbs the step; empty if there is none.
+    /// Other work that disturbs the step; empty if nothing disturbs it.
     beside: String,
     progress: f64,
     history: VecDeque<u64>,
@@ -230,8 +230,8 @@ impl View {
         frame.render_widget(sparkline, chart);
     }
 
-    /// Row of a limit. The word "over" carries the meaning, and colour repeats it. Numbers come
-    /// first, because a long name continues in the next row.
+    /// Formats the row of a limit. The word "over" carries the meaning, and colour repeats it.
+    /// Numbers come first, because a long name continues in the next row.
     fn limit(&self, row: &LimitRow, columns: usize) -> Vec<Line<'static>> {
         let LimitRow { name, measured, share } = row;
         let percent = share * 100.0;
@@ -311,7 +311,7 @@ impl Drop for Inline {
 mod tests {
     use super::*;
 
-    /// Lines that a terminal of so many columns shows of a view.
+    /// Returns the lines that a terminal with so many columns shows of a view.
     fn drawn(view: &View, width: u16) -> Vec<String> {
         let backend = ratatui::backend::TestBackend::new(width, height(width));
         let mut terminal = Terminal::new(backend).expect("a terminal");

@@ -13,18 +13,18 @@ use crate::time_left::TimeLeft;
 #[derive(Debug)]
 pub struct Lines {
     last_prefill: Option<Instant>,
-    /// Time of the last tick line, and whether its slice was measured.
+    /// Time of the last tick line, and whether its slice was measured (not warm-up).
     last_tick: Option<(Nanos, bool)>,
-    /// Time of the last line, by the clock of this program.
+    /// Real time of the last line.
     last_said: Option<Instant>,
     pace: Pace,
     left: TimeLeft,
     warnings: FinalWarnings,
-    /// Start of the page's address, if there is a page.
+    /// First part of the page's address, if there is a page.
     address: Option<String>,
 }
 
-/// Speed of a simulation: virtual seconds per real second. Nothing is printed for real storage.
+/// Speed of a simulation: virtual seconds per real second. Not printed for real storage.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     is_simulated: bool,
@@ -32,7 +32,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Notes the kind of the run, and the start of a step.
+    /// Records whether the run is a simulation, and the start of a step.
     pub(super) fn hear(&mut self, event: &Progress<'_>) {
         match event {
             Progress::Planned(overview) => self.is_simulated = overview.is_simulated,
@@ -41,12 +41,12 @@ impl Pace {
         }
     }
 
-    /// True for a simulation.
+    /// Returns true for a simulation.
     pub(super) fn is_simulated(&self) -> bool {
         self.is_simulated
     }
 
-    /// Virtual seconds of the step per real second; `None` on real storage.
+    /// Returns the virtual seconds of the step per real second; `None` on real storage.
     fn speed(&self, tick: &Tick) -> Option<f64> {
         let begun = self.begun.filter(|_| self.is_simulated)?;
         Some(tick.elapsed.as_secs_f64() / begun.elapsed().as_secs_f64().max(1e-3))
@@ -92,8 +92,8 @@ impl Observer for Lines {
 }
 
 impl Lines {
-    /// View that prints all events. Of warnings it prints only those that the result does not
-    /// repeat.
+    /// Creates a view that prints all events. It prints only those warnings that the result does
+    /// not repeat.
     pub fn new(warnings: FinalWarnings, address: Option<String>) -> Self {
         Self {
             last_prefill: None,
@@ -106,7 +106,7 @@ impl Lines {
         }
     }
 
-    /// Prints the first, the last, and some lines of filling between.
+    /// Prints the first and the last line of filling, and some between.
     fn prefill(&mut self, done: Bytes, total: Bytes, bytes_per_s: f64) {
         let is_due = self.last_prefill.is_none_or(|last| last.elapsed() >= PREFILL_EVERY);
         if is_due || done == total {
@@ -138,7 +138,7 @@ impl Lines {
     }
 }
 
-/// Lines of the plan, printed before anything is done.
+/// Formats the plan, which is printed before anything is done.
 pub(super) fn overview_lines(overview: &Overview, address: Option<&str>) -> Vec<String> {
     let capacity = overview.capacity.filter(|_| !overview.is_simulated);
     let capacity = capacity.map_or_else(String::new, |bytes| format!(", at most {bytes} of files"));
@@ -165,7 +165,7 @@ pub(super) fn overview_lines(overview: &Overview, address: Option<&str>) -> Vec<
     lines
 }
 
-/// Time left of the run, as `; about 4 min left of the run`.
+/// Describes the time left of the run: `; about 4 min left of the run`.
 pub(super) fn of_all(left: &TimeLeft) -> String {
     left.told(Instant::now()).map_or_else(String::new, |told| format!("; {told} of the run"))
 }
@@ -179,7 +179,8 @@ pub(super) fn begin_line(event: &Progress<'_>) -> String {
     format!("step: {tiles}, {vms}{of}, at most {at_most}")
 }
 
-/// Line with both ends of the edge so far, and the disk size with which the edge is confirmed.
+/// Describes the edge so far (tiles that passed and that failed), and the disk size with which the
+/// edge is confirmed.
 pub(super) fn larger_line(event: &Progress<'_>) -> String {
     let Progress::LargerDisks { held, failed, before, after } = event else {
         return String::new();
@@ -200,7 +201,7 @@ pub(super) fn prefill_line(done: Bytes, total: Bytes, bytes_per_s: f64) -> Strin
     format!("prefill: {done} of {total}{rate}")
 }
 
-/// Current phase of the step.
+/// Describes the current phase of the step.
 pub(super) fn phase_line(tick: &Tick) -> String {
     let state = match (tick.is_measured, tick.is_longer) {
         (false, _) => "warming up",
@@ -211,7 +212,7 @@ pub(super) fn phase_line(tick: &Tick) -> String {
     format!("{state}, {} left", tick.left)
 }
 
-/// Rates, and the state of the load generator.
+/// Describes the rates and the state of the load generator.
 pub(super) fn rate_line(tick: &Tick, pace: &Pace) -> String {
     let maker = match pace.speed(tick) {
         Some(speed) => {
@@ -234,7 +235,7 @@ pub(super) fn rate_line(tick: &Tick, pace: &Pace) -> String {
     }
 }
 
-/// The limit with the largest share used.
+/// Returns the limit of which the largest share is used.
 pub(super) fn worst(tick: &Tick) -> Option<&LimitSoFar> {
     tick.limits
         .iter()
@@ -242,7 +243,7 @@ pub(super) fn worst(tick: &Tick) -> Option<&LimitSoFar> {
         .max_by(|a, b| a.share().total_cmp(&b.share()))
 }
 
-/// First disturbance of the step so far.
+/// Returns the first disturbance of the step so far.
 pub(super) fn in_the_way(tick: &Tick) -> Option<String> {
     tick.disturbances.first().map(|own| format!("in the way: {own}"))
 }
@@ -253,7 +254,7 @@ pub(super) fn limit_line(limit: &LimitSoFar) -> String {
     format!("{} {measured} of {} ({:.0} %)", limit.name, limit.limit, limit.share() * 100.0)
 }
 
-/// Lines of a judged step: the verdict, and below it the reason if undecided.
+/// Returns the lines of a judged step: the verdict, and if it is undecided the reason below.
 pub(super) fn judged(step: &Step) -> Vec<String> {
     let mut lines = vec![judged_line(step)];
     if matches!(step.verdict, Verdict::Inconclusive | Verdict::Interrupted) {

@@ -33,7 +33,7 @@ impl Observer for Viewer {
 }
 
 impl Viewer {
-    /// Ends the view on stderr; the page continues.
+    /// Ends the view on stderr and returns the page, which continues.
     pub fn into_page(self) -> Option<Page> {
         self.page
     }
@@ -67,7 +67,8 @@ pub fn with_page(
     Viewer { shown: shown(live, color, warnings, address, control, signals), page }
 }
 
-/// Page of the run, if one is wanted. A page that cannot be opened does not end the run.
+/// Opens the page of the run, if a page is wanted. A page that cannot be opened does not end the
+/// run.
 pub fn page(live: Live, base: &Path) -> Option<Page> {
     let is_wanted = match live {
         Live::Web => true,
@@ -80,7 +81,7 @@ pub fn page(live: Live, base: &Path) -> Option<Page> {
     Page::open(base).inspect_err(|error| crate::say!("there is no page: {error}")).ok()
 }
 
-/// View on stderr alone.
+/// Creates the view on stderr alone.
 pub fn observer(
     live: Live,
     color: Choice,
@@ -119,8 +120,9 @@ fn shown(
     }
 }
 
-/// Warnings that are held back. Those of a step are printed with its verdict. Those of the run are
-/// in the text result, and printed only if there is no such result.
+/// Warnings that are held back until the end. Warnings of a step are printed with the step's
+/// verdict. Warnings of the run are part of the text result, and are printed only if there is no
+/// text result.
 #[derive(Debug, Clone)]
 pub struct FinalWarnings {
     waiting: Vec<String>,
@@ -156,7 +158,7 @@ fn is_capable() -> bool {
         && std::env::var("TERM").is_ok_and(|term| term != "dumb")
 }
 
-/// True if colour is used. Colour never carries a meaning alone.
+/// Returns true if colour is used. Colour never carries a meaning alone.
 fn use_color(color: Choice) -> bool {
     match color {
         Choice::Always => true,

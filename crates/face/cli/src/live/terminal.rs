@@ -12,14 +12,15 @@ use ratatui::layout::{Position, Size};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
-/// Longest wait for a terminal's answer; a terminal that does not answer is treated as none.
+/// Longest wait for a terminal's answer. A terminal that does not answer in time is treated as
+/// absent.
 const ANSWER_MAX: Duration = Duration::from_secs(1);
 
 /// Crossterm's terminal, with its own request for the cursor position.
 pub struct StderrTerminal(CrosstermBackend<Stderr>);
 
 impl StderrTerminal {
-    /// Terminal on stderr.
+    /// Makes a terminal on stderr.
     pub fn new() -> Self {
         Self(CrosstermBackend::new(stderr()))
     }
@@ -76,7 +77,7 @@ impl Backend for StderrTerminal {
     }
 }
 
-/// Cursor position: `ESC [ 6 n`, answered by `ESC [ row ; column R` (ECMA-48, 8.3.14).
+/// Asks for the cursor position: `ESC [ 6 n`, answered by `ESC [ row ; column R` (ECMA-48, 8.3.14).
 fn cursor() -> Result<Position> {
     let mut tty = OpenOptions::new().read(true).write(true).open("/dev/tty")?;
     let raw = Raw::enter(tty.try_clone()?)?;
@@ -101,7 +102,7 @@ fn answer(tty: &mut File) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Cursor position in an answer. Keys typed before the answer are skipped.
+/// Parses the cursor position from an answer. Keys typed before the answer are skipped.
 fn parse(answer: &[u8]) -> Option<Position> {
     let text = std::str::from_utf8(answer).ok()?;
     let (row, column) = text.rsplit_once("\x1b[")?.1.strip_suffix('R')?.split_once(';')?;
@@ -109,8 +110,8 @@ fn parse(answer: &[u8]) -> Option<Position> {
     Some(Position { x: from_zero(column)?, y: from_zero(row)? })
 }
 
-/// Raw mode: the terminal passes keys on at once, without echo, until this is dropped. Signal keys
-/// stay active, so a Ctrl-C typed meanwhile is not lost.
+/// Raw mode until dropped: the terminal passes keys on at once, without echo. Signal keys stay
+/// active, so a Ctrl-C typed meanwhile is not lost.
 struct Raw {
     tty: File,
     before: Termios,

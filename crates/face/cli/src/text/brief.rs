@@ -8,16 +8,17 @@ use super::step::{calls_per_s, tightest};
 use super::summary::{disturbed_line, prefill_line, step_to_show, told_line};
 use super::{Table, count, events, hosts, number, power};
 
-/// Columns of the text: every terminal has as many.
+/// Width of the text in columns. Every terminal has as many.
 const WIDTH: usize = 80;
-/// Column where the words of a labelled line begin.
+/// Column in which the text after a label begins.
 const INDENT: usize = 11;
-/// Steps in the list: those nearest to the edge.
+/// Maximum number of steps in the list; the steps nearest to the edge are shown.
 const STEPS: usize = 8;
-/// Most warnings in the text.
+/// Maximum number of warnings in the text.
 const WARNINGS: usize = 3;
 
-/// Result of a run on one screen of 80 columns; `super::summary` has all of it.
+/// Formats the result of a run for one screen of 80 columns; `super::summary` has the complete
+/// result.
 pub fn brief(run: &Run, directory: Option<&Path>) -> String {
     let target = &run.target;
     let label = if target.is_simulated() { "array" } else { "datastore" };
@@ -70,7 +71,7 @@ pub fn brief(run: &Run, directory: Option<&Path>) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Command that shows all of a stored run, from the working directory.
+/// Returns the command that shows all of a stored run, from the working directory.
 fn show_command(run: &Run, directory: &Path) -> String {
     let base = stored_runs::base(std::env::var_os("TILEMARK_RUNS").as_deref().map(Path::new)).ok();
     if base.as_deref() == directory.parent() {
@@ -85,28 +86,28 @@ fn show_command(run: &Run, directory: &Path) -> String {
     format!("tilemark runs show {word} --verbose")
 }
 
-/// Label and words, in lines of at most [`WIDTH`].
+/// Formats a label and its text, in lines of at most [`WIDTH`].
 fn labelled(label: &str, words: &str) -> Vec<String> {
     filled(words, &format!("{label:<INDENT$}"), INDENT)
 }
 
-/// Line with a label, in lines of at most [`WIDTH`]; a deeper indent is kept.
+/// Wraps a line with a label to lines of at most [`WIDTH`]; a deeper indent is kept.
 fn wrapped(line: &str) -> Vec<String> {
     let (label, words) = line.split_at_checked(INDENT).unwrap_or(("", line));
     filled(words, label, INDENT)
 }
 
-/// Words in lines broken at spaces.
+/// Wraps words at spaces.
 fn filled(words: &str, first: &str, indent: usize) -> Vec<String> {
     units::fit::filled(&format!("{first}{words}"), width(), indent)
 }
 
-/// Columns of the result: [`WIDTH`], or fewer on a narrower terminal.
+/// Returns the columns of the result: [`WIDTH`], or fewer on a narrower terminal.
 fn width() -> usize {
     units::fit::columns().min(WIDTH)
 }
 
-/// Table of the steps nearest to the edge, in the order in which they ran.
+/// Formats a table of the steps nearest to the edge, in the order in which they ran.
 fn ladder(run: &Run) -> Vec<String> {
     let edge = edge(&run.answer);
     let mut shown: Vec<&Step> = run.steps.iter().collect();
@@ -135,7 +136,8 @@ fn ladder(run: &Run) -> Vec<String> {
     lines
 }
 
-/// Tiles at the edge, between the largest count that holds and the smallest that breaks.
+/// Returns a number of tiles at the edge: between the largest number that met the limits and the
+/// smallest that did not.
 fn edge(answer: &Answer) -> u32 {
     answer.tiles_held.or(answer.first_broken.as_ref().map(|broken| broken.tiles)).unwrap_or(0)
 }
@@ -158,7 +160,7 @@ fn row(step: &Step) -> Vec<String> {
     ]
 }
 
-/// First warnings without their hints, and the number of further ones.
+/// Returns the first warnings without their hints, and the number of further warnings.
 fn warnings(run: &Run) -> Vec<String> {
     let all = view::warnings(run);
     let told = all.iter().take(WARNINGS).map(told_line);

@@ -1,4 +1,4 @@
-//! Predicted hits of a cache in sentences and a table.
+//! Formats the predicted hits of a cache, as sentences and a table.
 
 use serde::Serialize;
 use units::Bytes;
@@ -8,7 +8,7 @@ use watch::{CacheHits, VmHits};
 use super::watch::stamp;
 use super::{Table, count, number};
 
-/// Most VMs in the text.
+/// Maximum number of VMs in the text.
 const ROWS_MAX: usize = 20;
 
 /// The document of `what-if --watch --format json`.
@@ -19,11 +19,11 @@ pub struct CacheDocument {
     /// Begin of the first hour and end of the last, in seconds since 1970.
     from_s: u64,
     to_s: u64,
-    /// Hours of which sizes and rates are means.
+    /// Number of hours over which sizes and rates are averaged.
     hours: usize,
-    /// Events that were lost in that time: sets and rates are too small by what these did.
+    /// Events that were lost in that time. Sets and rates are too small by the I/O of these events.
     lost_events: u64,
-    /// Time that a page is kept after its last use.
+    /// Time for which the cache keeps a page after its last use, in hours.
     kept_hours_low: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     kept_hours_high: Option<f64>,
@@ -38,7 +38,7 @@ struct Row {
     vm: String,
     bytes_per_s: f64,
     working_sets: Vec<Set>,
-    /// Share of the bytes that are read and written.
+    /// Share of the bytes read and written that hit the cache.
     hits_low: f64,
     hits_high: f64,
 }
@@ -50,7 +50,7 @@ struct Set {
 }
 
 impl CacheDocument {
-    /// Document of the hits of a cache, from slices that lost this many events.
+    /// Builds the document from the hits of a cache; the slices behind them lost this many events.
     pub fn new(cache: Bytes, hits: &CacheHits, lost_events: u64) -> Self {
         Self {
             schema: "tilemark.watch-cache/1.0",
@@ -66,7 +66,7 @@ impl CacheDocument {
         }
     }
 
-    /// Text for people.
+    /// Returns a text for people.
     pub fn text(&self) -> String {
         let whom = match &self.vms[..] {
             [only] => format!("{} reads and writes", untrusted::shown(&only.vm)),

@@ -3,7 +3,7 @@ use units::{Bytes, Nanos};
 
 use super::{Table, latency, number};
 
-/// Text of a calibration: measured values beside the model's, and the model's errors.
+/// Formats a calibration: the measured values beside the model's values, and the model's errors.
 pub fn calibration(found: &Calibration) -> String {
     let mut lines = head(found);
     lines.push(String::new());
@@ -43,7 +43,7 @@ pub fn calibration(found: &Calibration) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Name of the array for `simulate`.
+/// Returns the array's name as `simulate` takes it.
 fn array_name(found: &Calibration) -> String {
     let is_found_by_name =
         calibrate::user_arrays().is_ok_and(|directory| found.path.starts_with(directory));

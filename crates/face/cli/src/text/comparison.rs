@@ -4,7 +4,7 @@ use compare::{Bound, Change, Comparison, Difference, MetricComparison, Seeds, Un
 use units::print::change as changed;
 use units::{Nanos, Table};
 
-/// Whole comparison, ending in a newline.
+/// Formats the whole comparison, ending in a newline.
 pub fn comparison(comparison: &Comparison) -> String {
     let mut text = String::new();
     let mut line = |content: &str| {
@@ -112,7 +112,7 @@ fn cells(metric: &MetricComparison) -> Vec<String> {
     ]
 }
 
-/// Figure in the unit that a person would choose.
+/// Formats a figure in the unit that a person would choose.
 fn value(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Tiles => short(value),
@@ -125,12 +125,12 @@ fn value(value: f64, unit: Unit) -> String {
     }
 }
 
-/// Short form of a number of tiles; halves occur as the median of an even number of runs.
+/// Formats a number of tiles. Halves occur as the median of an even number of runs.
 fn short(value: f64) -> String {
     if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.1}") }
 }
 
-/// Rate in binary multiples, with one decimal.
+/// Formats a rate in binary multiples, with one decimal.
 fn bytes_per_second(value: f64) -> String {
     const UNITS: [(&str, f64); 3] =
         [("GiB/s", 1_073_741_824.0), ("MiB/s", 1_048_576.0), ("KiB/s", 1024.0)];
@@ -149,7 +149,7 @@ fn probability(p: f64) -> String {
     if p < 0.001 { "<0.001".to_owned() } else { format!("{p:.3}") }
 }
 
-/// Prints each reason once, with the number of its figures.
+/// Prints each reason once, with the number of figures that it applies to.
 fn reasons(comparison: &Comparison, line: &mut impl FnMut(&str)) {
     let reasons = comparison.reasons();
     if !reasons.is_empty() {
@@ -200,7 +200,7 @@ mod tests {
     use run_store::run::Run;
     use serde_json::{Value, json};
 
-    /// Runs as subjects of a comparison, on one host's environment if known.
+    /// Makes subjects of a comparison from runs, all with the same host environment if it is known.
     fn on<'a>(runs: &'a [Run], environment: Option<&'a Value>) -> Vec<Subject<'a>> {
         runs.iter().map(|run| Subject { run, environment, within: None }).collect()
     }

@@ -1,4 +1,4 @@
-//! Text of an import, on one screen.
+//! Text of an imported estate, on one screen.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use units::print::{bytes_per_second, count, number, percent};
 
 use super::Table;
 
-/// Summary of an imported estate.
+/// Formats the summary of an imported estate.
 pub fn estate(sheet: &EstateSheet, out: &Path) -> String {
     let all = &sheet.estate;
     let mut lines = vec![

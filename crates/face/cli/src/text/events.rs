@@ -1,6 +1,6 @@
 use run_store::run::{Step, StepEvent};
 
-/// Events of hosts in a step, a few lines each; empty without events.
+/// Formats the events of hosts in a step, a few lines each; empty without events.
 pub(super) fn events(step: &Step) -> Vec<String> {
     step.events.iter().flat_map(StepEvent::told).collect()
 }

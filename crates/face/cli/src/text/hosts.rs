@@ -3,7 +3,7 @@ use units::Nanos;
 
 use super::{Table, number};
 
-/// Table of each host's part of a step; empty if this host ran the step alone.
+/// Formats a table of each host's part of a step; empty if this host ran the step alone.
 pub(super) fn hosts(step: &Step) -> Vec<String> {
     if step.hosts.is_empty() {
         return Vec::new();
@@ -22,7 +22,7 @@ pub(super) fn hosts(step: &Step) -> Vec<String> {
     table.lines()
 }
 
-/// Comparison with the other hosts: `1.10 times as long (1.08 to 1.11)`.
+/// Formats the comparison of a host with the other hosts: `1.10 times as long (1.08 to 1.11)`.
 fn against(host: &HostStep) -> String {
     let AgainstOthers { times, low, high, .. } = &host.against_others;
     match (times.value, low.value.zip(high.value)) {

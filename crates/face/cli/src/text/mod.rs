@@ -51,12 +51,13 @@ use std::path::Path;
 use run_store::run::Run;
 use units::Nanos;
 
-/// Result of a run: on one screen, or all of it.
+/// Formats the result of a run: on one screen, or completely.
 pub fn result(run: &Run, directory: Option<&Path>, is_verbose: bool) -> String {
     if is_verbose { summary(run, directory) } else { brief(run, directory) }
 }
 
-/// Number as `12,345`, or `1.2` for small values: three significant digits are enough for a reader.
+/// Formats a number as `12,345`, or `1.2` for small values: three significant digits are enough for
+/// a reader.
 pub fn number(value: f64) -> String {
     if value == 0.0 {
         "0".to_owned()
@@ -79,12 +80,12 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// Latency, or a dash if there is none.
+/// Formats a latency, or a dash if there is none.
 pub fn latency(ns: Option<u64>) -> String {
     ns.map_or_else(|| "-".to_owned(), |ns| Nanos(ns).to_string())
 }
 
-/// Count with its noun: `1 tile`, `2 tiles`.
+/// Formats a count with its noun: `1 tile`, `2 tiles`.
 pub fn count(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", self::number_whole(number), if number == 1 { "" } else { "s" })
 }

@@ -3,7 +3,7 @@ use units::Bytes;
 
 use super::{Table, count, number};
 
-/// Counters of a model's parts in a step; empty on real storage.
+/// Formats the counters of a model's parts in a step; empty on real storage.
 pub fn model(step: &Step) -> Vec<String> {
     let Some(model) = &step.model else { return Vec::new() };
     let groups = [parts(&model.parts), tiers(&model.tiers), hosts(model)];

@@ -1,4 +1,4 @@
-//! Neighbours of a VM in sentences.
+//! Formats the neighbours of a VM as sentences.
 
 use run_store::slice::Direction;
 use serde::Serialize;
@@ -10,10 +10,10 @@ use watch::{Neighbour, Neighbours};
 pub struct NeighbourDocument {
     schema: &'static str,
     vm: String,
-    /// Neighbours that were looked at: senders, disks and directions.
+    /// Number of examined neighbours, each an initiator, a disk and a direction.
     examined: usize,
     neighbours: Vec<Row>,
-    /// Pairs that rise together, so that neither is named.
+    /// Pairs of neighbours whose loads rise together, so that neither can be named.
     together: Vec<[String; 2]>,
 }
 
@@ -23,11 +23,12 @@ struct Row {
     disk: String,
     /// Direction of the neighbour's I/O.
     direction: &'static str,
-    /// Rate from which it counts as much.
+    /// Minimum rate at which the neighbour's load counts as high.
     bytes_per_s: f64,
-    /// Direction of the VM's I/O.
+    /// Direction of the VM's I/O that gets slower.
     felt_by: &'static str,
-    /// Factor with its interval at 95 %.
+    /// Factor by which the VM's latency rises; `times_low` and `times_high` are its interval at 95
+    /// %.
     times: f64,
     times_low: f64,
     times_high: f64,
@@ -37,7 +38,7 @@ struct Row {
 }
 
 impl NeighbourDocument {
-    /// Document of what was found for a VM.
+    /// Builds the document from the result for a VM.
     pub fn new(vm: &str, found: &Neighbours) -> Self {
         let pair = |(first, second): &(_, _)| {
             [first, second].map(|name: &std::sync::Arc<str>| name.to_string())
@@ -51,7 +52,7 @@ impl NeighbourDocument {
         }
     }
 
-    /// Text for people.
+    /// Returns a text for people.
     pub fn text(&self) -> String {
         let vm = untrusted::shown(&self.vm);
         let mut lines: Vec<String> = self.neighbours.iter().map(|own| own.sentence(&vm)).collect();

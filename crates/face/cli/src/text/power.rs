@@ -4,7 +4,7 @@ use run_store::run::{MeterFacts, PowerCategory, Run, Step};
 
 use super::{Table, number};
 
-/// Answer per kilowatt, and each meter; empty without a meter.
+/// Formats the answer per kilowatt, and each meter; empty without a meter.
 pub fn power(run: &Run) -> Vec<String> {
     let told = run.answer.per_kilowatt.iter();
     let told = told.filter(|own| own.category != PowerCategory::PerformanceOnly);
@@ -28,7 +28,7 @@ fn meter(meter: &MeterFacts) -> String {
     )
 }
 
-/// Readings of each meter in each step.
+/// Formats the readings of each meter in each step.
 pub fn power_of_steps(steps: &[Step]) -> Vec<String> {
     let columns =
         ["meter", ">tiles", ">repeat", ">mean W", ">most W", ">J", "by", ">samples", "why not"];

@@ -2,7 +2,7 @@ use bench::recheck::{Agreement, Item, Recheck};
 use serde_json::Value;
 use units::Nanos;
 
-/// Text of a recheck: all differences, and the deciding numbers of what agrees.
+/// Formats a recheck: all differences, and the deciding numbers of the values that agree.
 pub fn recheck(recheck: &Recheck) -> String {
     let mut lines = vec![sentence(recheck)];
     lines.extend(recheck.files.iter().map(|item| line("files: ", item)));
@@ -62,7 +62,7 @@ fn line(indent: &str, item: &Item) -> String {
     }
 }
 
-/// Main number of a value, with its unit.
+/// Formats the main number of a value, with its unit.
 fn brief(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => return Some(text.clone()),
@@ -86,7 +86,7 @@ fn brief(value: &Value) -> Option<String> {
     figure.map(|figure| format!("{figure:.4}"))
 }
 
-/// First difference, as `tiles[3].geometric_mean.value: stored 1, computed 0.9`.
+/// Describes the first difference, as `tiles[3].geometric_mean.value: stored 1, computed 0.9`.
 fn first_difference(stored: &Value, computed: &Value, place: String) -> Option<String> {
     match (stored, computed) {
         (Value::Object(one), Value::Object(other)) => one.iter().find_map(|(key, value)| {

@@ -15,7 +15,7 @@ pub struct HostsRecorded {
     /// Name of the recording, for `tilemark analyze --host ... NAME`.
     pub recording: String,
     pub hosts: Vec<HostRecorded>,
-    /// Ending of the command, if one was given.
+    /// How the command ended, if one was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
 }
@@ -25,19 +25,20 @@ pub struct HostsRecorded {
 pub struct HostRecorded {
     /// Name of the host in the recording.
     pub host: String,
-    /// Name of the host by its kernel.
+    /// Host name that the host's kernel reports.
     pub hostname: String,
     /// Uncertainty of the host's clock at the start of the recording, nanoseconds.
     pub clock_known_to_ns: u64,
-    /// Drift of the host's clock against this host's since then, nanoseconds.
+    /// Drift of the host's clock against this host's clock since the start of the recording,
+    /// nanoseconds.
     pub clock_moved_ns: Option<i64>,
     /// Summary of the recording, with the path of the trace on the host.
     pub recorded: Option<Recorded>,
-    /// Reason why there is no summary. The trace up to then stays on the host.
+    /// Reason why there is no summary. The trace up to the failure stays on the host.
     pub lost: Option<String>,
 }
 
-/// Path and losses of each trace, then the summary of each host.
+/// Formats the path and losses of each trace, then the summary of each host.
 pub fn hosts_recorded(all: &HostsRecorded) -> String {
     let mut table = Table::new(&[
         "host",

@@ -5,10 +5,10 @@ use units::{Bytes, Nanos};
 
 use super::{Table, count, latency, number};
 
-/// Most senders and devices in the text; the trace has all.
+/// Maximum number of initiators and devices in the text; the trace has all.
 const ROWS_MAX: usize = 8;
 
-/// Text on records, senders, losses and cost of a recording.
+/// Formats records, initiators, losses and cost of a recording.
 pub fn recorded(recorded: &Recorded) -> String {
     let mut lines = vec![format!(
         "{}: {} in {}, {}",
@@ -60,7 +60,7 @@ fn table(what: &'static str, rows: &[Row]) -> Vec<String> {
     lines
 }
 
-/// Events that are no record, each with the reason.
+/// Describes events that are not in the records, each with the reason.
 fn losses(recorded: &Recorded) -> Vec<String> {
     let lost = match recorded.lost_events {
         0 => "lost: no events".to_owned(),
@@ -94,7 +94,7 @@ fn losses(recorded: &Recorded) -> Vec<String> {
     lines
 }
 
-/// Times of lost events: ` in 2 gaps (12.3 s to 12.9 s, 40 s to 41 s)`.
+/// Formats the times of lost events: ` in 2 gaps (12.3 s to 12.9 s, 40 s to 41 s)`.
 fn gaps(gaps: &[Gap]) -> String {
     const SHOWN: usize = 5;
     if gaps.is_empty() {

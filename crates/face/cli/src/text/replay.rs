@@ -3,7 +3,7 @@ use units::{Bytes, Nanos};
 
 use super::{count, latency, number_whole};
 
-/// Progress and punctuality of replayed loads in a step; empty without any.
+/// Describes progress and punctuality of replayed loads in a step; empty without replayed loads.
 pub fn replay(step: &Step) -> Vec<String> {
     let Some(replay) = &step.replay else { return Vec::new() };
     let mut lines: Vec<String> = replay.traces.iter().flat_map(played).collect();

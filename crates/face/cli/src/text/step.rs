@@ -3,7 +3,7 @@ use units::Nanos;
 
 use super::{latency, number};
 
-/// Limit with the least room left in a step, over all its tiles.
+/// Returns the limit with the least room left in a step, over all the step's tiles.
 pub(super) fn tightest(step: &Step) -> Option<&PooledLimit> {
     step.limits
         .iter()
@@ -11,18 +11,19 @@ pub(super) fn tightest(step: &Step) -> Option<&PooledLimit> {
         .min_by(|a, b| a.result.room().total_cmp(&b.result.room()))
 }
 
-/// Text of a limit: `shop order p95 612 ms of 500 ms`.
+/// Describes a limit: `shop order p95 612 ms of 500 ms`.
 fn limit_text(pooled: &PooledLimit) -> String {
     let limit = &pooled.result;
     format!("{} {} of {}", pooled.name(), latency(limit.measured_ns), Nanos(limit.limit_ns))
 }
 
-/// Successful calls per second, of all kinds.
+/// Returns the number of successful calls per second, of all kinds.
 pub(super) fn calls_per_s(step: &Step) -> f64 {
     step.calls.iter().map(|calls| calls.calls_per_s).sum()
 }
 
-/// Cells of a step's row: tiles, VMs, repeat, verdict, IOPS, MiB/s, score, tightest limit.
+/// Formats the cells of a step's row: tiles, VMs, repeat, verdict, IOPS, MiB/s, score, tightest
+/// limit.
 pub fn step_line(step: &Step) -> Vec<String> {
     let score = step.score.as_ref().and_then(Score::value);
     vec![
@@ -37,7 +38,7 @@ pub fn step_line(step: &Step) -> Vec<String> {
     ]
 }
 
-/// Limit with the least room, with its measured value.
+/// Formats the limit with the least room, with its measured value.
 pub fn closest(step: &Step) -> Option<String> {
     tightest(step).map(limit_text)
 }

@@ -4,7 +4,7 @@ use findings::{
     Outcome, StudyResult, claims, facts, heading, missed, notes_on_points, points, summary, table,
 };
 
-/// Result of a study as text.
+/// Formats the result of a study as text.
 pub fn study(result: &StudyResult) -> String {
     let mut out = String::new();
     let mut say = |line: &str| writeln!(out, "{line}").expect("a text grows");
@@ -50,7 +50,8 @@ mod tests {
 
     use super::*;
 
-    /// Simulator that returns steps of [`fixtures::study_step`], up to a number of them.
+    /// Simulator that returns steps of [`fixtures::study_step`], up to this number; `None` is
+    /// unlimited.
     struct Made(Option<usize>);
 
     impl Simulate for Made {

@@ -12,7 +12,7 @@ use super::{
     replay, step_line,
 };
 
-/// Whole result of a run, as printed by `run` at the end and by `runs show`.
+/// Formats the whole result of a run, as printed by `run` at the end and by `runs show`.
 pub fn summary(run: &Run, directory: Option<&Path>) -> String {
     let mut lines = header(run);
     lines.push(String::new());
@@ -83,12 +83,13 @@ fn header(run: &Run) -> Vec<String> {
     lines
 }
 
-/// Label of the target. It comes first, so that a model is not taken for a measurement.
+/// Returns the label of the target. The label comes first, so that nobody takes a model for a
+/// measurement.
 fn target_label(run: &Run) -> &'static str {
     if run.target.is_simulated() { "array    " } else { "datastore" }
 }
 
-/// Text on the load generator.
+/// Describes the load generator.
 fn maker(run: &Run) -> String {
     let engine = &run.engine;
     if run.target.is_simulated() {
@@ -120,7 +121,7 @@ fn number_short(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Time and rate of filling the disks.
+/// Formats the time and rate of filling the disks.
 pub fn prefill_line(prefill: &Prefill) -> String {
     let speed = |rate: &RateFacts| decimal_and_binary(rate.bytes_per_s);
     let mut line = format!("prefill    {}", Bytes::new(prefill.bytes));
@@ -156,7 +157,7 @@ fn ladder(steps: &[Step]) -> Vec<String> {
     table.lines()
 }
 
-/// Step whose workloads are listed: the first that failed, otherwise the last.
+/// Selects the step whose workloads are listed: the first that failed, otherwise the last.
 pub(super) fn step_to_show(run: &Run) -> Option<&Step> {
     let broken = run.answer.first_broken.as_ref();
     let held = run.answer.tiles_held;
@@ -168,7 +169,7 @@ pub(super) fn step_to_show(run: &Run) -> Option<&Step> {
         .or(run.steps.last())
 }
 
-/// Limits of a step over all its tiles.
+/// Formats the limits of a step over all its tiles.
 fn limits(step: &Step) -> Vec<String> {
     let mut table =
         Table::new(&["limit", ">allowed", ">measured", "interval", ">samples", "verdict", ""]);
@@ -201,8 +202,8 @@ fn limits(step: &Step) -> Vec<String> {
     lines
 }
 
-/// Tile whose workloads are listed: that of the first broken limit, otherwise the one closest to a
-/// limit, otherwise the first.
+/// Selects the tile whose workloads are listed: the tile of the first broken limit, otherwise the
+/// tile closest to a limit, otherwise the first.
 fn tile_to_show(run: &Run, step: &Step) -> u32 {
     let broken = run.answer.first_broken.as_ref();
     let broken = broken.filter(|broken| broken.tiles == step.tiles && broken.repeat == step.repeat);
@@ -213,7 +214,7 @@ fn tile_to_show(run: &Run, step: &Step) -> u32 {
     broken.and_then(|broken| broken.tile).or_else(closest).unwrap_or(0)
 }
 
-/// Calls of a step over all its tiles.
+/// Formats the calls of a step over all its tiles.
 fn calls(step: &Step) -> Vec<String> {
     let mut table =
         Table::new(&["call", ">answered", ">calls/s", ">p50", ">p95", ">p99", "failed"]);
@@ -264,7 +265,7 @@ fn workloads(run: &Run, step: &Step) -> Vec<String> {
     lines
 }
 
-/// Table of the actions; `None` if none ended.
+/// Formats a table of the actions; `None` if no action completed.
 fn table_of(own: &[&WorkloadResult], share: &'static str) -> Option<Table> {
     if own.iter().flat_map(|own| &own.actions).all(|one| one.response.samples == 0) {
         return None;
@@ -336,13 +337,14 @@ fn warning(told: &FoldedWarning) -> String {
     told_line(told) + &hint
 }
 
-/// Line on other work that disturbed steps, including steps that held.
+/// Formats the line on other work that disturbed steps, including steps that passed.
 pub(super) fn disturbed_line(run: &Run) -> Option<String> {
     let said = view::disturbed(&run.steps)?;
     Some(format!("warning    {} [disturbed]", said.trim_end_matches('.')))
 }
 
-/// Warning without its hint. A successful verification is good news and has another label.
+/// Formats a warning without its hint. A successful verification is good news and has another
+/// label.
 pub(super) fn told_line(told: &FoldedWarning) -> String {
     let text = told.placed_text();
     match told.id == Known::Verified.id() {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Table;
 
-/// Tag with what the storage of a run costs: `12000 EUR`.
+/// Tag with the price of a run's storage: `12000 EUR`.
 const PRICE: &str = "price";
 
 /// The document of `runs trend --format json`.
@@ -25,41 +25,41 @@ pub struct Row {
     name: Option<String>,
     datastore: String,
     profile: String,
-    /// Tiles that held, as an interval.
+    /// Largest number of tiles that met the limits, as an interval.
     tiles: String,
     tiles_held: Option<u32>,
     score: Option<f64>,
-    /// Price of a VM that held, from the largest to the smallest number of tiles, in the unit of the
-    /// tag `price`.
+    /// Price per VM at the largest and at the smallest number of tiles that met the limits, in the
+    /// unit of the tag `price`.
     #[serde(skip_serializing_if = "Option::is_none")]
     price_per_vm: Option<PricePerVm>,
-    /// Tag `price`, if it is no price.
+    /// Text of the tag `price`, if it is not a valid price.
     #[serde(skip_serializing_if = "Option::is_none")]
     price_not_read: Option<String>,
-    /// Verdict of all figures against the first run; absent for the first.
+    /// Verdict over all figures against the first run; absent for the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     against_first: Option<&'static str>,
-    /// Figure that is the reason, with its change.
+    /// Figure that decided the verdict, with its change.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// Facts of plan and tiles that differ from the first run.
+    /// Facts of plan and tiles that differ from those of the first run.
     plan_differs: Vec<String>,
-    /// Reason why it was not compared.
+    /// Reason why the run was not compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_compared: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
 struct PricePerVm {
-    /// Absent if more tiles might have held than were tried.
+    /// Lowest possible price. Absent if more tiles than were tried might meet the limits.
     low: Option<f64>,
-    /// Absent if no number of tiles surely held.
+    /// Highest possible price. Absent if no number of tiles surely met the limits.
     high: Option<f64>,
     unit: String,
 }
 
 impl Row {
-    /// Row of a run that is not compared yet.
+    /// Makes the row of a run that is not compared yet.
     pub fn of(id: &str, started: &str, run: &Run) -> Self {
         let answer = &run.answer;
         Self {
@@ -136,7 +136,8 @@ fn reason(metric: &MetricComparison) -> String {
 }
 
 impl PricePerVm {
-    /// Price of a VM by the tag `price`; `None` without the tag, or if nothing held.
+    /// Calculates the price per VM from the tag `price`; `None` without the tag, or if no number of
+    /// tiles met the limits.
     fn of(run: &Run) -> Option<Self> {
         let (amount, unit) = price(run.labels.tags.get(PRICE)?)?;
         let held = run.answer.tiles_held.filter(|held| *held > 0)?;
@@ -163,8 +164,8 @@ impl PricePerVm {
     }
 }
 
-/// Amount and currency of a price: `12000`, `12000 EUR`, `99.90EUR`. `12,000` and `12.000` are
-/// twelve or twelve thousand by country, so they are no price.
+/// Parses amount and currency of a price: `12000`, `12000 EUR`, `99.90EUR`. `12,000` and `12.000`
+/// mean twelve or twelve thousand depending on the country, so they are refused.
 fn price(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.');
@@ -176,7 +177,7 @@ fn price(text: &str) -> Option<(f64, &str)> {
 }
 
 impl Trend {
-    /// Runs, oldest first.
+    /// Makes a trend of runs, oldest first.
     pub fn new(runs: Vec<Row>) -> Self {
         Self { schema: "tilemark.runs-trend/1.0", runs }
     }
@@ -184,7 +185,7 @@ impl Trend {
     const HEADS: [&str; 6] =
         ["started (UTC)", "run", "tiles that held", "score", "price of a VM", "against the first"];
 
-    /// Text for people.
+    /// Returns a text for people.
     pub fn text(&self) -> String {
         if self.runs.is_empty() {
             return "no complete run fits; `tilemark runs` lists them\n".to_owned();
@@ -194,7 +195,7 @@ impl Trend {
         table.lines().join("\n") + "\n"
     }
 
-    /// Table in Markdown.
+    /// Returns the table in Markdown.
     pub fn markdown(&self) -> String {
         let line = |cells: &[String]| {
             let cells: Vec<String> = cells.iter().map(|own| own.replace('|', "\\|")).collect();

@@ -1,4 +1,4 @@
-//! State of a watch store, and the VMs by how much they suffer.
+//! Formats the state of a watch store, and the VMs sorted by how much they suffer.
 
 use analyze::USUAL_LIMIT;
 use run_store::slice::Direction;
@@ -8,7 +8,7 @@ use watch::{LEVELS, LevelState, Load, SetRow, SetSpan, State, Window};
 
 use super::{Table, latency, number};
 
-/// Most VMs in the text.
+/// Maximum number of VMs in the text.
 pub(super) const ROWS_MAX: usize = 20;
 
 /// The document of `watch status --format json`.
@@ -24,13 +24,13 @@ pub struct Status {
     from_s: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     to_s: Option<u64>,
-    /// Time in which somebody watched.
+    /// Time in which a watcher ran, nanoseconds.
     watched_ns: u64,
     /// Events that were lost.
     lost_events: u64,
-    /// Limit of a slow I/O.
+    /// Latency above which an I/O is slow.
     limit_ns: u64,
-    /// Senders, those with the most slow I/Os first.
+    /// Initiators, those with the most slow I/Os first.
     vms: Vec<VmRow>,
 }
 
@@ -56,31 +56,31 @@ pub(super) struct VmRow {
     slow: u64,
     slow_share: f64,
     failed: u64,
-    /// Part of the waiting that passed before the device had the I/O.
+    /// Share of the latency that passed before the device had the I/O.
     queue_share: Option<f64>,
-    /// Newest working sets, shortest first; none if the kernel's events do not show its I/O.
+    /// Newest working sets, shortest first; none if the kernel's events do not show the VM's I/O.
     working_sets: Vec<WorkingSet>,
 }
 
 #[derive(Debug, Serialize)]
 struct WorkingSet {
-    /// Time that it is over: `1h`, `1d` or `7d`.
+    /// Interval that the set covers: `1h`, `1d` or `7d`.
     span: &'static str,
-    /// Begin of what it knows, in seconds since 1970.
+    /// Begin of the data behind the set, in seconds since 1970.
     since_s: u64,
     to_s: u64,
-    /// True if it knows all of its span.
+    /// True if there is data for the whole span.
     is_whole: bool,
     used_bytes: u64,
     read_bytes: u64,
     written_bytes: u64,
-    /// Standard error of `used_bytes`, as a share of them.
+    /// Standard error of `used_bytes`, as a share of `used_bytes`.
     error: f64,
     text: String,
 }
 
 impl Status {
-    /// State of a store, the sums over a window of it, and its newest working sets.
+    /// Builds the state of a store, with sums over a window and the newest working sets.
     pub fn new(host: &str, state: &State, window: &Window, sets: &[SetRow]) -> Self {
         let level = |(level, own): (&watch::Level, &LevelState)| {
             let (from_s, to_s) = own.time_s.unzip();
@@ -104,7 +104,7 @@ impl Status {
         }
     }
 
-    /// Text for people.
+    /// Returns a text for people.
     pub fn text(&self) -> String {
         let Some((from, to)) = self.from_s.zip(self.to_s) else {
             return format!("{}: nothing was seen yet\n", untrusted::shown(&self.host));
@@ -171,7 +171,7 @@ impl VmRow {
         }
     }
 
-    /// Numbers below the heads of [`load_table`].
+    /// Returns the numbers in the columns of [`load_table`].
     pub(super) fn cells(&self) -> Vec<String> {
         let queue = self.queue_share.map_or_else(|| "-".to_owned(), percent);
         vec![
@@ -186,7 +186,7 @@ impl VmRow {
         ]
     }
 
-    /// Working set of the last day in a sentence; `None` if it is unknown or empty.
+    /// Describes the working set of the last day; `None` if it is unknown or empty.
     pub(super) fn set_sentence(&self) -> Option<String> {
         let set = self.working_sets.iter().find(|own| own.span == SetSpan::Day.name())?;
         let vm = untrusted::shown(&self.vm);
@@ -210,7 +210,7 @@ impl WorkingSet {
     }
 }
 
-/// Table of loads with these first columns.
+/// Creates a table of loads with these first columns.
 pub(super) fn load_table(first: &[&str], limit_ns: u64) -> Table {
     let slow = format!(">over {}", Nanos(limit_ns));
     let numbers = [
@@ -235,7 +235,7 @@ fn whole(bytes: f64) -> u64 {
     bytes.round() as u64
 }
 
-/// Time for people, in UTC.
+/// Formats a time for people, in UTC.
 pub fn stamp(seconds: u64) -> String {
     let time = i64::try_from(seconds).ok().and_then(|own| jiff::Timestamp::from_second(own).ok());
     let text = time.map(|time| time.strftime("%Y-%m-%d %H:%M:%S").to_string());

@@ -1,4 +1,4 @@
-//! Recordings of the moments in which limits broke.
+//! Lists the recordings made when limits were broken.
 
 use serde::Serialize;
 use units::Bytes;
@@ -14,12 +14,12 @@ pub struct EvidenceText {
 }
 
 impl EvidenceText {
-    /// Recordings, the oldest first.
+    /// Makes the document of recordings, the oldest first.
     pub fn new(evidence: Vec<Evidence>) -> Self {
         Self { schema: "tilemark.watch-evidence/1.0", evidence }
     }
 
-    /// Text for people.
+    /// Returns a text for people.
     pub fn text(&self) -> String {
         if self.evidence.is_empty() {
             return "no alarm was recorded; a rule records with evidence = \"30s\"\n".to_owned();

@@ -1,4 +1,5 @@
-//! State of the watch stores of several hosts, and who suffers over all of them.
+//! Formats the state of the watch stores of several hosts, and the VMs of all hosts that suffer
+//! most.
 
 use analyze::USUAL_LIMIT;
 use serde::Serialize;
@@ -13,34 +14,35 @@ use super::watch::{ROWS_MAX, VmRow, load_table, stamp};
 pub struct HostsStatus {
     schema: &'static str,
     hosts: Vec<HostRow>,
-    /// Window in seconds since 1970; absent if nothing was seen.
+    /// Begin of the window in seconds since 1970; absent if there is no data.
     #[serde(skip_serializing_if = "Option::is_none")]
     from_s: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     to_s: Option<u64>,
-    /// Time in which any host was watched.
+    /// Time in which at least one host was watched, nanoseconds.
     watched_ns: u64,
     /// Events that were lost.
     lost_events: u64,
     /// Files that could not be read.
     unreadable_files: u64,
-    /// Limit of a slow I/O.
+    /// Latency above which an I/O is slow.
     limit_ns: u64,
-    /// Senders of all hosts, those with the most slow I/Os first.
+    /// Initiators of all hosts, those with the most slow I/Os first.
     vms: Vec<SenderRow>,
-    /// Disks, in the same order. Storage that several disks have is one.
+    /// Disks, in the same order. Storage that several disks share has one row.
     disks: Vec<DiskRow>,
 }
 
 #[derive(Debug, Serialize)]
 struct HostRow {
     host: String,
-    /// Reason why none of the numbers are of this host.
+    /// Reason why the numbers leave this host out.
     trouble: Option<String>,
     hint: Option<String>,
-    /// Seconds by which its clock is ahead of this computer's, if more than a slice.
+    /// Seconds by which the host's clock is ahead of this computer's clock; absent if less than a
+    /// slice.
     clock_ahead_s: Option<i64>,
-    /// Bytes of all files of the store; absent if the host did not tell.
+    /// Size of all files of the store in bytes; absent if the host did not report it.
     bytes: Option<u64>,
     from_s: Option<u64>,
     to_s: Option<u64>,
@@ -48,9 +50,9 @@ struct HostRow {
 
 #[derive(Debug, Serialize)]
 struct SenderRow {
-    /// Hosts, by the time of the first I/O on each.
+    /// Hosts, sorted by the time of the first I/O on each.
     hosts: Vec<String>,
-    /// Host whose working sets are told, for a VM that several hosts saw.
+    /// Host of the shown working sets, for a VM that several hosts saw.
     #[serde(skip_serializing_if = "Option::is_none")]
     sets_of: Option<String>,
     #[serde(flatten)]
@@ -73,7 +75,7 @@ struct PartRow {
     load: LoadRow,
 }
 
-/// Numbers of a disk: those of a sender without its name and its sets.
+/// Numbers of a disk: a row of an initiator without name and working sets.
 #[derive(Debug)]
 struct LoadRow(VmRow);
 
@@ -89,7 +91,7 @@ impl Serialize for LoadRow {
 }
 
 impl HostsStatus {
-    /// State of the stores, the sums over a window, and the newest working sets.
+    /// Builds the state of the stores, with sums over a window and the newest working sets.
     pub fn new(
         notes: &[HostNote],
         states: &[HostState],
@@ -130,7 +132,7 @@ impl HostsStatus {
         }
     }
 
-    /// Text for people.
+    /// Returns a text for people.
     pub fn text(&self) -> String {
         let mut lines = self.host_lines();
         lines.push(String::new());
@@ -214,8 +216,8 @@ impl HostRow {
     }
 }
 
-/// Newest working sets of a VM, and their host if several have any. Sets of two hosts cannot be added,
-/// because the same data may be in both.
+/// Returns the newest working sets of a VM, and their host if several hosts have sets. Sets of two
+/// hosts cannot be added, because the same data may be in both.
 fn newest(all: &[HostSets], vm: &str) -> (Option<String>, Vec<SetRow>) {
     let of = |own: &HostSets| -> Vec<SetRow> {
         own.rows.iter().filter(|row| *row.vm == *vm).cloned().collect()
@@ -234,7 +236,7 @@ fn shown(text: &str) -> String {
     untrusted::shown(text).into_owned()
 }
 
-/// Difference of a clock in words.
+/// Describes the difference of a clock.
 pub fn clock(ahead_s: i64) -> String {
     let by = Nanos::from_secs(ahead_s.unsigned_abs());
     let how = if ahead_s > 0 { "ahead" } else { "behind" };

@@ -1,4 +1,4 @@
-//! Rules of a watch, as they are understood.
+//! Formats the rules of a watch as Tilemark understands them.
 
 use serde::Serialize;
 use watch::{Rule, Rules};
@@ -12,7 +12,7 @@ pub struct RulesText {
     /// Receivers of alarms, without their secrets.
     send: Vec<String>,
     rules: Vec<Row>,
-    /// Most recordings in 24 hours.
+    /// Maximum number of recordings in 24 hours.
     evidence_per_day: usize,
 }
 
@@ -27,14 +27,14 @@ struct Row {
     /// Length of a recording when an alarm begins.
     #[serde(skip_serializing_if = "Option::is_none")]
     evidence_ns: Option<u64>,
-    /// Fewest I/Os of a window that can begin an alarm.
+    /// Minimum number of I/Os in a window that can begin an alarm.
     begins_from: u64,
-    /// Fewest I/Os of a window that can end it.
+    /// Minimum number of I/Os in a window that can end an alarm.
     ends_from: u64,
 }
 
 impl Row {
-    /// Line about what is recorded; `None` if nothing is.
+    /// Formats the line about the disk that is recorded; `None` if nothing is recorded.
     fn recording(&self) -> Option<String> {
         let length = units::Nanos(self.evidence_ns?);
         Some(format!("  {}: its disk for {length}", self.name))
@@ -42,7 +42,7 @@ impl Row {
 }
 
 impl RulesText {
-    /// Rules and receivers of a file.
+    /// Makes the document of a file's rules and receivers.
     pub fn new(rules: &Rules) -> Self {
         let send = &rules.send;
         let alertmanagers = send.alertmanagers.iter().map(|own| format!("Alertmanager at {own}"));
@@ -70,7 +70,7 @@ impl RulesText {
         }
     }
 
-    /// Text for people.
+    /// Returns a text for people.
     pub fn text(&self) -> String {
         let to = match &self.send[..] {
             [] => "alarms are lines on standard error and go nowhere else".to_owned(),

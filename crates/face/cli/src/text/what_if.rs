@@ -3,7 +3,7 @@ use units::Nanos;
 
 use whatif::{LimitGap, ModelError, Side, StepGap, Stopped, WhatIf};
 
-/// Answer of what-if as text.
+/// Formats the answer of what-if as text.
 pub fn what_if(answer: &WhatIf) -> String {
     let mut lines = vec![answer.sentence.clone()];
     lines.extend(answer.estate.clone());

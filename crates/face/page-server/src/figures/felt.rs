@@ -1,7 +1,7 @@
 use super::{Family, Figure, OPERATIONS_OF_ACTIONS, SECONDS, Unit};
 use crate::provider::Current;
 
-/// Kind of a figure that users feel: its names, unit and description.
+/// Kind of a metric that users notice: Prometheus name, OpenTelemetry name, unit and description.
 struct Kind(&'static str, &'static str, Unit, &'static str);
 
 const RATE: Kind = Kind(
@@ -30,7 +30,7 @@ const VERDICT: Kind = Kind(
     "A step that was judged, with its verdict as a label; always 1",
 );
 
-/// Families of the figures that users of these runs feel.
+/// Returns the families of metrics that users of these runs notice.
 pub(super) fn families(runs: &[Current]) -> [Family; 4] {
     [
         family(RATE, runs, |run| {

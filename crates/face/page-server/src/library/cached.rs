@@ -11,12 +11,12 @@ use super::unreadable;
 use crate::library::running;
 use crate::provider::ProviderError;
 
-/// Most runs kept open.
+/// Maximum number of runs kept open.
 const OPEN: usize = 4;
 /// Shortest time between two readings of a run that another process writes.
 const RUNNING_EVERY: Duration = Duration::from_secs(2);
 
-/// State of a run's files, to detect changes. A complete run never changes; another one gains
+/// State of a run's files, to detect changes. A complete run never changes; any other run gains
 /// files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Stamp {
@@ -51,13 +51,13 @@ struct Opened {
 /// Opened runs, and rows of the list.
 #[derive(Default)]
 pub struct Cache {
-    /// Most recently used run last.
+    /// Opened runs; the most recently used run is the last one.
     opened: Mutex<Vec<Opened>>,
     rows: Mutex<HashMap<PathBuf, (Stamp, RunRow)>>,
 }
 
 impl Cache {
-    /// Stored run, opened now or before.
+    /// Returns a stored run, from the cache or newly opened.
     pub fn source(&self, run: StoredRun) -> Result<Arc<Source>, ProviderError> {
         let stamp = Stamp::of(&run);
         if let Some(source) = self.known(&stamp) {
@@ -92,7 +92,7 @@ impl Cache {
         Some(source)
     }
 
-    /// Row of a run in the list.
+    /// Returns the row of a run in the list.
     pub fn row(&self, run: &StoredRun) -> RunRow {
         let stamp = Stamp::of(run);
         let rows = || self.rows.lock().unwrap_or_else(PoisonError::into_inner);

@@ -5,13 +5,14 @@ use view::document::HostRate;
 
 use crate::provider::StepFigures;
 
-/// Step that the answer is based on: the last with the held tiles, otherwise the last of all.
+/// Selects the step behind the answer: the last step with the answer's number of tiles, otherwise
+/// the last of all.
 pub fn step(run: &Run) -> Option<&Step> {
     let is_held = |step: &&Step| Some(step.tiles) == run.answer.tiles_held;
     run.steps.iter().rev().find(is_held).or(run.steps.last())
 }
 
-/// Figures of the step.
+/// Returns the metrics of the step.
 pub fn of(run: &Run, step: &Step) -> StepFigures {
     // Older runs did not store the tile's endpoints, so ended calls decide.
     let is_calling = !run.tile.endpoints.is_empty() || !step.calls.is_empty();

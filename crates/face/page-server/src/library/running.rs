@@ -1,5 +1,5 @@
-//! Reads a run that another process writes from its files, which lag behind by that process's
-//! buffers.
+//! Opens a run that another process writes, from the run's files. They lag behind by what that
+//! process still buffers.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use view::document::{LivePhase, LiveState};
 use super::unreadable;
 use crate::provider::ProviderError;
 
-/// Opens a running run.
+/// Opens a run in progress.
 pub fn open(stored: StoredRun) -> Result<Source, ProviderError> {
     let run = stored.run().ok().cloned();
     let rollup = Arc::new(Rollup::of_run(&stored).map_err(unreadable)?);

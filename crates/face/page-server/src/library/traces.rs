@@ -14,11 +14,12 @@ use watch::{HostStores, WatchError};
 use super::unreadable;
 use crate::provider::ProviderError;
 
-/// Most traces listed of a directory, the first by name, because each needs its description read.
+/// Maximum number of traces listed from a directory, the first by name. The number is limited
+/// because each trace's description must be read.
 const LISTED_MAX: usize = 1000;
-/// Most traces kept in memory with their I/O.
+/// Maximum number of traces kept in memory with their I/O.
 const OPEN: usize = 4;
-/// Time after which the store of a watched host is read again: it grows by a slice in ten seconds.
+/// Time after which the store of a watched host is read again. It gains a slice every ten seconds.
 const FRESH: Duration = Duration::from_secs(10);
 
 /// Recorded traces, shown beside the runs.
@@ -26,26 +27,26 @@ const FRESH: Duration = Duration::from_secs(10);
 pub struct Traces {
     /// Traces added by path.
     added: Mutex<Vec<Arc<Trace>>>,
-    /// Traces beside the runs, by their directories.
+    /// Traces stored beside the runs, by their directories.
     beside: Mutex<BTreeMap<PathBuf, (Stamp, Arc<Trace>)>>,
-    /// Traces with their I/O in memory; the most recently used last.
+    /// Traces with their I/O in memory, the most recently used last.
     open: Mutex<Vec<Arc<Trace>>>,
 }
 
-/// Time and length of a description, to detect changes.
+/// Modification time and length of a description, to detect changes.
 type Stamp = Option<(SystemTime, u64)>;
 
-/// Recorded trace, or store of a watched host; its I/O is read at the first request.
+/// Recorded trace, or store of a watched host. The I/O is read at the first request.
 pub struct Trace {
     path: PathBuf,
     /// Stores of several hosts, which have no path here.
     stores: Option<Arc<HostStores>>,
     facts: TraceFacts,
     records: u64,
-    /// Error of reading the description.
+    /// Error from reading the description.
     error: Option<ProviderError>,
     opened: Mutex<Option<Opened>>,
-    /// Row of the list, known after the I/O was read.
+    /// Row of the list; known only after the I/O was read.
     row: Mutex<Option<RunRow>>,
 }
 
@@ -81,7 +82,7 @@ impl Traces {
         id
     }
 
-    /// Scans a directory for traces. Only descriptions are read, and only if new or changed.
+    /// Scans a directory for traces. Reads only descriptions that are new or changed.
     pub fn look_in(&self, base: &Path) {
         let mut beside = locked(&self.beside);
         let mut before = std::mem::take(&mut *beside);
@@ -107,17 +108,18 @@ impl Traces {
         all
     }
 
-    /// Known trace of this id.
+    /// Returns the known trace with this id.
     pub fn find(&self, id: &RunId) -> Option<Arc<Trace>> {
         self.all().into_iter().find(|trace| trace.facts.id == id.as_str())
     }
 
-    /// Rows of the list.
+    /// Returns the rows of the list.
     pub fn rows(&self) -> Vec<RunRow> {
         self.all().iter().map(|trace| trace.row()).collect()
     }
 
-    /// Whole trace. Reading takes a while; the trace stays in memory until some others were opened.
+    /// Returns the whole trace. Reading takes a while; the trace stays in memory until some others
+    /// were opened.
     pub fn source(&self, trace: &Arc<Trace>) -> Result<Arc<Source>, ProviderError> {
         let source = trace.source();
         let one_too_many = {
@@ -151,7 +153,7 @@ impl Trace {
         }
     }
 
-    /// An unreadable trace is in the list as well, with the reason.
+    /// Makes the entry of an unreadable trace, which is listed with the reason.
     fn broken(path: &Path, error: &TraceError) -> Self {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let id = RunId::following(&name, 0).to_string();
@@ -159,7 +161,7 @@ impl Trace {
         Self { error: Some(unreadable(error)), ..Self::new(path, facts, 0) }
     }
 
-    /// Reads the I/O once; concurrent requests wait for it.
+    /// Reads the I/O once; concurrent requests wait for the reading.
     fn source(&self) -> Result<Arc<Source>, ProviderError> {
         if let Some(error) = &self.error {
             return Err(error.clone());
@@ -185,7 +187,7 @@ impl Trace {
         source
     }
 
-    /// Drops the I/O; a later request reads it again.
+    /// Drops the I/O from memory; a later request reads it again.
     fn close(&self) {
         locked(&self.opened).take();
     }
@@ -199,7 +201,7 @@ impl Trace {
     }
 }
 
-/// Finished traces in a directory, by name; empty for an absent directory.
+/// Returns the finished traces in a directory, sorted by name; empty for an absent directory.
 fn stores(base: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(base).into_iter().flatten().flatten();
     let named = entries.filter(|entry| entry.file_name().as_encoded_bytes().ends_with(b".tmt"));

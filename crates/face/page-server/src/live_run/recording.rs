@@ -1,5 +1,5 @@
-//! Live recording of this process. As for a run, its records are queued; here a thread folds single
-//! I/Os into slices.
+//! Live recording of this process. Records are queued like the slices of a run, but here the thread
+//! folds single I/Os into slices.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -15,20 +15,21 @@ use view::observed::{Observation, ObservedSlice, ObservedSums, WIDTH};
 
 use super::{LiveRun, PRIORITY, Subject};
 
-/// Most waiting batches: three seconds of a recorder that looks every 25 ms.
+/// Maximum number of queued batches: three seconds of a recorder that reads every 25 ms.
 const WAITING: usize = 128;
-/// Wait after the end of a slice until it counts as over without a later I/O. I/Os arrive in order
-/// of issue, so a slower one delays those after it; they are shown when they arrive.
+/// Wait after the end of a slice until the slice counts as complete without a later I/O. I/Os
+/// arrive in order of issue, so a slower I/O delays the I/Os after it; they are shown when they
+/// arrive.
 const LAG: Nanos = Nanos::from_secs(2);
 
-/// Facts of a recording.
+/// Facts about a recording.
 #[derive(Debug, Clone)]
 pub struct Recording {
-    /// Name and path.
+    /// Name, path and other facts of the trace.
     pub facts: TraceFacts,
-    /// Devices and senders known so far.
+    /// Devices and initiators known so far.
     pub info: TraceInfo,
-    /// Longest duration.
+    /// Maximum duration; `None` is unlimited.
     pub duration: Option<Nanos>,
 }
 
@@ -45,12 +46,12 @@ pub struct TraceFeed {
     run: Arc<LiveRun>,
     sender: SyncSender<RecordedBatch>,
     news: Option<TraceInfo>,
-    /// Gauges that were not sent yet.
+    /// Gauges that were not sent yet, each with begin and length of its interval.
     gauges: Vec<(Nanos, Nanos, Gauge)>,
 }
 
 impl LiveRun {
-    /// Makes a recording that begins, and its feed.
+    /// Creates a live recording, and the feed for its events.
     pub fn record(recording: Recording) -> std::io::Result<(Arc<Self>, TraceFeed)> {
         let Recording { facts, info, duration } = recording;
         let id = RunId::parse(&facts.id).ok_or(std::io::ErrorKind::InvalidInput)?;
@@ -119,13 +120,13 @@ fn per_second(count: u64) -> f64 {
 }
 
 impl TraceFeed {
-    /// Recording of this feed.
+    /// Returns the recording of this feed.
     pub fn run(&self) -> &Arc<LiveRun> {
         &self.run
     }
 
-    /// Adds the records since the last call, with the elapsed time; `info` if it names new devices
-    /// or senders.
+    /// Adds the records since the last call, with the elapsed time. `info` is given if there are
+    /// new devices or initiators.
     pub fn seen(&mut self, info: Option<TraceInfo>, records: &Arc<Vec<IoRecord>>, elapsed: Nanos) {
         let info = info.or_else(|| self.news.take());
         let gauges = std::mem::take(&mut self.gauges);
@@ -139,7 +140,8 @@ impl TraceFeed {
         }
     }
 
-    /// Adds gauges with begin and length of their time. They are sent with the next records.
+    /// Adds gauges, each with begin and length of its interval. They are sent with the next
+    /// records.
     pub fn gauges(&mut self, gauges: impl IntoIterator<Item = (Nanos, Nanos, Gauge)>) {
         self.gauges.extend(gauges);
     }

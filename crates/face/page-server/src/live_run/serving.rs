@@ -1,4 +1,4 @@
-//! Live page of a server that runs for days: its last hours.
+//! Live page of a server that runs for days. It shows the last hours.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -13,34 +13,34 @@ use view::observed::ObservedSlice;
 
 use super::{LiveRun, Subject};
 
-/// Least time shown once there is as much; the most is twice this. Our choice: a working day fits
-/// into the most, with buckets of 32 s.
+/// Minimum time shown, once there is as much data; the maximum is twice this. Our choice: a working
+/// day fits into the maximum, with buckets of 32 s.
 const LEAST: Nanos = Nanos::from_secs(6 * 3600);
 
-/// Feed of a server. Data older than twelve hours are dropped, six hours at a time.
+/// Feed of a server. Data older than twelve hours is dropped, six hours at a time.
 pub struct Serving {
     run: Arc<LiveRun>,
-    /// Next rollup, of the time since its start.
+    /// Rollup that replaces the shown one later, with the begin of its time.
     next: Option<(Nanos, Rollup)>,
     /// Start of the shown time.
     from: Nanos,
 }
 
-/// Observations of some time; a second, unless delayed.
+/// Observations of one interval: a second, or longer if the reading was delayed.
 #[derive(Debug, Clone, Copy)]
 pub struct ServedSecond<'a> {
     /// Start, since the server started.
     pub start: Nanos,
-    /// Length of the time.
+    /// Length of the interval.
     pub width: Nanos,
-    /// I/O completed in this time.
+    /// I/O completed in this interval.
     pub rows: &'a [ObservedRow<'a>],
-    /// Gauges sampled in this time.
+    /// Gauges sampled in this interval.
     pub readings: &'a Readings,
 }
 
 impl LiveRun {
-    /// Makes the page of a server, and its feed.
+    /// Creates the page of a server, and the feed for it.
     ///
     /// # Errors
     /// If the id in `facts` is invalid.
@@ -52,7 +52,7 @@ impl LiveRun {
 }
 
 impl Serving {
-    /// Adds the observations of some time.
+    /// Adds the observations of one interval.
     pub fn seen(&mut self, second: &ServedSecond<'_>) {
         let ServedSecond { start, width, rows, readings } = *second;
         let slice = |from: Nanos| ObservedSlice { start: start.saturating_sub(from), width, rows };

@@ -1,4 +1,4 @@
-/// Host with port, and path, of an `http` URL; `None` for other URLs.
+/// Splits an `http` URL into host with port, and path; `None` for other URLs.
 pub fn place(endpoint: &str) -> Option<(String, &str)> {
     let rest = endpoint.strip_prefix("http://")?;
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use crate::figures::{Figure, families};
 use crate::provider::Current;
 
-/// Makes an `ExportMetricsServiceRequest` in the JSON encoding of protocol buffers: 64-bit integers
-/// are strings (OTLP 1.5, "JSON Protobuf Encoding"). Kinds without a number are left out.
+/// Makes an `ExportMetricsServiceRequest` in the JSON encoding of protocol buffers, in which 64-bit
+/// integers are strings (OTLP 1.5, "JSON Protobuf Encoding"). Metrics without a value are left out.
 pub fn of(runs: &[Current], service: &str, now: Duration) -> Value {
     let now = now.as_nanos().to_string();
     let metrics = families(runs).into_iter().map(|family| {

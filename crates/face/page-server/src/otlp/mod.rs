@@ -1,8 +1,8 @@
-//! Pushes the figures of `/metrics` by OTLP/HTTP with JSON (OpenTelemetry protocol 1.x).
+//! Pushes the metrics of `/metrics` by OTLP/HTTP with JSON (OpenTelemetry protocol 1.x).
 //!
 //! Written by hand instead of with the `opentelemetry` crates: the push is one document of gauges,
-//! and the crates would add a gRPC library and an HTTP client. Only `http://`: a remote collector
-//! is usually reached through one beside the program.
+//! and the crates would add a gRPC library and an HTTP client. Only `http://` is supported: a
+//! remote collector is usually reached through a local collector.
 
 mod address;
 mod document;
@@ -24,20 +24,19 @@ const PRIORITY: i32 = 5;
 /// Longest wait at the end for the last push.
 const LAST_WITHIN: Duration = Duration::from_secs(2);
 
-/// Pusher of figures, on a separate thread: at once, at each interval, and once more when dropped,
-/// so that a collector gets the final figures. Dropping waits two seconds at most for the last
-/// push.
+/// Pushes metrics on a separate thread: at once, at each interval, and once more when dropped, so
+/// that a collector gets the final values. Dropping waits at most two seconds for the last push.
 #[derive(Debug)]
 pub struct Pusher {
-    /// The thread ends when this is dropped.
+    /// Sender whose drop ends the thread.
     going_on: Option<Sender<()>>,
-    /// Disconnected when the thread has ended.
+    /// Receiver that is disconnected when the thread has ended.
     ended: Receiver<()>,
 }
 
 impl Pusher {
-    /// Starts to push a provider's figures. `tell` gets the reason of a failure once, and again if
-    /// it changes.
+    /// Starts to push a provider's metrics. `tell` gets the reason of a failure once, and again if
+    /// the reason changes.
     pub fn start(
         settings: Settings,
         provider: Arc<dyn Provider>,
@@ -76,7 +75,7 @@ impl Drop for Pusher {
     }
 }
 
-/// Reason why figures are not pushed.
+/// Reason why metrics are not pushed.
 #[derive(Debug, thiserror::Error)]
 enum PushError {
     #[error(transparent)]

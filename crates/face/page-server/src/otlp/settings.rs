@@ -10,7 +10,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 pub struct Settings {
     /// URL, such as `http://127.0.0.1:4318/v1/metrics`.
     pub endpoint: String,
-    /// Further headers.
+    /// Additional HTTP headers of each push.
     pub headers: Vec<(String, String)>,
     /// Interval of pushes.
     pub interval: Duration,
@@ -30,8 +30,8 @@ pub struct SettingsError {
 }
 
 impl Settings {
-    /// Reads the variables that OpenTelemetry's programs share; `None` if nothing is to be pushed.
-    /// `variable` looks a variable up; an empty one counts as absent.
+    /// Reads the environment variables that OpenTelemetry defines; `None` if no push is configured.
+    /// `variable` returns the value of a variable; an empty value counts as absent.
     ///
     /// # Errors
     ///

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::Settings;
 use super::address::place;
 
-/// Bytes of an answer that are read.
+/// Maximum bytes of an answer that are read.
 const ANSWER_MAX: u64 = 4096;
 
 /// Sends a JSON document; any status other than 2xx is an error.
@@ -48,7 +48,7 @@ fn connect(host: &str, until: Instant) -> io::Result<TcpStream> {
     Err(last)
 }
 
-/// Time left; none left is an error.
+/// Returns the time left until `until`; fails if no time is left.
 fn left(until: Instant) -> io::Result<Duration> {
     let left = until.saturating_duration_since(Instant::now());
     if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }

@@ -80,7 +80,7 @@ pub fn run_id(text: &str) -> Result<RunId, Problem> {
         .ok_or_else(|| Problem::new(Kind::UnknownRun, format!("`{text}` is not the id of a run")))
 }
 
-/// Decoded pairs of a query.
+/// Decodes the pairs of a query.
 fn pairs(query: Option<&str>) -> Vec<(String, String)> {
     form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect()
 }

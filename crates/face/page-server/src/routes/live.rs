@@ -14,7 +14,7 @@ use crate::app::{App, Watching};
 use crate::live::LiveUpdate;
 use crate::problem::Problem;
 
-/// Interval of comments while there is no event, so that no proxy closes the connection.
+/// Interval of comments while there is no event. They keep proxies from closing the connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 /// Sends `state` about once a second, then `end`.
@@ -40,7 +40,7 @@ pub async fn live(
 }
 
 enum Watcher {
-    /// Present state, and whether it was sent.
+    /// Subscription to the live states; `is_seen` is true if the present state was sent.
     Told {
         told: watch::Receiver<LiveUpdate>,
         is_seen: bool,

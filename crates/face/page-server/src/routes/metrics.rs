@@ -18,12 +18,12 @@ pub async fn metrics(State(app): State<Arc<App>>) -> Result<Response, Problem> {
     Ok(openmetrics(text))
 }
 
-/// Response of OpenMetrics text.
+/// Builds a response of OpenMetrics text.
 pub fn openmetrics(text: impl Into<Body>) -> Response {
     media(text, MEDIA_TYPE)
 }
 
-/// Response of metrics in a format.
+/// Builds a response of metrics in a format.
 pub fn media(body: impl Into<Body>, media_type: &'static str) -> Response {
     let mut response = Response::new(body.into());
     let headers = response.headers_mut();

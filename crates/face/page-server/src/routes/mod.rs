@@ -15,7 +15,7 @@ use tower_http::compression::CompressionLayer;
 use crate::app::App;
 use crate::guard;
 
-/// Router of all paths.
+/// Returns the router of all paths.
 pub fn router(app: Arc<App>) -> Router {
     let compression = CompressionLayer::new().quality(CompressionLevel::Fastest);
     Router::new()

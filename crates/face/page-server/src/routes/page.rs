@@ -6,11 +6,11 @@ use axum::response::Response;
 use crate::assets::Asset;
 use crate::problem::{Kind, Problem};
 
-/// The file may change with the program's version, so the browser must ask again.
+/// Cache rule for files that may change with the program's version: the browser must ask again.
 const FRESH: &str = "no-cache";
 const FOR_EVER: &str = "public, max-age=31536000, immutable";
 
-/// Answers with a file of the page, or with the page at every path of its own.
+/// Answers with a file, or with the start file at every path of the page itself.
 pub async fn page(request: Request) -> Result<Response, Problem> {
     let path = request.uri().path();
     let asset = match Asset::find(path) {
@@ -23,8 +23,8 @@ pub async fn page(request: Request) -> Result<Response, Problem> {
     Ok(respond(asset, request.headers()))
 }
 
-/// True for paths of the page itself: `/`, `/run/ID`, `/run/ID/latency`, `/compare`, `/study`,
-/// `/study/NAME`.
+/// Returns true for paths of the page itself: `/`, `/run/ID`, `/run/ID/latency`, `/compare`,
+/// `/study`, `/study/NAME`.
 fn is_place(path: &str) -> bool {
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     match parts.as_slice() {
@@ -55,7 +55,7 @@ fn respond(asset: Asset, headers: &HeaderMap) -> Response {
     response
 }
 
-/// True if a list of codings has gzip, and not with the weight 0 (RFC 9110, 12.5.3).
+/// Returns true if a list of codings contains gzip with a weight other than 0 (RFC 9110, 12.5.3).
 fn takes_gzip(list: &str) -> bool {
     list.split(',').any(|coding| {
         let mut parts = coding.split(';').map(str::trim);

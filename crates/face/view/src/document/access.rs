@@ -10,18 +10,18 @@ pub struct AccessPage {
     pub sentence: String,
     /// Findings, most important first.
     pub findings: Vec<String>,
-    /// Questions that these I/Os cannot answer, with reasons.
+    /// Questions that this I/O cannot answer, with reasons.
     pub cannot_say: Vec<Remark>,
-    /// Different bytes over windows of time, with the sum of all senders first.
+    /// Distinct bytes over windows of time, with the sum of all initiators first.
     pub working_set: Vec<WorkingSetRow>,
     /// Miss ratios of an LRU cache, by its size.
     pub miss_ratio: Vec<MissRatioRow>,
     /// Cache sizes above which more cache brings less.
     pub knees: Vec<KneeRow>,
-    /// Requests that an acceleration tier would serve, by its size.
+    /// Requests that an acceleration tier would serve, by the tier's size.
     pub tiers: Vec<TierRow>,
-    /// Offsets of I/Os within 4 KiB.
+    /// Offsets of I/Os from a 4 KiB boundary.
     pub alignment: Vec<AlignmentRow>,
-    /// Small I/Os with and without a large one in flight on the device.
+    /// Small I/Os with and without a large I/O in flight on the device.
     pub beside_large: Vec<BesideRow>,
 }

@@ -24,7 +24,7 @@ pub struct ComparePage {
     pub notes: Vec<String>,
     /// Figures that both runs have.
     pub metrics: Vec<CompareMetric>,
-    /// Reasons for verdicts, each once, with the number of figures that have it.
+    /// Reasons for verdicts, each once, with the number of figures it applies to.
     pub reasons: Vec<CompareReason>,
     /// Distributions of reads and writes of both runs, in the step with the most tiles that both
     /// have.
@@ -80,7 +80,7 @@ pub struct CompareMetric {
     pub samples: [u64; 2],
     /// Verdict: `worse`, `better`, `same` or `inconclusive`.
     pub verdict: String,
-    /// Reason of the verdict, if the numbers do not show it.
+    /// Reason of the verdict; none if the numbers show it.
     pub reason: Option<String>,
 }
 
@@ -102,6 +102,6 @@ pub struct CurveOfSide {
     pub direction: String,
     /// Number of I/Os.
     pub count: u64,
-    /// Points as in [`super::PercentileCurve::points`].
+    /// Points of the distribution, as in [`super::PercentileCurve::points`].
     pub points: Vec<PercentilePoint>,
 }

@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 pub struct TileCurve {
     /// Edge and its cause, in a sentence.
     pub sentence: String,
-    /// Number of held tiles.
+    /// Largest number of tiles at which all limits are met.
     pub tiles_held: Option<u32>,
-    /// The least number of tiles that failed.
+    /// Smallest number of tiles that failed.
     pub tiles_failed: Option<u32>,
     /// The limit that broke first.
     pub broken: Option<String>,
     /// Names of limits: `shop order p95`.
     pub limits: Vec<String>,
-    /// Points by tiles, then repeat.
+    /// Points, sorted by tiles, then by repeat.
     pub points: Vec<CurvePoint>,
 }
 
@@ -41,7 +41,7 @@ pub struct CurvePoint {
     pub actions_per_s: f64,
     /// Score of the step.
     pub score: Option<f64>,
-    /// Score of the same tiles on ideal storage: their number.
+    /// Score of the same number of tiles on ideal storage, which is that number.
     pub ideal_score: f64,
     /// Limits over all tiles together, in the order of [`TileCurve::limits`].
     pub limits: Vec<Option<CurveLimit>>,

@@ -1,14 +1,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Answer of a run in parts, each said once: printed first and large.
+/// Answer of a run in parts, without repetition. It is printed first and large.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Headline {
     /// Verdict: `passed`, `failed`, `inconclusive` or `interrupted`.
     pub verdict: String,
-    /// Sentence to plan with, the tighter of speed and room first: `Plan with 24 VMs: 3 tiles at
-    /// full size have room (64 GiB a tile, 200 GiB may be used). At least ...`; none where nothing
-    /// is known.
+    /// Sentence with the number of VMs to plan with, the tighter of speed and room first: `Plan
+    /// with 24 VMs: 3 tiles at full size have room (64 GiB a tile, 200 GiB may be used). At least
+    /// ...`; none where nothing is known.
     pub plan: Option<String>,
     /// Scaling of the measurement: `quick estimate, disks 1/512`; none at full size.
     pub estimate: Option<String>,
@@ -21,7 +21,7 @@ pub struct Headline {
     /// Effect of infrastructure operations on the tiles: `Operations 62 % of the time; the tiles'
     /// actions then took 1.23 times as long (1.10 to 1.40) as without.`; none without operations.
     pub operations: Option<String>,
-    /// Limit that breaks, or another end of the search, as a sentence.
+    /// Sentence about the limit that breaks, or about another reason why the search ended.
     pub breaks: String,
     /// Link to the proof: a page's path and query below the run, `map?step=5`.
     pub link: Option<String>,
@@ -34,14 +34,14 @@ pub struct Headline {
 /// A reason to trust an answer less.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Doubt {
-    /// Identifier: `disturbed`, `out-of-time`, `hysteresis`, `event`, `resized`, or that of the
-    /// warning.
+    /// Identifier: `disturbed`, `out-of-time`, `hysteresis`, `event`, `resized`, or the identifier
+    /// of the warning.
     pub id: String,
     /// Doubt in a sentence.
     pub text: String,
 }
 
-/// Warnings with the same code and advice, as one.
+/// Warnings with the same code and advice, combined into one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FoldedWarning {
     /// Stable identifier: `not-steady`.
@@ -49,19 +49,19 @@ pub struct FoldedWarning {
     /// Place and number of the warnings: `at 1, 2, 4 tiles, 24 times`; empty for a single warning
     /// of the run.
     pub place: String,
-    /// Meaning of the warnings, and their objects: `the shop's limit on order was not tested;
+    /// Meaning of the warnings, and what they are about: `the shop's limit on order was not tested;
     /// likewise mail's limit on send`.
     pub text: String,
-    /// Measured values, each once; empty without values.
+    /// Measured values, each distinct value once; empty without values.
     pub found: String,
-    /// Limits that the values are compared with, each once; empty without limits.
+    /// Limits that the values are compared with, each distinct limit once; empty without limits.
     pub allowed: String,
     /// Advice on what to try next, if there is any.
     pub hint: Option<String>,
 }
 
 impl FoldedWarning {
-    /// Text of the warning, after its place.
+    /// Returns the text of the warning, after the place.
     pub fn placed_text(&self) -> String {
         match self.place.is_empty() {
             true => self.text.clone(),

@@ -10,9 +10,9 @@ pub struct HeatMap {
     pub at_ns: Vec<u64>,
     /// Length of each column, nanoseconds.
     pub width_ns: Vec<u64>,
-    /// Boundaries of the rows, nanoseconds, ascending, logarithmic: one more than rows. A row holds
-    /// values above its lower and up to its upper boundary; the first and the last row also hold
-    /// all values beyond.
+    /// Boundaries of the rows, nanoseconds, ascending, logarithmic: one more than rows. A row
+    /// contains values above its lower and up to its upper boundary; the first and the last row
+    /// also contain all values beyond.
     pub edges_ns: Vec<u64>,
     /// Cells by column: pairs of row and number of I/Os in a flat list; rows without I/O are left
     /// out.
@@ -25,7 +25,7 @@ pub struct HeatMap {
     pub most: u32,
 }
 
-/// View `percentiles`: distributions by the breakdown.
+/// View `percentiles`: distributions of latency, one for each line of the breakdown.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Percentiles {
     /// Summary in one sentence.
@@ -45,8 +45,8 @@ pub struct PercentileCurve {
     pub label: String,
     /// Number of I/Os.
     pub count: u64,
-    /// Points from share 0 up to the highest share with at least ten I/Os above it, ascending, then
-    /// the longest time.
+    /// Points from share 0 up to the highest share with at least ten I/Os above it, ascending, and
+    /// then the longest time.
     pub points: Vec<PercentilePoint>,
 }
 
@@ -62,10 +62,10 @@ pub struct PercentilePoint {
 /// View `matrix`: I/Os by size class and service time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyMatrix {
-    /// Summary: the first class whose 99th percentile breaks the limit, or that none does.
+    /// Summary: the first class whose 99th percentile breaks the limit, or that no class does.
     pub sentence: String,
-    /// Upper boundaries of all rows but the last: 20 us, then 23 nearly logarithmic ones to 10 s;
-    /// 24 in total.
+    /// Upper boundaries of all rows but the last: 20 us, then 23 nearly logarithmic boundaries to
+    /// 10 s; 24 in total.
     pub edges_ns: Vec<u64>,
     /// Limit for the 99th percentiles, in nanoseconds.
     pub limit_ns: u64,
@@ -86,18 +86,18 @@ pub struct MatrixPanel {
     pub p99_ns: Vec<Option<u64>>,
     /// Number of I/Os by class.
     pub count: Vec<u64>,
-    /// First class whose p99 breaks the limit, with at least 30 I/Os.
+    /// First size class whose p99 breaks the limit, among classes with at least 30 I/Os.
     pub first_break: Option<u8>,
 }
 
 /// View `breaks`: p99 by size class and load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadMatrix {
-    /// Summary: the least load at which a class breaks the limit.
+    /// Summary: the smallest load at which a class breaks the limit.
     pub sentence: String,
     /// Kind of load of the columns: `tiles` or `outstanding`.
     pub load: String,
-    /// Names of the columns, least load first.
+    /// Names of the columns, smallest load first.
     pub columns: Vec<String>,
     /// Limit for the 99th percentiles, in nanoseconds.
     pub limit_ns: u64,
@@ -114,7 +114,7 @@ pub struct LoadCell {
     pub direction: String,
     /// Size class, 0 to 7.
     pub class: u8,
-    /// Position of the column.
+    /// Position of the cell's column, from 0.
     pub column: u32,
     /// Number of I/Os.
     pub count: u64,

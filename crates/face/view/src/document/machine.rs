@@ -15,7 +15,7 @@ pub struct MachinePage {
     pub gauges: Vec<MachineGauge>,
     /// Titles of the gauges that were near zero all the time.
     pub idle: Vec<String>,
-    /// Steps that were disturbed by others.
+    /// Steps that other work disturbed.
     pub disturbed: Vec<DisturbedSpan>,
 }
 
@@ -26,7 +26,7 @@ pub struct MachineGauge {
     pub name: String,
     /// Title for people.
     pub title: String,
-    /// Object of the gauge: `host`, or a device.
+    /// Subject of the gauge: `host`, or a device.
     pub scope: String,
     /// Unit: `share`, `bytes_per_s`, `watts` or `count`.
     pub unit: String,
@@ -36,7 +36,7 @@ pub struct MachineGauge {
     pub max: Vec<Option<f64>>,
 }
 
-/// A time on the run's axis in which the work of others disturbed the load.
+/// Time span on the run's axis in which other work disturbed the load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DisturbedSpan {
     /// Number of the step in the ladder, from 1.

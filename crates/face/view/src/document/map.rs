@@ -36,9 +36,9 @@ pub struct MapItem {
     pub p50_ns: Option<u64>,
     /// 99th percentile of the service time, nanoseconds.
     pub p99_ns: Option<u64>,
-    /// Limit with the least room, or the most exceeded one, in the last step of the lens.
+    /// Limit with the least room, or the most exceeded limit, in the last step of the lens.
     pub limit: Option<LimitHeld>,
-    /// Course over the lens's time, at most 12 points.
+    /// Position over the lens's time, at most 12 points.
     pub trail: Vec<TrailPoint>,
 }
 
@@ -59,7 +59,7 @@ pub struct LimitHeld {
     pub verdict: String,
 }
 
-/// Position of an item at a time.
+/// Position of an item at one point in time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrailPoint {
     /// Begin, nanoseconds on the run's axis.

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{MapItem, SizeRow};
 
-/// View `moment`: the run at one time.
+/// View `moment`: the run at one point in time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Moment {
     /// Summary in one sentence.
@@ -14,7 +14,7 @@ pub struct Moment {
     pub width_ns: u64,
     /// I/O by direction and size class.
     pub sizes: Vec<SizeRow>,
-    /// Workloads with the most waiting, most first, at most ten.
+    /// Workloads that wait most, sorted by waiting time, at most ten.
     pub top: Vec<MapItem>,
     /// Boundaries of the buckets below, nanoseconds; one more than buckets.
     pub edges_ns: Vec<u64>,
@@ -28,9 +28,9 @@ pub struct Moment {
     pub shares_of_all: Vec<f64>,
     /// Events around the moment.
     pub events: Vec<MomentEvent>,
-    /// Previous spike: a local maximum of p99 before the moment.
+    /// Time of the previous spike: a local maximum of p99 before the moment.
     pub previous_spike_ns: Option<u64>,
-    /// Next spike: a local maximum of p99 after the moment.
+    /// Time of the next spike: a local maximum of p99 after the moment.
     pub next_spike_ns: Option<u64>,
 }
 

@@ -16,7 +16,7 @@ pub struct Overview {
     pub findings: Vec<Finding>,
     /// I/O by direction and size class.
     pub sizes: Vec<SizeRow>,
-    /// Flushes, which have no size (class 0). Shares of `sizes` and these add up to 1.
+    /// Flushes, which have no size (class 0). The shares of `sizes` and `flushes` add up to 1.
     pub flushes: Option<SizeRow>,
     /// Summary of the sizes.
     pub sizes_sentence: String,
@@ -33,24 +33,24 @@ pub struct Hero {
     pub value: Option<f64>,
     /// Unit of `value`: `ns`, `io_per_s`, `call_per_s`, `bytes_per_s`, `tiles`, `share`.
     pub unit: String,
-    /// Time that the number is for, and the value that it is compared with.
+    /// Time that the number applies to, and the value that it is compared with.
     pub note: String,
     /// Number of samples.
     pub samples: Option<u64>,
-    /// Course over the lens's time, at most 60 points.
+    /// Values over the lens's time for the sparkline, at most 60 points.
     pub spark: Vec<Option<f64>>,
     /// Link to the proof: a page's path and query below the run, `latency?s=p99`.
     pub link: String,
 }
 
-/// A finding to look at next.
+/// A finding that is worth a closer look.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// Kind of the finding.
     pub id: String,
     /// Sentence with the number, the value that it is compared with, and the number of samples.
     pub text: String,
-    /// Weight of the finding, by which they are sorted, 0 to 1.
+    /// Weight of the finding, 0 to 1; findings are sorted by it.
     pub effect: f64,
     /// Number of I/Os or actions of the finding.
     pub samples: u64,
@@ -75,7 +75,7 @@ pub struct SizeRow {
     pub share_of_bytes: f64,
     /// Sum of all service times, nanoseconds.
     pub wait_ns: u64,
-    /// Share of all waiting in the lens, 0 to 1: the part in the slowness.
+    /// Share of all waiting in the lens, 0 to 1: the contribution to slowness.
     pub share_of_wait: f64,
     /// Median service time, nanoseconds; none without I/O.
     pub p50_ns: Option<u64>,

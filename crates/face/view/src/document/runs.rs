@@ -38,7 +38,7 @@ pub enum RunKind {
 pub enum RunState {
     /// The run directory is complete.
     Complete,
-    /// The run is still going.
+    /// The run is in progress.
     Running,
     /// The process that wrote the run died.
     Abandoned,
@@ -53,8 +53,8 @@ pub struct RunRow {
     pub kind: RunKind,
     /// State of the run.
     pub state: RunState,
-    /// Status: `complete`, `ended-early`, `interrupted` or `inconclusive`; none while the run is
-    /// going.
+    /// Status: `complete`, `ended-early`, `interrupted` or `inconclusive`; none while the run is in
+    /// progress.
     pub status: Option<String>,
     /// Start of the run, RFC 3339, UTC.
     pub started: String,
@@ -66,12 +66,12 @@ pub struct RunRow {
     pub target: String,
     /// Answer in one sentence.
     pub sentence: String,
-    /// Tiles held, if the run searched for them.
+    /// Largest number of tiles at which all limits were met, if the run searched for it.
     pub tiles_held: Option<u32>,
-    /// Tiles held, with the interval: `26 to 29 tiles`, `at least 8 tiles`.
+    /// The same number with its interval, as text: `26 to 29 tiles`, `at least 8 tiles`.
     #[serde(default)]
     pub tiles: Option<String>,
-    /// Profile: `quick`, `standard`, `full`; none for an observation.
+    /// Profile: `quick`, `standard`, `full`; none for observed I/O.
     #[serde(default)]
     pub profile: Option<String>,
     /// Scaling: `disks 1/512`; none at full size.
@@ -84,9 +84,9 @@ pub struct RunRow {
     pub score: Option<f64>,
     /// Size of the directory, in bytes.
     pub size_bytes: u64,
-    /// I/Os per second over the run, at most 60 points, each the mean of its part.
+    /// I/Os per second over the run, at most 60 points, each the mean of its interval.
     pub spark: Vec<f64>,
-    /// Reason why the run cannot be read, if so.
+    /// Reason why the run cannot be read; none if it can.
     pub error: Option<String>,
 }
 
@@ -95,7 +95,7 @@ pub struct RunRow {
 pub struct RunPage {
     /// Row in the list of runs.
     pub row: RunRow,
-    /// Answer in parts; none while the run is going, and for an observation.
+    /// Answer in parts; none while the run is in progress, and for observed I/O.
     #[serde(default)]
     pub headline: Option<Headline>,
     /// Warnings of the run and its steps, folded.
@@ -112,7 +112,7 @@ pub struct RunPage {
     pub preflight: Option<serde_json::Value>,
     /// Text of `plan.toml`.
     pub plan: Option<String>,
-    /// Text of `SHA256SUMS`; none while the run is going.
+    /// Text of `SHA256SUMS`; none while the run is in progress.
     pub checksums: Option<String>,
     /// Choices for the lens.
     pub dimensions: Dimensions,
@@ -122,7 +122,7 @@ pub struct RunPage {
     pub end_ns: u64,
     /// Finest resolution of time, nanoseconds.
     pub slice_ns: u64,
-    /// Live state, while the run is going.
+    /// Live state, while the run is in progress.
     pub live: Option<LiveState>,
 }
 
@@ -131,7 +131,7 @@ pub struct RunPage {
 pub struct Dimensions {
     /// Names of the workloads; in a recorded trace the VMs.
     pub workloads: Vec<String>,
-    /// Most tiles that ran at the same time; tiles are numbered from 1.
+    /// Largest number of tiles that ran at the same time; tiles are numbered from 1.
     pub tiles: u32,
     /// Hosts that drove the load; empty for a single host.
     pub hosts: Vec<String>,
@@ -147,7 +147,7 @@ pub struct Dimensions {
     pub has_times: bool,
     /// True if latencies are known.
     pub has_latencies: bool,
-    /// Sentence in place of charts of unknown times or latencies.
+    /// Sentence in place of charts whose times or latencies are unknown.
     pub lacks: Option<String>,
 }
 
@@ -176,9 +176,9 @@ pub struct StepSpan {
 pub enum LivePhase {
     /// The run fills its disks, or has not begun.
     Preparing,
-    /// Load is on, but does not count yet.
+    /// Load runs, but is not measured yet.
     WarmUp,
-    /// Load is on and counts.
+    /// Load runs and is measured.
     Measured,
     /// The measurements are judged.
     Judging,
@@ -186,8 +186,8 @@ pub enum LivePhase {
     Ended,
 }
 
-/// Live state of a run. `GET /api/v1/runs/{id}/live` sends it about once a second (server-sent
-/// events named `state`; the last one is named `end`).
+/// Live state of a run. `GET /api/v1/runs/{id}/live` sends it about once a second, as server-sent
+/// events named `state`. The last event is named `end`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LiveState {
     /// Number that rises with every change, so that views are requested again.
@@ -203,7 +203,7 @@ pub struct LiveState {
     pub tiles: u32,
     /// Time under load so far, nanoseconds.
     pub elapsed_ns: u64,
-    /// Longest time left of this phase, nanoseconds.
+    /// Maximum time left of this phase, nanoseconds.
     pub left_ns: Option<u64>,
     /// Time left of the whole run in words: `about 2 min left`; none if it cannot be estimated.
     #[serde(default)]
@@ -212,27 +212,27 @@ pub struct LiveState {
     pub prepared: Option<f64>,
     /// I/Os per second in the last second.
     pub operations_per_s: f64,
-    /// Successful calls in the last second; none without calls, or before it is known.
+    /// Successful calls in the last second; none without calls, or before the number is known.
     #[serde(default)]
     pub calls_per_s: Option<f64>,
     /// Bytes per second in the last second.
     pub bytes_per_s: f64,
-    /// 99th percentile of the service time in the last second, of I/Os or, without any, of calls;
-    /// nanoseconds.
+    /// 99th percentile of the service time in the last second, nanoseconds. It is for I/Os, or for
+    /// calls if there is no I/O.
     pub p99_ns: Option<u64>,
     /// Limits of the running step over all tiles together, the one with the least room first.
     #[serde(default)]
     pub limits: Vec<LiveLimit>,
-    /// Doubts about the numbers: current disturbances, disturbed steps, and the reason why the last
-    /// step decided nothing.
+    /// Reasons to doubt the numbers: current disturbances, disturbed steps, and the reason why the
+    /// last step was not decided.
     #[serde(default)]
     pub doubts: Vec<String>,
     /// Rates of each of several hosts in the last slice; empty for one host, and if another process
-    /// runs the run.
+    /// carries out the run.
     #[serde(default)]
     pub hosts: Vec<HostRate>,
-    /// Number of slices that the live view missed because it was behind; in a recording, batches of
-    /// I/Os.
+    /// Number of slices that the live view dropped because it was behind; in a recording, batches
+    /// of I/Os.
     pub lost_slices: u64,
 }
 
@@ -245,7 +245,7 @@ pub struct LiveLimit {
     pub measured_ns: Option<u64>,
     /// Limit, in nanoseconds.
     pub limit_ns: u64,
-    /// Measured value divided by the limit: above 1 it is broken so far.
+    /// Measured value divided by the limit; above 1 the limit is broken so far.
     pub share: Option<f64>,
 }
 
@@ -263,7 +263,7 @@ pub struct HostRate {
 /// Answer of `GET /api/v1/runs/{id}/events`: events in the order of their times.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EventList {
-    /// Lines of `events.jsonl`; their times are by the run's clock, which includes pauses between
+    /// Lines of `events.jsonl`. Their times are on the run's clock, which includes pauses between
     /// steps.
     pub events: Vec<Event>,
 }

@@ -11,7 +11,7 @@ pub struct StudyList {
 /// A row in the list of studies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StudyRow {
-    /// Name, as in paths; for a result of this host its identifier.
+    /// Name of the study, as in paths; for a result of this host the result's identifier.
     pub name: String,
     /// True for a result of this host, false for a shipped page.
     #[serde(default)]
@@ -27,19 +27,20 @@ pub struct StudyRow {
     pub claims: u32,
 }
 
-/// Answer of `GET /api/v1/studies/{name}`: a study's claims, with published and our values. All
-/// cells are texts with their units, as `tilemark study run` prints them.
+/// Answer of `GET /api/v1/studies/{name}`: a study's claims, with the published values and ours.
+/// All cells are texts with units, as `tilemark study run` prints them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StudyPage {
     /// Row in the list of studies.
     pub row: StudyRow,
-    /// The program, seed and definitions that made the result, and the command.
+    /// Program, seed and definitions that made the result, and the command.
     pub made_by: String,
-    /// Reproduced work, differences of ours, and fitted values: paragraphs.
+    /// Paragraphs on the reproduced work, our differences from it, and fitted values.
     pub notes: Vec<String>,
     /// Guide to reading the claims.
     pub claims_note: String,
-    /// Number of met claims of each kind: the kind that counts first, then in order of appearance.
+    /// Number of met claims of each kind: predicted claims, which decide, first, then in order of
+    /// appearance.
     pub tallies: Vec<StudyTally>,
     /// Every claim, in the study's order.
     pub claims: Vec<StudyClaim>,
@@ -71,11 +72,11 @@ pub struct StudyClaim {
     pub published: String,
     /// Our value, with its interval.
     pub ours: String,
-    /// Allowed difference between the two.
+    /// Allowed difference between published value and our value.
     pub tolerance: String,
     /// Outcome: `met`, `not-met` or `not-measured`.
     pub outcome: String,
-    /// The outcome in words: `yes, by the mean`.
+    /// Outcome in words: `yes, by the mean`.
     pub outcome_text: String,
     /// True if only the mean meets the claim: the interval reaches beyond the tolerance.
     #[serde(default)]
@@ -83,7 +84,7 @@ pub struct StudyClaim {
     /// Reason why the claim is not met or not measured, if the study has one; none if it is met.
     #[serde(default)]
     pub why: Option<String>,
-    /// Statement of the source.
+    /// Statement of the source that is the claim.
     pub text: String,
 }
 

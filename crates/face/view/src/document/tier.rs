@@ -2,20 +2,20 @@ use run_store::run::TierFacts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Handling of writes by a tier.
+/// When a tier's writes are acknowledged, and where they go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WritePolicy {
-    /// The tier answers writes itself.
+    /// Writes are acknowledged once the tier has them.
     WriteBack,
-    /// The tier stores writes, and the storage behind it answers.
+    /// The tier stores writes, but they are acknowledged once the storage behind the tier has them.
     WriteThrough,
     /// Writes bypass the tier.
     ReadOnly,
 }
 
 impl WritePolicy {
-    /// Name: `write-back`, `write-through` or `read-only`.
+    /// Returns the name: `write-back`, `write-through` or `read-only`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::WriteBack => "write-back",
@@ -34,10 +34,10 @@ pub struct TierPage {
     pub is_present: bool,
     /// True if the tiers are modelled.
     pub is_modelled: bool,
-    /// Four numbers: reads served, bytes kept off the backing store, writes accelerated, latency
-    /// saved.
+    /// Four numbers: reads served by the tier, bytes kept off the backing store, writes
+    /// acknowledged early, latency saved.
     pub heroes: Vec<TierHero>,
-    /// Course of each tier over time.
+    /// Values of each tier over time.
     pub tiers: Vec<TierSeries>,
     /// Sums of each step.
     pub steps: Vec<TierSteps>,
@@ -56,9 +56,9 @@ pub struct TierHero {
     pub unit: String,
     /// Number of samples.
     pub samples: Option<u64>,
-    /// Time that the number is for, and the value that it is compared with.
+    /// Time that the number applies to, and the value that it is compared with.
     pub note: String,
-    /// Course, at most 60 points.
+    /// Values over time for the sparkline, at most 60 points.
     pub spark: Vec<Option<f64>>,
 }
 
@@ -69,7 +69,7 @@ pub struct TierSeries {
     pub name: String,
     /// Capacity of the tier, bytes.
     pub capacity_bytes: u64,
-    /// Handling of writes, if known.
+    /// Write policy of the tier, if known.
     pub policy: Option<WritePolicy>,
     /// Begin of each point, nanoseconds on the run's axis.
     pub at_ns: Vec<u64>,
@@ -81,43 +81,43 @@ pub struct TierSeries {
     pub read_hits: Vec<u64>,
     /// Share of the reads that the tier served, 0 to 1; none without reads.
     pub read_hit_share: Vec<Option<f64>>,
-    /// Number of served reads that another host's part of the tier served.
+    /// Number of tier reads that were served by another host's part of the tier.
     pub remote_hits: Vec<u64>,
-    /// Number of reads served by the own host that memory above the pages served.
+    /// Number of reads served by the own host's memory cache above the pages.
     pub memory_hits: Vec<u64>,
     /// Number of page writes.
     pub writes: Vec<u64>,
-    /// Number of writes that the tier answered before the backing store had them.
+    /// Number of writes that the tier acknowledged before the backing store had them.
     pub writes_absorbed: Vec<u64>,
-    /// Share of the writes that the tier answered before the backing store had them, 0 to 1; none
-    /// without writes.
+    /// Share of the writes that the tier acknowledged before the backing store had them, 0 to 1;
+    /// none without writes.
     pub writes_absorbed_share: Vec<Option<f64>>,
     /// Rates of these numbers per second.
     pub rates: TierRates,
-    /// Bytes that reads brought in.
+    /// Bytes brought in by reads.
     pub filled_bytes: Vec<u64>,
-    /// Bytes that writes brought in.
+    /// Bytes brought in by writes.
     pub placed_bytes: Vec<u64>,
     /// Bytes of pages that were evicted.
     pub evicted_bytes: Vec<u64>,
     /// Bytes written to the backing store.
     pub destaged_bytes: Vec<u64>,
-    /// Bytes held at the end of the point.
+    /// Bytes in the tier at the end of the point.
     pub resident_bytes: Vec<u64>,
-    /// Bytes of blocks in memory at the end of the point.
+    /// Bytes of blocks in the memory cache at the end of the point, uncompressed.
     pub memory_held_bytes: Vec<u64>,
-    /// Memory that these blocks take, compressed or not, in bytes.
+    /// Memory that these blocks occupy, compressed or not, in bytes.
     pub memory_taken_bytes: Vec<u64>,
-    /// Content of the memory at the end, and its size, in a sentence; empty without memory.
+    /// Sentence on content and size of the memory cache at the end; empty without such a cache.
     pub memory_sentence: String,
-    /// Content at the end, and evictions, in a sentence.
+    /// Sentence on the tier's content at the end, and on evictions.
     pub held_sentence: String,
-    /// Held bytes at the end of the point that are not yet on the backing store.
+    /// Bytes in the tier at the end of the point that are not yet on the backing store.
     pub dirty_bytes: Vec<u64>,
-    /// Largest amount that waited to be written to the backing store, in a sentence.
+    /// Sentence on the largest amount that waited to be written to the backing store.
     pub dirty_sentence: String,
-    /// True if the bytes written to the backing store and to the tier differ by at most 5 % in
-    /// total, so that there is no visible gap between the two.
+    /// True if the bytes written to the backing store differ by less than 5 % in total from the
+    /// bytes that writes brought in. There is then no visible gap between the two.
     pub is_destaged_at_once: bool,
     /// 99th percentile of the application's reads, nanoseconds.
     pub observed_read_p99_ns: Vec<Option<u64>>,
@@ -134,21 +134,21 @@ pub struct TierSeries {
 /// Rates of a tier, per second of time under load. Each list has one entry per point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TierRates {
-    /// Number of page reads.
+    /// Page reads.
     pub reads_per_s: Vec<f64>,
-    /// Reads served by the tier of the own host, from its pages or log.
+    /// Reads served by the own host's part of the tier, from pages or log.
     pub own_hits_per_s: Vec<f64>,
-    /// Reads served by memory above the pages.
+    /// Reads served by the memory cache above the pages.
     pub memory_hits_per_s: Vec<f64>,
     /// Reads served by another host's part of the tier.
     pub remote_hits_per_s: Vec<f64>,
     /// Reads that the tier did not serve.
     pub misses_per_s: Vec<f64>,
-    /// Number of page writes.
+    /// Page writes.
     pub writes_per_s: Vec<f64>,
-    /// Bytes that reads brought in.
+    /// Bytes brought in by reads.
     pub filled_bytes_per_s: Vec<f64>,
-    /// Bytes that writes brought in.
+    /// Bytes brought in by writes.
     pub placed_bytes_per_s: Vec<f64>,
     /// Bytes of pages that were evicted.
     pub evicted_bytes_per_s: Vec<f64>,
@@ -161,11 +161,12 @@ pub struct TierRates {
 pub struct TierShares {
     /// Share of the reads that the tier served; none without reads.
     pub read_hit: Option<f64>,
-    /// Share of the writes that the tier alone answered; none without writes.
+    /// Share of the writes that the tier acknowledged before the backing store had them; none
+    /// without writes.
     pub writes_absorbed: Option<f64>,
 }
 
-/// Sums of one step.
+/// Tier activity in one step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TierSteps {
     /// Number of the step in the ladder, from 1.
@@ -174,7 +175,7 @@ pub struct TierSteps {
     pub repeat: u32,
     /// Number of tiles of the step.
     pub tiles: u32,
-    /// Facts about each tier.
+    /// Summed facts about each tier.
     pub tiers: Vec<TierFacts>,
     /// Shares of each tier, in the same order.
     pub shares: Vec<TierShares>,

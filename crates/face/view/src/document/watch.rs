@@ -1,25 +1,27 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// View `watch`: VMs of watched hosts by who suffers most, their disks, what they use of them, and
-/// where their waiting passes. Lists are of the lens's time; lines are of its workloads, too.
+/// View `watch`: VMs of watched hosts, sorted by how much they suffer; their disks; their working
+/// sets; and the parts of their latency. Lists cover the lens's time; lines are also limited to the
+/// lens's workloads.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct WatchPage {
     /// Summary in one sentence.
     pub sentence: String,
-    /// Hosts, if they are several.
+    /// Watched hosts, if there are several.
     pub hosts: Vec<WatchedHost>,
-    /// Limit of a slow I/O, nanoseconds.
+    /// Latency above which an I/O is slow, nanoseconds.
     pub limit_ns: u64,
-    /// VMs and other senders, those with the most slow I/Os first.
+    /// VMs and other initiators, those with the most slow I/Os first.
     pub vms: Vec<WatchedLoad>,
-    /// Disks, in the same order.
+    /// Disks, in the same order: most slow I/Os first.
     pub disks: Vec<WatchedLoad>,
-    /// Working sets over time: of the VMs of the lens, or else of those that use the most.
+    /// Working sets over time: of the VMs in the lens, or if none is chosen of the VMs that use the
+    /// most.
     pub sets: Vec<WatchedSets>,
     /// Number of VMs whose working sets were left out.
     pub sets_left_out: u32,
-    /// Parts of the latency over time; none for a source without any.
+    /// Parts of the latency over time; none for a source without latencies.
     pub split: Option<LatencySplit>,
 }
 
@@ -28,30 +30,32 @@ pub struct WatchPage {
 pub struct WatchedHost {
     /// Name of the host.
     pub name: String,
-    /// Reason why none of the numbers are of this host; none if they are.
+    /// Reason why the numbers leave this host out; none if they include it.
     pub trouble: Option<String>,
     /// Advice on what to do, if there is any.
     pub hint: Option<String>,
-    /// Seconds by which its clock is ahead, if it is more than a slice; its times are wrong by that.
+    /// Seconds by which the host's clock is ahead, if more than a slice; the host's times are wrong
+    /// by as much.
     pub clock_ahead_s: Option<i64>,
 }
 
 /// I/O of a VM or of a disk in the lens's time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedLoad {
-    /// Name of the VM, other sender, or disk.
+    /// Name of the VM, other initiator, or disk.
     pub name: String,
-    /// Hosts of a VM, if several are watched, in the order of its first I/O on each; none for disks.
+    /// Hosts of a VM, if several are watched, sorted by the time of the VM's first I/O on each;
+    /// none for disks.
     pub hosts: Vec<String>,
-    /// Disks of the hosts that are this storage; none for VMs, and for a disk of one host.
+    /// Disks of the hosts that are this same storage; none for VMs, and for a disk of one host.
     pub parts: Vec<WatchedLoad>,
-    /// Its workloads, as the lens names them.
+    /// Workloads of the row, as the lens names them.
     pub workloads: Vec<String>,
-    /// Number of disks of a VM, or of senders on a disk.
+    /// Number of disks of a VM, or of initiators on a disk.
     pub others: u32,
-    /// I/Os per second of the time in which somebody watched.
+    /// I/Os per second of watched time.
     pub operations_per_s: f64,
-    /// Bytes per second of that time.
+    /// Bytes per second of watched time.
     pub bytes_per_s: f64,
     /// 95th percentile of the latency of reads, nanoseconds; none without reads.
     pub read_p95_ns: Option<u64>,
@@ -61,11 +65,12 @@ pub struct WatchedLoad {
     pub flush_p95_ns: Option<u64>,
     /// Share of the I/Os that were slower than the limit.
     pub slow_share: f64,
-    /// Share of the waiting that passed before the device had the I/O; none if unknown.
+    /// Share of the latency that passed before the device had the I/O; none if unknown.
     pub queue_share: Option<f64>,
     /// I/Os that failed.
     pub failed: u64,
-    /// Newest working set of a day, in words; none for disks, and where addresses are unknown.
+    /// Newest working set of a day, in words; none for disks, and if the addresses of I/Os are
+    /// unknown.
     pub set: Option<String>,
     /// Share of the time in which the disk was busy; none for VMs, and where it is unknown.
     pub busy_share: Option<f64>,
@@ -74,9 +79,9 @@ pub struct WatchedLoad {
 /// Working sets of a VM over time. Lists have one entry per point; none where it is unknown.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedSets {
-    /// Name of the VM or other sender.
+    /// Name of the VM or other initiator.
     pub vm: String,
-    /// Host on which it is its working set, for a VM that several hosts saw.
+    /// Host that these working sets are from, for a VM that several hosts saw.
     pub host: Option<String>,
     /// Newest working set of a day, in words.
     pub sentence: String,
@@ -84,14 +89,14 @@ pub struct WatchedSets {
     pub at_ns: Vec<u64>,
     /// Length of each point, nanoseconds.
     pub width_ns: Vec<u64>,
-    /// Sets by their span, shortest first.
+    /// Working sets by the length of their span, shortest first.
     pub spans: Vec<SetSpanLines>,
 }
 
 /// Working sets of one span at the end of each point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SetSpanLines {
-    /// Time that each set is over: `1h`, `1d` or `7d`.
+    /// Span that each set covers: `1h`, `1d` or `7d`.
     pub span: String,
     /// Distinct bytes that were read.
     pub read_bytes: Vec<Option<u64>>,
@@ -99,14 +104,14 @@ pub struct SetSpanLines {
     pub written_bytes: Vec<Option<u64>>,
     /// Distinct bytes that were read or written.
     pub used_bytes: Vec<Option<u64>>,
-    /// Standard error of `used_bytes`, as a share of them.
+    /// Standard error of `used_bytes`, as a share of `used_bytes`.
     pub error: Vec<Option<f64>>,
-    /// True where the set knows all of its span.
+    /// True where there is data for the whole span.
     pub is_whole: Vec<Option<bool>>,
 }
 
-/// Parts of the mean latency over time. Lists have one entry per point; none where there was no such
-/// I/O, and an empty list for a source that is absent.
+/// Parts of the mean latency over time. Lists have one entry per point. An entry is none where
+/// there was no such I/O, and a list is empty if its source is absent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencySplit {
     /// Summary in one sentence.
@@ -117,12 +122,12 @@ pub struct LatencySplit {
     pub width_ns: Vec<u64>,
     /// Mean time that guests wait for an I/O, by QEMU's own counters.
     pub guest_ns: Vec<Option<f64>>,
-    /// Number of I/Os behind it.
+    /// Number of I/Os in `guest_ns`.
     pub guest_count: Vec<u64>,
     /// Mean time that the host's kernel queues an I/O.
     pub queue_ns: Vec<Option<f64>>,
     /// Mean time that the device takes for an I/O.
     pub device_ns: Vec<Option<f64>>,
-    /// Number of I/Os behind both.
+    /// Number of I/Os in `queue_ns` and `device_ns`.
     pub host_count: Vec<u64>,
 }

@@ -5,7 +5,7 @@ use run_store::run::Run;
 use serde_json::{Value, json};
 use units::Nanos;
 
-/// Figures for `customBiggerIsBetter`: tiles, score and work per second.
+/// Returns the figures for `customBiggerIsBetter`: tiles, score and work per second.
 pub fn bench_json(run: &Run) -> Value {
     let (answer, mut all) = (&run.answer, Vec::new());
     if let Some(tiles) = answer.tiles_held {
@@ -32,7 +32,7 @@ pub fn bench_json(run: &Run) -> Value {
     Value::Array(all)
 }
 
-/// Figures for `customSmallerIsBetter`: times with a limit.
+/// Returns the figures for `customSmallerIsBetter`: response times with a limit.
 pub fn bench_json_times(run: &Run) -> Value {
     let limits = super::limits(run).into_iter();
     let times = limits.filter_map(|own| {
@@ -57,7 +57,7 @@ fn figure(run: &Run, name: String, unit: &str, value: f64, range: Option<String>
     figure
 }
 
-/// Mean of values, and their range.
+/// Returns the mean of values, and their range as text.
 fn mean(values: impl Iterator<Item = f64>) -> Option<(f64, Option<String>)> {
     let values: Vec<f64> = values.collect();
     #[expect(clippy::cast_precision_loss, reason = "a handful of repeats")]

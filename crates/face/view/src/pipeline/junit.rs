@@ -1,5 +1,6 @@
-//! JUnit XML as Jenkins, GitLab and GitHub's reporters read it: a case for the answer, each limit
-//! and each expectation. Undecided cases are skipped: they neither passed nor failed.
+//! JUnit XML as Jenkins, GitLab and GitHub's reporters read it. There is a test case for the
+//! answer, for each limit and for each expectation. Undecided cases are reported as skipped,
+//! because they neither passed nor failed.
 
 use std::fmt::Write as _;
 
@@ -8,7 +9,7 @@ use units::Nanos;
 
 use crate::{Role, parts};
 
-/// Outcome of a case.
+/// Outcome of a test case.
 enum Outcome {
     Passed,
     Failed(String),

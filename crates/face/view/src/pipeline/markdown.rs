@@ -1,4 +1,4 @@
-//! Summary that GitHub and GitLab show beside a job.
+//! Summary in Markdown that GitHub and GitLab show beside a job.
 
 use std::fmt::Write as _;
 
@@ -39,7 +39,7 @@ pub fn markdown(run: &Run) -> String {
     text
 }
 
-/// Writes the sentences of the answer, then its details as a list. Expectations have a table.
+/// Writes the sentences of the answer, then the details as a list. Expectations are a table.
 fn answer(text: &mut String, run: &Run) {
     let parts = parts(run).into_iter().filter(|(role, _)| *role != Role::Expected);
     let (answers, found): (Vec<_>, Vec<_>) = parts.partition(|(role, _)| role.label().is_empty());
@@ -104,12 +104,12 @@ fn steps(text: &mut String, run: &Run) {
     text.push('\n');
 }
 
-/// Escapes text between backticks, where only the end of a table cell has a meaning.
+/// Escapes text between backticks, where only the end of a table cell has a special meaning.
 fn code(text: &str) -> String {
     cell(text).replace('\\', "").replace('`', "'").replace('|', "\\|")
 }
 
-/// Escapes text so that it ends no table cell and begins no markup.
+/// Escapes text so that it neither ends a table cell nor begins markup.
 pub(super) fn cell(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

@@ -1,6 +1,7 @@
-//! A run for pipelines: JUnit XML, a summary in Markdown, and figures over time.
+//! Exports a run for pipelines: JUnit XML, a summary in Markdown, and figures over time.
 //!
-//! Limits are reported for the step behind the answer: the steps above it were run to fail.
+//! Limits are reported for the step behind the answer, because larger steps were run in order to
+//! fail.
 
 mod figures;
 mod junit;
@@ -12,8 +13,8 @@ pub use figures::{bench_json, bench_json_times};
 pub use junit::junit;
 pub use markdown::markdown;
 
-/// Repeats of the step behind the answer: those with the held number of tiles, else those of the
-/// last step.
+/// Returns the repeats of the step behind the answer: the steps with the answer's number of tiles,
+/// or else of the last step.
 fn stands_on(run: &Run) -> Vec<&Step> {
     let is_held = |step: &&Step| Some(step.tiles) == run.answer.tiles_held;
     let Some(step) = run.steps.iter().rev().find(is_held).or(run.steps.last()) else {
@@ -25,7 +26,7 @@ fn stands_on(run: &Run) -> Vec<&Step> {
     if fit.is_empty() { all } else { fit }
 }
 
-/// A limit of a workload in the step whose samples it was judged by.
+/// A limit of a workload, with the step whose samples decide it.
 #[derive(Clone, Copy)]
 struct LimitInStep<'a> {
     pooled: &'a PooledLimit,
@@ -33,8 +34,8 @@ struct LimitInStep<'a> {
 }
 
 impl<'a> LimitInStep<'a> {
-    /// Verdict on the limit. A limit that broke in a step without a decision (because of other
-    /// work, or of the generator) decides nothing either.
+    /// Returns the verdict on the limit. A limit that broke in an undecided step is undecided too;
+    /// such a step was disturbed by other work, or by the generator.
     fn verdict(self) -> Verdict {
         match (self.pooled.result.verdict, self.step.verdict) {
             (Verdict::Failed, open @ (Verdict::Inconclusive | Verdict::Interrupted)) => open,
@@ -42,7 +43,7 @@ impl<'a> LimitInStep<'a> {
         }
     }
 
-    /// Reason of the verdict, if the numbers do not show it.
+    /// Returns the reason of the verdict; `None` if the numbers show it.
     fn reason(self) -> Option<&'a str> {
         let result = &self.pooled.result;
         match result.verdict == self.verdict() {
@@ -52,7 +53,7 @@ impl<'a> LimitInStep<'a> {
     }
 }
 
-/// Limits that decide, by workload, each in its worst repeat.
+/// Returns the limits that decide, by workload, each in its worst repeat.
 fn limits(run: &Run) -> Vec<LimitInStep<'_>> {
     let mut worst: Vec<LimitInStep<'_>> = Vec::new();
     let all = stands_on(run).into_iter().flat_map(|step| {

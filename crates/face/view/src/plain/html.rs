@@ -1,6 +1,6 @@
 use std::fmt::Write as _;
 
-/// Light and dark, and black on white on paper; no meaning is in the colour alone.
+/// Style sheet: light and dark, and black on white on paper. No meaning is in the colour alone.
 const STYLE: &str = "\
 :root{color-scheme:light dark;--text:#1b1b1b;--soft:#595959;--line:#c8c8c8;--back:#fff;--head:#f2f2f2}\
 @media(prefers-color-scheme:dark){:root{--text:#ececec;--soft:#b0b0b0;--line:#4a4a4a;--back:#161616;\
@@ -64,7 +64,7 @@ impl Page {
         self.line(format_args!("<pre>{}</pre>", escape(text.trim_end())));
     }
 
-    /// Adds a table with a caption; without rows, the caption says so.
+    /// Adds a table with a caption; if there are no rows, the caption says so.
     pub fn table(&mut self, caption: &str, head: &[&str], rows: Vec<Vec<Cell>>) {
         self.line(format_args!("<div class=\"scroll\"><table>"));
         self.line(format_args!("<caption>{}</caption>", escape(caption)));

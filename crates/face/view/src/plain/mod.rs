@@ -1,6 +1,6 @@
-//! Report without scripts: every number of `run.json` that a reader needs, and all facts for a
-//! third party, in one HTML file without other files. It is written if the page's own report was
-//! not built in.
+//! Report without scripts, as one HTML file. It has every number of `run.json` that a reader needs,
+//! and all facts that a third party needs. It is written if the program was built without the
+//! report page.
 
 mod html;
 mod sections;
@@ -15,7 +15,7 @@ use html::{Page, escape};
 ///
 /// # Errors
 ///
-/// `run.json` cannot be read. Other missing files are reported as absent.
+/// `run.json` cannot be read. Other files that are missing are reported as absent.
 pub fn report(stored: &StoredRun) -> Result<String, RunDirError> {
     let run = stored.run()?;
     let mut page = Page::new(&format!("Tilemark {}: {}", run.id, run.sentence()));
@@ -27,7 +27,7 @@ pub fn report(stored: &StoredRun) -> Result<String, RunDirError> {
     Ok(page.finish())
 }
 
-/// Adds everything that makes the run repeatable and its files verifiable.
+/// Adds all facts that are needed to repeat the run and to verify the files.
 fn disclosure(page: &mut Page, run: &Run, stored: &StoredRun) {
     sections::facts(page, run);
     tables::of_run(page, run);

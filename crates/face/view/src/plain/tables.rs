@@ -1,5 +1,5 @@
-//! Tables of the lists in `run.json`. A column has a head and a path of fields; the unit of a value
-//! follows from the name of its field.
+//! Tables of the lists in `run.json`. Each column has a heading and a path of fields; the unit of a
+//! value follows from the field's name.
 
 use run_store::run::{Run, Step};
 use serde::Serialize;
@@ -13,9 +13,9 @@ use super::html::{Cell, Page};
 struct StepTable {
     title: &'static str,
     about: &'static str,
-    /// Gets the rows of a step.
+    /// Function that returns the rows of a step.
     rows: fn(&Step) -> Vec<Value>,
-    /// Head and path of each column, after those of the step.
+    /// Heading and path of each column, after the step's columns.
     columns: &'static [(&'static str, &'static str)],
 }
 
@@ -263,7 +263,7 @@ fn cell(row: &Value, path: &str) -> Cell {
     }
 }
 
-/// Text of a value by the name of its field: `_ns` is a time, a share a percentage.
+/// Formats a value by the field's name: `_ns` is a time, a share a percentage.
 fn text(name: &str, value: &Value) -> String {
     match value {
         Value::Null => "none".to_owned(),

@@ -5,11 +5,11 @@ use super::Scope;
 use crate::request::{Breakdown, Lens};
 use crate::source::Hosts;
 
-/// Most lines of a breakdown; those with the least I/O are left out.
+/// Maximum number of lines of a breakdown; lines with the least I/O are left out.
 const GROUPS_MAX: usize = 24;
 const DIRECTIONS: usize = 3;
 
-/// Combinations of entity, direction and class in a lens.
+/// Set of combinations of entity, direction and class that a lens includes.
 #[derive(Debug, Clone)]
 pub(crate) struct Cells {
     has: Vec<bool>,
@@ -28,12 +28,13 @@ fn cell_of(row: &IoRow) -> usize {
     cell(row.entity, row.direction, row.class)
 }
 
-/// True if a level has tiles; entities without a tile are infrastructure operations then.
+/// Returns true if the level distinguishes tiles. Entities without a tile are then infrastructure
+/// operations.
 fn tells_tiles(level: &Level) -> bool {
     level.entities.iter().any(|entity| entity.tile.is_some())
 }
 
-/// Cells of a level: entity, direction, class.
+/// Returns all cells of a level: entity, direction, class.
 fn all(level: &Level) -> impl Iterator<Item = (u32, Direction, SizeClass)> + '_ {
     (0_u32..).zip(&level.entities).flat_map(|(entity, _)| {
         Direction::ALL.into_iter().flat_map(move |direction| {
@@ -78,8 +79,8 @@ fn in_list(names: &[String], name: &str) -> bool {
     names.iter().any(|own| own == name)
 }
 
-/// True if direction and class are in the lens. A flush has no size, so every filter of sizes
-/// excludes it.
+/// Returns true if direction and class are in the lens. A flush has no size, so every size filter
+/// excludes flushes.
 fn is_size(lens: &Lens, direction: Direction, class: SizeClass) -> bool {
     let bit = 1_u8 << class.index();
     let is_direction = match (lens.is_write, direction) {
@@ -97,21 +98,21 @@ fn is_size(lens: &Lens, direction: Direction, class: SizeClass) -> bool {
     is_direction && is_class && is_pair
 }
 
-/// Lines of a breakdown, and the line of each row.
+/// Lines of a breakdown, and the assignment of rows to lines.
 #[derive(Debug, Clone)]
 pub(crate) struct Grouping {
-    /// Keys in the lens, with names for people.
+    /// Keys of the lines in the lens, with names for people.
     pub groups: Vec<(String, String)>,
     /// Number of groups with I/O that were left out.
     pub left_out: u32,
     of: Vec<Option<usize>>,
 }
 
-/// Key of a line, in the order of lines.
+/// Key of a line; its order is the order of the lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     All,
-    /// Entities without a tile, if the level has tiles.
+    /// Line of entities without a tile, if the level has tiles.
     Operations,
     Direction(Direction),
     Class(SizeClass),
@@ -148,7 +149,7 @@ impl Grouping {
         }
     }
 
-    /// Line of a row.
+    /// Returns the line of a row.
     pub fn of(&self, row: &IoRow) -> Option<usize> {
         self.of.get(cell_of(row)).copied().flatten()
     }
@@ -182,7 +183,7 @@ fn kind_of(
     }
 }
 
-/// Key of a class in the lens, such as `64k`.
+/// Returns the key of a class in the lens, such as `64k`.
 fn key_of_class(class: SizeClass) -> &'static str {
     crate::request::CLASSES[usize::from(class.index())]
 }

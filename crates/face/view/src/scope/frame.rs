@@ -5,26 +5,28 @@ use crate::request::Lens;
 use crate::source::{Axis, Source};
 use crate::words::whole_seconds;
 
-/// Divisor of a point's length: a shorter rest of a span is no point of its own. Our choice.
+/// Divisor that defines a short rest of a span: a rest shorter than the length of a point divided
+/// by this is not a point of its own. Our choice.
 const REST_MIN: u64 = 2;
 
 /// Buckets of a lens, numbered consecutively over all spans.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Frame {
-    /// By span: first bucket in the lens, end (exclusive), consecutive number of the first.
+    /// For each span: first bucket in the lens, end (exclusive), and consecutive number of the
+    /// first bucket.
     parts: Vec<(u32, u32, usize)>,
     /// Begin of each bucket on the run's axis.
     pub at: Vec<Nanos>,
     /// Length of each bucket.
     pub width: Vec<Nanos>,
-    /// Time under load in each bucket, the divisor of counts.
+    /// Time under load in each bucket. Counts are divided by it to get rates.
     pub load: Vec<Nanos>,
     axis: Axis,
 }
 
 impl Frame {
-    /// Buckets of the wanted spans that touch the lens's time: a window is widened to whole
-    /// buckets.
+    /// Selects the buckets of the wanted spans that overlap the lens's time; a window is widened to
+    /// whole buckets.
     pub fn new(source: &Source, width: Nanos, wanted: &[bool], lens: &Lens) -> Self {
         let (from, to) = lens
             .time
@@ -50,8 +52,8 @@ impl Frame {
         frame
     }
 
-    /// Sets the time under load to that of the slices that began in each bucket. A bucket is as
-    /// long as `each` buckets of the slices' rows.
+    /// Sets the time under load of each bucket to the sum over the slices that began in it. A
+    /// bucket is as long as `each` buckets of the slices' rows.
     pub fn timed(mut self, slices: &[SliceRow], each: u32) -> Self {
         let mut times = vec![Nanos::ZERO; self.len()];
         for row in slices {
@@ -67,39 +69,40 @@ impl Frame {
         self
     }
 
-    /// Removes the times of data that has an order and no times, so that nothing has a rate.
+    /// Removes the times of data that has only an order, so that there are no rates.
     pub fn untimed(mut self) -> Self {
         self.load.fill(Nanos::ZERO);
         self
     }
 
-    /// Consecutive number of a span's bucket, if it is in the lens.
+    /// Returns the consecutive number of a span's bucket, if the bucket is in the lens.
     #[inline]
     pub fn flat(&self, span: u32, bucket: u32) -> Option<usize> {
         let (first, end, offset) = *self.parts.get(span as usize)?;
         (first..end).contains(&bucket).then(|| offset + (bucket - first) as usize)
     }
 
-    /// Spans with buckets in the lens: the span, its first bucket, the end (exclusive), and the
-    /// consecutive number of the first.
+    /// Returns the spans with buckets in the lens: the span, its first bucket, the end (exclusive),
+    /// and the consecutive number of the first bucket.
     pub fn parts(&self) -> impl Iterator<Item = (u32, u32, u32, usize)> + '_ {
         let numbered = (0_u32..).zip(&self.parts).filter(|(_, (first, end, _))| first < end);
         numbered.map(|(span, (first, end, offset))| (span, *first, *end, *offset))
     }
 
-    /// Consecutive number of the first bucket of a span, if the span has buckets in the lens.
+    /// Returns the consecutive number of the first bucket of a span, if the span has buckets in the
+    /// lens.
     pub fn first(&self, span: u32) -> Option<usize> {
         let (first, end, offset) = *self.parts.get(span as usize)?;
         (first < end).then_some(offset)
     }
 
-    /// Consecutive numbers of the buckets of a span.
+    /// Returns the consecutive numbers of the buckets of a span.
     pub fn range(&self, span: u32) -> std::ops::Range<usize> {
         let (first, end, offset) = self.parts.get(span as usize).copied().unwrap_or_default();
         offset..offset + (end - first) as usize
     }
 
-    /// Bucket of a span that contains a time.
+    /// Returns the bucket of a span that contains a time.
     pub fn holding(&self, span: u32, at: Nanos) -> Option<usize> {
         let range = self.range(span);
         let after = self.at[range.clone()].partition_point(|begin| *begin <= at);
@@ -107,24 +110,25 @@ impl Frame {
         (at < self.at[bucket].saturating_add(self.width[bucket])).then_some(bucket)
     }
 
-    /// Number of buckets.
+    /// Returns the number of buckets.
     pub fn len(&self) -> usize {
         self.at.len()
     }
 
-    /// Time under load in the lens.
+    /// Returns the time under load in the lens.
     pub fn time(&self) -> Nanos {
         self.load.iter().fold(Nanos::ZERO, |sum, width| sum.saturating_add(*width))
     }
 
-    /// Time under load of consecutive buckets.
+    /// Returns the time under load of consecutive buckets.
     fn time_of(&self, buckets: std::ops::Range<usize>) -> Nanos {
         self.load[buckets].iter().fold(Nanos::ZERO, |sum, load| sum.saturating_add(*load))
     }
 
-    /// Merges consecutive buckets to at most `most` points. A point belongs to one span, so more
-    /// spans than `most` have a point each. The rest of a span that is much shorter than a point is
-    /// added to the point before it: a rate over a few milliseconds says nothing.
+    /// Merges consecutive buckets to at most `most` points. A point belongs to one span, so if
+    /// there are more spans than `most`, each span is a point. The rest of a span that is much
+    /// shorter than a point is added to the point before it, because a rate over a few milliseconds
+    /// means nothing.
     pub fn points(&self, most: usize) -> Points {
         let lengths: Vec<usize> =
             self.parts.iter().map(|(first, end, _)| (end - first) as usize).collect();
@@ -151,10 +155,10 @@ impl Frame {
     }
 }
 
-/// Points over time, each of some buckets.
+/// Points over time, each made of some buckets.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Points {
-    /// Point of each bucket, by consecutive number.
+    /// Point that each bucket belongs to, by consecutive number.
     pub of: Vec<usize>,
     /// Begin of each point.
     pub at: Vec<Nanos>,
@@ -166,7 +170,7 @@ pub(crate) struct Points {
 }
 
 impl Points {
-    /// Begin of a point for people, in whole seconds.
+    /// Formats the begin of a point for people, in whole seconds.
     pub fn clock(&self, point: usize) -> String {
         self.axis.clock(whole_seconds(self.at[point]))
     }
@@ -189,12 +193,12 @@ impl Points {
         self.at.len()
     }
 
-    /// Begins of the points, nanoseconds.
+    /// Returns the begins of the points, in nanoseconds.
     pub fn at_ns(&self) -> Vec<u64> {
         self.at.iter().map(|at| at.0).collect()
     }
 
-    /// Lengths of the points, nanoseconds.
+    /// Returns the lengths of the points, in nanoseconds.
     pub fn width_ns(&self) -> Vec<u64> {
         self.width.iter().map(|width| width.0).collect()
     }

@@ -1,4 +1,4 @@
-//! Part of a run that a lens shows: filtered rows of a resolution, with their times.
+//! Part of a run that a lens includes: filtered rows in one resolution, with their times.
 
 mod cells;
 mod frame;
@@ -20,25 +20,25 @@ pub(crate) use sum::{Ended, Sum};
 use crate::request::{Breakdown, Lens};
 use crate::source::Source;
 
-/// Phases that count.
+/// Phases that a scope includes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phases {
-    /// Measured phases, unless the lens has a time; all if nothing was measured.
+    /// Measured phases, unless the lens has a time; all phases if nothing was measured.
     Summary,
     /// All phases of steps.
     Course,
 }
 
-/// Wanted resolution.
+/// Requested resolution of entities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Detail {
-    /// Workloads, unless the lens or the breakdown needs tiles.
+    /// Workloads summed over tiles, unless the lens or the breakdown needs tiles.
     Usual,
-    /// Workloads of each tile.
+    /// Workloads of each tile separately.
     Tiles,
 }
 
-/// Data of a source in a lens.
+/// Data of a source that a lens includes.
 pub(crate) struct Scope<'a> {
     pub source: &'a Source,
     pub lens: &'a Lens,
@@ -48,12 +48,13 @@ pub(crate) struct Scope<'a> {
     pub frame: Frame,
     /// Entities, directions and classes in the lens.
     pub cells: Cells,
-    /// True if buckets are those of [`run_store::rollup::Rollup::wide`].
+    /// True if the buckets are the buckets of [`run_store::rollup::Rollup::wide`].
     pub is_wide: bool,
 }
 
 impl<'a> Scope<'a> {
-    /// Applies a lens to a source. `steps`, if given, restricts it to pairs of step and repeat.
+    /// Applies a lens to a source. If `steps` is given, it includes only these pairs of step and
+    /// repeat.
     pub fn new(
         source: &'a Source,
         lens: &'a Lens,
@@ -83,17 +84,17 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Measured time by workload, for summaries.
+    /// Selects the measured time by workload, for summaries.
     pub fn summary(source: &'a Source, lens: &'a Lens) -> Self {
         Self::new(source, lens, Detail::Usual, Phases::Summary, None)
     }
 
-    /// All phases by workload, for drawing over time.
+    /// Selects all phases by workload, for drawing over time.
     pub fn course(source: &'a Source, lens: &'a Lens) -> Self {
         Self::new(source, lens, Detail::Usual, Phases::Course, None)
     }
 
-    /// Rows, ascending by time, with the consecutive number of their bucket.
+    /// Returns the rows, ascending by time, each with the consecutive number of its bucket.
     pub fn rows(&self) -> impl Iterator<Item = (usize, &IoRow)> + '_ {
         let rows = self.level.rows.as_slice();
         self.frame.parts().flat_map(move |(span, first, end, offset)| {
@@ -104,14 +105,14 @@ impl<'a> Scope<'a> {
         })
     }
 
-    /// Sum of everything in the lens.
+    /// Sums all I/O in the lens.
     pub fn sum(&self) -> Sum {
         let mut sum = Sum::default();
         self.rows().for_each(|(_, row)| sum.add(row));
         sum
     }
 
-    /// Sums of everything in the lens, by a grouping.
+    /// Sums all I/O in the lens by the lines of a grouping.
     pub fn sums(&self, grouping: &Grouping) -> Vec<Sum> {
         let mut sums: Vec<Sum> = grouping.groups.iter().map(|_| Sum::default()).collect();
         for (_, row) in self.rows() {
@@ -122,7 +123,7 @@ impl<'a> Scope<'a> {
         sums
     }
 
-    /// Sums of reads and writes by class, and of flushes: `[read classes, write classes, flush]`.
+    /// Sums reads and writes by class, and flushes: `[read classes, write classes, flush]`.
     pub fn by_size(&self) -> Vec<Sum> {
         let mut sums: Vec<Sum> = (0..analyze::SLOTS).map(|_| Sum::default()).collect();
         for (_, row) in self.rows() {
@@ -136,32 +137,32 @@ impl<'a> Scope<'a> {
         Grouping::new(self, breakdown)
     }
 
-    /// Begin and length of a bucket of the wide level, on the run's axis.
+    /// Returns the begin and length of a bucket of the wide level, on the run's axis.
     pub fn place(&self, span: u32, bucket: u32) -> Option<(Nanos, Nanos)> {
         let rollup = self.source.rollup();
         rollup.spans().get(span as usize)?;
         Some(rollup.place(rollup.wide(), span, bucket))
     }
 
-    /// True for each bucket that has only a slice that was cut short, whose rate counts neither as
-    /// least nor as most.
+    /// Returns true for each bucket that contains only a slice that was cut short. The rate of such
+    /// a slice is ignored for smallest and largest rates.
     pub fn short_buckets(&self) -> Vec<bool> {
         let rollup = self.source.rollup();
         self.frame.load.iter().map(|load| rollup.is_cut_short(*load)).collect()
     }
 
-    /// Time in the lens.
+    /// Returns the time under load in the lens.
     pub fn time(&self) -> Nanos {
         self.frame.time()
     }
 }
 
-/// Position of a row in [`Scope::by_size`].
+/// Returns the position of a row in [`Scope::by_size`].
 pub(crate) fn size_slot(row: &IoRow) -> usize {
     analyze::slot(row.direction, row.class)
 }
 
-/// True for each span that is in the lens.
+/// Returns true for each span that is in the lens.
 fn wanted(source: &Source, lens: &Lens, phases: Phases, steps: Option<&[(u32, u32)]>) -> Vec<bool> {
     let spans = source.rollup().spans();
     let in_lens: Vec<bool> = spans

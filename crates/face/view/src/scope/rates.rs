@@ -4,15 +4,15 @@ use run_store::slice::{Direction, SizeClass};
 use super::{Points, Scope};
 use crate::request::{Breakdown, Lens, Measure};
 
-/// Least and largest rate in each point; `None` where no slice is known.
+/// Smallest and largest rate in each point; `None` where no slice is known.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Range {
     pub least: Vec<Option<f64>>,
     pub most: Vec<Option<f64>>,
 }
 
-/// Least and largest rates of the slices in each point, by the lines of a breakdown; `None` for
-/// lines without rates of single slices.
+/// Returns smallest and largest rates of the slices in each point, by the lines of a breakdown.
+/// `None` for lines for which no rates of single slices are stored.
 pub(crate) fn ranges(
     scope: &Scope<'_>,
     breakdown: Breakdown,
@@ -61,7 +61,7 @@ impl Range {
     }
 }
 
-/// Group of stored rates that equals a line, if there is one.
+/// Returns the group of stored rates that equals a line, if there is one.
 fn group_of(scope: &Scope<'_>, breakdown: Breakdown, key: &str) -> Option<Group> {
     let lens = scope.lens;
     if !scope.is_wide || has_size_filter(lens) {
@@ -93,8 +93,8 @@ fn has_size_filter(lens: &Lens) -> bool {
     lens.classes != 0 || lens.selection != (0, 0)
 }
 
-/// Class of a key. Stored rates of the smallest class include flushes, so they are not those of a
-/// line.
+/// Returns the class of a key. For the smallest class it returns `None`: its stored rates include
+/// flushes, and the line's rates do not.
 fn class(key: &str) -> Option<SizeClass> {
     let position = crate::request::CLASSES.iter().position(|known| *known == key)?;
     SizeClass::from_index(u8::try_from(position).ok().filter(|position| *position > 0)?)

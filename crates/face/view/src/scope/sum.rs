@@ -3,10 +3,10 @@ use run_store::rollup::{ActionRow, CallRow, IoRow};
 use stats::{Compact, Histogram};
 use units::Nanos;
 
-/// I/Os, actions or calls that ended.
+/// I/Os, actions or calls that completed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ended<'a> {
-    /// Durations; of actions, from their intended start.
+    /// Durations; for actions, since their intended start.
     pub service: &'a Compact,
     pub bytes: u64,
     pub errors: u64,
@@ -61,23 +61,23 @@ impl Sum {
         self.histogram.count()
     }
 
-    /// Sum of all service times, nanoseconds, at most 2^64 - 1.
+    /// Returns the sum of all service times, nanoseconds, at most 2^64 - 1.
     pub fn wait_ns(&self) -> u64 {
         self.part().wait_ns()
     }
 
-    /// Service times, if there are any: I/Os of a source without latencies have 0, and no real I/O
-    /// takes zero time.
+    /// Returns the service times, if there are any. I/Os of a source without latencies have 0, but
+    /// no real I/O takes zero time.
     pub fn times(&self) -> Option<&Histogram> {
         (self.histogram.sum_ns() > 0).then_some(&self.histogram)
     }
 
-    /// Buckets of the service times; empty without times.
+    /// Returns the buckets of the service times; empty without times.
     pub fn buckets(&self) -> Vec<(Nanos, u32)> {
         self.times().map_or_else(Vec::new, |times| times.compact().buckets().collect())
     }
 
-    /// Percentile of the service times, in nanoseconds.
+    /// Returns a percentile of the service times, in nanoseconds.
     pub fn percentile(&self, share: f64) -> Option<u64> {
         self.part().percentile(share)
     }
@@ -86,7 +86,7 @@ impl Sum {
         self.times()?.max().map(|value| value.0)
     }
 
-    /// Input of the analysis.
+    /// Returns the sum as input of `analyze`.
     pub fn part(&self) -> ClassShare<'_> {
         ClassShare { count: self.count(), bytes: self.bytes, times: self.times() }
     }

@@ -1,20 +1,20 @@
 use units::Nanos;
 use units::print::clock;
 
-/// Axis of time of a source: time under load, or dates where a host is watched.
+/// Time axis of a source: time under load, or dates if a host is watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Axis {
-    /// Begin of the axis in seconds since 1970, if positions are dates.
+    /// Begin of the axis in seconds since 1970, if the axis has dates.
     zero_s: Option<u64>,
 }
 
 impl Axis {
-    /// Axis of dates that begins at this time.
+    /// Makes an axis of dates that begins at this time.
     pub fn of_dates(zero_s: u64) -> Self {
         Self { zero_s: Some(zero_s) }
     }
 
-    /// Position for people: `01:07`, or a date in UTC, `2026-11-24 14:05:10`.
+    /// Formats a position for people: `01:07`, or a date in UTC, `2026-11-24 14:05:10`.
     pub fn clock(self, at: Nanos) -> String {
         let second = self.zero_s.map(|zero_s| zero_s.saturating_add(at.0 / Nanos::SECOND.0));
         let date = second.and_then(|second| i64::try_from(second).ok());

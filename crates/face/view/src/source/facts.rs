@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use crate::document::WritePolicy;
 
-/// Files beside `run.json`. A missing or unreadable file is absent, and views work without it.
+/// Files beside `run.json`. A missing or unreadable file counts as absent, and views work without
+/// it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Files {
     pub environment: Option<Value>,
@@ -13,7 +14,7 @@ pub(crate) struct Files {
     pub plan: Option<String>,
     pub checksums: Option<String>,
     pub events: Vec<Event>,
-    /// Tiers of `array.toml` with their handling of writes.
+    /// Tiers of `array.toml` with their write policies.
     pub policies: Vec<(String, WritePolicy)>,
 }
 
@@ -34,7 +35,7 @@ impl Files {
     }
 }
 
-/// Handling of writes by a tier that was served in front of a real datastore.
+/// Returns the write policy of a tier that was served in front of a real datastore.
 fn served(stored: &StoredRun) -> Option<Vec<(String, WritePolicy)>> {
     let tier = stored.run().ok()?.target.tier.as_ref()?;
     let policy = match tier.mode.as_str() {
@@ -52,7 +53,7 @@ fn json(directory: &Path, name: &str) -> Option<Value> {
     serde_json::from_str(&text(directory, name)?).ok()
 }
 
-/// Tiers of a model with their `write` key.
+/// Returns the tiers of a model with the policies of their `write` keys.
 fn policies(array: &str) -> Vec<(String, WritePolicy)> {
     let Ok(table) = array.parse::<toml::Table>() else { return Vec::new() };
     let tiers = table.get("tier").and_then(toml::Value::as_array);

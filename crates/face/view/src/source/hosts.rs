@@ -1,18 +1,18 @@
 use run_store::run::Run;
 
-/// Hosts that drove a run's tiles; empty for a single host, and if a tile moved between hosts while
-/// it was measured: views by host are by tile.
+/// Hosts that drove a run's tiles. Empty for a single host. Also empty if a tile moved between
+/// hosts during the measurement, because a view by host groups whole tiles.
 #[derive(Debug, Default)]
 pub(crate) struct Hosts {
     names: Vec<String>,
-    /// Position of the host by tile, from 0.
+    /// Position of the host of each tile, from 0.
     by_tile: Vec<Option<usize>>,
-    /// True if there were several hosts, and tiles moved between them.
+    /// True if there were several hosts and tiles moved between them.
     is_moved: bool,
 }
 
 impl Hosts {
-    /// Hosts in the steps of a run.
+    /// Collects the hosts from the steps of a run.
     pub(super) fn of(run: Option<&Run>) -> Self {
         let Some(run) = run else { return Self::default() };
         let moved = run.steps.iter().flat_map(|step| &step.events).flat_map(|event| &event.tiles);
@@ -34,22 +34,22 @@ impl Hosts {
         Self { names, by_tile, is_moved: false }
     }
 
-    /// True if tiles moved between hosts, so that there are no views by host.
+    /// Returns true if tiles moved between hosts, so that there are no views by host.
     pub fn is_moved(&self) -> bool {
         self.is_moved
     }
 
-    /// Names in the order in which the hosts were given.
+    /// Returns the names in the order in which the hosts were given.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Position of the host that drove a tile, from 0.
+    /// Returns the position of the host that drove a tile, from 0.
     pub fn position(&self, tile: u32) -> Option<usize> {
         *self.by_tile.get(tile as usize)?
     }
 
-    /// Name of the host that drove a tile.
+    /// Returns the name of the host that drove a tile.
     pub fn of_tile(&self, tile: u32) -> Option<&str> {
         self.names.get(self.position(tile)?).map(String::as_str)
     }

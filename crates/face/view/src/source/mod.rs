@@ -1,4 +1,4 @@
-//! A run, opened for views.
+//! Run, opened for views.
 
 mod axis;
 mod facts;
@@ -24,7 +24,7 @@ pub(crate) use hosts::Hosts;
 pub(crate) use watched::Watched;
 use zoom::Zooms;
 
-/// Error of opening a run.
+/// Reason why a run cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// `run.json` is missing or invalid.
@@ -35,14 +35,14 @@ pub enum OpenError {
     Series(#[from] SeriesError),
 }
 
-/// Facts about a recorded trace beside its I/O.
+/// Facts about a recorded trace, in addition to its I/O.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TraceFacts {
     /// Identifier, as in paths.
     pub id: String,
     /// Name of the file or directory, for people.
     pub name: String,
-    /// Place of the recording, in one line.
+    /// Description of the recorded host or disks, in one line.
     pub target: String,
     /// Host of the recording, if known.
     pub host: Option<String>,
@@ -52,9 +52,9 @@ pub struct TraceFacts {
     pub size_bytes: u64,
     /// Time from the beginning to the last I/O, nanoseconds; 0 if unknown.
     pub duration_ns: u64,
-    /// True if its I/O has an order and no times, so that there are no rates.
+    /// True if the trace has only the order of I/Os and no times, so that there are no rates.
     pub is_order_only: bool,
-    /// True if it is a store of a watched host, and no recording.
+    /// True if this is the store of a watched host, not a recording.
     pub is_watched: bool,
 }
 
@@ -78,7 +78,7 @@ struct Facts {
     files: Files,
     zooms: Zooms,
     hosts: OnceLock<Hosts>,
-    /// Directory of a trace that is stored and complete.
+    /// Directory of a trace, if it is stored and complete.
     recorded: Option<PathBuf>,
     /// Store of a watched host.
     watched: Option<Watched>,
@@ -86,14 +86,14 @@ struct Facts {
 }
 
 impl Source {
-    /// Opens a stored run, also one whose process died.
+    /// Opens a stored run. The process that wrote the run may have died.
     pub fn open(stored: StoredRun) -> Result<Self, OpenError> {
         let run = stored.run()?.clone();
         let rollup = Arc::new(Rollup::of_run(&stored)?);
         Ok(Self::stored(stored, Some(run), rollup))
     }
 
-    /// Opens a stored run with a given rollup: that of a run that just ended.
+    /// Opens a stored run with a given rollup, for a run that just ended.
     pub fn stored(stored: StoredRun, run: Option<Run>, rollup: Arc<Rollup>) -> Self {
         let state = match stored.state() {
             State::Complete => RunState::Complete,
@@ -111,7 +111,7 @@ impl Source {
         Self::of(Facts { run: Some(run), ..Facts::default() }, rollup, RunState::Complete)
     }
 
-    /// Opens a run that is still going, with the data so far.
+    /// Opens a run in progress, with the data so far.
     pub(crate) fn going_on(
         directory: Option<StoredRun>,
         run: Option<Run>,
@@ -122,14 +122,14 @@ impl Source {
         Self::of(facts, rollup, RunState::Running)
     }
 
-    /// Opens a recorded trace that has ended.
+    /// Opens a complete recorded trace.
     pub(crate) fn of_facts(trace: TraceFacts, rollup: Arc<Rollup>) -> Self {
         let size_bytes = trace.size_bytes;
         let facts = Facts { trace: Some(trace), ..Facts::default() };
         Self { size_bytes, ..Self::of(facts, rollup, RunState::Complete) }
     }
 
-    /// Sets the live state.
+    /// Adds the live state of a run in progress.
     #[must_use]
     pub(crate) fn with_live(self, state: LiveState) -> Self {
         Self { live: Some(state), state: RunState::Running, ..self }
@@ -147,8 +147,9 @@ impl Source {
         self
     }
 
-    /// Source with the buckets of a window, as short as the series and a limit on the work allow.
-    /// `None` if they are already as short, the run is not stored, or it is still going.
+    /// Returns the source with shorter buckets in a window, as short as the stored series and a
+    /// limit on the work allow. `None` if the buckets are already as short, or the run is not
+    /// stored or still in progress.
     pub(crate) fn zoomed(&self, window: (Nanos, Nanos)) -> Option<Self> {
         let facts = &self.facts;
         let rollup = match (&facts.stored, &facts.watched) {
@@ -161,12 +162,12 @@ impl Source {
         Some(Self { rollup: rollup?, ..self.clone() })
     }
 
-    /// Live state, while the run is going.
+    /// Returns the live state, while the run is in progress.
     pub fn live_state(&self) -> Option<&LiveState> {
         self.live.as_ref()
     }
 
-    /// Identifier, as in paths; empty if there is none yet.
+    /// Returns the identifier, as in paths; empty if there is none yet.
     pub fn id(&self) -> &str {
         let of_run = self.facts.run.as_ref().map(|run| run.id.as_str());
         let of_directory = || self.facts.stored.as_ref().map(|stored| stored.id().as_str());
@@ -174,22 +175,22 @@ impl Source {
         of_directory().or(of_run).or_else(of_trace).unwrap_or_default()
     }
 
-    /// Content of `run.json`, if there is one.
+    /// Returns the content of `run.json`, if there is one.
     pub fn run(&self) -> Option<&Run> {
         self.facts.run.as_ref()
     }
 
-    /// Directory of the run; `None` if it is in memory only.
+    /// Returns the directory of the run; `None` if it is in memory only.
     pub(crate) fn directory(&self) -> Option<&Path> {
         self.facts.stored.as_ref().map(StoredRun::path)
     }
 
-    /// Answer of the view `access`; it is made from the recording at the first call.
+    /// Returns the answer of the view `access`. It is made from the recording at the first call.
     pub(crate) fn access_or(&self, make: impl FnOnce(Option<&Path>) -> AccessPage) -> &AccessPage {
         self.facts.access.get_or_init(|| make(self.facts.recorded.as_deref()))
     }
 
-    /// Rollup of the run's I/O.
+    /// Returns the rollup of the run's I/O.
     pub fn rollup(&self) -> &Rollup {
         &self.rollup
     }
@@ -206,7 +207,7 @@ impl Source {
         self.facts.run.as_ref().map_or(&[], |run| &run.steps)
     }
 
-    /// Hosts of the tiles.
+    /// Returns the hosts of the tiles.
     pub(crate) fn hosts(&self) -> &Hosts {
         self.facts.hosts.get_or_init(|| Hosts::of(self.facts.run.as_ref()))
     }
@@ -221,45 +222,46 @@ impl Source {
         self.facts.run.as_ref().map_or(RunKind::Measured, kind_of)
     }
 
-    /// True while the run has no answer.
+    /// Returns true while the run has no answer.
     pub(crate) fn is_running(&self) -> bool {
         self.live.is_some()
     }
 
-    /// Events that were lost while a host was watched; their I/O is in no number.
+    /// Returns the number of events that were lost while a host was watched. Their I/O is missing
+    /// in all numbers.
     pub(crate) fn lost_events(&self) -> u64 {
         self.facts.watched.as_ref().map_or(0, Watched::lost)
     }
 
-    /// Store of a watched host.
+    /// Returns the store of a watched host.
     pub(crate) fn watched(&self) -> Option<&Watched> {
         self.facts.watched.as_ref()
     }
 
-    /// Axis of time.
+    /// Returns the axis of time.
     pub(crate) fn axis(&self) -> Axis {
         let zero = self.facts.watched.as_ref().map(Watched::zero_s);
         zero.map_or_else(Axis::default, Axis::of_dates)
     }
 
-    /// True if submission times of I/Os are known.
+    /// Returns true if submission times of I/Os are known.
     pub(crate) fn has_times(&self) -> bool {
         !self.trace_facts().is_some_and(|trace| trace.is_order_only)
     }
 
-    /// True if latencies of I/Os are known; also without I/O.
+    /// Returns true if latencies of I/Os are known; also true if there is no I/O.
     pub(crate) fn has_latencies(&self) -> bool {
         let rows = &self.rollup.wide().rows;
         rows.iter().all(|row| row.count() == 0) || rows.iter().any(|row| row.service.sum_ns > 0)
     }
 
-    /// True if the I/O was only observed.
+    /// Returns true if the I/O was only observed, not generated.
     pub(crate) fn is_observed(&self) -> bool {
         self.facts.trace.is_some()
     }
 }
 
-/// Kind of a run by its document.
+/// Returns the kind of a run, from its `run.json`.
 pub(crate) fn kind_of(run: &Run) -> RunKind {
     if run.target.is_simulated() {
         RunKind::Simulated

@@ -7,7 +7,7 @@ use super::Source;
 use crate::document::{MomentEvent, StepSpan};
 
 impl Source {
-    /// Names of the workloads, in order of appearance.
+    /// Returns the names of the workloads, in order of appearance.
     pub(crate) fn workloads(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for entity in &self.rollup.wide().entities {
@@ -24,14 +24,14 @@ impl Source {
             || of_model.flat_map(|model| &model.tiers).next().is_some()
     }
 
-    /// Finest resolution of time.
+    /// Returns the finest resolution of time.
     pub(crate) fn slice(&self) -> Nanos {
         let of_run = self.facts.run.as_ref().map(|run| Nanos(run.engine.slice_ns));
         let of_store = || self.facts.watched.as_ref().map(|_| Nanos::from_secs(LEVELS[0].width_s));
         of_run.or_else(of_store).filter(|width| width.0 > 0).unwrap_or(self.rollup.wide().width)
     }
 
-    /// Phases of steps on the run's axis.
+    /// Returns the phases of all steps on the run's axis.
     pub(crate) fn step_spans(&self) -> Vec<StepSpan> {
         let spans = self.rollup.spans().iter();
         spans
@@ -52,9 +52,9 @@ impl Source {
         steps.find(|known| (known.step, known.repeat) == (step, repeat)).map(|known| known.verdict)
     }
 
-    /// Events on the run's axis, in order. Events have the time since the run's begin, including
-    /// pauses between steps. Events inside a step are placed by its `step-start`, others at the end
-    /// of the step before.
+    /// Returns the events on the run's axis, in order. Times of events count from the begin of the
+    /// run, including pauses between steps. An event inside a step is placed relative to the step's
+    /// `step-start`, any other at the end of the step before.
     pub(crate) fn moments(&self) -> Vec<MomentEvent> {
         let mut clock = Clock { from: Nanos::ZERO, to: Nanos::ZERO, started: None };
         let mut moments: Vec<MomentEvent> = Vec::new();
@@ -90,13 +90,13 @@ impl Source {
     }
 }
 
-/// Position of the events' step on the axis.
+/// Conversion of event times to the axis, in or after one step.
 struct Clock {
-    /// Begin of the step on the axis.
+    /// Begin of the current step on the axis.
     from: Nanos,
-    /// End of the step on the axis.
+    /// End of the current step on the axis.
     to: Nanos,
-    /// Begin of the step in the time of events; `None` between steps.
+    /// Begin of the current step in event time; `None` between steps.
     started: Option<u64>,
 }
 
@@ -111,7 +111,7 @@ impl Clock {
     }
 }
 
-/// Text of an event: its kind and its fields.
+/// Formats an event: its kind and its fields.
 fn words(event: &Event) -> String {
     let field = |key: &str| {
         let value = event.fields.get(key)?;

@@ -11,8 +11,8 @@ use crate::document::RunState;
 use crate::observed::observe;
 
 impl TraceFacts {
-    /// Facts about a trace that is, or will be, stored here. Its identifier depends only on its
-    /// name and its begin, so it is the same during the recording and afterwards.
+    /// Collects facts about a trace that is, or will be, stored here. The identifier depends only
+    /// on the trace's name and begin, so it is the same during the recording and afterwards.
     pub fn new(path: &Path, info: &TraceInfo, host: Option<&str>) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let name = name.strip_suffix(".tmt").unwrap_or(&name).to_owned();
@@ -31,7 +31,7 @@ impl TraceFacts {
         }
     }
 
-    /// Facts about a stored trace; its I/O is not read.
+    /// Reads the facts about a stored trace, but not its I/O.
     ///
     /// # Errors
     ///

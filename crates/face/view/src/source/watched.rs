@@ -1,5 +1,6 @@
-//! Store of a watched host, or those of several as one, as a source: all of it at the resolution of
-//! its chart, and any window in the finest slices that the stores still have.
+//! Opens the store of a watched host as a source, or the stores of several hosts as one. The whole
+//! time is shown at the resolution of the chart; a window has the finest slices that the stores
+//! still have.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -19,20 +20,20 @@ use watch::{
 use super::{Facts, Source, TraceFacts};
 use crate::document::{RunState, WatchPage};
 
-/// Most slices of a chart: about one for each pixel of a narrow page.
+/// Maximum number of slices in a chart: about one for each pixel of a narrow page.
 const SLICES_MAX: u64 = 600;
 
-/// Window, number of points and workloads of an answer.
+/// Window, number of points and workloads of a request.
 pub(crate) type Asked = ((Nanos, Nanos), u32, Vec<String>);
-/// Number of answers that are kept, because a page and its charts ask for the same.
+/// Number of answers that are kept. A page and its charts request the same answers.
 const KEPT: usize = 6;
 
-/// Store of the slices.
+/// Origin of the slices.
 #[derive(Debug)]
 enum Stored {
-    /// A store on this computer.
+    /// Store on this computer.
     One(Archive),
-    /// The stores of hosts.
+    /// Stores of several hosts.
     Many(Arc<HostStores>),
 }
 
@@ -48,39 +49,39 @@ impl Stored {
     }
 }
 
-/// Working sets of the only host.
+/// Wraps the working sets of the only host; the host name is empty.
 fn of_one(rows: Vec<SetRow>) -> Vec<HostSets> {
     vec![HostSets { host: String::new(), rows }]
 }
 
-/// Store of a watched host, or those of several, and where the axis begins.
+/// Store of a watched host, or the stores of several hosts, and the begin of the axis.
 #[derive(Debug)]
 pub(crate) struct Watched {
     stored: Stored,
     /// Begin of the axis, in seconds since 1970.
     zero_s: u64,
-    /// True if all I/O is of one disk, which names then leave out.
+    /// True if all I/O is on one disk. Names then leave out the disk.
     has_one_disk: bool,
     /// Events that were lost while the host was watched.
     lost: u64,
-    /// Answers of the view `watch` that were made last: each reads the store.
+    /// Latest answers of the view `watch`. They are kept because making one reads the store.
     pages: Mutex<Vec<(Asked, Arc<WatchPage>)>>,
 }
 
 impl TraceFacts {
-    /// Facts about the store of a watched host; its I/O is not read.
+    /// Reads the facts about the store of a watched host, but not its I/O.
     ///
     /// # Errors
     ///
-    /// The path has no store, or one of a later version.
+    /// The path has no store, or a store of a later version.
     pub fn of_watched(path: &Path) -> Result<Self, WatchError> {
         let archive = Archive::open(path)?;
         let (from_s, to_s) = archive.bounds()?.unwrap_or_default();
         Ok(Self::watched(archive.host(), (from_s, to_s), archive.state()?.bytes))
     }
 
-    /// Facts about the stores of several hosts; their I/O is not read. Hosts that are not there are
-    /// in the name, too.
+    /// Reads the facts about the stores of several hosts, but not their I/O. The name also includes
+    /// hosts that cannot be reached.
     pub fn of_watched_hosts(stores: &HostStores) -> Self {
         let bytes = stores.states().iter().map(|own| own.state.bytes).fold(0, u64::saturating_add);
         let hosts = stores.names();
@@ -110,11 +111,11 @@ impl TraceFacts {
 }
 
 impl Source {
-    /// Opens the store of a watched host, and reads all of it at the resolution of its chart.
+    /// Opens the store of a watched host, and reads the whole time at the resolution of the chart.
     ///
     /// # Errors
     ///
-    /// The path has no store, or one of a later version.
+    /// The path has no store, or a store of a later version.
     pub fn open_watched(path: &Path) -> Result<Self, WatchError> {
         let archive = Archive::open(path)?;
         let (from_s, to_s) = archive.bounds()?.unwrap_or_default();
@@ -126,8 +127,8 @@ impl Source {
         Ok(Self::watching(stored, facts, zero_s, &window))
     }
 
-    /// Opens the stores of several hosts as one, and reads all of them at the resolution of their
-    /// chart. Hosts that are not there, or whose answers cannot be, are left out.
+    /// Opens the stores of several hosts as one, and reads the whole time at the resolution of the
+    /// chart. Hosts that cannot be reached, or that send an impossible answer, are left out.
     pub fn open_watched_hosts(stores: &Arc<HostStores>) -> Self {
         let facts = TraceFacts::of_watched_hosts(stores);
         let (from_s, to_s) = stores.bounds().unwrap_or_default();
@@ -154,17 +155,17 @@ impl Source {
 }
 
 impl Watched {
-    /// Begin of the axis, in seconds since 1970.
+    /// Returns the begin of the axis, in seconds since 1970.
     pub fn zero_s(&self) -> u64 {
         self.zero_s
     }
 
-    /// Events that were lost while the host was watched.
+    /// Returns the number of events that were lost while the host was watched.
     pub fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// Rollup of a window in finer buckets; `None` if there are no finer ones.
+    /// Returns the rollup of a window in finer buckets; `None` if there are no finer buckets.
     pub fn zoomed(
         &self,
         whole: &Rollup,
@@ -213,7 +214,7 @@ impl Watched {
         rollup
     }
 
-    /// Slices of a window, over all hosts.
+    /// Returns the slices of a window, over all hosts.
     pub fn window(
         &self,
         (from, to): (Nanos, Nanos),
@@ -222,8 +223,8 @@ impl Watched {
         self.stored.window((self.second(from), self.second(to).saturating_add(1)), slices_max)
     }
 
-    /// Working sets of the hours that begin in a window, at most one in each `step_s` seconds.
-    /// What cannot be read is a gap. The name of the host is empty if there is only one.
+    /// Returns the working sets of the hours that begin in a window, at most one in each `step_s`
+    /// seconds. Unreadable data is a gap. The host name is empty if there is only one host.
     pub fn sets(&self, (from, to): (Nanos, Nanos), step_s: u64) -> Vec<HostSets> {
         let from_s = self.second(from);
         let window = (from_s - from_s % 3600, self.second(to));
@@ -235,7 +236,7 @@ impl Watched {
         }
     }
 
-    /// Newest working sets of each VM on each host.
+    /// Returns the newest working sets of each VM on each host.
     pub fn newest_sets(&self) -> Vec<HostSets> {
         match &self.stored {
             Stored::One(archive) => {
@@ -245,7 +246,8 @@ impl Watched {
         }
     }
 
-    /// Hosts, with what the last question to each showed; none for a store on this computer.
+    /// Returns the hosts, each with the result of the last request to it; empty for a store on this
+    /// computer.
     pub fn hosts(&self) -> Vec<HostNote> {
         match &self.stored {
             Stored::One(_) => Vec::new(),
@@ -253,7 +255,8 @@ impl Watched {
         }
     }
 
-    /// Answer of the view `watch`, made at the first call.
+    /// Returns the answer of the view `watch`, which is made at the first call and then kept for a
+    /// while.
     pub fn page(&self, asked: &Asked, make: impl FnOnce() -> WatchPage) -> Arc<WatchPage> {
         // The lock is held while it is made, so that concurrent charts read a window only once.
         let mut kept = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
@@ -272,12 +275,13 @@ impl Watched {
         self.zero_s.saturating_add(at.0 / Nanos::SECOND.0)
     }
 
-    /// Position of a time, in seconds since 1970, on the axis.
+    /// Converts a time in seconds since 1970 to a position on the axis.
     pub fn position(&self, time_s: u64) -> Nanos {
         seconds(time_s.saturating_sub(self.zero_s))
     }
 
-    /// True if the workload of a key is among the chosen ones, or counts where none is chosen.
+    /// Returns true if the key's workload is among the chosen workloads. If none is chosen, returns
+    /// true for I/O that counts for a VM.
     pub fn is_chosen(&self, key: &Key, workloads: &[String]) -> bool {
         match workloads.is_empty() {
             true => key.is_counted(),
@@ -285,7 +289,7 @@ impl Watched {
         }
     }
 
-    /// Name of a key's workload.
+    /// Returns the workload name of a key.
     pub fn name<'a>(&self, key: &'a Key) -> Cow<'a, str> {
         let sender = self.sender(key);
         match observed_name(&sender, key.is_below) {
@@ -294,7 +298,7 @@ impl Watched {
         }
     }
 
-    /// Name of a key's VM, and of its disk if there are several.
+    /// Returns the name of the key's VM, with the disk if there are several disks.
     fn sender<'a>(&self, key: &'a Key) -> Cow<'a, str> {
         match self.has_one_disk {
             true => Cow::Borrowed(&key.vm),
@@ -303,7 +307,7 @@ impl Watched {
     }
 }
 
-/// Size class of the mean size, where the source does not tell sizes.
+/// Returns the size class of the mean size, for a source without single sizes.
 fn class_of(cell: &Cell) -> SizeClass {
     let mean = cell.bytes.checked_div(cell.count).unwrap_or(0);
     SizeClass::of(u32::try_from(mean).unwrap_or(u32::MAX))

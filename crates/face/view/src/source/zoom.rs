@@ -6,7 +6,7 @@ use units::Nanos;
 
 use super::watched::Watched;
 
-/// Most rows of the series that a zoom reads, so that a view stays within its time.
+/// Maximum number of series rows that a zoom reads, so that a view is answered in time.
 const ROWS_MAX: u64 = 60_000;
 /// Number of windows that are kept, because a page requests many views of one window.
 const KEPT: usize = 6;
@@ -14,16 +14,16 @@ const KEPT: usize = 6;
 /// Begin and end on the axis of a run.
 type Window = (Nanos, Nanos);
 
-/// A window and its rollup; `None` if it has no finer buckets.
+/// Window with its rollup; `None` if the window has no finer buckets.
 type Zoom = (Window, Option<Arc<Rollup>>);
 
-/// Windows that were used last.
+/// The most recently used windows.
 #[derive(Debug, Default)]
 pub(super) struct Zooms(Mutex<Vec<Zoom>>);
 
 impl Zooms {
-    /// Rollup of a window of a stored run in finer buckets. `None` if the series cannot be read:
-    /// then the run's own rollup answers.
+    /// Returns the rollup of a window of a stored run in finer buckets. `None` if the series cannot
+    /// be read; the run's own rollup is then used.
     pub fn of_run(
         &self,
         whole: &Rollup,
@@ -33,7 +33,8 @@ impl Zooms {
         self.get(window, || whole.zoomed(stored, window, ROWS_MAX).ok().flatten())
     }
 
-    /// Rollup of a window of a watched host in finer buckets, if its store has any.
+    /// Returns the rollup of a window of a watched host in finer buckets, if the store has finer
+    /// slices.
     pub fn of_watched(
         &self,
         whole: &Rollup,

@@ -1,4 +1,4 @@
-//! Offsets of I/O over the whole recording.
+//! View `access`: which offsets the I/O uses, over the whole recording.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::document::AccessPage;
 use crate::source::Source;
 use crate::words;
 
-/// Answer for all of a source, made at the first call.
+/// Returns the answer for the whole source, which is made at the first call.
 pub(crate) fn access(source: &Source) -> &AccessPage {
     source.access_or(|recorded| match recorded {
         Some(path) => of_trace(path),
@@ -20,7 +20,7 @@ pub(crate) fn access(source: &Source) -> &AccessPage {
     })
 }
 
-/// Answer for I/O without offsets.
+/// Returns the answer for I/O without offsets.
 fn unknown(is_observed: bool) -> AccessPage {
     let why = match is_observed {
         true => "Which bytes are used is said once the recording has ended.",
@@ -32,7 +32,7 @@ fn unknown(is_observed: bool) -> AccessPage {
     AccessPage { sentence: why.to_owned(), ..AccessPage::default() }
 }
 
-/// Answer for a stored trace, all of which is read.
+/// Reads all of a stored trace and makes the answer.
 fn of_trace(path: &Path) -> AccessPage {
     match analysed(path) {
         Ok(analysis) => page(analysis),

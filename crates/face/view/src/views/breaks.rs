@@ -9,11 +9,11 @@ use crate::scope::{ENOUGH, Scope, Sum, size_slot};
 use crate::source::Source;
 use crate::words;
 
-/// Number of sizes of a column: reads, then writes.
+/// Number of cells in a column: size classes of reads, then of writes.
 const SIZES: usize = 16;
 
-/// p99 by size class and load. The load is the number of tiles if the lens has several, else the
-/// mean number of I/Os in flight in each bucket of time.
+/// Makes view `breaks`: p99 by size class and load. The load is the number of tiles if the lens has
+/// several, otherwise the mean number of I/Os in flight in each time bucket.
 pub(crate) fn breaks(source: &Source, lens: &Lens) -> LoadMatrix {
     let scope = Scope::summary(source, lens);
     let columns = Columns::of(&scope);
@@ -41,7 +41,7 @@ pub(crate) fn breaks(source: &Source, lens: &Lens) -> LoadMatrix {
     }
 }
 
-/// Column of each bucket of time.
+/// Columns of the view, and the column of each time bucket.
 struct Columns {
     names: Vec<String>,
     of: Vec<Option<usize>>,
@@ -66,7 +66,7 @@ impl Columns {
         Self { of: of.collect(), names: known.into_iter().map(name).collect(), is_tiles }
     }
 
-    /// Text such as `3 tiles`, `8 to 15 outstanding I/Os`.
+    /// Formats a column's load, such as `3 tiles`, `8 to 15 outstanding I/Os`.
     fn words(&self, column: u32) -> String {
         let name = self.names.get(column as usize).map_or("", String::as_str);
         match (self.is_tiles, name) {
@@ -77,7 +77,7 @@ impl Columns {
     }
 }
 
-/// Number of tiles, by bucket.
+/// Returns the number of tiles in each time bucket.
 fn tiles(scope: &Scope<'_>) -> Vec<Option<u32>> {
     let mut tiles = vec![None; scope.frame.len()];
     for (number, span) in (0_u32..).zip(scope.source.rollup().spans()) {
@@ -88,8 +88,9 @@ fn tiles(scope: &Scope<'_>) -> Vec<Option<u32>> {
     tiles
 }
 
-/// Class of `tilemark analyze` with the mean number of I/Os in flight, by bucket: the least number
-/// of the class. An I/O counts itself, so no number is below one.
+/// Returns the load class of each time bucket, by the mean number of I/Os in flight. Classes are
+/// those of `tilemark analyze`, and are represented by their smallest number. An I/O counts itself,
+/// so no number is below one.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
 fn depths(scope: &Scope<'_>) -> Vec<Option<u32>> {
     let mut seconds = vec![0.0_f64; scope.frame.len()];
@@ -109,12 +110,12 @@ fn depths(scope: &Scope<'_>) -> Vec<Option<u32>> {
     seconds.iter().enumerate().map(depth).collect()
 }
 
-/// Position of the class with this number.
+/// Returns the position of the class that contains this number.
 fn class_of(outstanding: u32) -> usize {
     OUTSTANDING.partition_point(|from| *from <= outstanding.max(1)) - 1
 }
 
-/// Name of a class as in `tilemark analyze`: `1`, `3-4`, `129 and more`.
+/// Returns the name of a class as in `tilemark analyze`: `1`, `3-4`, `129 and more`.
 fn depth_name(depth: u32) -> String {
     match OUTSTANDING.get(class_of(depth) + 1).map(|next| next - 1) {
         Some(to) if to == depth => depth.to_string(),

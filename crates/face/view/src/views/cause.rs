@@ -6,7 +6,7 @@ use units::print::{count, percent};
 use crate::scope::{Scope, size_slot};
 use crate::words;
 
-/// Waiting in a scope, by workload and size.
+/// Sums waiting in a scope, by workload and size.
 pub(super) fn waits(scope: &Scope<'_>) -> Waits {
     let mut found = Waits::default();
     let entities = scope.level.entities.iter();
@@ -18,7 +18,7 @@ pub(super) fn waits(scope: &Scope<'_>) -> Waits {
     found
 }
 
-/// Query of the lens that shows a band: `bs=64k,128k,256k&dir=w`; empty for flushes.
+/// Returns the query of the lens that selects a band: `bs=64k,128k,256k&dir=w`; empty for flushes.
 pub(super) fn lens(band: Band) -> String {
     let (from, to) = (*band.slots().start(), *band.slots().end());
     if from >= 16 {
@@ -32,7 +32,7 @@ pub(super) fn lens(band: Band) -> String {
     format!("bs={}&dir={direction}", classes.collect::<Vec<_>>().join(","))
 }
 
-/// Sentence about the cause.
+/// Describes the cause in a sentence.
 pub(super) fn sentence(waits: &Waits) -> String {
     if waits.count() < ENOUGH {
         return words::too_few(waits.count());
@@ -47,8 +47,8 @@ pub(super) fn sentence(waits: &Waits) -> String {
     }
 }
 
-/// Text about the band that is furthest out of proportion, which has few I/Os or a small part of
-/// the waiting.
+/// Describes the band that is furthest out of proportion. It has few I/Os or a small part of the
+/// waiting.
 fn furthest(cause: &Cause) -> String {
     format!(
         "Furthest out of proportion: {} cause {} of waiting time with {} of the I/Os ({}).",

@@ -4,7 +4,7 @@ use crate::document::{CurveLimit, CurvePoint, TileCurve};
 use crate::scope::ratio;
 use crate::source::Source;
 
-/// View `curve`, from `run.json` alone.
+/// Makes view `curve`, from `run.json` alone.
 pub(crate) fn curve(source: &Source) -> TileCurve {
     let steps = source.steps();
     let names = names(steps);
@@ -41,13 +41,14 @@ fn sentence(source: &Source) -> String {
     gain.unwrap_or_else(|| format!("{} different numbers of tiles were run.", tried(&run.steps)))
 }
 
-/// Number of different numbers of tiles that ran.
+/// Counts the distinct numbers of tiles that ran.
 fn tried(steps: &[Step]) -> u64 {
     let tiles: std::collections::BTreeSet<u32> = steps.iter().map(|step| step.tiles).collect();
     tiles.len() as u64
 }
 
-/// Text comparing the work of the step that broke with that of the step that held.
+/// Compares the throughput of the step that broke a limit with the throughput of the step behind
+/// the answer.
 fn gain(source: &Source) -> Option<String> {
     let answer = &source.run()?.answer;
     let (held, broken) = (answer.tiles_held?, answer.first_broken.as_ref()?.tiles);
@@ -65,7 +66,7 @@ fn gain(source: &Source) -> Option<String> {
     })
 }
 
-/// Names of all limits, in the order of the steps.
+/// Returns the names of all limits, in the order of the steps.
 fn names(steps: &[Step]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for name in steps.iter().flat_map(|step| step.limits.iter().map(PooledLimit::name)) {

@@ -1,4 +1,5 @@
-//! Views of actions and of calls to endpoints over time; they have no direction, size or tile here.
+//! Views of actions and of calls to endpoints over time. Here they are not split by direction, size
+//! or tile.
 
 use super::series::{What, drawn};
 use crate::document::Series;
@@ -9,10 +10,10 @@ use crate::source::Source;
 /// Workload of a line, and name of the action or call.
 type Name<'a> = (&'a str, &'a str);
 
-/// Span, bucket, position of the name, and the row's completions.
+/// Span, bucket, position of the name, and completed actions or calls of a row.
 type Row<'a> = (u32, u32, u32, Ended<'a>);
 
-/// Actions over time, with their response times, which limits apply to.
+/// Makes view `actions`: actions over time, with the response times to which limits apply.
 pub(crate) fn actions(source: &Source, lens: &Lens) -> Series {
     let rollup = source.rollup();
     let names = rollup.action_names().iter();
@@ -22,7 +23,7 @@ pub(crate) fn actions(source: &Source, lens: &Lens) -> Series {
     lines(What::Actions, source, lens, &names, rows)
 }
 
-/// Calls of each kind over time.
+/// Makes view `calls`: calls of each kind over time.
 pub(crate) fn calls(source: &Source, lens: &Lens) -> Series {
     let rollup = source.rollup();
     let names = rollup.call_names().iter();
@@ -32,7 +33,7 @@ pub(crate) fn calls(source: &Source, lens: &Lens) -> Series {
     lines(What::Calls, source, lens, &names, rows)
 }
 
-/// Lines of the names in the lens that have completions.
+/// Makes the lines of the names in the lens that have completed actions or calls.
 fn lines<'a>(
     what: What,
     source: &Source,

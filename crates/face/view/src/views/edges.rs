@@ -1,6 +1,6 @@
 use std::iter::once;
 
-/// Logarithmic boundaries of rows, ascending, one more than rows.
+/// Returns logarithmic boundaries of rows, ascending, one more than rows.
 #[expect(clippy::cast_precision_loss, reason = "edges of rows, to a nanosecond below 100 days")]
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between two edges")]
 fn log_edges(from_ns: u64, to_ns: u64, rows: usize) -> Vec<u64> {
@@ -15,8 +15,8 @@ fn log_edges(from_ns: u64, to_ns: u64, rows: usize) -> Vec<u64> {
     edges
 }
 
-/// Boundaries around these values, at 1, 2 or 5 times a power of ten, so that charts of one run
-/// have the same ones.
+/// Returns boundaries around these values, at 1, 2 or 5 times a power of ten, so that charts of one
+/// run have equal boundaries.
 pub(crate) fn around(least_ns: u64, most_ns: u64, rows: usize) -> Vec<u64> {
     let marks = || (0..13_u32).flat_map(|power| [1, 2, 5].map(|step| step * 10_u64.pow(power)));
     let from = marks().rfind(|mark| *mark <= least_ns.max(1)).unwrap_or(1);
@@ -24,8 +24,8 @@ pub(crate) fn around(least_ns: u64, most_ns: u64, rows: usize) -> Vec<u64> {
     log_edges(from, to, rows)
 }
 
-/// Row of a value: above its lower and up to its upper boundary; the first and the last row also
-/// hold all values beyond.
+/// Returns the row of a value. A row contains values above its lower and up to its upper boundary;
+/// the first and the last row also contain all values beyond.
 pub(crate) fn row_of(edges: &[u64], value_ns: u64) -> usize {
     let below = edges.partition_point(|edge| *edge < value_ns);
     below.saturating_sub(1).min(edges.len().saturating_sub(2))

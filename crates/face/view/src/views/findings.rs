@@ -13,16 +13,16 @@ use crate::scope::{Detail, ENOUGH, Phases, Scope, Sum, ratio};
 use crate::source::Source;
 use crate::words;
 
-/// Most findings.
+/// Maximum number of findings.
 const MOST: usize = 3;
-/// Least ratio of a moment's p99 to the median of all, for a finding. Our choice.
+/// Minimum ratio of a moment's p99 to the median over all moments, for a finding. Our choice.
 const MOMENT_TIMES: f64 = 4.0;
-/// Least ratio of a tile's p99 to that of the median tile, for a finding. Our choice.
+/// Minimum ratio of a tile's p99 to the median tile's p99, for a finding. Our choice.
 const TILE_TIMES: f64 = 2.0;
-/// Time before and after a moment in its link.
+/// Time before and after a moment that its link shows.
 const AROUND: Nanos = Nanos::from_secs(15);
 
-/// Most important findings, by weight.
+/// Returns the most important findings, sorted by weight.
 pub(super) fn of(source: &Source, lens: &Lens, focus: &Focus<'_>, waits: &Waits) -> Vec<Finding> {
     let mut found = Vec::new();
     found.extend(saturated(focus));
@@ -37,7 +37,8 @@ pub(super) fn of(source: &Source, lens: &Lens, focus: &Focus<'_>, waits: &Waits)
     found
 }
 
-/// Finding that the generator was the limit, which makes all others worthless.
+/// Makes the finding that the load generator was the limit, which makes all other findings
+/// worthless.
 fn saturated(focus: &Focus<'_>) -> Option<Finding> {
     let steps = focus.steps();
     let step = steps.iter().find(|step| step.generator.saturated)?;
@@ -100,7 +101,7 @@ fn contribution(focus: &Focus<'_>, waits: &Waits) -> Option<Finding> {
     })
 }
 
-/// Finding for the bucket of time with the worst p99, if it stands out.
+/// Makes the finding for the time bucket with the worst p99, if it stands out.
 fn moment(scope: &Scope<'_>) -> Option<Finding> {
     let mut buckets: Vec<(u64, u64, u64)> = vec![(0, 0, 0); scope.frame.len()];
     let mut sum = Sum::default();
@@ -145,7 +146,7 @@ fn moment(scope: &Scope<'_>) -> Option<Finding> {
     })
 }
 
-/// Link to a moment: `latency?at=52.5&m=lat&t=37.5-68`.
+/// Makes the link to a moment: `latency?at=52.5&m=lat&t=37.5-68`.
 fn moment_link(at: Nanos, width: Nanos) -> String {
     let lens = Lens {
         time: Some((
@@ -159,7 +160,8 @@ fn moment_link(at: Nanos, width: Nanos) -> String {
     text.replacen("moment?", "latency?", 1)
 }
 
-/// Finding for a tile that is slower than the others, workload by workload.
+/// Makes the finding for a tile that is slower than the others. Tiles are compared workload by
+/// workload.
 fn tile(source: &Source, lens: &Lens, focus: &Focus<'_>) -> Option<Finding> {
     let step = focus.broken().or_else(|| focus.steps().last().copied());
     let narrowed = Lens { step: lens.step.or(step.map(|step| step.step)), ..lens.clone() };

@@ -1,4 +1,5 @@
-//! Steps behind an answer if the lens names none: those that held, and the one that broke.
+//! Selects the steps behind an answer if the lens names none: the step with the answer's number of
+//! tiles, and the step that broke a limit.
 
 use run_store::run::{Step, Verdict};
 
@@ -11,7 +12,8 @@ use crate::words;
 pub(super) struct Focus<'a> {
     source: &'a Source,
     lens: &'a Lens,
-    /// Pairs of step and repeat; `None` for everything in the lens.
+    /// Steps with the answer's number of tiles, as pairs of step and repeat; `None` for everything
+    /// in the lens.
     held: Option<Vec<(u32, u32)>>,
     broke: Option<Vec<(u32, u32)>>,
 }
@@ -37,23 +39,26 @@ impl<'a> Focus<'a> {
         focus
     }
 
-    /// Measured time of the numbers.
+    /// Returns the measured time that the numbers come from.
     pub fn held(&self) -> Scope<'a> {
         self.scope(self.held.as_deref())
     }
 
-    /// Measured time in which the cause is searched.
+    /// Returns the measured time in which the cause is searched: the step that broke a limit, if
+    /// any.
     pub fn cause(&self) -> Scope<'a> {
         self.scope(self.broke.as_deref().or(self.held.as_deref()))
     }
 
-    /// Measured time of the step that broke, else of the one that held, else of all.
+    /// Returns the measured time of the step that broke a limit, otherwise of the steps behind the
+    /// answer, otherwise of all steps.
     pub fn broken_or_held(&self, detail: Detail) -> Scope<'a> {
         let steps = self.broke.as_deref().or(self.held.as_deref());
         Scope::new(self.source, self.lens, detail, Phases::Summary, steps)
     }
 
-    /// Text such as `With 5 tiles, the step that broke`; `None` if the lens names a step.
+    /// Describes the step, such as `With 5 tiles, the step that broke`; `None` if the lens names a
+    /// step.
     pub fn step_words(&self) -> Option<String> {
         let (pairs, what) = match (&self.broke, &self.held) {
             (Some(pairs), _) => (pairs, "the step that broke"),
@@ -68,7 +73,7 @@ impl<'a> Focus<'a> {
         Scope::new(self.source, self.lens, Detail::Usual, Phases::Summary, steps)
     }
 
-    /// Steps of `run.json` behind the numbers.
+    /// Returns the steps of `run.json` behind the numbers.
     pub fn steps(&self) -> Vec<&'a Step> {
         let steps = self.source.steps().iter();
         steps
@@ -80,20 +85,20 @@ impl<'a> Focus<'a> {
             .collect()
     }
 
-    /// Step that broke, if one did.
+    /// Returns the step that broke a limit, if there is one.
     pub fn broken(&self) -> Option<&'a Step> {
         let pair = self.broke.as_ref()?.first()?;
         self.source.steps().iter().find(|step| (step.step, step.repeat) == *pair)
     }
 
-    /// Text of the resource at its limit in that step, and of the waits of the broken action;
-    /// `None` if the run does not know them.
+    /// Describes the saturated resource in that step, and where the broken action waited; `None` if
+    /// the run has no such data.
     pub fn limited(&self) -> Option<String> {
         let broken = self.source.run()?.answer.first_broken.as_ref()?;
         words::limited(self.broken()?, broken)
     }
 
-    /// Text of the numbers' time: `4 tiles, measured time`.
+    /// Describes the time of the numbers: `4 tiles, measured time`.
     pub fn time_words(&self, scope: &Scope<'_>) -> String {
         let time = scope.time();
         if self.lens.time.is_some() {

@@ -15,10 +15,11 @@ use crate::source::Source;
 use crate::warnings::warnings;
 use crate::words;
 
-/// Warnings that weaken an answer; the others only describe it.
+/// Warnings that weaken an answer; all others only describe the run.
 const DOUBTS: [&str; 5] = ["clock-step", CHECK_WARNING, "not-steady", "limit-not-tested", "reused"];
 
-/// Answer of a run that has ended; `None` while it is going, and for an observation.
+/// Makes the headline of a run that has ended; `None` while the run is in progress, and for
+/// observed I/O.
 pub(crate) fn headline(source: &Source) -> Option<Headline> {
     let run = source.run().filter(|_| !source.is_running())?;
     let lens = Lens::default();
@@ -68,7 +69,7 @@ fn speed_note(run: &Run) -> String {
     parts.join("; ")
 }
 
-/// Text of the limit that breaks, or the reason why none did.
+/// Describes the limit that breaks, or why no limit broke.
 fn breaks(run: &Run) -> String {
     let answer = &run.answer;
     if let Some(broken) = &answer.first_broken {
@@ -108,8 +109,8 @@ fn broken_words(answer: &Answer, broken: &BrokenLimit) -> String {
     )
 }
 
-/// Text of the cause: the resource at its limit in the step that broke, and the waits of the broken
-/// action; else the I/O with most of the waiting.
+/// Describes the cause: the saturated resource in the step that broke, and where the broken action
+/// waited; otherwise the I/O with most of the waiting.
 fn why(focus: &Focus<'_>) -> Option<String> {
     focus.broken()?;
     Some(focus.limited().unwrap_or_else(|| cause::sentence(&cause::waits(&focus.cause()))))
@@ -149,7 +150,7 @@ fn doubts(run: &Run) -> Vec<Doubt> {
     found
 }
 
-/// Doubts from events of hosts, for the last step that had some.
+/// Makes doubts from events of hosts, for the last step with events.
 fn events(run: &Run) -> Vec<Doubt> {
     let step = run.steps.iter().rev().find(|step| !step.events.is_empty());
     let all = step.into_iter().flat_map(|step| step.events.iter().map(move |event| (step, event)));
@@ -165,7 +166,7 @@ fn doubt(id: &str, text: String) -> Doubt {
     Doubt { id: id.to_owned(), text }
 }
 
-/// Text of the disturbances: their source, and the number of disturbed steps, with the worst of
+/// Describes the disturbances: their source, and the number of disturbed steps, with the worst of
 /// them.
 pub fn disturbed(steps: &[Step]) -> Option<String> {
     let own: Vec<&Step> = steps.iter().filter(|step| !step.disturbances.is_empty()).collect();
@@ -186,7 +187,8 @@ pub fn disturbed(steps: &[Step]) -> Option<String> {
     ))
 }
 
-/// Doubt about a count that passed, and failed after an overload: the storage had not recovered.
+/// Makes the doubt about a number of tiles that passed at first but failed after an overload,
+/// because the storage had not recovered.
 fn hysteresis(found: Hysteresis) -> Doubt {
     let text = format!(
         "{} passed before the overload with {} and failed after it: this storage needs more than a pause to recover.",
@@ -196,7 +198,7 @@ fn hysteresis(found: Hysteresis) -> Doubt {
     doubt("hysteresis", text)
 }
 
-/// Doubt about small disks, which caches hold more of.
+/// Makes the doubt about small disks, of which caches hold a larger part.
 fn scaled(run: &Run) -> Option<Doubt> {
     let warning = run.warnings.iter().find(|warning| warning.is(Known::ScaledFootprint))?;
     Some(doubt(&warning.id, format!("{}.", words::capital(&warning.text))))

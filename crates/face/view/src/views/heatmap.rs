@@ -10,7 +10,7 @@ use crate::scope::{ENOUGH, Points, Scope, Sum};
 use crate::source::Source;
 use crate::words;
 
-/// View `heatmap`: I/Os by time and service time.
+/// Makes view `heatmap`: I/Os by time and service time.
 pub(crate) fn heatmap(source: &Source, lens: &Lens) -> HeatMap {
     let scope = Scope::course(source, lens);
     let points = scope.frame.points(lens.points as usize);
@@ -68,7 +68,7 @@ fn close(sum: &mut Sum) -> Column {
     column
 }
 
-/// Shortest and longest time of all columns.
+/// Returns the shortest and the longest time of all columns.
 fn bounds(columns: &[Column]) -> (u64, u64) {
     let least = columns.iter().filter_map(|column| Some(column.buckets.first()?.0.0)).min();
     let most = columns.iter().filter_map(|column| column.max).max();

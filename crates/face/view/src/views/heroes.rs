@@ -9,11 +9,11 @@ use crate::scope::{ENOUGH, Points, Scope, Sum, ratio};
 use crate::source::Source;
 use crate::words::{self, rate};
 
-/// Number of points of a main number's course.
+/// Number of points in a main number's sparkline.
 const SPARK: usize = 60;
 
-/// Four main numbers: distance of users to a limit if there is one, amount of I/O, and its latency.
-/// The headline has the number of held tiles.
+/// Makes the four main numbers: how near users are to a limit, if there is one; amount of I/O; and
+/// latency. The number of tiles is in the headline instead.
 pub(super) fn of(source: &Source, focus: &Focus<'_>) -> Vec<Hero> {
     let scope = focus.held();
     let course = Course::of_calls(&scope).unwrap_or_else(|| Course::of(&scope));
@@ -38,7 +38,7 @@ pub(super) fn of(source: &Source, focus: &Focus<'_>) -> Vec<Hero> {
     heroes
 }
 
-/// Main number of the limit that users are nearest to.
+/// Makes the main number of the limit with the least room.
 fn limit(source: &Source, focus: &Focus<'_>) -> Option<Hero> {
     if source.is_running() {
         return None;
@@ -64,9 +64,9 @@ fn limit(source: &Source, focus: &Focus<'_>) -> Option<Hero> {
     })
 }
 
-/// Sums, and their course over the lens's time.
+/// Sums, and values over the lens's time.
 struct Course {
-    /// True if it is of calls to endpoints, which take the place of reads.
+    /// True if the values are of calls to endpoints, which take the place of reads.
     is_calls: bool,
     reads: Sum,
     writes: Sum,
@@ -95,7 +95,7 @@ impl Course {
         Self::together(&points, [&reads, &writes, &others], scope.time())
     }
 
-    /// Sums of calls; `None` if there is I/O, or if the lens has only some tiles.
+    /// Sums calls; `None` if there is I/O, or if the lens has only some tiles.
     fn of_calls(scope: &Scope<'_>) -> Option<Self> {
         let points = scope.frame.points(SPARK);
         let none: Vec<Sum> = (0..points.len()).map(|_| Sum::default()).collect();
@@ -153,7 +153,8 @@ impl Course {
         counts.iter().zip(&self.load).map(|(count, load)| Some(rate(*count, *load))).collect()
     }
 
-    /// Text of a rate; a rate over no time is not 0.
+    /// Returns the rate's text, or `no load` if there is no time under load: a rate over no time is
+    /// not 0.
     fn if_any(&self, rate: String) -> String {
         if self.time == Nanos::ZERO { "no load".to_owned() } else { rate }
     }
@@ -176,7 +177,7 @@ impl Course {
         }
     }
 
-    /// Main numbers of I/Os and bytes, if there are no times for rates.
+    /// Makes the main numbers of I/Os and bytes, for a source without times for rates.
     fn amounts(&self, note: &str) -> [Hero; 2] {
         let (ios, bytes) = (self.all.count(), self.all.bytes);
         let hero = |label: &str, text: String, number: u64, unit: &str| Hero {

@@ -4,8 +4,8 @@ use units::Nanos;
 
 use crate::source::Source;
 
-/// Limit for 99th percentiles of I/O, with its source: the tightest limit on I/O of the run, else
-/// the usual one.
+/// Returns the limit for 99th percentiles of I/O, with its source: the tightest limit on I/O of the
+/// run, otherwise the usual limit.
 pub(super) fn of(source: &Source) -> (Nanos, String) {
     match tightest(source) {
         Some(limit) => {
@@ -15,8 +15,8 @@ pub(super) fn of(source: &Source) -> (Nanos, String) {
     }
 }
 
-/// Text of the run's own limits: limits on actions are longer than those on single I/Os, of which
-/// an action has many.
+/// Describes the run's own limits. Limits on actions are longer than limits on single I/Os, because
+/// an action has many I/Os.
 fn judged_by(source: &Source) -> String {
     let limits = source.steps().iter().flat_map(|step| &step.limits);
     let tightest = limits.min_by_key(|limit| limit.result.limit_ns);
@@ -29,7 +29,7 @@ fn judged_by(source: &Source) -> String {
     })
 }
 
-/// Tightest limit on I/O of the run, if it has one.
+/// Returns the tightest limit on I/O of the run, if there is one.
 pub(super) fn own(source: &Source) -> Option<Nanos> {
     tightest(source).map(|limit| Nanos(limit.result.limit_ns))
 }

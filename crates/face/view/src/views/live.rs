@@ -9,7 +9,7 @@ use crate::source::{Source, TraceFacts};
 use crate::words;
 
 impl Source {
-    /// Opens a run that is still going. A state without a sentence gets one.
+    /// Opens a run in progress. A state without a sentence gets one.
     pub fn live(
         directory: Option<StoredRun>,
         run: Option<Run>,
@@ -19,7 +19,7 @@ impl Source {
         Self::going_on(directory, run, rollup).told(state)
     }
 
-    /// Opens a recorded trace; it is live if there is a state.
+    /// Opens a recorded trace; it is live if a state is given.
     pub fn trace(trace: TraceFacts, rollup: Arc<Rollup>, live: Option<LiveState>) -> Self {
         let source = Self::of_facts(trace, rollup);
         match live {

@@ -12,8 +12,8 @@ use crate::scope::Scope;
 use crate::source::Source;
 use crate::words;
 
-/// Value up to which a gauge counts as near zero and is not drawn, in its own unit. Our choice,
-/// below the value that makes a step disturbed (`host::disturbance`).
+/// Returns the value up to which a gauge counts as near zero and is not drawn, in the gauge's own
+/// unit. Our choice; it is below the value that makes a step disturbed (`host::disturbance`).
 const fn near_zero(name: GaugeName) -> f64 {
     match name {
         GaugeName::IoOthers => 1e6,
@@ -24,7 +24,7 @@ const fn near_zero(name: GaugeName) -> f64 {
     }
 }
 
-/// Gauges of the host in the lens's time.
+/// Makes view `machine`: gauges of the host in the lens's time.
 pub(crate) fn machine(source: &Source, lens: &Lens) -> MachinePage {
     let scope = Scope::course(source, lens);
     let points = scope.frame.points(lens.points as usize);
@@ -82,7 +82,7 @@ impl Line {
         self.by_point.iter().flatten().map(|own| own.most).fold(0.0, f64::max)
     }
 
-    /// Value over all points.
+    /// Returns the value over all points.
     fn whole(&self) -> f64 {
         let all = self.by_point.iter().flatten().copied();
         let whole = all.reduce(|own, later| own.and_then(self.name.merging(), later));
@@ -119,10 +119,10 @@ impl Line {
     }
 }
 
-/// Most VMs with lines in a chart.
+/// Maximum number of VMs with lines in a chart.
 const VMS_MAX: usize = 6;
 
-/// Keeps the lines of the VMs with the largest means: a host may have hundreds.
+/// Keeps the lines of the VMs with the largest means, because a host may have hundreds of VMs.
 fn keep_busiest_vms(lines: &mut Vec<Line>) {
     let is_vm = |line: &Line| line.name.scope() == ScopeKind::Vm;
     let mut means: BTreeMap<GaugeName, Vec<f64>> = BTreeMap::new();
@@ -136,7 +136,7 @@ fn keep_busiest_vms(lines: &mut Vec<Line>) {
     });
 }
 
-/// Adds the scope to titles that several lines have: devices, meters.
+/// Adds the scope (a device or meter) to titles that several lines share.
 fn name_scopes(lines: &mut [Line]) {
     let titles: Vec<String> = lines.iter().map(|line| line.title.clone()).collect();
     for line in lines {
@@ -146,7 +146,7 @@ fn name_scopes(lines: &mut [Line]) {
     }
 }
 
-/// Disturbed steps in the lens, on the axis.
+/// Returns the disturbed steps in the lens, on the axis.
 fn disturbed(source: &Source, scope: &Scope<'_>) -> Vec<DisturbedSpan> {
     let spans = source.rollup().spans();
     let ran: Vec<&Span> = scope.frame.parts().map(|(span, ..)| &spans[span as usize]).collect();

@@ -11,11 +11,11 @@ use crate::scope::{Detail, ENOUGH, Points, Scope, Sum, ratio};
 use crate::source::Source;
 use crate::words::{self, rate};
 
-/// Number of points of an item's course.
+/// Maximum number of points in an item's trail.
 const TRAIL: usize = 12;
 
-/// View `map`: amount of I/O and latency by workload, in the step that broke or the one that held,
-/// unless the lens has a step or a time.
+/// Makes view `map`: amount of I/O and latency by workload. It shows the step that broke a limit,
+/// or the step behind the answer, unless the lens has a step or a time.
 pub(crate) fn map(source: &Source, lens: &Lens) -> MapPage {
     let focus = Focus::new(source, lens);
     let scope = focus.broken_or_held(Detail::Tiles);
@@ -32,7 +32,7 @@ pub(crate) fn map(source: &Source, lens: &Lens) -> MapPage {
     MapPage { sentence: place + &sentence(source, &items), items }
 }
 
-/// Ten members with the most waiting, in a part of the run.
+/// Returns the members that wait most, up to `most` of them, in a part of the run.
 pub(super) fn top(scope: &Scope<'_>, most: usize) -> Vec<MapItem> {
     let points = scope.frame.points(1);
     let mut members = Members::of(scope, &points);
@@ -73,7 +73,7 @@ impl Members {
         members
     }
 
-    /// Position of an entity's member; copies of a workload in a tile are one member.
+    /// Returns the position of an entity's member; copies of a workload in a tile are one member.
     fn place(&mut self, entity: &Entity, points: &Points) -> usize {
         let is_same =
             |known: &Member| known.tile == entity.tile && known.workload == entity.workload;
@@ -115,9 +115,9 @@ impl Member {
         }
     }
 
-    /// Time of the spans in which the member existed, including its pauses: a tile of the fifth
-    /// step is not slower for having been absent from four, and one that pauses is not faster for
-    /// it.
+    /// Returns the time under load of the spans in which the member existed, including its pauses.
+    /// So a tile that exists only in the fifth step is not slower for its absence before, and a
+    /// tile that pauses is not faster.
     fn time(&self, scope: &Scope<'_>, points: &Points) -> Nanos {
         let spans = scope.frame.parts().map(|(span, ..)| scope.frame.range(span));
         let point = |bucket: usize| &self.trail[points.of[bucket]];
@@ -146,7 +146,7 @@ impl Member {
         found
     }
 
-    /// Limit with the least room, or the most exceeded one.
+    /// Returns the limit with the least room, or the most exceeded limit.
     fn limit(&self, step: &Step) -> Option<LimitHeld> {
         let is_mine =
             |result: &&WorkloadResult| result.workload == self.workload && result.tile == self.tile;
@@ -167,8 +167,8 @@ fn held(limit: &LimitResult) -> LimitHeld {
     }
 }
 
-/// Host of a workload of a tile: the driving host, or the modelled one; in a recorded trace the
-/// recording host. A tile has the same hosts in every step.
+/// Returns the host of a workload of a tile: the driving host, or the modelled host; in a recorded
+/// trace the recording host. A tile has the same hosts in every step.
 fn host(source: &Source, tile: Option<u32>, workload: &str) -> Option<String> {
     let Some(tile) = tile else { return source.trace_facts()?.host.clone() };
     if let Some(host) = source.hosts().of_tile(tile) {
@@ -182,7 +182,7 @@ fn host(source: &Source, tile: Option<u32>, workload: &str) -> Option<String> {
     })
 }
 
-/// Last step of `run.json` in the lens.
+/// Returns the last step of `run.json` in the lens.
 fn last_step<'a>(scope: &Scope<'a>) -> Option<&'a Step> {
     let spans = scope.source.rollup().spans();
     let ran = scope.frame.parts().filter_map(|(span, ..)| spans.get(span as usize));

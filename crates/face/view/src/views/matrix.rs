@@ -10,7 +10,7 @@ use crate::scope::{ENOUGH, Scope, Sum};
 use crate::source::Source;
 use crate::words;
 
-/// View `matrix`: I/Os by size class and service time.
+/// Makes view `matrix`: I/Os by size class and service time.
 pub(crate) fn matrix(source: &Source, lens: &Lens) -> LatencyMatrix {
     let scope = Scope::summary(source, lens);
     let sums = scope.by_size();
@@ -54,7 +54,8 @@ fn sentence(panels: &[MatrixPanel], limit: Nanos) -> String {
     format!("p99 first breaks {limit} with {}.", broken.join(", and with "))
 }
 
-/// Text such as `writes of 64 to below 128 KiB: 38 ms (1,234 I/Os)`.
+/// Describes the first class that breaks the limit, such as `writes of 64 to below 128 KiB: 38 ms
+/// (1,234 I/Os)`.
 fn first_break(panel: &MatrixPanel) -> Option<String> {
     let class = usize::from(panel.first_break?);
     let label = SizeClass::all()[class];

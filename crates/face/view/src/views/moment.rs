@@ -13,17 +13,17 @@ use crate::words::{self, rate};
 
 /// Number of rows of the histograms.
 const ROWS: usize = 48;
-/// Number of listed contributors.
+/// Maximum number of listed contributors.
 const TOP: usize = 10;
-/// Distance of events from the moment, in lengths of it, up to which they belong to it.
+/// Maximum distance of a related event, in lengths of the moment.
 const AROUND: u64 = 3;
-/// Least distance of events that still belong to the moment: the effect of a checkpoint lasts. Our
-/// choice.
+/// Distance up to which events are always related to the moment, because the effect of a checkpoint
+/// lasts. Our choice.
 const AROUND_MIN: Nanos = Nanos::from_secs(5);
-/// Least ratio of a local maximum of p99 to the median, for a spike. Our choice.
+/// Minimum ratio of a local maximum of p99 to the median, for a spike. Our choice.
 const SPIKE_TIMES: f64 = 1.5;
 
-/// View `moment`: the run at one time.
+/// Makes view `moment`: the run at one point in time.
 pub(crate) fn moment(source: &Source, lens: &Lens) -> Moment {
     let course = Scope::course(source, lens);
     let course_p99 = Course::of(&course);
@@ -65,8 +65,8 @@ pub(crate) fn moment(source: &Source, lens: &Lens) -> Moment {
     }
 }
 
-/// Finest part of a bucket in the series: the requested slice, else the worst one in it, with its
-/// begin and length.
+/// Returns the finest part of a bucket in the series, with its begin and length: the requested
+/// slice, otherwise the worst slice of the bucket.
 fn closer(
     source: &Source,
     lens: &Lens,
@@ -114,12 +114,12 @@ impl Course {
         sum.clear();
     }
 
-    /// p99 of a bucket, if it has enough I/Os.
+    /// Returns p99 of a bucket, if the bucket has enough I/Os.
     fn known(&self, bucket: usize) -> Option<u64> {
         self.p99.get(bucket).copied().flatten().filter(|_| self.count[bucket] >= ENOUGH)
     }
 
-    /// Bucket of a time; without a time, the worst bucket.
+    /// Returns the bucket of a time; without a time, the worst bucket.
     fn chosen(&self, scope: &Scope<'_>, at: Option<Nanos>) -> Option<usize> {
         if let Some(at) = at {
             let next = scope.frame.at.partition_point(|begin| *begin <= at);
@@ -138,7 +138,7 @@ impl Course {
         known.get(known.len() / 2).copied()
     }
 
-    /// Local maxima of p99 that stand out of the run.
+    /// Returns the local maxima of p99 that stand out.
     #[expect(clippy::cast_precision_loss, reason = "compared to a few digits")]
     fn spikes(&self) -> Vec<usize> {
         let Some(median) = self.median() else { return Vec::new() };
@@ -153,7 +153,7 @@ impl Course {
     }
 }
 
-/// True for each bucket of measured time; these have priority.
+/// Returns true for each bucket of measured time; these buckets have priority.
 fn measured(scope: &Scope<'_>) -> Vec<bool> {
     let mut measured = vec![false; scope.frame.len()];
     for (number, span) in (0_u32..).zip(scope.source.rollup().spans()) {
@@ -193,7 +193,7 @@ fn shares(counts: &[u64]) -> Vec<f64> {
     counts.iter().map(|count| ratio(*count, all)).collect()
 }
 
-/// Events of the run around the moment, and begins of its phases.
+/// Returns the events of the run around the moment, and the begins of phases.
 fn events(source: &Source, at: Nanos, width: Nanos) -> Vec<MomentEvent> {
     let reach = Nanos(width.0.saturating_mul(AROUND)).max(AROUND_MIN);
     let from = at.saturating_sub(reach);

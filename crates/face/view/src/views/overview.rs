@@ -9,7 +9,7 @@ use crate::scope::Scope;
 use crate::source::Source;
 use crate::words;
 
-/// View `overview`: the answer, four numbers, findings, and the block sizes.
+/// Makes view `overview`: the answer, four numbers, findings, and the block sizes.
 pub(crate) fn overview(source: &Source, lens: &Lens) -> Overview {
     let focus = Focus::new(source, lens);
     let causing = focus.cause();
@@ -27,8 +27,9 @@ pub(crate) fn overview(source: &Source, lens: &Lens) -> Overview {
     }
 }
 
-/// Text of the cause, with its tiles if these are not the answer's: the resource at its limit and
-/// the waits of the broken action, if the run knows them; else the I/O with most of the waiting.
+/// Describes the cause, with its number of tiles if the answer has another. The cause is the
+/// saturated resource and where the broken action waited, if the run has such data; otherwise the
+/// I/O with most of the waiting.
 fn cause_of(focus: &Focus<'_>, waits: &Waits) -> String {
     let said = focus.limited().unwrap_or_else(|| cause::sentence(waits));
     match focus.broken() {

@@ -8,7 +8,7 @@ use crate::warnings::warnings;
 use crate::words;
 
 impl Source {
-    /// Everything about a run that does not depend on the lens.
+    /// Returns everything about a run that does not depend on the lens.
     pub fn page(&self) -> RunPage {
         let files = self.files();
         RunPage {

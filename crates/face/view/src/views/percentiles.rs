@@ -8,10 +8,10 @@ use crate::scope::{ENOUGH, Scope, Sum};
 use crate::source::Source;
 use crate::words;
 
-/// Least number of I/Os above a percentile that is drawn, as in [`stats::enough_samples`].
+/// Minimum number of I/Os above a percentile that is drawn, as in [`stats::enough_samples`].
 const ABOVE: u64 = 10;
 
-/// View `percentiles`: distributions by the breakdown.
+/// Makes view `percentiles`: one distribution for each line of the breakdown.
 pub(crate) fn percentiles(source: &Source, lens: &Lens) -> Percentiles {
     let scope = Scope::summary(source, lens);
     let grouping = scope.grouping(lens.breakdown);
@@ -26,8 +26,8 @@ pub(crate) fn percentiles(source: &Source, lens: &Lens) -> Percentiles {
     Percentiles { sentence: sentence(&grouping.groups, &sums), clock: "service".to_owned(), curves }
 }
 
-/// Shares of a distribution's points: every 2 %, and from 90 % on nine in each remaining tenth,
-/// repeatedly.
+/// Returns the shares at which distributions have points: every 2 % up to 90 %, and then nine in
+/// each remaining tenth, repeatedly.
 fn shares() -> Vec<f64> {
     let coarse = (0..45_u32).map(|step| f64::from(step) / 50.0);
     let fine = (1..8).flat_map(|nines| {
@@ -36,7 +36,8 @@ fn shares() -> Vec<f64> {
     coarse.chain(fine).collect()
 }
 
-/// Points of a distribution: every share with at least ten I/Os above it, then the longest time.
+/// Returns the points of a distribution: every share with at least ten I/Os above it, and then the
+/// longest time.
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 pub(crate) fn points_of(histogram: &Histogram) -> Vec<PercentilePoint> {
     let count = histogram.count();
@@ -50,7 +51,7 @@ pub(crate) fn points_of(histogram: &Histogram) -> Vec<PercentilePoint> {
     if count == 0 { Vec::new() } else { wanted.into_iter().filter_map(point).collect() }
 }
 
-/// Sentence about the slowest tail, and its distance from the median.
+/// Describes the slowest tail, and its distance from the median.
 fn sentence(groups: &[(String, String)], sums: &[Sum]) -> String {
     let total: u64 = sums.iter().map(Sum::count).sum();
     let enough = groups.iter().zip(sums).filter(|(_, sum)| sum.count() >= ENOUGH);

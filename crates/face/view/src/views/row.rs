@@ -10,19 +10,20 @@ use crate::document::{RunKind, RunList, RunRow, RunState};
 use crate::source::{Source, TraceFacts, kind_of};
 use crate::words;
 
-/// Number of points of a row's course.
+/// Number of points in a row's sparkline.
 const SPARK: usize = 60;
-/// Most rows of generator state that are read for it: enough for a week of seconds.
+/// Maximum number of generator rows that are read for the sparkline: a week of seconds.
 const SPARK_ROWS_MAX: usize = 700_000;
 
-/// Rows of everything stored in a directory, newest first.
+/// Lists everything stored in a directory, newest first.
 pub fn list(base: &Path) -> Result<RunList, RunDirError> {
     let mut runs: Vec<RunRow> = rundir::list(base)?.iter().map(row_of).collect();
     runs.reverse();
     Ok(RunList { base: base.display().to_string(), runs })
 }
 
-/// Row of a stored run, without reading its rollup. An unreadable run has the reason in its row.
+/// Makes the row of a stored run, without reading the rollup. The row of an unreadable run has the
+/// reason.
 pub fn row_of(stored: &StoredRun) -> RunRow {
     let state = match stored.state() {
         State::Complete => RunState::Complete,
@@ -41,7 +42,7 @@ pub fn row_of(stored: &StoredRun) -> RunRow {
 }
 
 impl Source {
-    /// Row in the list of runs.
+    /// Returns the row in the list of runs.
     pub fn row(&self) -> RunRow {
         let mut row = match (self.run(), self.trace_facts()) {
             (Some(run), _) => of_run(run, self.state),
@@ -64,7 +65,7 @@ impl Source {
 }
 
 impl TraceFacts {
-    /// Row of a trace with that many I/Os, which were not read yet.
+    /// Makes the row of a trace with this number of I/Os, which were not read yet.
     pub fn row(&self, records: u64) -> RunRow {
         let mut row = Source::trace(self.clone(), Arc::default(), None).row();
         row.state = RunState::Complete;
@@ -138,7 +139,8 @@ fn under_load(step: &Step) -> Nanos {
     Nanos(step.warm_up.duration_ns).saturating_add(Nanos(step.measured_ns))
 }
 
-/// Completed I/Os per second over the run, from the generator's rows, which are few.
+/// Returns the completed I/Os per second over the run. They come from the generator's rows, which
+/// are few.
 fn spark(stored: &StoredRun) -> Vec<f64> {
     let Ok(rows) = stored.generator() else { return Vec::new() };
     let slices: Vec<(u64, Nanos)> = rows

@@ -9,7 +9,7 @@ use crate::source::Source;
 use crate::views::limit;
 use crate::words::{self, rate};
 
-/// Least ratio of a latency to the median of its line, to stand out. Our choice.
+/// Minimum ratio of a latency to the median of its line, to stand out. Our choice.
 const SPIKE_TIMES: f64 = 3.0;
 
 /// Kind of counted events.
@@ -46,10 +46,10 @@ impl What {
     }
 }
 
-/// A bucket, the line of the row, and its completions.
+/// Bucket of a row, its line, and its completed I/Os.
 pub(super) type Row<'a> = (usize, Option<usize>, Ended<'a>);
 
-/// View `series`: a measure over time by a breakdown.
+/// Makes view `series`: a measure over time by a breakdown.
 pub(crate) fn series(source: &Source, lens: &Lens) -> Series {
     let scope = Scope::course(source, lens);
     let grouping = scope.grouping(lens.breakdown);
@@ -64,8 +64,8 @@ pub(crate) fn series(source: &Source, lens: &Lens) -> Series {
     }
 }
 
-/// Lines of rows, which ascend by bucket. `known` are the ranges of lines with rates of single
-/// slices.
+/// Draws rows, which ascend by bucket, as lines. `known` are the ranges of lines with stored rates
+/// of single slices.
 pub(super) fn drawn<'a>(
     what: What,
     scope: &Scope<'_>,
@@ -104,7 +104,7 @@ pub(super) fn drawn<'a>(
     }
 }
 
-/// I/Os of all lines, by point.
+/// Counts the I/Os of all lines, by point.
 fn counts(groups: &[Group], points: usize) -> Vec<u64> {
     let of_point = |point: usize| groups.iter().filter_map(|group| group.count.get(point)).sum();
     (0..points).map(of_point).collect()
@@ -221,7 +221,8 @@ fn line(
     }
 }
 
-/// Least and largest rate of the buckets in each point, where rates of single slices are unknown.
+/// Returns smallest and largest rate of the buckets in each point, where rates of single slices are
+/// unknown.
 fn of_buckets(wanted: &[u64], scope: &Scope<'_>, points: &Points) -> Range {
     let mut range = Range { least: vec![None; points.len()], most: vec![None; points.len()] };
     let short = scope.short_buckets();
@@ -235,7 +236,7 @@ fn of_buckets(wanted: &[u64], scope: &Scope<'_>, points: &Points) -> Range {
     range
 }
 
-/// Sentence about the mean of all lines, and the line with the highest slice.
+/// Describes the mean of all lines, and the line with the highest slice.
 fn rate_sentence(what: What, scope: &Scope<'_>, groups: &[Group], points: &Points) -> String {
     let of_bytes = scope.lens.measure == Measure::Throughput;
     let text = |value: f64| match of_bytes {
@@ -264,7 +265,7 @@ fn rate_sentence(what: What, scope: &Scope<'_>, groups: &[Group], points: &Point
     format!("{} on average over {time}{}.", text(mean), peak.unwrap_or_default())
 }
 
-/// Sentence about a rise of a line's p99, and its time.
+/// Describes a rise of a line's p99, and its time.
 fn latency_sentence(what: What, groups: &[Group], points: &Points) -> String {
     if groups.iter().flat_map(|group| &group.max).all(Option::is_none) {
         return words::NO_LATENCIES.to_owned();

@@ -5,8 +5,8 @@ use crate::document::SizeRow;
 use crate::scope::{ENOUGH, Sum};
 use crate::words;
 
-/// Rows of reads by class, then of writes by class, from the sums of
-/// [`crate::scope::Scope::by_size`]; shares include flushes.
+/// Makes rows of reads by class, then of writes by class, from the sums of
+/// [`crate::scope::Scope::by_size`]. Flushes are included in the total for shares.
 pub(super) fn rows(sums: &[Sum]) -> Vec<SizeRow> {
     let whole = whole(sums);
     let both = sums.iter().take(16).enumerate();
@@ -17,7 +17,7 @@ pub(super) fn rows(sums: &[Sum]) -> Vec<SizeRow> {
     .collect()
 }
 
-/// Row of flushes, if there are any; they have no size.
+/// Makes the row of flushes, if there are any; they have no size.
 pub(super) fn flushes(sums: &[Sum]) -> Option<SizeRow> {
     let flush = sums.get(16).filter(|sum| sum.count() > 0)?;
     Some(row("flush", 0, flush, &whole(sums)))
@@ -45,7 +45,7 @@ fn row(direction: &str, class: u8, sum: &Sum, whole: &Whole) -> SizeRow {
     }
 }
 
-/// Sentence about the sizes: the class with the most I/Os and the one with the most bytes.
+/// Describes the sizes: the class with the most I/Os and the class with the most bytes.
 pub(super) fn sentence(sums: &[Sum]) -> String {
     let rows = rows(sums);
     let count: u64 = rows.iter().map(|row| row.count).sum();

@@ -13,13 +13,13 @@ use crate::scope::{ENOUGH, Points, Scope, Sum, ratio};
 use crate::source::Source;
 use crate::words::{self, rate};
 
-/// Number of points of a number's course.
+/// Number of points in a number's sparkline.
 const SPARK: usize = 60;
-/// Largest relative difference between bytes written to the backing store and to the tier at which
-/// there is no visible gap. Our choice.
+/// Relative difference between bytes written to the backing store and bytes that writes brought in,
+/// below which there is no visible gap. Our choice.
 const AT_ONCE: f64 = 0.05;
 
-/// View `tier`: activity of acceleration tiers.
+/// Makes view `tier`: activity of acceleration tiers.
 pub(crate) fn tier(source: &Source, lens: &Lens) -> TierPage {
     let scope = Scope::course(source, lens);
     let points = scope.frame.points(lens.points as usize);
@@ -55,7 +55,7 @@ struct Observed {
 }
 
 impl Observed {
-    /// Latencies of all I/O in the lens, or of one workload.
+    /// Returns the latencies of all I/O in the lens, or of one workload.
     fn of(scope: &Scope<'_>, points: &Points, only: Option<&str>) -> Self {
         let mut found = Self { read_p99: Vec::new(), write_p99: Vec::new() };
         let (mut reads, mut writes) = (Sum::default(), Sum::default());
@@ -161,7 +161,7 @@ fn rates(counts: &[TierCounts], points: &Points) -> TierRates {
     }
 }
 
-/// Sentence about the content of the memory at the end, and its size.
+/// Describes content and size of the memory cache at the end.
 fn memory_sentence(counts: &[TierCounts]) -> String {
     let Some(last) = last_known(counts).filter(|last| last.memory_taken_bytes > 0) else {
         return String::new();
@@ -172,7 +172,7 @@ fn memory_sentence(counts: &[TierCounts]) -> String {
     format!("At the end memory holds {held} in {taken}: {packed:.2} to 1.")
 }
 
-/// Sentence about the content of the tier at the end, and evictions.
+/// Describes the content of the tier at the end, and evictions.
 fn held_sentence(capacity: u64, counts: &[TierCounts], points: &Points) -> String {
     // A point without readings of the tier does not mean that the tier is empty.
     let Some(last) = last_known(counts) else {
@@ -192,13 +192,13 @@ fn held_sentence(capacity: u64, counts: &[TierCounts], points: &Points) -> Strin
     format!("At the end it holds {held} of {capacity} ({share}); {room}.")
 }
 
-/// Last point with readings of the tier.
+/// Returns the last point with readings of the tier.
 fn last_known(counts: &[TierCounts]) -> Option<&TierCounts> {
     let is_known = |counts: &&TierCounts| **counts != TierCounts::default();
     counts.iter().rev().find(is_known).or(counts.last())
 }
 
-/// Sentence about bytes that were not yet on the backing store.
+/// Describes bytes that were not yet on the backing store.
 fn dirty_sentence(capacity: u64, counts: &[TierCounts], points: &Points) -> String {
     let most = counts.iter().map(|counts| counts.dirty_bytes).max().unwrap_or(0);
     if most == 0 {
@@ -214,15 +214,15 @@ fn dirty_sentence(capacity: u64, counts: &[TierCounts], points: &Points) -> Stri
     )
 }
 
-/// True if the bytes written to the backing store differ from those that writes brought in by less
-/// than 5 %.
+/// Returns true if the bytes written to the backing store differ by less than 5 % from the bytes
+/// that writes brought in.
 fn is_at_once(counts: &[TierCounts]) -> bool {
     let sum = |pick: fn(&TierCounts) -> u64| counts.iter().map(pick).sum::<u64>();
     let (placed, destaged) = (sum(|c| c.placed_bytes), sum(|c| c.destaged_bytes));
     placed > 0 && (ratio(destaged, placed) - 1.0).abs() < AT_ONCE
 }
 
-/// 99th percentiles by point; empty if the run has no latencies.
+/// Returns 99th percentiles by point; empty if the run has no latencies.
 fn p99s(histograms: &[Histogram]) -> Vec<Option<u64>> {
     if histograms.iter().all(Histogram::is_empty) {
         return Vec::new();
@@ -231,7 +231,7 @@ fn p99s(histograms: &[Histogram]) -> Vec<Option<u64>> {
     histograms.iter().map(p99).collect()
 }
 
-/// Rows of a tier, or of all tiers, in the lens.
+/// Returns the rows of a tier, or of all tiers, in the lens.
 fn rows(scope: &Scope<'_>, tier: Option<u32>) -> impl Iterator<Item = TierRow> {
     let rows = scope.source.rollup().tiers().into_iter();
     let names = scope.source.rollup().tier_names();
@@ -269,9 +269,10 @@ fn step_shares(counts: &TierCounts) -> TierShares {
     }
 }
 
-/// Counters of the tier that the page is about, and of the tiers that are stacked with it.
+/// Counters of the tier that the page shows, and of the tiers stacked with it.
 struct Summary {
-    /// Name of the tier; `None` if there is one only, or the counters are those of several side by side.
+    /// Name of the tier; `None` for a single tier, or if the counters are sums over several side by
+    /// side.
     name: Option<String>,
     counts: TierCounts,
     stacked: Vec<(String, TierCounts)>,
@@ -285,9 +286,10 @@ impl Summary {
 
 /// Counters of the measured time of the lens.
 ///
-/// A served tier has a part for each disk, side by side: their counters are added up. Tiers of a
-/// simulated array are stacked: misses and destaging of one reach the next, so a sum would count them
-/// twice. There the page is about the first tier, and names what the others served.
+/// A served tier has a part for each disk, side by side, and the parts' counters are added up.
+/// Tiers of a simulated array are stacked: misses and destaging of one tier reach the next, so a
+/// sum would count them twice. In that case the page shows the first tier, and names the numbers
+/// that the other tiers served.
 #[derive(Default)]
 struct Totals {
     counts: TierCounts,
@@ -336,7 +338,7 @@ impl Totals {
         totals
     }
 
-    /// Counters; if the run has no course of them, the sums over its steps.
+    /// Returns the counters; if the run has no counters over time, the sums over its steps.
     fn or_steps(&self, steps: &[TierSteps], is_stacked: bool) -> Summary {
         let mut summary = Summary { name: None, counts: self.counts, stacked: Vec::new() };
         let mut names = self.names.iter().cloned();
@@ -360,7 +362,8 @@ impl Totals {
     }
 }
 
-/// Main numbers: reads served, bytes kept off the backing store, writes accelerated, latency saved.
+/// Makes the main numbers: reads served, bytes kept off the backing store, writes acknowledged
+/// early, latency saved.
 fn heroes(source: &Source, lens: &Lens, totals: &Totals, summary: &Summary) -> Vec<TierHero> {
     let counts = &summary.counts;
     let note = match (lens.time, lens.step) {
@@ -419,8 +422,8 @@ fn kept_off(counts: &TierCounts, totals: &Totals, note: &str) -> TierHero {
     }
 }
 
-/// Main number of accelerated writes, which count only if the tier answers them before the backing
-/// store has them.
+/// Makes the main number of writes acknowledged early: those that the tier acknowledges before the
+/// backing store has them.
 fn accelerated(source: &Source, counts: &TierCounts, totals: &Totals, note: &str) -> TierHero {
     let policies = &source.files().policies;
     let by_design = counts.writes_absorbed == 0
@@ -445,9 +448,9 @@ fn accelerated(source: &Source, counts: &TierCounts, totals: &Totals, note: &str
     }
 }
 
-/// Main number of saved latency: the backing store's p99 of reads minus the application's. Requests
-/// that the tier answered never reached the backing store, so this compares two populations, and
-/// the text says so.
+/// Makes the main number of saved latency: the backing store's p99 of reads minus the
+/// application's. Requests that the tier served never reached the backing store, so this compares
+/// two populations, and the text says so.
 #[expect(clippy::cast_precision_loss, reason = "printed, to a few digits")]
 fn saved(totals: &Totals, note: &str) -> TierHero {
     let backing = totals.backing.percentile(Ratio::new(0.99));

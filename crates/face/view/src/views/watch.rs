@@ -1,5 +1,5 @@
-//! View `watch`: who suffers on a watched host, what its VMs use of their disks, and where their
-//! waiting passes.
+//! View `watch`: the VMs that suffer most on a watched host, their use of disks, and the parts of
+//! their latency.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,13 +16,13 @@ use crate::document::{
 use crate::request::Lens;
 use crate::source::{Source, Watched};
 
-/// Most VMs with lines of working sets.
+/// Maximum number of VMs with lines of working sets.
 const SETS_MAX: usize = 6;
-/// Most VMs, and most disks, in the lists.
+/// Maximum number of VMs, and of disks, in the lists.
 const ROWS_MAX: usize = 100;
 const HOUR_NS: u64 = 3_600_000_000_000;
 
-/// VMs, disks, working sets and parts of the latency in the lens's time.
+/// Makes view `watch`: VMs, disks, working sets and parts of the latency in the lens's time.
 pub(crate) fn watch(source: &Source, lens: &Lens) -> WatchPage {
     let Some(watched) = source.watched() else {
         let sentence = "This is no watched host.".to_owned();
@@ -79,7 +79,7 @@ fn page(watched: &Watched, lens: &Lens, window: (Nanos, Nanos), merged: &Merged)
     }
 }
 
-/// Hosts after all questions for a page.
+/// Returns the hosts with their state after all requests for a page.
 fn hosts(watched: &Watched) -> Vec<WatchedHost> {
     let host = |note: HostNote| {
         let (trouble, hint) = note
@@ -91,8 +91,8 @@ fn hosts(watched: &Watched) -> Vec<WatchedHost> {
     watched.hosts().into_iter().map(host).collect()
 }
 
-/// Newest working set of a day, in words. Those of two hosts cannot be added, because the same data
-/// may be in both; the newest is told, and of two the larger.
+/// Describes the newest working set of a day. Sets of two hosts cannot be added, because the same
+/// data may be in both. If several sets are equally new, the largest is described.
 fn newest_set(all: &[HostSets], vm: &str) -> Option<String> {
     let of_vm = |own: &&SetRow| *own.vm == *vm && own.span == SetSpan::Day && own.used_bytes > 0;
     let rows = all.iter().flat_map(|own| own.rows.iter().filter(of_vm).map(|row| (&own.host, row)));
@@ -126,7 +126,7 @@ fn sentence(loads: &[Load], merged: &Merged, hosts: &[WatchedHost]) -> String {
     }
 }
 
-/// True for a sender that is called `HOST/NAME`.
+/// Returns true for an initiator that is named `HOST/NAME`.
 fn is_process(load: &Load, merged: &Merged) -> bool {
     let hosts = merged.hosts.get(&load.name).into_iter().flatten();
     hosts
@@ -157,7 +157,7 @@ fn row(load: &Load, time: Nanos, workloads: Vec<String>) -> WatchedLoad {
     }
 }
 
-/// Share of the time in which a disk was busy.
+/// Returns the share of the time in which a disk was busy.
 fn busy(slices: &[Slice], disk: &str) -> Option<f64> {
     let name = GaugeName::DeviceBusy;
     let read = slices.iter().flat_map(|slice| &slice.gauges);
@@ -165,7 +165,7 @@ fn busy(slices: &[Slice], disk: &str) -> Option<f64> {
     own.reduce(|all: Folded, later| all.and_then(name.merging(), later)).map(|all| all.value)
 }
 
-/// Workloads of the lens by VM and by disk, and whether they count for the VM.
+/// Tuples of VM, disk, workload name in the lens, and whether the workload counts for the VM.
 struct Names(BTreeSet<(String, String, String, bool)>);
 
 impl Names {
@@ -192,14 +192,14 @@ impl Names {
         own.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// VMs of the chosen workloads; `None` if none is chosen.
+    /// Returns the VMs of the chosen workloads; `None` if none is chosen.
     fn chosen(&self, workloads: &[String]) -> Option<BTreeSet<String>> {
         let own = || self.0.iter().filter(|own| workloads.contains(&own.2));
         (!workloads.is_empty()).then(|| own().map(|own| own.0.clone()).collect())
     }
 }
 
-/// Lines of working sets, and how many VMs were left out.
+/// Makes the lines of working sets, and counts the VMs that were left out.
 fn sets(
     watched: &Watched,
     lens: &Lens,
@@ -285,7 +285,7 @@ impl Means {
     }
 }
 
-/// Parts of the latency of the chosen VMs, or of all.
+/// Splits the latency of the chosen VMs, or of all VMs, into its parts.
 fn split(
     watched: &Watched,
     slices: &[Slice],

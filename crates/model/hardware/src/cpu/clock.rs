@@ -3,30 +3,29 @@ use units::Nanos;
 use super::clocking::Clocking;
 use super::parameters::CpuParameters;
 
-/// Work of one thread, in parts of 2^-32 ns on a core of the host's own pace: whole numbers, so
-/// that no sum depends on its order.
+/// Work of one thread, in units of 2^-32 ns on a core of the host's own pace. It is a whole number,
+/// so that no sum depends on its order.
 pub type Work = u128;
 
 const POINT: u32 = 32;
-/// A core's pace, in work per nanosecond.
+/// Pace of a whole core, in work per nanosecond.
 const FULL: u64 = 1 << POINT;
 
-/// Work of a span at full pace.
+/// Returns the work of a span at full pace.
 pub fn work(span: Nanos) -> Work {
     u128::from(span.0) << POINT
 }
 
-/// A clock that shows the work a thread would have done that has been running since the start. All
-/// threads go at the same pace, so the order in which bursts end does not change when the pace
-/// does.
+/// Clock that shows the work done by a thread that has been running since the start. All threads
+/// run at the same pace, so a change of the pace does not change the order in which bursts end.
 #[derive(Debug)]
 pub struct WorkClock {
-    /// Pace of each thread at the nominal frequency, by the number of threads at work.
+    /// Pace of each thread at the nominal frequency, by the number of running threads.
     paces: Vec<u64>,
-    /// Paces and cycles at each level of frequency, also by the number of threads at work; empty if
+    /// Paces and cycles at each frequency level, also by the number of running threads; empty if
     /// there is only one frequency.
     levels: Vec<Level>,
-    /// Number of the present level, counted from the lowest.
+    /// Present frequency level, counted from the lowest.
     pub level: usize,
     pub now: Work,
     since: Nanos,
@@ -38,17 +37,17 @@ struct Level {
     cycles: Vec<u64>,
 }
 
-/// Time that each thread at work had in a span, as [`WorkClock::advance`] returns it.
+/// Time that each running thread got in a span, as returned by [`WorkClock::advance`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Done {
-    /// Time that it had of a core, whatever the core's speed.
+    /// Time that the thread had a core, whatever the core's speed.
     pub busy: Work,
-    /// Cycles in that time, counted as time of a core at its nominal frequency.
+    /// Cycles in that time, expressed as time of a core at its nominal frequency.
     pub cycles: Work,
 }
 
 impl WorkClock {
-    /// At the highest level.
+    /// Creates a clock at the highest level.
     pub fn new(parameters: &CpuParameters, clocking: &Clocking) -> Self {
         let counts = 0..=parameters.threads_max();
         let table = |factor: &dyn Fn(f64) -> f64, level: f64| -> Vec<u64> {
@@ -73,12 +72,12 @@ impl WorkClock {
         Self { paces, levels, level, now: 0, since: Nanos::ZERO }
     }
 
-    /// True if there is only one frequency.
+    /// Returns true if there is only one frequency.
     pub const fn is_plain(&self) -> bool {
         self.levels.is_empty()
     }
 
-    /// Up to when it was moved.
+    /// Returns the time up to which the clock was advanced.
     pub const fn since(&self) -> Nanos {
         self.since
     }
@@ -87,7 +86,7 @@ impl WorkClock {
         self.levels.get(self.level).map_or(self.paces[threads], |own| own.paces[threads])
     }
 
-    /// Lets time pass with this many threads at work and says what each of them did.
+    /// Advances the clock with this many running threads, and returns the work of each.
     pub fn advance(&mut self, now: Nanos, threads: usize) -> Done {
         let span = u128::from(now.saturating_sub(self.since).0);
         self.since = now;
@@ -103,8 +102,8 @@ impl WorkClock {
         Done { busy, cycles: span * u128::from(level.cycles[threads]) }
     }
 
-    /// Time at which the clock will show `end`, as long as this many threads, more than none, are
-    /// at work.
+    /// Returns the time at which the clock will show `end` if this number of threads, at least one,
+    /// stays running.
     pub fn time_of(&self, end: Work, threads: usize) -> Nanos {
         let (left, pace) = (end.saturating_sub(self.now), self.pace(threads));
         // Almost always four seconds of a core at most, which one division of 64 bits tells.
@@ -116,7 +115,7 @@ impl WorkClock {
     }
 }
 
-/// A pace as a whole number, more than none.
+/// Converts a pace to a whole number, at least 1.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -1,4 +1,4 @@
-//! How fast a host's cores run: frequencies, turbo, memory, and who chooses among them.
+//! Speed of a host's cores: frequencies, turbo, memory, and the governor that chooses a frequency.
 
 use units::{Nanos, Ratio};
 
@@ -7,33 +7,34 @@ use crate::error::{Check, ParameterError};
 
 /// Frequencies of a host's cores. All cores of a host run at one frequency at a time.
 ///
-/// A burst is work at the nominal frequency with memory at full speed. Of its time there a share
-/// `memory_bound` waits for memory, which no core's frequency shortens: at frequency `f` and memory
-/// speed `m` it takes `(1 - memory_bound) * nominal / f + memory_bound / m` times as long (the split of
-/// a program's time in two that models of frequency scaling begin with: Eyerman and Eeckhout, ACM TACO
-/// 8(1), 2011; Keramidas et al., e-Energy 2010).
+/// A burst is work at the nominal frequency with memory at full speed. In that case a share
+/// `memory_bound` of its time waits for memory, and no core frequency shortens this. At frequency
+/// `f` and memory speed `m` the burst takes `(1 - memory_bound) * nominal / f + memory_bound / m`
+/// times as long. This split of a program's time in two is the basis of models of frequency
+/// scaling: Eyerman and Eeckhout, ACM TACO 8(1), 2011; Keramidas et al., e-Energy 2010.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Clocking {
-    /// Nominal frequency in GHz, at which [`CpuParameters::speed`] holds; above 0.
+    /// Nominal frequency in GHz, to which [`CpuParameters::speed`] refers; above 0.
     pub nominal: f64,
     /// States below the nominal frequency, in GHz, ascending.
     pub states: Vec<f64>,
-    /// Turbo: GHz with 1, 2, ... cores at work, descending and from `nominal` up; the last holds for
-    /// more. Only at the nominal state.
+    /// Turbo frequency in GHz with 1, 2, ... running cores, descending, at least `nominal`; the
+    /// last value is for all higher numbers. Turbo exists only in the nominal state.
     pub turbo: Vec<f64>,
-    /// Highest state allowed, as a share of the nominal frequency. Below 100 % there is no turbo,
-    /// and the next lower state is taken (vSphere 5.5 describes its `Power.MaxFreqPct` so).
+    /// Highest allowed state, as a share of the nominal frequency. Below 100 % there is no turbo,
+    /// and the next lower state is used (vSphere 5.5 describes its `Power.MaxFreqPct` so).
     pub limit: Ratio,
-    /// Chooses among the states; without a governor it is always the highest.
+    /// Governor that chooses among the states; without one, the highest state is always used.
     pub governor: Option<Governor>,
-    /// Speed of memory as a multiple of that at which [`CpuParameters::speed`] holds, above 0.
+    /// Speed of memory, as a multiple of the speed to which [`CpuParameters::speed`] refers; above
+    /// 0.
     pub memory_speed: f64,
-    /// Share of a burst's time, at nominal frequency and full memory speed, that waits for memory.
+    /// Share of a burst's time that waits for memory, at nominal frequency and full memory speed.
     pub memory_bound: Ratio,
 }
 
 impl Default for Clocking {
-    /// Cores with a single frequency: no other states and no turbo.
+    /// Returns cores with a single frequency: no other states and no turbo.
     fn default() -> Self {
         Self {
             nominal: 1.0,
@@ -47,18 +48,18 @@ impl Default for Clocking {
     }
 }
 
-/// Chooses a state from what the cores did: every so often it looks at the share of the time since its
-/// last look in which cores were at work, and takes the lowest state at which that work would have
-/// kept them at work for `target` of the time. What comes in between runs at the state chosen before:
-/// that is its lag.
+/// Chooses a state from the past use of the cores. At a fixed interval it takes the share of the
+/// time in which cores ran since the last decision. It chooses the lowest state at which the same
+/// work would have kept them running for `target` of the time. Work that comes before the next
+/// decision runs in the state chosen before: that is the governor's lag.
 ///
-/// The same proportional rule is that of Linux' `schedutil` (kernel documentation, "Schedutil":
-/// `1.25 * f_max * util / max`, a target of 80 %); what a server's firmware does is not published.
+/// Linux' `schedutil` has the same proportional rule (kernel documentation, "Schedutil": `1.25 *
+/// f_max * util / max`, a target of 80 %); the rule of a server's firmware is not published.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Governor {
-    /// Time between two looks, above 0.
+    /// Interval between two decisions, above 0.
     pub every: Nanos,
-    /// Share of the time that cores should be at work, above 0.
+    /// Target share of the time in which cores run, above 0.
     pub target: Ratio,
 }
 
@@ -87,7 +88,7 @@ impl Clocking {
         CHECK.that(is_share, "target", target, "above 0 % and at most 100 %")
     }
 
-    /// The states that are allowed, in GHz without turbo, lowest first; at least one.
+    /// Returns the allowed states in GHz, without turbo, lowest first; at least one.
     pub(super) fn levels(&self) -> Vec<f64> {
         let most = self.nominal * self.limit.get();
         let all = self.states.iter().copied().chain([self.nominal]);
@@ -95,7 +96,7 @@ impl Clocking {
         if allowed.is_empty() { all.take(1).collect() } else { allowed }
     }
 
-    /// GHz of a state with this many cores at work.
+    /// Returns the frequency in GHz of a state with this many running cores.
     pub(super) fn ghz(&self, level: f64, cores: u32) -> f64 {
         if level < self.nominal || self.turbo.is_empty() {
             return level;
@@ -104,25 +105,25 @@ impl Clocking {
         self.turbo[bin.min(self.turbo.len() - 1)]
     }
 
-    /// Work done at a frequency, as a multiple of that at the nominal one.
+    /// Returns the work done at a frequency, as a multiple of the work at the nominal frequency.
     pub(super) fn rate(&self, ghz: f64) -> f64 {
         let bound = self.memory_bound.get();
         1.0 / ((1.0 - bound) * self.nominal / ghz + bound / self.memory_speed)
     }
 
-    /// Cycles at a frequency, as a multiple of those at the nominal one.
+    /// Returns the cycles at a frequency, as a multiple of the cycles at the nominal frequency.
     pub(super) fn cycles(&self, ghz: f64) -> f64 {
         ghz / self.nominal
     }
 }
 
-/// A governor at work.
+/// State of a governor during a simulation.
 #[derive(Debug)]
 pub struct Governing {
     governor: Governor,
-    /// Time of the governor's next look.
+    /// Time of the governor's next decision.
     pub next: Nanos,
-    /// Time that cores were at work since its last look, summed over cores.
+    /// Running time of cores since the last decision, summed over cores.
     pub busy: u128,
 }
 
@@ -131,7 +132,7 @@ impl Governing {
         Self { governor, next: governor.every, busy: 0 }
     }
 
-    /// Looks, and says which level comes next.
+    /// Decides and returns the next level.
     #[expect(clippy::cast_precision_loss, reason = "a share of a time")]
     pub fn look(&mut self, cpu: &CpuParameters, levels: &[f64], level: usize) -> usize {
         let time = u128::from(self.governor.every.0) * u128::from(cpu.cores);
@@ -142,7 +143,7 @@ impl Governing {
         levels.iter().position(|ghz| *ghz >= needed).unwrap_or(levels.len() - 1)
     }
 
-    /// Nothing was at work up to `now`: the looks until then change nothing more.
+    /// Skips decisions up to `now`, because no core was running and they would change nothing.
     pub fn skip_to(&mut self, now: Nanos) {
         let every = self.governor.every.0;
         let behind = now.saturating_sub(self.next).0 / every;

@@ -12,24 +12,24 @@ use super::sample::{CpuSample, HostSample};
 use crate::error::ParameterError;
 use state_machine::Slab;
 
-/// A host's cores and its run queue: virtual CPUs with work get a thread in the order of the
-/// host's [`RunOrder`](super::RunOrder), each for at most a slice of a core's work. Work of the
-/// hypervisor for I/Os goes first: it takes the place of a virtual CPU at once, as an interrupt
-/// does, only waits for other such work, and counts for no virtual machine's share.
+/// A host's cores and its run queue. Virtual CPUs with work get a thread in the order of the host's
+/// [`RunOrder`](super::RunOrder), each for at most a time slice of a core's work. Work of the
+/// hypervisor for I/Os has priority: like an interrupt it takes the thread of a virtual CPU at
+/// once. It waits only for other such work, and counts for no virtual machine's share.
 ///
-/// Simpler than a hypervisor's scheduler on purpose: no co-scheduling (the virtual CPUs
-/// of a virtual machine do not run together), a switch costs nothing, and one queue serves all cores, so nothing
-/// waits for a certain core.
+/// Simpler than a hypervisor's scheduler on purpose: there is no co-scheduling (the virtual CPUs of
+/// a virtual machine do not run together), a switch costs nothing, and one queue serves all cores,
+/// so nothing waits for a certain core.
 #[derive(Debug)]
 pub struct HostCpu {
     parameters: CpuParameters,
     machines: Vec<Vm>,
     bursts: Slab<Burst>,
-    /// Work of the hypervisor that waits for other such work, next first.
+    /// Hypervisor work that waits for other hypervisor work, next first.
     system: VecDeque<u32>,
     /// Bursts of runnable virtual CPUs.
     ready: RunQueue,
-    /// Bursts on threads of cores; the one that leaves first is last.
+    /// Bursts on threads of cores; the burst that leaves first is last.
     running: Vec<Running>,
     threads_max: usize,
     clock: WorkClock,
@@ -38,12 +38,12 @@ pub struct HostCpu {
     levels: Vec<f64>,
     governing: Option<Governing>,
     energy: Option<EnergyMeter>,
-    /// Times of the alarms set and not yet due, earliest last.
+    /// Times of pending alarms, earliest last.
     alarms: Vec<Nanos>,
     totals: Totals,
 }
 
-/// A burst on a thread, and what the clock shows when it leaves.
+/// A burst on a thread, and the value of the clock at which it leaves.
 #[derive(Debug, Clone, Copy)]
 struct Running {
     end: Work,
@@ -53,9 +53,9 @@ struct Running {
 #[derive(Debug)]
 struct Burst {
     whose: Whose,
-    /// Work that is left after what the burst does this time.
+    /// Work that is left after the present turn on a thread.
     left: Work,
-    /// Work it may still do before others get their turn.
+    /// Work that the burst may still do before others get their turn.
     slice: Work,
 }
 
@@ -68,7 +68,7 @@ enum Whose {
 #[derive(Debug)]
 struct Vm {
     cpus: u32,
-    /// Bursts for which the guest has no virtual CPU free.
+    /// Bursts that wait for a free virtual CPU of the guest.
     queued: VecDeque<Burst>,
     running: u32,
     ready: u32,
@@ -83,23 +83,23 @@ struct Totals {
     cycles: Work,
     system: Work,
     ready: Nanos,
-    /// Running bursts of the hypervisor.
+    /// Number of running bursts of the hypervisor.
     system_running: u32,
 }
 
-/// Messages of a host to its driver, which drains them after every call.
+/// Messages from a host to its driver, which drains them after every call.
 #[derive(Debug, Default)]
 pub struct HostEffects {
-    /// Bursts that have run: the owner and the token it gave.
+    /// Completed bursts, as the owner and the token that it gave.
     pub ran: Vec<(usize, Token)>,
-    /// Work of the hypervisor that is done, by the number it was given.
+    /// Completed hypervisor work, by the number that it was given.
     pub system: Vec<u32>,
-    /// Times at which the host asks for [`HostCpu::wake`].
+    /// Times at which [`HostCpu::wake`] must be called.
     pub alarms: Vec<Nanos>,
 }
 
 impl HostCpu {
-    /// A host without virtual machines.
+    /// Creates a host without virtual machines.
     ///
     /// # Errors
     ///
@@ -140,7 +140,7 @@ impl HostCpu {
         })
     }
 
-    /// Makes the host measure its energy with these watts; to be called after
+    /// Makes the host measure its energy from these watts. It must be called after
     /// [`HostCpu::with_clocking`].
     ///
     /// # Errors
@@ -151,29 +151,29 @@ impl HostCpu {
         Ok(Self { energy: Some(energy), ..self })
     }
 
-    /// True if the cores have more than one frequency.
+    /// Returns true if the cores have more than one frequency.
     pub const fn has_frequencies(&self) -> bool {
         !self.clock.is_plain()
     }
 
-    /// GHz of its cores now, turbo left out; 1 if nobody said.
+    /// Returns the present frequency of the cores in GHz, without turbo; 1 if no frequency was set.
     pub fn ghz(&mut self, now: Nanos) -> f64 {
         self.advance(now);
         self.levels[self.clock.level]
     }
 
-    /// Energy it took up to `now`, if its power is known.
+    /// Returns the energy used up to `now`, if the host's power is known.
     pub fn energy(&mut self, now: Nanos) -> Option<Femtojoules> {
         self.advance(now);
         self.energy.as_ref().map(|own| own.total(now))
     }
 
-    /// Parameters that the host was made with.
+    /// Returns the parameters that the host was made with.
     pub const fn parameters(&self) -> &CpuParameters {
         &self.parameters
     }
 
-    /// Adds a virtual machine and says its number; without a virtual CPU it gets one.
+    /// Adds a virtual machine and returns its number. If `cpus` is 0 it gets one virtual CPU.
     pub fn add_machine(&mut self, cpus: u32) -> usize {
         let cpus = cpus.max(1);
         self.ready.add_machine(cpus);
@@ -188,7 +188,8 @@ impl HostCpu {
         self.machines.len() - 1
     }
 
-    /// A burst of a virtual machine; `owner` comes back with its token.
+    /// Starts a burst of a virtual machine. When the burst is done, `owner` is returned with the
+    /// burst's token.
     pub fn run(
         &mut self,
         now: Nanos,
@@ -208,7 +209,7 @@ impl HostCpu {
         self.dispatch(now, out);
     }
 
-    /// Work of the hypervisor; `number` comes back when it is done.
+    /// Starts work of the hypervisor. When it is done, `number` is returned.
     pub fn run_system(&mut self, now: Nanos, number: u32, cost: Nanos, out: &mut HostEffects) {
         let burst = self.burst(Whose::System(number), cost);
         self.advance(now);
@@ -216,7 +217,7 @@ impl HostCpu {
         self.dispatch(now, out);
     }
 
-    /// An alarm has come due.
+    /// Handles an alarm that is due.
     pub fn wake(&mut self, now: Nanos, out: &mut HostEffects) {
         let alarm = self.alarms.pop();
         debug_assert_eq!(alarm, Some(now), "alarms come due in order");
@@ -227,7 +228,7 @@ impl HostCpu {
         self.dispatch(now, out);
     }
 
-    /// Samples of each full second up to `now`, of one virtual machine.
+    /// Returns the samples of one virtual machine for each full second up to `now`.
     pub fn seconds(&mut self, vm: usize, now: Nanos) -> &[CpuSample] {
         let machine = &mut self.machines[vm];
         machine.advance(now);
@@ -235,7 +236,7 @@ impl HostCpu {
         &machine.seconds[..full.min(machine.seconds.len())]
     }
 
-    /// Counters of the host, from the start to `now`.
+    /// Returns the counters of the host, from the start to `now`.
     pub fn total(&mut self, now: Nanos) -> HostSample {
         self.advance(now);
         let nominal = |done: Work| {
@@ -252,7 +253,7 @@ impl HostCpu {
         Burst { whose, left, slice: work(self.parameters.slice) }
     }
 
-    /// Books the time since the last change, and lets the governor look when it is due.
+    /// Accounts for the time since the last change, and lets the governor decide when it is due.
     fn advance(&mut self, now: Nanos) {
         while let Some(look) = self.governing.as_ref().map(|own| own.next).filter(|at| *at <= now) {
             self.book(look);
@@ -295,7 +296,7 @@ impl HostCpu {
         self.ready.push(self.clock.now, vm, self.bursts.insert(burst));
     }
 
-    /// Puts what waits on free threads, the hypervisor's work first, and sets the alarm.
+    /// Puts waiting bursts on free threads, hypervisor work first, and sets the alarm.
     fn dispatch(&mut self, now: Nanos, out: &mut HostEffects) {
         while self.running.len() < self.threads_max || self.preempt(now) {
             let next = self.system.pop_front().or_else(|| self.ready.pop(self.clock.now));
@@ -311,7 +312,7 @@ impl HostCpu {
         }
     }
 
-    /// Takes a virtual CPU off its thread if the hypervisor has work waiting.
+    /// Takes the thread from a virtual CPU if hypervisor work is waiting; returns true if it did.
     fn preempt(&mut self, now: Nanos) -> bool {
         if self.system.is_empty() {
             return false;
@@ -354,7 +355,7 @@ impl HostCpu {
         self.running.insert(at, Running { end, place });
     }
 
-    /// A burst has done what it was to do this time.
+    /// Handles a burst that has finished its turn on a thread.
     fn leave(&mut self, now: Nanos, place: u32, out: &mut HostEffects) {
         let burst = &mut self.bursts[place];
         let vm = match burst.whose {
@@ -385,12 +386,12 @@ impl HostCpu {
     }
 }
 
-/// A change of a virtual CPU that has work.
+/// Change of the state of a virtual CPU that has work.
 #[derive(Debug, Clone, Copy)]
 enum Change {
-    /// Gets a thread: it was ready, and runs from now on.
+    /// Gets a thread: from ready to running.
     Start,
-    /// Loses its thread: it ran, and is ready from now on.
+    /// Loses its thread: from running to ready.
     Stop,
 }
 
@@ -403,7 +404,7 @@ impl Vm {
         }
     }
 
-    /// Books the time since the last change, second by second.
+    /// Accounts for the time since the last change, second by second.
     fn advance(&mut self, now: Nanos) {
         while self.since < now {
             let second = self.since.0 / Nanos::SECOND.0;

@@ -1,5 +1,5 @@
-//! Processors of hosts: cores and hyper-threads, run queue, what was used and what waited;
-//! their frequencies and watts.
+//! Processors of hosts: cores and hyper-threads, run queue, used and waiting time, frequencies and
+//! watts.
 
 mod clock;
 mod clocking;

@@ -2,40 +2,41 @@ use units::{Nanos, Ratio};
 
 use crate::error::{Check, ParameterError};
 
-/// In which order virtual CPUs that are ready get a core's thread.
+/// Order in which ready virtual CPUs get a core's thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RunOrder {
-    /// The virtual machine first that used least of its share; shares are numbers of virtual CPUs.
+    /// The virtual machine that has used least of its share comes first; shares are numbers of
+    /// virtual CPUs.
     #[default]
     Shares,
-    /// First come first served, one slice each, whoever they belong to.
+    /// First come, first served, one time slice each, whichever virtual machine they belong to.
     Turns,
 }
 
 /// A host's processors.
 ///
-/// With `n` threads at work, a host does `min(n, cores)` cores' worth of work, and each thread
-/// beyond the cores, up to a second one on every core, adds `threads - 1` of a core. What all do
-/// together is limited to `capacity` of `cores * threads`; work beyond the limit waits and is
-/// ready time. All threads at work go at the same pace: over a time slice a scheduler moves them
-/// about, so that none stays on a shared core.
+/// With `n` running threads, a host does `min(n, cores)` cores' worth of work. Each thread beyond
+/// the number of cores, up to a second one on every core, adds `threads - 1` of a core. The total
+/// is limited to `capacity` of `cores * threads`; work beyond the limit waits and is ready time.
+/// All running threads have the same pace, because over a time slice a scheduler moves them about,
+/// so that none stays on a shared core.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CpuParameters {
-    /// Cores, at least 1.
+    /// Number of cores, at least 1.
     pub cores: u32,
     /// Pace of a core: a burst takes its cost divided by this, above 0. The costs of the shipped
-    /// workloads are meant for a core of 2.9 GHz of about 2012.
+    /// workloads are for a core of 2.9 GHz of about 2012.
     pub speed: f64,
-    /// Work that two threads on one core do together, as a multiple of one alone: 1 (no
-    /// hyper-threading) to 2. Intel's own figure for its processors is up to 1.3 (Marr et al.,
-    /// Intel Technology Journal 6(1), 2002, tables 2 to 4: 1.16 to 1.28 on server loads).
+    /// Work that two threads on one core do together, as a multiple of the work of a single thread:
+    /// 1 (no hyper-threading) to 2. Intel's own figure for its processors is up to 1.3 (Marr et
+    /// al., Intel Technology Journal 6(1), 2002, tables 2 to 4: 1.16 to 1.28 on server loads).
     pub threads: f64,
-    /// Share of all that the cores could do that is used at most, above 0 to 1. Published
+    /// Largest usable share of the work that all cores could do, above 0 to 1. Published
     /// consolidation runs on a hyper-converged cluster level off at 84 % while more load is
     /// offered.
     pub capacity: Ratio,
-    /// Longest time a virtual CPU runs while others are ready, above zero. 50 ms is the
-    /// value published for the ESX scheduler.
+    /// Longest time that a virtual CPU runs while others are ready, above zero. 50 ms is the value
+    /// published for the ESX scheduler.
     pub slice: Nanos,
     /// Order in which virtual CPUs get threads when cores are short.
     pub order: RunOrder,
@@ -44,8 +45,8 @@ pub struct CpuParameters {
 const CHECK: Check = Check("host CPU");
 
 impl CpuParameters {
-    /// A host with this many cores of speed 1, one thread on each, all of them for use, slices
-    /// of 50 ms, shared by shares.
+    /// Returns a host with this many cores of speed 1, one thread on each, full capacity, time
+    /// slices of 50 ms, and order by shares.
     pub const fn cores(cores: u32) -> Self {
         let slice = Nanos::from_millis(50);
         Self {
@@ -58,24 +59,24 @@ impl CpuParameters {
         }
     }
 
-    /// The most that all threads together do, in cores of speed 1.
+    /// Returns the maximum work of all threads together, in cores of speed 1.
     pub fn work_max(&self) -> f64 {
         f64::from(self.cores) * self.threads * self.capacity.get()
     }
 
-    /// Work of `count` threads together, before the limit of capacity, in cores.
+    /// Returns the work of `count` threads together, in cores, before it is limited by `capacity`.
     pub(super) fn unlimited(&self, count: u32) -> f64 {
         let second = count.saturating_sub(self.cores).min(self.cores);
         f64::from(count.min(self.cores)) + f64::from(second) * (self.threads - 1.0)
     }
 
-    /// The fewest threads that do all the work the host can do.
+    /// Returns the smallest number of threads that does all the work the host can do.
     pub(super) fn threads_max(&self) -> u32 {
         let enough = |count: &u32| self.unlimited(*count) >= self.work_max();
         (1..2 * self.cores).find(enough).unwrap_or(2 * self.cores)
     }
 
-    /// Share of a core's pace that each of `count` threads at work has, above 0 to 1.
+    /// Returns the share of a core's pace that each of `count` running threads has, above 0 to 1.
     pub(super) fn pace(&self, count: u32) -> f64 {
         self.unlimited(count).min(self.work_max()) / f64::from(count.max(1))
     }

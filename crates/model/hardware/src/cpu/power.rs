@@ -1,4 +1,4 @@
-//! Watts of a host, and their energy.
+//! Watts of a host, and the energy that follows from them.
 
 use units::Nanos;
 
@@ -6,45 +6,46 @@ use super::clocking::Clocking;
 use super::parameters::CpuParameters;
 use crate::error::{Check, ParameterError};
 
-/// Power that a host takes from its supply. Of `n` threads at work `b = min(n, cores)` have a core
-/// each:
+/// Power that a host takes from its supply. Of `n` working threads, `min(n, cores)` have a core of
+/// their own:
 ///
 /// ```text
 /// watts = idle + core * (f / nominal)^exponent * units(n) + awake * cores that idle and are not asleep
 /// ```
 ///
-/// `units(n)` is the work that `n` threads do together ([`CpuParameters`]): a second thread on a core
-/// costs what it adds. A core goes to sleep after having idled for `sleep_after`; work goes to the core
-/// that idled for the shortest time, so that the others sleep. One that sleeps is at work for `wake` before
-/// it begins with a burst.
+/// `units(n)` is the work that `n` threads do together ([`CpuParameters`]): a second thread on a
+/// core takes power in proportion to the work that it adds. A core goes to sleep when it has idled
+/// for `sleep_after`. Work goes to the core that has idled for the shortest time, so that the
+/// others sleep. A sleeping core works for `wake` before it begins a burst.
 ///
-/// Cores that never sleep take `awake` at the nominal frequency and none of it at the lowest state; between, it
-/// goes with the frequency as `core` does. So `idle` is what a host takes whose cores are asleep, or idle at
-/// their lowest state where a governor saves by states alone.
+/// Cores that never sleep take `awake` at the nominal frequency and nothing at the lowest state;
+/// between them, the power depends on the frequency in the same way as `core`. `idle` is therefore
+/// the power of a host whose cores are asleep, or whose cores idle at their lowest state if a
+/// governor saves power only by states.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HostPower {
-    /// W of the whole host while nothing runs and every core is asleep, 0 or more: board, memory,
-    /// fans, the loss of its supplies.
+    /// Watts of the whole host while nothing runs and every core is asleep, 0 or more: board,
+    /// memory, fans, losses of its power supplies.
     pub idle: f64,
-    /// W more for each core at work at the nominal frequency, 0 or more.
+    /// Additional watts for each running core at the nominal frequency, 0 or more.
     pub core: f64,
-    /// Exponent with which a core's watts grow with its frequency, 1 to 4. Switching takes
-    /// `C V^2 f`; where voltage goes with frequency that is 3, where voltage is fixed it is 1, and what
-    /// leaks lies between.
+    /// Exponent with which a core's watts grow with its frequency, 1 to 4. Switching takes `C V^2
+    /// f`. If voltage grows with frequency the exponent is 3, if voltage is fixed it is 1; leakage
+    /// lies between.
     pub exponent: f64,
-    /// W of a core that does nothing and is not asleep, 0 or more.
+    /// Watts of a core that is idle but not asleep, 0 or more.
     pub awake: f64,
-    /// Time that a core idles before it sleeps; absent: it never sleeps.
+    /// Time that a core is idle before it sleeps; if absent, it never sleeps.
     pub sleep_after: Option<Nanos>,
-    /// True if cores sleep only all together: a voltage that all share falls when the last of them idles, and
-    /// rises when the first wakes.
+    /// True if cores sleep only all together, because they share a voltage. It falls when the last
+    /// core becomes idle, and rises when the first wakes.
     pub together: bool,
-    /// Time that a sleeping core takes to wake, at its nominal frequency.
+    /// Time that a sleeping core needs to wake, at its nominal frequency.
     pub wake: Nanos,
 }
 
 const CHECK: Check = Check("host power");
-/// The most that any of them may be.
+/// Maximum value of each of the watts.
 const WATTS_MAX: f64 = 1e6;
 
 impl HostPower {
@@ -57,36 +58,37 @@ impl HostPower {
         CHECK.that((1.0..=4.0).contains(&exponent), "exponent", exponent, "from 1 to 4")
     }
 
-    /// W while nothing has run for long.
+    /// Returns the watts after a long time without any work.
     pub fn at_rest(&self, cores: u32) -> f64 {
         let awake = if self.sleep_after.is_none() { self.awake } else { 0.0 };
         self.idle + awake * f64::from(cores)
     }
 }
 
-/// Energy in parts of 10^-15 J: microwatts times nanoseconds, so that no sum depends on its order.
+/// Energy in units of 10^-15 J: microwatts times nanoseconds. It is a whole number, so that no sum
+/// depends on its order.
 pub type Femtojoules = u128;
 
-/// Integrates a host's watts over all changes of what runs.
+/// Integrates a host's watts over all changes of running threads and frequency.
 #[derive(Debug)]
 pub struct EnergyMeter {
-    /// Microwatts but for cores that idle, by level and threads at work.
+    /// Microwatts without idle cores, by level and number of running threads.
     watts: Vec<Vec<u64>>,
-    /// Microwatts of a core that idles and is awake, by level.
+    /// Microwatts of a core that is idle but awake, by level.
     awake: Vec<u64>,
     sleep_after: Option<Nanos>,
     together: bool,
-    /// Time at which the last core began to idle, if all do.
+    /// Time at which the last core became idle, if all are idle.
     rest: Nanos,
     wake: Nanos,
     cores: u32,
-    /// Begin of each idle core's idling, latest last.
+    /// Time since which each idle core has been idle, latest last.
     idle: Vec<Nanos>,
     spent: Femtojoules,
 }
 
 impl EnergyMeter {
-    /// A host at rest at time 0.
+    /// Creates the meter of a host that is at rest at time 0.
     pub fn new(
         power: &HostPower,
         cpu: &CpuParameters,
@@ -130,7 +132,7 @@ impl EnergyMeter {
         })
     }
 
-    /// This many threads were at work at a level from one moment to another.
+    /// Adds an interval in which this many threads were running at a level.
     pub fn pass(&mut self, (from, to): (Nanos, Nanos), level: usize, threads: usize) {
         let span = u128::from(to.saturating_sub(from).0);
         self.spent += span * u128::from(self.watts[level][threads]);
@@ -161,8 +163,8 @@ impl EnergyMeter {
         }
     }
 
-    /// Time that the next core to take work needs to wake, with so many threads at work; zero if it
-    /// is not asleep.
+    /// Returns the time that the next core needs to wake when this many threads are running; zero
+    /// if that core is not asleep.
     pub fn wake(&self, now: Nanos, threads: usize) -> Nanos {
         let Some(after) = self.sleep_after.filter(|_| self.wake > Nanos::ZERO) else {
             return Nanos::ZERO;
@@ -178,7 +180,7 @@ impl EnergyMeter {
         }
     }
 
-    /// All up to `now`, up to which every change has been told.
+    /// Returns the total up to `now`. All changes up to `now` must have been added.
     pub fn total(&self, now: Nanos) -> Femtojoules {
         let after = self.sleep_after.filter(|_| !self.together);
         let (Some(after), Some(awake)) = (after, self.awake.last()) else {
@@ -189,12 +191,13 @@ impl EnergyMeter {
     }
 }
 
-/// Energy that a core took while it idled from one moment to another, beyond that of a sleeping one.
+/// Returns the energy that a core used while it was idle during an interval, beyond the energy of a
+/// sleeping core.
 fn awake_for((since, until): (Nanos, Nanos), after: Nanos, awake: u64) -> Femtojoules {
     u128::from(until.saturating_sub(since).min(after).0) * u128::from(awake)
 }
 
-/// Joules of an amount of energy.
+/// Converts an energy to joules.
 #[expect(clippy::cast_precision_loss, reason = "15 digits of it stay")]
 pub fn joules(energy: Femtojoules) -> f64 {
     energy as f64 / 1e15

@@ -1,31 +1,30 @@
-//! The run queue of a host: whose work gets the next free thread.
+//! Run queue of a host. It decides which work gets the next free thread.
 //!
-//! Hypervisors share a host's cores in proportion: each virtual machine is entitled to a part,
-//! and of those with work the one that is furthest behind its part goes first ("The CPU
-//! Scheduler in VMware vSphere 5.1", VMware 2013, section on the proportional-share algorithm:
-//! the less a world has used of what it is entitled to, the higher its priority; Xen's credit
-//! scheduler and Linux' fair ones do the same in their ways). This is modelled as stride
-//! scheduling (Waldspurger and Weihl, MIT/LCS/TM-528, 1995; after their lottery scheduling, OSDI
-//! 1994):
+//! Hypervisors share a host's cores in proportion. Each virtual machine is entitled to a part, and
+//! of those with work the one that is furthest behind its part goes first ("The CPU Scheduler in
+//! VMware vSphere 5.1", VMware 2013, section on the proportional-share algorithm: the less a world
+//! has used of what it is entitled to, the higher its priority; Xen's credit scheduler and Linux'
+//! fair ones are similar). This is modelled as stride scheduling (Waldspurger and Weihl,
+//! MIT/LCS/TM-528, 1995; after their lottery scheduling, OSDI 1994):
 //!
 //! - A virtual machine's *pass* is the work its virtual CPUs have done, divided by its shares.
 //!   Shares are its number of virtual CPUs: the setting "normal" of vSphere (1000 for each).
-//! - A free thread goes to the virtual machine with ready work whose pass is least; of equal ones
-//!   to that with least of its share running, then to the first that asked. The work of one
-//!   virtual machine goes in its order.
-//! - Virtual time is the largest pass a virtual machine had when it was given a thread, as in
+//! - A free thread goes to the virtual machine with ready work and the smallest pass; of equal ones
+//!   to the one with the least of its share running, then to the first that asked. Bursts of one
+//!   virtual machine run in their own order.
+//! - Virtual time is the largest pass that a virtual machine had when it was given a thread, as in
 //!   start-time fair queueing (Goyal, Guo and Vin, OSDI 1996, section 3). A virtual machine that
-//!   wants a thread again is never further behind it than one slice for each virtual CPU. So one
-//!   that uses less than its part goes first when it wakes, and none that slept for long keeps the
-//!   others waiting for long.
+//!   asks for a thread is never further behind virtual time than one time slice for each virtual
+//!   CPU. So a virtual machine that uses less than its part goes first when it wakes, but after a
+//!   long sleep it does not block the others for long.
 //!
 //! Left out: reservations, limits and shares other than the number of virtual CPUs; moving the
 //! virtual CPUs of a virtual machine forward together (ESX relaxed that rule from version 3 on, see
 //! the paper). A virtual machine that wakes does not take the thread of a running one: it waits for
-//! the first to end its burst or its slice. Passes count work rather than time, so that who shares
-//! a core pays for what it got.
+//! the first to end its burst or its time slice. Passes count work rather than time, so a virtual
+//! machine on a shared core pays only for the work it got done.
 //!
-//! The alternative, strict turns, is kept to show what shares do.
+//! The alternative, strict turns, is kept to show the effect of shares.
 //!
 //! Invariant: a virtual machine is in `waiting` exactly while it has ready work.
 
@@ -36,7 +35,7 @@ use units::Nanos;
 use super::clock::{Work, work};
 use super::parameters::RunOrder;
 
-/// Work done, divided by shares, in parts of 2^-20.
+/// Work done, divided by shares, in units of 2^-20.
 type Pass = u128;
 
 /// Amount that a virtual machine with one share adds to its pass for each unit of work ("stride1"
@@ -48,14 +47,15 @@ const STRIDE_OF_ONE: u32 = 1 << 20;
 pub struct RunQueue {
     order: RunOrder,
     accounts: Vec<Account>,
-    /// Virtual machines with ready work, in no order.
+    /// Virtual machines with ready work, unordered.
     waiting: Vec<usize>,
-    /// Bursts that are ready.
+    /// Number of ready bursts.
     length: usize,
     virtual_time: Pass,
-    /// Most that a virtual machine may be behind virtual time when it asks for a thread.
+    /// Maximum by which a virtual machine may be behind virtual time when it asks for a thread.
     credit_max: Pass,
-    /// Turns of those who came last, and of those who were put back first.
+    /// Turn number of the burst that came last; `first` is the turn number of the last burst that
+    /// was put back.
     last: i64,
     first: i64,
 }
@@ -64,10 +64,10 @@ pub struct RunQueue {
 struct Account {
     stride: u32,
     pass: Pass,
-    /// Up to what the clock showed here its running bursts are in the pass.
+    /// Value of the clock up to which the work of running bursts is included in the pass.
     since: Work,
     running: u32,
-    /// Ready bursts of the virtual machine, next first: the turn and the place of each.
+    /// Ready bursts of the virtual machine, next first, as turn number and place.
     ready: VecDeque<(i64, u32)>,
 }
 
@@ -85,19 +85,19 @@ impl RunQueue {
         }
     }
 
-    /// Adds the next virtual machine, with this many virtual CPUs, at least 1.
+    /// Adds a virtual machine with this many virtual CPUs, at least 1.
     pub fn add_machine(&mut self, cpus: u32) {
         let stride = (STRIDE_OF_ONE / cpus).max(1);
         let ready = VecDeque::new();
         self.accounts.push(Account { stride, pass: 0, since: 0, running: 0, ready });
     }
 
-    /// Number of bursts that are ready.
+    /// Returns the number of ready bursts.
     pub const fn len(&self) -> usize {
         self.length
     }
 
-    /// Takes in a burst of a virtual machine that wants a thread.
+    /// Adds a burst of a virtual machine that needs a thread.
     pub fn push(&mut self, clock: Work, vm: usize, place: u32) {
         self.last += 1;
         let floor = self.virtual_time.saturating_sub(self.credit_max);
@@ -108,8 +108,8 @@ impl RunQueue {
         self.joined(vm);
     }
 
-    /// Takes back a burst that has lost its thread to the hypervisor: it is the first of its
-    /// virtual machine to get one again.
+    /// Adds a burst again that has lost its thread to the hypervisor. It is the first of its
+    /// virtual machine to get a thread again.
     pub fn put_back(&mut self, clock: Work, vm: usize, place: u32) {
         self.first -= 1;
         self.stop(clock, vm);
@@ -124,14 +124,14 @@ impl RunQueue {
         }
     }
 
-    /// A burst has left its thread.
+    /// Accounts for a burst that has left its thread.
     pub fn stop(&mut self, clock: Work, vm: usize) {
         let account = &mut self.accounts[vm];
         account.charge(clock);
         account.running -= 1;
     }
 
-    /// The burst that gets a free thread.
+    /// Removes and returns the burst that gets a free thread.
     pub fn pop(&mut self, clock: Work) -> Option<u32> {
         let at = match self.waiting.len() {
             0 => return None,
@@ -151,8 +151,9 @@ impl RunQueue {
         Some(place)
     }
 
-    /// Position in `waiting` of the virtual machine that goes first. A host has some tens of them:
-    /// to look at all that wait is cheaper than to keep them sorted while their passes grow.
+    /// Returns the position in `waiting` of the virtual machine that goes first. A host has some
+    /// tens of virtual machines. Checking all waiting ones is cheaper than keeping them sorted
+    /// while their passes grow.
     fn first_in_order(&mut self, clock: Work) -> usize {
         let mut best = (0, (Pass::MAX, u128::MAX, i64::MAX));
         for (at, vm) in self.waiting.iter().enumerate() {
@@ -174,7 +175,7 @@ impl RunQueue {
 }
 
 impl Account {
-    /// Adds what its running bursts have done. All threads go at one pace, that of the clock.
+    /// Adds the work of the running bursts. All threads run at the clock's pace.
     fn charge(&mut self, clock: Work) {
         if self.running > 0 {
             let done = (clock - self.since) * u128::from(self.running);

@@ -3,15 +3,15 @@ use std::ops::{Add, Sub};
 
 use units::Nanos;
 
-/// Time of the virtual CPUs of one virtual machine in a span, by what they did; the three add up to
+/// Time of the virtual CPUs of one virtual machine in a span, by state. The three parts add up to
 /// the span times the number of virtual CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CpuSample {
     /// Time on a core, or on a thread of one.
     pub used: Nanos,
-    /// Time runnable while no core was free: "ready" time.
+    /// Time ready to run while no core was free: "ready" time.
     pub ready: Nanos,
-    /// Time with nothing to run: idle, or waiting for an I/O.
+    /// Time without work: idle, or waiting for an I/O.
     pub wait: Nanos,
 }
 
@@ -32,27 +32,28 @@ impl Sum for CpuSample {
     }
 }
 
-/// Sums over 20 seconds, as vCenter's real-time view reports them, from samples of a second;
-/// an incomplete last sum is left out. Compare them with the samples to see what they hide.
+/// Sums samples of a second over 20 seconds, as vCenter's real-time view does. An incomplete last
+/// sum is left out. A comparison with the samples shows the variation that these sums hide.
 pub fn sums_of_20(seconds: &[CpuSample]) -> Vec<CpuSample> {
     seconds.chunks_exact(20).map(|chunk| chunk.iter().copied().sum()).collect()
 }
 
-/// Counters of a whole host since its start. Subtract an earlier one from a later one to get those
-/// of the span between.
+/// Counters of a whole host since its start. The difference of two values gives the counters of the
+/// span between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HostSample {
-    /// Work done, as time of cores: divided by the span and the number of cores it is the share
-    /// of all that the processors can do, which levels off at `capacity`. A core with one busy
-    /// thread counts `1 / threads` of a core, since a second thread could still add work; tools
-    /// that count busy cores instead show up to `threads` times as much at low load.
+    /// Work done, as time of cores. Divided by the span and the number of cores, it is the share of
+    /// all that the processors can do, which levels off at `capacity`. A core with one busy thread
+    /// counts as `1 / threads` of a core, because a second thread could still add work. Tools that
+    /// count busy cores instead show up to `threads` times as much at low load.
     pub used: Nanos,
-    /// Work done in cycles, as time of cores at their nominal frequency: what hypervisors call
-    /// usage. More than `used` with turbo, less at a lower state, the same with one frequency.
+    /// Work done in cycles, as time of cores at their nominal frequency: hypervisors call this
+    /// usage. More than `used` with turbo, less in a lower state, and equal with a single
+    /// frequency.
     pub cycles: Nanos,
     /// Part of `used` that the hypervisor spent on I/Os.
     pub system: Nanos,
-    /// Virtual CPUs that were ready and had no core, summed over virtual machines.
+    /// Time that virtual CPUs were ready but had no core, summed over virtual machines.
     pub ready: Nanos,
 }
 

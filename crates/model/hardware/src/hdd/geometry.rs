@@ -3,12 +3,13 @@ use units::Nanos;
 use super::parameters::HddParameters;
 use crate::error::{Check, ParameterError};
 
-/// Bytes of a sector.
+/// Size of a sector, in bytes.
 pub const SECTOR: u64 = 512;
 
-/// The places of sectors on a disk: zones of equal numbers of cylinders; within one, sectors run
-/// along a track, then over the heads, then to the next cylinder. Each track starts one track
-/// switch later on the platter than the one before, so that reading on never misses a turn.
+/// Positions of sectors on a disk. The disk has zones of equal numbers of cylinders. Within a zone,
+/// sectors run along a track, then over the heads, then to the next cylinder. Each track begins one
+/// track switch later in the revolution than the track before, so that reading on never misses a
+/// revolution.
 #[derive(Debug)]
 pub struct Geometry {
     zones: Vec<Zone>,
@@ -28,13 +29,13 @@ struct Zone {
     track: u64,
 }
 
-/// The place of a sector on the platters.
+/// Position of a sector on the platters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SectorPlace {
     pub cylinder: u32,
     /// Time in a revolution at which the sector's start passes the head, in nanoseconds.
     pub angle: u64,
-    /// Sectors before it on its track.
+    /// Number of sectors before it on its track.
     before: u64,
     /// Number of sectors on one track.
     track: u64,
@@ -80,7 +81,7 @@ impl Geometry {
         Ok(Self { zones, heads: u64::from(heads), turn, skew, cylinders, sectors })
     }
 
-    /// Finds the place of a sector below the capacity.
+    /// Finds the position of a sector; it must be below the capacity.
     #[inline]
     pub fn locate(&self, sector: u64) -> SectorPlace {
         let zone = self.zones.partition_point(|zone| zone.first_sector <= sector) - 1;
@@ -98,22 +99,24 @@ impl Geometry {
         }
     }
 
-    /// From the first sector under the head to the last one read, with the switches between
-    /// tracks. A transfer that crosses into another zone keeps the rate of its first.
+    /// Returns the time from the first sector under the head to the end of the last one, including
+    /// switches between tracks. A transfer that crosses into another zone keeps the rate of its
+    /// first zone.
     #[inline]
     pub fn transfer(&self, place: &SectorPlace, sectors: u64) -> Nanos {
         let switches = (place.before + sectors.saturating_sub(1)) / place.track;
         Nanos(sectors * self.turn / place.track + switches * self.skew)
     }
 
-    /// Time from `now` until this angle passes the head.
+    /// Returns the time from `now` until this angle passes the head.
     #[inline]
     pub fn rotation(&self, now: Nanos, angle: u64) -> Nanos {
         let head = now.0 % self.turn;
         Nanos(if angle >= head { angle - head } else { angle + self.turn - head })
     }
 
-    /// Sectors that pass in a time, read on from a place, switches included.
+    /// Returns the number of sectors that pass in a time when reading on from a position, including
+    /// switches.
     #[inline]
     pub fn passed(&self, place: &SectorPlace, time: Nanos) -> u64 {
         let sectors =
@@ -121,7 +124,7 @@ impl Geometry {
         u64::try_from(sectors).unwrap_or(u64::MAX)
     }
 
-    /// The time in which so many sectors pass: the inverse of [`Self::passed`].
+    /// Returns the time in which so many sectors pass: the inverse of [`Self::passed`].
     #[inline]
     pub fn reading_on(&self, place: &SectorPlace, sectors: u64) -> Nanos {
         Nanos((sectors * (self.turn + self.skew)).div_ceil(place.track))
@@ -149,8 +152,8 @@ mod tests {
         }
     }
 
-    /// The next track's first sector comes under the head just when a transfer that runs on
-    /// gets there.
+    /// The next track's first sector arrives under the head just when a continued transfer needs
+    /// it.
     #[test]
     fn reading_over_a_track_boundary_loses_the_switch_and_no_turn() {
         let geometry = geometry();

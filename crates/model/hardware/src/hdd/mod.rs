@@ -1,4 +1,4 @@
-//! A disk with one arm: geometry, seek curve, rotation, zones, a queue that is re-ordered,
+//! Model of a disk with one arm: geometry, seek curve, rotation, zones, a reordering queue,
 //! read-ahead. Writes go to the platter before they are answered, as arrays configure it.
 
 mod geometry;

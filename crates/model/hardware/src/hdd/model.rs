@@ -10,15 +10,15 @@ use crate::error::{Check, ParameterError};
 use crate::part::{Component, Job, OUT_OF_RANGE, Outbox};
 use crate::usage::{Meter, Usage};
 
-/// A hard disk: one request at the head, the next one chosen by [`Order`].
+/// A hard disk. It serves one request at a time, and chooses the next by [`Order`].
 #[derive(Debug)]
 pub struct Hdd {
     parameters: HddParameters,
     geometry: Geometry,
     seek: SeekCurve,
-    /// Requests the disk may choose among, oldest first.
+    /// Requests from which the disk chooses, oldest first.
     window: Vec<Waiting>,
-    /// Requests that came when the window was full.
+    /// Requests that arrived when the window was full.
     beyond: VecDeque<Job>,
     serving: Option<Job>,
     cylinder: u32,
@@ -33,12 +33,12 @@ struct Waiting {
     place: SectorPlace,
 }
 
-/// Sectors that the buffer holds behind the last read, and those it is still reading.
+/// Sectors that were read ahead after the last read, and those still being read.
 #[derive(Debug, Clone, Copy)]
 struct Ahead {
-    /// First sector that the buffer holds.
+    /// First sector in the buffer.
     start: u64,
-    /// First sector that was not read yet at `since`.
+    /// First sector that had not been read at `since`.
     from: u64,
     place: SectorPlace,
     since: Nanos,
@@ -46,19 +46,20 @@ struct Ahead {
     limit: u64,
 }
 
-/// The request to serve next, as far as was looked.
+/// Best candidate for the next request so far.
 struct Best {
     place: usize,
     cost: Nanos,
-    /// Cylinders that are too many to move for anything cheaper.
+    /// Distance in cylinders from which on no request can be cheaper.
     too_far: u32,
 }
 
-/// By how much a longer seek may seem shorter, because times are whole nanoseconds of rounded sums.
+/// Amount by which a longer seek may seem shorter, because times are whole nanoseconds of rounded
+/// sums.
 const ROUNDING: Nanos = Nanos(1);
 
 impl Hdd {
-    /// A disk whose head rests on the outer edge.
+    /// Creates a disk whose head is at the outer edge.
     ///
     /// # Errors
     ///
@@ -80,7 +81,7 @@ impl Hdd {
         })
     }
 
-    /// Size of the disk.
+    /// Returns the size of the disk.
     pub fn capacity(&self) -> Bytes {
         self.parameters.capacity
     }
@@ -90,7 +91,7 @@ impl Hdd {
         self.window.push(Waiting { job, came: now, place });
     }
 
-    /// Starts the next request, if there is one and nothing is being served.
+    /// Starts the next request, if there is one and the disk is idle.
     fn next(&mut self, now: Nanos, out: &mut Outbox) {
         if self.serving.is_some() || self.window.is_empty() {
             return;
@@ -130,11 +131,11 @@ impl Hdd {
         best.place
     }
 
-    /// Cost of a request that the buffer does not hold; nothing for one that can be seen to cost
-    /// more than the best so far.
+    /// Returns the cost of a request that is not in the buffer; `None` if it certainly costs more
+    /// than the best so far.
     ///
-    /// Most of a full window is too far away to come into question, and costs a comparison here instead of a
-    /// square root and two divisions: seeks rise with their distance.
+    /// Most requests of a full window are too far away to be chosen. They cost one comparison here
+    /// instead of a square root and two divisions, because seek times increase with distance.
     #[inline]
     fn cost_below(&self, now: Nanos, waiting: &Waiting, best: &mut Best) -> Option<Nanos> {
         let distance = self.cylinder.abs_diff(waiting.place.cylinder);
@@ -170,13 +171,13 @@ impl Hdd {
         self.seek.time(self.cylinder.abs_diff(waiting.place.cylinder)) + self.settle(waiting)
     }
 
-    /// Time at which the first sector of a request is under the head.
+    /// Returns the time at which the first sector of a request is under the head.
     fn positioned(&self, now: Nanos, waiting: &Waiting) -> Nanos {
         let there = now + self.parameters.overhead + self.seek_time(waiting);
         there + self.geometry.rotation(there, waiting.place.angle)
     }
 
-    /// Serves from the platter; returns when it ends.
+    /// Serves a request from the platter; returns the time at which it ends.
     fn move_to(&mut self, now: Nanos, waiting: &Waiting) -> Nanos {
         let start = self.positioned(now, waiting);
         let job = &waiting.job;
@@ -199,8 +200,8 @@ impl Hdd {
         (behind + self.parameters.read_ahead.get() / SECTOR).min(self.geometry.sectors)
     }
 
-    /// Time at which a read that lies in what is being read ahead has its last byte; nothing for
-    /// others.
+    /// Returns the time at which the last byte of a read is in the buffer, if the read lies within
+    /// the read-ahead; otherwise `None`.
     fn held_until(&self, now: Nanos, waiting: &Waiting) -> Option<Nanos> {
         let ahead = self.ahead.as_ref()?;
         let first = waiting.job.offset / SECTOR;
@@ -215,7 +216,7 @@ impl Hdd {
         })
     }
 
-    /// Serves from the buffer, if that is possible, and reads on further.
+    /// Serves a request from the buffer if possible, and extends the read-ahead.
     fn serve_held(&mut self, now: Nanos, waiting: &Waiting) -> Option<Nanos> {
         let end = self.held_until(now, waiting)?;
         let limit = self.limit(waiting.job.end().div_ceil(SECTOR));
@@ -269,7 +270,7 @@ mod tests {
     use super::*;
     use crate::part::{Class, PartId, StreamId, Ticket};
 
-    /// Looks at every request in full.
+    /// Chooses by computing the full cost of every request.
     fn plainly(disk: &Hdd, now: Nanos) -> Option<usize> {
         let cost = |waiting: &Waiting| match disk.parameters.order {
             Order::Fifo => Nanos::ZERO,

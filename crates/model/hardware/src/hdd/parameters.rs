@@ -2,14 +2,14 @@ use units::{Bytes, Nanos};
 
 use super::seek::SeekTimes;
 
-/// Order in which a disk serves the requests that wait.
+/// Order in which a disk serves waiting requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// First come, first served.
     Fifo,
-    /// The nearest cylinder (SSTF).
+    /// Nearest cylinder first (SSTF).
     ShortestSeek,
-    /// The one the head reaches soonest, seek and rotation together (SPTF).
+    /// The request that the head reaches soonest, seek and rotation together (SPTF).
     ShortestPositioning,
 }
 
@@ -20,40 +20,42 @@ pub struct HddParameters {
     pub capacity: Bytes,
     /// Revolutions per minute, 1,000 to 30,000.
     pub rpm: u32,
-    /// Surfaces with a head, at least 1.
+    /// Number of surfaces with a head, at least 1.
     pub heads: u32,
-    /// Sustained transfer in bytes per second at the outer edge, head switches included.
+    /// Sustained transfer at the outer edge in bytes per second, including head switches.
     pub rate_outer: f64,
-    /// Sustained transfer in bytes per second at the inner edge, head switches included; above zero
-    /// and at most `rate_outer`.
+    /// Sustained transfer at the inner edge in bytes per second, including head switches; above
+    /// zero and at most `rate_outer`.
     pub rate_inner: f64,
-    /// Zones of equal numbers of cylinders, with rates in even steps; 1 to 1,000.
+    /// Number of zones, each with the same number of cylinders, with rates in even steps; 1 to
+    /// 1,000.
     pub zones: u32,
     /// Seek times of reads.
     pub seek: SeekTimes,
-    /// Time by which a write takes longer to settle than a read.
+    /// Additional settling time of a write, compared with a read.
     pub write_settle: Nanos,
-    /// Time to go on with the next track, by head or by one cylinder; tracks are skewed by it.
+    /// Time to continue on the next track, by head or by one cylinder; tracks are skewed by this
+    /// time.
     pub track_switch: Nanos,
-    /// Command processing before the arm moves.
+    /// Time for command processing before the arm moves.
     pub overhead: Nanos,
     /// Order in which waiting requests are served.
     pub order: Order,
-    /// Requests the disk chooses among, at least 1: 32 for SATA's native queue, 64 to 128 for
-    /// SCSI's tagged queue; those beyond wait in their order.
+    /// Number of requests from which the disk chooses, at least 1: 32 for SATA's native queue, 64
+    /// to 128 for SCSI's tagged queue. Further requests wait in order of arrival.
     pub queue: u32,
-    /// Age from which the oldest request is served first, whatever its distance.
+    /// Age at which the oldest request is served first, whatever its distance.
     pub age_max: Nanos,
-    /// Bytes read ahead behind a read while the disk has nothing else to do; zero for none.
+    /// Bytes read ahead after a read while the disk has nothing else to do; zero means none.
     pub read_ahead: Bytes,
 }
 
 /// Disks of known kinds.
 ///
-/// Common to all: 200 us of controller overhead (the difference of the two access times in
-/// the Savvio and Constellation manuals below), single-track write seek as track switch,
-/// SPTF over 32 with an age limit of 0.5 s (our choice, seen in no data sheet), 1 MiB of
-/// read-ahead out of 16 MiB of buffer and 16 zones (estimates).
+/// Common to all: 200 us of controller overhead (the difference of the two access times in the
+/// Savvio and Constellation manuals below), single-track write seek as track switch, SPTF over 32
+/// requests with an age limit of 0.5 s (our choice, seen in no data sheet), 1 MiB of read-ahead out
+/// of 16 MiB of buffer and 16 zones (estimates).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HddPreset {
     /// 7,200 rpm, 500 GB: Seagate Constellation ST9500430SS, product manual rev. E, section
@@ -73,7 +75,7 @@ impl HddPreset {
     /// Every preset, slowest first.
     pub const ALL: [Self; 3] = [Self::Rpm7200, Self::Rpm10k, Self::Rpm15k];
 
-    /// Name of the preset in definitions.
+    /// Returns the name of the preset in definitions.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Rpm7200 => "hdd-7200",
@@ -82,7 +84,7 @@ impl HddPreset {
         }
     }
 
-    /// The parameters of one such disk.
+    /// Returns the parameters of a disk of this kind.
     pub const fn parameters(self) -> HddParameters {
         // Times in microseconds: single track, average, full stroke, write settle, switch.
         let (gb, rpm, heads, rates, us) = match self {

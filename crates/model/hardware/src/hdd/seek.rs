@@ -2,12 +2,12 @@ use units::Nanos;
 
 use crate::error::{Check, ParameterError};
 
-/// Seek times from a data sheet, for reads, settling included.
+/// Seek times from a data sheet, for reads, including settling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SeekTimes {
-    /// To the next cylinder.
+    /// Seek to the next cylinder.
     pub track_to_track: Nanos,
-    /// Mean over pairs of random cylinders.
+    /// Mean seek over pairs of random cylinders.
     pub average: Nanos,
     /// Seek over all cylinders.
     pub full_stroke: Nanos,
@@ -15,10 +15,10 @@ pub struct SeekTimes {
 
 /// Seek time over distance: `a + b sqrt(x) + c x` for a distance of `x` full strokes.
 ///
-/// The square root is the arm accelerating and braking, the linear part its coasting
-/// (Ruemmler and Wilkes, IEEE Computer 1994, who switch between the two at a distance). One
-/// curve with both terms meets three data-sheet figures exactly; `a + b sqrt(x)` alone
-/// misses the average of the presets by 2 to 6 %.
+/// The square root is the arm's acceleration and braking, the linear part its coasting (Ruemmler
+/// and Wilkes, IEEE Computer 1994, who switch between the two at a distance). One curve with both
+/// terms meets three data-sheet figures exactly; `a + b sqrt(x)` alone misses the average of the
+/// presets by 2 to 6 %.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SeekCurve {
     /// Constant part `a` of the curve, in nanoseconds.
@@ -27,17 +27,17 @@ pub struct SeekCurve {
     root: f64,
     /// Factor `c` of the linear part, in nanoseconds.
     linear: f64,
-    /// Cylinders of a full stroke.
+    /// Number of cylinders of a full stroke.
     stroke: f64,
 }
 
 impl SeekCurve {
-    /// Fits the curve. Distances of random pairs have the density `2 (1 - x)`, hence the mean
-    /// of `sqrt(x)` is 8/15 and that of `x` is 1/3.
+    /// Fits the curve. Distances of random pairs have the density `2 (1 - x)`, so the mean of
+    /// `sqrt(x)` is 8/15 and the mean of `x` is 1/3.
     ///
     /// # Errors
     ///
-    /// When no curve that rises everywhere meets the three times.
+    /// When no curve that increases everywhere meets the three times.
     pub fn fit(times: &SeekTimes, cylinders: u32) -> Result<Self, ParameterError> {
         let [first, mean, most] = [times.track_to_track, times.average, times.full_stroke]
             .map(|time| time.as_secs_f64() * 1e9);
@@ -54,7 +54,7 @@ impl SeekCurve {
         Ok(Self { fixed: first, root, linear, stroke: f64::from(cylinders - 1) })
     }
 
-    /// The time to move over this many cylinders; nothing for none.
+    /// Returns the time to move over this many cylinders; zero for none.
     #[inline]
     #[expect(
         clippy::cast_possible_truncation,

@@ -2,12 +2,12 @@ use units::Bytes;
 
 use crate::error::{Check, ParameterError};
 
-/// Level of a RAID set: the way it spreads and protects its data.
+/// Level of a RAID set: how it distributes and protects its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RaidLevel {
     /// Striped, without protection; at least 1 member.
     Raid0,
-    /// Every member holds everything; at least 2.
+    /// Every member has all data; at least 2.
     Raid1,
     /// Striped over pairs of mirrors; an even number, at least 4.
     Raid10,
@@ -22,13 +22,13 @@ pub enum RaidLevel {
 pub struct RaidParameters {
     /// RAID level of the set.
     pub level: RaidLevel,
-    /// Contiguous bytes on one member; a multiple of 512 above zero. 64 KiB is what the
-    /// modelled arrays use.
+    /// Size of contiguous bytes on one member; a multiple of 512 above zero. The modelled arrays
+    /// use 64 KiB.
     pub element: Bytes,
 }
 
 impl RaidParameters {
-    /// A level with elements of 64 KiB.
+    /// Returns parameters with elements of 64 KiB.
     pub const fn new(level: RaidLevel) -> Self {
         Self { level, element: Bytes::new(64 << 10) }
     }
@@ -42,7 +42,7 @@ pub struct Extent {
     pub length: u32,
 }
 
-/// The places of the set's bytes on its members.
+/// Mapping of the set's bytes to its members.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout {
     pub level: RaidLevel,
@@ -67,7 +67,7 @@ impl Layout {
         Ok(Self { level: parameters.level, members, element })
     }
 
-    /// Parity elements of a stripe.
+    /// Returns the number of parity elements of a stripe.
     pub fn parities(&self) -> u32 {
         match self.level {
             RaidLevel::Raid5 => 1,
@@ -76,7 +76,7 @@ impl Layout {
         }
     }
 
-    /// Data elements of a stripe.
+    /// Returns the number of data elements of a stripe.
     pub fn data(&self) -> u32 {
         match self.level {
             RaidLevel::Raid0 => self.members,
@@ -86,7 +86,7 @@ impl Layout {
         }
     }
 
-    /// Cuts a span into pieces that lie in one element each, and calls with stripe, data
+    /// Cuts a span into pieces that lie in one element each, and calls `piece` with stripe, data
     /// element, offset in the element and length.
     pub fn cut(&self, offset: u64, length: u32, mut piece: impl FnMut(u64, u32, u64, u32)) {
         let (mut at, end) = (offset, offset + u64::from(length));
@@ -101,9 +101,9 @@ impl Layout {
         }
     }
 
-    /// The member that holds a data element (the first of a mirror pair). Parity moves one
-    /// member to the left with each stripe and data starts behind it, so that data elements
-    /// in a row lie on members in a row (left-symmetric, as Linux' md lays out by default).
+    /// Returns the member that has a data element (the first of a mirror pair). Parity moves one
+    /// member to the left with each stripe, and data starts behind it, so that consecutive data
+    /// elements lie on consecutive members (left-symmetric, as Linux' md lays out by default).
     pub fn member(&self, stripe: u64, column: u32) -> u32 {
         match self.level {
             RaidLevel::Raid0 => column,
@@ -115,7 +115,7 @@ impl Layout {
         }
     }
 
-    /// The member that holds a parity element of a stripe.
+    /// Returns the member that has a parity element of a stripe.
     pub fn parity(&self, stripe: u64, number: u32) -> u32 {
         let step = u32::try_from(stripe % u64::from(self.members)).expect("below the members");
         (self.members - 1 - step + number) % self.members

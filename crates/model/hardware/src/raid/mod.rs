@@ -1,4 +1,5 @@
-//! RAID sets: one job becomes child jobs on the members, and ends with the last of them.
+//! Models RAID sets: one job becomes child jobs on the members, and completes with the last of
+//! them.
 
 mod layout;
 mod model;

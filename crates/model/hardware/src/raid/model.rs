@@ -9,13 +9,13 @@ use state_machine::Slab;
 
 /// A RAID set as fork and join.
 ///
-/// A write that covers only part of a stripe of RAID 5 or 6 first reads, either the old data
-/// and parity or the data it does not touch, whichever is fewer children, then writes data
-/// and parity: the small-write penalty of 4 or 6 is made of real child jobs. A read of a
-/// mirror goes to the member with fewer outstanding.
+/// A write that covers only part of a stripe of RAID 5 or 6 first reads. It reads either the old
+/// data and parity or the data it does not change, whichever needs fewer children. Then it writes
+/// data and parity. So the small-write penalty of 4 or 6 consists of real child jobs. A read of a
+/// mirror goes to the member with fewer outstanding jobs.
 ///
-/// Left out: stripe locks (two writes to one stripe do not wait for each other), the write
-/// hole, and degraded or rebuilding sets.
+/// Left out: stripe locks (two writes to one stripe do not wait for each other), the write hole,
+/// and degraded or rebuilding sets.
 #[derive(Debug)]
 pub struct Raid {
     layout: Layout,
@@ -23,16 +23,16 @@ pub struct Raid {
     outstanding: Vec<u32>,
     jobs: Slab<Joined>,
     groups: Slab<Group>,
-    /// Group and member of each child; its place is the child's ticket.
+    /// Group and member of each child; the position is the child's ticket.
     children: Slab<(u32, u32)>,
     meter: Meter,
-    /// Pieces of the write at hand; kept between jobs so that the memory is used again.
+    /// Pieces of the present write; kept between jobs so that the memory is reused.
     pieces: Vec<Piece>,
-    /// Extents of the job at hand, kept for the same reason.
+    /// Extents of the present job, kept for the same reason.
     extents: Vec<Extent>,
 }
 
-/// A job and how many of its groups are not done.
+/// A job, with the number of its groups that are not complete.
 #[derive(Debug)]
 struct Joined {
     job: Job,
@@ -40,17 +40,17 @@ struct Joined {
     result: Result<(), IoError>,
 }
 
-/// Children that are under way together, and those that follow them.
+/// Children that are in progress together, and the children that follow them.
 #[derive(Debug)]
 struct Group {
     job: u32,
-    /// Number of children under way.
+    /// Number of children in progress.
     children: u32,
-    /// Extents written after the reads: the children of the second phase.
+    /// Extents to write after the reads: the children of the second phase.
     then: Vec<Extent>,
 }
 
-/// A part of a write in one data element.
+/// Part of a write that lies in one data element.
 #[derive(Debug, Clone, Copy)]
 struct Piece {
     stripe: u64,
@@ -60,7 +60,7 @@ struct Piece {
 }
 
 impl Raid {
-    /// A set over these members, which are taken to be of equal size.
+    /// Creates a set over these members, which are assumed to have equal size.
     ///
     /// # Errors
     ///
@@ -169,7 +169,8 @@ impl Raid {
         self.pieces = pieces;
     }
 
-    /// Extents that a write to one stripe reads first, perhaps none, and those that it writes then.
+    /// Returns the extents that a write to one stripe reads first, perhaps none, and the extents
+    /// that it then writes.
     fn stripe_write(&self, pieces: &[Piece]) -> (Vec<Extent>, Vec<Extent>) {
         let layout = &self.layout;
         let stripe = pieces[0].stripe;
@@ -201,7 +202,7 @@ impl Raid {
     }
 }
 
-/// Joins extents of one member that follow each other (elements of stripes in a row).
+/// Joins adjacent extents of one member (elements of consecutive stripes).
 fn join_neighbours(extents: &mut Vec<Extent>) {
     if extents.len() < 2 {
         return;

@@ -1,4 +1,4 @@
-//! Hosts that hold copies of all data together.
+//! Models hosts that together store copies of all data.
 
 mod model;
 mod placement;

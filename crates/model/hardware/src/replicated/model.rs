@@ -8,14 +8,14 @@ use crate::part::{Component, Job, Outbox, PartId, Ticket};
 use crate::usage::{Meter, Usage};
 use state_machine::Slab;
 
-/// Counts of parts of jobs that went to hosts, and of bytes between hosts.
+/// Counters of the parts of jobs at hosts, and of bytes between hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReplicatedCounts {
-    /// Parts of reads served by the host that asked.
+    /// Parts of reads that the requesting host served itself.
     pub local_reads: u64,
     /// Parts of reads served by another host.
     pub remote_reads: u64,
-    /// Copies of parts of writes on the host that asked.
+    /// Copies of parts of writes that the requesting host stored itself.
     pub local_writes: u64,
     /// Copies of parts of writes on other hosts.
     pub remote_writes: u64,
@@ -23,15 +23,16 @@ pub struct ReplicatedCounts {
     pub network_bytes: u64,
 }
 
-/// Hosts with disks of their own that make one storage together.
+/// Hosts with disks of their own that together form one storage.
 ///
-/// A write goes to every copy's host, over the network unless that is the host it comes from,
-/// and is answered when all copies are. A read goes to one copy, always the same for an
-/// address. Messages without data (requests for reads, answers to writes) take the network's
-/// latency. A flush is answered at once: what hosts have answered is taken to be safe.
+/// A write goes to the host of every copy, over the network unless that is the requesting host. It
+/// is answered when all copies are. A read goes to one copy, always the same for an address.
+/// Messages without data (requests for reads, answers to writes) take the network's latency. A
+/// flush is answered at once, because data is assumed to be safe as soon as the hosts have
+/// answered.
 ///
-/// Left out: checksums, rebuilding after a failure, and choosing a local copy for reads where
-/// there is one (which stretched clusters do).
+/// Left out: checksums, rebuilding after a failure, and choosing a local copy for reads where there
+/// is one (which stretched clusters do).
 #[derive(Debug)]
 pub struct Replicated {
     placement: Placement,
@@ -40,22 +41,22 @@ pub struct Replicated {
     homes: Vec<u32>,
     jobs: Slab<Joined>,
     children: Slab<Child>,
-    /// Empty between uses; kept so that the memory is used again.
+    /// Scratch list, empty between uses; kept so that the memory is reused.
     pieces: Vec<(CopyPlace, u32)>,
     counts: ReplicatedCounts,
     meter: Meter,
 }
 
-/// Parts by which hosts are reached: their storage and the network.
+/// Components through which hosts are reached: their storage and the network.
 #[derive(Debug)]
 pub struct HostWays {
-    /// The storage of each host, whatever it is made of.
+    /// Component at which each host's storage begins.
     pub entries: Vec<PartId>,
-    /// The [`Network`] between them; without one other hosts are as near as the own.
+    /// [`Network`] between the hosts; `None` makes access to other hosts as fast as local access.
     pub network: Option<PartId>,
 }
 
-/// A job and how many of its children are not done.
+/// A job, with the number of its children that are not complete.
 #[derive(Debug)]
 struct Joined {
     job: Job,
@@ -64,7 +65,7 @@ struct Joined {
     result: Result<(), IoError>,
 }
 
-/// A copy of a part of a job, on its way to a host and back.
+/// A copy of a part of a job, from the requesting host to the storing host and back.
 #[derive(Debug, Clone, Copy)]
 struct Child {
     job: u32,
@@ -77,15 +78,15 @@ struct Child {
 enum Stage {
     /// On the way to another host.
     Going,
-    /// In a host's storage.
+    /// Being served by a host's storage.
     Served,
     /// On the way back.
     Returning,
 }
 
 impl Replicated {
-    /// Hosts that share their data. `homes` says the host of each stream; streams beyond it
-    /// belong to the first host.
+    /// Creates hosts that share their data. `homes` has the host of each stream; streams beyond the
+    /// list belong to the first host.
     ///
     /// # Errors
     ///
@@ -114,18 +115,18 @@ impl Replicated {
         })
     }
 
-    /// Counts since the start.
+    /// Returns the counters since the start.
     pub const fn counts(&self) -> ReplicatedCounts {
         self.counts
     }
 
-    /// Bytes of data that fit when each host's storage holds so many.
+    /// Returns how many bytes of data fit if each host's storage has this size.
     pub fn capacity(&self, of_host: Bytes) -> Bytes {
         self.placement.capacity(of_host)
     }
 
-    /// Says for each host and address there which bytes of a request reach it, without timing,
-    /// so that a driver can warm the hosts' caches up: `f(host, offset, length)`.
+    /// Calls `f(host, offset, length)` for each range of a host that a request reaches. There is no
+    /// timing, so a driver can use it to warm up the hosts' caches.
     pub fn map(
         &self,
         operation: Operation,
@@ -157,7 +158,7 @@ impl Replicated {
         }
     }
 
-    /// Starts a child: to its host directly, or over the network.
+    /// Starts a child: directly at its host, or over the network.
     fn begin(&mut self, place: u32, out: &mut Outbox) {
         let child = self.children[place];
         let Joined { job, home, .. } = &mut self.jobs[child.job];

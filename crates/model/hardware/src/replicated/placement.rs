@@ -5,25 +5,26 @@ use crate::error::{Check, ParameterError};
 /// Parameters of hosts that share their data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplicatedParameters {
-    /// Copies of all data on different hosts, 1 to the number of hosts: what is called
-    /// "failures to tolerate", plus one.
+    /// Number of copies of all data, on different hosts; 1 to the number of hosts. It is the number
+    /// of "failures to tolerate", plus one.
     pub copies: u32,
-    /// Contiguous bytes on the same hosts; a multiple of `read_unit`. Hyper-converged systems of
-    /// the kind modelled place whole objects of up to 255 GB, so that one busy object loads its
-    /// own hosts only; a smaller stripe spreads load more evenly than they do.
+    /// Size of contiguous bytes on the same hosts; a multiple of `read_unit`. Hyper-converged
+    /// systems of the modelled kind place whole objects of up to 255 GB, so that one busy object
+    /// loads only its own hosts. A smaller stripe distributes load more evenly than these systems
+    /// do.
     pub stripe: Bytes,
-    /// Bytes of which all reads go to the same copy, so that only its host caches them; a
-    /// multiple of 512 B. 1 MiB, the line of the read cache, in the systems modelled.
+    /// Size of the unit whose reads all go to the same copy, so that only this copy's host caches
+    /// it; a multiple of 512 B. In the modelled systems it is 1 MiB, the line of the read cache.
     pub read_unit: Bytes,
 }
 
 impl ReplicatedParameters {
-    /// Parameters with stripes of 1 GiB, our choice, and reads divided by MiB.
+    /// Returns parameters with stripes of 1 GiB, our choice, and read units of 1 MiB.
     pub const fn new(copies: u32) -> Self {
         Self { copies, stripe: Bytes::GIB, read_unit: Bytes::MIB }
     }
 
-    /// Bytes of data that fit on so many hosts when each one's storage holds so many.
+    /// Returns how many bytes of data fit on so many hosts if each host's storage has this size.
     ///
     /// # Errors
     ///
@@ -33,26 +34,27 @@ impl ReplicatedParameters {
     }
 }
 
-/// A map that says which hosts hold a byte, and where.
+/// Mapping of bytes to the hosts that store them, and to addresses there.
 ///
-/// Stripes go to hosts in turn. The copies of one lie on hosts that follow the first at a
-/// distance that grows by one with every round over the hosts, so that after `hosts *
-/// (hosts - 1)` stripes every pair of hosts shares as many as any other: when one host is busy,
-/// the load of its stripes' copies is spread over all.
+/// Stripes go to the hosts in turn. Copies of a stripe lie on hosts at a distance from the first
+/// that increases by one with every round over the hosts. So after `hosts * (hosts - 1)` stripes
+/// every pair of hosts shares equally many stripes: when one host is busy, the load of its stripes'
+/// copies is distributed over all others.
 #[derive(Debug)]
 pub struct Placement {
     hosts: u64,
     copies: u64,
     stripe: u64,
     read_unit: u64,
-    /// Host, and position among its stripes, of every copy of the stripes of one period.
+    /// Host of every copy of the stripes of one period, and the copy's position among the host's
+    /// stripes.
     table: Vec<(u32, u32)>,
-    /// Stripes of a period, and how many each host holds.
+    /// Number of stripes in a period; `held` is the number of copies on each host in a period.
     period: u64,
     held: u64,
 }
 
-/// A part of a request on one stripe.
+/// Part of a request that lies on one stripe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
     stripe: u64,
@@ -64,7 +66,7 @@ pub struct Piece {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CopyPlace {
     pub host: u32,
-    /// First byte in the host's own address space.
+    /// First byte of the copy in the host's own address space.
     pub offset: u64,
 }
 
@@ -105,19 +107,19 @@ impl Placement {
         self.copies
     }
 
-    /// Bytes of data that fit when each host holds so many.
+    /// Returns how many bytes of data fit if each host has this size.
     pub fn capacity(&self, of_host: Bytes) -> Bytes {
         let stripes = of_host.get() / self.stripe * self.hosts / self.copies;
         // The last period may be incomplete, and then not even.
         Bytes::new(stripes / self.period * self.period * self.stripe)
     }
 
-    /// The piece a request begins with: up to the end of a stripe.
+    /// Returns the first piece of a write: up to the end of a stripe.
     pub fn written(&self, offset: u64, length: u64) -> Piece {
         self.piece(offset, length, self.stripe)
     }
 
-    /// The piece a read begins with: up to the end of a read unit.
+    /// Returns the first piece of a read: up to the end of a read unit.
     pub fn read(&self, offset: u64, length: u64) -> Piece {
         self.piece(offset, length, self.read_unit)
     }
@@ -128,7 +130,7 @@ impl Placement {
         Piece { stripe: offset / self.stripe, within: offset % self.stripe, length }
     }
 
-    /// A copy of a piece, counted from 0.
+    /// Returns a copy of a piece, counted from 0.
     pub fn copy(&self, piece: &Piece, copy: u64) -> CopyPlace {
         let entry = (piece.stripe % self.period) * self.copies + copy;
         let (host, position) = self.table[usize::try_from(entry).expect("within the table")];
@@ -136,7 +138,7 @@ impl Placement {
         CopyPlace { host, offset: stripe * self.stripe + piece.within }
     }
 
-    /// The copy that is read: always the same for an address.
+    /// Returns the copy that is read, which is always the same for an address.
     pub fn read_copy(&self, piece: &Piece) -> CopyPlace {
         let unit = (piece.stripe * self.stripe + piece.within) / self.read_unit;
         self.copy(piece, state_machine::mix(unit) % self.copies)

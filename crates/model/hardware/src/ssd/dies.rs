@@ -4,42 +4,42 @@ use units::Nanos;
 
 use crate::part::Outbox;
 
-/// Work of a die that is not a read.
+/// Work of a die other than reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Task {
-    /// A page of the write buffer.
+    /// Program of a page from the write buffer.
     Program,
     /// Moving a page or erasing a block, for garbage collection.
     Collect,
 }
 
-/// Dies with a queue of reads, served first, and one of everything else. What has begun is
-/// not interrupted, so reads wait behind at most one program or erase.
+/// Dies, each with a queue of reads, which are served first, and a queue of all other work. Work in
+/// progress is not interrupted, so reads wait for at most one program or erase.
 ///
-/// Nothing that comes later delays a read, so its end is known when it comes. Programs and
-/// collections are settled when somebody looks: a die that ends one at the very instant
-/// something comes has ended it. Whoever must know at once asks for alarms.
+/// Work that comes later never delays a read, so the end of a read is known on arrival. Programs
+/// and collections are brought up to date only when needed. A die that completes one at the very
+/// instant of an arrival has completed it. A caller that must know at once requests alarms.
 #[derive(Debug)]
 pub struct Dies {
     dies: Vec<Die>,
-    /// Times of all tasks that came, in nanoseconds.
+    /// Total time of all tasks that arrived, in nanoseconds.
     asked_ns: u128,
-    /// Page writes and collections not done, as far as settled.
+    /// Number of page writes and collections that are not complete, as of the last update.
     writing: u64,
-    /// Programs found done that nobody was told of.
+    /// Completed programs that were not reported yet.
     programmed: u64,
 }
 
 #[derive(Debug, Default)]
 struct Die {
-    /// Time at which what has begun is done, and the reads that wait for it.
+    /// Time at which the work in progress and the reads that wait for it are complete.
     free_at: Nanos,
-    /// Program or collection that has begun, and its end.
+    /// Program or collection in progress, with its end.
     current: Option<(Task, Nanos)>,
-    /// Programs and collections that wait, each with the time it takes; the first begins at
+    /// Waiting programs and collections, each with the time it takes; the first begins at
     /// `free_at`.
     others: VecDeque<(Task, Nanos)>,
-    /// Begin and end of the time it is busy, if nothing more comes.
+    /// Begin and end of the present busy period, if no more work arrives.
     busy: (Nanos, Nanos),
     has_alarm: bool,
 }
@@ -54,12 +54,12 @@ impl Dies {
         self.dies.len() as u64
     }
 
-    /// Page writes and collections not done.
+    /// Returns the number of page writes and collections that are not complete.
     pub const fn writing(&self) -> u64 {
         self.writing
     }
 
-    /// A read comes to a die; when it will be done.
+    /// Adds a read to a die; returns the time at which it will be complete.
     #[inline]
     pub fn read(&mut self, now: Nanos, die: u32, time: Nanos) -> Nanos {
         self.settle(now, die);
@@ -70,7 +70,7 @@ impl Dies {
         state.free_at
     }
 
-    /// A program or a collection comes to a die.
+    /// Adds a program or a collection to a die.
     #[inline]
     pub fn add(&mut self, now: Nanos, die: u32, (task, time): (Task, Nanos)) {
         self.settle(now, die);
@@ -86,7 +86,7 @@ impl Dies {
         }
     }
 
-    /// Ends what is done by now on a die, and lets what waits begin.
+    /// Updates a die to `now`: completes finished work and begins waiting work.
     #[inline]
     pub fn settle(&mut self, now: Nanos, die: u32) {
         let state = &mut self.dies[die as usize];
@@ -115,14 +115,14 @@ impl Dies {
         });
     }
 
-    /// Programs found done since the last call.
+    /// Returns the number of programs that completed since the last call.
     #[inline]
     pub fn take_programmed(&mut self) -> u64 {
         std::mem::take(&mut self.programmed)
     }
 
-    /// Asks for an alarm, with the die for a tag, when a die's next program or collection is
-    /// done; none if it has none, or an alarm already.
+    /// Requests an alarm, with the die as its tag, for the completion of the die's next program or
+    /// collection. Does nothing if the die has no such work, or already has an alarm.
     pub fn alarm(&mut self, die: u32, out: &mut Outbox) {
         let state = &mut self.dies[die as usize];
         let is_waiting = (!state.others.is_empty()).then_some(state.free_at);
@@ -133,20 +133,20 @@ impl Dies {
         }
     }
 
-    /// Asks for an alarm of every die, see [`Self::alarm`].
+    /// Requests an alarm for every die, see [`Self::alarm`].
     pub fn alarm_all(&mut self, out: &mut Outbox) {
         (0..self.dies.len()).for_each(|die| {
             self.alarm(u32::try_from(die).expect("dies are numbered by u32"), out);
         });
     }
 
-    /// A die's alarm has come due.
+    /// Handles a die's alarm.
     pub fn woken(&mut self, now: Nanos, die: u32) {
         self.dies[die as usize].has_alarm = false;
         self.settle(now, die);
     }
 
-    /// Time that dies were busy up to `now`, in nanoseconds.
+    /// Returns the total time for which dies were busy up to `now`, in nanoseconds.
     pub fn busy_ns(&self, now: Nanos) -> u128 {
         let to_come = |die: &Die| {
             let (from, until) = die.busy;
@@ -157,7 +157,8 @@ impl Dies {
 }
 
 impl Die {
-    /// A die works without pause while it has work, whatever the order.
+    /// Extends the busy period of the die. A die works without pause while it has work, so the
+    /// order does not matter.
     #[inline]
     fn extend(&mut self, now: Nanos, time: Nanos) {
         let (from, until) = self.busy;

@@ -1,4 +1,4 @@
-//! Flash: parallel dies, a write buffer, garbage collection by the closed form, SLC cache.
+//! Models flash: parallel dies, a write buffer, garbage collection by a closed form, an SLC cache.
 
 mod dies;
 mod model;

@@ -12,17 +12,17 @@ use crate::part::{Component, Job, OUT_OF_RANGE, Outbox};
 use crate::usage::{Meter, Usage};
 use state_machine::Slab;
 
-/// A solid-state disk of level 1: no mapping table, but the queues that shape latency.
+/// A solid-state disk without a mapping table, but with the queues that determine latency.
 ///
-/// A command passes the controller, one after another. Reads become pages on the dies their
-/// addresses stripe over. Writes are answered when the buffer has room; their pages are
-/// programmed on the dies in turn, two half pages joined. Each programmed page of random
-/// data adds `A - 1` page moves and `A / pages_per_block` erases on random dies, with the
-/// closed-form amplification `A`; a write that goes on where one of the last 16 ended counts
-/// as sequential and adds only its erases. The device is taken to be full and in steady state.
+/// Commands pass the controller one after another. Reads become pages on the dies, over which their
+/// addresses are striped. Writes are answered when the buffer has room. Their pages are programmed
+/// on the dies in turn; two half pages become one. Each programmed page of random data adds `A - 1`
+/// page moves and `A / pages_per_block` erases on random dies, with the closed-form amplification
+/// `A`. A write that continues at the end of one of the last 16 writes counts as sequential and
+/// adds only its erases. The device is assumed to be full and in steady state.
 ///
-/// Commands pass in the order they come, so what one does to the dies is worked out when it
-/// comes, at the time at which it will have passed; only while a write waits for room do
+/// Commands pass in order of arrival. So the effect of a command on the dies is calculated on
+/// arrival, for the time at which it will have passed. Only while a write waits for room do
 /// commands and pages have alarms of their own.
 #[derive(Debug)]
 pub struct Ssd {
@@ -35,18 +35,19 @@ pub struct Ssd {
     passing: VecDeque<(Nanos, Job)>,
     reads: Slab<Job>,
     waiting: VecDeque<Job>,
-    /// A write larger than the buffer was taken: when room is free again depends on every page.
+    /// True after a write larger than the buffer was admitted: the time at which room becomes free
+    /// then depends on every page.
     is_overfull: bool,
-    /// True if every die with work has an alarm, so that none need be settled.
+    /// True if every die with work has an alarm, so that dies need not be updated.
     has_alarms: bool,
-    /// Answers to writes in order of their time.
+    /// Answers to writes, in order of time.
     answers: VecDeque<(Nanos, Job)>,
-    /// Bytes of the buffer that are free.
+    /// Free bytes of the buffer.
     room: u64,
     /// Bytes in the buffer that do not fill a page yet.
     part_page: u64,
     next_die: u32,
-    /// Page moves and erases owed to garbage collection.
+    /// Page moves still to be done by garbage collection; `erases` are the erases still to be done.
     moves: f64,
     erases: f64,
     ends: [u64; 16],
@@ -57,12 +58,12 @@ pub struct Ssd {
 
 const CONTROLLER: u32 = 1 << 20;
 const ANSWER: u32 = CONTROLLER + 1;
-/// And the place of the read.
+/// First tag of reads; the read's position is added to it.
 const READ: u32 = 1 << 21;
 const CHECK: Check = Check("ssd");
 
 impl Ssd {
-    /// A device in steady state. The stream places garbage collection.
+    /// Creates a device in steady state. The random stream chooses the dies of garbage collection.
     ///
     /// # Errors
     ///
@@ -110,18 +111,18 @@ impl Ssd {
         })
     }
 
-    /// Write amplification of random writes, by the closed form.
+    /// Returns the write amplification of random writes, by the closed form.
     pub const fn amplification(&self) -> f64 {
         self.amplification
     }
 
-    /// True while the end of every page must be known at once: a write waits for room, or there is
-    /// an SLC cache.
+    /// Returns true while the end of every page must be known at once, because a write waits for
+    /// room or there is an SLC cache.
     fn is_watched(&self) -> bool {
         !self.waiting.is_empty() || self.is_overfull || self.slc.is_some()
     }
 
-    /// A command has passed the controller, or will have by `now`.
+    /// Handles a command that has passed the controller, or will have passed it by `now`.
     fn pass(&mut self, now: Nanos, job: Job, out: &mut Outbox) {
         match job.operation {
             Operation::Read if job.length > 0 => self.read(now, job, out),
@@ -145,8 +146,8 @@ impl Ssd {
         out.wake_at(at, READ + self.reads.insert(job));
     }
 
-    /// Takes waiting writes into the buffer, in their order. One larger than the buffer is
-    /// taken when the buffer is empty.
+    /// Admits waiting writes to the buffer, in order. A write larger than the buffer is admitted
+    /// when the buffer is empty.
     fn fill(&mut self, now: Nanos, out: &mut Outbox) {
         while let Some(job) = self.waiting.front().copied() {
             // Less than a page may stay behind in the buffer, so more is never asked for.
@@ -179,7 +180,7 @@ impl Ssd {
         }
     }
 
-    /// Gives back the room of pages that were programmed.
+    /// Frees the room of pages that were programmed.
     fn free_room(&mut self, now: Nanos) {
         let pages = self.dies.take_programmed();
         if pages == 0 {
@@ -203,7 +204,7 @@ impl Ssd {
         known.is_none()
     }
 
-    /// Programs every full page of what came into the buffer.
+    /// Programs every full page in the buffer, after `bytes` were added.
     fn program(&mut self, now: Nanos, bytes: u64, is_random: bool, out: &mut Outbox) {
         let page = self.parameters.page.get();
         self.part_page += bytes;
@@ -217,8 +218,8 @@ impl Ssd {
         }
     }
 
-    /// The time of a page's program, and what it owes to garbage collection: nothing while
-    /// it goes to the SLC cache.
+    /// Returns the time of a page's program, and adds the moves and erases that it causes. A page
+    /// that goes to the SLC cache causes none.
     fn program_time(&mut self, now: Nanos, is_random: bool) -> Nanos {
         let is_writing = self.dies.writing() > 0;
         if let (Some(space), Some(slc)) = (&mut self.slc, self.parameters.slc) {
@@ -318,7 +319,7 @@ impl Component for Ssd {
         }
     }
 
-    /// The servers are the dies; jobs inside are requests.
+    /// Returns the counters. The servers are the dies; jobs inside are requests.
     fn usage(&self, now: Nanos) -> Usage {
         let busy_ns = self.dies.busy_ns(now);
         Usage { busy_ns, ..self.meter.usage(now) }

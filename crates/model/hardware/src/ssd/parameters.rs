@@ -1,13 +1,13 @@
 use units::{Bytes, Nanos};
 
-/// A part of the flash written with one bit per cell: fast until it is full.
+/// Part of the flash that is written with one bit per cell. It is fast until it is full.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SlcCache {
-    /// Bytes it holds, above zero.
+    /// Size of the cache, above zero.
     pub size: Bytes,
-    /// Program time of its pages, above zero.
+    /// Program time of the cache's pages, above zero.
     pub program: Nanos,
-    /// Bytes per second at which it is emptied while the host writes nothing; zero or more.
+    /// Bytes per second at which the cache is emptied while the host writes nothing; zero or more.
     pub fold_rate: f64,
 }
 
@@ -16,28 +16,30 @@ pub struct SlcCache {
 pub struct SsdParameters {
     /// Usable size, above zero.
     pub capacity: Bytes,
-    /// Units that read or program at the same time: dies, or planes if they work apart. 1 to
-    /// 65,536; MQSim's default device has 64 dies of 2 planes.
+    /// Number of units that read or program at the same time: dies, or planes if they work
+    /// independently. 1 to 65,536; MQSim's default device has 64 dies of 2 planes.
     pub dies: u32,
-    /// Bytes read or programmed at once, a multiple of 512 up to 1 MiB; MQSim: 8 KiB.
+    /// Size of a page, which is read or programmed at once; a multiple of 512 up to 1 MiB; MQSim: 8
+    /// KiB.
     pub page: Bytes,
-    /// Pages erased at once, at least 1; MQSim: 256.
+    /// Number of pages erased at once, at least 1; MQSim: 256.
     pub pages_per_block: u32,
-    /// Time to read a page and move it over its channel; MQSim: 75 us plus 24 us for 8 KiB
-    /// at 333 MB/s.
+    /// Time to read a page and transfer it over its channel; MQSim: 75 us plus 24 us for 8 KiB at
+    /// 333 MB/s.
     pub read: Nanos,
-    /// Time to move and program a page; MQSim: 750 us.
+    /// Time to transfer and program a page; MQSim: 750 us.
     pub program: Nanos,
     /// Time to erase a block; MQSim: 3.8 ms.
     pub erase: Nanos,
-    /// Spare flash as a share of the usable size, above 0; MQSim: 7 %. It gives the write
+    /// Spare flash as a share of the usable size, above 0; MQSim: 7 %. It determines the write
     /// amplification of random writes ([`crate::write_amplification_greedy`]).
     pub spare: f64,
-    /// Protected memory for writes: at least a page per die. Holds data until programmed.
+    /// Power-loss-protected memory for writes, at least a page per die. Data stays in it until it
+    /// is programmed.
     pub buffer: Bytes,
-    /// Time of the controller for a command, one after another.
+    /// Time that the controller needs for a command; commands pass one after another.
     pub command: Nanos,
-    /// Bytes per second through controller and interface, reads and writes together.
+    /// Bytes per second through controller and interface, for reads and writes together.
     pub rate: f64,
     /// Latency of firmware and interface that does not occupy the controller.
     pub latency: Nanos,
@@ -47,18 +49,17 @@ pub struct SsdParameters {
 
 /// Solid-state disks of known kinds.
 ///
-/// Die times are MQSim's defaults unless a data sheet's rates need others (marked "fitted":
-/// chosen so that the model meets that data sheet, and therefore no prediction of it).
+/// Die times are MQSim's defaults, unless a data sheet's rates need others. Those are marked
+/// "fitted": they are chosen so that the model meets the data sheet, so they do not predict it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SsdPreset {
-    /// Intel DC S3700, 200 GB (SATA, the cache class of hybrid clusters). Data sheet: random
-    /// 4 KiB 75,000 reads and 36,000 writes a second, 8 KiB 47,500 and 20,000; sequential 500
-    /// and 460 MB/s; latency 50 us read, 65 us write. Fitted: command time, rate and read time
-    /// to the read figures, program time to the sequential write, spare flash to 8 KiB writes.
-    /// Not met: a write into the idle buffer is answered in 20 us.
+    /// Intel DC S3700, 200 GB (SATA, the cache class of hybrid clusters). Data sheet: random 4 KiB
+    /// 75,000 reads and 36,000 writes per second, 8 KiB 47,500 and 20,000; sequential 500 and 460
+    /// MB/s; latency 50 us read, 65 us write. Fitted: command time, rate and read time to the read
+    /// figures, program time to the sequential write, spare flash to 8 KiB writes. Not met: a write
+    /// into the idle buffer is answered in 20 us.
     SataEnterprise,
-    /// The device MQSim simulates by default: 8 channels of 4 chips with 2 dies, 7 % spare;
-    /// 3.5 GB/s of interface.
+    /// MQSim's default device: 8 channels of 4 chips with 2 dies, 7 % spare; 3.5 GB/s of interface.
     NvmeMqsim,
     /// A consumer disk with an SLC cache, like a Samsung 970 EVO 500 GB: above 2 GB/s for 22
     /// GB, then 0.6 GB/s (techpowerup.com). Fitted: both program times.
@@ -69,7 +70,7 @@ impl SsdPreset {
     /// All presets, in the order of their declaration.
     pub const ALL: [Self; 3] = [Self::SataEnterprise, Self::NvmeMqsim, Self::NvmeConsumer];
 
-    /// Name of the preset in definitions.
+    /// Returns the name of the preset in definitions.
     pub const fn name(self) -> &'static str {
         match self {
             Self::SataEnterprise => "ssd-sata-enterprise",
@@ -78,7 +79,7 @@ impl SsdPreset {
         }
     }
 
-    /// The parameters of one such disk.
+    /// Returns the parameters of a disk of this kind.
     pub const fn parameters(self) -> SsdParameters {
         let mqsim = SsdParameters {
             capacity: Bytes::new(480_000_000_000),

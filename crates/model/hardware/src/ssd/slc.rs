@@ -2,12 +2,12 @@ use units::Nanos;
 
 use super::parameters::SlcCache;
 
-/// Free bytes of an SLC cache, brought up to date when asked for.
+/// Free bytes of an SLC cache, updated when needed.
 #[derive(Debug)]
 pub struct SlcSpace {
     parameters: SlcCache,
     free: f64,
-    /// Since when nothing was written.
+    /// Time since which nothing was written.
     idle_since: Nanos,
 }
 
@@ -16,7 +16,8 @@ impl SlcSpace {
         Self { free: parameters.size.as_f64(), parameters, idle_since: Nanos::ZERO }
     }
 
-    /// Takes room for a page and says whether there was enough; without enough it takes none.
+    /// Takes room for a page and returns true; if there is too little room, takes none and returns
+    /// false.
     pub fn take(&mut self, now: Nanos, page: f64) -> bool {
         let idle = now.saturating_sub(self.idle_since).as_secs_f64();
         let size = self.parameters.size.as_f64();
@@ -29,7 +30,7 @@ impl SlcSpace {
         true
     }
 
-    /// Writing goes on until now: the cache was not emptied meanwhile.
+    /// Records that writing continued until now, so the cache was not emptied meanwhile.
     pub fn busy(&mut self, now: Nanos) {
         self.idle_since = now;
     }

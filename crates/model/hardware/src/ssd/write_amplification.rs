@@ -1,10 +1,10 @@
-//! How much more a flash device writes than it is asked to.
+//! Ratio of the bytes that a flash device writes to the bytes written to it by the host.
 
-/// The principal branch of Lambert's W: `w exp(w) = x` with `w >= -1`, for `x >= -1/e`;
+/// Calculates the principal branch of Lambert's W: `w exp(w) = x` with `w >= -1`, for `x >= -1/e`;
 /// not-a-number below.
 ///
-/// Halley's iteration (Corless et al. 1996, section 5) from the series at the branch point
-/// or the logarithm.
+/// It uses Halley's iteration (Corless et al. 1996, section 5), starting from the series at the
+/// branch point or from the logarithm.
 pub fn lambert_w0(x: f64) -> f64 {
     let branch = -1.0 / core::f64::consts::E;
     if x.is_nan() || x < branch {
@@ -32,11 +32,10 @@ pub fn lambert_w0(x: f64) -> f64 {
     w
 }
 
-/// Write amplification of uniform random writes under greedy garbage collection, for spare
-/// flash as a share of the usable size, above zero: `-(1 + s) / (-(1 + s) - W(-(1 + s)
-/// exp(-(1 + s))))` (Luojie and Kurkoski, arXiv 1110.4245, for many pages per block). It
-/// tends to 1 with much spare flash and grows without bound with little. Infinite for no
-/// spare flash.
+/// Calculates the write amplification of uniform random writes under greedy garbage collection, for
+/// spare flash as a share of the usable size, above zero: `-(1 + s) / (-(1 + s) - W(-(1 + s)
+/// exp(-(1 + s))))` (Luojie and Kurkoski, arXiv 1110.4245, for many pages per block). It tends to 1
+/// with much spare flash, and grows without bound with little. It is infinite for no spare flash.
 pub fn write_amplification_greedy(spare: f64) -> f64 {
     let a = 1.0 + spare.max(0.0);
     let w = lambert_w0(-a * libm::exp(-a));
@@ -58,7 +57,7 @@ mod tests {
         assert!(lambert_w0(-0.4).is_nan());
     }
 
-    /// The paper gives 2.36 for a spare share of 0.3 (2.35 in its simulation).
+    /// The paper has 2.36 for a spare share of 0.3 (2.35 in its simulation).
     #[test]
     fn write_amplification_has_the_values_of_the_paper() {
         for (spare, amplification) in
@@ -77,7 +76,7 @@ mod tests {
         assert!(write_amplification_greedy(0.0).is_infinite());
     }
 
-    /// Cleaning blocks of a share `v` of valid pages writes `1 / (1 - v)` pages per page; the
+    /// Cleaning blocks with a share `v` of valid pages writes `1 / (1 - v)` pages per page. The
     /// closed form must be its own fixed point: `v = exp(-(1 - v) (1 + s))`.
     #[test]
     fn the_share_of_valid_pages_is_its_own_fixed_point() {

@@ -1,4 +1,4 @@
-//! A disk of which only its answers are known.
+//! Models a disk of which only the measured latencies are known.
 
 mod part;
 mod side;

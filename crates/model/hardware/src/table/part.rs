@@ -7,31 +7,32 @@ use crate::part::{Component, Job, OUT_OF_RANGE, Outbox};
 use crate::usage::{Meter, Usage};
 use state_machine::Slab;
 
-/// Measurements of a disk, from which a [`Table`] draws its answers.
+/// Measurements of a disk, from which a [`Table`] draws latencies.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableParameters {
     /// Usable size, above zero.
     pub capacity: Bytes,
-    /// Ends of the shares of all answers that the entries of each list stand for: rising, the last
-    /// one 1.
+    /// Upper ends of the shares of all I/Os that the entries of each list stand for: increasing,
+    /// the last one 1.
     pub shares: Vec<f64>,
-    /// The loops, at least one, in any order and with gaps.
+    /// Measured loops, at least one, in any order and with gaps.
     pub loops: Vec<TableLoop>,
 }
 
-/// A disk that answers as it was seen to answer, after Anderson, "Simple table-based modeling
-/// of storage devices" (HPL-SSP-2001-4): the latency of an I/O is drawn from what was measured
-/// with its direction, its size and as many outstanding as it finds, itself included. A closed
-/// loop of the table so has the latencies, and by Little's law the rate, that it had.
+/// A disk that answers as it was measured to answer, after Anderson, "Simple table-based modeling
+/// of storage devices" (HPL-SSP-2001-4). The latency of an I/O is drawn from the measurements with
+/// its direction, its size and the same number of outstanding I/Os, including itself. So a closed
+/// loop on the table has the measured latencies, and by Little's law the measured rate.
 ///
-/// Between loops, each quantile is interpolated along the logarithms of depth and size. With
-/// more outstanding than the deepest loop, latency grows as their number does: no more answers
-/// a second than were measured. Larger blocks than the largest take in proportion to their
-/// bytes, smaller ones than the smallest no less. Of several shares of reads, the one counts
-/// that is nearest to the last I/Os. A direction that no loop has is answered as the other.
+/// Between loops, each quantile is interpolated along the logarithms of depth and size. With more
+/// outstanding I/Os than the deepest loop, latency grows in proportion to their number, so the rate
+/// is never above the measured one. Blocks larger than the largest take time in proportion to their
+/// bytes; smaller ones take no less than the smallest. If loops have different shares of reads, the
+/// share nearest to that of the last I/Os is used. A direction that no loop has is answered like
+/// the other direction.
 ///
-/// What it cannot know: draws are independent, so a stall does not strike all that are inside,
-/// and addresses do not matter. Flushes are answered like the smallest writes.
+/// Limits of the model: draws are independent, so a stall does not affect all I/Os inside, and
+/// addresses do not matter. Flushes are answered like the smallest writes.
 #[derive(Debug)]
 pub struct Table {
     capacity: Bytes,
@@ -41,19 +42,21 @@ pub struct Table {
     stream: Stream,
     inside: Slab<Job>,
     count: u32,
-    /// Share of reads among the last I/Os, the older the less; nothing before the first.
+    /// Share of reads among the last I/Os, with less weight for older ones; `None` before the
+    /// first.
     recent_reads: Option<f64>,
     meter: Meter,
 }
 
-/// Number of I/Os that the share of reads looks back on; our choice. Enough that a mix of 70 % is
-/// never taken for reads only (half way is 85 %, almost four standard deviations off).
+/// Number of I/Os over which the share of reads is averaged; our choice. It is large enough that a
+/// mix of 70 % is never taken for reads only (half way is 85 %, almost four standard deviations
+/// off).
 const RECENT: f64 = 64.0;
 
 const CHECK: Check = Check("table");
 
 impl Table {
-    /// An idle disk. The stream draws latencies.
+    /// Creates an idle disk. The random stream draws latencies.
     ///
     /// # Errors
     ///

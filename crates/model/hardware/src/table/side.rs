@@ -1,35 +1,36 @@
 use units::{Bytes, Nanos};
 
-/// The latencies of one closed loop, as they were measured.
+/// Measured latencies of one closed loop.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableLoop {
-    /// Share of reads among its I/Os, 0 to 1.
+    /// Share of reads among the loop's I/Os, 0 to 1.
     pub reads: f64,
-    /// Bytes of each I/O, above zero.
+    /// Size of each I/O, above zero.
     pub block: Bytes,
-    /// I/Os outstanding, at least 1.
+    /// Number of outstanding I/Os, at least 1.
     pub depth: u32,
-    /// Latencies of reads: for each share the mean of those in it, ascending and above zero.
-    /// Empty if the loop does not read.
+    /// Latencies of reads: for each share of the I/Os their mean, ascending and above zero. Empty
+    /// if the loop does not read.
     pub read: Vec<Nanos>,
     /// Latencies of writes, in the same form; empty if the loop does not write.
     pub write: Vec<Nanos>,
 }
 
-/// The loops of one direction, reads or writes: by share of reads, block and depth, all ascending.
+/// Loops of one direction, reads or writes, sorted by share of reads, block and depth, all
+/// ascending.
 #[derive(Debug, Clone)]
 pub struct Side {
     mixes: Vec<(f64, Mix)>,
 }
 
-/// Loops of one share of reads by the logarithm of their block.
+/// Loops with one share of reads, by the logarithm of their block size.
 type Mix = Vec<(f64, Row)>;
 
-/// Loops of one block by the logarithm of their depth.
+/// Loops with one block size, by the logarithm of their depth.
 type Row = Vec<(f64, Vec<f64>)>;
 
 impl Side {
-    /// Out of the loops that have this direction; nothing if none has.
+    /// Collects the loops that have this direction; `None` if there are none.
     pub fn new(loops: &[TableLoop], of: fn(&TableLoop) -> &Vec<Nanos>) -> Option<Self> {
         let mut known: Vec<&TableLoop> = loops.iter().filter(|each| !of(each).is_empty()).collect();
         known.sort_by(|a, b| {
@@ -50,7 +51,7 @@ impl Side {
         (!mixes.is_empty()).then_some(Self { mixes })
     }
 
-    /// The latency at an entry of the lists, with this share of reads lately.
+    /// Returns the latency at an entry of the lists, for this recent share of reads.
     pub fn latency(&self, reads: f64, (length, outstanding): (u32, u32), entry: usize) -> Nanos {
         let off = |mix: &&(f64, Mix)| (mix.0 - reads).abs();
         let nearest = self.mixes.iter().min_by(|a, b| off(a).total_cmp(&off(b)));
@@ -66,8 +67,9 @@ fn logarithm(bytes: Bytes) -> f64 {
     libm::log(bytes.as_f64())
 }
 
-/// The value at `x` between the two entries around it; the first one's below all of them, and
-/// above the last one as if in proportion.
+/// Interpolates the value at `x` between the two entries around it. Below all entries it returns
+/// the first one's value; above all, the last one's value plus the distance, which is proportional
+/// growth for logarithms.
 fn along<T>(entries: &[(f64, T)], x: f64, value: impl Fn(&T) -> f64) -> f64 {
     let above = entries.partition_point(|(at, _)| *at < x);
     match (above.checked_sub(1).map(|below| &entries[below]), entries.get(above)) {

@@ -1,11 +1,11 @@
-/// A set of numbers that finds the next member from anywhere in a few steps: a bit for each
-/// number, a bit for each word of those, and so on.
+/// A set of numbers that finds the next member from any number in a few steps. It has a bit for
+/// each number, a bit for each word of these bits, and so on.
 #[derive(Debug, Clone, Default)]
 pub struct BitTree {
     levels: [Vec<u64>; LEVELS],
 }
 
-/// For numbers below 2^36.
+/// Number of levels, enough for numbers below 2^36.
 const LEVELS: usize = 6;
 const WORD: usize = 64;
 
@@ -28,7 +28,7 @@ impl BitTree {
         }
     }
 
-    /// Takes a number out, if it is there.
+    /// Removes a number, if it is a member.
     pub fn remove(&mut self, number: usize) {
         let mut at = number;
         for words in &mut self.levels {
@@ -42,7 +42,7 @@ impl BitTree {
         }
     }
 
-    /// The smallest member that is at least this.
+    /// Returns the smallest member that is at least `from`.
     pub fn next(&self, from: usize) -> Option<usize> {
         let mut at = from;
         for (level, words) in self.levels.iter().enumerate() {
@@ -60,7 +60,7 @@ impl BitTree {
         None
     }
 
-    /// True if no member lies in the same word of 64 numbers.
+    /// Returns true if no member lies in the same word of 64 numbers.
     pub fn is_word_empty(&self, number: usize) -> bool {
         self.levels[0].get(number / WORD).is_none_or(|word| *word == 0)
     }
@@ -74,7 +74,7 @@ mod tests {
 
     use super::*;
 
-    /// Against the plain model, with numbers far apart and close together.
+    /// Compares the tree with a plain set, with numbers far apart and close together.
     #[test]
     fn the_next_member_is_that_of_an_ordered_set() {
         let mut stream = Stream::derive(1, &[], Purpose::Device);

@@ -4,39 +4,39 @@ use super::bit_tree::BitTree;
 use crate::error::{Check, ParameterError};
 use crate::part::Job;
 
-/// Pages that are not on disk yet, in units that are written together, in the order of their
-/// addresses.
+/// Pages that are not on disk yet, grouped into elements that are written together, in order of
+/// address.
 #[derive(Debug, Clone)]
 pub struct DirtyPages {
     page: u64,
-    /// Pages of an element, 1 to 64.
+    /// Number of pages in an element, 1 to 64.
     pages: u64,
-    /// Dirty pages of each element, a bit each, in chunks of [`CHUNK`] elements that are there
-    /// while one of them has any.
+    /// Dirty pages of each element, a bit each, in chunks of [`CHUNK`] elements. A chunk exists
+    /// while one of its elements has a dirty page.
     chunks: Vec<Option<Box<[u64; CHUNK]>>>,
-    /// The elements with dirty pages.
+    /// Elements with dirty pages.
     elements: BitTree,
-    /// Parts of the address space that are swept side by side, in order; at least one.
+    /// Parts of the address space that are swept independently and in turn, in order; at least one.
     regions: Vec<Region>,
-    /// Position in `regions` of the one whose turn is next.
+    /// Position in `regions` of the region whose turn is next.
     turn: usize,
 }
 
-/// A part of the address space with a sweep of its own.
+/// Part of the address space with a sweep of its own.
 #[derive(Debug, Clone, Copy)]
 struct Region {
-    /// First element of the region, and the one behind its last.
+    /// First element of the region; `end` is the element after the last.
     first: u64,
     end: u64,
-    /// The element after the one taken last.
+    /// Element after the one that was taken last.
     cursor: u64,
 }
 
-/// A chunk of 64 elements is half a kilobyte: pages written far apart, one in each chunk, take
-/// no more than that each.
+/// Elements per chunk. 64 elements take half a kilobyte, so pages written far apart, one in each
+/// chunk, take no more than that each.
 const CHUNK: usize = 64;
 
-/// Dirty pages in a row, to be written at once.
+/// Consecutive dirty pages, to be written at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
     pub offset: u64,
@@ -45,7 +45,7 @@ pub struct Run {
 }
 
 impl DirtyPages {
-    /// None, of this size, in elements of so many bytes.
+    /// Creates an empty set with pages of this size, and elements of so many bytes.
     pub fn new(check: &Check, page: Bytes, element: Bytes) -> Result<Self, ParameterError> {
         let is_page = (512..=65536).contains(&page.get()) && page.get().is_power_of_two();
         check.that(is_page, "page", page, "a power of two, 512 B to 64 KiB")?;
@@ -62,7 +62,8 @@ impl DirtyPages {
         })
     }
 
-    /// Sweeps the parts of the address space that begin at these bytes, ascending, side by side.
+    /// Divides the address space into regions that begin at these bytes, ascending. They are swept
+    /// independently and in turn.
     pub fn divide(&mut self, starts: &[u64]) {
         let element = self.pages * self.page;
         let mut firsts: Vec<u64> = starts.iter().map(|start| start.div_ceil(element)).collect();
@@ -75,19 +76,19 @@ impl DirtyPages {
         self.turn = 0;
     }
 
-    /// Pages a job touches at most, wherever it begins.
+    /// Returns the maximum number of pages that a job of this length can touch.
     pub fn most(&self, job: &Job) -> u64 {
         u64::from(job.length) / self.page + 2
     }
 
-    /// Number of pages that a job touches and that are not dirty.
+    /// Returns the number of pages that a job touches and that are not dirty.
     pub fn clean_of(&self, job: &Job) -> u64 {
         let absent =
             |(element, bits): (u64, u64)| u64::from((bits & !self.bits_of(element)).count_ones());
         self.pages_of(job).map(absent).sum()
     }
 
-    /// True if every byte of a job lies in dirty pages.
+    /// Returns true if every byte of a job lies in dirty pages.
     pub fn hold(&self, job: &Job) -> bool {
         self.clean_of(job) == 0
     }
@@ -98,7 +99,7 @@ impl DirtyPages {
         self.chunks.get(chunk).and_then(Option::as_ref).map_or(0, |bits| bits[within])
     }
 
-    /// Makes a job's pages dirty and says how many were already.
+    /// Makes a job's pages dirty; returns how many already were.
     pub fn add(&mut self, job: &Job) -> u64 {
         let mut again = 0;
         for (element, bits) in self.pages_of(job) {
@@ -117,8 +118,8 @@ impl DirtyPages {
         again
     }
 
-    /// Takes the next element of the region whose turn it is, in the order of addresses, from
-    /// the first again after the last, and appends its runs to `runs`; whether there was one.
+    /// Takes the next element of the region whose turn it is, in order of address and then from the
+    /// first again. Appends the element's runs to `runs`; returns false if there is no dirty page.
     pub fn take(&mut self, runs: &mut Vec<Run>) -> bool {
         for _ in 0..self.regions.len() {
             let turn = self.turn;
@@ -162,7 +163,7 @@ impl DirtyPages {
         }
     }
 
-    /// Elements of a job, each with the bits of the pages it touches.
+    /// Returns the elements of a job, each with the bits of the pages that the job touches.
     fn pages_of(&self, job: &Job) -> impl Iterator<Item = (u64, u64)> + use<> {
         let pages = self.pages;
         let (first, end) = (job.offset / self.page, job.end().div_ceil(self.page));
@@ -178,14 +179,13 @@ fn number(element: u64) -> usize {
     usize::try_from(element).expect("a disk has fewer than 2^36 elements")
 }
 
-/// Chunk of an element, and where it is in it.
+/// Returns the chunk of an element, and the element's position in it.
 #[inline]
 fn place(element: u64) -> (usize, usize) {
     (number(element) / CHUNK, number(element) % CHUNK)
 }
 
-/// Numbers of pages: `low` and `high`, at which destaging ends and begins, and `all` that there
-/// are.
+/// Numbers of pages: destaging begins at `high` and ends at `low`; `all` is the total.
 #[derive(Debug)]
 pub struct Marks {
     pub low: u64,
@@ -205,7 +205,7 @@ impl Marks {
         Ok(Self { low: share(low), high: share(high), all })
     }
 
-    /// Share of all pages, 0 to 1.
+    /// Returns `held` as a share of all pages, 0 to 1.
     #[expect(clippy::cast_precision_loss, reason = "pages of a memory")]
     pub fn fill(&self, held: u64) -> f64 {
         held as f64 / self.all as f64

@@ -12,32 +12,32 @@ use state_machine::Slab;
 /// Parameters of a controller's write-back memory.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WriteBackParameters {
-    /// Memory for writes; half of it is usable when mirrored.
+    /// Size of the memory for writes; half of it is usable if mirrored.
     pub memory: Bytes,
-    /// Copy in a second controller, as arrays with two controllers have it.
+    /// Whether the memory is mirrored in a second controller, as in arrays with two controllers.
     pub mirrored: Mirrored,
-    /// Page: 512 B to 64 KiB, a power of two. VNX: 8 or 16 KiB.
+    /// Page size: 512 B to 64 KiB, a power of two. VNX: 8 or 16 KiB.
     pub page: Bytes,
-    /// Unit in which dirty pages are written together, the element of the RAID set behind:
-    /// 1 to 64 pages.
+    /// Unit in which dirty pages are written together: the element of the RAID set behind, 1 to 64
+    /// pages.
     pub element: Bytes,
-    /// Share of the memory that flushing goes down to. VNX: 60 %.
+    /// Share of the memory down to which flushing continues. VNX: 60 %.
     pub low: Ratio,
     /// Share of the memory at which flushing starts, at least `low`. VNX: 80 %.
     pub high: Ratio,
-    /// Time to answer from memory: 0.2 to 0.5 ms in arrays of that kind.
+    /// Time to answer from memory: 0.2 to 0.5 ms in arrays of this kind.
     pub hit: Nanos,
-    /// Child writes under way at most while flushing, at least 1; enough to keep the disks
-    /// behind busy.
+    /// Maximum number of child writes in progress while flushing, at least 1; it should keep the
+    /// disks behind busy.
     pub flush_depth: u32,
 }
 
-/// Says whether the memory has a copy in a second controller.
+/// Whether the memory has a copy in a second controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mirrored {
-    /// A copy of every page: half of the memory holds data.
+    /// Every page has a copy: half of the memory can hold data.
     Yes,
-    /// No copy: all of the memory holds data.
+    /// There is no copy: all of the memory can hold data.
     No,
 }
 
@@ -48,40 +48,40 @@ pub struct WriteBackCounts {
     pub writes: u64,
     /// Writes that had to wait for a page (forced flushing).
     pub forced: u64,
-    /// Pages written again while dirty: what never reached the disks.
+    /// Pages that were written again while dirty, so their earlier data never reached the disks.
     pub coalesced_pages: u64,
     /// Reads answered from dirty pages.
     pub read_hits: u64,
     /// Child writes of flushing.
     pub flushes: u64,
-    /// Bytes that these child writes carried.
+    /// Bytes of these child writes.
     pub flushed_bytes: u64,
 }
 
-/// A controller's write-back memory: writes are answered when they are in memory, dirty
-/// pages are written to the component behind between two watermarks, in address order and
-/// element by element; writes that find no free page wait (forced flushing).
+/// A controller's write-back memory. Writes are answered when they are in memory. Dirty pages are
+/// written to the component behind between two watermarks, in address order and element by element.
+/// Writes that find no free page wait (forced flushing).
 ///
-/// Protected by battery, so a flush is answered at once. Writes larger than the memory can
-/// ever hold go past it. Left out: a read cache and prefetching of sequential reads; reads
-/// that lie partly in dirty pages go to the component behind.
+/// The memory is protected by battery, so a flush is answered at once. Writes larger than the
+/// memory bypass it. Left out: a read cache and prefetching of sequential reads; reads that lie
+/// partly in dirty pages go to the component behind.
 #[derive(Debug)]
 pub struct WriteBack {
     parameters: WriteBackParameters,
     next: PartId,
     marks: Marks,
     dirty: DirtyPages,
-    /// Pages that hold data not yet on disk, those being flushed included.
+    /// Number of pages with data not yet on disk, including pages being flushed.
     held: u64,
     is_flushing: bool,
     under_way: u32,
-    /// Pages of each child write.
+    /// Number of pages of each child write.
     flushes: Slab<u32>,
-    /// Empty between uses; kept so that the memory is used again.
+    /// Scratch list, empty between uses; kept so that the memory is reused.
     runs: Vec<Run>,
     /// Writes that wait for pages.
     waiting: VecDeque<Job>,
-    /// Answers from memory, in order of their time, which is that of their coming.
+    /// Answers from memory with their times, in order of arrival.
     answers: VecDeque<(Nanos, Job)>,
     counts: WriteBackCounts,
     meter: Meter,
@@ -90,7 +90,7 @@ pub struct WriteBack {
 const CHECK: Check = Check("write-back memory");
 
 impl WriteBack {
-    /// An empty memory in front of `next`.
+    /// Creates an empty memory in front of `next`.
     ///
     /// # Errors
     ///
@@ -125,26 +125,26 @@ impl WriteBack {
         })
     }
 
-    /// Destages the parts of the address space that begin at these bytes, ascending, side by
-    /// side, each in the order of its addresses: sets of disks that lie one behind the other are
-    /// then all at work instead of one after the other.
+    /// Destages independently and in turn the parts of the address space that begin at these bytes,
+    /// ascending; each part is destaged in order of address. So sets of disks that follow one
+    /// another in the address space work at the same time.
     #[must_use]
     pub fn sweeping(mut self, starts: &[u64]) -> Self {
         self.dirty.divide(starts);
         self
     }
 
-    /// Counters since the start.
+    /// Returns the counters since the start.
     pub const fn counts(&self) -> WriteBackCounts {
         self.counts
     }
 
-    /// Share of the usable memory that holds data not yet on disk, 0 to 1.
+    /// Returns the share of the usable memory that has data not yet on disk, 0 to 1.
     pub fn fill(&self) -> f64 {
         self.marks.fill(self.held)
     }
 
-    /// Takes a write into memory if there is room.
+    /// Admits a write to memory if there is room.
     fn admit(&mut self, now: Nanos, job: &Job, out: &mut Outbox) -> bool {
         let new = self.dirty.clean_of(job);
         if self.held + new > self.marks.all {
@@ -197,7 +197,7 @@ impl WriteBack {
     }
 }
 
-/// Class of a destage: as urgent as the writes that wait for room.
+/// Returns the class of a destage, which is as urgent as the writes that wait for room.
 pub(super) fn destage_class(waiting: &VecDeque<Job>) -> Class {
     if waiting.is_empty() { Class::Destage } else { Class::Foreground }
 }
@@ -259,7 +259,7 @@ impl Component for WriteBack {
         out.answer(&job, Ok(()));
     }
 
-    /// Jobs inside are those answered from memory, waiting ones included.
+    /// Returns the counters. Jobs inside are those answered from memory, including waiting ones.
     fn usage(&self, now: Nanos) -> Usage {
         self.meter.usage(now)
     }

@@ -1,5 +1,5 @@
-//! Writes answered before they are on disk: from a controller's memory, or from a solid-state
-//! disk in front of slower ones.
+//! Models writes that are answered before they are on disk: from a controller's memory, or from a
+//! solid-state disk in front of slower storage.
 
 mod bit_tree;
 mod dirty;

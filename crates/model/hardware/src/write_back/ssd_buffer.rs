@@ -13,27 +13,29 @@ use state_machine::Slab;
 /// Parameters of a write buffer on a solid-state disk.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SsdBufferParameters {
-    /// Room on the disk, an element at least. Hyper-converged hosts of the kind modelled give
-    /// 30 % of the cache disk to writes (VMware, "Virtual SAN 6.0 Design and Sizing Guide").
+    /// Size of the buffer on the disk, at least an element. Hyper-converged hosts of the modelled
+    /// kind give 30 % of the cache disk to writes (VMware, "Virtual SAN 6.0 Design and Sizing
+    /// Guide").
     pub size: Bytes,
-    /// First byte of it on the disk.
+    /// First byte of the buffer on the disk.
     pub base: u64,
-    /// Page: 512 B to 64 KiB, a power of two.
+    /// Page size: 512 B to 64 KiB, a power of two.
     pub page: Bytes,
     /// Unit in which dirty pages are read back and destaged together: 1 to 64 pages.
     pub element: Bytes,
-    /// Share that destaging goes down to, above 0 and at most `high`.
+    /// Share down to which destaging continues, above 0 and at most `high`.
     pub low: Ratio,
     /// Share at which destaging starts, at most 100 %.
     pub high: Ratio,
-    /// Runs of pages being destaged at most, at least 1.
+    /// Maximum number of runs of pages being destaged at the same time, at least 1.
     pub destage_depth: u32,
 }
 
 impl SsdBufferParameters {
-    /// A buffer of this size at the beginning of its disk: pages of 4 KiB, elements of 256 KiB,
-    /// destaging from 30 to 25 % with 32 under way. The 30 % are the fill at which such a
-    /// buffer starts destaging in VMware's description; the rest is our choice.
+    /// Returns a buffer of this size at the beginning of its disk, with pages of 4 KiB, elements of
+    /// 256 KiB, and destaging from 30 down to 25 % with 32 runs in progress. In VMware's
+    /// description such a buffer starts destaging at a fill of 30 %; the other values are our
+    /// choice.
     pub fn new(size: Bytes) -> Self {
         Self {
             size,
@@ -47,26 +49,27 @@ impl SsdBufferParameters {
     }
 }
 
-/// A write buffer on a solid-state disk in front of slower storage: a write is answered when
-/// the disk has it; dirty pages are read back and written to the storage behind between two
-/// watermarks, in address order and element by element; reads of dirty pages come from the
-/// disk; writes that find no room wait.
+/// A write buffer on a solid-state disk in front of slower storage. A write is answered when the
+/// disk has it. Dirty pages are read back and written to the storage behind between two watermarks,
+/// in address order and element by element. Reads of dirty pages are served by the disk. Writes
+/// that find no room wait.
 ///
-/// A flush is answered at once: what the disk has answered is safe. Writes larger than the
-/// buffer go past it. Left out: the log's own metadata, and reads that lie partly in dirty
-/// pages, which go to the storage behind. Pages being destaged are read there too.
+/// A flush is answered at once, because answered data is safe on the disk. Writes larger than the
+/// buffer bypass it. Left out: the log's own metadata, and reads that lie partly in dirty pages,
+/// which go to the storage behind. Pages being destaged are also read there.
 #[derive(Debug)]
 pub struct SsdBuffer {
     parameters: SsdBufferParameters,
     ways: BufferWays,
     marks: Marks,
     dirty: DirtyPages,
-    /// Pages that hold data not yet behind, those being destaged included.
+    /// Number of pages with data that is not yet on the storage behind, including pages being
+    /// destaged.
     held: u64,
     is_destaging: bool,
     under_way: u32,
     works: Slab<Work>,
-    /// Empty between uses; kept so that the memory is used again.
+    /// Scratch list, empty between uses; kept so that the memory is reused.
     runs: Vec<Run>,
     /// Writes that wait for room.
     waiting: VecDeque<Job>,
@@ -74,14 +77,14 @@ pub struct SsdBuffer {
     meter: Meter,
 }
 
-/// Pages that an [`SsdBuffer`] holds before its first job, to be put into another one.
+/// Content of an [`SsdBuffer`] before its first job, to be copied into another one.
 #[derive(Debug, Clone)]
 pub struct SsdBufferContent {
     dirty: DirtyPages,
     held: u64,
 }
 
-/// The parts a buffer works with.
+/// Components that a buffer uses.
 #[derive(Debug, Clone, Copy)]
 struct BufferWays {
     disk: PartId,
@@ -92,16 +95,16 @@ struct BufferWays {
 enum Work {
     /// A request served by the disk.
     Serve(Job),
-    /// Dirty pages read back from the disk.
+    /// Dirty pages being read back from the disk.
     Load(Run),
-    /// Pages written to the storage behind.
+    /// Pages being written to the storage behind.
     Store(Run),
 }
 
 const CHECK: Check = Check("ssd buffer");
 
 impl SsdBuffer {
-    /// An empty buffer on `disk` in front of `behind`.
+    /// Creates an empty buffer on `disk` in front of `behind`.
     ///
     /// # Errors
     ///
@@ -132,24 +135,24 @@ impl SsdBuffer {
         })
     }
 
-    /// Counters since the start; "flushes" are destaged runs.
+    /// Returns the counters since the start; "flushes" are destaged runs.
     pub const fn counts(&self) -> WriteBackCounts {
         self.counts
     }
 
-    /// Bytes that only the buffer has.
+    /// Returns the number of bytes that are only in the buffer.
     pub fn dirty_bytes(&self) -> u64 {
         self.held * self.parameters.page.get()
     }
 
-    /// Share of the buffer that holds data not yet behind, 0 to 1.
+    /// Returns the share of the buffer that has data not yet on the storage behind, 0 to 1.
     pub fn fill(&self) -> f64 {
         self.marks.fill(self.held)
     }
 
-    /// Takes a write without timing, to warm the buffer up before a run: beyond the high mark
-    /// pages leave in destaging order down to the low mark, as if they had been destaged.
-    /// Nothing is counted. Only before the first job.
+    /// Adds a write without timing, to warm up the buffer before a run. Above the high mark, pages
+    /// leave in destaging order down to the low mark, as if they had been destaged. Nothing is
+    /// counted. Allowed only before the first job.
     pub fn place(&mut self, offset: u64, length: u32) {
         let job = self.job(Operation::Write, offset, length, 0);
         if length == 0 || self.dirty.most(&job) > self.marks.all {
@@ -165,19 +168,20 @@ impl SsdBuffer {
         }
     }
 
-    /// A copy of the pages that were placed so far. Only before the first job.
+    /// Returns a copy of the pages that were placed so far. Allowed only before the first job.
     pub fn content(&self) -> SsdBufferContent {
         SsdBufferContent { dirty: self.dirty.clone(), held: self.held }
     }
 
-    /// Puts the content of a buffer of the same parameters in. Only before the first job.
+    /// Replaces the content by that of a buffer with the same parameters. Allowed only before the
+    /// first job.
     pub fn restore(&mut self, content: &SsdBufferContent) {
         self.dirty = content.dirty.clone();
         self.held = content.held;
     }
 
-    /// Address of bytes on the disk. The log's real places are not followed: flash has no
-    /// neighbourhood.
+    /// Returns the address of bytes on the disk. The real positions in the log are not modelled,
+    /// because on flash the distance between addresses does not matter.
     fn on_disk(&self, offset: u64, length: u32) -> u64 {
         let within = offset % self.parameters.size.get();
         let fits = within + u64::from(length) <= self.parameters.size.get();
@@ -204,7 +208,7 @@ impl SsdBuffer {
         out.ask(self.ways.disk, Job { ticket, offset, ..job });
     }
 
-    /// Takes a write if there is room.
+    /// Admits a write if there is room.
     fn admit(&mut self, job: &Job, out: &mut Outbox) -> bool {
         let new = self.dirty.clean_of(job);
         if self.held + new > self.marks.all {
@@ -217,7 +221,7 @@ impl SsdBuffer {
         true
     }
 
-    /// Starts to read runs back while destaging is on.
+    /// Starts to read runs back, while destaging is active.
     fn destage(&mut self, out: &mut Outbox) {
         self.is_destaging |= self.held >= self.marks.high || !self.waiting.is_empty();
         let mut runs = std::mem::take(&mut self.runs);
@@ -235,7 +239,7 @@ impl SsdBuffer {
         self.runs = runs;
     }
 
-    /// A run has reached the storage behind.
+    /// Handles a run that has reached the storage behind.
     fn stored(&mut self, run: Run, out: &mut Outbox) {
         self.counts.flushes += 1;
         self.counts.flushed_bytes += u64::from(run.length);
@@ -300,7 +304,8 @@ impl Component for SsdBuffer {
         debug_assert!(false, "a buffer on a disk sets no alarm");
     }
 
-    /// Jobs inside are those the disk serves, waiting ones included; others pass.
+    /// Returns the counters. Jobs inside are those that the disk serves, including waiting ones;
+    /// other jobs are not counted.
     fn usage(&self, now: Nanos) -> Usage {
         self.meter.usage(now)
     }

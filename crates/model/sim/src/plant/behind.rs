@@ -3,10 +3,10 @@ use run_store::gauge::BehindTier;
 use state_machine::Operation;
 use stats::Histogram;
 
-/// Latencies of the storage behind a tier since they were last reported.
+/// Latencies of the storage behind a tier, since the last report.
 #[derive(Debug)]
 pub struct Behind {
-    /// Parts of the tier, on all hosts together.
+    /// Parts of the tier, over all hosts.
     parts: Vec<PartId>,
     read: Histogram,
     write: Histogram,
@@ -17,8 +17,8 @@ impl Behind {
         Self { parts, read: Histogram::new(), write: Histogram::new() }
     }
 
-    /// Moves latencies from the array into the histograms. Called every second, so that the array's
-    /// list stays short.
+    /// Moves latencies from the array into the histograms. It is called every second, so that the
+    /// array's list stays short.
     pub fn take(&mut self, array: &mut Array) {
         for part in &self.parts {
             for Watched { operation, took } in array.take_watched(*part) {
@@ -31,7 +31,7 @@ impl Behind {
         }
     }
 
-    /// Latencies since the last call; the histograms start empty again.
+    /// Returns the latencies since the last call and empties the histograms.
     pub fn told(&mut self) -> BehindTier {
         let told = BehindTier { read: self.read.compact(), write: self.write.compact() };
         self.read.clear();

@@ -1,31 +1,33 @@
 use cache::tier::{Access, Counters, Entry, Step, StepDevice};
 
-/// Pages and logs of a tier, without timing. Warming fills them; plants with the same tiers take
-/// them over.
+/// Pages and logs of a tier, without timing. Warming fills them; plants with the same tiers can
+/// copy them.
 pub trait Content {
-    /// Counters since measured time began.
+    /// Returns the counters since measured time began.
     fn counters(&self) -> Counters;
 
-    /// Bytes that fit, logs included.
+    /// Returns the capacity in bytes, including logs.
     fn capacity_bytes(&self) -> u64;
 
-    /// Bytes of resident pages.
+    /// Returns the bytes of resident pages.
     fn resident_bytes(&self) -> u64;
 
-    /// Bytes that are dirty, so only in the tier.
+    /// Returns the dirty bytes, which are only in the tier.
     fn dirty_bytes(&self) -> u64;
 
-    /// Prefetches what accesses at these offsets will read from memory. Changes nothing.
+    /// Prefetches into the CPU's caches the memory that accesses at these offsets will read.
+    /// Changes nothing.
     fn look_ahead(&self, _offsets: &[u64]) {}
 
-    /// Lets an access change the tier as it would in a timed run.
+    /// Applies the change that an access would make to the tier in a timed run.
     fn feed(&mut self, access: &Access, entry: Entry, fed: &mut Fed);
 
-    /// Begins measured time: counters are zero, and the backlog is at most that of a loaded tier.
+    /// Begins measured time: sets counters to zero, and reduces the backlog to at most that of a
+    /// tier under load.
     fn settle(&mut self);
 }
 
-/// Steps and backing accesses that one access causes. Reused, so that feeding allocates nothing.
+/// Steps and backing accesses that one access causes. Reused, so that no access allocates memory.
 #[derive(Debug, Default)]
 pub struct Fed {
     steps: Vec<Step>,

@@ -8,7 +8,7 @@ use units::{Bytes, Nanos};
 
 use super::plan::PlantError;
 
-/// A disk, ready to be built.
+/// Model of a disk, ready to be built.
 #[derive(Debug, Clone)]
 pub enum DiskModel {
     Hdd(HddParameters),
@@ -18,7 +18,7 @@ pub enum DiskModel {
 }
 
 impl DiskModel {
-    /// Finds a disk by name: one of the array's, or a shipped one.
+    /// Finds a disk by name: a disk of the array, or a shipped one.
     pub fn find(array: &spec::array::Array, name: &str) -> Result<Self, PlantError> {
         match array.disks.get(name) {
             Some(disk) => Self::changed(array, name, disk),
@@ -60,7 +60,7 @@ impl DiskModel {
         }
     }
 
-    /// Usable size of the disk.
+    /// Returns the usable size of the disk.
     pub fn capacity(&self) -> Bytes {
         match self {
             Self::Hdd(hdd) => hdd.capacity,
@@ -70,7 +70,7 @@ impl DiskModel {
         }
     }
 
-    /// Adds a disk; `number` tells the random streams of disks apart.
+    /// Adds a disk to the array; `number` distinguishes the random streams of disks.
     pub fn add(
         &self,
         parts: &mut Array,
@@ -123,7 +123,7 @@ fn changed_ssd(mut ssd: SsdParameters, changes: &Disk) -> SsdParameters {
     ssd
 }
 
-/// Parameters of a disk of servers.
+/// Returns the parameters of a disk modelled as servers.
 fn servers(name: &str, disk: &Disk) -> Result<ServersParameters, PlantError> {
     // A disk that answers 4 KiB in no time is refused: a closed loop on it would never let time
     // pass.

@@ -4,7 +4,7 @@ use run_store::gauge::BehindTier;
 use run_store::run::{CopyCounts, PartFacts, PartKind, TierCounts, TierFacts};
 use units::Nanos;
 
-/// Equal parts that are reported together.
+/// Group of equal parts that are reported together.
 #[derive(Debug, Clone)]
 pub struct Group {
     pub name: String,
@@ -17,12 +17,12 @@ impl Group {
         Self { name, kind, parts }
     }
 
-    /// Work of each part up to `now`.
+    /// Returns the work of each part up to `now`.
     pub fn usages(&self, parts: &Array, now: Nanos) -> Vec<Usage> {
         self.parts.iter().map(|part| parts.usage(*part, now)).collect()
     }
 
-    /// Work of all parts from `before`, which is `elapsed` ago, to `after`.
+    /// Returns the work of all parts between `before` and `after`, which are `elapsed` apart.
     pub fn facts(&self, before: &[Usage], after: &[Usage], elapsed: Nanos) -> PartFacts {
         let deltas = before.iter().zip(after).map(|(before, after)| delta(before, after));
         let deltas: Vec<Usage> = deltas.collect();
@@ -57,7 +57,7 @@ const fn delta(before: &Usage, after: &Usage) -> Usage {
     }
 }
 
-/// State of a tier, or of equal tiers together, at the end.
+/// State of a tier, or of several equal tiers together, at the end.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TierFill {
     pub capacity_bytes: u64,
@@ -79,7 +79,7 @@ impl TierFill {
     }
 }
 
-/// Counts of a tier since `before`.
+/// Returns the counts of a tier since `before`.
 pub fn tier_facts(name: &str, held: TierFill, before: &Counters, after: &Counters) -> TierFacts {
     let count = |of: fn(&Counters) -> u64| of(after) - of(before);
     let requests = count(|c| c.reads) + count(|c| c.writes);
@@ -126,7 +126,8 @@ mod tests {
 
     use super::*;
 
-    /// Counted by a tier and not kept: parts of what is, and what only tests let happen.
+    /// Counters of a tier that are not kept: parts of counters that are kept, and counters of cases
+    /// that occur only in tests.
     const NOT_KEPT: [&str; 7] = [
         "copied_bytes",
         "evicted_dirty_bytes",
@@ -136,7 +137,8 @@ mod tests {
         "sequential_bytes",
         "writes_fallen_back",
     ];
-    /// Kept and not a modelled tier's counter: what it holds, and what only a served one has.
+    /// Kept counts that are not counters of a modelled tier: its content, and counts that only a
+    /// served tier has.
     const NOT_COUNTED: [&str; 6] = [
         "dirty_bytes",
         "dirty_bytes_max",
@@ -146,7 +148,7 @@ mod tests {
         "resident_bytes",
     ];
 
-    /// Names and values of the fields of a structure of numbers.
+    /// Returns the names and values of the fields of a structure of numbers.
     fn fields(of: &impl Debug) -> BTreeMap<String, u64> {
         let text = format!("{of:#?}");
         let inside = text.lines().filter(|line| line.starts_with("    "));
@@ -163,8 +165,9 @@ mod tests {
         all.into_iter().filter(|name| !without.contains(&name.as_str())).collect()
     }
 
-    /// The list is written twice on purpose: what counts knows no documents, and what writes
-    /// documents knows no caches. Whoever adds a counter to one of them says here where it stays.
+    /// The list of counters is written twice on purpose: the counting crate does not depend on
+    /// documents, and the crate that writes documents does not depend on caches. Whoever adds a
+    /// counter to one of the lists states here where it is kept.
     #[test]
     fn tier_counters_and_stored_counts_have_the_same_names() {
         let counted = names(&Counters::default(), &NOT_KEPT);

@@ -11,8 +11,8 @@ use units::Nanos;
 use super::links::{copies_of, link_parameters};
 use super::plan::{PlantError, PlantInstance};
 
-/// Host of each virtual machine, instance by instance: hosts in turn, each tile beginning one host
-/// further than the tile before.
+/// Returns the host of each virtual machine, by instance. Hosts are used in turn; each tile begins
+/// one host further than the tile before.
 pub fn assign(instances: &[PlantInstance], count: usize) -> Vec<Vec<usize>> {
     // Without the shift, tiles of as many VMs as there are hosts (or a multiple) would put all VMs
     // of a kind on one host.
@@ -32,8 +32,8 @@ pub fn assign(instances: &[PlantInstance], count: usize) -> Vec<Vec<usize>> {
     instances.iter().map(place).collect()
 }
 
-/// Builds the hosts with their virtual machines, the place of each instance, and the CPU cost of an
-/// I/O.
+/// Builds the hosts with their virtual machines. Also returns the place of each instance and the
+/// CPU cost of an I/O.
 pub fn build(
     array: &Array,
     instances: &[PlantInstance],
@@ -89,7 +89,7 @@ pub fn build(
 pub struct HostSeconds {
     since: HostSample,
     at: Nanos,
-    /// Ends of seconds, with the totals then.
+    /// End of each second, with the totals at that time.
     seconds: Vec<(Nanos, HostSample)>,
 }
 
@@ -99,12 +99,12 @@ impl HostSeconds {
         *self = Self { since: host.total(now), at: now, seconds: Vec::new() };
     }
 
-    /// Notes the totals at the end of a second.
+    /// Stores the totals at the end of a second.
     pub fn tick(&mut self, now: Nanos, host: &mut HostCpu) {
         self.seconds.push((now, host.total(now)));
     }
 
-    /// Use of the host since measured time began.
+    /// Returns the use of the host since measured time began.
     pub fn facts(&self, number: usize, now: Nanos, host: &mut HostCpu) -> HostFacts {
         let cores = f64::from(host.parameters().cores);
         let of_span = |from: (Nanos, HostSample), to: (Nanos, HostSample)| {
@@ -141,12 +141,13 @@ impl HostSeconds {
     }
 }
 
-/// A host's name by its position.
+/// Returns the name of the host at a position.
 pub fn name(position: usize) -> String {
     format!("host-{}", position + 1)
 }
 
-/// Hosts of each workload of a tile. Copies of a workload in one tile count together.
+/// Returns the hosts of each workload of a tile. Copies of a workload in one tile are counted
+/// together.
 pub fn places(instances: &[PlantInstance], places: &[InstancePlace]) -> Vec<PlaceFacts> {
     let mut hosts: BTreeMap<(u32, &str), BTreeSet<usize>> = BTreeMap::new();
     for (instance, place) in instances.iter().zip(places) {
@@ -171,7 +172,7 @@ pub struct NamedVm {
     pub cpus: u32,
 }
 
-/// The named virtual machines of hosts.
+/// Returns the named virtual machines of the hosts.
 pub fn names(instances: &[PlantInstance], places: &[InstancePlace]) -> Vec<NamedVm> {
     let mut names = Vec::new();
     for (instance, place) in instances.iter().zip(places) {
@@ -184,7 +185,8 @@ pub fn names(instances: &[PlantInstance], places: &[InstancePlace]) -> Vec<Named
     names
 }
 
-/// Use of the virtual machines in whole seconds from `since` to `now`. VMs of one name are merged.
+/// Returns the use of the virtual machines in whole seconds from `since` to `now`. VMs with the
+/// same name are merged.
 pub fn vm_facts(
     hosts: &mut [HostCpu],
     vms: &[NamedVm],
@@ -246,7 +248,7 @@ const fn span(seconds: usize) -> f64 {
     seconds as f64
 }
 
-/// Builds a host of an array's file with its frequencies and watts.
+/// Builds a host from an array's file, with its frequencies and watts.
 fn clocked(hosts: &Hosts, parameters: CpuParameters) -> Result<HostCpu, ParameterError> {
     let cpu = HostCpu::new(parameters)?;
     let cpu = match clocking(hosts) {

@@ -6,33 +6,33 @@ use super::local::{Groups, local};
 use super::plan::{PlantDisk, PlantError, PlantInstance};
 use super::pools::Sets;
 
-/// Alignment of virtual disks and pools: the largest page of a tier, so that no page belongs to two
-/// of them.
+/// Alignment of virtual disks and pools. It is the size of a tier's largest page, so that no page
+/// belongs to two disks or pools.
 pub const ALIGNMENT: Bytes = Bytes::MIB;
 
 /// Addresses of pools and virtual disks in the plant's address space.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
-    /// In the order of their addresses.
+    /// Pools in the order of their addresses.
     pub pools: Vec<PoolSpan>,
-    /// By instance and disk.
+    /// Extents of the virtual disks, by instance and disk.
     pub disks: Vec<Vec<Extent>>,
 }
 
-/// A pool, or the pool of a tile.
+/// A pool, or one tile's pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PoolSpan {
-    /// Position in the array's list of pools. The hosts' own disks have the position after the
-    /// last.
+    /// Position in the array's list of pools. For the hosts' own disks, the position after the last
+    /// pool.
     pub pool: usize,
     pub name: String,
-    /// True if the tiers of the array serve the pool.
+    /// True if the array's tiers serve the pool.
     pub tiered: bool,
     /// Tile of the pool, if every tile has a pool of its own.
     pub tile: Option<u32>,
-    /// First byte.
+    /// Address of the first byte.
     pub base: u64,
-    /// Bytes of the disks on it.
+    /// Size in bytes of all virtual disks in the pool.
     pub used: u64,
 }
 
@@ -41,14 +41,14 @@ pub struct PoolSpan {
 pub struct Extent {
     /// Position in [`Layout::pools`].
     pub pool: usize,
-    /// First byte.
+    /// Address of the first byte.
     pub base: u64,
-    /// Size as asked for, before alignment.
+    /// Requested size, before alignment.
     pub size: Bytes,
 }
 
 impl Layout {
-    /// Lays the disks out: pools in the order of the array's file, each pool's disks in the
+    /// Lays out the disks: pools in the order of the array's file, the disks of each pool in the
     /// order of the instances.
     pub fn new(array: &Array, instances: &[PlantInstance]) -> Result<Self, PlantError> {
         let mut pools = spans(array, instances);
@@ -86,7 +86,7 @@ impl Layout {
         Ok(Self { pools, disks })
     }
 
-    /// First address behind everything.
+    /// Returns the first address after all pools.
     pub fn end(&self) -> u64 {
         self.pools.last().map_or(0, |span| span.base + span.used)
     }
@@ -136,7 +136,7 @@ fn named(array: &Array, name: &str) -> Result<usize, PlantError> {
     found.ok_or_else(|| unknown(array, "pool", name))
 }
 
-/// Chooses the pool of a virtual machine whose disk no rule names: all pools in turn.
+/// Chooses the pool for a disk that no rule names. The virtual machines use all pools in turn.
 fn in_turn(
     array: &Array,
     disk: &PlantDisk,

@@ -5,8 +5,8 @@ use units::{Bytes, Nanos};
 use super::disks::unknown;
 use super::plan::PlantError;
 
-/// Parameters of the network between hosts: the array's link if it is a network, else 10 Gbit/s
-/// Ethernet (our choice; copies of FVP went over the network of live migration).
+/// Returns the parameters of the network between hosts: the array's link if it is a network,
+/// otherwise 10 Gbit/s Ethernet (our choice; copies of FVP used the network of live migration).
 pub fn between_hosts(array: &array::Array) -> Result<LinkParameters, PlantError> {
     let preset = |link: &array::Link| link.kind.as_deref().and_then(LinkPreset::named);
     let is_network = |link: &&array::Link| preset(link).is_some_and(LinkPreset::is_network);
@@ -16,7 +16,7 @@ pub fn between_hosts(array: &array::Array) -> Result<LinkParameters, PlantError>
     }
 }
 
-/// Path of the data that deployments and migrations copy.
+/// Returns the path of the data that deployments and migrations copy.
 pub fn copies_of(array: &array::Array) -> Copies {
     match &array.controller {
         Some(controller) if controller.full_copy => Copies::InArray,
@@ -24,7 +24,7 @@ pub fn copies_of(array: &array::Array) -> Copies {
     }
 }
 
-/// Parameters of an array's link: its preset, with the file's own values over it.
+/// Returns the parameters of an array's link: its preset, overridden by the file's own values.
 pub fn link_parameters(
     array: &array::Array,
     link: &array::Link,

@@ -19,16 +19,16 @@ use super::pools::{Sets, classes_of, combine, in_classes};
 use super::tier_part::TierPart;
 use super::warm::Levels;
 
-/// Contiguous bytes on one host, in one of its groups and on one of its disks: the stripe of
-/// [`ReplicatedParameters::new`]. An object lies whole on one disk.
+/// Number of contiguous bytes on one host, in one of its groups and on one of its disks: the stripe
+/// of [`ReplicatedParameters::new`]. An object is stored completely on one disk.
 const STRIPE: Bytes = Bytes::GIB;
 
-/// The hosts' own disks, if the array has no pools and these disks are the storage.
+/// Returns the hosts' own disks, if the array has no pools and these disks are the storage.
 pub fn local(array: &array::Array) -> Option<&Local> {
     array.local.as_ref().filter(|_| array.pools.is_empty())
 }
 
-/// Disk groups of each host, a cache disk in front of capacity disks.
+/// Disk groups of each host. A group is a cache disk in front of capacity disks.
 ///
 /// ```text
 /// copies on hosts -> groups in turn -> write buffer -> read cache -> disks in turn
@@ -45,11 +45,11 @@ pub struct Groups {
     parameters: ReplicatedParameters,
 }
 
-/// Surroundings that groups are wired to.
+/// Network and hosts that groups are wired to.
 #[derive(Debug)]
 pub struct LocalSite {
     pub hosts: usize,
-    /// Network between the hosts. Without one, remote disks are as near as own ones.
+    /// Network between the hosts. Without one, remote disks are as fast as local ones.
     pub network: Option<LinkParameters>,
     /// Host of each stream.
     pub homes: Vec<u32>,
@@ -57,12 +57,12 @@ pub struct LocalSite {
     pub seed: u64,
 }
 
-/// Parts of the hosts' disks that warming needs. Lists are by host and then by group.
+/// Parts of the hosts' disks that warming needs. Lists are ordered by host and then by group.
 #[derive(Debug)]
 pub struct LocalParts {
     replicated: PartId,
     groups: u64,
-    /// Read caches; nothing where no share of the cache disk is for reads.
+    /// Read caches; `None` where no share of the cache disk is for reads.
     pub caches: Option<Vec<PartId>>,
     buffers: Vec<PartId>,
     /// Position of the first read cache among the levels that are warmed.
@@ -95,7 +95,7 @@ impl Groups {
         })
     }
 
-    /// Capacity of all hosts together.
+    /// Returns the total capacity of all hosts.
     pub fn capacity(&self, array: &array::Array) -> Result<Bytes, PlantError> {
         let hosts = array.hosts.as_ref().map_or(1, |hosts| hosts.count.max(1));
         let of_host = Bytes::new(self.disks.capacity().get() * u64::from(self.groups));
@@ -191,8 +191,8 @@ impl Groups {
 }
 
 impl LocalParts {
-    /// Finds the read caches among the parts that are warmed as levels; they stand there one after
-    /// another.
+    /// Finds the read caches among the parts that are warmed as levels, where they follow each
+    /// other.
     pub fn among(self, levels: &[PartId]) -> Self {
         let first = self.caches.iter().flatten().next();
         let first_level = levels.iter().position(|level| Some(level) == first);
@@ -200,7 +200,8 @@ impl LocalParts {
     }
 
     /// Feeds an access without timing: reads through the read caches, in the order of the groups,
-    /// and writes into the write buffers. The buffers end as full as the load has them.
+    /// and writes into the write buffers. In the end, the buffers are as full as the load makes
+    /// them.
     pub fn feed(&self, parts: &mut Array, levels: &mut Levels, access: &Access) {
         match access.operation {
             Operation::Read if self.caches.is_some() => {
@@ -235,7 +236,7 @@ impl LocalParts {
         });
     }
 
-    /// Content of the write buffers, in the order of the groups.
+    /// Returns the content of the write buffers, in the order of the groups.
     pub fn buffered(&self, parts: &Array) -> Vec<SsdBufferContent> {
         let buffers = self.buffers.iter().filter_map(|part| parts.part::<SsdBuffer>(*part));
         buffers.map(SsdBuffer::content).collect()

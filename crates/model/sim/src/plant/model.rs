@@ -24,7 +24,7 @@ use super::wiring::{Builder, Wiring};
 use crate::SimInstance;
 use crate::model::Model;
 
-/// Storage and hosts as an array's file describes them, ready to be driven.
+/// Storage and hosts as described by an array's file, ready to run.
 pub struct Plant {
     site: Site,
     layout: Layout,
@@ -32,16 +32,16 @@ pub struct Plant {
     tiers: Vec<(String, Vec<PartId>)>,
     read_memory: Option<PartId>,
     write_memory: Option<PartId>,
-    /// All tiers, then the read memory.
+    /// All tiers, followed by the read memory.
     levels: Vec<PartId>,
     /// Positions in `levels` that an I/O passes, by host and by whether its pool is tiered.
     chains: Vec<[Vec<usize>; 2]>,
-    /// By instance and disk.
+    /// Paths of the disks, by instance and disk.
     disks: Vec<Vec<DiskPath>>,
     local: Option<LocalParts>,
     /// Tile of each instance.
     instance_tiles: Vec<u32>,
-    /// Virtual machines of each instance.
+    /// Number of virtual machines of each instance.
     vm_counts: Vec<usize>,
     host_seconds: Vec<HostSeconds>,
     vms: Vec<NamedVm>,
@@ -54,9 +54,9 @@ pub struct Plant {
     told: Vec<Counters>,
     /// Time and use of the parts when [`Plant::utilisations`] was last called.
     shown: (Nanos, Vec<Vec<Usage>>),
-    /// Latency behind each tier.
+    /// Latencies behind each tier.
     behind: Vec<Behind>,
-    /// Watts, where the array's file has them.
+    /// Watts, if the array's file states them.
     supplies: Supplies,
 }
 
@@ -76,16 +76,16 @@ struct Marked {
     at: Nanos,
     usages: Vec<Vec<Usage>>,
     tiers: Vec<Counters>,
-    /// Fill of the write memory at the ends of seconds: sum, largest, number of seconds.
+    /// Fill of the write memory at the ends of seconds: sum, maximum and number of seconds.
     fill: (f64, f64, u32),
 }
 
 impl Plant {
-    /// Builds a plant with empty tiers, all parts at rest.
+    /// Builds a plant with empty tiers and all parts idle.
     ///
     /// # Errors
     ///
-    /// When the virtual disks do not fit, a name is unknown, or a part refuses a value.
+    /// If the virtual disks do not fit, a name is unknown, or a part refuses a value.
     pub fn new(plan: &PlantPlan) -> Result<Self, PlantError> {
         let PlantPlan { array, instances, .. } = *plan;
         let layout = Layout::new(array, instances)?;
@@ -142,8 +142,8 @@ impl Plant {
     ///
     /// # Errors
     ///
-    /// [`PlantError::TooSmall`] with the first pool that is too small; others if the array names
-    /// what does not exist.
+    /// [`PlantError::TooSmall`] with the first pool that is too small; other errors if the array
+    /// names something that does not exist.
     pub fn has_room(
         array: &spec::array::Array,
         instances: &[PlantInstance],
@@ -151,8 +151,8 @@ impl Plant {
         Layout::new(array, instances).map(drop)
     }
 
-    /// Capacity of an array's pools, or of its hosts' own disks, with this many tiles. Zero for
-    /// disks with unknown names.
+    /// Returns the capacity of an array's pools, or of its hosts' own disks, with this number of
+    /// tiles. Disks with unknown names count as zero.
     pub fn capacity(array: &spec::array::Array, tiles: u32) -> Bytes {
         if let Some(local) = local(array) {
             let groups = Groups::new(array, local);
@@ -168,8 +168,8 @@ impl Plant {
     }
 
     /// Fills tiers and read memories with the requests of the state machines, without timing. The
-    /// state machines are used up. Tiers end with their counters at zero and as dirty as they got,
-    /// up to their low mark.
+    /// state machines are consumed. Afterwards, the counters of the tiers are zero, and the tiers
+    /// are as dirty as they became, up to their low mark.
     pub fn warm<M: Machine>(
         &mut self,
         instances: &mut [SimInstance<M>],
@@ -178,8 +178,8 @@ impl Plant {
         self.warm_while(instances, options, &|| true)
     }
 
-    /// Warms like [`Self::warm`], and ends early when `goes_on` returns false. Tiers keep what they
-    /// have by then.
+    /// Warms like [`Self::warm`], but stops early when `goes_on` returns false. The tiers keep
+    /// their content at that time.
     pub fn warm_while<M: Machine>(
         &mut self,
         instances: &mut [SimInstance<M>],
@@ -218,16 +218,16 @@ impl Plant {
         report
     }
 
-    /// Moves a virtual machine of an instance to another host, as far as tiers that are spread over
-    /// the hosts are concerned: it reads its former footprint from the host it left. Tiers of one
-    /// host, queues and processors stay those of the first host.
+    /// Moves a virtual machine of an instance to another host, but only for tiers that are spread
+    /// over the hosts: the VM reads its former footprint from the host it left. Tiers of one host,
+    /// queues and processors remain those of the first host.
     ///
-    /// No run moves a virtual machine yet, only tests do: live migration in virtual time will need
-    /// this.
+    /// Only tests move virtual machines so far, runs do not: live migration in virtual time will
+    /// need this.
     ///
     /// # Errors
     ///
-    /// When there is no such host; nothing is changed then.
+    /// If there is no such host; nothing is changed then.
     pub fn move_vm(
         &mut self,
         (instance, vm): (usize, usize),
@@ -245,7 +245,7 @@ impl Plant {
         Ok(())
     }
 
-    /// All tiers, in the order of their groups.
+    /// Returns all tiers, in the order of their groups.
     fn tier_ids(&self) -> Vec<PartId> {
         self.tiers.iter().flat_map(|(_, parts)| parts.iter().copied()).collect()
     }
@@ -285,7 +285,7 @@ impl Plant {
     ///
     /// # Errors
     ///
-    /// When disks, tiers or memories differ; nothing is changed then.
+    /// If disks, tiers or memories differ; nothing is changed then.
     pub fn restore(&mut self, state: &TierState) -> Result<(), OtherTiers> {
         let parts = self.tier_ids();
         if self.disk_spans() != state.disks {
@@ -324,7 +324,7 @@ impl Plant {
         Ok(())
     }
 
-    /// Work of each part of each group up to `now`.
+    /// Returns the work of each part of each group up to `now`.
     fn usages(&self, now: Nanos) -> Vec<Vec<Usage>> {
         self.groups.iter().map(|group| group.usages(self.parts(), now)).collect()
     }
@@ -341,7 +341,7 @@ impl Plant {
         self.supplies.mark(now, spent);
     }
 
-    /// Energy of each supply up to `now`.
+    /// Returns the energy of each supply up to `now`.
     fn spent(&mut self, now: Nanos) -> Vec<Energy> {
         let groups = &self.groups;
         let parts = &self.site.array;
@@ -349,13 +349,13 @@ impl Plant {
         self.supplies.spent(now, &mut self.site.hosts, usages)
     }
 
-    /// Energy of each supply since measured time began.
+    /// Returns the energy of each supply since measured time began.
     pub fn energy(&mut self, now: Nanos) -> Vec<MeterEnergy> {
         let spent = self.spent(now);
         self.supplies.energy(now, &spent)
     }
 
-    /// Mean watts of each supply since the last call.
+    /// Returns the mean watts of each supply since the last call.
     pub fn watts(&mut self, now: Nanos) -> Vec<Gauge> {
         let spent = self.spent(now);
         self.supplies.watts(now, spent)
@@ -375,13 +375,13 @@ impl Plant {
         }
     }
 
-    /// Filled share of the write memory.
+    /// Returns the filled share of the write memory.
     fn fill(&self) -> Option<f64> {
         let memory = self.write_memory.and_then(|part| self.parts().part::<WriteBack>(part));
         memory.map(WriteBack::fill)
     }
 
-    /// Takes latencies behind tiers out of the parts, so that their lists stay short.
+    /// Takes the latencies behind tiers out of the parts, so that their lists remain short.
     fn take_behind(&mut self) {
         let parts = &mut self.site.array;
         self.behind.iter_mut().for_each(|behind| behind.take(parts));
@@ -391,7 +391,8 @@ impl Plant {
         self.tier_ids().into_iter().for_each(|part| change(self.tier_part_mut(part)));
     }
 
-    /// State and counters of each tier, tiers of one name together, and of the read memory.
+    /// Returns the state and counters of each tier, with tiers of the same name combined, and of
+    /// the read memory.
     fn tier_counters(&self) -> impl Iterator<Item = (TierFill, Counters)> {
         let tiers = self.tiers.iter().map(|(_, parts)| {
             let (mut held, mut counters) = (TierFill::default(), Counters::default());
@@ -412,7 +413,7 @@ impl Plant {
         }))
     }
 
-    /// Use of all parts since measured time began.
+    /// Returns the use of all parts since measured time began.
     pub fn facts(&mut self, now: Nanos) -> ModelFacts {
         let elapsed = now.saturating_sub(self.marked.at);
         let (sum, most, seconds) = self.marked.fill;
@@ -438,8 +439,8 @@ impl Plant {
         ModelFacts { parts, tiers, hosts, vms, places, events: self.events, touched_bytes }
     }
 
-    /// Mean utilisation of each group of equal parts since the last call; for the write memory, its
-    /// filled share.
+    /// Returns the mean utilisation of each group of equal parts since the last call; for the write
+    /// memory, its filled share.
     pub fn utilisations(&mut self, now: Nanos) -> Vec<Gauge> {
         let shown = (now, self.usages(now));
         let (since, before) = std::mem::replace(&mut self.shown, shown);
@@ -454,8 +455,8 @@ impl Plant {
         used.collect()
     }
 
-    /// Counts of the tiers since the last call, and their state now. The first call includes all
-    /// that warming did.
+    /// Returns the counts of the tiers since the last call, and their current state. The first call
+    /// includes all accesses of warming.
     pub fn tiers(&mut self) -> Vec<TierFacts> {
         let mut facts = self.tiers_since(&self.told);
         self.take_behind();

@@ -10,17 +10,18 @@ use units::Nanos;
 
 use super::works::{Then, Works};
 
-/// Requests of a host with fills under way at most. At the bound no page is admitted; hits go on.
+/// Maximum number of requests of a host with fills in progress. At this bound, no further pages are
+/// admitted, but hits are served.
 ///
-/// Real tiers bound this traffic too, by other measures: dm-cache's `migration_threshold` (1 MiB
-/// under way by default; kernel documentation, admin-guide/device-mapper/cache), bcache passes a
-/// congested cache device by (admin-guide/bcache, `congested_read_threshold_us`), foyer drops
+/// Real tiers also bound this traffic, by other measures: dm-cache has `migration_threshold` (1 MiB
+/// in progress by default; kernel documentation, admin-guide/device-mapper/cache), bcache bypasses
+/// a congested cache device (admin-guide/bcache, `congested_read_threshold_us`), and foyer drops
 /// entries when its submit queue is full. 32 is our choice: enough to keep a pool of twenty disks
 /// busy, and with 64 KiB pages twice dm-cache's bound.
 const FILLS_MAX: u32 = 32;
 
-/// Pages of a host under clean-up at most; our choice, to bound background traffic like
-/// [`FILLS_MAX`].
+/// Maximum number of pages of a host that are being cleaned. This is our choice, to bound
+/// background traffic like [`FILLS_MAX`].
 const CLEANS_MAX: u32 = 16;
 
 /// Virtual machines and virtual disks by address.
@@ -46,30 +47,31 @@ impl Owners {
     }
 }
 
-/// Senders of a tier's jobs, which decide how the owner of a job is found.
+/// Sources of a tier's jobs. They decide how the owner of a job is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Askers {
-    /// Virtual disks: the job's stream is the owner.
+    /// Virtual disks: the owner is the job's stream.
     Streams,
-    /// A write memory in front, which writes late for all disks: the address tells the owner.
+    /// A write memory in front of the tier, which writes late for all disks: the owner is found by
+    /// the address.
     Anyone,
 }
 
-/// A published acceleration tier between fast parts and the storage behind them: a tier of one host
-/// or array, or one that is spread over hosts.
+/// A published acceleration tier between fast parts and the storage behind them. It belongs to one
+/// host or array, or is spread over hosts.
 ///
-/// - Steps that a request waits for run side by side. A step waits for earlier steps it depends on:
-///   those that touch the same bytes of a device, one of them writing, and reads of the data it
-///   writes.
+/// - Steps that a request waits for run in parallel. A step waits for earlier steps that it depends
+///   on: steps that touch the same bytes of a device if one of the two writes, and reads of the
+///   data that it writes.
 /// - Background steps begin when the request is answered, unless a step of the request depends on
-///   them (an evicted page that is read again at once).
-/// - Fills and clean-up under way are bounded for each host: under overload they are left out and
-///   do not pile up. A write that waits for a dirty page to be evicted waits for its destage, which
-///   bounds destages.
-/// - State changes when a request arrives: a hit on a page whose fill is under way is served by the
-///   tier. Background errors are lost.
-/// - A step on another host's share crosses the network: a read as a message without bytes there
-///   and its bytes back, a write with its bytes there and an answer without bytes.
+///   them (for example an evicted page that is read again at once).
+/// - The number of fills and clean-ups in progress is bounded for each host: under overload they
+///   are left out instead of piling up. A write that waits for the eviction of a dirty page waits
+///   for its destage, which bounds destages.
+/// - The state changes when a request arrives: a hit on a page whose fill is in progress is served
+///   by the tier. Errors of background steps are ignored.
+/// - A step on another host's share crosses the network: a read sends a message without bytes and
+///   receives the bytes, a write sends its bytes and receives an answer without bytes.
 #[derive(Debug)]
 pub struct PagedPart {
     /// State of the tier; `None` only while tiers are warmed.
@@ -86,25 +88,25 @@ pub struct PagedPart {
     pub copies: CopyCounts,
 }
 
-/// Parts that a tier's steps go to.
+/// Parts that receive a tier's steps.
 #[derive(Debug)]
 pub struct TierWays {
     /// Entry of each host's share.
     pub fast: Vec<PartId>,
     /// Entry of the storage behind the tier, by host.
     pub backing: Vec<PartId>,
-    /// The network between the hosts, if there are several.
+    /// Network between the hosts, if there are several.
     pub network: Option<PartId>,
 }
 
-/// Background work under way for a host.
+/// Background work of a host that is in progress.
 #[derive(Debug, Clone, Copy, Default)]
 struct Host {
     fills: u32,
     cleans: u32,
 }
 
-/// A step on another host's share.
+/// Step on another host's share.
 #[derive(Debug, Clone, Copy)]
 struct Crossing {
     work: u32,
@@ -171,7 +173,8 @@ impl PagedPart {
         }
     }
 
-    /// Bytes on their way to the backing storage: no longer dirty in the tier, not yet behind it.
+    /// Returns the number of bytes on their way to the backing storage, which are no longer dirty
+    /// in the tier but not yet stored behind it.
     pub const fn cleaning(&self) -> u64 {
         self.works.cleaning
     }
@@ -240,7 +243,7 @@ impl PagedPart {
         }
     }
 
-    /// Sends a message to the host of a step's share, or back from there.
+    /// Sends a message to the host of a step's share, or back from it.
     fn send(&mut self, place: u32, length: u32, out: &mut Outbox) {
         let Crossing { step, owner: Owner { stream, class }, stage, .. } = self.crossing[place];
         let StepDevice::Share(host) = step.place else { return };
@@ -262,7 +265,7 @@ impl PagedPart {
         out.ask(to, Job { from: to, ticket, operation, offset, length, stream, class });
     }
 
-    /// Moves a step on another host's share one stage further.
+    /// Moves a step on another host's share to its next stage.
     fn crossed(&mut self, place: u32, result: Result<(), IoError>, out: &mut Outbox) {
         let own = &mut self.crossing[place];
         match own.stage {
@@ -304,8 +307,8 @@ impl PagedPart {
         }
     }
 
-    /// Begins clean-up of a host's share while the tier wants it and fewer than [`CLEANS_MAX`]
-    /// pages are under way.
+    /// Begins clean-ups of a host's share while the tier wants them and fewer than [`CLEANS_MAX`]
+    /// pages are being cleaned.
     fn clean(&mut self, host: HostId, out: &mut Outbox) {
         while self.host(host).cleans < CLEANS_MAX && self.tier_mut().wants_cleaning(host) {
             let mut steps = std::mem::take(&mut self.steps);

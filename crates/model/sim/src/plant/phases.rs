@@ -1,14 +1,14 @@
 use cache::tier::{Step, StepDevice, Wait};
 use state_machine::Operation;
 
-/// A step and its phase. A phase begins when all steps of the phase before are done.
+/// A step and its phase. A phase begins when all steps of the previous phase are done.
 #[derive(Debug, Clone, Copy)]
 pub struct Planned {
     pub step: Step,
     pub phase: u32,
 }
 
-/// Gives each step its phase and sorts by phase.
+/// Assigns each step its phase and sorts the steps by phase.
 pub fn plan(steps: &[Step], planned: &mut Vec<Planned>) {
     // Every earlier step is compared: the first bytes of a request may admit a page that its last
     // bytes evict again.
@@ -39,8 +39,8 @@ pub fn plan(steps: &[Step], planned: &mut Vec<Planned>) {
     planned.sort_by_key(|planned| planned.phase);
 }
 
-/// Tells a step that must wait for an earlier one: both touch the same bytes of a device, one of
-/// them writing, or the step writes what the earlier one reads.
+/// Returns true if a step must wait for an earlier one: if both touch the same bytes of a device
+/// and one of them writes, or if the step writes the data that the earlier one reads.
 fn depends(step: &Step, earlier: &Step) -> bool {
     let is_write = step.operation == Operation::Write;
     let was_write = earlier.operation == Operation::Write;
@@ -53,8 +53,8 @@ fn depends(step: &Step, earlier: &Step) -> bool {
         && overlap((step.address, step.length), (earlier.address, earlier.length))
 }
 
-/// Tells a step that writes over a tier page which `earlier` destages; `left` is the step before it
-/// that reads the page.
+/// Returns true if a step overwrites a tier page that `earlier` destages; `left` is the step before
+/// `earlier` that reads the page.
 fn replaces(step: &Step, earlier: &Step, left: Option<&Step>) -> bool {
     let is_write = |step: &Step| step.operation == Operation::Write;
     left.is_some_and(|left| {
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(phases, [0, 1, 2]);
     }
 
-    /// A request longer than the tier: its first pages leave again for its last.
+    /// The request is longer than the tier: its first pages are evicted to admit its last pages.
     #[test]
     fn page_admitted_and_evicted_in_a_request_is_written_first() {
         const PAGE: u32 = 64 << 10;

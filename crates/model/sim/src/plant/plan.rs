@@ -12,11 +12,12 @@ pub struct PlantDisk {
     pub workload: String,
     /// Role of the disk's data.
     pub role: spec::workload::Role,
-    /// Size of the disk; laid out in whole MiB.
+    /// Size of the disk, which occupies whole MiB in the layout.
     pub size: Bytes,
     /// Virtual machine of the disk, as a position in the instance.
     pub vm: usize,
-    /// Pool of the disk, over all place rules of the array; `None` leaves the choice to the rules.
+    /// Pool of the disk. It overrides all place rules of the array; with `None`, the rules choose
+    /// the pool.
     pub pool: Option<String>,
 }
 
@@ -25,10 +26,10 @@ pub struct PlantDisk {
 pub struct PlantInstance {
     /// Tile of the instance, counted from 0.
     pub tile: u32,
-    /// Virtual processors of each virtual machine.
+    /// Number of virtual processors of each virtual machine.
     pub vcpus: Vec<u32>,
-    /// Names of the virtual machines, `workload/VM`, for [`run_store::run::VmFacts`], which
-    /// leaves out VMs without a name.
+    /// Names of the virtual machines, `workload/VM`, for [`run_store::run::VmFacts`], which omits
+    /// VMs without a name.
     pub vms: Vec<String>,
     /// Disks of the instance, by `state_machine::DiskId`.
     pub disks: Vec<PlantDisk>,
@@ -37,7 +38,7 @@ pub struct PlantInstance {
 }
 
 impl PlantInstance {
-    /// Number of virtual machines, those named by disks only included.
+    /// Returns the number of virtual machines, including those that only disks name.
     pub(super) fn vm_count(&self) -> usize {
         let named = self.disks.iter().map(|disk| disk.vm + 1).max().unwrap_or(0);
         self.vcpus.len().max(named)
@@ -55,23 +56,23 @@ pub struct PlantPlan<'a> {
     pub seed: u64,
 }
 
-/// Reasons why a plant cannot be built.
+/// Reason why a plant cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlantError {
     /// The virtual disks do not fit.
     #[error("the virtual disks take {needed} of pool \"{pool}\", which holds {capacity}")]
     TooSmall {
-        /// The pool, with its tile if every tile has one.
+        /// Name of the pool, with its tile if every tile has one.
         pool: String,
-        /// Size of all disks on the pool.
+        /// Size of all disks in the pool.
         needed: Bytes,
         /// Capacity of the pool.
         capacity: Bytes,
     },
-    /// A tier is larger than the disks it is on.
+    /// A tier is larger than the disks that store it.
     #[error("tier \"{tier}\" of {size} is larger than its disks, which hold {capacity}")]
     TierTooLarge {
-        /// The tier.
+        /// Name of the tier.
         tier: String,
         /// Size of the tier.
         size: Bytes,
@@ -81,25 +82,25 @@ pub enum PlantError {
     /// A request would take no time, so that a closed loop would never let time pass.
     #[error("disk \"{disk}\" answers 4 KiB in 0 s")]
     ZeroService {
-        /// The disk.
+        /// Name of the disk.
         disk: String,
     },
-    /// No pool to lie on.
+    /// There is no pool for a disk.
     #[error("array \"{array}\" has no pool for virtual disk \"{disk}\"")]
     NoPool {
-        /// The array.
+        /// Name of the array.
         array: String,
-        /// The disk.
+        /// Name of the disk.
         disk: String,
     },
-    /// A name that nothing has.
+    /// A name does not refer to anything.
     #[error("array \"{array}\" names {what} \"{name}\", which does not exist")]
     Unknown {
-        /// The array.
+        /// Name of the array.
         array: String,
-        /// Kind of thing that the name should name.
+        /// Kind of thing that the name should refer to.
         what: &'static str,
-        /// The name.
+        /// The unknown name.
         name: String,
     },
     /// A component refused a value.
@@ -107,29 +108,29 @@ pub enum PlantError {
     Parameter {
         /// Component of the array.
         of: String,
-        /// Refusal of the component.
+        /// The component's error.
         #[source]
         source: ParameterError,
     },
     /// A tier refused a value.
     #[error("tier \"{tier}\"")]
     Tier {
-        /// The tier.
+        /// Name of the tier.
         tier: String,
-        /// Refusal of the tier.
+        /// The tier's error.
         #[source]
         source: ConfigError,
     },
-    /// A set of the served tier cannot be divided so.
+    /// A set of the served tier cannot be divided in this way.
     #[error("tier \"{tier}\"")]
     TierSet {
-        /// The tier.
+        /// Name of the tier.
         tier: String,
-        /// Refusal of the tier's geometry.
+        /// Error of the tier's geometry.
         #[source]
         source: tier::GeometryError,
     },
-    /// More virtual machines than ids.
+    /// There are more virtual machines than ids.
     #[error("{count} virtual machines are more than 65,536")]
     TooMany {
         /// Number of virtual machines.
@@ -138,7 +139,7 @@ pub enum PlantError {
 }
 
 impl PlantError {
-    /// Wraps a component's refusal with the component's name.
+    /// Wraps a component's error with the component's name.
     pub(super) fn parameter(of: impl Into<String>) -> impl FnOnce(ParameterError) -> Self {
         let of = of.into();
         move |source| Self::Parameter { of, source }

@@ -5,7 +5,7 @@ use units::Bytes;
 use super::disks::DiskModel;
 use super::plan::PlantError;
 
-/// Disks combined to one address space: sets of a RAID level, striped over.
+/// Disks combined into one address space: sets of a RAID level, with stripes over the sets.
 #[derive(Debug, Clone)]
 pub struct Sets {
     pub disk: DiskModel,
@@ -29,7 +29,7 @@ impl Sets {
         })
     }
 
-    /// Capacity: whole elements of every disk, less copies and parity.
+    /// Returns the capacity: whole elements of every disk, without copies and parity.
     pub fn capacity(&self) -> Bytes {
         let disk = self.disk.capacity();
         if self.element == Bytes::ZERO {
@@ -39,7 +39,7 @@ impl Sets {
         Bytes::new(elements * u64::from(self.data_disks()) * u64::from(self.sets))
     }
 
-    /// Number of disks in a set whose bytes hold data.
+    /// Returns the number of disks in a set whose bytes hold data.
     fn data_disks(&self) -> u32 {
         match self.level {
             RaidLevel::Raid0 => self.count,
@@ -50,7 +50,7 @@ impl Sets {
         }
     }
 
-    /// Adds the disks and their RAID sets; returns the top and the disks.
+    /// Adds the disks and their RAID sets. Returns the top part and the disks.
     pub fn add(
         &self,
         parts: &mut Array,
@@ -75,13 +75,13 @@ impl Sets {
     }
 }
 
-/// Bounds of background I/O at the disks of an array, if its file has any.
+/// Returns the bounds of background I/O at the disks of an array, if its file states any.
 pub fn classes_of(array: &array::Array) -> Option<ClassParameters> {
     let array::Background { least, most, slow } = *array.background.as_ref()?;
     Some(ClassParameters { least, most, slow })
 }
 
-/// Puts a queue by class in front of a disk if there are bounds; returns the part in front.
+/// Adds a queue by class in front of a disk if there are bounds. Returns the part in front.
 pub fn in_classes(
     parts: &mut Array,
     of: &str,

@@ -1,4 +1,4 @@
-//! Watts of hosts and of the storage: one modelled supply each, reported like meters.
+//! Watts of hosts and of the storage. Each is one modelled supply that is reported like a meter.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use super::host;
 /// Name of the storage's meter.
 const STORAGE: &str = "storage";
 
-/// Modelled meters of an array, with their watts at rest.
+/// Returns the modelled meters of an array, with their watts at rest.
 pub fn meters(array: &Array) -> Vec<MeterFacts> {
     let mut all = Vec::new();
     if let Some(hosts) = &array.hosts
@@ -53,7 +53,7 @@ fn facts(name: &str, scope: MeterScope, idle: f64, source: &str) -> MeterFacts {
     }
 }
 
-/// Number of disks by disk name, with one tile.
+/// Returns the number of disks by disk name, with one tile.
 fn counts(array: &Array) -> Vec<(&str, u32)> {
     let pools = array.pools.iter().map(|pool| (pool.disk.as_str(), pool.count * pool.sets));
     let hosts = array.hosts.as_ref().map_or(1, |hosts| hosts.count.max(1));
@@ -71,23 +71,23 @@ fn counts(array: &Array) -> Vec<(&str, u32)> {
 /// Energy of a supply since the start.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Energy {
-    /// Energy of a host, exactly.
+    /// Energy of a host, as an exact number.
     Host(Femtojoules),
-    /// Energy of the storage's disks above rest, in J.
+    /// Energy of the storage's disks above their energy at rest, in J.
     Storage(f64),
 }
 
-/// All modelled supplies: those of the hosts, then that of the storage.
+/// All modelled supplies: those of the hosts, followed by that of the storage.
 #[derive(Debug, Default)]
 pub struct Supplies {
-    /// Watts of the storage at rest, and its disks, if the array's file has them.
+    /// Watts of the storage at rest, and its disks, if the array's file states them.
     storage: Option<(f64, Vec<Disks>)>,
     /// Energy when measured time began (`marked`), when its last second ended (`ticked`), and when
     /// watts were last reported (`shown`).
     marked: EnergyMark,
     ticked: EnergyMark,
     shown: EnergyMark,
-    /// Largest mean of a second, by supply.
+    /// Maximum mean watts of a second, by supply.
     most: Vec<f64>,
     seconds: u64,
 }
@@ -103,7 +103,7 @@ struct EnergyMark {
 #[derive(Debug)]
 struct Disks {
     group: usize,
-    /// Watts of each disk at work, above its rest.
+    /// Watts of each disk at work, above its watts at rest.
     active: f64,
 }
 
@@ -113,12 +113,12 @@ impl Supplies {
         Self { storage, ..Self::default() }
     }
 
-    /// Watts of the storage at rest.
+    /// Returns the watts of the storage at rest.
     fn rest(&self) -> f64 {
         self.storage.as_ref().map_or(0.0, |(rest, _)| *rest)
     }
 
-    /// Energy of each supply up to `now`; `usages` returns the use of a group's parts.
+    /// Returns the energy of each supply up to `now`; `usages` returns the use of a group's parts.
     pub fn spent(
         &self,
         now: Nanos,
@@ -145,7 +145,7 @@ impl Supplies {
         self.marked = EnergyMark { at: now, spent };
     }
 
-    /// Notes the mean of the second that has ended.
+    /// Includes the mean of the second that has ended.
     pub fn tick(&mut self, now: Nanos, spent: Vec<Energy>) {
         let rest = self.rest();
         for (at, most) in self.most.iter_mut().enumerate() {
@@ -156,7 +156,7 @@ impl Supplies {
         self.ticked = EnergyMark { at: now, spent };
     }
 
-    /// Energy of each supply since measured time began.
+    /// Returns the energy of each supply since measured time began.
     pub fn energy(&self, now: Nanos, spent: &[Energy]) -> Vec<MeterEnergy> {
         let seconds = now.saturating_sub(self.marked.at).as_secs_f64();
         let own = |at: usize| {
@@ -177,7 +177,7 @@ impl Supplies {
         if seconds > 0.0 { (0..spent.len()).map(own).collect() } else { Vec::new() }
     }
 
-    /// Mean watts of each supply since the last call.
+    /// Returns the mean watts of each supply since the last call.
     pub fn watts(&mut self, now: Nanos, spent: Vec<Energy>) -> Vec<Gauge> {
         let own = |at: usize| {
             let value = mean(self.rest(), &self.shown, (now, &spent), at);
@@ -190,7 +190,7 @@ impl Supplies {
     }
 }
 
-/// Mean watts of a supply between two moments; `rest` is added for the storage.
+/// Returns the mean watts of a supply between two moments; `rest` is added for the storage.
 fn mean(rest: f64, from: &EnergyMark, (now, spent): (Nanos, &[Energy]), at: usize) -> f64 {
     let seconds = now.saturating_sub(from.at).as_secs_f64();
     match (from.spent.get(at), spent[at]) {
@@ -211,13 +211,13 @@ fn named(energy: &Energy, at: usize) -> (String, MeterScope) {
     }
 }
 
-/// Seconds of work of a disk, each of its servers counted by its share.
+/// Returns the seconds of work of a disk, in which each of the disk's servers counts by its share.
 #[expect(clippy::cast_precision_loss, reason = "a share of 10^-15 is lost")]
 fn busy_seconds(usage: &Usage) -> f64 {
     usage.busy_ns as f64 / 1e9 / f64::from(usage.servers.max(1))
 }
 
-/// Watts of the storage at rest, and the groups of disks whose watts are known.
+/// Returns the watts of the storage at rest, and the groups of disks whose watts are known.
 fn storage(array: &Array, own: &StoragePower, groups: &[Group]) -> (f64, Vec<Disks>) {
     let names = disks_of_groups(array);
     let known = groups.iter().enumerate().filter_map(|(group, parts)| {
@@ -235,7 +235,7 @@ fn storage(array: &Array, own: &StoragePower, groups: &[Group]) -> (f64, Vec<Dis
     (own.fixed + rest, disks.collect())
 }
 
-/// Disk name of each group, by the group's name.
+/// Returns the disk name of each group, by the group's name.
 fn disks_of_groups(array: &Array) -> BTreeMap<String, &str> {
     let pools =
         array.pools.iter().map(|own| (format!("pool {} disks", own.name), own.disk.as_str()));

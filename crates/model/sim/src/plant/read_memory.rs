@@ -9,27 +9,27 @@ use units::{Bytes, Nanos};
 
 /// Pages of a read memory, without timing.
 ///
-/// Pages are replaced by least recent use. A page is divided in 64 parts, and the parts that
-/// requests covered are known. Nothing is read beyond a request (no prefetching, no fill of a
-/// page), so only bytes read or written before are hits.
+/// The least recently used page is replaced. Each page is divided into 64 parts, and the memory
+/// knows the parts that requests covered. It reads nothing beyond a request (no prefetching, no
+/// fill of a page), so only bytes that were read or written before are hits.
 #[derive(Debug, Clone)]
 pub struct Pages {
     lru: Lru,
     page: u64,
-    /// Known parts of each page, a bit each, by slot, up to the largest slot taken.
+    /// Known parts of each page, one bit for each part, by slot, up to the largest slot in use.
     known: Vec<u64>,
     pub counters: Counters,
 }
 
 impl Pages {
-    /// Pages for a memory of this size, at least one.
+    /// Makes pages for a memory of this size, at least one page.
     pub fn new(size: Bytes, page: Bytes) -> Self {
         let page = page.get().max(64);
         let pages = usize::try_from((size.get() / page).clamp(1, 1 << 28)).unwrap_or(1);
         Self { lru: Lru::new(pages), page, known: Vec::new(), counters: Counters::default() }
     }
 
-    /// Compares page size and capacity.
+    /// Returns true if page size and capacity are equal.
     pub fn is_like(&self, other: &Self) -> bool {
         self.page == other.page && self.lru.capacity() == other.lru.capacity()
     }
@@ -42,13 +42,13 @@ impl Pages {
         self.lru.len() as u64 * self.page
     }
 
-    /// Prefetches what accesses at these offsets will read, all at once.
+    /// Prefetches the memory that accesses at these offsets will read, all at once.
     pub fn look_ahead(&self, offsets: &[u64]) {
         let pages: Vec<PageId> = offsets.iter().map(|at| PageId(at / self.page)).collect();
         self.lru.look_ahead(&pages, &mut Vec::with_capacity(pages.len()));
     }
 
-    /// Notes an access; true for a read whose bytes are all here.
+    /// Includes an access; returns true for a read whose bytes are all known.
     pub fn touch(&mut self, operation: Operation, offset: u64, length: u32) -> bool {
         let end = offset + u64::from(length);
         let mut is_held = true;
@@ -73,7 +73,8 @@ impl Pages {
         is_read && is_held
     }
 
-    /// Notes bytes `from..to` of a page, `to` perhaps beyond it; true if all were known.
+    /// Marks bytes `from..to` of a page as known; `to` may lie beyond the page. Returns true if all
+    /// were known before.
     fn touch_page(&mut self, page: u64, (from, to): (u64, u64)) -> bool {
         let part = self.page / 64;
         let to = to.min(self.page);
@@ -95,19 +96,19 @@ impl Pages {
     }
 }
 
-/// Bits `from..to` of 64; none if `to` is not above `from`.
+/// Returns the bits `from..to` of 64; none if `to` is not above `from`.
 const fn bits(from: u64, to: u64) -> u64 {
     if to <= from { 0 } else { (u64::MAX >> (64 - (to - from))) << from }
 }
 
-/// Memory that answers reads of bytes read or written lately; everything else passes to the next
-/// part. Bytes that pass count as known at once.
+/// Memory that answers reads of recently read or written bytes. All other requests pass to the next
+/// part. Bytes that pass are known at once.
 #[derive(Debug)]
 pub struct ReadMemory {
     pub pages: Pages,
     hit: Nanos,
     next: PartId,
-    /// Answers under way, in the order of their time, which is their order of arrival.
+    /// Pending answers in the order of their time, which is their order of arrival.
     answers: VecDeque<(Nanos, Job)>,
     meter: Meter,
 }
@@ -141,7 +142,7 @@ impl Component for ReadMemory {
         out.answer(&job, Ok(()));
     }
 
-    /// Use of the memory; jobs inside it are hits.
+    /// Returns the use of the memory; jobs inside it are hits.
     fn usage(&self, now: Nanos) -> Usage {
         self.meter.usage(now)
     }

@@ -4,7 +4,7 @@ use units::Nanos;
 /// Junction that hands jobs on by address.
 #[derive(Debug)]
 pub struct ByAddress {
-    /// First address of each way, ascending; the first is 0.
+    /// First address of each route, ascending; the first is 0.
     starts: Vec<u64>,
     ways: Vec<Route>,
 }
@@ -18,7 +18,7 @@ pub struct Route {
 }
 
 impl ByAddress {
-    /// Builds a junction from ways with their first addresses, ascending.
+    /// Builds a junction from routes with their first addresses, ascending.
     pub fn new(ways: impl IntoIterator<Item = (u64, Route)>) -> Self {
         let (starts, ways) = ways.into_iter().unzip();
         Self { starts, ways }

@@ -6,8 +6,7 @@ use super::tier_part::TierContent;
 use super::touched::Touched;
 
 /// Content of tiers, read memories and the hosts' write buffers. It can be restored into plants
-/// with the same tiers and virtual disks, whatever their backing disks. May be shared between
-/// threads.
+/// with the same tiers and virtual disks, whatever their backing disks are. Threads may share it.
 #[derive(Debug, Clone)]
 pub struct TierState {
     /// First address and size of each virtual disk.
@@ -21,20 +20,20 @@ pub struct TierState {
 }
 
 impl TierState {
-    /// Counters of all tiers together, without memory.
+    /// Returns the counters of all tiers together, without memory.
     pub fn counters(&self) -> Counters {
         let mut sum = Counters::default();
         self.tiers.iter().for_each(|tier| sum.add(&tier.get().counters()));
         sum
     }
 
-    /// Bytes that are dirty, so only in tiers.
+    /// Returns the number of dirty bytes, which are stored only in tiers.
     pub fn dirty_bytes(&self) -> u64 {
         self.tiers.iter().map(|tier| tier.get().dirty_bytes()).sum()
     }
 }
 
-/// A state that does not fit a plant.
+/// Error that a state does not fit a plant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the state is of other {what}")]
 pub struct OtherTiers {

@@ -8,11 +8,11 @@ use super::facts::TierFill;
 use super::paged::PagedPart;
 use super::served::{ServedPart, Sets};
 
-/// An acceleration tier of a plant, published or served.
+/// Acceleration tier of a plant, either published or served.
 #[derive(Debug)]
 pub struct TierPart {
     kind: Kind,
-    /// Largest backlog seen by [`TierPart::sample`].
+    /// Maximum backlog seen by [`TierPart::sample`].
     pub dirty_max: u64,
 }
 
@@ -36,7 +36,7 @@ impl From<ServedPart> for TierPart {
     }
 }
 
-/// The content of either kind of tier.
+/// Content of either kind of tier.
 #[derive(Debug, Clone)]
 pub enum TierContent {
     Paged(Box<cache::Tier>),
@@ -59,11 +59,11 @@ impl TierContent {
     }
 }
 
-/// Reason why the content is always there outside of warming.
+/// Reason why the content is always present outside of warming.
 const OUT: &str = "a tier is out only while tiers are warmed";
 
 impl TierPart {
-    /// Content of the tier.
+    /// Returns the content of the tier.
     pub fn content(&self) -> &dyn Content {
         match &self.kind {
             Kind::Paged(part) => part.tier.as_deref().expect(OUT),
@@ -71,7 +71,7 @@ impl TierPart {
         }
     }
 
-    /// Takes out the content, to be warmed; no job may arrive until [`TierPart::put`].
+    /// Takes out the content, to be warmed. No job may arrive until [`TierPart::put`] is called.
     pub fn take(&mut self) -> TierContent {
         match &mut self.kind {
             Kind::Paged(part) => TierContent::Paged(part.tier.take().expect(OUT)),
@@ -88,7 +88,7 @@ impl TierPart {
         }
     }
 
-    /// Copies the content; nothing may be under way.
+    /// Copies the content. Nothing may be in progress.
     pub fn copy(&self) -> TierContent {
         match &self.kind {
             Kind::Paged(part) => TierContent::Paged(part.tier.clone().expect(OUT)),
@@ -96,7 +96,7 @@ impl TierPart {
         }
     }
 
-    /// Compares the tier with the owner of some content.
+    /// Returns true if the tier is equal to the owner of this content.
     pub fn is_like(&self, content: &TierContent) -> bool {
         match (&self.kind, content) {
             (Kind::Paged(part), TierContent::Paged(other)) => {
@@ -109,7 +109,7 @@ impl TierPart {
         }
     }
 
-    /// The published tier, if this part is one.
+    /// Returns the published tier, if this part is one.
     pub fn paged_mut(&mut self) -> Option<&mut cache::Tier> {
         match &mut self.kind {
             Kind::Paged(part) => part.tier.as_deref_mut(),
@@ -124,13 +124,13 @@ impl TierPart {
         }
     }
 
-    /// Notes the backlog, at the end of a second.
+    /// Samples the backlog at the end of a second.
     pub fn sample(&mut self) {
         self.dirty_max = self.dirty_max.max(self.backlog());
     }
 
-    /// Bytes that are not yet behind the tier: those dirty in it, and those on their way, which are
-    /// no longer dirty.
+    /// Returns the number of bytes that are not yet stored behind the tier: dirty bytes in it, and
+    /// bytes on their way, which are no longer dirty.
     fn backlog(&self) -> u64 {
         let under_way = match &self.kind {
             Kind::Paged(part) => part.cleaning(),
@@ -147,7 +147,7 @@ impl TierPart {
         }
     }
 
-    /// State of the tier in numbers.
+    /// Returns the state of the tier in numbers.
     pub fn held(&self) -> TierFill {
         let content = self.content();
         TierFill {

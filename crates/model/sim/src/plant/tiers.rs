@@ -9,7 +9,7 @@ use super::disks::unknown;
 use super::plan::PlantError;
 use super::served::{Recipe, ServedDisk, Sets};
 
-/// A ratio in whole percent, 0 to 100.
+/// Returns a ratio in whole percent, 0 to 100.
 pub fn percent(ratio: Ratio) -> u8 {
     let percent = (ratio.get() * 100.0).round().clamp(0.0, 100.0);
     #[expect(

@@ -1,12 +1,12 @@
 use units::Bytes;
 
-/// Bytes that one bit stands for.
+/// Number of bytes that one bit represents.
 const PAGE: u64 = 64 << 10;
 
-/// Pages of a chunk.
+/// Number of pages in a chunk.
 const CHUNK: u64 = 4096;
 
-/// Set of touched pages of the plant's address space: a bit for each page of 64 KiB, in chunks of
+/// Set of touched pages of the plant's address space: one bit for each page of 64 KiB, in chunks of
 /// 512 bytes that are allocated on first touch.
 #[derive(Debug, Clone, Default)]
 pub struct Touched {
@@ -20,7 +20,7 @@ impl Touched {
         Self { chunks: vec![None; chunks] }
     }
 
-    /// Notes a span and returns the bytes of it that are new, in whole pages.
+    /// Marks a span as touched and returns its newly touched bytes, in whole pages.
     #[inline]
     pub fn note(&mut self, offset: u64, length: u32) -> Bytes {
         let first = offset / PAGE;

@@ -11,25 +11,25 @@ use super::tier_part::{TierContent, TierPart};
 use crate::SimInstance;
 use crate::queue::Queue;
 
-/// Options of filling tiers before time begins.
+/// Options for filling tiers before time begins.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Warm {
-    /// Requests of each tile at most, on average.
+    /// Maximum number of requests of each tile, on average.
     pub accesses_per_tile_max: u64,
-    /// Admission while warming.
+    /// Admission while tiers are warmed.
     pub filter: WarmFilter,
-    /// Time that every request takes, above zero (default 500 us). Without it a loop without think
-    /// time would run away; it also sets the share of closed classes in the load.
+    /// Time that every request takes, above zero (default 500 us). Without it, a loop without think
+    /// time would never let time pass. It also sets the share of closed classes in the load.
     pub latency: Nanos,
-    /// Stable means that the hit ratio of the last tenth of all requests and that of the tenth
-    /// before differ by less than this (default 0.002), and so does the share of the tiers
-    /// that is filled.
+    /// The tiers are stable when the hit ratio of the last tenth of all requests differs from that
+    /// of the tenth before by less than this (default 0.002), and the filled share of the tiers
+    /// does too.
     pub tolerance: f64,
 }
 
 impl Default for Warm {
-    /// 12 million requests per tile at most: enough to touch a page of 64 KiB three times in
-    /// a working set of 250 GiB.
+    /// Allows up to 12 million requests per tile: enough to touch a page of 64 KiB three times in a
+    /// working set of 250 GiB.
     fn default() -> Self {
         Self {
             accesses_per_tile_max: 12_000_000,
@@ -45,19 +45,19 @@ impl Default for Warm {
 pub enum WarmFilter {
     /// Admission counts accesses, as in measured time.
     Kept,
-    /// Every page is admitted on its first access, which fills a tier faster; cold pages are
-    /// evicted again by the policy.
+    /// Every page is admitted on its first access, which fills a tier faster; the policy evicts
+    /// cold pages again.
     Bypassed,
 }
 
 /// Result of warming.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct WarmReport {
-    /// Requests of all tiles.
+    /// Number of requests of all tiles.
     pub accesses: u64,
     /// Hit ratio of tiers and memory in the last tenth of the requests, 0 to 1; 0 without tiers.
     pub hit_ratio: f64,
-    /// Filled share of the room in tiers and memory, 0 to 1.
+    /// Filled share of the capacity of tiers and memory, 0 to 1.
     pub filled: f64,
     /// True if warming ended because hit ratio and fill no longer changed.
     pub is_stable: bool,
@@ -72,7 +72,7 @@ pub struct Levels {
     entry: Entry,
     /// Reused buffers, one for each level.
     fed: Vec<Fed>,
-    /// First bytes of announced accesses, by level.
+    /// First byte of each announced access, by level.
     ahead: Vec<Vec<u64>>,
 }
 
@@ -126,7 +126,7 @@ impl Levels {
         chain.iter().for_each(|level| self.ahead[*level].push(access.offset));
     }
 
-    /// Prefetches what announced accesses will read, all at once.
+    /// Prefetches the memory that announced accesses will read, all at once.
     pub fn look_ahead(&mut self) {
         // Most of the time of a single access is waiting for memory.
         for (level, offsets) in self.levels.iter().zip(&mut self.ahead) {
@@ -161,7 +161,8 @@ impl Levels {
         }
     }
 
-    /// Hits so far, all levels together, and the filled share of their room.
+    /// Returns the number of hits so far, all levels together, and the filled share of their
+    /// capacity.
     fn progress(&self) -> (u64, f64) {
         let (mut hits, mut resident, mut capacity) = (0, 0, 0);
         for level in &self.levels {
@@ -182,11 +183,13 @@ impl Levels {
     }
 }
 
-/// Number of notes of progress in a warming, and of notes between two checks for stability.
+/// Number of notes of progress during warming, and number of notes between two checks for
+/// stability.
 const NOTES: u64 = 200;
 const NOTES_PER_LOOK: usize = 10;
 
-/// Events allowed per request on average; the bound ends state machines that only burn CPU.
+/// Allowed number of events per request on average; the bound ends state machines that only use CPU
+/// time.
 const EVENTS_PER_ACCESS: u64 = 100;
 
 /// Progress of warming so far.
@@ -197,7 +200,7 @@ struct Progress {
 }
 
 impl Progress {
-    /// Hit ratio between two notes.
+    /// Returns the hit ratio between two notes.
     fn hits(&self, from: usize, to: usize) -> f64 {
         let ((from, from_hits, _), (to, to_hits, _)) = (self.notes[from], self.notes[to]);
         ratio(to_hits - from_hits, to - from)
@@ -221,12 +224,12 @@ impl Progress {
     }
 }
 
-/// Number of requests that are fed together. Their order stays, and no state machine can tell the
+/// Number of requests that are fed together. Their order is kept, and no state machine can notice a
 /// difference, since all requests take the same time.
 const BATCH: usize = 64;
 
 /// Runs state machines in virtual time on a device with one latency, until tiers are as full as
-/// they get.
+/// they become.
 pub fn warm<M: Machine>(
     levels: &mut Levels,
     instances: &mut [SimInstance<M>],

@@ -24,15 +24,15 @@ use super::served::ServedPart;
 use super::tier_part::TierPart;
 use super::tiers::{paged, served};
 
-/// Time of an access to a tier of memory: our choice, of the order of what a hypervisor's path to
-/// memory adds (tens of microseconds at the most).
+/// Time of an access to a tier of memory. This is our choice, in the order of the time that a
+/// hypervisor's path to memory adds (at most tens of microseconds).
 const MEMORY: Nanos = Nanos::from_micros(10);
 
 /// Parts of a plant after wiring.
 #[derive(Debug)]
 pub struct Wiring {
     pub parts: Array,
-    /// Groups in the order an I/O passes them.
+    /// Groups in the order in which an I/O passes them.
     pub groups: Vec<Group>,
     /// Tiers by name: one part for each host, or one for all hosts or for the array.
     pub tiers: Vec<(String, Vec<PartId>)>,
@@ -51,13 +51,13 @@ pub struct Builder<'a> {
     plan: &'a PlantPlan<'a>,
     layout: &'a Layout,
     owners: Arc<Owners>,
-    /// Host of each virtual machine, instance by instance.
+    /// Host of each virtual machine, by instance.
     hosts: &'a [Vec<usize>],
     host_count: usize,
     wiring: Wiring,
     /// Groups of each stage, the last stage first.
     stages: Vec<Vec<Group>>,
-    /// Tiers of the array and its memory, in the order an I/O passes them.
+    /// Tiers of the array and its memory, in the order in which an I/O passes them.
     chains: [Vec<PartId>; 2],
     disks: u64,
 }
@@ -135,7 +135,7 @@ impl<'a> Builder<'a> {
         Ok(entry)
     }
 
-    /// Wires the pools; returns the top of each.
+    /// Wires the pools and returns the top of each.
     fn pools(&mut self) -> Result<Vec<PartId>, PlantError> {
         let mut groups: Vec<Group> = Vec::new();
         let mut tops = Vec::new();
@@ -165,7 +165,7 @@ impl<'a> Builder<'a> {
         self.junction(ways)
     }
 
-    /// Adds a junction, unless all ways are equal.
+    /// Adds a junction, unless all routes are equal.
     fn junction(&mut self, ways: Vec<(u64, Route)>) -> PartId {
         let first = ways[0].1;
         if first.less == 0 && ways.iter().all(|(_, way)| *way == first) {
@@ -216,7 +216,7 @@ impl<'a> Builder<'a> {
         Ok(next)
     }
 
-    /// Wires one tier of a host or of the array in front of `backing`; returns the tier and the
+    /// Wires one tier of a host or of the array in front of `backing`. Returns the tier and the
     /// group of its disks.
     fn tier(
         &mut self,
@@ -342,7 +342,7 @@ impl<'a> Builder<'a> {
         parts.collect()
     }
 
-    /// Adds a stage of queues, those of a pool together.
+    /// Adds a stage of queues and groups them by pool.
     fn add_queue_groups(&mut self, queues: &[Vec<PartId>]) {
         let mut groups: Vec<Group> = Vec::new();
         for (place, span) in self.layout.pools.iter().enumerate() {

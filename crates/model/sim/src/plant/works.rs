@@ -7,30 +7,31 @@ use state_machine::{IoError, Operation};
 
 use super::phases::{Planned, plan};
 
-/// Work of a tier under way: the steps of each request or clean-up, phase by phase. Answers a
-/// request when the steps it waits for are done.
+/// Work of a tier that is in progress: the steps of each request or clean-up, phase by phase. A
+/// request is answered when the steps it waits for are done.
 #[derive(Debug)]
 pub struct Works {
     works: Slab<Work>,
-    /// Emptied lists of steps, kept for their memory.
+    /// Emptied lists of steps, kept to reuse their memory.
     spare: Vec<Vec<Planned>>,
-    /// Bytes of clean-ups under way: no longer dirty in the tier and not yet behind it.
+    /// Bytes of clean-ups in progress, which are no longer dirty in the tier but not yet stored
+    /// behind it.
     pub cleaning: u64,
 }
 
-/// The steps of a request, or of a page's clean-up.
+/// Steps of a request, or of a page's clean-up.
 #[derive(Debug)]
 struct Work {
     /// Host of the VM that sent the request, or of the share that is cleaned.
     host: HostId,
-    /// Request; `None` for clean-up.
+    /// Request; `None` for a clean-up.
     job: Option<Job>,
     /// Steps by phase.
     steps: Vec<Planned>,
-    /// First step not begun.
+    /// First step that has not begun.
     next: usize,
     under_way: u32,
-    /// Steps the request still waits for.
+    /// Number of steps that the request still waits for.
     awaited: u32,
     has_background: bool,
     result: Result<(), IoError>,
@@ -38,7 +39,7 @@ struct Work {
 
 /// Continuation after a finished step.
 pub enum Then {
-    /// Other steps of its phase are under way.
+    /// Other steps of its phase are in progress.
     Wait,
     /// The next phase can begin.
     NextPhase,
@@ -51,7 +52,7 @@ impl Works {
         Self { works: Slab::new(), spare: Vec::new(), cleaning: 0 }
     }
 
-    /// Takes steps in without beginning them. Returns their place, and true if the request does not
+    /// Adds steps without beginning them. Returns their place, and true if the request does not
     /// wait for some of them.
     pub fn begin(&mut self, host: HostId, job: Option<Job>, steps: &[Step]) -> (u32, bool) {
         let mut planned = self.spare.pop().unwrap_or_default();
@@ -74,8 +75,8 @@ impl Works {
         (place, has_background)
     }
 
-    /// Starts the next phase: returns the request and the range of its steps, which count as under
-    /// way.
+    /// Starts the next phase. Returns the request and the range of the phase's steps, which then
+    /// count as in progress.
     pub fn next_phase(&mut self, place: u32) -> (Option<Job>, Range<usize>) {
         let work = &mut self.works[place];
         let (from, phase) = (work.next, work.steps[work.next].phase);
@@ -85,12 +86,12 @@ impl Works {
         (work.job, from..from + count)
     }
 
-    /// A step of [`Works::next_phase`].
+    /// Returns a step of [`Works::next_phase`].
     pub fn step(&mut self, place: u32, at: usize) -> Step {
         self.works[place].steps[at].step
     }
 
-    /// Notes a finished step; `is_awaited` if the request waits for it.
+    /// Records that a step has finished; `is_awaited` if the request waits for it.
     pub fn step_done(
         &mut self,
         place: u32,
@@ -123,7 +124,7 @@ impl Works {
     }
 }
 
-/// Bytes that steps write behind the tier.
+/// Returns the number of bytes that steps write behind the tier.
 fn written_behind(steps: &[Planned]) -> u64 {
     let steps = steps.iter().map(|planned| &planned.step);
     let behind = steps

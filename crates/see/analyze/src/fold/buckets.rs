@@ -1,8 +1,8 @@
-//! The histograms of VMware's vscsiStats, with its bucket limits.
+//! Histograms of VMware's vscsiStats, with its bucket limits.
 //!
-//! Ahmad, "Easy and Efficient Disk I/O Workload Characterization in VMware ESX Server", IISWC
-//! 2007; the limits are those that the tool prints. A value belongs to the first bucket whose
-//! limit is not below it, or to the one above the last limit.
+//! Ahmad, "Easy and Efficient Disk I/O Workload Characterization in VMware ESX Server", IISWC 2007;
+//! the limits are those that the tool prints. A value belongs to the first bucket whose limit is at
+//! least the value, or to the last bucket, which has no limit.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,8 +11,8 @@ pub(crate) const LENGTH: &[i32] = &[
     512, 1024, 2048, 4095, 4096, 8191, 8192, 16_383, 16_384, 32_768, 49_152, 65_535, 65_536,
     81_920, 131_072, 262_144, 524_288,
 ];
-/// Limits of distances, sectors of 512 B from the last of one I/O to the first of another: 1 is
-/// adjacent.
+/// Limits of distances, in sectors of 512 B from the last sector of one I/O to the first of
+/// another: 1 is adjacent.
 pub(crate) const SEEK: &[i32] = &[
     -500_000, -100_000, -50_000, -10_000, -5000, -1000, -500, -128, -64, -32, -16, -8, -6, -4, -2,
     -1, 0, 1, 2, 4, 6, 8, 16, 32, 64, 128, 500, 1000, 5000, 10_000, 50_000, 100_000, 500_000,
@@ -22,9 +22,10 @@ pub(crate) const TIME: &[i32] = &[1, 10, 100, 500, 1000, 5000, 15_000, 30_000, 5
 /// Limits of outstanding I/Os, including the new one.
 pub(crate) const OUTSTANDING: &[i32] = &[1, 2, 4, 6, 8, 12, 16, 20, 24, 28, 32, 64];
 
-/// Number beyond all limits.
+/// Value beyond all limits.
 const FAR: i64 = 1 << 30;
-/// Length of the longest list of limits, plus one for the bucket above.
+/// Maximum number of buckets: the length of the longest list of limits, plus one for the last
+/// bucket.
 const ROOM: usize = 34;
 
 /// Counts by bucket, with the statistics that vscsiStats prints above them.
@@ -33,7 +34,7 @@ const ROOM: usize = 34;
 pub struct Buckets {
     limits: &'static [i32],
     counts: [u64; ROOM],
-    /// Smallest and largest value; meaningless without values.
+    /// Smallest value; `max` is the largest. Both are meaningless without values.
     min: i64,
     max: i64,
     sum: i128,
@@ -65,17 +66,17 @@ impl Buckets {
         self.sum += other.sum;
     }
 
-    /// Largest value of each bucket but the last, which has none.
+    /// Returns the largest value of each bucket, except of the last bucket, which has no limit.
     pub fn limits(&self) -> &'static [i32] {
         self.limits
     }
 
-    /// Counts by limit, and the one above the last.
+    /// Returns the counts by limit, and then the count above the last limit.
     pub fn counts(&self) -> &[u64] {
         &self.counts[..=self.limits.len()]
     }
 
-    /// Number of values.
+    /// Returns the number of values.
     pub fn count(&self) -> u64 {
         self.counts().iter().sum()
     }
@@ -84,7 +85,7 @@ impl Buckets {
         (self.min <= self.max).then_some((self.min, self.max))
     }
 
-    /// Mean, rounded towards zero as the tool prints it.
+    /// Returns the mean, rounded towards zero as the tool prints it.
     pub(crate) fn mean(&self) -> Option<i64> {
         let count = i128::from(self.count());
         (count > 0).then(|| i64::try_from(self.sum / count).unwrap_or(i64::MAX))

@@ -1,17 +1,18 @@
-//! Busiest moments at three widths, which an average over twenty seconds hides.
+//! Finds the busiest windows of three widths. An average over twenty seconds hides the shorter
+//! ones.
 
 use std::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-/// Narrowest width. The widths are 100 ms, 1 s, and the 20 s in which vCenter and many others
-/// sample.
+/// Narrowest width, nanoseconds. The widths are 100 ms, 1 s, and 20 s, the sampling interval of
+/// vCenter and many others.
 const TICK: u64 = 100_000_000;
 /// The widths, in ticks.
 const WIDTHS: [u64; 3] = [1, 10, 200];
 
-/// Window of time with its I/O.
+/// Time window with its I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Window {
     index: u64,
@@ -20,14 +21,15 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// Window with more I/Os, then more bytes; the earlier of equal ones.
+    /// Returns the window with more I/Os, or with equal I/Os more bytes; of equal windows the
+    /// earlier.
     fn busier(self, other: Self) -> Self {
         let rank = |window: Self| (window.count, window.bytes, Reverse(window.index));
         if rank(other) > rank(self) { other } else { self }
     }
 }
 
-/// Windows of one width: the first and the last may continue in other parts of the trace.
+/// Windows of one width. The first and the last window may continue in other parts of the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 struct Peaks {
     first: Option<Window>,

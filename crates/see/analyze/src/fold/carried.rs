@@ -1,4 +1,4 @@
-//! Encoding of histograms in messages: only non-empty ones.
+//! Encodes histograms for messages; empty ones are left out.
 
 /// Encoding of a histogram.
 pub(crate) mod histogram {

@@ -1,5 +1,5 @@
-//! I/Os in flight on a device when an I/O is issued: numbers of reads and writes, and whether a
-//! large one is among them.
+//! Counts the I/Os in flight on a device when an I/O is issued: number of reads, number of writes,
+//! and whether one of them is large.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,7 +13,7 @@ pub(crate) const LARGE_FROM: u8 = 5;
 /// End of the classes of small I/Os, below 32 KiB.
 pub(crate) const SMALL_BELOW: u8 = 4;
 
-/// I/Os in flight when an I/O was issued, without itself.
+/// I/Os in flight when an I/O was issued, not counting that I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct InFlight {
     pub(crate) ways: [u32; 2],
@@ -48,14 +48,15 @@ impl Tracker {
     }
 }
 
-/// I/Os in flight on one device. The first I/Os of a part of a trace are held back, because those
-/// in flight before the part are known only after the merge.
+/// I/Os in flight on one device. The first I/Os of a part of a trace are held back, because the
+/// I/Os in flight from before the part are known only after the merge.
 #[derive(Debug, Clone)]
 pub(crate) struct Flight {
     hold: usize,
     held: Vec<IoRecord>,
     tracker: Tracker,
-    /// I/Os left in flight by earlier parts beyond the I/Os that a later part had held back.
+    /// Number of I/Os that an earlier part left in flight beyond the I/Os that a later part had
+    /// held back.
     pub(crate) unseen: u64,
 }
 
@@ -64,7 +65,7 @@ impl Flight {
         Self { hold, held: Vec::new(), tracker: Tracker::default(), unseen: 0 }
     }
 
-    /// Adds an I/O; returns those in flight with it, unless it is held back.
+    /// Adds an I/O and returns the I/Os in flight with it; `None` if it is held back.
     #[inline]
     pub(crate) fn push(&mut self, record: &IoRecord, latency: Nanos) -> Option<InFlight> {
         let found = self.tracker.step(record, latency);
@@ -75,7 +76,7 @@ impl Flight {
         Some(found)
     }
 
-    /// Appends a later part; `sink` gets the I/Os that are resolved now.
+    /// Appends a later part; `sink` gets the I/Os that can be resolved now.
     pub(crate) fn merge(&mut self, later: Self, sink: &mut impl FnMut(&IoRecord, InFlight)) {
         let is_whole = later.held.len() < later.hold;
         let carried = if is_whole { Tracker::default() } else { self.tracker.clone() };
@@ -102,7 +103,7 @@ impl Flight {
         }
     }
 
-    /// Resolves the I/Os held back, for a part without an earlier one.
+    /// Resolves the I/Os held back, for a part with no earlier part.
     pub(crate) fn settle(&mut self, sink: &mut impl FnMut(&IoRecord, InFlight)) {
         let mut tracker = Tracker::default();
         for record in self.held.drain(..) {

@@ -1,4 +1,5 @@
-//! Folds records into sums that do not grow with their number, and merges such sums.
+//! Folds records into sums whose size does not grow with the number of records, and merges such
+//! sums.
 
 mod buckets;
 mod bursts;

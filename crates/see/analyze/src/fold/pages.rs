@@ -1,8 +1,8 @@
-//! References to pages of 64 KiB, of all pages or of a sample, in order.
+//! Ordered references to pages of 64 KiB, of all pages or of a sample.
 //!
-//! Sampled by a hash of the page, as in SHARDS (Waldspurger, Park, Garthwaite and Ahmad, FAST
-//! 2015): all references to a page or none. The rate is halved whenever the space is full, so it is
-//! the largest power of one half at which the whole trace fits, however it was cut.
+//! Pages are sampled by a hash, as in SHARDS (Waldspurger, Park, Garthwaite and Ahmad, FAST 2015):
+//! all references to a page are kept, or none. The rate is halved whenever the space is full. So it
+//! is the largest power of one half at which the whole trace fits, however the trace was split.
 
 use cache::PageId;
 use cache::mrc::SampleRate;
@@ -20,11 +20,11 @@ const DEVICE_SHIFT: u32 = 40;
 pub(crate) struct Reference {
     /// Device and number of the page.
     pub(crate) page: u64,
-    /// Time in milliseconds; stays at its largest after 49 days.
+    /// Time in milliseconds; saturates after 49 days.
     pub(crate) at_ms: u32,
     pub(crate) vm: u16,
-    /// First and last small page. The top bit of `first` marks a page that is not the first of its
-    /// I/O, that of `last` a write.
+    /// First small page, and in `last` the last. The top bit of `first` marks a page that is not
+    /// the first of its I/O; the top bit of `last` marks a write.
     first: u8,
     last: u8,
 }
@@ -34,12 +34,12 @@ impl Reference {
         self.last & 0x80 != 0
     }
 
-    /// First and last small page within the page, 0 to 15.
+    /// Returns the first and last small page within the page, 0 to 15.
     pub(crate) fn small(self) -> (u64, u64) {
         (u64::from(self.first & 0x7f), u64::from(self.last & 0x7f))
     }
 
-    /// True if it belongs to the I/O of the previous reference.
+    /// Returns true if the reference belongs to the same I/O as the previous reference.
     pub(crate) fn goes_on(self) -> bool {
         self.first & 0x80 != 0
     }
@@ -49,11 +49,11 @@ impl Reference {
 #[derive(Debug, Clone)]
 pub(crate) struct Pages {
     room: usize,
-    /// Number of halvings of the rate.
+    /// Number of times that the sampling rate was halved.
     halvings: u32,
     rate: SampleRate,
     log: Vec<Reference>,
-    /// References to large and small pages before sampling.
+    /// Number of references to large pages before sampling; `small` counts small pages.
     pub(crate) large: u64,
     pub(crate) small: u64,
 }
@@ -130,12 +130,12 @@ impl Pages {
         self.thin();
     }
 
-    /// The references in order.
+    /// Returns the references in order.
     pub(crate) fn log(&self) -> &[Reference] {
         &self.log
     }
 
-    /// Share of the sampled pages; 1 is all.
+    /// Returns the share of the pages that are sampled; 1 is all.
     pub(crate) fn share(&self) -> f64 {
         self.rate.share()
     }

@@ -5,7 +5,7 @@ use units::Nanos;
 
 use super::slim::{self, Slim};
 
-/// Bits of a pool entry for the count; the others hold the bucket.
+/// Number of bits for the count in a pool entry; the other bits are the bucket.
 const COUNT_BITS: u32 = 22;
 const COUNT_MAX: u32 = (1 << COUNT_BITS) - 1;
 /// Cells of one VM: two directions of eight classes.
@@ -33,7 +33,7 @@ impl Row {
         self.key as usize / CELLS
     }
 
-    /// Direction: 0 reads, 1 writes.
+    /// Returns the direction: 0 for reads, 1 for writes.
     pub(crate) fn way(&self) -> usize {
         self.key as usize % CELLS / 8
     }
@@ -43,7 +43,7 @@ impl Row {
     }
 }
 
-/// Cell that is being filled.
+/// Open cell of the current slice.
 #[derive(Debug, Clone)]
 struct Cell {
     timed: u32,
@@ -70,7 +70,7 @@ impl Cell {
         self.highest = self.highest.max(bucket);
     }
 
-    /// Writes the cell to the pool and empties it.
+    /// Writes the cell to the pool, empties it and returns its row.
     fn close(&mut self, slice: u64, key: u32, pool: &mut Vec<u32>) -> Row {
         let from = pool.len();
         if self.lowest <= self.highest {
@@ -100,7 +100,7 @@ impl Cell {
     }
 }
 
-/// Sample for a cell.
+/// One I/O to be added to a cell.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sample {
     pub(crate) vm: u16,
@@ -110,7 +110,7 @@ pub(crate) struct Sample {
     pub(crate) latency: Option<Nanos>,
 }
 
-/// Limits of the kept data; beyond either, slices become twice as long.
+/// Limits of the stored data. If either is exceeded, slices become twice as long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Room {
     pub(crate) rows: usize,
@@ -165,7 +165,7 @@ impl Slices {
         }
     }
 
-    /// Adds several I/Os at once, from a source with only their histogram.
+    /// Adds several I/Os at once, from a source that has only their histogram.
     pub(crate) fn push_many(
         &mut self,
         at: Nanos,
@@ -225,7 +225,7 @@ impl Slices {
         }
     }
 
-    /// Merges rows of the same slice and key, which exist because slices became longer while one
+    /// Merges rows of the same slice and key. There are such rows if slices became longer while one
     /// was open.
     #[cold]
     fn join(&mut self) {
@@ -249,7 +249,7 @@ impl Slices {
         self.until = (self.slice + 1).saturating_mul(self.width.0);
     }
 
-    /// Replaces everything by these rows, merging those of the same slice and key.
+    /// Replaces all rows by these, and merges rows of the same slice and key.
     fn gather(&mut self, mut rows: Vec<Row>, pool: &[u32]) {
         rows.sort_by_key(|row| (row.slice, row.key));
         let mut cell = Cell::new();
@@ -295,13 +295,13 @@ impl Slices {
         self.close();
     }
 
-    /// Ends the open slice and returns all rows, by time and then key.
+    /// Ends the open slice and returns all rows, sorted by time and then by key.
     pub(crate) fn finish(&mut self) -> &[Row] {
         self.close();
         &self.rows
     }
 
-    /// All rows that are closed.
+    /// Returns all rows that are closed.
     pub(crate) fn rows(&self) -> &[Row] {
         &self.rows
     }
@@ -314,7 +314,7 @@ impl Slices {
     }
 }
 
-/// Slices in messages.
+/// Slices in the form for messages.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Stored {
     pub(crate) width_ns: u64,
@@ -341,7 +341,7 @@ impl StoredRow {
     }
 }
 
-/// Checks that the entries have valid buckets.
+/// Deserialises pool entries, and refuses invalid buckets.
 fn entries<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<u32>, D::Error> {
     let entries: Vec<u32> = Vec::deserialize(from)?;
     if unpack(&entries).any(|(bucket, _)| bucket >= slim::BUCKETS) {
@@ -368,7 +368,8 @@ impl Slices {
         Stored { width_ns: self.width.0, rows: self.rows.into_iter().map(row).collect() }
     }
 
-    /// Adds the slices of another host for the same time; `vms` maps its VMs to those here.
+    /// Adds the slices of another host for the same time; `vms` maps the other host's VMs to the
+    /// VMs here.
     pub(crate) fn beside(&mut self, stored: Stored, vms: &[u16]) {
         let mut other = Self::new(Nanos(stored.width_ns.max(1)), self.room);
         for row in stored.rows {

@@ -3,16 +3,16 @@
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-/// Ignored lowest bits of a latency: steps of 64 ns.
+/// Number of lowest bits of a latency that are ignored, which gives steps of 64 ns.
 const GRAIN_BITS: u32 = 6;
 const SUB_BITS: u32 = 4;
-/// Longest latency with its own bucket; longer ones are counted there.
+/// Longest latency with a bucket of its own; longer latencies are counted in that bucket.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 
 /// Number of buckets.
 pub(crate) const BUCKETS: usize = bucket_of(LONGEST_NS) + 1;
 
-/// Bucket of a latency in nanoseconds, at most an hour.
+/// Returns the bucket of a latency in nanoseconds, at most an hour.
 #[inline]
 const fn bucket_of(ns: u64) -> usize {
     let value = ns >> GRAIN_BITS;
@@ -20,13 +20,13 @@ const fn bucket_of(ns: u64) -> usize {
     ((shift as usize) << SUB_BITS) + (value >> shift) as usize
 }
 
-/// Bucket of any latency.
+/// Returns the bucket of any latency.
 #[inline]
 pub(crate) fn bucket(latency: Nanos) -> usize {
     bucket_of(latency.0.min(LONGEST_NS))
 }
 
-/// Middle of a bucket.
+/// Returns the middle of a bucket.
 pub(crate) fn middle(bucket: usize) -> Nanos {
     let (shift, part) = match bucket {
         0..32 => (0, bucket as u64),
@@ -36,7 +36,7 @@ pub(crate) fn middle(bucket: usize) -> Nanos {
     Nanos(lowest + (1 << (GRAIN_BITS as usize + shift)) / 2)
 }
 
-/// Latencies within 3.2 % (64 ns below 2 us), about 4 KiB.
+/// Histogram of latencies within 3.2 % (64 ns below 2 us); it takes about 4 KiB.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<(u16, u64)>", into = "Vec<(u16, u64)>")]
 pub(crate) struct Slim {
@@ -50,7 +50,7 @@ impl Default for Slim {
 }
 
 impl From<Slim> for Vec<(u16, u64)> {
-    /// Non-empty buckets.
+    /// Returns the non-empty buckets.
     fn from(slim: Slim) -> Self {
         let held = (0..).zip(slim.counts.iter().copied());
         held.filter(|(_, count)| *count > 0).collect()
@@ -88,7 +88,7 @@ impl Slim {
         self.counts.iter().sum()
     }
 
-    /// Nearest rank, as the middle of its bucket; `None` if empty.
+    /// Returns a percentile by nearest rank, as the middle of its bucket; `None` if empty.
     pub(crate) fn percentile(&self, share: f64) -> Option<Nanos> {
         let rank = stats::nearest_rank(self.count(), units::Ratio::new(share))?;
         let mut seen = 0;

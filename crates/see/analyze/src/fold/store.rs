@@ -4,8 +4,8 @@ use trace::store::{Columns, Store, StorePart};
 use super::work::{Fold, Settings};
 
 impl Fold {
-    /// Folds all complete parts of a store on several threads; their number does not change the
-    /// result. A thread reads consecutive parts, so that there are few borders.
+    /// Folds all complete parts of a store on several threads. The number of threads does not
+    /// change the result. A thread reads consecutive parts, so that there are few borders to merge.
     ///
     /// # Errors
     ///

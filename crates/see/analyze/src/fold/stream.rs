@@ -10,13 +10,13 @@ use super::buckets::{Buckets, LENGTH, OUTSTANDING, SEEK, TIME};
 
 /// Sector size of vscsiStats.
 const SECTOR: u64 = 512;
-/// Number of previous I/Os among which the closest is found.
+/// Number of previous I/Os among which the closest is searched.
 const NEAR: usize = 16;
 
 /// Direction of an I/O that transfers data: 0 reads, 1 writes.
 pub(crate) type Way = usize;
 
-/// Start and end of an I/O.
+/// First and last sector of an I/O, with the facts that the next I/O is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct IoSpan {
     first: i64,
@@ -26,11 +26,11 @@ struct IoSpan {
     end: u64,
     way: Way,
     class: SizeClass,
-    /// True if the source itself marks it as sequential, and it is counted.
+    /// True if the source itself marks the I/O as sequential; it is then already counted.
     told: bool,
 }
 
-/// Successive I/Os of one scope: all of a stream, or those of one direction.
+/// Successive I/Os: all of a stream, or all of one direction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Succession {
     /// First I/O of this part of the trace, whose predecessor is unknown here.
@@ -45,7 +45,7 @@ impl Succession {
         Self { first: None, last: None, seek: Buckets::new(SEEK), arrival: Buckets::new(TIME) }
     }
 
-    /// Adds an I/O; true if it begins at the end of the previous one.
+    /// Adds an I/O; returns true if it begins at the end of the previous one.
     #[inline]
     fn push(&mut self, place: IoSpan) -> bool {
         let before = self.last.replace(place);
@@ -58,7 +58,7 @@ impl Succession {
         place.offset == before.end
     }
 
-    /// Appends a later part; returns its first I/O if that proves to be sequential.
+    /// Appends a later part. Returns that part's first I/O if the I/O turns out to be sequential.
     fn merge(&mut self, later: &Self) -> Option<IoSpan> {
         let first = later.first?;
         let is_adjacent = self.push(first);
@@ -72,11 +72,11 @@ impl Succession {
 /// Distances to the closest of the previous I/Os.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Near {
-    /// Last sectors of the previous I/Os, in a ring. Floating point, because processors compare
-    /// several at once; exact up to 2^53 sectors.
+    /// Last sectors of the previous I/Os, in a ring. They are floating-point numbers, because
+    /// processors compare several of these at once; exact up to 2^53 sectors.
     ring: [f64; NEAR],
     seen: u64,
-    /// First I/Os of this part, which lack predecessors: first and last sectors.
+    /// First I/Os of this part, whose predecessors are unknown: first and last sectors.
     held: Vec<(i64, i64)>,
     distance: Buckets,
 }
@@ -113,7 +113,8 @@ impl Near {
         }
     }
 
-    /// Distances including those of the first I/Os, which have fewer than 16 predecessors.
+    /// Returns the distances, including those of the first I/Os, which have fewer than 16
+    /// predecessors.
     fn settled(&self) -> Buckets {
         let mut all = self.distance.clone();
         let ends: Vec<f64> = self.held.iter().map(|(_, last)| *last as f64).collect();
@@ -124,7 +125,7 @@ impl Near {
     }
 }
 
-/// Signed distance of least size; of two equal ones the forward one.
+/// Returns the signed distance of smallest size; of two equal distances the forward one.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "whole numbers below 2^64")]
 fn closest(ends: &[f64], first: i64) -> i64 {
@@ -135,20 +136,20 @@ fn closest(ends: &[f64], first: i64) -> i64 {
     if is_forwards { least as i64 } else { -least as i64 }
 }
 
-/// Quantity of a histogram of I/Os.
+/// Quantity that a histogram counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Of {
     /// Length in bytes.
     Length,
     /// Distance from a previous I/O.
     Distance,
-    /// Time of one.
+    /// Latency of an I/O.
     Latency,
     /// Outstanding I/Os.
     Outstanding,
     /// Time between two I/Os.
     Arrival,
-    /// First sectors.
+    /// First sector of an I/O.
     Sector,
     /// I/Os in a second.
     Rate,
@@ -182,8 +183,8 @@ impl Stream {
         }
     }
 
-    /// Adds an I/O that transfers data; true if it begins at the end of the previous one of its
-    /// direction. `told` is the source's own mark.
+    /// Adds an I/O that transfers data; returns true if it begins at the end of the previous I/O of
+    /// its direction. `told` is the source's own mark for a sequential I/O.
     #[inline]
     pub(crate) fn push(
         &mut self,
@@ -209,7 +210,8 @@ impl Stream {
         self.latency[way].add(micros(latency));
     }
 
-    /// Adds the I/Os in flight at an I/O, without itself: all, and those of its direction.
+    /// Adds the I/Os in flight when an I/O was issued, not counting that I/O: all, and those of the
+    /// I/O's direction.
     #[inline]
     pub(crate) fn push_outstanding(&mut self, way: Way, all: u32, same_way: Option<u32>) {
         self.outstanding.add(i64::from(all) + 1);
@@ -218,7 +220,7 @@ impl Stream {
         }
     }
 
-    /// Appends a later part; returns direction and class of I/Os that prove to be sequential and
+    /// Appends a later part. Returns direction and class of I/Os that turn out to be sequential and
     /// were not counted as such.
     pub(crate) fn merge(&mut self, later: &Self) -> [Option<(Way, SizeClass)>; 2] {
         self.all.merge(&later.all);
@@ -233,7 +235,7 @@ impl Stream {
         })
     }
 
-    /// Sixteen histograms of vscsiStats, in its order.
+    /// Returns the sixteen histograms of vscsiStats, in the tool's order.
     pub(crate) fn histograms(&self) -> [(Of, &'static str, &'static str, Buckets); 16] {
         let both = |[reads, writes]: &[Buckets; 2]| {
             let mut all = reads.clone();

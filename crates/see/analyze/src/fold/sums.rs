@@ -1,4 +1,4 @@
-//! Sums of a fold in messages, to merge those of several hosts.
+//! Sums of a fold in the form for messages, to merge the sums of several hosts.
 
 use serde::{Deserialize, Serialize};
 use units::Nanos;
@@ -31,7 +31,7 @@ pub struct Unknown {
     known: usize,
 }
 
-/// I/Os of a VM on one host, with the slices of the first and the last.
+/// I/Os of a VM on one host, with the first and the last time slice that has any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct VmSums {
     pub(crate) count: u64,
@@ -41,12 +41,12 @@ pub(crate) struct VmSums {
 }
 
 impl Sums {
-    /// I/Os that passed the filter.
+    /// Returns the number of I/Os that passed the filter.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// I/Os of one VM; `None` if it transferred no data.
+    /// Returns the I/Os of one VM; `None` if the VM transferred no data.
     pub(crate) fn seen(&self, vm: u16) -> Option<VmSums> {
         let mut found: Option<VmSums> = None;
         let width = self.slices.width_ns;
@@ -93,11 +93,11 @@ impl Fold {
         }
     }
 
-    /// Adds the sums of another host for the same time. `vms` and `devices` map its own to those
-    /// here; a device belongs to one host only.
+    /// Adds the sums of another host for the same time. `vms` and `devices` map the other host's
+    /// indices to the indices here; a device belongs to one host only.
     ///
-    /// The busiest moments of a VM are known only while one host saw it: the sums do not have those
-    /// of two hosts together.
+    /// The busiest moments of a VM are known only if a single host saw the VM, because the sums do
+    /// not contain the moments of two hosts together.
     ///
     /// # Errors
     /// If the sums name a VM or a device that is not in the lists.

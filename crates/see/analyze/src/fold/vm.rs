@@ -13,7 +13,7 @@ use super::slim::Slim;
 use super::stream::{Stream, Way};
 use crate::classes::ClassShare;
 
-/// Lower ends of the classes of outstanding I/Os, including the new one.
+/// Lower ends of the classes of outstanding I/Os, which include the new I/O.
 pub const DEPTHS: [u32; 9] = [1, 2, 3, 5, 9, 17, 33, 65, 129];
 /// Number of size classes.
 const CLASSES: usize = SizeClass::COUNT;
@@ -29,7 +29,7 @@ pub(crate) struct Class {
     pub(crate) latency: Option<Box<Histogram>>,
 }
 
-/// Operations that transfer no data.
+/// Sums of operations that transfer no data: flushes, or discards.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Other {
     pub(crate) count: u64,
@@ -45,23 +45,23 @@ pub(crate) struct Vm {
     pub(crate) classes: [[Class; CLASSES]; 2],
     pub(crate) flushes: Other,
     pub(crate) discards: Other,
-    /// First sectors modulo 8, by direction.
+    /// Counts by direction, and by first sector modulo 8.
     pub(crate) sectors: [[u64; 8]; 2],
-    /// I/Os that do not begin on a multiple of 4 KiB.
+    /// Number of I/Os that do not begin on a multiple of 4 KiB.
     pub(crate) misaligned: u64,
-    /// I/Os that begin on 4 KiB and whose length is no multiple of it.
+    /// Number of I/Os that begin on a multiple of 4 KiB but do not end on one.
     pub(crate) ragged: u64,
     pub(crate) bursts: Bursts,
-    /// Latencies of small I/Os by direction: alone, and with a large one in flight.
+    /// Latencies of small I/Os by direction: without, and with a large I/O in flight.
     pub(crate) beside: [[Slim; 2]; 2],
-    /// Latencies by direction, class and depth.
+    /// Latencies by direction, class and class of outstanding I/Os.
     #[serde(deserialize_with = "depths")]
     pub(crate) depths: Vec<Option<Slim>>,
     pub(crate) streams: Vec<(DeviceIndex, Box<Stream>)>,
 }
 
 impl Vm {
-    /// Parts by slot: reads and writes by class, and flushes.
+    /// Returns the sums by slot: reads and writes by class, and flushes.
     pub(crate) fn parts(&self) -> impl Iterator<Item = ClassShare<'_>> + Clone {
         let classes = self.classes.iter().flatten().map(Class::part);
         classes.chain([self.flushes.part()])
@@ -97,7 +97,8 @@ impl Vm {
         self.bursts.push(record.issue, record.length);
     }
 
-    /// Adds the I/Os in flight at an I/O; `outstanding` is the source's own count of all.
+    /// Adds the I/Os in flight when an I/O was issued; `outstanding` is the source's own count of
+    /// all.
     #[inline]
     pub(crate) fn push_flight(
         &mut self,
@@ -121,7 +122,7 @@ impl Vm {
         self.depths[at].get_or_insert_default().record(latency);
     }
 
-    /// Adds an I/O whose source knows the outstanding ones, but no latency.
+    /// Adds an I/O from a source that reports outstanding I/Os but no latency.
     pub(crate) fn push_outstanding(&mut self, record: &IoRecord, way: Way, outstanding: u16) {
         let stream = stream_of(&mut self.streams, record.device);
         stream.push_outstanding(way, u32::from(outstanding), None);
@@ -159,8 +160,8 @@ impl Vm {
         }
     }
 
-    /// Adds the sums of another VM, for the total of several: everything but streams, which stay
-    /// separate, and bursts.
+    /// Adds the sums of another VM, for the total of several VMs. Streams, which stay separate, and
+    /// bursts are not added.
     pub(crate) fn add(&mut self, other: &Self) {
         let streams = std::mem::take(&mut self.streams);
         let bursts = self.bursts;
@@ -171,7 +172,8 @@ impl Vm {
     }
 }
 
-/// Empty, or one for each direction, class and depth.
+/// Deserialises `depths`: empty, or one entry for each direction, class and class of outstanding
+/// I/Os.
 fn depths<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<Option<Slim>>, D::Error> {
     let depths: Vec<Option<Slim>> = Vec::deserialize(from)?;
     match depths.len() {
@@ -198,7 +200,7 @@ fn stream_of(streams: &mut Vec<(DeviceIndex, Box<Stream>)>, device: DeviceIndex)
 }
 
 impl Class {
-    /// Figures of the class.
+    /// Returns the figures of the class.
     pub(crate) fn part(&self) -> ClassShare<'_> {
         ClassShare { count: self.count, bytes: self.bytes, times: self.latency.as_deref() }
     }
@@ -222,7 +224,7 @@ impl Other {
         }
     }
 
-    /// Figures beside reads and writes; no data are transferred.
+    /// Returns the sums as a class share. No data are transferred.
     pub(crate) fn part(&self) -> ClassShare<'_> {
         ClassShare { count: self.count, bytes: 0, times: self.latency.as_deref() }
     }

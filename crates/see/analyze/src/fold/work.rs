@@ -8,8 +8,8 @@ use super::pages::Pages;
 use super::slices::{Room, Sample, Slices};
 use super::vm::Vm;
 
-/// Filter of records. Excluded records count as if not in the trace. So do parts of I/Os at disks
-/// above, unless devices are named.
+/// Filter of records. Excluded records count as if they were not in the trace. Unless devices are
+/// named, I/Os that are parts of an I/O at a disk above are also excluded.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Filter {
     /// Only these VMs, by their positions in the trace's list, ascending; all if `None`.
@@ -25,7 +25,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// True if every record passes.
+    /// Returns true if every record passes.
     pub fn is_open(&self) -> bool {
         *self == Self::default()
     }
@@ -48,27 +48,28 @@ impl Filter {
     }
 }
 
-/// True for I/O that is no part of another in the trace, at a disk above.
+/// Returns true unless the I/O is a part of another I/O in the trace, at a disk above.
 const fn counts_once(record: &IoRecord) -> bool {
     !record.flags.has(Flags::BELOW)
 }
 
-/// Settings of a fold. All parts of a trace need the same.
+/// Settings of a fold. They must be the same for all parts of a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Length of a time slice; doubled as often as needed for [`Settings::rows_max`].
     pub slice: Nanos,
-    /// Most cells (slice, VM, direction, class), about 120 B each.
+    /// Maximum number of cells (slice, VM, direction, class), about 120 B each.
     pub rows_max: usize,
-    /// Most page references for the working set, 16 B each; beyond, pages are sampled.
+    /// Maximum number of page references for the working set, 16 B each; with more, pages are
+    /// sampled.
     pub references_max: usize,
-    /// I/Os held back at the start of a part for each device, because those in flight from the part
-    /// before are unknown.
+    /// Number of I/Os per device that are held back at the start of a part, because the I/Os in
+    /// flight from the part before are unknown.
     pub hold: usize,
     /// Filter of records.
     pub filter: Filter,
-    /// Start of the trace after that of the recording that it belongs to; all times count from the
-    /// latter, including those of the filter.
+    /// Time from the start of the recording to the start of this trace. All times, including the
+    /// filter's, count from the start of the recording.
     pub after: Nanos,
 }
 
@@ -99,9 +100,9 @@ pub struct Fold {
     pub(crate) slices: Slices,
     pub(crate) pages: Pages,
     flights: Vec<Option<Box<Flight>>>,
-    /// I/Os in flight over a border between parts that some counts missed.
+    /// Number of I/Os in flight across a border between parts that some counts missed.
     pub(crate) unseen: u64,
-    /// True if rows of histograms were added, whose sequence is unknown.
+    /// True if rows of histograms were added. The order of their I/Os is unknown.
     pub(crate) is_summed: bool,
     /// True if sums of several hosts were added.
     pub(crate) is_beside: bool,
@@ -109,7 +110,7 @@ pub struct Fold {
 }
 
 impl Fold {
-    /// Empty fold.
+    /// Creates an empty fold.
     pub fn new(settings: &Settings) -> Self {
         let room = Room { rows: settings.rows_max, entries: settings.rows_max.saturating_mul(16) };
         Self {
@@ -136,8 +137,8 @@ impl Fold {
         self.records
     }
 
-    /// Changes the filter for later records, because names may become known only while a trace is
-    /// read.
+    /// Changes the filter for later records. This is needed because names may become known only
+    /// while a trace is read.
     pub fn set_filter(&mut self, filter: &Filter) {
         self.filter = (!filter.is_open()).then(|| filter.clone());
     }
@@ -245,7 +246,7 @@ impl Fold {
         vm_of(&mut self.vms, vm)
     }
 
-    /// Adds a row of a run's series: I/Os with only a histogram.
+    /// Adds a row of a run's series: I/Os of which only a histogram is known.
     pub fn push_row(&mut self, vm: u16, row: &run_store::series::IoRecord) {
         self.is_summed = true;
         let count = row.service.count();
@@ -271,8 +272,9 @@ impl Fold {
         self.slices.push_many(row.start, sample, bytes, &row.service);
     }
 
-    /// Appends a later part of the same trace. The result equals one fold over both, except for
-    /// I/Os in flight for longer than a part holds back, which are counted.
+    /// Appends a later part of the same trace. The result equals a single fold over both parts,
+    /// except for I/Os that are in flight for longer than a part holds back; they are counted in
+    /// `unseen`.
     pub fn merge(&mut self, later: Self) {
         self.records += later.records;
         self.filtered += later.filtered;

@@ -1,5 +1,5 @@
-/// Values as bars of eight heights, the largest the highest; any value above zero has at least the
-/// lowest bar.
+/// Draws values as bars of eight heights. The largest value has the highest bar; any value above
+/// zero has at least the lowest bar.
 pub(crate) fn sparkline(values: &[f64]) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let most = values.iter().copied().fold(0.0, f64::max);

@@ -4,7 +4,7 @@ use super::plain::{number, text};
 use crate::hosts::HostsAnalysis;
 use crate::material::View;
 
-/// Answer as text: all hosts, then each.
+/// Formats the answer as text: all hosts together, then each host.
 pub fn hosts_text(answer: &HostsAnalysis, views: &[View]) -> String {
     let mut all = String::from("== all hosts ==\n");
     let mut table = Table::new(&[
@@ -34,7 +34,7 @@ pub fn hosts_text(answer: &HostsAnalysis, views: &[View]) -> String {
     all
 }
 
-/// Table of the hosts that saw each virtual machine, with times.
+/// Formats a table of the hosts that saw each virtual machine, with times.
 fn machines(answer: &HostsAnalysis) -> String {
     if answer.machines.is_empty() {
         return String::new();

@@ -7,14 +7,15 @@ use super::bars::sparkline;
 use crate::document::{Analysis, FilterFacts, HistogramRow, OutstandingCell, TimeRow};
 use crate::material::View;
 
-/// Most VMs in a table; JSON and CSV have all.
+/// Maximum number of VMs in a table; JSON and CSV have all.
 const VMS_SHOWN: usize = 12;
-/// Share of a bar that may be missing for a whole bar, as its inverse. Our choice.
+/// Inverse of the share of a bar's time that may be missing in a bar that still counts as whole.
+/// Our choice.
 const NEARLY_WHOLE: u64 = 20;
 /// Number of bars of a sparkline.
 const BARS: usize = 60;
 
-/// Answer as text, the views in the order of [`View::ALL`].
+/// Formats the answer as text, with the views in the order of [`View::ALL`].
 pub fn text(answer: &Analysis, views: &[View]) -> String {
     let mut text = head(answer);
     for view in View::ALL.into_iter().filter(|view| views.contains(view)) {
@@ -261,7 +262,7 @@ fn matrix(answer: &Analysis) -> String {
 }
 
 impl Analysis {
-    /// Names of VMs in the matrix, in order.
+    /// Returns the names of the VMs in the matrix, in order.
     fn overview_names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for cell in &self.breaks {
@@ -458,8 +459,9 @@ fn time(answer: &Analysis) -> String {
     text + &more(vms.len())
 }
 
-/// Seconds of each bar of a given length; the last ends with the last I/O. A rest shorter than half
-/// a bar belongs to the bar before it, as on the page, because its own rate would be meaningless.
+/// Returns the length in seconds of each bar, with the given full length; the last bar ends with
+/// the last I/O. A rest shorter than half a bar is added to the bar before it, as on the page,
+/// because its own rate would be meaningless.
 fn bar_times(span_ns: u64, bar_ns: u64) -> Vec<f64> {
     let seconds = |ns| Nanos(ns).as_secs_f64();
     // The last I/O of a steady load comes just before the end of a bar, and still ends a whole one.
@@ -475,7 +477,7 @@ fn bar_times(span_ns: u64, bar_ns: u64) -> Vec<f64> {
     times
 }
 
-/// True if the text shows this VM; files have all.
+/// Returns true if the text shows this VM; files have all VMs.
 fn is_shown(answer: &Analysis, vm: &str) -> bool {
     let names = &answer.source.vms;
     names.len() <= VMS_SHOWN || !names.iter().skip(VMS_SHOWN).any(|name| name == vm)
@@ -506,7 +508,7 @@ fn time_of(ns: Option<u64>) -> String {
     ns.map_or_else(dash, short)
 }
 
-/// Time with three digits.
+/// Formats a time with three digits.
 fn short(ns: u64) -> String {
     Nanos(ns).to_string()
 }
@@ -527,7 +529,7 @@ pub(super) fn number(value: u64) -> String {
     grouped
 }
 
-/// Rate without decimals from 100 on.
+/// Formats a rate; from 100 on without decimals.
 fn real(value: f64) -> String {
     if value >= 100.0 {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rounded")]

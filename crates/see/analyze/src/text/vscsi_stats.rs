@@ -23,9 +23,9 @@ const NAMES: [&str; 16] = [
     "latency of IO interarrival time for Writes in Microseconds (us)",
 ];
 
-/// Histograms as `vscsiStats -p all -c` prints them: all sixteen of every VM and device, empty if
-/// the trace has no data. Numbers stand for VMs and devices, in the order of the answer; their
-/// names are in the brackets for a virtual disk's name.
+/// Formats histograms as `vscsiStats -p all -c` prints them: all sixteen of every VM and device,
+/// empty if the trace has no data. Numbers identify VMs and devices, in the order of the answer.
+/// Their names are in the brackets where the tool prints the name of a virtual disk.
 pub fn vscsi_stats(answer: &Analysis) -> String {
     let mut subjects: Vec<(&str, &str)> = Vec::new();
     for row in &answer.histograms {
@@ -70,7 +70,7 @@ fn rows(text: &mut String, found: Option<&HistogramRow>, limits: &[i64], counts:
     }
 }
 
-/// Text on one line.
+/// Puts a text on one line.
 fn plain(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }

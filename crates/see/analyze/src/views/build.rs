@@ -13,7 +13,7 @@ use crate::views::{matrix, rows, storage, time};
 pub struct Options {
     /// Name and version of the program.
     pub tool: String,
-    /// Requested views; findings use everything either way.
+    /// Requested views. Findings use all views, requested or not.
     pub views: Vec<View>,
     /// Limit for 99th percentiles.
     pub limit: Limit,
@@ -22,13 +22,13 @@ pub struct Options {
 }
 
 impl Limit {
-    /// Default limit, [`USUAL_LIMIT`].
+    /// Returns the default limit, [`USUAL_LIMIT`].
     pub fn usual() -> Self {
         let source = format!("{USUAL_LIMIT_SOURCE}; --limit changes it");
         Self { ns: USUAL_LIMIT.0, source }
     }
 
-    /// Limit given by the user.
+    /// Makes a limit from the user's value.
     pub fn asked(limit: Nanos) -> Self {
         Self { ns: limit.0, source: "--limit".to_owned() }
     }
@@ -113,7 +113,7 @@ fn assemble(material: &Material, options: &Options) -> Analysis {
     answer
 }
 
-/// Empties lists that no requested view has.
+/// Empties the lists that belong to no requested view.
 fn leave_out(answer: &mut Analysis, wants: impl Fn(View) -> bool) {
     if !wants(View::Overview) {
         answer.overview.clear();
@@ -175,7 +175,7 @@ fn filter(material: &Material, filter: &Filter) -> FilterFacts {
     }
 }
 
-/// Questions that the source cannot answer.
+/// Lists the questions that the source cannot answer.
 fn cannot_say(material: &Material) -> Vec<Remark> {
     let mut remarks = material.subject.remarks.clone();
     let mut say = |what: &str, why: String| {

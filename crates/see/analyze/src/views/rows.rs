@@ -9,17 +9,17 @@ use crate::material::{COARSE, Material, Scope, class_name};
 /// Names of the directions by index.
 pub(crate) const WAYS: [&str; 2] = ["read", "write"];
 
-/// Share; `None` if the whole is 0.
+/// Returns a share; `None` if the whole is 0.
 pub(crate) fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| ratio(part, whole))
 }
 
-/// Percentile in nanoseconds.
+/// Returns a percentile in nanoseconds.
 pub(crate) fn percentile(latency: &Histogram, percent: f64) -> Option<u64> {
     latency.percentile(Ratio::new(percent / 100.0)).map(|value| value.0)
 }
 
-/// Latencies of all classes of a direction.
+/// Merges the latencies of all classes of a direction.
 fn of_way(scope: &Scope, way: usize) -> Histogram {
     let mut all = Histogram::new();
     let classes = scope.vm.classes[way].iter();

@@ -4,12 +4,12 @@ use crate::document::{KneeRow, MissRatioRow, TierRow, WorkingSetRow};
 use crate::material::{Material, Scope};
 use crate::working_set::{Curve, Subject, WINDOWS_MS};
 
-/// Most VMs with a working set of their own, those with the most I/O.
+/// Maximum number of VMs with a working set of their own: the VMs with the most I/O.
 const VMS_MAX: usize = 32;
-/// Most points of a written curve.
+/// Maximum number of points of a written curve.
 const POINTS: u32 = 60;
 
-/// Results on the use of the storage.
+/// Results on storage use: working sets, curves and tiers.
 #[derive(Debug, Default)]
 pub(crate) struct Storage {
     pub(crate) working_set: Vec<WorkingSetRow>,

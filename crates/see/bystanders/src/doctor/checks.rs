@@ -38,7 +38,7 @@ pub(super) fn load(root: &Root) -> Finding {
     )
 }
 
-/// Time that the hypervisor gave to other VMs since boot, as a share of all time.
+/// Checks the time that the hypervisor gave to other VMs since boot, as a share of all time.
 pub(super) fn steal(root: &Root) -> Finding {
     const ID: &str = "cpu-steal";
     let Some(times) = root.read("proc/stat").and_then(|text| {
@@ -61,7 +61,8 @@ pub(super) fn steal(root: &Root) -> Finding {
     )
 }
 
-/// Pressure stall information: share of the last minute in which some task waited for I/O.
+/// Checks pressure stall information: the share of the last minute during which some task waited
+/// for I/O.
 pub(super) fn pressure(root: &Root) -> Finding {
     const ID: &str = "io-pressure";
     let Some(share) = root.read("proc/pressure/io").and_then(|text| {
@@ -133,7 +134,7 @@ pub(super) fn clock_source(root: &Root) -> Finding {
     }
 }
 
-/// The system's setting is read only after a refusal, for the hint.
+/// Checks io_uring. The system's setting is read only after a refusal, for the hint.
 pub(super) fn io_uring(root: &Root, refusal: Option<&str>) -> Finding {
     const ID: &str = "io-uring";
     const WHY: &str = "load is made by a pool of threads instead, at several times the CPU per I/O";

@@ -1,7 +1,7 @@
-//! Tells why this host may not be fit for measuring. Reads `/proc` and `/sys`, changes nothing.
+//! Checks whether this host is fit for measuring. Reads `/proc` and `/sys`, changes nothing.
 //!
-//! Every finding has the value seen, its effect on a measurement and a hint. An unreadable value is
-//! reported as unknown, never as good.
+//! Every finding has the value seen, the value's effect on a measurement, and a hint. An unreadable
+//! value is reported as unknown, never as good.
 
 mod checks;
 
@@ -31,7 +31,7 @@ pub enum Severity {
 /// Result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
-    /// Stable identifier.
+    /// Stable identifier of the check.
     pub id: &'static str,
     /// Severity of the finding.
     pub severity: Severity,
@@ -76,7 +76,7 @@ impl Finding {
     }
 }
 
-/// Root of the `/proc` and `/sys` files; tests use their own directory.
+/// Directory that contains `proc` and `sys`; tests use a directory of their own.
 #[derive(Debug, Clone)]
 pub struct Root(pub std::path::PathBuf);
 
@@ -92,8 +92,8 @@ impl Root {
     }
 }
 
-/// Samples the host for a moment, and compares other work with the bounds of a run: harmful values
-/// here make a run inconclusive.
+/// Samples the host for a moment, and compares other work with the bounds of a run. Values beyond
+/// these bounds make a run inconclusive.
 pub fn watch(time: Duration) -> Vec<Finding> {
     const ID: &str = "other-work";
     let mut watch = HostWatch::default();
@@ -120,12 +120,12 @@ pub fn watch(time: Duration) -> Vec<Finding> {
     found.into_iter().map(finding).collect()
 }
 
-/// Finding and hint for programs that need io_uring, after a refusal.
+/// Returns finding and hint for programs that need io_uring, after a refusal.
 pub fn without_ring(root: &Root, refusal: &str) -> Finding {
     checks::io_uring(root, Some(refusal))
 }
 
-/// Examines the host; `refusal` is the kernel's answer to a trial of io_uring, if it was refused.
+/// Examines the host; `refusal` is the kernel's answer if a trial of io_uring was refused.
 pub fn examine(root: &Root, refusal: Option<&str>) -> Vec<Finding> {
     vec![
         checks::governor(root),

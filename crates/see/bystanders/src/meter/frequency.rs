@@ -1,9 +1,9 @@
-//! Frequency of the processors: the mean of `scaling_cur_freq` over `cpuinfo_max_freq`, their
-//! highest including turbo (Linux `admin-guide/pm/cpufreq.rst`).
+//! Frequency of the processors: the mean of `scaling_cur_freq` over `cpuinfo_max_freq`, the highest
+//! frequency including turbo (Linux `admin-guide/pm/cpufreq.rst`).
 //!
-//! The gauge explains and decides nothing: governors follow the load, and an idle processor is slow
-//! because it is idle. A capped one (power, firmware, a cloud's credits) shows as a step with a
-//! lower share than others of the same load.
+//! The gauge explains but decides nothing: governors follow the load, and an idle processor is slow
+//! because it is idle. A capped processor (power, firmware, a cloud's credits) is visible as a step
+//! with a lower share than other steps of the same load.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,17 +11,18 @@ use std::time::{Duration, Instant};
 
 use run_store::gauge::{Gauge, GaugeName, GaugeSource, Readings};
 
-/// Interval of readings. Some kernels ask each processor, and wait for it; our choice, about the
-/// interval of the watch.
+/// Interval of readings. Some kernels ask each processor, and wait for the answers; our choice,
+/// about the interval of the watch.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// Most processors that are read, evenly distributed among more; our choice.
+/// Maximum number of processors that are read. With more processors, a subset is evenly spaced; our
+/// choice.
 const PROCESSORS_MAX: usize = 16;
 
-/// Processors that are read.
+/// Processors whose frequency is read.
 #[derive(Debug)]
 struct Frequency {
-    /// File of the present frequency, and the highest in the same unit (kHz).
+    /// File with the present frequency of each, and its maximum in the same unit (kHz).
     processors: Vec<(PathBuf, f64)>,
     last: Option<Instant>,
 }

@@ -8,16 +8,16 @@ use crate::throttle::hierarchy::Hierarchy;
 use crate::throttle::limits::{line_v2, lines_v1};
 use crate::throttle::{Limits, ThrottleRefusal};
 
-/// Prefix of the groups' names, followed by the process id.
+/// Prefix of the control groups' names; the process id follows.
 const PREFIX: &str = "tilemark-throttle-";
 
-/// Limits on this process, until dropped.
+/// Limits on this process, in force until dropped.
 #[derive(Debug)]
 #[must_use = "dropping it ends the limits"]
 pub struct Throttle {
     home: Hierarchy,
     group: PathBuf,
-    /// True if the controller of version 2 had to be delegated.
+    /// True if the controller of version 2 first had to be enabled for child groups.
     handed_down: bool,
     device: String,
     limits: Limits,
@@ -28,7 +28,7 @@ impl Throttle {
     ///
     /// # Errors
     ///
-    /// If it cannot be done here, with the reason; everything is then unchanged.
+    /// If limits cannot be set here, with the reason; everything is then unchanged.
     pub fn begin(path: &Path, limits: &Limits) -> Result<Self, ThrottleRefusal> {
         let found = datastore::device_behind(path);
         let found =
@@ -51,7 +51,7 @@ impl Throttle {
         Ok(throttle)
     }
 
-    /// Limits as text: `500 reads/s on vda`.
+    /// Describes the limits: `500 reads/s on vda`.
     pub fn describe(&self) -> String {
         format!("{} on {}", self.limits.describe(), self.device)
     }
@@ -93,8 +93,8 @@ impl Drop for Throttle {
     }
 }
 
-/// Removes a group, with several tries: ending threads of the load generator cannot be moved, and
-/// keep the group busy for milliseconds until the kernel has removed them.
+/// Removes a group, with several tries. Threads of the load generator that are ending cannot be
+/// moved, and keep the group busy for milliseconds until the kernel has removed them.
 fn remove(group: &Path) {
     for _ in 0..REMOVE_TRIES {
         match fs::remove_dir(group) {
@@ -104,11 +104,12 @@ fn remove(group: &Path) {
     }
 }
 
-/// Tries, with the pause below: a second in all.
+/// Number of tries; with the pause below they take a second.
 const REMOVE_TRIES: u32 = 100;
 const REMOVE_PAUSE: Duration = Duration::from_millis(10);
 
-/// Removes groups of ended processes, below the group of this process; returns their number.
+/// Removes groups of processes that have ended, below the group of this process; returns the number
+/// of removed groups.
 pub fn remove_stale() -> usize {
     Hierarchy::own().map_or(0, |home| remove_stale_in(home.group()))
 }
@@ -126,7 +127,8 @@ fn remove_stale_in(home: &Path) -> usize {
         .count()
 }
 
-/// Moves this process into a group, with all its threads: 0 stands for the writer.
+/// Moves this process with all its threads into a group. The written `0` stands for the writing
+/// process.
 fn join(group: &Path) -> Result<(), ThrottleRefusal> {
     set(&group.join("cgroup.procs"), "0")
 }
@@ -139,7 +141,7 @@ fn set(file: &Path, line: &str) -> Result<(), ThrottleRefusal> {
     })
 }
 
-/// Writes a line to an existing file; a missing one means that the kernel lacks the limit.
+/// Writes a line to an existing file. If the file is missing, the kernel lacks the limit.
 fn write(file: &Path, line: &str) -> io::Result<()> {
     OpenOptions::new().write(true).open(file)?.write_all(line.as_bytes())
 }

@@ -12,7 +12,7 @@ pub(super) enum Hierarchy {
 }
 
 impl Hierarchy {
-    /// Finds the group.
+    /// Finds the control group of this process.
     pub fn own() -> Option<Self> {
         let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
         let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
@@ -20,7 +20,7 @@ impl Hierarchy {
         found.can_limit().then_some(found)
     }
 
-    /// Directory of the group.
+    /// Returns the directory of the group.
     pub fn group(&self) -> &Path {
         match self {
             Self::V1(group) | Self::V2(group) => group,
@@ -47,8 +47,8 @@ impl Hierarchy {
         Some(Self::V2(place(&v2?, own(&str::is_empty)?)?))
     }
 
-    /// True if the kernel has limits here: version 2 lists its controllers, version 1 has the files
-    /// in every group but the root.
+    /// Returns true if the kernel can set limits here: version 2 lists its controllers, version 1
+    /// has the files in every group but the root.
     fn can_limit(&self) -> bool {
         match self {
             Self::V1(group) => group.is_dir(),
@@ -58,7 +58,8 @@ impl Hierarchy {
     }
 }
 
-/// Path of a group below this mount; `None` if the mount shows another part of the tree.
+/// Returns the path of a group below this mount; `None` if the mount shows another part of the
+/// tree.
 fn place(mount: &Mount<'_>, group: &str) -> Option<PathBuf> {
     let below = Path::new(group).strip_prefix(&mount.root).ok()?;
     let is_plain = below.components().all(|part| part != std::path::Component::ParentDir);

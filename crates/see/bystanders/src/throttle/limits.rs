@@ -1,8 +1,8 @@
 use spec::study::Limits;
 use units::Bytes;
 
-/// Files of version 1 with their lines (Documentation/admin-guide/cgroup-v1/ blkio-controller.rst,
-/// "Throttling/Upper limit policy files").
+/// Returns the files of version 1 with their lines (Documentation/admin-guide/cgroup-v1/
+/// blkio-controller.rst, "Throttling/Upper limit policy files").
 pub(super) fn lines_v1(limits: &Limits, device: &str) -> Vec<(&'static str, String)> {
     let line = |value: u64| format!("{device} {value}");
     let files = [
@@ -14,7 +14,7 @@ pub(super) fn lines_v1(limits: &Limits, device: &str) -> Vec<(&'static str, Stri
     files.into_iter().filter_map(|(file, value)| Some((file, line(value?)))).collect()
 }
 
-/// Line of `io.max` in version 2 (Documentation/admin-guide/cgroup-v2.rst, "IO").
+/// Returns the line for `io.max` in version 2 (Documentation/admin-guide/cgroup-v2.rst, "IO").
 pub(super) fn line_v2(limits: &Limits, device: &str) -> String {
     let keys = [
         ("riops", limits.read_iops.map(u64::from)),

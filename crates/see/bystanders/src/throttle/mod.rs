@@ -1,9 +1,9 @@
 //! Makes slow storage from fast storage: the kernel limits this process's I/O to one block device.
 //!
-//! A new control group, below that of the process, gets the limits, and the whole process moves
-//! into it. No other process is slowed down. When the [`Throttle`] is dropped the process moves
-//! back and the group is removed. After `kill -9` an empty group stays, without effect; the next
-//! throttle in the same group removes it.
+//! A new control group below the process's own group gets the limits, and the whole process moves
+//! into the new group. No other process is slowed down. When the [`Throttle`] is dropped, the
+//! process moves back and the group is removed. After `kill -9` an empty group stays, without
+//! effect; the next throttle in the same group removes it.
 //!
 //! Meaning of the limits (Linux `block/blk-throttle.c`): I/Os and bytes per second in each
 //! direction, in portions of 100 ms. They limit a rate, and do not delay every I/O: I/Os below the

@@ -14,16 +14,16 @@ pub enum ThrottleRefusal {
         #[source]
         source: io::Error,
     },
-    /// Path without a single block device to limit.
+    /// Path that is not on exactly one block device.
     #[error(
         "no single block device is behind {} (memory, a network, or several devices)",
         .0.display()
     )]
     NoDevice(PathBuf),
-    /// Kernel without limits for I/O.
+    /// Kernel without I/O limits.
     #[error("this machine has no control group for block I/O that this process can see")]
     NoController,
-    /// Control group that cannot be made, usually without root's rights.
+    /// Control group that cannot be created, usually because root's rights are missing.
     #[error("making the control group {}", .path.display())]
     NotMade {
         /// Path of the group.
@@ -43,7 +43,8 @@ pub enum ThrottleRefusal {
         #[source]
         source: io::Error,
     },
-    /// Version 2 limits only groups whose parent has no processes.
+    /// Group shared with other processes. Version 2 limits only groups whose parent has no
+    /// processes.
     #[error(
         "other processes share the control group {}, and version 2 sets no limits below it then",
         .group.display()
@@ -58,7 +59,7 @@ pub enum ThrottleRefusal {
 }
 
 impl ThrottleRefusal {
-    /// Hint on what to do, if there is one.
+    /// Returns a hint on what to do, if there is one.
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotMade { .. } => Some("run it as root"),
@@ -70,7 +71,7 @@ impl ThrottleRefusal {
         }
     }
 
-    /// Whole reason on one line, for a table of left out items.
+    /// Returns the whole reason on one line, for a table of left out items.
     pub fn reason(&self) -> String {
         let mut text = self.to_string();
         let mut cause = std::error::Error::source(self);

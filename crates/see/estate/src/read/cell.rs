@@ -1,4 +1,4 @@
-//! Cells of tables, before their column is known.
+//! Cells of tables, before the meaning of their column is known.
 
 use units::Bytes;
 use untrusted::Malformed;
@@ -22,7 +22,7 @@ const UNKNOWN: [&str; 12] =
     ["n/a", "na", "n.a.", "#n/a", "-", "--", "\u{2013}", "null", "none", "nan", "unknown", "?"];
 
 impl Cell {
-    /// Text, or an empty cell if there are only spaces.
+    /// Makes a text cell, or an empty cell if there are only spaces.
     pub fn of_text(text: &str) -> Self {
         match text.trim() {
             "" => Self::Empty,
@@ -39,7 +39,7 @@ impl Cell {
         }
     }
 
-    /// True if the cell has no number.
+    /// Returns true if the cell has no known value.
     pub fn is_unknown(&self) -> bool {
         match self {
             Self::Empty => true,
@@ -48,7 +48,7 @@ impl Cell {
         }
     }
 
-    /// Number in a text, without the unit after it.
+    /// Returns the number in a text, without the unit after it.
     pub fn written_number(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(size::split(text).0).filter(|number| !number.is_empty()),
@@ -56,7 +56,7 @@ impl Cell {
         }
     }
 
-    /// True for a number above zero without a unit in the cell.
+    /// Returns true for a number above zero without a unit in the cell.
     pub fn lacks_unit(&self, mark: DecimalMark) -> bool {
         let has_unit = matches!(self, Self::Text(text) if !size::split(text).1.is_empty());
         !has_unit && self.number(mark).is_ok_and(|number| number > 0.0)
@@ -87,13 +87,14 @@ impl Cell {
         }
     }
 
-    /// Rate of I/Os. At most a thousand million per second, which no VM reaches.
+    /// Parses a rate of I/Os. It must be at most a thousand million per second, which no VM
+    /// reaches.
     pub fn rate(&self, mark: DecimalMark) -> Result<f64, Malformed> {
         let number = self.number(mark)?;
         if number <= 1e9 { Ok(number) } else { Err(format!("{number} is no rate of a VM").into()) }
     }
 
-    /// Share from 0 to 1, as such or in percent.
+    /// Parses a share from 0 to 1, or in percent.
     pub fn share(&self, mark: DecimalMark) -> Result<f64, Malformed> {
         let text = self.text();
         let bare = Self::Text(text.trim_end_matches(['%', ' ', '\u{a0}', '\u{202f}']).to_owned());
@@ -102,7 +103,7 @@ impl Cell {
         if share <= 1.0 { Ok(share) } else { Err(format!("\"{text}\" is no share").into()) }
     }
 
-    /// Size, or rate of bytes, in the cell's own unit or in that of its column.
+    /// Parses a size, or a rate of bytes, in the cell's own unit or in the column's unit.
     pub fn bytes(&self, unit: Option<f64>, mark: DecimalMark) -> Result<Bytes, Malformed> {
         let text = self.text();
         let bytes = match self {

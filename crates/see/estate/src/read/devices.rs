@@ -1,15 +1,15 @@
-//! Block devices of Linux: finds devices that count the same I/O as others.
+//! Block devices of Linux. Finds devices that count the same I/O as other devices.
 
 use std::collections::BTreeSet;
 
-/// Position of a device among those of its VM.
+/// How a device's I/O is counted, given the other devices of its VM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Layer {
-    /// Separate device.
+    /// Counted separately.
     Counted,
-    /// Partition or path of a counted device, or no disk.
+    /// Not counted: a partition or path of a counted device, or not a disk.
     Below,
-    /// Device on others (LVM, RAID), none of which is known.
+    /// Made of other devices (LVM, RAID), none of which is in the list.
     Stacked,
 }
 
@@ -19,7 +19,7 @@ const NONE: [&str; 5] = ["loop", "ram", "zram", "sr", "fd"];
 /// Devices that pass their I/O on to others.
 const STACKED: [&str; 5] = ["dm-", "md", "bcache", "drbd", "zd"];
 
-/// Decides how a device is counted among all devices of its VM.
+/// Decides how a device is counted, given all devices of its VM.
 pub(super) fn layer(device: &str, all: &BTreeSet<String>) -> Layer {
     if is_named(device, &NONE) {
         return Layer::Below;
@@ -35,14 +35,14 @@ pub(super) fn layer(device: &str, all: &BTreeSet<String>) -> Layer {
     if all.iter().any(is_disk) { Layer::Below } else { Layer::Stacked }
 }
 
-/// True if the device has one of these names with a number after it.
+/// Returns true if the device has one of these names with a number after it.
 fn is_named(device: &str, names: &[&str]) -> bool {
     let has_number = |rest: &str| rest.starts_with(|letter: char| letter.is_ascii_digit());
     names.iter().any(|name| device.strip_prefix(name).is_some_and(has_number))
 }
 
-/// Disk of a partition: `vda` of `vda14`, `nvme0n1` of `nvme0n1p1`. The kernel puts a `p` before
-/// the number if the disk's name ends in a digit (block/partitions/core.c).
+/// Returns the disk of a partition: `vda` of `vda14`, `nvme0n1` of `nvme0n1p1`. The kernel puts a
+/// `p` before the number if the disk's name ends in a digit (block/partitions/core.c).
 fn disk_of(device: &str) -> Option<String> {
     let disk = device.trim_end_matches(|letter: char| letter.is_ascii_digit());
     if disk.len() == device.len() || disk.is_empty() {
@@ -56,7 +56,7 @@ fn disk_of(device: &str) -> Option<String> {
     }
 }
 
-/// Device of an NVMe multipath path: `nvme0n1` of `nvme0c1n1`.
+/// Returns the device of an NVMe multipath path: `nvme0n1` of `nvme0c1n1`.
 fn multipath_of(device: &str) -> Option<String> {
     let numbers = device.strip_prefix("nvme")?;
     let (subsystem, rest) = numbers.split_once('c')?;

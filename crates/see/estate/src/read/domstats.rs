@@ -1,6 +1,6 @@
-//! Reads the output of `virsh domstats --raw` (libvirt). Its counters of block devices have no
-//! times, so a load needs two samples in one file, one after the other, and the time between them
-//! (`--every`); sizes need one.
+//! Reads the output of `virsh domstats --raw` (libvirt). The counters of block devices have no
+//! times. So a load needs two samples in one file, one after the other, and the time between them
+//! (`--every`); sizes need one sample.
 
 use std::collections::HashMap;
 
@@ -17,9 +17,10 @@ use crate::vm::Load;
 pub(super) struct DomStats;
 
 const NAME: &str = "virsh domstats --raw";
-/// `VIR_DOMAIN_RUNNING` and `VIR_DOMAIN_BLOCKED` of libvirt's `virDomainState`.
+/// States of VMs that run: `VIR_DOMAIN_RUNNING` and `VIR_DOMAIN_BLOCKED` of libvirt's
+/// `virDomainState`.
 const RUNS: [&str; 2] = ["1", "2"];
-/// Most devices of one VM.
+/// Maximum number of devices of one VM.
 const DEVICES_MAX: u64 = 4096;
 
 impl Format for DomStats {
@@ -72,12 +73,12 @@ impl Format for DomStats {
     }
 }
 
-/// Endings of the keys that are read of a block device.
+/// Ends of the keys that are read for a block device.
 const FIGURES: [&str; 7] =
     [".rd.reqs", ".rd.bytes", ".wr.reqs", ".wr.bytes", ".allocation", ".capacity", ".physical"];
 
-/// Name of a VM in the line before its figures: `Domain: 'web1'`, in French `Domaine : « web1 »`.
-/// Figures are indented, this line is not.
+/// Parses the name of a VM in the line before its values: `Domain: 'web1'`, in French `Domaine : «
+/// web1 »`. Values are indented, but this line is not.
 fn domain(line: &str) -> Option<&str> {
     let is_set_in = line.starts_with(|letter: char| letter.is_whitespace());
     let (word, name) = line.split_once(':').filter(|_| !is_set_in)?;
@@ -90,7 +91,7 @@ fn domain(line: &str) -> Option<&str> {
     (is_word && !bare.is_empty()).then_some(bare)
 }
 
-/// Key and value of a line such as `  block.0.rd.reqs=7`
+/// Splits a line such as `  block.0.rd.reqs=7` into key and value.
 fn figure(line: &str) -> Option<(&str, &str)> {
     let (key, value) = line.trim().split_once('=')?;
     let is_key = key.contains('.')
@@ -110,7 +111,7 @@ impl Sample {
         self.0.get(&format!("block.{device}.{of}")).map(String::as_str)
     }
 
-    /// Block devices; of a device with a chain of images the first.
+    /// Returns the block devices. If a device has a chain of images, only the first image counts.
     fn devices(&self) -> impl Iterator<Item = u64> + '_ {
         let count = self.number("block.count").unwrap_or(0).min(DEVICES_MAX);
         (0..count).filter(|number| {
@@ -120,7 +121,7 @@ impl Sample {
         })
     }
 
-    /// Sum of a figure over its block devices.
+    /// Sums a counter over the VM's block devices.
     fn sum(&self, of: &str) -> Option<f64> {
         let value = |device| self.number(&format!("block.{device}.{of}"));
         let values: Vec<u64> = self.devices().filter_map(value).collect();
@@ -129,7 +130,7 @@ impl Sample {
         (!values.is_empty()).then_some(sum)
     }
 
-    /// Provisioned and used sizes of its disks.
+    /// Returns provisioned and used size of the VM's disks.
     fn sizes(
         &self,
         name: &str,

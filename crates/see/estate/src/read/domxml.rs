@@ -1,6 +1,6 @@
 //! Reads the output of `virsh dumpxml` (libvirt) for one VM. It has the name, the UUID, processors
-//! and possibly the operating system, but no sizes: those come from `virsh domstats --raw` beside
-//! it.
+//! and possibly the operating system, but no sizes, which come from `virsh domstats --raw` in
+//! addition.
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
@@ -13,7 +13,8 @@ use crate::row::{Facts, Record};
 pub(super) struct DomXml;
 
 const NAME: &str = "virsh dumpxml";
-/// Deepest nesting of elements. libvirt's own need some ten, metadata of others few more.
+/// Maximum nesting of elements. libvirt's own elements need some ten, metadata of other programs
+/// few more.
 const DEPTH_MAX: usize = 256;
 
 impl Format for DomXml {

@@ -12,7 +12,8 @@ use crate::vm::Load;
 pub(super) struct Fitted;
 
 const NAME: &str = "a workload (TOML) of tilemark analyze --to-workload";
-/// Assumed service time of each I/O in a closed loop, as `spec::demand` has for the shipped tiles.
+/// Service time assumed for each I/O in a closed loop; `spec::demand` assumes the same for the
+/// shipped tiles.
 const SERVICE: Nanos = Nanos::from_millis(1);
 
 impl Format for Fitted {

@@ -1,5 +1,5 @@
 //! Headings of tables: of RVTools, vCenter, PowerCLI, govc, or your own. A heading is recognised by
-//! its words, its unit by the text after them.
+//! its words, and its unit by the text after them.
 
 use std::str::FromStr;
 
@@ -31,9 +31,9 @@ pub enum Column {
     Class,
 }
 
-/// Columns: the name for `--column`, and the headings, the better first. RVTools' are those of its
-/// 4.x sheets (and with "MB" of older ones), PowerCLI's those of `Get-VM | Export-Csv`, the
-/// counters' vSphere's own.
+/// Columns: the name for `--column`, and the headings, the preferred first. RVTools' headings are
+/// from its 4.x sheets (and with "MB" from older ones), PowerCLI's from `Get-VM | Export-Csv`, the
+/// counters' are vSphere's own.
 pub(super) const COLUMNS: [(Column, &str, &[&str]); 20] = [
     (Column::Vm, "vm", &["vm", "vm name", "vmname", "virtual machine", "name", "domain", "guest"]),
     (Column::Id, "id", &["vm uuid", "uuid", "vm instance uuid"]),
@@ -139,14 +139,14 @@ pub(super) const COLUMNS: [(Column, &str, &[&str]); 20] = [
     (Column::Class, "class", &["workload", "class"]),
 ];
 
-/// Heading with a given meaning: `vm=Hostname`.
+/// Heading whose meaning the user gives: `vm=Hostname`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedColumn {
     pub(super) column: Column,
     pub(super) heading: String,
 }
 
-/// Error in the given meaning of a column.
+/// Error in the user's meaning of a column.
 #[derive(Debug, thiserror::Error)]
 pub enum NamedColumnError {
     /// Text without `=`.
@@ -160,7 +160,7 @@ pub enum NamedColumnError {
     Unit(String),
 }
 
-/// Name of a column for `--column`.
+/// Returns the name of a column for `--column`.
 pub(super) fn name_of(column: Column) -> &'static str {
     COLUMNS.iter().find(|(own, ..)| *own == column).map_or("", |(_, name, _)| name)
 }
@@ -184,11 +184,12 @@ fn column_named(name: &str) -> Result<Column, NamedColumnError> {
     found.map(|(column, ..)| *column).ok_or_else(|| NamedColumnError::Unknown(name.to_owned()))
 }
 
-/// Unit given for columns whose heading has none: `used=MiB`, or `MiB` for every column.
+/// Unit that the user gives for columns whose heading has none: `used=MiB`, or `MiB` for every
+/// column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NamedUnit {
     pub(super) column: Option<Column>,
-    /// Bytes in one unit.
+    /// Number of bytes in one unit.
     pub(super) bytes: f64,
 }
 
@@ -205,33 +206,33 @@ impl FromStr for NamedUnit {
     }
 }
 
-/// Heading: its words in lower case, and the unit after them in bytes, or bytes per second.
+/// Parsed heading: words in lower case, and the unit after them in bytes, or bytes per second.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Heading {
     pub words: String,
     pub unit: Option<f64>,
-    /// Sheet of RVTools that older exports put before each heading: `vinfo` of `vInfoVMName`.
+    /// Sheet name of RVTools that older exports put before each heading: `vinfo` of `vInfoVMName`.
     pub sheet: Option<&'static str>,
 }
 
-/// Units at the end of a heading. Those of one or two letters need a space before them.
+/// Units that a heading may end in. Units of one or two letters need a space before them.
 const UNITS: [&str; 9] = ["tib", "gib", "mib", "kib", "tb", "gb", "mb", "kb", "bytes"];
 const UNITS_APART: [&str; 8] = ["to", "go", "mo", "ko", "tio", "gio", "mio", "octets"];
-/// Headings that are sizes only with a unit: `Disk GB`.
+/// Headings that mean a size only together with a unit: `Disk GB`.
 const NEED_UNIT: [&str; 3] = ["disk", "size", "storage"];
 const SHEETS: [&str; 3] = ["vinfo", "vdisk", "vpartition"];
-/// RVTools gives sizes in MiB, with or without a unit in its headings.
+/// Unit of sizes in RVTools, with or without a unit in the heading: MiB.
 const RVTOOLS_UNIT: f64 = 1_048_576.0;
 
 impl Heading {
-    /// Bytes in one unit of the column, also if the heading has no unit because its tool always
-    /// uses one.
+    /// Returns the number of bytes in one unit of the column. A heading without a unit also has one
+    /// if its tool always uses the same unit.
     pub fn size_unit(&self) -> Option<f64> {
         self.unit.or(self.sheet.map(|_| RVTOOLS_UNIT))
     }
 
-    /// True if the heading is one of a column's. Words that also name disks are sizes only with a
-    /// unit.
+    /// Returns true if these words are the column's heading. Words that can also name disks mean a
+    /// size only together with a unit.
     pub fn fits(&self, column: Column, words: &str) -> bool {
         let is_size = column == Column::Provisioned && NEED_UNIT.contains(&words);
         let is_part = column == Column::Part;

@@ -1,4 +1,4 @@
-//! Reads lists of platforms and tools: a file for each format, a line in `FORMATS` for each.
+//! Reads lists of platforms and tools. Each format has a file here and a line in `FORMATS`.
 
 mod cell;
 mod devices;
@@ -30,21 +30,22 @@ use crate::row::Record;
 pub use heading::{Column, NamedColumn, NamedColumnError, NamedUnit};
 pub use number::{DecimalMark, DecimalMarkError};
 
-/// Options for files that leave something open.
+/// Options that answer questions a file leaves open.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reading {
     /// Meanings of headings.
     pub columns: Vec<NamedColumn>,
-    /// Units of columns without one.
+    /// Units of columns whose heading has none.
     pub units: Vec<NamedUnit>,
-    /// Decimal mark of columns whose numbers are ambiguous.
+    /// Decimal mark for columns with ambiguous numbers.
     pub decimal: Option<DecimalMark>,
 }
 
-/// Larger than any real inventory: 100,000 VMs in RVTools' widest sheets are some 90 MiB.
+/// Maximum size of a file. Larger than any real inventory: 100,000 VMs in RVTools' widest sheets
+/// are some 90 MiB.
 const BYTES_MAX: u64 = 512 << 20;
 
-/// File, with its VM if the file does not name one.
+/// File to read, with the VM's name if the file does not contain it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Source {
     /// Path of the file.
@@ -58,7 +59,8 @@ pub struct Source {
 impl FromStr for Source {
     type Err = std::convert::Infallible;
 
-    /// Parses `FILE` or `VM=FILE`; an existing file with a `=` in its name is taken as it is.
+    /// Parses `FILE` or `VM=FILE`; if a file with `=` in its name exists, the whole text is the
+    /// path.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let whole = || Self { path: PathBuf::from(text), vm: None, every: None };
         if Path::new(text).exists() {
@@ -78,7 +80,7 @@ struct Input<'a> {
     number: usize,
     path: String,
     bytes: Vec<u8>,
-    /// Content as JSON, if it is JSON.
+    /// Content as JSON, if the file is JSON.
     json: Option<Value>,
     source: &'a Source,
     reading: &'a Reading,
@@ -93,7 +95,7 @@ impl Input<'_> {
         ReadError::Broken { path: self.path.clone(), format, what: what.to_string() }
     }
 
-    /// VM that was named with the file.
+    /// Returns the VM's name given with the file.
     fn vm(&self) -> Result<&str, ReadError> {
         self.source.vm.as_deref().ok_or_else(|| ReadError::Nameless { path: self.path.clone() })
     }
@@ -104,19 +106,20 @@ impl Input<'_> {
     }
 }
 
-/// Format of inventories or loads.
+/// Format of inventories or measured loads.
 trait Format: Sync {
-    /// Name and origin of the format.
+    /// Returns the name and origin of the format.
     fn name(&self) -> &'static str;
 
-    /// True if a file has this format.
+    /// Returns true if a file has this format.
     fn fits(&self, input: &Input<'_>) -> bool;
 
     /// Reads the file, row by row; unusable rows are counted.
     fn read(&self, input: &Input<'_>, found: &mut Findings) -> Result<Vec<Record>, ReadError>;
 }
 
-/// All formats; the first that fits is used, and a text table takes the rest.
+/// All formats. The first matching format is used; the last, a text table, accepts most other
+/// files.
 const FORMATS: [&dyn Format; 10] = [
     &workbook::Workbook,
     &fitted::Fitted,
@@ -157,7 +160,7 @@ pub(crate) fn read(
     }
 }
 
-/// Content of `{"data": ...}`, which the HTTP API of Proxmox puts around the output of `pvesh`.
+/// Unwraps `{"data": ...}`, which the HTTP API of Proxmox puts around the output of `pvesh`.
 fn unwrapped(json: Value) -> Value {
     match json {
         Value::Object(mut all) if all.len() == 1 && all.contains_key("data") => {

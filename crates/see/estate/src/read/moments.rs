@@ -1,5 +1,5 @@
-//! Combines rows of one VM: rows of its disks are added, rows of several times are not. Over time
-//! each figure is its 95th percentile.
+//! Combines the rows of one VM. Rows of different disks are added; rows of different times are not.
+//! Over time each figure becomes its 95th percentile.
 
 // Circle: a table passes its rows here, and this module asks the table for the kind of its rows.
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,11 +19,11 @@ pub(super) struct Moment {
     pub record: Record,
     /// Time as written; empty if the table has no times.
     pub time: String,
-    /// Disk or instance; empty if the table has none.
+    /// Name of the disk or instance; empty if the table has none.
     pub part: String,
 }
 
-/// Properties that tell a table's rows apart.
+/// Properties that distinguish a table's rows.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Kind {
     pub rows: Rows,
@@ -31,10 +31,10 @@ pub(super) struct Kind {
     pub has_parts: bool,
 }
 
-/// Names that exports use for the sum of all disks, beside the disks themselves.
+/// Names that exports use for the sum of all disks, which they list in addition to the disks.
 const TOTALS: [&str; 5] = ["", "_total", "total", "*", "all"];
 
-/// Makes records from rows: one for each VM if rows differ by time.
+/// Makes records from rows. If rows differ by time, each VM has one record.
 pub(super) fn fold(rows: Vec<Moment>, kind: Kind, found: &mut Findings) -> Vec<Record> {
     let has_load = |row: &Moment| row.record.facts.load.is_known();
     let is_loads = matches!(kind.rows, Rows::Loads | Rows::Disks);
@@ -58,7 +58,7 @@ pub(super) fn fold(rows: Vec<Moment>, kind: Kind, found: &mut Findings) -> Vec<R
     records
 }
 
-/// Removes the disks of a VM whose total is present.
+/// Removes the loads of single disks of a VM whose total is also listed.
 fn without_totals(mut rows: Vec<Moment>) -> Vec<Moment> {
     let is_total = |row: &Moment| TOTALS.contains(&row.part.trim().to_lowercase().as_str());
     let totals = rows.iter().filter(|row| is_total(row)).count();
@@ -72,7 +72,7 @@ fn without_totals(mut rows: Vec<Moment>) -> Vec<Moment> {
     rows
 }
 
-/// Handles rows without a time: they are disks if something tells them apart.
+/// Handles rows without a time. They are the VM's disks if they have different disk names.
 fn at_once(mut rows: Vec<Moment>, kind: Kind, found: &mut Findings) -> Vec<Record> {
     let parts: BTreeSet<&str> = rows.iter().map(|row| row.part.as_str()).collect();
     let with_load = rows.iter().filter(|row| row.record.facts.load.is_known()).count();
@@ -140,8 +140,8 @@ fn over_time(rows: Vec<Moment>, kind: Kind, found: &mut Findings) -> Option<Reco
     Some(whole)
 }
 
-/// Sum over disks of the largest size at any time; for rows of one time without disk names, their
-/// sum.
+/// Returns the sum over disks of each disk's largest size over time. Rows of the same time and disk
+/// name are added first.
 fn largest(rows: &[Moment], size: impl Fn(&Moment) -> Option<Bytes>) -> Option<Bytes> {
     let mut parts: BTreeMap<&str, BTreeMap<&str, Bytes>> = BTreeMap::new();
     for row in rows {
@@ -154,8 +154,9 @@ fn largest(rows: &[Moment], size: impl Fn(&Moment) -> Option<Bytes>) -> Option<B
     parts.into_values().filter_map(of_part).reduce(|sum, own| sum + own)
 }
 
-/// 95th percentile over time of all disks together. Disks measured at different times have one
-/// percentile each, and those are added, which is the safe side.
+/// Returns the 95th percentile over time of all disks together. If the disks were measured at
+/// different times, each disk has its own percentile, and the percentiles are added. The sum is
+/// then rather too large than too small.
 fn load(disks: BTreeMap<String, BTreeMap<String, Load>>) -> Load {
     let mut disks: Vec<BTreeMap<String, Load>> = disks.into_values().collect();
     let is_aligned = disks.windows(2).all(|pair| pair[0].keys().eq(pair[1].keys()));
@@ -173,7 +174,7 @@ fn load(disks: BTreeMap<String, BTreeMap<String, Load>>) -> Load {
     sum
 }
 
-/// Percentiles of loads at several times.
+/// Calculates the percentiles of loads at several times.
 pub(super) fn percentiles(moments: &[Load]) -> Load {
     let figure =
         |of: fn(&Load) -> Option<f64>| series::percentile(moments.iter().filter_map(of).collect());
@@ -187,7 +188,7 @@ pub(super) fn percentiles(moments: &[Load]) -> Load {
     }
 }
 
-/// Share of reads in the I/Os of all times.
+/// Calculates the share of reads in the I/Os of all times.
 fn read_share(moments: &[Load]) -> Option<f64> {
     let pairs: Vec<(f64, f64)> = moments
         .iter()

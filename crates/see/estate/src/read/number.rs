@@ -48,7 +48,8 @@ impl DecimalMark {
     }
 }
 
-/// Parses a number with `mark` before the decimals. Spaces and apostrophes group thousands too.
+/// Parses a number with `mark` before the decimals. Spaces and apostrophes may also group
+/// thousands.
 pub(super) fn parse(text: &str, mark: DecimalMark) -> Option<f64> {
     let text = text.trim().replace('\u{2212}', "-");
     let (sign, text) = match text.strip_prefix('-') {
@@ -71,7 +72,8 @@ pub(super) fn parse(text: &str, mark: DecimalMark) -> Option<f64> {
     plain.parse::<f64>().ok().map(|value| sign * value)
 }
 
-/// Digits of a whole number without its group marks.
+/// Returns the digits of a whole number without its group marks; `None` if they are not grouped
+/// correctly.
 fn ungrouped(whole: &str, group: char, has_exponent: bool) -> Option<String> {
     if is_digits(whole) {
         return Some(whole.to_owned());
@@ -97,12 +99,12 @@ fn is_digits(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// True for spaces of any width, and for Swiss apostrophes.
+/// Returns true for spaces of any width, and for Swiss apostrophes.
 fn is_blank(letter: char) -> bool {
     letter.is_whitespace() || matches!(letter, '\'' | '\u{2019}' | '\u{b4}' | '`')
 }
 
-/// Cell that is evidence for a decimal mark: its row and text.
+/// Row and text of a cell that is evidence for a decimal mark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Witness {
     pub row: u64,
@@ -110,7 +112,7 @@ pub(super) struct Witness {
 }
 
 impl Witness {
-    /// Error for a cell with two readings.
+    /// Makes the error for a cell with two readings.
     pub fn open_mark(&self, path: &str, heading: &str) -> ReadError {
         let value = |mark| parse(&self.text, mark).unwrap_or_default().to_string();
         ReadError::OpenMark {
@@ -124,7 +126,7 @@ impl Witness {
     }
 }
 
-/// Evidence of one column's cells for its decimal mark: the first cell of each kind.
+/// Evidence in one column for its decimal mark: the first cell of each kind.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Evidence {
     /// First cell that is a number only with a decimal point.
@@ -135,19 +137,19 @@ pub(super) struct Evidence {
     open_point: Option<Witness>,
     /// First ambiguous cell with a comma: `204,800`.
     open_comma: Option<Witness>,
-    /// True if spaces group thousands, so that neither mark does.
+    /// True if spaces group thousands, so that neither mark can.
     has_blank_groups: bool,
 }
 
-/// Decision on a column's decimal mark.
+/// Decision about a column's decimal mark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Decision {
-    /// No number with a mark.
+    /// No number has a mark.
     Any,
     Known(DecimalMark),
-    /// First ambiguous number.
+    /// All marks are ambiguous; this is the first ambiguous number.
     Open(Witness),
-    /// Two numbers that cannot have the same decimal mark.
+    /// Two numbers need different decimal marks.
     Both(Witness, Witness),
 }
 
@@ -167,7 +169,7 @@ impl Evidence {
         kind.get_or_insert_with(|| Witness { row, text: text.trim().to_owned() });
     }
 
-    /// Decides from all cells.
+    /// Decides from all cells of the column.
     pub fn decide(&self) -> Decision {
         let (mut point, mut comma) = (self.point.clone(), self.comma.clone());
         if self.has_blank_groups {

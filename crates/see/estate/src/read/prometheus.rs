@@ -1,6 +1,6 @@
-//! Reads the JSON of a Prometheus range query (`/api/v1/query_range`), of counters of a node or a
+//! Reads the JSON of a Prometheus range query (`/api/v1/query_range`) of counters from a node or
 //! libvirt exporter. Each VM, device and metric has one counter, however many replicas of
-//! Prometheus and jobs scrape it. Rates are computed here, from each VM's devices between two
+//! Prometheus and jobs scrape it. Rates are computed here, for each VM's devices between two
 //! samples.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,7 +44,7 @@ const METRICS: [(&str, What); 9] = [
     ("libvirt_domain_block_stats_write_bytes_total", What::WrittenBytes),
     ("libvirt_domain_block_stats_capacity_bytes", What::Capacity),
 ];
-/// Labels with the name of the VM, the better first.
+/// Labels that may contain the name of the VM, the preferred first.
 const NAMES: [&str; 5] = ["domain", "domain_name", "nodename", "host", "instance"];
 
 impl Format for Failed {
@@ -124,7 +124,7 @@ type Samples = Vec<(f64, f64)>;
 struct Series {
     vm: String,
     what: What,
-    /// Hypervisor that observed the VM; empty if the VM itself was scraped.
+    /// Hypervisor that reported the VM; empty if the VM itself was scraped.
     seen_by: String,
     device: String,
     samples: Samples,
@@ -164,7 +164,8 @@ fn series_of(one: &Value) -> Result<Series, Malformed> {
     })
 }
 
-/// Series of one VM: by quantity, device and hypervisor, those of each replica and job.
+/// Series of one VM, by quantity, device and hypervisor; each entry has the series of all replicas
+/// and jobs.
 #[derive(Default)]
 struct Machine(BTreeMap<(What, String), BTreeMap<String, Vec<Samples>>>);
 
@@ -174,7 +175,8 @@ impl Machine {
         of_device.entry(series.seen_by).or_default().push(series.samples);
     }
 
-    /// Uses one counter of each device, and adds rates by time.
+    /// Computes the VM's facts. Each device has one counter, and the rates of devices are added by
+    /// time.
     fn facts(self, name: &str, found: &mut Findings) -> Result<Facts, Malformed> {
         let mut rates: BTreeMap<What, BTreeMap<i64, f64>> = BTreeMap::new();
         let mut capacity = 0.0;
@@ -225,9 +227,9 @@ impl Machine {
     }
 }
 
-/// Counter that several replicas and jobs observed: the series with most samples, extended by
-/// others before and after. Samples of two series are never mixed, because scrapes at different
-/// times would make the counter fall.
+/// Makes one counter from the series of several replicas and jobs. It is the series with the most
+/// samples, extended before and after by other series. Samples of two series are never interleaved,
+/// because scrapes at different times would make the counter fall.
 fn one_counter(mut replicas: Vec<Samples>) -> Samples {
     replicas.sort_by_key(|samples| std::cmp::Reverse(samples.len()));
     let mut counter = Samples::new();
@@ -243,10 +245,11 @@ fn one_counter(mut replicas: Vec<Samples>) -> Samples {
     counter
 }
 
-/// Most samples of two hypervisors that may overlap while a VM moves between them.
+/// Maximum number of samples by which two hypervisors may overlap while a VM moves between them.
 const MOVING_MAX: usize = 2;
 
-/// Joins counters of one VM on one hypervisor after the other; `None` if two ran at the same time.
+/// Joins the counters of one VM that ran on one hypervisor after the other; `None` if two ran at
+/// the same time.
 fn in_turn(mut counters: Vec<Samples>) -> Option<Samples> {
     counters.retain(|samples| !samples.is_empty());
     counters.sort_by(|a, b| a[0].0.total_cmp(&b[0].0));

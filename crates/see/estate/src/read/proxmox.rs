@@ -1,8 +1,8 @@
-//! Reads Proxmox VE: `pvesh get /cluster/resources --type vm --output-format json` lists VMs and
-//! containers, `pvesh get /nodes/NODE/qemu/ID/config --output-format json` has all disks of one,
-//! and `pvesh get /nodes/NODE/qemu/ID/rrddata --timeframe week --cf MAX --output-format json` has
-//! its bytes written and read per second. It does not count I/Os, so they are computed from bytes
-//! by the class's sizes.
+//! Reads Proxmox VE. `pvesh get /cluster/resources --type vm --output-format json` lists VMs and
+//! containers. `pvesh get /nodes/NODE/qemu/ID/config --output-format json` has all disks of one VM.
+//! `pvesh get /nodes/NODE/qemu/ID/rrddata --timeframe week --cf MAX --output-format json` has the
+//! VM's bytes written and read per second. Proxmox does not count I/Os, so they are computed from
+//! bytes with the sizes of the VM's class.
 
 use serde_json::{Map, Value};
 use units::Bytes;
@@ -30,7 +30,7 @@ fn has(input: &Input<'_>, key: &str) -> bool {
     list(input).iter().any(|one| one.get(key).is_some())
 }
 
-/// Whole number, which older versions write as text.
+/// Parses a whole number, which older versions write as text.
 fn whole(value: Option<&Value>) -> Option<u64> {
     let value = value?;
     value.as_u64().or_else(|| value.as_str()?.trim().parse().ok())
@@ -153,7 +153,7 @@ impl Format for Config {
     }
 }
 
-/// True if a key of a configuration is a disk: `scsi0`, `virtio12`, `rootfs`, `mp3`.
+/// Returns true if a key of a configuration is a disk: `scsi0`, `virtio12`, `rootfs`, `mp3`.
 fn is_disk(key: &str) -> bool {
     const BUSES: [&str; 7] = ["scsi", "virtio", "sata", "ide", "efidisk", "tpmstate", "mp"];
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -173,8 +173,8 @@ fn bytes_of(text: &str) -> Option<u64> {
     (number >= 0.0).then_some((number * unit) as u64)
 }
 
-/// Text for `ostype`. Proxmox has one type for a desktop and its server (`win10` is Windows 10,
-/// 2016 and 2019), so the text does not name a desktop.
+/// Returns the text for `ostype`. Proxmox has one type for a desktop and the related servers
+/// (`win10` is Windows 10, 2016 and 2019), so the text does not name a desktop.
 fn system(text: &str) -> String {
     match text {
         "l26" | "l24" => "Linux".to_owned(),
@@ -188,7 +188,8 @@ impl Format for Rates {
         RATES
     }
 
-    /// For a VM that was always off there are times and limits, but no values.
+    /// Returns true for a list of samples. The samples of a VM that was always off have times and
+    /// limits, but no values.
     fn fits(&self, input: &Input<'_>) -> bool {
         let is_known = ["diskread", "diskwrite", "maxcpu", "maxmem", "cpu", "netin"];
         let is_empty = input.json.as_ref().and_then(Value::as_array).is_some_and(Vec::is_empty);

@@ -1,10 +1,11 @@
-//! Units of sizes and rates, after a number or in a heading. KB, MB and GB of a hypervisor are
-//! powers of 1,024: VMware's headings changed from MB to MiB, and their numbers did not.
+//! Units of sizes and rates, after a number or in a heading. A hypervisor's KB, MB and GB are
+//! powers of 1,024: VMware changed its headings from MB to MiB, but the numbers stayed the same.
 
-/// Prefixes of powers of 1,024, from the first.
+/// Prefixes of powers of 1,024, starting with 1,024 itself.
 const PREFIXES: [char; 6] = ['k', 'm', 'g', 't', 'p', 'e'];
 
-/// Bytes, or bytes per second, in a unit: `GB`, `GiB`, `Go`, `G`, `MB/s`, `KBps`, `bytes`.
+/// Parses a unit, and returns its bytes or bytes per second: `GB`, `GiB`, `Go`, `G`, `MB/s`,
+/// `KBps`, `bytes`.
 pub(super) fn unit(text: &str) -> Option<f64> {
     let text = text.trim();
     let whole = ["/second", "/sec", "/s"].iter().find_map(|end| text.strip_suffix(end));
@@ -22,7 +23,7 @@ pub(super) fn unit(text: &str) -> Option<f64> {
     is_unit.then(|| 1024_f64.powi(i32::try_from(power + 1).unwrap_or(0)))
 }
 
-/// Splits a text into number and unit: `1,024.50` and `GB`.
+/// Splits a text into number and unit, such as `1,024.50` and `GB`.
 pub(super) fn split(text: &str) -> (&str, &str) {
     let text = text.trim();
     let is_unit = |letter: char| letter.is_alphabetic() || letter == '%';

@@ -1,5 +1,5 @@
-//! Tables with a heading. All rows are kept until the last, because all cells of a column together
-//! decide the meaning of its marks.
+//! Reads tables with a heading. All rows are kept in memory first, because all cells of a column
+//! together decide the meaning of its marks.
 
 use units::Bytes;
 use untrusted::Malformed;
@@ -19,45 +19,45 @@ pub(super) enum Rows {
     Machines,
     Disks,
     Partitions,
-    /// Loads of VMs that another list has.
+    /// Loads of VMs that are listed elsewhere.
     Loads,
 }
 
-/// Meaning of a column that is read.
+/// Meaning of a column that is used.
 #[derive(Debug, Clone)]
 struct Meaning {
     /// Index of the column in the table.
     at: usize,
     column: Column,
     heading: String,
-    /// Bytes in one unit of its numbers.
+    /// Number of bytes in one unit of the column's numbers.
     unit: Option<f64>,
 }
 
-/// Table: the meaning of its columns, and the cells of those columns.
+/// Table: the meanings of its used columns, and the cells of these columns.
 pub(super) struct Table {
     rows: Rows,
     part: String,
     /// Number of columns of the whole table.
     width: usize,
     meaning: Vec<Meaning>,
-    /// Number of the row in its file, and a cell for each meaning.
+    /// Number of each row in the file, and one cell for each meaning.
     cells: Vec<(u64, Vec<Cell>)>,
 }
 
 /// Columns of rates.
 const LOADS: [Column; 5] =
     [Column::ReadIops, Column::WriteIops, Column::Iops, Column::ReadBytes, Column::WrittenBytes];
-/// Columns of sizes, or of bytes a second.
+/// Columns of sizes, or of bytes per second.
 const SIZES: [Column; 5] =
     [Column::Provisioned, Column::Used, Column::Consumed, Column::ReadBytes, Column::WrittenBytes];
-/// Columns of numbers that are no sizes.
+/// Columns of numbers that are not sizes.
 const NUMBERS: [Column; 5] =
     [Column::Vcpus, Column::ReadIops, Column::WriteIops, Column::Iops, Column::ReadShare];
 
 impl Table {
-    /// Reads the heading. `part` is the sheet's name; it or the file's name may tell the kind of
-    /// rows.
+    /// Reads the heading. `part` is the sheet's name; the kind of rows may follow from it or from
+    /// the file's name.
     pub fn of(input: &Input<'_>, part: &str, headings: &[String]) -> Result<Self, ReadError> {
         let known: Vec<Heading> = headings.iter().map(|own| Heading::of(own)).collect();
         let mut taken: Vec<Option<Column>> = vec![None; headings.len()];
@@ -101,29 +101,29 @@ impl Table {
         Ok(Self { rows, part, width: headings.len(), meaning, cells: Vec::new() })
     }
 
-    /// Number of columns of the whole table.
+    /// Returns the number of columns of the whole table.
     pub const fn width(&self) -> usize {
         self.width
     }
 
-    /// Index of a column among the columns that are read.
+    /// Returns the index of a column among the used columns.
     pub fn wanted(&self, column: usize) -> Option<usize> {
         self.meaning.iter().position(|own| own.at == column)
     }
 
-    /// Row of empty cells.
+    /// Returns a row of empty cells.
     pub fn empty_row(&self) -> Vec<Cell> {
         vec![Cell::Empty; self.meaning.len()]
     }
 
-    /// Adds a row, a cell for each column that is read; empty rows are skipped.
+    /// Adds a row with a cell for each used column; empty rows are skipped.
     pub fn add(&mut self, row: u64, cells: Vec<Cell>) {
         if cells.iter().any(|cell| *cell != Cell::Empty) {
             self.cells.push((row, cells));
         }
     }
 
-    /// Evidence of each column for its decimal mark, by the index of the column.
+    /// Collects the evidence for the decimal mark of each used column.
     fn evidence(&self) -> Vec<Evidence> {
         let mut all = vec![Evidence::default(); self.meaning.len()];
         for (row, cells) in &self.cells {
@@ -255,7 +255,8 @@ impl Table {
         Ok(Moment { record, time, part })
     }
 
-    /// Sets a size of the VM or of a disk; sheets of disks and partitions have no other facts.
+    /// Sets a size of the VM or of a disk, and drops facts that a sheet of disks or partitions does
+    /// not provide.
     fn place(&self, facts: &mut Facts, size: Option<Bytes>, is_raw: bool) {
         match self.rows {
             Rows::Machines => facts.provisioned = size,
@@ -267,8 +268,8 @@ impl Table {
     }
 }
 
-/// Converts the tables of a file to records. A column with an ambiguous decimal mark takes that of
-/// the file's other columns, or else the one of the option.
+/// Converts the tables of a file to records. A column with an ambiguous decimal mark uses the mark
+/// of the file's other columns, or otherwise the mark of the option.
 pub(super) fn records(
     input: &Input<'_>,
     tables: Vec<Table>,
@@ -313,7 +314,8 @@ pub(super) fn records(
     Ok(records)
 }
 
-/// Unit of a column: of the option, or else of its heading or its tool.
+/// Returns the unit of a column. The option for this column comes first, then the heading or its
+/// tool, then the option for every column.
 fn unit(input: &Input<'_>, column: Column, heading: &Heading) -> Option<f64> {
     let given = |wanted: Option<Column>| {
         input.reading.units.iter().find(|own| own.column == wanted).map(|own| own.bytes)

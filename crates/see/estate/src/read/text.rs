@@ -17,7 +17,7 @@ impl Format for Text {
         NAME
     }
 
-    /// A heading has a separator, or is one word for VM names.
+    /// Returns true for any text that is not JSON or XML, so this format must be tried last.
     fn fits(&self, input: &Input<'_>) -> bool {
         let text = decode(&input.bytes[..input.bytes.len().min(4096)]);
         let is_text = !text.chars().any(|letter| letter.is_control() && !letter.is_whitespace());
@@ -59,7 +59,7 @@ impl Format for Text {
     }
 }
 
-/// Text without the lines that PowerShell and Excel put first.
+/// Returns the text without the lines that PowerShell and Excel put first.
 fn without_preface(text: &str) -> &str {
     let mut rest = text;
     while let Some((line, below)) = rest.split_once('\n') {

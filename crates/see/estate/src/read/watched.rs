@@ -1,7 +1,8 @@
 //! Reads the store of `tilemark watch`: the load of each VM in the last week, minute by minute.
 //!
-//! A store has no sizes of disks, so it adds loads to the VMs of another list, or stands alone with
-//! the sizes of classes. Senders that are no VMs (processes of the host) are left out.
+//! A store has no sizes of disks. So it adds loads to the VMs of another list, or without such a
+//! list uses the mean sizes of classes. Initiators that are not VMs (processes of the host) are
+//! left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -18,12 +19,13 @@ use crate::row::{Facts, Record};
 use crate::vm::Load;
 
 const NAME: &str = "store of tilemark watch";
-/// Time that counts: working days and a weekend. Our choice.
+/// Length of the used time: a week has working days and a weekend. Our choice.
 const WEEK_S: u64 = 604_800;
-/// Slices of the week: minutes.
+/// Maximum number of slices: the minutes of the week.
 const SLICES_MAX: u64 = WEEK_S / 60;
 
-/// Directory of a store, if the source is one: `watch:DIR`, or a directory that holds one.
+/// Returns the directory of a store, if the source is one: `watch:DIR`, or a directory that
+/// contains a store.
 pub(super) fn store_of(source: &Source) -> Option<&Path> {
     let named = source.path.to_str().and_then(|path| path.strip_prefix("watch:")).map(Path::new);
     named.or_else(|| Archive::is_store(&source.path).then_some(&*source.path))
@@ -67,7 +69,8 @@ pub(super) fn read(
     Ok(records.collect())
 }
 
-/// Loads of each VM, from its first slice on, and the number of other senders.
+/// Returns the loads of each VM, beginning with its first slice, and the number of other
+/// initiators.
 fn loads(slices: &[Slice]) -> (BTreeMap<Arc<str>, Vec<Load>>, usize) {
     let of_vms = slices.iter().flat_map(|slice| slice.gauges.keys());
     let of_vms = of_vms.filter(|(name, _)| *name == GaugeName::VmCpu).map(|(_, vm)| vm);

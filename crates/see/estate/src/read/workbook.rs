@@ -1,5 +1,5 @@
 //! Reads workbooks (xlsx): RVTools' sheets vInfo, vDisk and vPartition, or the first sheet of any
-//! other. Cells are read as stored; a formula's stored value is used, and nothing is evaluated.
+//! other workbook. Formulas are not evaluated; their stored values are used.
 
 use std::io::{Cursor, Read};
 
@@ -16,9 +16,9 @@ pub(super) struct Workbook;
 
 const NAME: &str = "xlsx (RVTools, your own)";
 const SHEETS: [&str; 3] = ["vInfo", "vDisk", "vPartition"];
-/// Largest unpacked size. RVTools' of 100,000 VMs is some 900 MiB.
+/// Maximum unpacked size. RVTools' workbook of 100,000 VMs has some 900 MiB.
 const UNPACKED_MAX: u64 = 2 << 30;
-/// Limit of Excel.
+/// Maximum number of columns, as in Excel.
 const COLUMNS_MAX: u32 = 16_384;
 
 impl Format for Workbook {
@@ -56,7 +56,8 @@ impl Format for Workbook {
     }
 }
 
-/// Unpacks everything once without keeping it, because the sizes stated in an archive may be false.
+/// Checks the unpacked size by unpacking everything once without storing it, because the sizes
+/// stated in an archive may be false.
 fn unpacks(input: &Input<'_>) -> Result<(), ReadError> {
     let failed = |error: zip::result::ZipError| input.broken("xlsx", error);
     let mut archive = zip::ZipArchive::new(Cursor::new(input.bytes.as_slice())).map_err(failed)?;
@@ -124,7 +125,7 @@ impl Rows {
         }
     }
 
-    /// State after this complete row.
+    /// Returns the state after this complete row.
     fn next(self, input: &Input<'_>, sheet: &str) -> Result<Self, ReadError> {
         match self {
             Self::Heading { headings, .. } => {

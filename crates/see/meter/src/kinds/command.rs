@@ -1,8 +1,8 @@
-//! Program that prints a line for each sample: `TIME NUMBER`, followed by `J` if the number is a
-//! counter of joules and not watts.
+//! Reads a program that prints a line for each sample: `TIME NUMBER`. A following `J` means that
+//! the number is a counter of joules instead of watts.
 //!
 //! TIME is seconds since 1970 (`date +%s.%N`), or nanoseconds (`date +%s%N`): values of at least
-//! 10^15 are nanoseconds, because in seconds they would be the year 31 million. Empty lines and
+//! 10^15 are nanoseconds, because as seconds they would be the year 31 million. Empty lines and
 //! lines that begin with `#` are skipped. The program is run by `sh -c` in a separate process
 //! group, which is killed at the end.
 
@@ -22,14 +22,14 @@ use crate::clock::steady;
 use crate::kinds::period;
 use crate::{About, Fault, Meter, Sample};
 
-/// Smallest time in nanoseconds.
+/// Smallest TIME that is taken as nanoseconds.
 const NANOSECONDS_MIN: f64 = 1e15;
 
-/// Largest difference of the clock: the rule of MLCommons power-dev (`TIME_DELTA_TOLERANCE`). A
-/// printed sample may also be a period old.
+/// Maximum difference of the program's clock: the rule of MLCommons power-dev
+/// (`TIME_DELTA_TOLERANCE`). In addition a printed sample may be a period old.
 const CLOCK_MAX: Nanos = Nanos::from_millis(800);
 
-/// Longest wait for a line at a time.
+/// Longest wait for a line in one call.
 const WAIT: Duration = Duration::from_millis(100);
 
 /// Longest wait for the end of a program that closed its output, and for its last error text.
@@ -114,8 +114,8 @@ impl Program {
         Ok(sample.told(wall_ns))
     }
 
-    /// Exit status, if the program has ended. The process stays unreaped until the end, so that its
-    /// group id is not reused.
+    /// Returns the exit status, if the program has ended. The process stays unreaped until the end,
+    /// so that its group id is not reused.
     fn how(&self) -> Option<String> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let status = waitid(WaitId::Pid(self.group()?), options).ok()??;
@@ -141,7 +141,7 @@ impl Program {
     }
 }
 
-/// Time of day in nanoseconds, the number, and true for a counter.
+/// Parses a line: time of day in nanoseconds, the number, and true for a counter.
 fn parsed(line: &str) -> Result<(i128, f64, bool), Fault> {
     let wrong = || Fault::Nonsense(format!("\"{}\" is no TIME WATTS", untrusted::shown(line)));
     let mut words = line.split_whitespace();

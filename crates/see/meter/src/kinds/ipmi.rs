@@ -1,8 +1,8 @@
 //! Reads management controllers by IPMI: `ipmitool dcmi power reading` (DCMI 1.5, section 6.6.1,
-//! Get Power Reading). A process for each sample.
+//! Get Power Reading). Each sample starts a process.
 //!
-//! `ipmi:` reads the controller of this computer, `ipmi:HOST[:PORT]` another one over LAN. The
-//! password is passed in the environment (`ipmitool -E`), which only root and the same user can
+//! `ipmi:` reads the controller of this computer, `ipmi:HOST[:PORT]` another controller over LAN.
+//! The password is passed in the environment (`ipmitool -E`), which only root and the same user can
 //! read.
 
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ const LAN: [&str; 6] = ["-I", "lanplus", "-N", "2", "-R", "1"];
 /// Value with all 16 bits set, for unknown power.
 const NO_READING_WATTS: f64 = 65_535.0;
 
-/// Program, found by the path.
+/// Name of the program, which is found through `PATH`.
 const PROGRAM: &str = "ipmitool";
 
 #[derive(Debug)]
@@ -40,7 +40,7 @@ struct Ipmi {
     program: PathBuf,
     arguments: Vec<String>,
     password: Option<Secret>,
-    /// Averaging period, as reported by the controller.
+    /// Averaging period, as the controller reports it.
     says: String,
     /// True if the controller reports that it measures.
     is_active: bool,
@@ -106,7 +106,7 @@ impl Ipmi {
     }
 }
 
-/// Output of a program, which is killed after `most`.
+/// Waits for the output of a program, which is killed after `most`.
 fn within(mut child: Child, most: Duration) -> Result<Output, Fault> {
     let until = Instant::now() + most;
     let failed =
@@ -123,7 +123,7 @@ fn within(mut child: Child, most: Duration) -> Result<Output, Fault> {
     child.wait_with_output().map_err(failed)
 }
 
-/// Output of `ipmitool dcmi power reading`.
+/// Parsed output of `ipmitool dcmi power reading`.
 #[derive(Debug, PartialEq)]
 struct PowerReading {
     /// Present watts.
@@ -134,8 +134,8 @@ struct PowerReading {
     period: String,
 }
 
-/// Watts of a reading. Firmware without power measurement gives all bits set, or 0 W, which no
-/// running computer uses (seen with controllers of several makers).
+/// Returns the watts of a reading. Firmware that does not measure power gives all bits set, or 0 W,
+/// which no running computer uses (seen with controllers of several makers).
 fn watts(told: &PowerReading) -> Result<f64, Fault> {
     match told.watts {
         Some(watts) if watts > 0.0 && watts < NO_READING_WATTS => Ok(watts),
@@ -189,7 +189,7 @@ impl Meter for Ipmi {
 mod tests {
     use super::*;
 
-    /// Output in the form of `ipmitool dcmi power reading`.
+    /// Output of `ipmitool dcmi power reading`.
     const TOLD: &str = "
     Instantaneous power reading:                   108 Watts
     Minimum during sampling period:                 94 Watts
@@ -201,7 +201,8 @@ mod tests {
 
 ";
 
-    /// The fake program needs a user, and the password where only that user can read it.
+    /// The fake program requires a user, and the password in the environment, where only that user
+    /// can read it.
     #[test]
     fn ipmi_password_goes_to_the_tool_by_environment() {
         let directory = tempfile::tempdir().expect("a directory");
@@ -234,7 +235,7 @@ mod tests {
         assert_eq!(told("Error: no reading").watts, None);
     }
 
-    /// Meter whose program prints this text.
+    /// Opens a meter whose program prints this text.
     fn printing(directory: &std::path::Path, text: &str) -> Result<Box<dyn Meter>, Fault> {
         let program = directory.join("tool");
         // A separate program for each text, because a running one cannot be overwritten.

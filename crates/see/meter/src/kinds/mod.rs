@@ -18,7 +18,7 @@ use crate::{Fault, Meter};
 ///
 /// # Errors
 ///
-/// If it cannot be opened, or is something else.
+/// If the meter cannot be opened, or is another device.
 pub fn open(spec: &Spec) -> Result<Box<dyn Meter>, Fault> {
     match spec.kind {
         MeterKind::Command => command::open(spec),
@@ -32,17 +32,17 @@ pub fn open(spec: &Spec) -> Result<Box<dyn Meter>, Fault> {
     }
 }
 
-/// Time between two samples: the given one, or the default of the kind.
+/// Returns the time between two samples: the given time, or the default of the kind.
 fn period(spec: &Spec, usual: Nanos) -> Nanos {
     spec.every.unwrap_or(usual)
 }
 
-/// Number in a JSON document, at this pointer (RFC 6901).
+/// Returns the number at this pointer in a JSON document (RFC 6901).
 fn number(document: &serde_json::Value, pointer: &str) -> Option<f64> {
     document.pointer(pointer).and_then(serde_json::Value::as_f64)
 }
 
-/// Text in a JSON document, at this pointer.
+/// Returns the text at this pointer in a JSON document.
 fn text<'a>(document: &'a serde_json::Value, pointer: &str) -> Option<&'a str> {
     document.pointer(pointer).and_then(serde_json::Value::as_str)
 }

@@ -1,13 +1,13 @@
 //! Reads power analysers through a daemon with the protocol of SPEC's PTDaemon.
 //!
-//! The protocol is that of MLCommons power-dev (Apache-2.0, its `server.py`): TCP, port 8888, one
-//! line for a request and one for the answer. The daemon itself comes with a licensed kit of SPEC;
-//! this code is compatible with it and claims no compliance with any rule of SPEC.
+//! The protocol is implemented as in MLCommons power-dev (Apache-2.0, its `server.py`): TCP, port
+//! 8888, one line for a request and one for the answer. The daemon itself comes with a licensed kit
+//! of SPEC; this code is compatible with it and claims no compliance with any rule of SPEC.
 //!
-//! Two passes, as usual in the field. While a step warms up, ranges are automatic, and the largest
-//! volts and amperes are noted. Afterwards, including the measured time, ranges are fixed at those
-//! volts and 1.1 times those amperes (`server.py`, `_desirableCurrentRange`). The former ranges are
-//! restored at the end.
+//! There are two passes, as usual in the field. While a step warms up, ranges are automatic, and
+//! the largest volts and amperes are noted. Afterwards, including the measured time, ranges are
+//! fixed at those volts and 1.1 times those amperes (`server.py`, `_desirableCurrentRange`). The
+//! former ranges are restored at the end.
 
 mod line;
 
@@ -26,20 +26,20 @@ use crate::{About, Fault, Meter, Phase, Sample};
 const PORT: u16 = 8888;
 const HELLO: &str = "Hello, PTDaemon here!";
 
-/// Samples of a warm-up before ranges are fixed. Our choice: a few seconds of the load.
+/// Number of warm-up samples before ranges are fixed. Our choice: a few seconds of the load.
 const RANGING_SAMPLES: u32 = 5;
 
-/// Margin above the largest current (`server.py`).
+/// Factor on the largest current (`server.py`).
 const AMPS_ROOM: f64 = 1.1;
 
-/// Largest uncertainty of a reading (`compliance/check.py`: 1.00 %).
+/// Maximum uncertainty of a reading (`compliance/check.py`: 1.00 %).
 const UNCERTAINTY_MAX: f64 = 0.01;
 
 /// Time limit of an answer; a change of ranges takes seconds. Our choice.
 const ANSWER_MAX: Duration = Duration::from_secs(15);
 const LINE_MAX: u64 = 64 * 1024;
 
-/// Most samples of one answer: as many as the daemon keeps.
+/// Maximum number of samples in one answer: as many as the daemon keeps.
 const SAMPLES_MAX: usize = 500_000;
 
 /// State of the analyser's ranges.
@@ -47,15 +47,15 @@ const SAMPLES_MAX: usize = 500_000;
 enum Ranges {
     /// Automatic ranges.
     Automatic,
-    /// Automatic ranges, with samples and the largest volts and amperes so far.
+    /// Automatic ranges, with the number of samples and the largest volts and amperes so far.
     Ranging(u32, f64, f64),
-    /// Fixed ranges, with the current range if the analyser reports it.
+    /// Fixed ranges, with the range of current if the analyser reports it.
     Fixed(Option<f64>),
 }
 
 struct Analyser {
     reader: BufReader<TcpStream>,
-    /// Former ranges in the form of `SR`: amperes and volts.
+    /// Former ranges as `SR` takes them: amperes and volts.
     before: (String, String),
     ranges: Ranges,
     zone: Zone,
@@ -122,7 +122,7 @@ impl Analyser {
         self.set("A", line::AUTO)
     }
 
-    /// Sets a range: of amperes or volts.
+    /// Sets the range of amperes or volts.
     fn set(&mut self, what: &str, range: &str) -> Result<(), Fault> {
         let said = self.ask(&format!("SR,{what},{range}"))?;
         if said.contains("Error") {
@@ -157,7 +157,7 @@ impl Analyser {
         }
     }
 
-    /// New samples.
+    /// Reads the new samples.
     fn readings(&mut self) -> Result<Vec<Reading>, Fault> {
         let question = if self.channel.is_some() { "RL,*,*" } else { "RL" };
         let mut head = self.ask(question)?;
@@ -175,7 +175,7 @@ impl Analyser {
         lines.iter().map(|line| Reading::of(line, self.channel)).collect()
     }
 
-    /// Notes the largest values of a warm-up, and fixes the ranges after enough samples.
+    /// Records the largest values of a warm-up, and fixes the ranges after enough samples.
     fn range(&mut self, readings: &[Reading]) -> Result<(), Fault> {
         for reading in readings {
             match &mut self.ranges {

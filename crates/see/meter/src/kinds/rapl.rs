@@ -1,12 +1,12 @@
 //! Reads the processor's energy counters of Linux: `intel-rapl:N` below `/sys/class/powercap`, each
-//! with `name`, `energy_uj` and `max_energy_range_uj`, at which it wraps (Linux
+//! with `name`, `energy_uj` and `max_energy_range_uj`, at which the counter wraps (Linux
 //! `Documentation/power/powercap/powercap.rst`).
 //!
 //! Packages and memory (`package-N`, `dram`) are added. `core` and `uncore` are parts of a package,
-//! and `psys` contains all: they would count twice. A package may appear again in `intel-rapl-mmio`
-//! (kernel 5.3 and later): the same counter by another path, which counts once. The sum covers the
-//! processors alone, never a server. Since the Platypus attack (CVE-2020-8694) only root may read
-//! the counters; most virtual machines have none.
+//! and `psys` contains all, so adding them would count twice. A package may appear again in
+//! `intel-rapl-mmio` (kernel 5.3 and later): this is the same counter by another path, and it
+//! counts once. The sum covers the processors alone, never a server. Since the Platypus attack
+//! (CVE-2020-8694) only root may read the counters; most virtual machines have none.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,11 +21,11 @@ use crate::{About, Fault, Meter, Sample, monotonic};
 
 const CLASS: &str = "/sys/class/powercap";
 
-/// Largest forward step of a counter that wrapped, as a share of its range; a counter that seems to
-/// make a larger one was reset. Our choice: half of a range is minutes.
+/// Maximum step of a counter that wrapped, as a share of its range. A counter that seems to make a
+/// larger step was reset. Our choice: half of a range takes minutes.
 const WRAP_MAX: f64 = 0.5;
 
-/// True for zones that are part of no other: a package and its memory.
+/// Returns true for zones that are not part of another zone: a package, or memory.
 fn counts(name: &str) -> bool {
     name.starts_with("package") || name == "dram"
 }
@@ -42,7 +42,7 @@ struct Zone {
     name: String,
     file: PathBuf,
     range: f64,
-    /// Last value, and counted energy, both in microjoules.
+    /// Last value of the counter; `sum` is the counted energy. Both are in microjoules.
     last: Option<f64>,
     sum: f64,
 }
@@ -53,11 +53,11 @@ pub(super) fn open(spec: &Spec) -> Result<Box<dyn Meter>, Fault> {
 }
 
 impl Rapl {
-    /// Counters below a directory like `/sys/class/powercap`, read once a period.
+    /// Opens the counters below a directory like `/sys/class/powercap`, to be read once a period.
     ///
     /// # Errors
     ///
-    /// If there are none, or they may not be read.
+    /// If there are no counters, or they may not be read.
     fn below(class: &Path, period: Nanos) -> Result<Self, Fault> {
         let entries = fs::read_dir(class)
             .map_err(|error| Fault::Unfit(format!("looking into {}: {error}", class.display())))?;
@@ -76,7 +76,7 @@ impl Rapl {
         Ok(rapl)
     }
 
-    /// Energy of all zones since the first reading.
+    /// Returns the energy of all zones since the first reading, in joules.
     fn count(&mut self) -> Result<f64, Fault> {
         let mut sum = 0.0;
         for zone in &mut self.zones {
@@ -86,7 +86,7 @@ impl Rapl {
     }
 }
 
-/// Removes packages of `intel-rapl-mmio` that `intel-rapl` has as well.
+/// Removes packages of `intel-rapl-mmio` that are also in `intel-rapl`.
 fn once_each(zones: &mut Vec<Zone>) {
     let is_mapped = |zone: &Zone| {
         let directory = zone.file.parent().and_then(Path::file_name).unwrap_or_default();

@@ -2,11 +2,11 @@
 //!
 //! The newer resource is `EnvironmentMetrics` of a chassis: `PowerWatts.Reading`. The older one is
 //! `Power`: `PowerControl[].PowerConsumedWatts`, whose first entry is the whole chassis. A
-//! controller reports a value of some seconds ago, or a mean: its method is `averaged`, and a step
-//! should be much longer than its period.
+//! controller reports a value that is some seconds old, or a mean. So its method is `averaged`, and
+//! a step should be much longer than its period.
 //!
-//! Without a path in its address the only chassis with watts is used; with several the meter is
-//! refused.
+//! If the address has no path, the only chassis with watts is used; if several have watts, the
+//! meter is refused.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::{About, Fault, Meter, Sample, monotonic};
 /// answer. Our choice.
 const PERIOD: Nanos = Nanos::from_secs(5);
 
-/// Most chassis examined; a blade enclosure has a few dozen.
+/// Maximum number of chassis examined; a blade enclosure has a few dozen.
 const CHASSIS_MAX: usize = 64;
 
 const ROOT: &str = "/redfish/v1/";
@@ -89,7 +89,7 @@ fn about(spec: &Spec, root: &Value, path: &str) -> About {
     }
 }
 
-/// Address, and the given path, if it is more than the root.
+/// Splits the specification into address and path; the path is `None` if it is only the root.
 fn place(spec: &Spec) -> Result<(ServiceAddress, Option<String>), Fault> {
     let is_secure = spec.at.starts_with("https://");
     let rest = spec.at.trim_start_matches("https://").trim_start_matches("http://");
@@ -116,7 +116,7 @@ fn members(place: &ServiceAddress, collection: &str) -> Result<Vec<String>, Faul
     Ok(paths.take(CHASSIS_MAX).map(str::to_owned).collect())
 }
 
-/// Resource of a chassis with watts, the newer one first.
+/// Returns the resource with the watts of a chassis; the newer resource is tried first.
 fn reading(place: &ServiceAddress, chassis: &str) -> Option<(String, &'static str)> {
     let shows = |path: &str, pointer: &str| {
         place.json(path).is_ok_and(|found| number(&found, pointer).is_some())

@@ -1,9 +1,9 @@
 //! Reads Shelly plugs, relays and energy meters.
 //!
-//! Second generation and later (`/shelly` says `gen`): `GET /rpc/Switch.GetStatus?id=N` has `apower`
-//! (W) and `aenergy.total` (Wh, three decimals); `PM1`, `EM1` and `EM` the like (Shelly API
-//! documentation, Gen2+ components). First generation: `GET /status` has `meters` (`power` in W,
-//! `total` in watt-minutes) or `emeters` (`power`, `total` in Wh).
+//! Second generation and later (`/shelly` has the field `gen`): `GET /rpc/Switch.GetStatus?id=N`
+//! has `apower` (W) and `aenergy.total` (Wh, three decimals); `PM1`, `EM1` and `EM` are similar
+//! (Shelly API documentation, Gen2+ components). First generation: `GET /status` has `meters`
+//! (`power` in W, `total` in watt-minutes) or `emeters` (`power`, `total` in Wh).
 //!
 //! With several channels the total is used if the device reports one (`total_power` of the first
 //! generation, `total_act_power` of `EM`); otherwise `id=N` must select a channel.
@@ -21,11 +21,11 @@ use crate::{About, Fault, Meter, Sample, monotonic};
 /// Relays of the first generation without a meter (Shelly API documentation, Gen1).
 const UNMETERED: [&str; 3] = ["SHSW-1", "SHSW-L", "SHUNI-1"];
 
-/// Watt-hours and watt-minutes in joules.
+/// Joules in a watt-hour, and below in a watt-minute.
 const WATT_HOUR: f64 = 3600.0;
 const WATT_MINUTE: f64 = 60.0;
 
-/// Most components of a kind.
+/// Maximum number of components of a kind.
 const COMPONENTS_MAX: u32 = 8;
 
 /// Positions of the numbers in a device's answer.
@@ -34,15 +34,15 @@ struct Source {
     path: String,
     watts: String,
     energy: Option<Energy>,
-    /// Flags of its own meters that must not be false.
+    /// Flags of the device's own meters that must not be false.
     valid: Vec<String>,
 }
 
-/// Counters that are added.
+/// Counters whose sum is the energy.
 #[derive(Debug, Clone)]
 struct Energy {
     at: Vec<String>,
-    /// Unit in joules.
+    /// Joules in one unit.
     unit: f64,
     /// Smallest step, in joules.
     step: f64,
@@ -86,7 +86,7 @@ fn unmetered(model: &str) -> Fault {
     ))
 }
 
-/// Fault for several channels without a selection.
+/// Makes the fault for several channels without a selection.
 fn several(channels: &[String]) -> Fault {
     Fault::Unfit(format!(
         "it has {} channels and tells no total: {}; id=N says which one counts",
@@ -95,12 +95,13 @@ fn several(channels: &[String]) -> Fault {
     ))
 }
 
-/// True if the component exists and has a number.
+/// Returns true if the component exists and reports watts.
 fn has_watts(place: &ServiceAddress, source: &Source) -> bool {
     place.json(&source.path).is_ok_and(|found| number(&found, &source.watts).is_some())
 }
 
-/// Kinds of components, with their watts and counter. `EM` is the total of its phases.
+/// Kinds of components, with the fields of their watts and counter. `EM` is the total of its
+/// phases.
 const COMPONENTS: [(&str, &str, Option<&str>); 4] = [
     ("EM", "/total_act_power", None),
     ("Switch", "/apower", Some("/aenergy/total")),
@@ -122,7 +123,7 @@ fn of_component((kind, watts, energy): (&str, &str, Option<&str>), id: u32) -> S
     }
 }
 
-/// Selected component, or the only one with watts.
+/// Returns the selected component, or the only component with watts.
 fn component(place: &ServiceAddress, id: Option<u32>) -> Result<Option<Source>, Fault> {
     if let Some(id) = id {
         let mut all = COMPONENTS.into_iter().map(|kind| of_component(kind, id));
@@ -146,7 +147,7 @@ fn component(place: &ServiceAddress, id: Option<u32>) -> Result<Option<Source>, 
     if channels.len() > 1 { Err(several(&channels)) } else { Ok(found) }
 }
 
-/// Meters of a device of the first generation: one, or their total.
+/// Returns the meter of a first-generation device: one channel, or their total.
 fn first_generation(place: &ServiceAddress, id: Option<u32>) -> Result<Option<Source>, Fault> {
     let status = place.json("/status")?;
     let kinds = [("emeters", WATT_HOUR, WATT_HOUR / 10.0), ("meters", WATT_MINUTE, WATT_MINUTE)];
@@ -205,5 +206,5 @@ impl Meter for Plug {
     }
 }
 
-/// Note in `facts`, by the usual accuracy of such plugs.
+/// Note for `facts` about the usual accuracy of such plugs.
 const NOTE: &str = "a smart plug: its maker states no class of accuracy, 1 to 3 % is usual";

@@ -1,8 +1,8 @@
-//! Reads power distribution units by SNMP version 2c (RFC 3416): one object, once a period, and a
-//! scale that converts its number to watts.
+//! Reads power distribution units by SNMP version 2c (RFC 3416). It reads one object once a period,
+//! and a scale converts the number to watts.
 //!
 //! The unit's manual or MIB names the object; the guide lists some. The community is `public`
-//! unless `credentials` name another. The number may be an integer of any kind or a text.
+//! unless `credentials` contain another. The number may be an integer of any kind or a text.
 
 mod ber;
 
@@ -17,10 +17,10 @@ use crate::kinds::period;
 use crate::kinds::snmp::ber::{Value, answer, question};
 use crate::{About, Fault, Meter, Sample, monotonic};
 
-/// Object `sysDescr.0` (RFC 3418): the unit's description of itself.
+/// Object `sysDescr.0` (RFC 3418): the unit's own description.
 const DESCRIPTION: &str = "1.3.6.1.2.1.1.1.0";
 
-/// Wait for an answer, and attempts below: a datagram may be lost.
+/// Longest wait for an answer. There are several attempts, because a datagram may be lost.
 const ANSWER_MAX: Duration = Duration::from_millis(800);
 const TRIES: u32 = 2;
 
@@ -134,7 +134,8 @@ impl Meter for Pdu {
 mod tests {
     use super::*;
 
-    /// Answers every request for watts with the next of these values, and any other with a name.
+    /// Starts a responder. It answers every request for watts with the next of these values, and
+    /// any other request with a name.
     fn responder(values: Vec<Vec<u8>>) -> u16 {
         let socket = UdpSocket::bind("127.0.0.1:0").expect("binds");
         let port = socket.local_addr().expect("bound").port();

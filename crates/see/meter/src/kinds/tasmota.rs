@@ -1,9 +1,10 @@
 //! Reads plugs with Tasmota: `GET /cm?cmnd=Status%2010` has `StatusSNS.ENERGY` with `Power` in
 //! watts (a list for several channels) and `Total` in kWh with three decimals; older firmware has
-//! it in `Status 8` (Tasmota documentation, "Commands" and "Power Monitoring"). A device with a web
-//! password needs name and password in the query, `/cm?user=NAME&password=PASSWORD&cmnd=...`
-//! ("Commands", "With web requests"); without them it answers `{"WARNING":"Need
-//! user=<username>&password=<password>"}`, with status 200 or, with newer firmware, 401.
+//! these fields in `Status 8` (Tasmota documentation, "Commands" and "Power Monitoring"). A device
+//! with a web password needs name and password in the query,
+//! `/cm?user=NAME&password=PASSWORD&cmnd=...` ("Commands", "With web requests"); without them it
+//! answers `{"WARNING":"Need user=<username>&password=<password>"}`, with status 200 or, with newer
+//! firmware, 401.
 
 use http_client::{Identity, Method, Question, Secret, ServiceAddress, host_and_port};
 use serde_json::Value;
@@ -45,7 +46,7 @@ pub(super) fn open(spec: &Spec) -> Result<Box<dyn Meter>, Fault> {
     Err(why.unwrap_or_else(none))
 }
 
-/// Status of the device at a path.
+/// Requests the status of the device at a path.
 fn status(place: &ServiceAddress, path: &str) -> Result<Value, Fault> {
     let answer = place.ask(Question { method: Method::Get, path, body: None })?;
     let found: Option<Value> = serde_json::from_slice(&answer.body).ok();
@@ -66,7 +67,7 @@ fn status(place: &ServiceAddress, path: &str) -> Result<Value, Fault> {
     }
 }
 
-/// Sum of all channels.
+/// Adds the watts of all channels.
 fn watts(found: &Value) -> Option<f64> {
     match found.pointer("/StatusSNS/ENERGY/Power")? {
         Value::Array(all) => all.iter().map(Value::as_f64).sum(),

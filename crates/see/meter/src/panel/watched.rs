@@ -9,10 +9,10 @@ use units::Nanos;
 use crate::panel::Shown;
 use crate::{About, Fault, Log, Meter, MeterError, Phase, kinds, monotonic};
 
-/// Interval in which a thread checks for its end.
+/// Interval at which a waiting thread checks whether it must end.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Meter and its thread.
+/// Meter with the thread that reads it.
 #[derive(Debug, Clone)]
 pub(super) struct Watched {
     spec: Arc<Spec>,
@@ -27,7 +27,7 @@ struct Shared {
     about: Mutex<About>,
     phase: AtomicU8,
     stop: AtomicBool,
-    /// Setting that could not be restored.
+    /// Error text of a setting that could not be restored.
     unclosed: Mutex<Option<String>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -42,7 +42,7 @@ impl Watched {
         Self::of(meter, spec, name)
     }
 
-    /// Begins to read an open meter.
+    /// Starts to read an open meter.
     pub fn of(meter: Box<dyn Meter>, spec: &Spec, name: String) -> Result<Self, MeterError> {
         let shared = Arc::new(Shared {
             log: Mutex::default(),
@@ -86,7 +86,7 @@ impl Watched {
         Shown { last: log.last(), taken: log.taken(), fault: log.last_fault().cloned() }
     }
 
-    /// True if no more samples will come.
+    /// Returns true if the thread has ended, so that no more samples will come.
     pub fn is_over(&self) -> bool {
         held(&self.shared.thread).as_ref().is_none_or(JoinHandle::is_finished)
     }
@@ -100,8 +100,8 @@ impl Watched {
         self.shared.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Waits for the thread's end. Returns text on a setting that was not restored; a hanging
-    /// thread is left to the end of the program.
+    /// Waits for the thread to end. Returns a text if a setting was not restored, or if the thread
+    /// hangs; a hanging thread is left running.
     pub fn end(&self, until: Instant) -> Option<String> {
         while !self.is_over() {
             if Instant::now() >= until {
@@ -141,7 +141,7 @@ impl Shared {
         *held(&self.unclosed) = unclosed;
     }
 
-    /// Waits a little, if the sample is not due yet.
+    /// Sleeps for a short time; returns true if the sample is not due afterwards.
     fn wait(&self, due: Nanos) -> bool {
         let left = due.saturating_sub(monotonic()).to_duration();
         std::thread::sleep(left.min(LOOK));
@@ -171,7 +171,7 @@ impl Shared {
     }
 }
 
-/// Next due time after now; missed ones are skipped.
+/// Returns the next due time after now; missed times are skipped.
 fn next(due: Nanos, period: Nanos) -> Nanos {
     let (now, period) = (monotonic(), period.0.max(1));
     let missed = now.saturating_sub(due).0 / period;

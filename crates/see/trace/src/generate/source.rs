@@ -17,10 +17,11 @@ pub struct Recipe {
     /// Seed of the random numbers. The same seed and recipe give the same trace, in every version
     /// with the same [`Generator::VERSION`].
     pub seed: u64,
-    /// Number of VMs, each with a disk of its own, 1 to 65,535: database, log, backup and desktop
-    /// in turn.
+    /// Number of VMs, each with a disk of its own, 1 to 65,535. Their kinds alternate: database,
+    /// log, backup, desktop.
     pub vms: u16,
-    /// Mean I/Os per second of each VM, at least 1. At 5,000, the disks have queues only in bursts.
+    /// Mean I/Os per second of each VM, at least 1. At 5,000, I/Os queue at the disks only in
+    /// bursts.
     pub iops: u32,
 }
 
@@ -33,8 +34,8 @@ impl Default for Recipe {
 /// Trace of a recipe, generated while it is read.
 ///
 /// Every VM sends in bursts (one second of six times the rate, then nine quiet ones), with the
-/// sizes, directions and addresses of its kind. Its disk serves four I/Os at a time in order of
-/// arrival, so queue time, device time and outstanding I/Os match each other.
+/// sizes, directions and addresses of its kind. The VM's disk serves four I/Os at a time in order
+/// of arrival, so queue time, device time and outstanding I/Os match each other.
 #[derive(Debug)]
 pub struct Generator {
     info: TraceInfo,
@@ -46,7 +47,7 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// Version of the rules: a change of the trace of a seed raises it.
+    /// Version of the rules. A change that alters the trace of a seed raises the version.
     pub const VERSION: u32 = 1;
 
     /// Begins a new trace.

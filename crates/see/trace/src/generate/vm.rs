@@ -6,7 +6,7 @@ use crate::{Flags, IoRecord, Operation};
 
 /// Size of a disk, in bytes.
 pub(super) const DISK: u64 = 64 << 30;
-/// Largest I/O, in bytes; disks end this far behind the last address.
+/// Maximum size of an I/O, in bytes; disks are longer than the last address by this size.
 const LENGTH_MAX: u64 = 1 << 20;
 /// Number of I/Os that a disk serves at a time.
 const CHANNELS: usize = 4;
@@ -20,7 +20,7 @@ const BURST: u64 = 1_000_000_000;
 /// Rate in a burst, relative to the mean: six times the quiet rate.
 const BURST_RATE: f64 = 60.0 / 15.0;
 const QUIET_RATE: f64 = 10.0 / 15.0;
-/// Begin of a misaligned partition, at an odd sector as in old guests.
+/// First byte of a misaligned partition, at an odd sector as in old guests.
 const MISALIGNED: u64 = 63 * 512;
 
 /// Load of a VM.
@@ -30,7 +30,7 @@ struct Kind {
     reads: f64,
     /// Share of I/Os that continue a stream.
     sequential: f64,
-    /// Sizes with equal probability; a more probable size is listed several times.
+    /// Sizes with equal probability; a size that is listed several times is more probable.
     sizes: &'static [u32],
     /// First byte of the partition.
     start: u64,
@@ -90,13 +90,13 @@ const KINDS: [Kind; 4] = [
 pub(super) struct Vm {
     random: Xoshiro256PlusPlus,
     kind: usize,
-    /// Mean time between two I/Os, over bursts and quiet times.
+    /// Mean interarrival time, over bursts and quiet times.
     gap: Nanos,
     /// Time of the last I/O.
     now: u64,
     /// Shift of the period, so that bursts of VMs do not coincide.
     shift: u64,
-    /// Next offset of the reading and of the writing stream.
+    /// Next offset of the read stream and of the write stream.
     next: [u64; 2],
     /// Time at which each channel of the disk becomes free.
     free: [u64; CHANNELS],
@@ -121,7 +121,7 @@ impl Vm {
         KINDS[self.kind].name
     }
 
-    /// Time of the next I/O: exponential gaps at the current rate.
+    /// Returns the time of the next I/O. Interarrival times are exponential at the current rate.
     pub(super) fn arrival(&mut self) -> u64 {
         let is_burst = (self.now + self.shift) % PERIOD < BURST;
         let rate = if is_burst { BURST_RATE } else { QUIET_RATE };
@@ -130,7 +130,7 @@ impl Vm {
         self.now
     }
 
-    /// Next I/O, with this time.
+    /// Makes the next I/O, with this time.
     pub(super) fn io(&mut self, at: Nanos) -> IoRecord {
         let kind = &KINDS[self.kind];
         let choice = self.unit();
@@ -168,7 +168,8 @@ impl Vm {
         record
     }
 
-    /// Offset of a 4 KiB page: a few pages are hot, and pages of similar heat are not neighbours.
+    /// Draws the offset of a 4 KiB page: a few pages are hot, and pages of similar heat are not
+    /// neighbours.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below 2^24")]
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
     fn scattered(&mut self) -> u64 {
@@ -206,8 +207,8 @@ impl Vm {
         usize::try_from(self.below(count as u64)).expect("below a usize")
     }
 
-    /// Exponential random time by inversion, with a logarithm that gives the same result on every
-    /// host.
+    /// Returns an exponential random time by inversion, with a logarithm that gives the same result
+    /// on every host.
     fn exponential(&mut self, mean: Nanos) -> Nanos {
         mean.scale(-libm::log(1.0 - self.unit()))
     }

@@ -15,7 +15,7 @@ const XZ: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
 /// Memory limit of an xz stream, in KiB: `xz -9` needs 65 MiB to decompress.
 const XZ_MEMORY_KIB_MAX: u32 = 256 << 10;
 
-/// Decompressed bytes of `reader`.
+/// Returns the decompressed bytes of `reader`.
 pub(crate) fn unpack<R: Read + Send + 'static>(mut reader: R) -> io::Result<Box<dyn Read + Send>> {
     let mut head = Vec::new();
     reader.by_ref().take(MAGIC_BYTES).read_to_end(&mut head)?;

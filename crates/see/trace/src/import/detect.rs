@@ -17,14 +17,14 @@ pub(super) enum Detection {
     One(Format),
     /// Several formats match equally well.
     Several(Vec<Format>),
-    /// A file of a known kind that is no trace.
+    /// A file of a known kind that is not a trace.
     Foreign(Foreign),
     /// No format matches.
     Nothing,
 }
 
-/// Detects the format of a trace that begins with `head`; `is_whole` if that is the whole trace.
-/// `name` is the file's name in messages, and identifies logs of fio.
+/// Detects the format of a trace that begins with `head`; `is_whole` is true if `head` is the whole
+/// trace. `name` is the file's name in messages, and also identifies logs of fio.
 pub(super) fn detect(head: &[u8], is_whole: bool, name: &Path) -> Detection {
     if is_text(head) {
         return text(head, is_whole, name);
@@ -36,14 +36,15 @@ pub(super) fn detect(head: &[u8], is_whole: bool, name: &Path) -> Detection {
     }
 }
 
-/// True if the bytes are plausible text.
+/// Returns true if the bytes are plausible text.
 fn is_text(head: &[u8]) -> bool {
     let is_odd = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
     let is_utf_16 = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
     !is_utf_16 && !head.iter().take(4096).any(is_odd)
 }
 
-/// Text format that finds I/O and nothing bad in the first lines, or else the fewest bad lines.
+/// Finds the text format that recognises I/O in the first lines without any bad line, or otherwise
+/// with the fewest bad lines.
 fn text(head: &[u8], is_whole: bool, name: &Path) -> Detection {
     let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
     // A line that continues after the head must not be judged.

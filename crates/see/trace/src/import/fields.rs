@@ -10,7 +10,7 @@ const NOT_A_NUMBER: &str = "is not a whole number";
 pub(super) const SECTOR: u64 = 512;
 const TOO_LARGE: &str = "is too large";
 
-/// Fields of a line between separators; spaces around them are ignored.
+/// Splits a line into fields at separators; spaces around fields are ignored.
 pub(super) struct Fields<'a> {
     rest: Option<&'a [u8]>,
     separator: u8,
@@ -22,7 +22,7 @@ impl<'a> Fields<'a> {
         Self { rest: Some(line), separator: b',' }
     }
 
-    /// Next field; `None` after the last.
+    /// Returns the next field; `None` after the last.
     #[inline]
     pub(super) fn next(&mut self) -> Option<&'a [u8]> {
         let rest = self.rest?;
@@ -39,14 +39,14 @@ impl<'a> Fields<'a> {
         Some(field.trim_ascii())
     }
 
-    /// Rest of the line.
+    /// Returns the rest of the line.
     #[inline]
     pub(super) fn rest(&self) -> &'a [u8] {
         self.rest.unwrap_or_default()
     }
 
-    /// Checks that all fields were taken: more fields are a sign of another table. An empty last
-    /// field, after a separator at the end of the line, is allowed.
+    /// Checks that all fields were taken, because more fields are a sign of another table. An empty
+    /// last field, after a separator at the end of the line, is allowed.
     #[inline]
     pub(super) fn end(&self) -> Result<(), Bad> {
         match self.rest {
@@ -56,13 +56,13 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Next field, which is required.
+    /// Returns the next field; fails if there is none.
     #[inline]
     pub(super) fn text(&mut self, name: &'static str) -> Result<&'a [u8], Bad> {
         self.next().ok_or(Bad::new(name, "is missing"))
     }
 
-    /// Next field as a whole number.
+    /// Parses the next field as a whole number.
     #[inline]
     pub(super) fn number(&mut self, name: &'static str) -> Result<u64, Bad> {
         if let Some(rest) = self.rest {
@@ -84,17 +84,18 @@ impl<'a> Fields<'a> {
         self.odd_number(name)
     }
 
-    /// Number with spaces around it; else an error.
+    /// Parses a number with spaces around it; fails for any other text.
     #[cold]
     fn odd_number(&mut self, name: &'static str) -> Result<u64, Bad> {
         number(self.text(name)?, name)
     }
 }
 
-/// Value of the leading digits (wrapped if there are more than 19), and their number.
+/// Returns the value of the leading digits (wrapped if there are more than 19), and the number of
+/// digits.
 ///
-/// Processes eight bytes at a time: digits are found in one word, and their value is computed by
-/// three multiplications that join neighbours (two digits, four, eight).
+/// Eight bytes are processed at a time: digits are found in one word, and their value is computed
+/// by three multiplications that join neighbours (two digits, four, eight).
 #[inline]
 fn digits(bytes: &[u8]) -> (u64, usize) {
     let mut value = 0_u64;
@@ -130,14 +131,14 @@ fn digits(bytes: &[u8]) -> (u64, usize) {
 /// Powers of ten, by exponent.
 const POWERS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// Value of eight digits, the first in the lowest byte.
+/// Returns the value of eight digits, the first digit in the lowest byte.
 const fn eight_digits(word: u64) -> u64 {
     let pairs = (word * 10 + (word >> 8)) & 0x00ff_00ff_00ff_00ff;
     let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
     (fours * 10_000 + (fours >> 32)) & 0xffff_ffff
 }
 
-/// Parses a whole number without anything else.
+/// Parses a field that must be a whole number and nothing else.
 pub(super) fn number(field: &[u8], name: &'static str) -> Result<u64, Bad> {
     if field.is_empty() || !field.iter().all(u8::is_ascii_digit) {
         return Err(Bad::new(name, NOT_A_NUMBER));
@@ -148,26 +149,26 @@ pub(super) fn number(field: &[u8], name: &'static str) -> Result<u64, Bad> {
     field.iter().try_fold(0_u64, add).ok_or(Bad::new(name, TOO_LARGE))
 }
 
-/// Product of `value` and `factor`.
+/// Multiplies `value` by `factor`; fails on overflow.
 #[inline]
 pub(super) fn times(value: u64, factor: u64, name: &'static str) -> Result<u64, Bad> {
     value.checked_mul(factor).ok_or(Bad::new(name, TOO_LARGE))
 }
 
-/// Time of `value` steps of `step_ns` each.
+/// Converts `value` steps of `step_ns` each to a time.
 #[inline]
 pub(super) fn moment(value: u64, step_ns: u64, name: &'static str) -> Result<Moment, Bad> {
     let ns = i64::try_from(times(value, step_ns, name)?);
     ns.map(Moment).map_err(|_| Bad::new(name, TOO_LARGE))
 }
 
-/// Duration of `value` steps of `step_ns` each.
+/// Converts `value` steps of `step_ns` each to a duration.
 #[inline]
 pub(super) fn duration(value: u64, step_ns: u64, name: &'static str) -> Result<Nanos, Bad> {
     times(value, step_ns, name).map(Nanos)
 }
 
-/// Length of a read, write or discard: more than 0, and less than 4 GiB.
+/// Checks the length of a read, write or discard: more than 0, and less than 4 GiB.
 #[inline]
 pub(super) fn length(bytes: u64) -> Result<u32, Bad> {
     match u32::try_from(bytes) {
@@ -186,7 +187,7 @@ pub(super) fn range(offset: u64, length: u32) -> Result<(), Bad> {
     }
 }
 
-/// Record of a read, write or discard of `bytes` at `offset`.
+/// Makes the record of a read, write or discard of `bytes` at `offset`.
 #[inline]
 pub(super) fn io(operation: Operation, offset: u64, bytes: u64) -> Result<IoRecord, Bad> {
     let length = length(bytes)?;
@@ -194,14 +195,14 @@ pub(super) fn io(operation: Operation, offset: u64, bytes: u64) -> Result<IoReco
     Ok(IoRecord::new(Nanos::ZERO, operation, offset, length))
 }
 
-/// Record of a read, write or discard in sectors of 512 bytes.
+/// Makes the record of a read, write or discard, given in sectors of 512 bytes.
 #[inline]
 pub(super) fn sectors(operation: Operation, first: u64, count: u64) -> Result<IoRecord, Bad> {
     io(operation, times(first, SECTOR, "sector")?, times(count, SECTOR, "length")?)
 }
 
-/// Parses a number with decimals, times `unit_ns`, in whole nanoseconds, rounded down. It is exact,
-/// whereas a floating-point number of seconds since 1970 is exact to 0.2 us.
+/// Parses a number with decimals, times `unit_ns`, into whole nanoseconds, rounded down. The result
+/// is exact. A floating-point number of seconds since 1970 would be exact only to 0.2 us.
 pub(super) fn decimal(field: &[u8], unit_ns: u64, name: &'static str) -> Result<u64, Bad> {
     let point = field.iter().position(|byte| *byte == b'.').unwrap_or(field.len());
     let whole = times(number(&field[..point], name)?, unit_ns, name)?;
@@ -218,7 +219,7 @@ pub(super) fn decimal(field: &[u8], unit_ns: u64, name: &'static str) -> Result<
     whole.checked_add(value * unit_ns / scale).ok_or(Bad::new(name, TOO_LARGE))
 }
 
-/// Parses a time written as [`decimal`].
+/// Parses a time written like a number for [`decimal`].
 pub(super) fn decimal_moment(
     field: &[u8],
     unit_ns: u64,
@@ -238,13 +239,13 @@ pub(super) fn hex(field: &[u8], name: &'static str) -> Result<u64, Bad> {
     digits.iter().try_fold(0, add).ok_or(Bad::new(name, "is not a number in base 16"))
 }
 
-/// Words of a line, at most [`WORDS`] of them.
+/// Splits a line into words, at most [`WORDS`] of them.
 pub(super) struct Words<'a> {
     words: [&'a [u8]; WORDS],
     count: usize,
 }
 
-/// Most words of a line that are examined.
+/// Maximum number of words of a line that are examined.
 const WORDS: usize = 48;
 
 impl<'a> Words<'a> {
@@ -263,12 +264,12 @@ impl<'a> Words<'a> {
         &self.words[..self.count]
     }
 
-    /// Word at `index`, which is required.
+    /// Returns the word at `index`; fails if there is none.
     pub(super) fn text(&self, index: usize, name: &'static str) -> Result<&'a [u8], Bad> {
         self.all().get(index).copied().ok_or(Bad::new(name, "is missing"))
     }
 
-    /// Word at `index` as a whole number.
+    /// Parses the word at `index` as a whole number.
     pub(super) fn number(&self, index: usize, name: &'static str) -> Result<u64, Bad> {
         number(self.text(index, name)?, name)
     }

@@ -1,8 +1,8 @@
-//! Files that are no traces of single I/Os, with advice on what to do instead.
+//! Recognises files that are not traces of single I/Os, and advises what to do instead.
 
 use std::path::Path;
 
-/// A file of a known kind that is no readable trace.
+/// A file of a known kind that is not a readable trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Foreign {
     /// Continuation of a sentence after "FILE: ".
@@ -21,7 +21,7 @@ const RECORD: &str = "a trace has a row for each I/O: record one with tilemark r
                       biosnoop. --from FORMAT reads the file as a format in any case";
 const SINGLE: &str = "log single I/Os: write_lat_log=NAME with log_offset=1, without log_avg_msec";
 
-/// Magic numbers of packed files, whose content cannot be seen yet: offset, bytes, kind.
+/// Magic numbers of packed files, whose content is not readable here: offset, bytes, kind.
 const PACKED: [(usize, &[u8], &str); 9] = [
     (0, b"BZh", "packed with bzip2"),
     (0, b"PK\x03\x04", "packed with zip"),
@@ -37,8 +37,8 @@ const PACKED: [(usize, &[u8], &str); 9] = [
 /// Magic numbers of a second compression inside the first.
 const PACKED_TWICE: [&[u8]; 3] = [b"\x1f\x8b", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"];
 
-/// Packing of a file that begins with `head` (after zst, gz or xz were undone); `None` if it is not
-/// packed.
+/// Returns how a file that begins with `head` is packed, after zst, gz or xz were undone; `None` if
+/// it is not packed.
 pub(super) fn packed(head: &[u8]) -> Option<Foreign> {
     let is = |(at, magic, _): &&(usize, &[u8], &str)| {
         head.get(*at..).is_some_and(|head| head.starts_with(magic))
@@ -53,15 +53,17 @@ pub(super) fn packed(head: &[u8]) -> Option<Foreign> {
     is_old_tar(head).then(|| Foreign::new("a tar archive", UNPACK))
 }
 
-/// Checks the level and the first block's magic number (or that of the end, in an empty file).
+/// Checks the level and the first block's magic number (or the end's magic number, in an empty
+/// file).
 fn is_bzip2(head: &[u8]) -> bool {
     let magics: [&[u8]; 2] = [&[0x31, 0x41, 0x59, 0x26, 0x53, 0x59], &[0x17, 0x72, 0x45, 0x38]];
     head.get(3).is_some_and(|level| (b'1'..=b'9').contains(level))
         && magics.iter().any(|magic| head[4..].starts_with(magic))
 }
 
-/// True if a block is the head of a tar archive without a magic number: its checksum is right
-/// (POSIX.1-1988, 10.1.1: the sum of its bytes, with those of the checksum counted as blanks).
+/// Returns true if a block is the header of a tar archive without a magic number, by its checksum
+/// (POSIX.1-1988, 10.1.1: the sum of the header's bytes, with the checksum's own bytes counted as
+/// blanks).
 fn is_old_tar(head: &[u8]) -> bool {
     let Some(block) = head.get(..512) else { return false };
     let field = block[148..156].trim_ascii_start();
@@ -72,7 +74,7 @@ fn is_old_tar(head: &[u8]) -> bool {
     block[0] != 0 && told > 0 && sum == told
 }
 
-/// Kind of a binary file, by its first bytes.
+/// Recognises a binary file by its first bytes.
 pub(super) fn binary(head: &[u8]) -> Option<Foreign> {
     if head.starts_with(b"PAR1") {
         let hint = "a trace of Tilemark's own is a directory NAME.tmt: name the directory";
@@ -89,7 +91,7 @@ pub(super) fn binary(head: &[u8]) -> Option<Foreign> {
 
 const JSON: Foreign = Foreign::new("JSON", RECORD);
 
-/// Beginnings of other tools' text output.
+/// First bytes of other tools' text output.
 const BEGINS: [(&[u8], Foreign); 7] = [
     (b"procs ", Foreign::new("a table of vmstat: sums of all I/O in a time", RECORD)),
     (
@@ -110,7 +112,7 @@ const BEGINS: [(&[u8], Foreign); 7] = [
     (b"<", Foreign::new("XML or HTML", RECORD)),
 ];
 
-/// Kind of a text that has none of the formats, by its first lines and the name of its file.
+/// Recognises a text that has none of the formats, by its first lines and the name of its file.
 pub(super) fn text(lines: &[&[u8]], name: &Path) -> Option<Foreign> {
     let first = lines.first()?.trim_ascii_start();
     if let Some(found) = fio_log(lines, name) {
@@ -132,13 +134,13 @@ pub(super) fn text(lines: &[&[u8]], name: &Path) -> Option<Foreign> {
     begins.map(|(_, foreign)| *foreign)
 }
 
-/// True for `[name]` alone, as in a job file.
+/// Returns true for `[name]` alone on a line, as in a job file.
 fn is_section(line: &[u8]) -> bool {
     let name = line.trim_ascii_end().strip_prefix(b"[").and_then(|line| line.strip_suffix(b"]"));
     name.is_some_and(|name| !name.is_empty() && !name.iter().any(|byte| b"\"{}[],".contains(byte)))
 }
 
-/// True for `major minor name` and at least 11 counters (kernel,
+/// Returns true for `major minor name` and at least 11 counters (kernel,
 /// `Documentation/admin-guide/iostats.rst`).
 fn is_diskstats(line: &[u8]) -> bool {
     let words: Vec<&[u8]> =
@@ -156,13 +158,13 @@ fn is_diskstats(line: &[u8]) -> bool {
     }
 }
 
-/// Number of bins of fio's histograms without `log_hist_coarseness`, which halves it repeatedly:
-/// fio 3 has 29 groups of 64, fio 2 had 19.
+/// Number of bins of fio's histograms with no `log_hist_coarseness`, each step of which halves the
+/// number: fio 3 has 29 groups of 64 bins, fio 2 had 19.
 const BINS: [usize; 2] = [29 * 64, 19 * 64];
-/// Most halvings by `log_hist_coarseness`.
+/// Maximum number of halvings by `log_hist_coarseness`.
 const COARSENESS_MAX: usize = 6;
 
-/// Kind of a fio log without single I/Os, or without their latencies. Columns are those of fio's
+/// Recognises a fio log without single I/Os, or without latencies. Columns are documented in fio's
 /// HOWTO ("Log File Formats").
 fn fio_log(lines: &[&[u8]], name: &Path) -> Option<Foreign> {
     let rows: Vec<Vec<u64>> = lines.iter().map(|line| numbers(line)).collect::<Option<_>>()?;
@@ -201,14 +203,14 @@ fn fio_log(lines: &[&[u8]], name: &Path) -> Option<Foreign> {
     })
 }
 
-/// True for an average, which has no block size. With `log_window_value=both`, the largest value
-/// follows it.
+/// Returns true for an average, which has no block size. With `log_window_value=both`, the maximum
+/// follows the average.
 fn is_average(row: &[u64]) -> bool {
     let is_of = |direction: u64, size: u64| direction <= 2 && size == 0;
     is_of(row[2], row[3]) || row.len() > 4 && row[2] >= row[1] && is_of(row[3], row[4])
 }
 
-/// Numbers between commas, those of priorities in base 16; `None` if there is anything else.
+/// Parses numbers between commas, priorities in base 16; `None` if the line contains anything else.
 fn numbers(line: &[u8]) -> Option<Vec<u64>> {
     let text = str::from_utf8(line).ok()?.trim();
     let fields = text.strip_suffix(',').unwrap_or(text).split(',');

@@ -4,27 +4,28 @@ use std::str::FromStr;
 use super::formats::ALL;
 use super::kind::Kind;
 
-/// A format that [`crate::open`] reads: one file of `formats` and its line there.
+/// A format that [`crate::open`] reads. It has one file in `formats` and one line in the list
+/// there.
 #[derive(Clone, Copy)]
 pub struct Format(pub(super) &'static Kind);
 
 impl Format {
-    /// All formats, in the order of lists for users.
+    /// Returns all formats, in the order of lists for users.
     pub fn all() -> impl Iterator<Item = Self> {
         ALL.iter().copied().map(Self)
     }
 
-    /// Name of the format, as `--from` takes it.
+    /// Returns the name of the format, as `--from` accepts it.
     pub fn name(self) -> &'static str {
         self.0.name
     }
 
-    /// Other names that `--from` takes.
+    /// Returns the other names that `--from` accepts.
     pub fn aliases(self) -> &'static [&'static str] {
         self.0.aliases
     }
 
-    /// Description in one line, for a list of formats.
+    /// Returns the description in one line, for a list of formats.
     pub fn help(self) -> &'static str {
         self.0.help
     }

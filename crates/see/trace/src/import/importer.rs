@@ -1,17 +1,17 @@
-//! Source of all formats: fills a window from a decoder, sorts it, and hands it out.
+//! Source for all formats: fills a window from a decoder, sorts the window, and hands records out.
 
 use super::sink::{Moment, Sink};
 use crate::{BATCH, IoRecord, Source, TraceError, TraceInfo};
 use units::Nanos;
 
 /// Number of records that are sorted by issue before the earliest is handed out. A trace that logs
-/// completions is put in order as long as no I/O ends after this many later ones.
+/// completions is put in order, unless an I/O completes after this many later ones.
 pub(super) const WINDOW: usize = 1 << 14;
 
 /// Decoder of one format's bytes.
 pub(super) trait Decode: Send {
-    /// Adds some records to `sink`; returns true if there may be more. It adds a bounded number,
-    /// and hands out records that it held back before it returns false.
+    /// Adds some records to `sink`; returns true if there may be more. It adds a bounded number.
+    /// Before it returns false, it also hands out all records that it held back.
     fn step(&mut self, sink: &mut Sink) -> Result<bool, TraceError>;
 }
 
@@ -22,7 +22,7 @@ pub(super) struct Importer {
     base: Option<Nanos>,
     last: Nanos,
     is_done: bool,
-    /// Number of the sink's records that are known to be in order.
+    /// Number of records in the sink that are known to be in order.
     sorted: usize,
 }
 
@@ -31,7 +31,8 @@ impl Importer {
         Self { decode, sink, base: None, last: Nanos::ZERO, is_done: false, sorted: 0 }
     }
 
-    /// Fills the window twice over, so that as many records can be handed out as stay.
+    /// Fills the window to twice its size, so that half can be handed out while the other half
+    /// stays.
     fn fill(&mut self) -> Result<(), TraceError> {
         while !self.is_done && self.sink.records.len() < 2 * WINDOW {
             // After an error the trace is over: no later record is handed out.
@@ -48,7 +49,8 @@ impl Importer {
             origin.and_then(|origin| origin.checked_add(Moment::of_raw(first).0));
     }
 
-    /// Sets the time from the trace's begin, never before the last record returned.
+    /// Converts the time to the time since the trace's begin, but never before the last record
+    /// returned.
     fn place(&mut self, base: Nanos, record: &mut IoRecord) {
         let issue = record.issue.saturating_sub(base);
         if record.issue < base || issue < self.last {

@@ -19,10 +19,10 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// Default size of the buffer, in bytes, and so of the longest line.
+    /// Default size of the buffer, in bytes, which is also the maximum length of a line.
     pub(super) const BUFFER: usize = 256 << 10;
 
-    /// Makes an input of `reader`, with the name `path` in errors.
+    /// Makes an input of `reader`; errors contain the name `path`.
     pub(super) fn new(reader: Box<dyn Read + Send>, path: &Path, buffer: usize) -> Self {
         Self {
             reader,
@@ -36,27 +36,27 @@ impl Input {
         }
     }
 
-    /// Bytes that were read and not consumed.
+    /// Returns the bytes that were read but not consumed.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// Offset of [`Self::bytes`] in the unpacked trace.
+    /// Returns the offset of [`Self::bytes`] in the unpacked trace.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Name in errors.
+    /// Returns the name for errors.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// True if the trace ended before its packed form did: a truncated file.
+    /// Returns true if the compressed file is truncated, so that the trace ended early.
     pub(super) fn is_cut(&self) -> bool {
         self.is_cut
     }
 
-    /// True if the buffer is full until some bytes are consumed.
+    /// Returns true if the buffer is full, so that bytes must be consumed before the next read.
     pub(super) fn is_full(&self) -> bool {
         self.end - self.start == self.buffer.len()
     }
@@ -95,7 +95,7 @@ impl Input {
     }
 }
 
-/// Error of a trace that does not have its format.
+/// Makes the error for a trace that does not have its format.
 pub(super) fn wrong(path: &Path, reason: &str) -> TraceError {
     TraceError::Format { path: path.to_owned(), reason: reason.to_owned() }
 }

@@ -8,7 +8,7 @@ use super::lines::{Line, Lines};
 use super::sink::Sink;
 use crate::TraceError;
 
-/// Makes a decoder of the rest of a trace.
+/// Function that makes a decoder of the rest of a trace.
 type Open = fn(Input, &mut Sink) -> Result<Box<dyn Decode>, TraceError>;
 
 /// Declaration of one format.
@@ -23,10 +23,10 @@ pub(super) struct Kind {
     pub(super) open: Open,
 }
 
-/// Detection of a format by the first bytes of a trace.
+/// Detection of a format from the first bytes of a trace.
 pub(super) enum Detect {
     Text {
-        /// Function that is true if the first line alone identifies the format.
+        /// Function that returns true if the first line alone identifies the format.
         is_header: fn(&[u8]) -> bool,
         understood: fn(&[u8], &[&[u8]]) -> Option<Understood>,
     },
@@ -40,8 +40,8 @@ pub(super) struct Understood {
 }
 
 impl Kind {
-    /// Declares a format of lines. The parser is compiled into the loop over lines: a call through
-    /// a pointer per line would cost more than most lines do.
+    /// Declares a format of lines. The parser is compiled into the loop over lines, because a call
+    /// through a pointer per line would cost more than parsing most lines.
     pub(super) const fn text<L: Line + 'static>(
         name: &'static str,
         aliases: &'static [&'static str],
@@ -52,7 +52,7 @@ impl Kind {
         Self { name, aliases, help, detect, open }
     }
 
-    /// Declares a format of bytes; `is_likely` judges the first ones.
+    /// Declares a format of bytes; `is_likely` judges the first bytes.
     pub(super) const fn binary(
         name: &'static str,
         aliases: &'static [&'static str],
@@ -64,7 +64,7 @@ impl Kind {
     }
 }
 
-/// Number of first lines that the format understands; `None` if there are none, or they are not
+/// Counts the first lines that the format understands; `None` if there are none, or they are not
 /// plausible.
 fn understood<L: Line>(head: &[u8], lines: &[&[u8]]) -> Option<Understood> {
     let mut parser = L::default();

@@ -14,29 +14,29 @@ pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Parser of one format's lines.
 pub(super) trait Line: Default + Send {
-    /// Sets everything that is known before the first line; the trace begins with `head`.
+    /// Sets everything that is known before the first line is parsed; the trace begins with `head`.
     fn begin(&mut self, head: &[u8], sink: &mut Sink);
 
-    /// Converts a line, without its end and not blank, to a record or a skipped row.
+    /// Converts a line to a record or a skipped row. The line has no line end and is not blank.
     fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Bad>;
 
-    /// Hands out records that it held back.
+    /// Hands out records that were held back.
     fn end(&mut self, _sink: &mut Sink) {}
 
-    /// True if a text that begins with this line certainly has this format.
+    /// Returns true if a text that begins with this line certainly has this format.
     fn is_header(_first: &[u8]) -> bool {
         false
     }
 
-    /// True if lines that were understood are plausible. `lines` are the first ones of the text,
-    /// and the first may be torn. Formats whose lines are mostly numbers need rules here, because
-    /// any table of numbers could be mistaken for one.
+    /// Returns true if the understood lines are plausible. `lines` are the first lines of the text;
+    /// the first of them may be incomplete. Formats whose lines are mostly numbers need rules here,
+    /// because any table of numbers could be mistaken for them.
     fn is_plausible(_lines: &[&[u8]]) -> bool {
         true
     }
 }
 
-/// Place of a line.
+/// Position of a line, for messages.
 struct LinePosition {
     line: u64,
     byte: u64,
@@ -48,7 +48,7 @@ impl fmt::Display for LinePosition {
     }
 }
 
-/// Decoder of an input with a [`Line`] parser.
+/// Decoder that applies a [`Line`] parser to an input.
 pub(super) struct Lines<L> {
     input: Input,
     format: L,

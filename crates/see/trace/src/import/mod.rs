@@ -1,4 +1,4 @@
-//! Reading other tools' traces: detection, decompression, parsing, sorting by issue.
+//! Reads other tools' traces: detection, decompression, parsing, sorting by issue.
 
 mod compression;
 mod detect;

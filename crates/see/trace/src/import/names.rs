@@ -1,17 +1,18 @@
-//! Names of devices and senders, numbered in order of appearance.
+//! Names of devices and initiators, numbered in order of appearance.
 
-/// Longest name that is kept, in bytes.
+/// Maximum length of a stored name, in bytes.
 const NAME_BYTES_MAX: usize = 255;
 /// Common name of all names after the first 65,535.
 const OTHERS: &str = "(others)";
 /// Initial number of slots of the table of names: a power of two.
 const SLOTS: usize = 64;
 
-/// Numbers of names: at most 65,536, the last of which is shared by all later names. It has a hash
-/// table of its own because every line of a trace looks names up: no allocation, no keyed hash.
+/// Numbers for names, at most 65,536; all later names share the last. It is a hash table of our own
+/// because every line of a trace looks up names: it needs no allocation and no keyed hash.
 pub(super) struct Names {
     keys: Vec<Box<[u8]>>,
-    /// Position of the key in each slot, plus one; 0 is free. At most half of the slots are taken.
+    /// Position of the key in each slot, plus one; 0 means free. At most half of the slots are
+    /// used.
     slots: Vec<u32>,
     last: u16,
 }
@@ -23,7 +24,7 @@ impl Default for Names {
 }
 
 impl Names {
-    /// Number of `key`, and true if it is new and needs a name.
+    /// Returns the number of `key`, and true if the key is new and needs a name.
     #[inline]
     pub(super) fn number(&mut self, key: &[u8]) -> (u16, bool) {
         let key = &key[..key.len().min(NAME_BYTES_MAX)];
@@ -70,7 +71,7 @@ impl Names {
         }
     }
 
-    /// First slot of the search for a key.
+    /// Returns the first slot to search for a key.
     fn first_slot(&self, key: &[u8]) -> usize {
         let (words, rest) = key.as_chunks::<8>();
         let mix =
@@ -81,7 +82,7 @@ impl Names {
         usize::try_from(hash).unwrap_or(0) & (self.slots.len() - 1)
     }
 
-    /// Name of `number` for people.
+    /// Returns the name of `number` for people.
     pub(super) fn shown(name: &[u8], number: u16) -> String {
         if number == u16::MAX {
             return OTHERS.to_owned();

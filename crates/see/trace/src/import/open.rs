@@ -16,7 +16,7 @@ use crate::{Source, TraceError};
 /// [`crate::store::Writer`] wrote is read with all its columns.
 ///
 /// # Errors
-/// The path cannot be read, no format matches its beginning, or the given one does not.
+/// The path cannot be read, no format matches its beginning, or the given format does not match.
 pub fn open(path: &Path, options: &OpenOptions) -> Result<Box<dyn Source>, TraceError> {
     // A trace of our own; if it is unfinished, the error says so.
     if store::is_store(path) {
@@ -44,7 +44,7 @@ pub fn open(path: &Path, options: &OpenOptions) -> Result<Box<dyn Source>, Trace
     source(input, format, path, options)
 }
 
-/// Opens a trace of our own.
+/// Opens a trace in Tilemark's own format.
 fn own(path: &Path, options: &OpenOptions) -> Result<Box<dyn Source>, TraceError> {
     match options.format {
         None => Ok(Box::new(store::open(path)?.source(Columns::ALL))),

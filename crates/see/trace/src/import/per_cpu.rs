@@ -15,7 +15,8 @@ use crate::{Source, TraceError};
 /// Text between the device and the CPU in a file's name.
 const MIDDLE: &str = ".blktrace.";
 
-/// Files of the trace that `path` is a file or the device of; empty if it is neither.
+/// Returns the files of the trace to which `path` belongs, as one of its files or as its device;
+/// empty if `path` is neither.
 pub(super) fn siblings(path: &Path) -> Vec<PathBuf> {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
     let device = split(name).unwrap_or(name);
@@ -23,7 +24,7 @@ pub(super) fn siblings(path: &Path) -> Vec<PathBuf> {
     in_directory(parent.unwrap_or(Path::new(".")), Some(device))
 }
 
-/// Files of block traces in a directory, of one device or of all.
+/// Returns the files of block traces in a directory, of one device or of all.
 pub(super) fn in_directory(directory: &Path, device: Option<&str>) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
     let is_wanted = |path: &PathBuf| {
@@ -36,7 +37,7 @@ pub(super) fn in_directory(directory: &Path, device: Option<&str>) -> Vec<PathBu
     files
 }
 
-/// Opens the trace of all `files`, with the name `path` in messages.
+/// Opens all `files` as one trace, with the name `path` in messages.
 pub(super) fn open(
     files: &[PathBuf],
     path: &Path,
@@ -64,7 +65,7 @@ pub(super) fn open(
     Ok(Box::new(Importer::new(Box::new(decode), sink)))
 }
 
-/// Device in a file's name of the form `DEVICE.blktrace.CPU`, packed or not.
+/// Returns the device in a file name of the form `DEVICE.blktrace.CPU`, compressed or not.
 fn split(name: &str) -> Option<&str> {
     let (device, cpu) = name.rsplit_once(MIDDLE)?;
     let cpu = cpu.split('.').next()?;

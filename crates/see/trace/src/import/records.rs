@@ -1,4 +1,4 @@
-//! Binary formats with records of one length.
+//! Decodes binary formats with records of one length.
 
 use super::importer::Decode;
 use super::input::Input;
@@ -10,11 +10,11 @@ pub(super) trait Fixed<const SIZE: usize>: Send {
     /// Sets everything that is known before the first record.
     fn begin(&mut self, sink: &mut Sink);
 
-    /// Converts the bytes of one record to a record or a skipped one.
+    /// Converts the bytes of one record to an I/O record or a skipped row.
     fn record(&mut self, bytes: &[u8; SIZE], sink: &mut Sink) -> Result<(), Bad>;
 }
 
-/// Decoder of an input with a [`Fixed`] parser.
+/// Decoder that applies a [`Fixed`] parser to an input.
 pub(super) struct Records<F, const SIZE: usize> {
     input: Input,
     format: F,

@@ -1,4 +1,4 @@
-//! Receiver of decoders' records and complaints.
+//! Receives records and errors from decoders.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::{Clock, Device, DeviceIndex, IoRecord, Losses, TraceError, TraceInfo,
 const EXAMPLES: usize = 10;
 /// Number of quoted bytes of a bad line.
 const EXCERPT_BYTES: usize = 80;
-/// Name of the sender, where the trace has none.
+/// Name of the initiator, if the trace has none.
 pub(super) const NOBODY: &str = "(unknown)";
 
 /// Reason why a line or record is bad: the field, and the problem.
@@ -29,15 +29,15 @@ impl Bad {
 }
 
 /// A time in nanoseconds from an origin that the format chooses. It may lie before the origin, if a
-/// format logs ends and the time since the beginning.
+/// format logs completion times since the beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Moment(pub(super) i64);
 
 impl Moment {
     const SIGN: u64 = 1 << 63;
 
-    /// Value for [`IoRecord::issue`] until the trace's begin is known: shifted so that unsigned
-    /// order is the order of times.
+    /// Returns the value for [`IoRecord::issue`] until the trace's begin is known. It is shifted so
+    /// that unsigned order is the order of times.
     pub(super) const fn raw(self) -> Nanos {
         Nanos(self.0.cast_unsigned() ^ Self::SIGN)
     }
@@ -47,7 +47,7 @@ impl Moment {
     }
 }
 
-/// State of a trace being read: records not yet in order, names, and losses.
+/// State of a trace that is being read: records not yet in order, names, and losses.
 pub(super) struct Sink {
     pub(super) records: Vec<IoRecord>,
     pub(super) info: TraceInfo,
@@ -83,18 +83,18 @@ impl Sink {
         }
     }
 
-    /// Declares real times, in steps of `resolution_ns`.
+    /// Declares that times are real, in steps of `resolution_ns`.
     pub(super) fn real_times(&mut self, resolution_ns: u64) {
         self.info.clock = Clock::Real { resolution: Nanos(resolution_ns) };
     }
 
-    /// Declares real times that count from 1970.
+    /// Declares that times are real and count from 1970.
     pub(super) fn unix_times(&mut self, resolution_ns: u64) {
         self.real_times(resolution_ns);
         self.origin_unix_ns = Some(0);
     }
 
-    /// Declares a single device, named after the file, and an unknown sender.
+    /// Declares a single device, named after the file, and an unknown initiator.
     pub(super) fn one_disk(&mut self) {
         let name = self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy();
         let name = name.split('.').find(|part| !part.is_empty()).unwrap_or("disk").to_owned();
@@ -102,7 +102,7 @@ impl Sink {
         self.nobody();
     }
 
-    /// Declares an unknown sender.
+    /// Declares an unknown initiator.
     pub(super) fn nobody(&mut self) {
         self.vm(NOBODY.as_bytes());
     }
@@ -113,24 +113,24 @@ impl Sink {
         self.records.push(IoRecord { issue: moment.raw(), ..record });
     }
 
-    /// Adds a reference of a trace without times.
+    /// Adds a reference from a trace without times.
     pub(super) fn push_next(&mut self, record: IoRecord) {
         let number = self.taken + self.records.len() as u64;
         self.push(Moment(i64::try_from(number).unwrap_or(i64::MAX)), record);
     }
 
-    /// Counts a row that is no I/O of its own.
+    /// Counts a row that is not a separate I/O.
     pub(super) fn skip(&mut self) {
         self.info.losses.skipped += 1;
     }
 
-    /// Device with this name.
+    /// Returns the device with this name, which is added if new.
     #[inline]
     pub(super) fn device(&mut self, name: &[u8]) -> DeviceIndex {
         self.device_as(name, |name| name)
     }
 
-    /// Device with this `key`; `show` makes its name for people.
+    /// Returns the device with this `key`, which is added if new; `show` makes its name for people.
     #[inline]
     pub(super) fn device_as(
         &mut self,
@@ -145,7 +145,7 @@ impl Sink {
         DeviceIndex(number)
     }
 
-    /// Sender with this name.
+    /// Returns the initiator with this name, which is added if new.
     #[inline]
     pub(super) fn vm(&mut self, name: &[u8]) -> VmIndex {
         let (number, is_new) = self.vms.number(name);
@@ -191,7 +191,7 @@ impl Sink {
     }
 }
 
-/// Beginning of a bad line, safe to print.
+/// Returns the beginning of a bad line, safe to print.
 fn quoted(content: &[u8]) -> String {
     let cut = &content[..content.len().min(EXCERPT_BYTES)];
     let text: String = String::from_utf8_lossy(cut)

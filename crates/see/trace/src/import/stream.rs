@@ -10,14 +10,14 @@ use super::input::{Input, wrong};
 use super::sink::Sink;
 use crate::{Source, TraceError};
 
-/// Options of reading a trace.
+/// Options for reading a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenOptions {
     /// Format of the trace; `None` to detect it.
     pub format: Option<Format>,
-    /// Most bad lines or records that are counted and left out; one more is an error. 100 by
-    /// default: torn lines of a real trace are few, while a wrong format is bad throughout. A trace
-    /// without any usable line is an error whatever the limit.
+    /// Maximum number of bad lines or records that are counted and left out; one more is an error.
+    /// The default is 100: a real trace has few torn lines, while a file in a wrong format is bad
+    /// throughout. A trace without any usable line is an error whatever the limit.
     pub max_bad: u64,
 }
 
@@ -45,7 +45,7 @@ pub fn open_stream<R: Read + Send + 'static>(
     source(input, format, name, options)
 }
 
-/// First bytes of a trace, unpacked, and its format.
+/// Reads and unpacks the first bytes of a trace, and determines its format.
 pub(super) fn begin<R: Read + Send + 'static>(
     reader: R,
     name: &Path,
@@ -73,7 +73,7 @@ pub(super) fn source(
     Ok(Box::new(Importer::new(decode, sink)))
 }
 
-/// Format that matches the beginning of a trace.
+/// Determines the format that matches the beginning of a trace.
 fn found(input: &Input, name: &Path) -> Result<Format, TraceError> {
     if input.bytes().is_empty() {
         return Err(wrong(name, "it is empty"));

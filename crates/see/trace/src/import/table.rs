@@ -1,18 +1,18 @@
-//! Tables of numbers, for rules that decide whether lines are plausible: clocks rise, and sizes and
-//! places are those of storage.
+//! Tables of numbers, with rules that decide whether lines are plausible: clocks increase, and
+//! sizes and addresses are plausible for storage.
 
 /// Plausible lengths of I/Os, in sectors of 512 bytes.
 pub(super) const SECTORS: (f64, f64) = (1.0, (1_u64 << 21) as f64);
 /// Plausible times of traces, in seconds since 1970: from 1998 to 2096.
 pub(super) const UNIX_SECONDS: (f64, f64) = (9e8, 4e9);
-/// Largest number of a storage unit in a trace of several.
+/// Largest number of a storage unit in a trace of several units.
 pub(super) const UNITS_MAX: f64 = 65_535.0;
 
-/// Form of a table of numbers.
+/// Description of a table of numbers.
 #[derive(Clone, Copy)]
 pub(super) struct Table {
     pub(super) has_commas: bool,
-    /// Beginnings of lines that are no rows.
+    /// Beginnings of lines that are not rows.
     pub(super) heads: &'static [&'static [u8]],
     /// Column that may be in base 16 without a prefix.
     pub(super) hex: Option<usize>,
@@ -26,8 +26,8 @@ impl Table {
     /// Table of numbers between blanks.
     pub(super) const BLANKS: Self = Self { has_commas: false, heads: &[], hex: None };
 
-    /// Rows of the table; `None` if it contains anything but numbers. The first row is left out if
-    /// it has another number of columns: it is torn.
+    /// Parses the rows of the table; `None` if it contains anything but numbers. The first row is
+    /// left out if it has another number of columns, because it is then incomplete.
     pub(super) fn rows(self, lines: &[&[u8]]) -> Option<Vec<Row>> {
         let is_row = |line: &&&[u8]| !self.heads.iter().any(|head| line.starts_with(head));
         let mut rows: Vec<Row> = Vec::new();
@@ -58,12 +58,13 @@ fn number(field: &str, may_be_hex: bool) -> Option<f64> {
     u32::from_str_radix(digits, 16).ok().map(f64::from)
 }
 
-/// True if all values of a column are within these bounds.
+/// Returns true if all values of a column are within these bounds.
 pub(super) fn all(rows: &[Row], column: usize, (least, most): (f64, f64)) -> bool {
     rows.iter().all(|row| row.get(column).is_some_and(|value| (least..=most).contains(value)))
 }
 
-/// True if a clock rises, except in one of eight steps: several logs may follow one another.
+/// Returns true if a clock increases, except in at most one of eight steps, because several logs
+/// may follow one another.
 pub(super) fn rises(rows: &[Row], column: usize) -> bool {
     let values: Option<Vec<f64>> = rows.iter().map(|row| row.get(column).copied()).collect();
     values.is_some_and(|values| falls(&values) * 8 < values.len())
@@ -73,17 +74,18 @@ fn falls(values: &[f64]) -> usize {
     values.windows(2).filter(|pair| pair[1] < pair[0]).count()
 }
 
-/// Words between commas.
+/// Splits a line at commas.
 pub(super) fn texts(line: &[u8]) -> Vec<&str> {
     str::from_utf8(line).map(|text| text.split(',').map(str::trim).collect()).unwrap_or_default()
 }
 
-/// Numbers of a column of lines with commas; lines without a number there are left out.
+/// Parses the numbers of one column of lines with commas; lines without a number there are left
+/// out.
 pub(super) fn column(lines: &[&[u8]], at: usize) -> Vec<f64> {
     lines.iter().filter_map(|line| texts(line).get(at)?.parse().ok()).collect()
 }
 
-/// True if a clock mostly rises: several units may be logged one after another.
+/// Returns true if a clock mostly increases, because several units may be logged one after another.
 pub(super) fn goes_up(values: &[f64]) -> bool {
     falls(values) * 4 < values.len().max(1)
 }

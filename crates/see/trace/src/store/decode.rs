@@ -13,7 +13,7 @@ use super::encode::OPERATIONS;
 use super::schema;
 use crate::{DeviceIndex, Flags, IoRecord, Operation, TraceInfo, VmIndex};
 
-/// Indices of names, by column.
+/// Indices of the names in each column.
 #[derive(Debug)]
 pub(super) struct Lookup {
     vms: BTreeMap<String, u16>,
@@ -41,7 +41,7 @@ impl Lookup {
         }
     }
 
-    /// Index of a name in a column; the error describes an unknown name.
+    /// Returns the index of a name in a column; the error describes an unknown name.
     pub(super) fn index(&self, column: &str, name: &str) -> Result<u16, Malformed> {
         let index = self.of(column).get(name).copied();
         index
@@ -129,7 +129,7 @@ impl Decoder {
     }
 }
 
-/// Operation of an index from [`Lookup`].
+/// Returns the operation of an index from [`Lookup`].
 pub(super) fn operation(index: u16) -> Operation {
     OPERATIONS[usize::from(index).min(OPERATIONS.len() - 1)]
 }
@@ -142,7 +142,7 @@ fn numbers<T: arrow_array::ArrowPrimitiveType>(
         .ok_or_else(|| format!("it has the type {}", column.data_type()).into())
 }
 
-/// Values of a column; an error if one is missing or negative.
+/// Returns the values of a column; fails if one is missing or negative.
 fn values(column: &ArrayRef) -> Result<&[i64], Malformed> {
     let array = numbers::<Int64Type>(column)?;
     if array.null_count() > 0 {

@@ -21,7 +21,7 @@ pub(super) const OPERATIONS: [Operation; 4] =
 static OPERATION_NAMES: LazyLock<Arc<StringArray>> =
     LazyLock::new(|| Arc::new(StringArray::from_iter_values(OPERATIONS.map(Operation::name))));
 
-/// Columns of these records; the error says why they cannot be stored.
+/// Converts records to columns; the error says why they cannot be stored.
 pub(super) fn encode(
     schema: &SchemaRef,
     records: &[IoRecord],
@@ -80,7 +80,7 @@ fn maybe(
     Ok(Int64Array::from(values?))
 }
 
-/// Numbers with their names; nothing if there are no names at all.
+/// Translates numbers to names; the result is empty if there are no names at all.
 fn named(
     keys: impl ExactSizeIterator<Item = u16>,
     names: &Arc<StringArray>,

@@ -1,4 +1,4 @@
-//! File `gauges.json`: what was read of the VMs beside the I/O, in slices of one width.
+//! File `gauges.json`: gauges of the VMs that were sampled beside the I/O, in slices of one width.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,17 +8,18 @@ use units::Nanos;
 
 use crate::TraceError;
 
-/// File of gauges, which a trace may have.
+/// Name of the optional file of gauges.
 pub const GAUGES_FILE: &str = "gauges.json";
 const SCHEMA: &str = "tilemark.trace-gauges/1.0";
 const MAJOR: &str = "tilemark.trace-gauges/1.";
-/// Width of a slice at first.
+/// Initial width of a slice.
 const WIDTH: Nanos = Nanos::SECOND;
-/// Most slices: with more of them neighbours are merged, so that memory is bounded. 100 VMs with two
-/// gauges take 12 MB.
+/// Maximum number of slices. With more slices neighbours are merged, so that memory is bounded. 100
+/// VMs with two gauges take 12 MB.
 const SLICES_MAX: usize = 3600;
 
-/// Gauges beside the I/O of a trace: means over slices of one width from the start of the trace.
+/// Gauges sampled beside the I/O of a trace, as means over slices of one width from the start of
+/// the trace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TraceGauges {
     width: Nanos,
@@ -26,7 +27,7 @@ pub struct TraceGauges {
     values: BTreeMap<(String, String), Vec<Mean>>,
 }
 
-/// Values of a slice; none if nothing was read.
+/// Mean of a gauge in a slice; none if the gauge was not sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct Mean {
     sum: f64,
@@ -47,7 +48,7 @@ impl Mean {
     }
 }
 
-/// Gauges in their file.
+/// Gauges in the form of their file.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     schema: String,
@@ -69,7 +70,7 @@ impl Default for TraceGauges {
 }
 
 impl TraceGauges {
-    /// Adds a value that was read at a time since the start of the trace.
+    /// Adds a value that was sampled at a time since the start of the trace.
     pub fn add(&mut self, at: Nanos, name: &str, scope: &str, value: f64) {
         let place = |width: Nanos| usize::try_from(at.0 / width.0).unwrap_or(usize::MAX);
         while place(self.width) >= SLICES_MAX {
@@ -91,17 +92,17 @@ impl TraceGauges {
         }
     }
 
-    /// Returns true if nothing was read.
+    /// Returns true if no gauge was sampled.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// Width of a slice.
+    /// Returns the width of a slice.
     pub fn width(&self) -> Nanos {
         self.width
     }
 
-    /// Values: begin of the slice, name, scope and value.
+    /// Returns the values: begin of the slice, name, scope and value.
     pub fn iter(&self) -> impl Iterator<Item = (Nanos, &str, &str, f64)> {
         let width = self.width.0;
         self.values.iter().flat_map(move |((name, scope), values)| {
@@ -128,7 +129,7 @@ impl TraceGauges {
     }
 }
 
-/// Gauges of a stored trace; none if it has no file of them.
+/// Reads the gauges of a stored trace; empty if the trace has no file of gauges.
 ///
 /// # Errors
 /// The file cannot be read, or is not one of this version.

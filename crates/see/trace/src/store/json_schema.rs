@@ -1,4 +1,4 @@
-//! Columns as a JSON Schema: one I/O as an object, and the storage of each value.
+//! JSON Schema of the columns: one I/O as an object, and the storage of each value.
 
 use arrow_schema::{DataType, Field};
 use serde_json::{Map, Value, json};
@@ -8,13 +8,14 @@ use super::schema;
 use super::schema::SCHEMA;
 use crate::Operation;
 
-/// Largest number of I/Os in flight in a record.
+/// Largest number of outstanding I/Os in a record.
 const OUTSTANDING_MAX: u32 = u16::MAX as u32;
 
-/// JSON Schema of one row of a part: the fields that a query engine gives for each I/O.
+/// Returns the JSON Schema of one row of a part: the fields that a query engine returns for each
+/// I/O.
 ///
 /// `x-parquet` describes the storage of a column; columns are in the order of the file. A test
-/// compares it with the columns of a written file.
+/// compares the schema with the columns of a written file.
 pub fn json_schema() -> Value {
     let fields = schema::schema();
     let columns = fields.fields().iter().map(|field| (field.name().clone(), column(field)));
@@ -74,7 +75,7 @@ fn column(field: &Field) -> Value {
     Value::Object(column)
 }
 
-/// Description of a column, with its unit.
+/// Returns the description of a column, with its unit.
 fn words(name: &str) -> &'static str {
     match name {
         schema::ISSUE => {

@@ -12,9 +12,9 @@ use crate::{Clock, Device, Losses, TraceError, TraceInfo};
 
 const MAJOR: &str = "tilemark.trace/1.";
 
-/// File that makes a directory a trace.
+/// Name of the file that makes a directory a trace.
 pub const TRACE_FILE: &str = "trace.json";
-/// Checksums of all other files, as `sha256sum -c` reads them.
+/// Name of the file with the checksums of all other files, as `sha256sum -c` reads them.
 pub const SUMS_FILE: &str = "SHA256SUMS";
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ pub(super) struct Manifest {
     clock: StoredClock,
     started_unix_ns: Option<i64>,
     has_latency: bool,
-    /// True if more was to come when this was written.
+    /// True if the trace was still being written when this file was written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) unfinished: bool,
     pub(super) records: u64,
@@ -52,20 +52,20 @@ pub struct PartOf {
     pub host: String,
     /// Offset of the trace's time zero from the recording's, in nanoseconds.
     pub after_ns: u64,
-    /// Uncertainty of the offset: the true time is no further away, in nanoseconds.
+    /// Uncertainty of the offset: the true offset differs by at most this, in nanoseconds.
     pub known_to_ns: u64,
 }
 
-/// A sender that is a virtual machine, and not a process or control group.
+/// An initiator that is a virtual machine, not a process or control group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// Name in the column `vm`.
+    /// Name of the VM in the column `vm`.
     pub name: String,
-    /// UUID that its hypervisor gave it, if known.
+    /// UUID that the VM's hypervisor gave it, if known.
     pub uuid: Option<String>,
 }
 
-/// Entry of a Parquet file.
+/// Description of a Parquet file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct PartEntry {
     pub(super) file: String,

@@ -1,6 +1,6 @@
-//! Tilemark's own traces: a directory `NAME.tmt` of Parquet files (zstd), split by time.
+//! Stores Tilemark's own traces: a directory `NAME.tmt` of Parquet files (zstd), split by time.
 //!
-//! `docs/formats/trace.md` describes every file and column. A trace is `NAME.tmt.partial`
+//! `docs/formats/trace.md` describes every file and column. A trace is named `NAME.tmt.partial`
 //! until [`Writer::finish`]; nothing is ever overwritten.
 
 mod columns;

@@ -1,4 +1,4 @@
-//! Names of VMs and devices for the columns: unique, each stored once.
+//! Names of VMs and devices for the columns. Each is unique and stored once.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use untrusted::Malformed;
 /// Names in the order of their index.
 #[derive(Debug, Clone)]
 pub(super) struct Names {
-    /// Kind of the numbered objects: `VM`.
+    /// Kind of the named objects: `VM`.
     what: &'static str,
     unique: Vec<String>,
     taken: BTreeSet<String>,
@@ -22,7 +22,7 @@ impl Names {
         Self { what, unique: Vec::new(), taken: BTreeSet::new(), array }
     }
 
-    /// Adds names that are new. Of two equal names, the later gets a number.
+    /// Adds names that are new. Of two equal names, the later one gets a number.
     pub(super) fn update<'a>(&mut self, names: impl ExactSizeIterator<Item = &'a str>) {
         if names.len() <= self.unique.len() {
             return;

@@ -1,4 +1,4 @@
-//! A Parquet file being written.
+//! Writes one Parquet file.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -33,7 +33,7 @@ impl Write for Summed {
     }
 }
 
-/// A part that takes records.
+/// A part that accepts records.
 pub(super) struct OpenPart {
     path: PathBuf,
     writer: ArrowWriter<Summed>,
@@ -77,7 +77,7 @@ impl OpenPart {
         &self.path
     }
 
-    /// Adds records, which `batch` has as columns.
+    /// Adds records; `batch` has the same records as columns.
     pub(super) fn write(
         &mut self,
         records: &[IoRecord],
@@ -102,7 +102,7 @@ impl OpenPart {
     }
 }
 
-/// SHA-256 of a text, in hexadecimal.
+/// Calculates the SHA-256 of a text, in hexadecimal.
 pub(super) fn sum_of(text: &str) -> String {
     hex(&Sha256::digest(text.as_bytes()))
 }

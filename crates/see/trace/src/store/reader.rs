@@ -20,10 +20,10 @@ use super::schema;
 use super::write::partial_of;
 use crate::{BATCH, DeviceIndex, IoRecord, Operation, Source, TraceError, TraceInfo, VmIndex};
 
-/// Number of records decoded at a time: their columns stay in a core's cache.
+/// Number of records decoded at a time. Their columns fit into a core's cache.
 const ROWS: usize = 8192;
 
-/// A trace, or the complete parts of one that is unfinished; cheap to clone.
+/// A trace, or the complete parts of an unfinished trace; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Store(Arc<Shared>);
 
@@ -35,7 +35,7 @@ struct Shared {
     lookup: Arc<Lookup>,
 }
 
-/// A row group: the smallest part of a trace that is read on its own.
+/// A row group: the smallest part of a trace that is read separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Group {
     /// Position of the file in the manifest.
@@ -43,16 +43,17 @@ struct Group {
     group: usize,
 }
 
-/// True if this is a trace of ours, finished or not, or the name of an unfinished one.
+/// Returns true if the directory is a trace in this format, finished or not. Also true for the
+/// final name of an unfinished trace.
 pub fn is_store(directory: &Path) -> bool {
     let is_begun = || !directory.exists() && is_unfinished(&partial_of(directory));
     directory.join(TRACE_FILE).is_file() || is_unfinished(directory) || is_begun()
 }
 
-/// Opens a trace; only its description is read yet.
+/// Opens a trace; only the trace's description is read.
 ///
 /// # Errors
-/// The path is no trace, the trace was stopped before its first part was complete, or a part is
+/// The path is not a trace, the trace was stopped before its first part was complete, or a part is
 /// missing or truncated: the error names the file.
 pub fn open(directory: &Path) -> Result<Store, TraceError> {
     let partial = partial_of(directory);
@@ -97,33 +98,33 @@ fn is_unfinished(directory: &Path) -> bool {
 }
 
 impl Store {
-    /// Facts about the whole trace.
+    /// Returns the facts about the whole trace.
     pub fn info(&self) -> &TraceInfo {
         &self.0.info
     }
 
-    /// Format that its records came from.
+    /// Returns the format that the records came from.
     pub fn origin(&self) -> &str {
         &self.0.manifest.source
     }
 
-    /// Host whose I/O it is; `None` if unknown.
+    /// Returns the host on which the I/O was observed; `None` if unknown.
     pub fn host(&self) -> Option<&str> {
         self.0.manifest.host.as_deref()
     }
 
-    /// Recording over several hosts that it is a part of.
+    /// Returns the recording over several hosts to which the trace belongs, if any.
     pub fn part_of(&self) -> Option<&PartOf> {
         self.0.manifest.part_of.as_ref()
     }
 
-    /// Senders that are known to be virtual machines.
+    /// Returns the initiators that are known to be virtual machines.
     pub fn machines(&self) -> &[Machine] {
         &self.0.manifest.machines
     }
 
-    /// Paths of its complete files: the description, the parts, gauges if there are any, and their
-    /// checksums once they are written.
+    /// Returns the paths of the complete files: the description, the parts, gauges if there are
+    /// any, and the checksums once they are written.
     pub fn files(&self) -> Vec<PathBuf> {
         let parts = self.0.manifest.parts.iter().map(|part| part.file.as_str());
         let sums = (!self.is_unfinished()).then_some(SUMS_FILE);
@@ -132,36 +133,36 @@ impl Store {
         names.map(|name| self.0.directory.join(name)).collect()
     }
 
-    /// True if its writer was stopped, or is still at work: it has the parts that were complete
-    /// when it was opened, and the losses up to then.
+    /// Returns true if the trace's writer was stopped, or still runs. The store then has the parts
+    /// that were complete when it was opened, and the losses up to then.
     pub fn is_unfinished(&self) -> bool {
         self.0.manifest.unfinished
     }
 
-    /// Number of records.
+    /// Returns the number of records.
     pub fn records(&self) -> u64 {
         self.0.manifest.records
     }
 
-    /// Size of its Parquet files, in bytes.
+    /// Returns the size of the Parquet files, in bytes.
     pub fn bytes(&self) -> u64 {
         self.0.manifest.parts.iter().map(|part| part.bytes).sum()
     }
 
-    /// Time of issue of the first I/O and of the last; `None` without I/O.
+    /// Returns the issue times of the first and of the last I/O; `None` without I/O.
     pub fn issued(&self) -> Option<(Nanos, Nanos)> {
         let parts = &self.0.manifest.parts;
         let (first, last) = (parts.first()?, parts.last()?);
         Some((Nanos(first.first_issue_ns), Nanos(last.last_issue_ns)))
     }
 
-    /// Reader of all records, in order.
+    /// Returns a reader of all records, in order.
     pub fn source(&self, columns: Columns) -> Reader {
         self.reader(self.groups().collect(), columns)
     }
 
-    /// Pieces of the trace, in order: independent pieces of at most `records_per_group` records
-    /// (about a million), for threads to read in parallel.
+    /// Splits the trace into independent pieces, in order, for threads to read in parallel. Each
+    /// has at most `records_per_group` records (about a million).
     pub fn parts(&self) -> Vec<StorePart> {
         self.groups().map(|group| StorePart { store: self.clone(), group }).collect()
     }
@@ -189,18 +190,18 @@ pub struct StorePart {
 }
 
 impl StorePart {
-    /// Reader of its records, in order.
+    /// Returns a reader of the piece's records, in order.
     pub fn source(&self, columns: Columns) -> Reader {
         self.store.reader(VecDeque::from([self.group]), columns)
     }
 }
 
-/// Reader of a trace or of a part of it, which decodes on demand.
+/// Reader of a trace or of a piece of it, which decodes on demand.
 pub struct Reader {
     shared: Arc<Shared>,
     groups: VecDeque<Group>,
     columns: Columns,
-    /// File that was read last, and its metadata.
+    /// File that was read last, with its metadata.
     footer: Option<(usize, ArrowReaderMetadata)>,
     open: Option<OpenGroup>,
 }
@@ -209,7 +210,7 @@ struct OpenGroup {
     file: usize,
     batches: ParquetRecordBatchReader,
     decoder: Decoder,
-    /// Number of records still to come.
+    /// Number of records not yet returned.
     left: usize,
 }
 
@@ -302,8 +303,8 @@ impl Shared {
     }
 }
 
-/// Columns of a row group that must be decoded. A column with one value throughout, by its
-/// statistics, need not be.
+/// Columns of a row group that must be decoded. A column whose statistics show a single value need
+/// not be decoded.
 struct Needed {
     leaves: Vec<usize>,
     template: IoRecord,
@@ -327,7 +328,7 @@ impl Needed {
         }
     }
 
-    /// Puts the value that all records share into the template, if there is one.
+    /// Puts the value that all records share into the template, if there is such a value.
     fn is_known(
         &mut self,
         name: &str,

@@ -10,8 +10,8 @@ use parquet::schema::types::ColumnPath;
 
 use crate::Flags;
 
-/// Version of the format, in `trace.json` and under `tilemark.trace` in every part. A reader takes
-/// every minor version of its major one.
+/// Version of the format, in `trace.json` and under `tilemark.trace` in every part. A reader
+/// accepts every minor version of its own major version.
 pub const SCHEMA: &str = "tilemark.trace/1.0";
 
 pub(super) const ISSUE: &str = "issue_ns";
@@ -37,12 +37,14 @@ pub(super) const FLAGS: [(&str, Flags); 8] = [
     (BELOW, Flags::BELOW),
 ];
 
-/// Compression level: 1 decodes as fast as any other, and costs a few percent of size.
+/// Compression level. Level 1 decodes as fast as any other, and files are only a few percent
+/// larger.
 const ZSTD_LEVEL: i32 = 1;
-/// Most bytes of the dictionary of names, enough for 65,536 names.
+/// Maximum size of the dictionary of names in bytes, enough for 65,536 names.
 const NAMES_BYTES_MAX: usize = 16 << 20;
 
-/// Names repeat, so a dictionary keeps each once, and a number for every record.
+/// Returns the type of name columns. Names repeat, so a dictionary stores each name once, and every
+/// record has a number.
 fn names() -> DataType {
     DataType::Dictionary(Box::new(DataType::UInt16), Box::new(DataType::Utf8))
 }

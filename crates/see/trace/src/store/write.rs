@@ -14,22 +14,23 @@ use super::part::{OpenPart, sum_of};
 use super::schema;
 use crate::{BATCH, IoRecord, Source, TraceError, TraceInfo};
 
-/// File of a new description, before it replaces the old one.
+/// Name of a new description before it replaces the old one.
 const NEXT_FILE: &str = "trace.json.next";
 
 /// Options for splitting a trace into parts.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Records of a part, which determines the number of files; at least 1.
+    /// Number of records in a part, which determines the number of files; at least 1.
     pub records_per_part: u64,
-    /// Longest time of a part. A killed writer loses the part that it was writing, so a live
-    /// capture needs a limit; a limit makes many files, so a trace of a year does not.
+    /// Maximum time span of a part. A killed writer loses the part that it was writing, so a live
+    /// capture needs a limit. But a limit makes many files, so a trace of a year has none.
     pub part_span_max: Option<Nanos>,
-    /// Records of a row group, which a reader decodes on its own; 1 to `records_per_part`.
+    /// Number of records in a row group, which a reader decodes separately; 1 to
+    /// `records_per_part`.
     pub records_per_group: usize,
-    /// Host whose I/O it is, if known.
+    /// Host on which the I/O was observed, if known.
     pub host: Option<String>,
-    /// Recording of which it is one host's part.
+    /// Recording over several hosts of which this trace is one host's part, if any.
     pub part_of: Option<PartOf>,
 }
 
@@ -56,18 +57,19 @@ pub struct Written {
     pub bytes: u64,
     /// Number of Parquet files.
     pub parts: usize,
-    /// Time of issue of the first I/O and of the last; `None` without I/O.
+    /// Issue times of the first and of the last I/O; `None` without I/O.
     pub issued: Option<(Nanos, Nanos)>,
 }
 
-/// Writer of a trace: takes records in order of issue, and writes to `NAME.tmt.partial` until the
+/// Writes a trace. It accepts records in order of issue, and writes to `NAME.tmt.partial` until the
 /// trace is finished.
 ///
 /// Memory is bounded by one row group. A writer that is dropped without [`Writer::finish`] or
 /// [`Writer::abandon`] leaves the partial directory, in which all complete parts can be read.
 pub struct Writer {
     target: PathBuf,
-    /// The partial directory, open, so that files stay ours whatever happens to its name.
+    /// Open handle of the partial directory, so that files go there even if the directory is
+    /// renamed or replaced.
     held: untrusted::HeldDirectory,
     info: TraceInfo,
     vms: Names,
@@ -94,7 +96,8 @@ impl Writer {
     /// Starts a trace that will be the directory `target`, usually `NAME.tmt`.
     ///
     /// # Errors
-    /// The directory, or an unfinished one of this name, exists, or it cannot be made.
+    /// The directory or an unfinished trace of this name exists, or the directory cannot be
+    /// created.
     pub fn create(target: &Path, info: &TraceInfo, options: Options) -> Result<Self, TraceError> {
         let partial = partial_of(target);
         if target.symlink_metadata().is_ok() {
@@ -139,22 +142,23 @@ impl Writer {
         }
     }
 
-    /// Sets which senders are virtual machines, as far as known.
+    /// Sets which initiators are virtual machines, as far as known.
     pub fn set_machines(&mut self, machines: Vec<Machine>) {
         self.machines = machines;
     }
 
-    /// Sets what was read beside the I/O; it is written when the trace is finished.
+    /// Sets the gauges that were sampled beside the I/O; they are written when the trace is
+    /// finished.
     pub fn set_gauges(&mut self, gauges: TraceGauges) {
         self.gauges = gauges;
     }
 
-    /// Directory of the trace until it is finished.
+    /// Returns the directory of the trace while it is unfinished.
     pub fn partial(&self) -> &Path {
         self.held.path()
     }
 
-    /// Number of records so far.
+    /// Returns the number of records so far.
     pub fn records(&self) -> u64 {
         let open = self.open.as_ref().map_or(0, OpenPart::records);
         open + self.entries.iter().map(|part| part.records).sum::<u64>()
@@ -212,7 +216,8 @@ impl Writer {
         self.remove().map_err(TraceError::io(self.partial()))
     }
 
-    /// Removes our files, and the name if it still leads to our directory.
+    /// Removes the written files, and the directory's name if it still leads to the directory that
+    /// this writer made.
     fn remove(&self) -> std::io::Result<()> {
         for file in fs::read_dir(self.held.at())? {
             fs::remove_file(file?.path())?;
@@ -220,7 +225,7 @@ impl Writer {
         fs::remove_dir(self.partial())
     }
 
-    /// Number of these records that the open part takes now; opens a part if needed.
+    /// Returns how many of these records the open part accepts now; opens a part if needed.
     fn room(&mut self, records: &[IoRecord]) -> Result<usize, TraceError> {
         let Some(first) = records.first() else { return Ok(0) };
         let end = |part: &OpenPart, span: Nanos| part.first_issue_ns().saturating_add(span.0);
@@ -272,7 +277,7 @@ impl Writer {
         self.note_progress()
     }
 
-    /// Describes the complete parts, so that they can be read even if no more come.
+    /// Writes a description of the complete parts, so that they can be read even if no more follow.
     fn note_progress(&self) -> Result<(), TraceError> {
         let mut manifest = self.manifest();
         manifest.unfinished = true;
@@ -329,7 +334,7 @@ impl Writer {
 /// Writes all records of a source as a trace.
 ///
 /// # Errors
-/// An error of the source or the disk; then everything that was written is removed.
+/// An error of the source or the disk; everything written is then removed.
 pub fn save(
     source: &mut dyn Source,
     target: &Path,
@@ -339,12 +344,12 @@ pub fn save(
     Ok(written.expect("nobody asked it to stop"))
 }
 
-/// Writes all records of a source as a trace, as long as `go_on` returns true; it is called after
-/// every batch with the number of records. Otherwise everything that was written is removed, and
-/// `None` returned.
+/// Writes all records of a source as a trace, as long as `go_on` returns true. `go_on` is called
+/// after every batch with the number of records. When it returns false, everything written is
+/// removed, and `None` returned.
 ///
 /// # Errors
-/// An error of the source or the disk; then everything that was written is removed.
+/// An error of the source or the disk; everything written is then removed.
 pub fn save_while(
     source: &mut dyn Source,
     target: &Path,
@@ -363,7 +368,7 @@ pub fn save_while(
     }
 }
 
-/// Copies all records; returns false if it was stopped.
+/// Copies all records; returns false if `go_on` stopped the copying.
 fn copy(
     source: &mut dyn Source,
     writer: &mut Writer,
@@ -381,7 +386,7 @@ fn copy(
     Ok(false)
 }
 
-/// Directory of a trace until it is finished.
+/// Returns the directory of a trace while it is unfinished.
 pub(super) fn partial_of(target: &Path) -> PathBuf {
     let mut name = OsString::from(target.as_os_str());
     // A path that ends in a slash names the same directory.
@@ -405,7 +410,7 @@ fn write_file(path: &Path, text: &str) -> Result<(), TraceError> {
         .map_err(TraceError::io(path))
 }
 
-/// Replaces a file atomically: writes another file beside it, and renames that.
+/// Replaces a file atomically: writes another file beside it, and renames the other file.
 fn replace_file(beside: &Path, path: &Path, text: &str) -> Result<(), TraceError> {
     // Removes a leftover of a write that found no room.
     let _ = fs::remove_file(beside);
@@ -413,7 +418,7 @@ fn replace_file(beside: &Path, path: &Path, text: &str) -> Result<(), TraceError
     fs::rename(beside, path).map_err(TraceError::io(path))
 }
 
-/// Syncs a directory, which makes new names in it durable.
+/// Syncs a directory, which makes new names in the directory durable.
 fn sync_directory(path: &Path) -> std::io::Result<()> {
     File::open(path)?.sync_all()
 }

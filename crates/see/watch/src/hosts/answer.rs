@@ -8,27 +8,27 @@ use super::check::checked;
 use super::wire::{Answer, Content, Question, SLICES_MAX, SetFacts, Slices, StateFacts, encode};
 use crate::{Archive, Known, LEVELS, Slice, WatchError, Window, journal, known};
 
-/// Reason why a question is not answered.
+/// Reason why a question cannot be answered.
 #[derive(Debug, thiserror::Error)]
 pub enum AnswerError {
-    /// Bytes that are no question.
+    /// Bytes that are not a question.
     #[error("it is no question about a watch store")]
     Question,
     /// Store that cannot be read.
     #[error(transparent)]
     Store(#[from] WatchError),
-    /// Answer over the limits, at every width of slices.
+    /// Answer that exceeds the limits, even with the coarsest slices.
     #[error("an answer about {} is over the limits: {reason}", path.display())]
     TooLarge {
         /// Path of the store.
         path: PathBuf,
-        /// Limit that it is over.
+        /// Limit that the answer exceeds.
         reason: Malformed,
     },
 }
 
 impl AnswerError {
-    /// Hint, as a command or a sentence.
+    /// Returns a hint, as a command or a sentence.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Question => Some("install one version of tilemark on all hosts"),
@@ -38,11 +38,11 @@ impl AnswerError {
     }
 }
 
-/// Answers a question about the store in a directory; `now_s` is the time of this host's clock.
-/// Slices are as fine as asked for, or coarser until the answer fits.
+/// Answers a question about the store in a directory; `now_s` is the time on this host's clock.
+/// Slices are as fine as requested, or coarser if the answer would be too large.
 ///
 /// # Errors
-/// The bytes are no question, or there is no store that can be read.
+/// The bytes are not a question, or there is no readable store.
 pub fn answer(directory: &Path, question: &[u8], now_s: u64) -> Result<Vec<u8>, AnswerError> {
     let question: Question = postcard::from_bytes(question).map_err(|_| AnswerError::Question)?;
     let archive = Archive::open(directory)?;
@@ -99,7 +99,8 @@ fn slices(found: &Window, known: &Known) -> Slices {
     }
 }
 
-/// Senders that are surely VMs: their processors were seen, or QEMU's own counters of their disks.
+/// Returns the initiators that are certainly VMs, because their CPU time or QEMU's own counters of
+/// their disks were sampled.
 fn vms(slice: &Slice) -> impl Iterator<Item = &str> {
     let gauges = slice.gauges.keys().filter(|(name, _)| name.scope() == ScopeKind::Vm);
     let guests = slice.io.keys().filter(|key| key.class.is_none());

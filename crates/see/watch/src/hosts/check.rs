@@ -1,5 +1,5 @@
-//! Check of a host's answer. A host may be broken, or lie: what cannot be of a store is refused as a
-//! whole, so no number of it is shown. What could be of a store is believed.
+//! Checks a host's answer. A host may be faulty or malicious. An answer that no store could give is
+//! refused as a whole, so none of its numbers is shown. Any other answer is accepted as true.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -16,21 +16,22 @@ use crate::latencies::lower_edge;
 use crate::slice::Names;
 use crate::{Cell, Key, Known, LEVELS, SetRow, Slice, State, journal};
 
-/// Most I/Os of a cell in a second: far beyond any host.
+/// Maximum number of I/Os of a cell per second, far beyond any host.
 const IOS_PER_S_MAX: u64 = 1_000_000_000;
-/// Most I/Os that failed, and most bytes, of all cells together: 33 GB/s for more than a year.
+/// Maximum number of failed I/Os, and of bytes, in all cells together: 33 GB/s for more than a
+/// year.
 const ERRORS_MAX: u64 = 1 << 56;
 const BYTES_MAX: u64 = 1 << 60;
-/// Largest value of a gauge: bytes a second are the largest.
+/// Largest value of a gauge. Gauges in bytes per second are the largest.
 const GAUGE_MAX: f64 = 1e18;
-/// Longest I/O in bytes.
+/// Largest length of an I/O, in bytes.
 const BYTES_PER_IO_MAX: u64 = 1 << 32;
-/// Factor by which a sum of latencies may miss its histogram: counts of a stored histogram are known
-/// to a fifth, and those of five levels were rounded five times.
+/// Factor by which a sum of latencies may differ from its histogram. Counts of a stored histogram
+/// are accurate to a fifth, and counts of the coarsest of five levels were rounded five times.
 const SUM_FACTOR: u128 = 4;
 const HOUR_S: u64 = 3600;
 
-/// Answer that can be of a store.
+/// Answer that a store could give.
 #[derive(Debug)]
 pub(crate) struct Checked {
     pub now_s: u64,
@@ -50,15 +51,15 @@ pub(crate) enum CheckedContent {
 pub(crate) struct CheckedSlices {
     pub width_s: u64,
     pub slices: Vec<Slice>,
-    /// Senders that are VMs beside those that are known as such.
+    /// Initiators that are VMs, in addition to those listed as known VMs.
     pub vms: Vec<String>,
     pub unreadable: u64,
 }
 
-/// Reads an answer to a question.
+/// Parses and checks an answer to a question.
 ///
 /// # Errors
-/// It is no answer to this question that a store could give.
+/// The bytes are not an answer that a store could give to this question.
 pub(crate) fn checked(bytes: &[u8], question: &Question) -> Result<Checked, Malformed> {
     if bytes.len() > ANSWER_MAX {
         let text = format!("it has {} bytes, and at most {ANSWER_MAX} are read", bytes.len());
@@ -183,7 +184,7 @@ fn in_cell(key: &Key, start_s: u64, reason: &Malformed) -> Malformed {
     format!("{vm} on {disk} at {start_s}: {reason}").into()
 }
 
-/// Begin of a name, as it may be shown.
+/// Returns the begin of a name, safe to show.
 fn shortened(name: &str) -> String {
     let begin: String = name.chars().take(40).collect();
     untrusted::shown(&begin).into_owned()
@@ -232,7 +233,7 @@ fn check_cell(key: &Key, cell: &Cell, width_s: u64) -> Result<(), Malformed> {
     Ok(())
 }
 
-/// Sums of latencies that a histogram can have.
+/// Returns the range of latency sums that the cell's histogram allows.
 fn sums_of(cell: &Cell) -> RangeInclusive<u128> {
     let (mut low, mut high) = (0_u128, 0_u128);
     let mut is_open = false;

@@ -1,4 +1,5 @@
-//! Slices of several hosts as one: the same VM is one sender, the same storage one disk.
+//! Merges slices of several hosts: a VM that several hosts saw is one initiator, and shared storage
+//! is one disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,25 +15,26 @@ use crate::{Key, Known, SetRow, Slice};
 /// Slices of a window over all hosts that answered.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Merged {
-    /// Usual width of a slice, in seconds: the widest of all hosts.
+    /// Usual width of a slice, in seconds: the largest of all hosts.
     pub width_s: u64,
-    /// Slices, ascending. A VM has one name on all hosts, other senders are `HOST/NAME`. Storage that
-    /// several disks have is one disk by its identity, other disks are `HOST/NAME`.
+    /// Slices, ascending. A VM has one name on all hosts; other initiators are named `HOST/NAME`.
+    /// Storage that several disks share is one disk, named by its identity; other disks are named
+    /// `HOST/NAME`.
     pub slices: Vec<Slice>,
-    /// The I/O of storage that several disks have, by the disks of the hosts.
+    /// I/O of shared storage, separately for each host's disk.
     pub parts: Vec<Slice>,
     /// Disks of the hosts in `parts`.
     pub disks: Vec<StoragePart>,
-    /// Hosts of each sender, by the time of its first I/O on each.
+    /// Hosts of each initiator, sorted by the time of its first I/O on each.
     pub hosts: BTreeMap<Arc<str>, Vec<String>>,
     /// Number of files that could not be read; their time is a gap.
     pub unreadable: u64,
 }
 
-/// Disk of a host that is a part of a storage.
+/// Disk of a host that is part of a shared storage.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StoragePart {
-    /// Identity of the storage, its name in [`Merged::slices`].
+    /// Identity of the storage, which is its name in [`Merged::slices`].
     pub storage: Arc<str>,
     /// Name in [`Merged::parts`]: `HOST/NAME`.
     pub disk: Arc<str>,
@@ -43,24 +45,24 @@ pub struct StoragePart {
 pub struct HostSets {
     /// Name of the host.
     pub host: String,
-    /// Sets, with the names of all hosts.
+    /// Sets, with the merged names of all hosts.
     pub rows: Vec<SetRow>,
 }
 
-/// Names of senders and storage of all hosts. What has a name keeps it.
+/// Merged names of initiators and storage. A name that was given once is kept.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     senders: Senders,
-    /// Newest known names of each host.
+    /// Newest list of known names from each host.
     known: BTreeMap<String, Known>,
-    /// Senders of each host that are VMs, beside those that are known as such.
+    /// Initiators of each host that are VMs, in addition to those listed as known VMs.
     vms: BTreeMap<String, BTreeSet<String>>,
-    /// Disks of the hosts by their identity.
+    /// Disks of the hosts, by identity.
     storage: BTreeMap<String, BTreeSet<(String, String)>>,
 }
 
 impl Names {
-    /// Adds what a host knows; hosts are added in the order in which they were given.
+    /// Adds the known names of a host. Hosts are added in the order in which they were given.
     pub fn learn(&mut self, host: &str, known: &Known) {
         if self.known.get(host) == Some(known) {
             return;
@@ -77,19 +79,20 @@ impl Names {
         }
     }
 
-    /// Adds senders of a host that are VMs.
+    /// Adds initiators of a host that are VMs.
     pub fn learn_vms(&mut self, host: &str, vms: &[String]) {
         self.vms.entry(host.to_owned()).or_default().extend(vms.iter().cloned());
     }
 
-    /// Name of a host's sender.
+    /// Returns the merged name of a host's initiator.
     fn sender(&mut self, host: &str, name: &str) -> Arc<str> {
         let machine = self.machine(host, name);
         let at = self.senders.position(host, name, machine.as_ref());
         self.senders.names()[at].as_str().into()
     }
 
-    /// The VM that a host's sender is. One whose name had several UUIDs goes by its name.
+    /// Returns the VM that a host's initiator is, if it is a VM. If its name had several UUIDs, the
+    /// VM is identified only by name.
     fn machine(&self, host: &str, name: &str) -> Option<Machine> {
         let known = self.known.get(host).into_iter().flat_map(|known| &known.vms);
         let uuids: Vec<_> = known.filter(|vm| vm.name == name).map(|vm| vm.uuid.clone()).collect();
@@ -102,7 +105,8 @@ impl Names {
         Some(Machine { name: name.to_owned(), uuid })
     }
 
-    /// Identity of a host's disk in a stretch of time, if more than one disk has it.
+    /// Returns the identity of a host's disk in an interval, if more than one disk has this
+    /// identity.
     fn storage(&self, host: &str, disk: &str, time_s: (u64, u64)) -> Option<&str> {
         let identity = self.known.get(host)?.identity(disk, time_s)?;
         let disks = self.storage.get(identity)?;
@@ -110,14 +114,14 @@ impl Names {
     }
 }
 
-/// Name of a disk, and of the host's part of it if it is of a storage.
+/// Merged name of a disk, and the name of the host's part if the disk is shared storage.
 #[derive(Debug, Clone)]
 struct DiskName {
     name: Arc<str>,
     part: Option<Arc<str>>,
 }
 
-/// Names of a host in one merge, each looked up once.
+/// Merged names of a host during one merge, so that each is looked up once.
 struct HostNames<'a> {
     host: &'a str,
     all: &'a mut Names,
@@ -149,7 +153,7 @@ impl HostNames<'_> {
         DiskName { name, part: None }
     }
 
-    /// A slice with the names of all hosts, and that of its parts.
+    /// Converts a slice to merged names. Also returns the slice of the parts.
     fn rename(&mut self, slice: &Slice, disks: &mut BTreeSet<StoragePart>) -> (Slice, Slice) {
         let (start_s, width_s) = (slice.start_s, slice.width_s);
         let time_s = (start_s, start_s.saturating_add(width_s));
@@ -189,7 +193,7 @@ impl HostNames<'_> {
     }
 }
 
-/// Merges the slices of all hosts. Time in which several watched counts once.
+/// Merges the slices of all hosts. Time that several hosts watched counts once.
 pub(crate) fn merge(names: &mut Names, hosts: &[(&str, CheckedSlices)]) -> Merged {
     let width_s = hosts.iter().map(|(_, own)| own.width_s).max().unwrap_or_default();
     let (mut all, mut parts) = (BTreeMap::new(), BTreeMap::new());
@@ -226,7 +230,7 @@ pub(crate) fn merge(names: &mut Names, hosts: &[(&str, CheckedSlices)]) -> Merge
     }
 }
 
-/// Adds a slice to those of a width.
+/// Adds a slice to the slices of a width.
 fn add(
     all: &mut BTreeMap<u64, Slice>,
     slice: Slice,
@@ -241,7 +245,7 @@ fn add(
     }
 }
 
-/// Adds a slice of another host, of the same time.
+/// Adds a slice of another host for the same time.
 fn beside(own: &mut Slice, other: &Slice) {
     let watched = own.watched.max(other.watched);
     own.width_s = own.width_s.max(other.width_s);
@@ -249,7 +253,7 @@ fn beside(own: &mut Slice, other: &Slice) {
     own.watched = watched;
 }
 
-/// Working sets with the names of all hosts.
+/// Converts working sets to merged names.
 pub(crate) fn rename_sets(names: &mut Names, host: &str, rows: Vec<SetRow>) -> HostSets {
     let mut own = HostNames { host, all: names, senders: BTreeMap::new() };
     let rows = rows.into_iter().map(|row| SetRow { vm: own.sender(&row.vm), ..row }).collect();

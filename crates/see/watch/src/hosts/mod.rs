@@ -1,9 +1,9 @@
-//! Stores of several hosts as one. Data stays where it is: a host answers questions about its store
-//! with merged slices, never with files.
+//! Shows the stores of several hosts as one. Data is not moved: a host answers questions about its
+//! store with merged slices, never with files.
 //!
 //! [`answer`] answers a question on the host. [`HostStores`] asks all hosts, checks every answer
-//! ([`check`]), and merges those that hold. A host that does not answer, or answers what cannot be,
-//! is named and left out, and asked again with the next question.
+//! ([`check`]), and merges the accepted ones. A host that does not answer, or sends an impossible
+//! answer, is named and left out, and asked again with the next question.
 
 mod answer;
 mod check;

@@ -1,4 +1,4 @@
-//! Stores of several hosts, asked at once.
+//! Stores of several hosts, which are asked in parallel.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,44 +7,45 @@ use super::merge::{HostSets, Merged, Names, merge, rename_sets};
 use super::wire::{Question, SLICES_MAX, encode};
 use crate::{SetRow, State};
 
-/// Difference of a host's clock that is told: the width of a slice.
+/// Difference of a host's clock above which it is reported: the width of a slice.
 const CLOCK_APART_S: u64 = 10;
-/// Time before and after now of which stores are shown: the time that a store keeps, and a day for
-/// clocks. A host whose clock was wrong would make the axis of all hosts empty.
+/// Range of shown times before and after now: the time that a store keeps, and a day for
+/// differences of clocks. Without this limit, a host with a wrong clock would stretch the axis of
+/// all hosts.
 const PAST_S: u64 = 500 * 86_400;
 const AHEAD_S: u64 = 86_400;
 
-/// Way to the store of a host.
+/// Access to the store of a host.
 pub trait HostStore: Send + Sync + 'static {
-    /// Name of the host.
+    /// Returns the name of the host.
     fn name(&self) -> &str;
 
-    /// Asks the host a question, which [`super::answer`] answers there.
+    /// Sends the host a question, which [`super::answer`] answers on that host.
     ///
     /// # Errors
-    /// The host is not there, is too slow, or refuses.
+    /// The host cannot be reached, is too slow, or refuses.
     fn ask(&self, question: &[u8]) -> Result<Vec<u8>, HostTrouble>;
 }
 
-/// Reason why a host is not shown.
+/// Reason why a host is left out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
 pub struct HostTrouble {
-    /// Reason.
+    /// Reason in words.
     pub text: String,
     /// Advice on what to do, if there is any.
     pub hint: Option<String>,
 }
 
-/// Host, and what is to be said of it.
+/// A host, and notes about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostNote {
     /// Name of the host.
     pub host: String,
-    /// Reason why it was not in the last answer; `None` if it was.
+    /// Reason why the host was not in the last answer; `None` if it was.
     pub trouble: Option<HostTrouble>,
-    /// Seconds by which its clock is ahead of this computer's, if it is more than a slice; its slices
-    /// are of other times then.
+    /// Seconds by which the host's clock is ahead of this computer's clock, if more than a slice.
+    /// The times of the host's slices are then wrong.
     pub clock_ahead_s: Option<i64>,
 }
 
@@ -53,19 +54,19 @@ pub struct HostNote {
 pub struct HostState {
     /// Name of the host.
     pub host: String,
-    /// Size and age of its store.
+    /// Size and age of the host's store.
     pub state: State,
-    /// Begin and end of what it holds, in seconds since 1970.
+    /// Begin and end of the store's data, in seconds since 1970.
     pub bounds: Option<(u64, u64)>,
 }
 
-/// Stores of several hosts, shown as one. What a host answers is checked; one that does not answer,
-/// or answers what cannot be, is left out until it does.
+/// Stores of several hosts, shown as one. Every answer is checked. A host that does not answer, or
+/// sends an impossible answer, is left out until it answers correctly.
 pub struct HostStores {
     hosts: Vec<Box<dyn HostStore>>,
     notes: Mutex<Vec<HostNote>>,
     names: Mutex<Names>,
-    /// Time that each store held when its host was last asked.
+    /// Begin and end of each store's data when its host was last asked.
     bounds: Mutex<Vec<Option<(u64, u64)>>>,
     now_s: fn() -> u64,
 }
@@ -77,7 +78,7 @@ impl std::fmt::Debug for HostStores {
 }
 
 impl HostStores {
-    /// Stores of these hosts; `now_s` tells the time, in seconds since 1970.
+    /// Makes the stores of these hosts; `now_s` returns the time, in seconds since 1970.
     pub fn new(hosts: Vec<Box<dyn HostStore>>, now_s: fn() -> u64) -> Self {
         let note = |host: &dyn HostStore| HostNote {
             host: host.name().to_owned(),
@@ -89,17 +90,17 @@ impl HostStores {
         Self { hosts, notes, names: Mutex::default(), bounds, now_s }
     }
 
-    /// Names of the hosts, in the order in which they were given.
+    /// Returns the names of the hosts, in the order in which they were given.
     pub fn names(&self) -> Vec<String> {
         self.hosts.iter().map(|host| host.name().to_owned()).collect()
     }
 
-    /// Hosts, with what the last question to each showed.
+    /// Returns the hosts, with the result of the last question to each.
     pub fn notes(&self) -> Vec<HostNote> {
         held(&self.notes).clone()
     }
 
-    /// Size and age of the stores that answer.
+    /// Returns size and age of the stores that answer.
     pub fn states(&self) -> Vec<HostState> {
         let all = self.ask(&Question::State).into_iter();
         let state = |(host, content): (&str, CheckedContent)| match content {
@@ -120,15 +121,15 @@ impl HostStores {
         states
     }
 
-    /// Begin and end of what the stores held when each host was last asked for its state: an axis
-    /// stays where it is while a host is lost. `None` if all are empty.
+    /// Returns begin and end of the stores' data when each host was last asked for its state. So an
+    /// axis does not change while a host is lost. `None` if all are empty.
     pub fn bounds(&self) -> Option<(u64, u64)> {
         let all = held(&self.bounds);
         let known = || all.iter().flatten();
         known().map(|own| own.0).min().zip(known().map(|own| own.1).max())
     }
 
-    /// The part of a time that is shown.
+    /// Cuts a time range to the times that are shown.
     fn shown(&self, bounds: Option<(u64, u64)>) -> Option<(u64, u64)> {
         let now_s = (self.now_s)();
         let (from_s, to_s) = bounds?;
@@ -137,7 +138,7 @@ impl HostStores {
         (from_s < to_s).then_some((from_s, to_s))
     }
 
-    /// Slices that begin in a window, as those of one host.
+    /// Returns the slices that begin in a window, merged as if from one host.
     pub fn window(&self, (from_s, to_s): (u64, u64), slices_max: u64) -> Merged {
         let slices_max = slices_max.min(SLICES_MAX);
         let all = self.ask(&Question::Window { from_s, to_s, slices_max }).into_iter();
@@ -153,12 +154,13 @@ impl HostStores {
         merge(&mut names, &hosts)
     }
 
-    /// Working sets of the hours that begin in a window, at most one in each `step_s` seconds.
+    /// Returns the working sets of the hours that begin in a window, at most one in each `step_s`
+    /// seconds.
     pub fn sets(&self, (from_s, to_s): (u64, u64), step_s: u64) -> Vec<HostSets> {
         self.sets_of(&Question::Sets { from_s, to_s, step_s })
     }
 
-    /// Newest working sets of each VM on each host.
+    /// Returns the newest working sets of each VM on each host.
     pub fn newest_sets(&self) -> Vec<HostSets> {
         self.sets_of(&Question::NewestSets)
     }
@@ -174,7 +176,7 @@ impl HostStores {
         all.into_iter().map(|(host, rows)| rename_sets(&mut names, &host, rows)).collect()
     }
 
-    /// Asks all hosts at once; answers that hold, in their order.
+    /// Asks all hosts in parallel. Returns the accepted answers, in the order of the hosts.
     fn ask(&self, question: &Question) -> Vec<(&str, CheckedContent)> {
         let bytes = encode(question);
         let (bytes, before_s) = (bytes.as_slice(), (self.now_s)());
@@ -212,8 +214,8 @@ impl HostStores {
     }
 }
 
-/// Seconds by which a host's time is ahead of the time in which it was asked, if that is more than a
-/// slice.
+/// Returns the number of seconds by which a host's clock is ahead of the time span of the request
+/// (negative if behind it); `None` if the clocks agree within [`CLOCK_APART_S`].
 fn apart(theirs_s: u64, (from_s, to_s): (u64, u64)) -> Option<i64> {
     let nearest_s = theirs_s.clamp(from_s, to_s.max(from_s));
     let ahead = i64::try_from(i128::from(theirs_s) - i128::from(nearest_s)).unwrap_or(i64::MAX);

@@ -1,4 +1,4 @@
-//! Questions and answers, in postcard's encoding.
+//! Questions and answers between hosts, in postcard's encoding.
 
 use std::sync::Arc;
 
@@ -6,38 +6,38 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Known, LevelState, SetRow, SetSpan, State};
 
-/// Longest answer, below the longest message between hosts.
+/// Maximum size of an answer, below the maximum message size between hosts.
 pub(crate) const ANSWER_MAX: usize = 12 << 20;
-/// Most slices that can be asked for.
+/// Maximum number of slices that can be requested.
 pub(crate) const SLICES_MAX: u64 = 1000;
-/// Most cells and gauges of all slices of an answer: some 100 MB in memory.
+/// Maximum number of cells and gauges in all slices of an answer: some 100 MB in memory.
 pub(crate) const CELLS_MAX: usize = 400_000;
-/// Most rows of working sets of an answer.
+/// Maximum number of working-set rows in an answer.
 pub(crate) const SETS_MAX: usize = 200_000;
-/// Most names of an answer, of VMs or of disks.
+/// Maximum number of names in an answer, of VMs and of disks each.
 pub(crate) const NAMES_MAX: usize = 8192;
 
 /// Question about a store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Question {
-    /// Size and age.
+    /// Size and age of the store.
     State,
-    /// Slices that begin in a window, at most so many.
+    /// Slices that begin in a window, at most `slices_max`.
     Window { from_s: u64, to_s: u64, slices_max: u64 },
-    /// Working sets of hours that begin in a window, at most one hour in each step.
+    /// Working sets of hours that begin in a window, at most one hour in each `step_s` seconds.
     Sets { from_s: u64, to_s: u64, step_s: u64 },
-    /// Newest working sets.
+    /// Newest working sets of each VM.
     NewestSets,
 }
 
 /// Answer of a host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Answer {
-    /// Question that it answers.
+    /// Question that is answered.
     pub question: Question,
-    /// Time of the host's clock, in seconds since 1970.
+    /// Time on the host's clock, in seconds since 1970.
     pub now_s: u64,
-    /// Names that the store knows something of.
+    /// Names of VMs and disks that the store knows.
     pub known: Known,
     pub content: Content,
 }
@@ -54,26 +54,26 @@ pub(crate) enum Content {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StateFacts {
     pub bytes: u64,
-    /// Begin and end of what it holds, in seconds since 1970.
+    /// Begin and end of the store's data, in seconds since 1970.
     pub bounds: Option<(u64, u64)>,
-    /// Number of segments, and begin and end, by level.
+    /// For each level, number of segments, and begin and end.
     pub levels: Vec<(u64, Option<(u64, u64)>)>,
 }
 
 /// Slices of a window.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Slices {
-    /// Usual width.
+    /// Usual width of a slice, in seconds.
     pub width_s: u64,
-    /// Slices as in a journal.
+    /// Slices encoded as in a journal.
     pub frames: Vec<Vec<u8>>,
-    /// Senders in them that are VMs and that the store does not know as such.
+    /// Initiators in the slices that are VMs but are not listed as known VMs.
     pub vms: Vec<String>,
     /// Number of files that could not be read.
     pub unreadable: u64,
 }
 
-/// Working set, as a [`SetRow`].
+/// Working set, with the fields of a [`SetRow`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SetFacts {
     pub start_s: u64,
@@ -100,7 +100,7 @@ impl SetFacts {
         }
     }
 
-    /// `None` for a span that there is not.
+    /// Converts to a row; `None` if there is no such span.
     pub fn row(&self) -> Option<SetRow> {
         Some(SetRow {
             start_s: self.start_s,

@@ -17,41 +17,42 @@ use super::{Limit, Pattern};
 use crate::LEVELS;
 use crate::program::Program;
 
-/// Longest name of a rule, in letters: it is a label of every alarm.
+/// Maximum length of a rule's name, in letters. The name is a label of every alarm.
 const NAME_MAX: usize = 100;
-/// Most rules. Our choice: each is judged for each VM in memory.
+/// Maximum number of rules. Our choice: each rule needs memory for each VM.
 const RULES_MAX: usize = 1_000;
 
-/// Shortest and longest recording of a breach. Our choice: a busy disk fills some MB a second.
+/// Minimum and maximum length of the recording of a breach. Our choice: a busy disk makes some MB
+/// per second.
 const EVIDENCE: RangeInclusive<Nanos> = Nanos::SECOND..=Nanos::from_secs(600);
-/// Most recordings in 24 hours where the file says nothing. Our choice.
+/// Default maximum number of recordings in 24 hours. Our choice.
 const EVIDENCE_PER_DAY: usize = 4;
 
-/// Rules of a file, and where their alarms go.
+/// Rules of a file, and the receivers of their alarms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rules {
     /// Rules in the order of the file.
     pub rules: Vec<Rule>,
     /// Receivers of alarms.
     pub send: SendTo,
-    /// Most recordings in 24 hours, of all rules together.
+    /// Maximum number of recordings in 24 hours, over all rules together.
     pub evidence_per_day: usize,
 }
 
-/// Limit on the I/O of some VMs.
+/// Limit on the I/O of certain VMs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
-    /// Name, which no other rule of the file has.
+    /// Name, unique within the file.
     pub name: Arc<str>,
-    /// VMs, each judged alone.
+    /// VMs that the rule applies to; each is judged separately.
     pub vm: Pattern,
-    /// Disks, each judged alone.
+    /// Disks that the rule applies to; each is judged separately.
     pub disk: Pattern,
     /// Limit of each VM on each disk.
     pub limit: Limit,
-    /// Length of a window: whole slices of the finest level.
+    /// Length of a window, a multiple of the finest level's slices.
     pub window: Nanos,
-    /// Severity of its alarms.
+    /// Severity of the rule's alarms.
     pub severity: Severity,
     /// Length of the disk's recording when an alarm begins; `None` for no recording.
     pub evidence: Option<Nanos>,
@@ -61,19 +62,19 @@ pub struct Rule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// Something to know.
+    /// Information only.
     Info,
-    /// Something to look at.
+    /// Should be looked at.
     #[default]
     Warning,
-    /// Something to act on.
+    /// Must be acted on.
     Critical,
 }
 
 /// Receivers of alarms.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SendTo {
-    /// Alertmanagers; each gets every alarm, as the members of a cluster need it.
+    /// Alertmanagers; each gets every alarm, as the members of a cluster require.
     pub alertmanagers: Vec<Address>,
     /// Servers that get JSON.
     pub webhooks: Vec<Address>,
@@ -82,14 +83,14 @@ pub struct SendTo {
 }
 
 impl SendTo {
-    /// True if alarms go nowhere.
+    /// Returns true if there is no receiver.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
 impl Severity {
-    /// Name in rules and labels.
+    /// Returns the name in rules and labels.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Info => "info",
@@ -153,7 +154,7 @@ fn usual_window() -> Spanned<Nanos> {
     Spanned::new(0..0, Nanos::from_secs(300))
 }
 
-/// Text or list of texts.
+/// A text, or a list of texts.
 struct OneOrMore<T>(Vec<T>);
 
 impl<T> Default for OneOrMore<T> {
@@ -189,7 +190,7 @@ impl Rules {
     /// Reads rules from a file.
     ///
     /// # Errors
-    /// The file cannot be read, or holds no valid rules.
+    /// The file cannot be read, or contains invalid rules.
     pub fn read(path: &Path) -> Result<Self, SpecError> {
         let text = untrusted::read_named_text(path).map_err(|source| SpecError::Read {
             what: "rules",
@@ -202,7 +203,7 @@ impl Rules {
     /// Reads rules from TOML text; `name` is the file's name in messages.
     ///
     /// # Errors
-    /// The text holds no valid rules. Its addresses and commands are not in the error.
+    /// The text contains invalid rules. The error contains no addresses or commands.
     pub fn load(name: &str, text: &str) -> Result<Self, SpecError> {
         let hidden = |error| match error {
             SpecError::Invalid(invalid) => {
@@ -237,7 +238,7 @@ impl Rules {
         Ok(Self { rules: file.rule.into_iter().map(rule).collect(), send, evidence_per_day })
     }
 
-    /// Longest window of all rules.
+    /// Returns the longest window of all rules.
     pub fn longest_window(&self) -> Nanos {
         self.rules.iter().map(|rule| rule.window).max().unwrap_or(Nanos::ZERO)
     }
@@ -289,8 +290,9 @@ fn check(file: &File) -> Vec<Problem> {
     problems
 }
 
-/// Replaces addresses and commands by asterisks, because the line of a mistake is shown and web
-/// hooks have secrets in their paths. The length in bytes stays, so that places stay right.
+/// Replaces addresses and commands by asterisks, because messages show the faulty line, and web
+/// hooks have secrets in their paths. The length in bytes stays the same, so that positions remain
+/// right.
 fn mask(text: &str) -> String {
     let mut is_send = false;
     let mut masked = String::with_capacity(text.len());

@@ -7,17 +7,18 @@ use super::verdict::{Gathered, Verdict, slices_per_block};
 use super::{Alarm, Change, End, Ending, Rule, Rules, Subject, Sufferer};
 use crate::{Key, LEVELS, Slice};
 
-/// Part of a window that must have been watched without loss, or nothing is judged of it.
+/// Minimum share of a window that must have been watched without loss for the window to be judged.
 const WATCHED_MIN: f64 = 0.9;
-/// VMs that must suffer on a disk at once before its alarm takes the place of theirs; and at least
-/// half of those with enough I/O.
+/// Minimum number of VMs that must suffer on a disk at once before the disk's alarm replaces their
+/// own alarms. They must also be at least half of the VMs with enough I/O.
 const SUFFERERS_MIN: usize = 3;
 
 /// Judges slices by rules, window by window.
 ///
-/// For each rule and window an alarm changes at most once: it begins only after a broken window and
-/// ends only after a kept one, one without I/O, or when the alarm of its disk begins. Whatever is
-/// undecided or was not watched changes nothing.
+/// For each rule and window an alarm changes at most once. It begins only after a window in which
+/// the limit was broken. It ends only after a window in which the limit was kept or without I/O, or
+/// when the alarm of its disk begins. Windows that are undecided or were not watched change
+/// nothing.
 #[derive(Debug)]
 pub struct Judge {
     watches: Vec<RuleWatch>,
@@ -31,29 +32,29 @@ struct RuleWatch {
     alarms: BTreeMap<Subject, Alarm>,
 }
 
-/// Window that still takes slices.
+/// Window that still accepts slices.
 #[derive(Debug)]
 struct OpenWindow {
     start_s: u64,
-    /// Time watched without loss.
+    /// Time that was watched without loss.
     watched: Nanos,
-    /// False once a slice was left out.
+    /// True until a slice is left out because of losses.
     is_complete: bool,
-    /// I/O by disk and VM that counts for alarms of VMs.
+    /// I/O by disk and VM that is used for alarms of VMs.
     disks: ByDisk,
-    /// All I/O of disks below others, for alarms of these disks: the VMs on them may have a disk
-    /// above for each.
+    /// All I/O of disks below others, used for alarms of these disks. The VMs on such a disk may
+    /// each have an upper disk of their own.
     shared: ByDisk,
 }
 
 type ByDisk = BTreeMap<Arc<str>, BTreeMap<Arc<str>, Gathered>>;
 
-/// Verdicts on the VMs of a disk.
+/// Verdicts on all VMs of a disk.
 #[derive(Debug, Default)]
 struct DiskWindow {
     broken: Vec<Sufferer>,
-    /// VMs above the limit, but not surely. They count for the disk once one is sure: three VMs
-    /// that are slow at once are not three coincidences.
+    /// VMs that are probably, but not surely, above the limit. They count for the disk once one VM
+    /// is surely above it, because three VMs that are slow at once are hardly a coincidence.
     leaning: Vec<Sufferer>,
     kept: BTreeSet<Arc<str>>,
     undecided: usize,
@@ -63,21 +64,23 @@ struct DiskWindow {
 }
 
 impl Judge {
-    /// Judge without alarms.
+    /// Creates a judge without active alarms.
     pub fn new(rules: &Rules) -> Self {
         let watch =
             |rule: &Rule| RuleWatch { rule: rule.clone(), open: None, alarms: BTreeMap::new() };
         Self { watches: rules.rules.iter().map(watch).collect() }
     }
 
-    /// Takes a slice of the finest level, in the order of time. Returns what changed.
+    /// Judges a slice of the finest level; slices must come in order of time. Returns the alarms
+    /// that begin or end.
     pub fn judge(&mut self, slice: &Slice) -> Vec<Change> {
         let changes = self.watches.iter_mut().flat_map(|watch| watch.take(slice));
         changes.collect()
     }
 
-    /// Takes stored slices that were judged before a restart: their changes have been told. By
-    /// their rounded latencies no alarm is active that was not.
+    /// Processes stored slices that were judged before a restart; their changes were already
+    /// reported. Stored latencies are rounded. They are taken at their shortest, so that no alarm
+    /// becomes active that was not active before.
     pub fn restore(&mut self, slices: &[Slice]) {
         for slice in slices.iter().filter(|slice| slice.width_s == LEVELS[0].width_s) {
             let mut slice = slice.clone();
@@ -86,7 +89,7 @@ impl Judge {
         }
     }
 
-    /// Active alarms.
+    /// Returns the active alarms.
     pub fn active(&self) -> impl Iterator<Item = &Alarm> {
         self.watches.iter().flat_map(|watch| watch.alarms.values())
     }
@@ -171,7 +174,7 @@ impl RuleWatch {
         }
     }
 
-    /// Ends the alarms of single VMs, because the disk's begins.
+    /// Ends the alarms of single VMs, because the alarm of the disk begins.
     fn join_vms(&mut self, open: &OpenWindow, disk: &Arc<str>) -> Vec<Change> {
         let vms = self.vms_with_alarm(disk);
         vms.iter().filter_map(|subject| self.end(subject, open, Ending::Joined)).collect()
@@ -183,7 +186,7 @@ impl RuleWatch {
         self.alarms.keys().filter(is_own).cloned().collect()
     }
 
-    /// Begins an alarm, or updates what was seen of an active one.
+    /// Begins an alarm, or updates the measured values of an active one.
     fn note(
         &mut self,
         subject: Subject,
@@ -249,7 +252,7 @@ impl OpenWindow {
         }
     }
 
-    /// Verdicts for an alarm of a disk, on all of its I/O.
+    /// Judges all I/O of a disk, for an alarm of the disk.
     fn disk_window(&self, rule: &Rule, disk: &Arc<str>) -> DiskWindow {
         let Some(mut vms) = self.shared.get(disk).cloned() else {
             return self.vm_window(rule, disk);
@@ -261,7 +264,7 @@ impl OpenWindow {
         self.verdicts(rule, &vms)
     }
 
-    /// Verdicts for alarms of VMs on a disk.
+    /// Judges the VMs of a disk, for alarms of VMs.
     fn vm_window(&self, rule: &Rule, disk: &Arc<str>) -> DiskWindow {
         self.disks.get(disk).map(|vms| self.verdicts(rule, vms)).unwrap_or_default()
     }
@@ -296,7 +299,8 @@ impl DiskWindow {
         !self.broken.is_empty() && slow >= SUFFERERS_MIN && 2 * slow >= self.judged()
     }
 
-    /// VMs that suffer, the slowest first, and the numbers of VMs that were judged and were not.
+    /// Returns the VMs that suffer, the slowest first, the number of judged VMs, and the number of
+    /// VMs with too few I/Os.
     fn sufferers(mut self) -> (Vec<Sufferer>, usize, usize) {
         let judged = self.judged();
         self.broken.append(&mut self.leaning);
@@ -304,8 +308,9 @@ impl DiskWindow {
         (self.broken, judged, self.too_few)
     }
 
-    /// Reason why the alarm of the disk ends, if it does. It takes more than not being broken: a
-    /// number of VMs that changes around the half must not begin and end alarms.
+    /// Returns the reason why the alarm of the disk ends, if it does. More than half of the VMs
+    /// must be within the limit. Otherwise a number of suffering VMs that varies around the half
+    /// would begin and end alarms.
     fn end_of_disk(&self) -> Option<Ending> {
         if self.seen.is_empty() {
             return Some(Ending::Gone);

@@ -9,22 +9,22 @@ use units::{Nanos, Ratio};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Limit {
-    /// Direction of the I/Os; `None` is any.
+    /// Direction of the I/Os; `None` is any direction.
     pub direction: Option<Direction>,
-    /// Quantity with its largest good value.
+    /// Measured quantity, with the largest value that keeps the limit.
     pub quantity: Quantity,
 }
 
-/// Quantity of a limit with its largest good value.
+/// Measured quantity, with the largest value that keeps the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantity {
-    /// Percentile of the latencies.
+    /// Percentile of the latencies, with the longest allowed time.
     Latency(Percentile, Nanos),
-    /// Failed I/Os in a window.
+    /// Maximum number of failed I/Os in a window.
     Errors(u64),
 }
 
-/// Percentile of a limit.
+/// Percentile that a limit applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Percentile {
     /// Median.
@@ -41,7 +41,7 @@ impl Percentile {
     /// All percentiles, ascending.
     pub const ALL: [Self; 4] = [Self::P50, Self::P95, Self::P99, Self::P999];
 
-    /// Name in rules.
+    /// Returns the name in rules.
     pub const fn name(self) -> &'static str {
         match self {
             Self::P50 => "p50",
@@ -51,7 +51,7 @@ impl Percentile {
         }
     }
 
-    /// Share of the I/Os that are at most as slow.
+    /// Returns the share of I/Os that are at most as slow as the percentile.
     pub fn share(self) -> Ratio {
         Ratio::new(match self {
             Self::P50 => 0.5,
@@ -62,7 +62,7 @@ impl Percentile {
     }
 }
 
-/// Reason why a text is no limit.
+/// Reason why a text is not a limit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LimitError {
     /// The text has another form.
@@ -77,13 +77,13 @@ pub enum LimitError {
     /// The quantity is unknown.
     #[error("the limit is of \"{0}\"; known are p50, p95, p99, p999 and errors")]
     Quantity(String),
-    /// The latency is none.
+    /// The latency is not valid.
     #[error("the latency of the limit: {0}")]
     Latency(units::ParseError),
     /// The latency is 0.
     #[error("the limit has the latency 0, which every I/O breaks")]
     Zero,
-    /// The number of failed I/Os is none.
+    /// The number of failed I/Os is not valid.
     #[error("the limit has \"{0}\" errors, which is no whole number")]
     Errors(String),
 }
@@ -132,7 +132,7 @@ impl TryFrom<String> for Limit {
 }
 
 impl Limit {
-    /// Quantity in words: `p95 of writes`, `failed I/Os`.
+    /// Describes the quantity: `p95 of writes`, `failed I/Os`.
     pub fn subject(&self) -> String {
         let ios = match self.direction {
             None => "I/Os",

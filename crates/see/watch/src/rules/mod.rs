@@ -1,4 +1,5 @@
-//! Rules, and the alarms that they raise. No I/O and no clock: slices come in, changes come out.
+//! Rules, and the alarms that they raise. The module does no I/O and reads no clock: slices are the
+//! input, changes of alarms the output.
 
 mod alarm;
 mod file;

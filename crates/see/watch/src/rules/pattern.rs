@@ -2,13 +2,13 @@ use std::fmt;
 
 use serde::Deserialize;
 
-/// Pattern of names: `*` stands for any letters, also none, and `?` for one. Every other letter
-/// stands for itself, because names of VMs may have any.
+/// Pattern of names: `*` stands for any number of letters, including none, and `?` for one letter.
+/// Every other letter stands for itself, because names of VMs may contain any letter.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Pattern(String);
 
-/// Pattern that fits no name.
+/// Error for an empty pattern, which matches no name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an empty pattern fits no name; leave the key out, or write \"*\"")]
 pub struct EmptyPattern;
@@ -34,12 +34,13 @@ impl fmt::Display for Pattern {
 }
 
 impl Pattern {
-    /// True if the pattern stands for every name.
+    /// Returns true if the pattern matches every name.
     pub fn is_any(&self) -> bool {
         self.0.bytes().all(|byte| byte == b'*')
     }
 
-    /// True if the pattern fits a name. Takes at most the product of both lengths.
+    /// Returns true if the pattern matches a name. The number of steps is at most the product of
+    /// both lengths.
     pub fn fits(&self, name: &str) -> bool {
         let (mut pattern, mut rest) = (self.0.as_str(), name);
         // Pattern behind the last star, and what that star has not taken yet.
@@ -79,7 +80,7 @@ mod tests {
         Pattern::try_from(pattern.to_owned()).expect("a pattern").fits(name)
     }
 
-    /// Same answer by definition, in exponential time.
+    /// Matches by definition, in exponential time.
     fn model(pattern: &[char], name: &[char]) -> bool {
         match (pattern.split_first(), name.split_first()) {
             (None, None) => true,

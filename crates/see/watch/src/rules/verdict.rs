@@ -5,30 +5,34 @@ use super::{Limit, Percentile, Quantity, WindowValues};
 use crate::latencies::lower_edge;
 use crate::{Cell, Latencies};
 
-/// Fewest I/Os of which a percentile is judged.
+/// Minimum number of I/Os for judging a percentile.
 pub const IOS_MIN: u64 = 30;
-/// Confidence of the intervals, in per cent. Our choice: at 95 % a VM that is exactly at its limit
-/// would break it in one of forty windows by luck, which is seven alarms a day; at 99.9 % in one of
-/// two thousand.
+/// Confidence of the intervals, in percent. Our choice: at 95 % a VM that is exactly at its limit
+/// would break it by chance in one of forty windows, which is seven alarms a day; at 99.9 % in one
+/// of two thousand.
 pub const CONFIDENCE: f64 = 99.9;
 
-/// Most blocks of a window: memory of a rule with a window of a day is bounded by them.
+/// Maximum number of blocks in a window. It bounds the memory of a rule with a window of a day.
 const BLOCKS_MAX: u64 = 30;
-/// Fewest blocks that say how neighbouring slices differ. With fewer, Student's t of the confidence
-/// is over 6, and the interval says nothing.
+/// Minimum number of blocks from which the variation between neighbouring slices is estimated. With
+/// fewer blocks, Student's t of this confidence is over 6, and the interval is too wide to be
+/// useful.
 const BLOCKS_MIN: usize = 6;
-/// Part of a window's time in which the limit must be broken. Without it a burst of a minute that
-/// has most of the I/Os of its five minutes breaks them: 11 alarms in ten simulated quiet days.
+/// Minimum share of a window's time in which the limit must be broken. Without it, a burst of a
+/// minute that has most of the I/Os of a five-minute window breaks the limit: 11 alarms in ten
+/// simulated quiet days.
 const TIME_MIN: f64 = 0.5;
-/// I/Os allowed beyond the limit in a section of a window, at least. Sections are as short as they
-/// can be, as each that a burst touches counts for it. But of a VM that is slow throughout, with
-/// twice the allowed share, one in four sections has no slow I/O at this number.
+/// Minimum number of slow I/Os that the percentile must allow in a section of a window. Sections
+/// are as short as possible, because each section that a burst touches counts as a whole. But for a
+/// VM that is slow throughout, with twice the allowed share of slow I/Os, one in four sections has
+/// no slow I/O at this number.
 const ALLOWED_MIN: f64 = 0.7;
-/// Part of the allowed share of slow I/Os up to which a section is surely well. At one half the
-/// same VM has at most a quarter of such sections at any number of I/Os.
+/// Ratio of slow I/Os to allowed slow I/Os up to which a section is surely within the limit. At one
+/// half, a VM with twice the allowed share has at most a quarter of such sections at any number of
+/// I/Os.
 const WELL_MAX: f64 = 0.5;
 
-/// Number of slices of a block of a window.
+/// Returns the number of slices in a block of a window.
 pub(crate) fn slices_per_block(slices: u64) -> u64 {
     slices.div_ceil(BLOCKS_MAX).max(1)
 }
@@ -36,30 +40,32 @@ pub(crate) fn slices_per_block(slices: u64) -> u64 {
 /// I/Os of a VM on a disk in an open window.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Gathered {
-    /// Latencies by the number of the block in the window, ascending.
+    /// Latencies of each block, by the block's number in the window, ascending.
     blocks: Vec<(u64, Latencies)>,
     succeeded: u64,
     errors: u64,
 }
 
-/// Answer about a VM on a disk in a whole window.
+/// Verdict on a VM on a disk in a whole window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// The limit is surely broken.
     Broken(WindowValues),
-    /// The limit is surely kept.
+    /// The percentile was above the limit for at least half of the time, but the interval contains
+    /// the limit.
     Kept,
-    /// The percentile is above the limit for half of the time, and its interval holds the limit.
+    /// The interval contains the limit.
     Leaning(WindowValues),
     /// The interval holds the limit.
     Undecided,
-    /// Too few I/Os, or errors may have been missed.
+    /// There were too few I/Os, or errors may have been missed.
     Unjudged,
 }
 
 impl Limit {
-    /// Fewest I/Os of a window that can begin an alarm, and that can end it. A high percentile of a
-    /// few I/Os is not known from above: of 100 I/Os none may be slower than p99.
+    /// Returns the minimum number of I/Os in a window that can begin an alarm, and that can end
+    /// one. From few I/Os a high percentile has no upper bound: of 100 I/Os none may be slower than
+    /// p99.
     pub fn ios_needed(&self) -> (u64, u64) {
         let Quantity::Latency(percentile, _) = self.quantity else { return (1, 1) };
         let is_bounded =
@@ -104,7 +110,7 @@ impl Gathered {
         self.succeeded + self.errors
     }
 
-    /// Judges the window. `is_complete` says that no slice of it was left out.
+    /// Judges the window. `is_complete` is true if no slice was left out.
     pub fn judge(&self, limit: &Limit, from_s: u64, is_complete: bool) -> Verdict {
         let seen = WindowValues {
             from_s,
@@ -138,7 +144,8 @@ impl Gathered {
         }
     }
 
-    /// True if no I/O was slower than the limit, and there were enough to bound the percentile.
+    /// Returns true if no I/O was slower than the limit, and there were enough I/Os to bound the
+    /// percentile.
     fn is_well(&self, percentile: Percentile, most: Nanos) -> bool {
         let highest = self.blocks.iter().filter_map(|(_, own)| own.buckets().last());
         let tail = (1.0 - confidence().get()) / 2.0;
@@ -147,9 +154,9 @@ impl Gathered {
         all_below <= tail && highest.map(|(latency, _)| latency).max() <= Some(most)
     }
 
-    /// Part of the window's time that was not well: with more slow I/Os than half of what the
-    /// percentile allows. Sections are neighbouring blocks with enough I/Os to say so; a rest at the
-    /// end belongs to the last one.
+    /// Returns the share of the window's time that was not within the limit, because more than half
+    /// of the allowed number of I/Os was slow. The window is divided into sections: neighbouring
+    /// blocks with enough I/Os for this decision. A rest at the end belongs to the last section.
     fn time_above(&self, percentile: Percentile, most: Nanos) -> f64 {
         let allowed = 1.0 - percentile.share().get();
         let mut left = self.succeeded as f64;
@@ -170,9 +177,10 @@ impl Gathered {
         above / (all + blocks)
     }
 
-    /// Interval of a percentile: the one of independent I/Os, or the wider one that knows how
-    /// blocks differ, so that a short burst does not speak for its whole window. The lower end is
-    /// the lower edge of its bucket, because all that is known of a latency is its bucket.
+    /// Returns the interval of a percentile. With enough blocks it accounts for the variation
+    /// between blocks, so that a short burst does not decide for the whole window; otherwise I/Os
+    /// are taken as independent. The lower end is the lower edge of its bucket, because only the
+    /// bucket of a latency is known.
     fn interval(&self, percentile: Percentile) -> Option<PercentileEstimate> {
         let blocks: Vec<Compact> = self.blocks.iter().map(|(_, own)| own.compact(0)).collect();
         let used = blocks.iter().filter(|block| !block.is_empty()).count();
@@ -187,7 +195,7 @@ impl Gathered {
     }
 }
 
-/// Number of I/Os that were surely slower than a limit.
+/// Counts the I/Os that were surely slower than a limit.
 fn slow_ios(latencies: &Latencies, most: Nanos) -> f64 {
     let slow = latencies.buckets().filter(|(highest, _)| lower_edge(*highest) >= most);
     slow.map(|(_, count)| f64::from(count)).sum()

@@ -5,13 +5,13 @@ use untrusted::shown;
 
 use super::{Alarm, CONFIDENCE, Change, Ending, Quantity, Subject, Sufferer, WindowValues};
 
-/// Most VMs that a text names.
+/// Maximum number of VMs named in a text.
 const VMS_MAX: usize = 20;
-/// Most letters of a name in a text.
+/// Maximum number of letters of a name in a text.
 const NAME_MAX: usize = 100;
 
 impl Alarm {
-    /// Text of the alarm in one line.
+    /// Describes the alarm in one line.
     pub fn summary(&self) -> String {
         let broken = match self.limit.quantity {
             Quantity::Latency(_, most) => format!("{} over {most}", self.limit.subject()),
@@ -26,7 +26,7 @@ impl Alarm {
         }
     }
 
-    /// Measured values, with their interval and number of I/Os.
+    /// Describes the measured values, with their interval and number of I/Os.
     pub fn description(&self) -> String {
         let mut text = String::new();
         if let Some(first) = self.sufferers.first() {
@@ -60,7 +60,7 @@ impl Alarm {
 }
 
 impl Change {
-    /// Text of the begin or end in one line.
+    /// Describes the begin or end in one line.
     pub fn line(&self) -> String {
         let summary = self.alarm.summary();
         match self.end.map(|end| end.how) {
@@ -72,13 +72,13 @@ impl Change {
     }
 }
 
-/// Time in UTC, as RFC 3339 has it.
+/// Formats a time in UTC, as in RFC 3339.
 pub(crate) fn stamp(seconds: u64) -> String {
     let time = i64::try_from(seconds).ok().and_then(|own| Timestamp::from_second(own).ok());
     time.unwrap_or_default().to_string()
 }
 
-/// Name as it may be shown in a line, cut if it is long.
+/// Returns a name that is safe to show in a line, cut if it is long.
 fn name(text: &str) -> String {
     let (text, more) = match text.char_indices().nth(NAME_MAX) {
         Some((at, _)) => (&text[..at], "..."),

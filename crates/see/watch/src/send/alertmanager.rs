@@ -1,4 +1,4 @@
-//! Alertmanagers, which want active alarms again and again.
+//! Sends alarms to Alertmanager, which requires active alarms to be sent repeatedly.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -14,15 +14,15 @@ use crate::{Alarm, Change, End};
 
 /// Path of the API below the path of the server.
 const PATH: &str = "/api/v2/alerts";
-/// Alerts of one request.
+/// Maximum number of alerts in one request.
 const ALERTS_MAX: usize = 200;
-/// Most ended alarms that wait for a server that does not answer.
+/// Maximum number of ended alarms that wait for a server that does not answer.
 const ENDED_MAX: usize = 1_000;
-/// An active alert is over after so many times of the period, if nothing more is heard of it: as
-/// long as Prometheus takes (`rules.Manager`, resend delay).
+/// Number of sending periods after which an active alert ends if it is not sent again. Prometheus
+/// uses the same number (`rules.Manager`, resend delay).
 const PERIODS: u64 = 4;
 
-/// State that a server is told, over and over.
+/// Sends the state of the alarms to a server repeatedly.
 #[derive(Debug)]
 pub(crate) struct Alertmanager {
     shared: Arc<Shared>,
@@ -38,7 +38,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     active: Vec<Alarm>,
-    /// Ended alarms that the server does not know of.
+    /// Ended alarms that were not delivered to the server yet.
     ended: VecDeque<(Alarm, End)>,
     lost: u64,
     is_changed: bool,
@@ -74,7 +74,7 @@ impl Alertmanager {
         Ok(Self { shared, reports })
     }
 
-    /// Replaces what is active, and adds what has ended.
+    /// Replaces the active alarms, and adds the ended ones.
     pub fn tell(&self, changes: &[Change], active: &[Alarm]) {
         let mut state = self.shared.state();
         // After a restart alarms are active without having begun.
@@ -96,8 +96,8 @@ impl Alertmanager {
         }
     }
 
-    /// Tells once more what changed, until a time; then gives up. Active alarms are not ended: the
-    /// storage is no better because nobody watches it.
+    /// Sends the last changes, until a time, and then gives up. Active alarms are not ended,
+    /// because the storage is no better when nobody watches it.
     pub fn finish(self, until: Instant) {
         let mut state = self.shared.state();
         state.is_ending = true;
@@ -160,8 +160,8 @@ impl Worker {
         self.shared.changed.notify_all();
     }
 
-    /// Waits for a change or the end of a pause. While the server does not answer, only for the
-    /// pause: changes must not make attempts more frequent.
+    /// Waits for a change or the end of a pause. While the server does not answer, only the end of
+    /// the pause counts, so that changes do not make attempts more frequent.
     fn next(&self, pause: Duration, is_failing: bool) -> (Vec<Alarm>, Vec<(Alarm, End)>, bool) {
         let is_waiting = |state: &mut State| !state.is_ending && (is_failing || !state.is_changed);
         let state = self.shared.state();

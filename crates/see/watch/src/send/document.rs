@@ -6,7 +6,7 @@ use units::Nanos;
 use crate::rules::stamp;
 use crate::{Alarm, Change, Quantity, Subject};
 
-/// Most VMs of a document; a disk's alarm may have hundreds.
+/// Maximum number of VMs in a document; the alarm of a disk may have hundreds.
 const VMS_MAX: usize = 100;
 
 /// Document about the begin or end of an alarm, as web hooks and programs get it.
@@ -15,7 +15,7 @@ pub(crate) struct Document {
     schema: &'static str,
     /// `begun` or `ended`.
     state: &'static str,
-    /// Reason of the end: `kept`, `gone` or `joined`.
+    /// Reason why the alarm ended: `kept`, `gone` or `joined`.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'static str>,
     host: String,
@@ -24,7 +24,7 @@ pub(crate) struct Document {
     limit: String,
     window_ns: u64,
     disk: String,
-    /// VM; absent if the alarm is of the disk.
+    /// VM; absent if the alarm is about the disk.
     #[serde(skip_serializing_if = "Option::is_none")]
     vm: Option<String>,
     began: String,
@@ -34,9 +34,9 @@ pub(crate) struct Document {
     description: String,
     /// VMs that suffer, the slowest first.
     vms: Vec<VmRow>,
-    /// Further VMs that suffer.
+    /// Number of further VMs that suffer.
     vms_more: usize,
-    /// VMs with enough I/O on the disk to be judged.
+    /// Number of VMs with enough I/O on the disk to be judged.
     vms_judged: usize,
 }
 
@@ -45,7 +45,7 @@ struct VmRow {
     vm: String,
     ios: u64,
     errors: u64,
-    /// Interval of the percentile; absent for a limit of errors.
+    /// Interval of the percentile; absent for a limit on errors.
     #[serde(skip_serializing_if = "Option::is_none")]
     low_ns: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,7 +88,7 @@ impl Document {
     }
 }
 
-/// Alert as the API of Alertmanager takes it (version 2, `postableAlert`).
+/// Alert in the form of Alertmanager's API (version 2, `postableAlert`).
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Alert {
@@ -99,8 +99,8 @@ pub(crate) struct Alert {
 }
 
 impl Alert {
-    /// Alert that ends at a time, in seconds since 1970. One that is active ends in the future, so
-    /// that it is over some time after the watcher was.
+    /// Makes an alert that ends at a time, in seconds since 1970. For an active alarm that time is
+    /// in the future, so that the alert ends some time after the watcher did.
     pub fn new(host: &str, alarm: &Alarm, ends_at_s: u64) -> Self {
         let name = match alarm.subject {
             Subject::Vm { .. } => "TilemarkVmSuffers",
@@ -125,7 +125,7 @@ impl Alert {
         }
     }
 
-    /// True if both are the same alert to Alertmanager.
+    /// Returns true if Alertmanager takes both for the same alert.
     pub fn has_labels_of(&self, other: &Self) -> bool {
         self.labels == other.labels
     }
@@ -138,7 +138,7 @@ fn vm_of(alarm: &Alarm) -> Option<&str> {
     }
 }
 
-/// Whole seconds of a time.
+/// Converts a time to whole seconds.
 pub(crate) const fn seconds(time: Nanos) -> u64 {
     time.0 / Nanos::SECOND.0
 }

@@ -1,8 +1,8 @@
-//! Senders of alarms: Alertmanager, web hooks and a program.
+//! Sends alarms to Alertmanager, web hooks and a program.
 //!
-//! Each receiver has a thread of its own, so that one that hangs delays no other and nothing of the
-//! watching. What cannot be sent is retried, then given up, counted and told. Secrets of addresses
-//! and arguments of programs are in no text.
+//! Each receiver has a thread of its own, so that one that hangs delays neither another receiver
+//! nor the watching. A message that cannot be sent is retried; later it is dropped, counted and
+//! reported. No text contains the secrets of addresses or arguments of programs.
 
 mod alertmanager;
 mod document;

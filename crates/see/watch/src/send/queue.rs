@@ -1,4 +1,4 @@
-//! Receivers that get each message once: web hooks and programs.
+//! Queues for receivers that get each message once: web hooks and programs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,12 +11,13 @@ use super::receiver::{Reports, Timing};
 use super::trouble::{Problem, SendError};
 use crate::program::Program;
 
-/// Most messages that wait for a receiver. Our choice: more alarms at once than anybody reads.
+/// Maximum number of messages that wait for a receiver. Our choice: more simultaneous alarms than
+/// anybody reads.
 const WAITING_MAX: usize = 256;
-/// Attempts at a message: with the usual pauses they take half a minute, besides the waiting for
-/// answers.
+/// Maximum number of attempts at a message. With the usual pauses they take half a minute, in
+/// addition to the waiting for answers.
 const ATTEMPTS: u32 = 6;
-/// Pause between two looks whether watching has ended.
+/// Interval of the checks whether watching has ended.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Channel of a receiver's messages.
@@ -37,7 +38,7 @@ pub(crate) struct Queue {
 #[derive(Debug, Default)]
 struct QueueState {
     lost: AtomicU64,
-    /// Messages that wait, and the one that is being delivered.
+    /// Number of messages not delivered yet, including the one being delivered.
     open: AtomicU64,
     is_ending: AtomicBool,
     has_ended: AtomicBool,
@@ -67,7 +68,7 @@ impl Queue {
         }
     }
 
-    /// Delivers what waits, each with one attempt, until a time; then gives up.
+    /// Delivers the waiting messages with one attempt each, until a time, and then gives up.
     pub fn finish(self, until: Instant) {
         self.state.is_ending.store(true, Ordering::SeqCst);
         drop(self.waiting);

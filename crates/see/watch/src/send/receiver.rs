@@ -4,22 +4,24 @@ use std::time::Duration;
 
 use super::trouble::{Problem, Trouble};
 
-/// Most troubles that wait to be told; further ones are left out, but counted by their receiver.
+/// Maximum number of reports of trouble that wait to be read. Further reports are dropped, but
+/// their receiver counts the lost messages.
 pub(crate) const TROUBLES_MAX: usize = 64;
 
-/// Times of sending.
+/// Times used for sending.
 #[derive(Debug, Clone, Copy)]
 pub struct Timing {
     /// Longest wait for an answer or a program.
     pub patience: Duration,
-    /// Pause after the first failure; each further one is twice as long.
+    /// Pause after the first failure; it doubles with each further failure.
     pub pause: Duration,
-    /// Time after which Alertmanager is told of active alarms again.
+    /// Interval at which active alarms are sent to Alertmanager again.
     pub period: Duration,
 }
 
 impl Default for Timing {
-    /// 10 s for an answer, 1 s after a failure and, as Prometheus does, a minute between two times.
+    /// Returns 10 s for an answer, 1 s after a failure and, as in Prometheus, a minute between
+    /// repeated alarms.
     fn default() -> Self {
         Self {
             patience: Duration::from_secs(10),
@@ -29,7 +31,7 @@ impl Default for Timing {
     }
 }
 
-/// Way of a receiver's thread to tell its troubles.
+/// Reports the troubles of a receiver's thread.
 #[derive(Debug, Clone)]
 pub(crate) struct Reports {
     to: Arc<str>,

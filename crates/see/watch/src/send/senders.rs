@@ -8,7 +8,7 @@ use super::receiver::{Reports, TROUBLES_MAX, Timing};
 use super::trouble::Trouble;
 use crate::{Alarm, Change, SendTo};
 
-/// Senders of alarms to all receivers. No method but [`Senders::finish`] waits.
+/// Sends alarms to all receivers. Only [`Senders::finish`] waits.
 #[derive(Debug)]
 pub struct Senders {
     host: String,
@@ -45,7 +45,7 @@ impl Senders {
         Ok(senders)
     }
 
-    /// Sends changes, and what is active after them.
+    /// Sends changes of alarms, and the alarms that are active after them.
     pub fn tell<'a>(&self, changes: &[Change], active: impl Iterator<Item = &'a Alarm>) {
         if !self.alertmanagers.is_empty() {
             let active: Vec<Alarm> = active.cloned().collect();
@@ -57,12 +57,12 @@ impl Senders {
         }
     }
 
-    /// Troubles since the last call.
+    /// Returns the troubles reported since the last call.
     pub fn troubles(&self) -> impl Iterator<Item = Trouble> + '_ {
         self.troubles.try_iter()
     }
 
-    /// Delivers what waits, for at most `patience`, and returns the last troubles.
+    /// Delivers the waiting messages, for at most `patience`, and returns the last troubles.
     pub fn finish(self, patience: Duration) -> Vec<Trouble> {
         let until = Instant::now() + patience;
         self.alertmanagers.into_iter().for_each(|own| own.finish(until));

@@ -9,49 +9,49 @@ use crate::words::count;
 #[derive(Debug, thiserror::Error)]
 #[error("alarms to {to}: {problem}")]
 pub struct Trouble {
-    /// Receiver, without its secrets.
+    /// Receiver, without the secrets in its address.
     pub to: String,
-    /// Problem.
+    /// Problem with the receiver.
     pub problem: Problem,
 }
 
 /// Problem with a receiver.
 #[derive(Debug)]
 pub enum Problem {
-    /// A message could not be delivered so far, and is sent again.
+    /// A message could not be delivered so far, and will be retried.
     Failing(SendError),
     /// Messages are delivered again.
     Works,
-    /// A message was given up.
+    /// A message was dropped after its last attempt.
     Lost {
-        /// Last error.
+        /// Error of the last attempt.
         error: SendError,
-        /// Messages that this receiver did not get so far.
+        /// Number of messages that this receiver has not got so far.
         lost: u64,
     },
     /// Messages came faster than they were delivered.
     Full {
-        /// Messages that this receiver did not get so far.
+        /// Number of messages that this receiver has not got so far.
         lost: u64,
     },
-    /// Messages were not delivered when watching ended.
+    /// This number of messages was not delivered when watching ended.
     Unsent(u64),
 }
 
 /// Reason why a message could not be delivered.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
-    /// A server did not take it.
+    /// A server did not accept the message.
     #[error(transparent)]
     Post(#[from] PostError),
-    /// A program did not take it.
+    /// A program did not accept the message.
     #[error(transparent)]
     Program(#[from] ProgramError),
 }
 
 impl SendError {
-    /// True if the same message may be taken later. A server that refuses it as such (status 400
-    /// to 499) will refuse it again, unless it asks for time (408, 429).
+    /// Returns true if the same message may be accepted later. A server that refuses a message
+    /// (status 400 to 499) will refuse it again, unless it asks for more time (408, 429).
     pub(crate) const fn is_passing(&self) -> bool {
         let Self::Post(PostError::Status { status, .. }) = self else { return true };
         !matches!(status, 400..=407 | 409..=428 | 430..=499)

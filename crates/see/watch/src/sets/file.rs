@@ -8,15 +8,16 @@ use super::{SetRow, table};
 use crate::WatchError;
 
 const DAY_S: u64 = 86_400;
-/// Days that are kept, as long as slices of an hour are. A number and not an age, as there.
+/// Maximum number of days kept, as long as slices of an hour. As there, it is a number and not an
+/// age.
 const DAYS_MAX: usize = 400;
-/// Longest file that is read: some hundred times that of a day of 256 VMs.
+/// Maximum size of a file that is read: some hundred times the size of a day of 256 VMs.
 const FILE_MAX: u64 = 64 << 20;
-/// Latest begin of a day, as of a segment.
+/// Latest begin of a day, as for a segment.
 const START_MAX: u64 = 1 << 40;
 const UNFINISHED: &str = ".tmp";
 
-/// Day with a file, by its begin in seconds since 1970.
+/// Day that has a file, as its begin in seconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Day {
     pub start_s: u64,
@@ -43,23 +44,23 @@ impl Day {
     }
 }
 
-/// True for a file that a killed writer left unfinished.
+/// Returns true for the name of a file that a killed writer left unfinished.
 pub(crate) fn is_unfinished(name: &str) -> bool {
     let own = |name: &str| Day::parse(name).is_some() || name == super::state::FILE;
     name.strip_suffix(UNFINISHED).is_some_and(own)
 }
 
-/// Days with a file among the names of a directory, ascending.
+/// Returns the days that have a file among the names of a directory, ascending.
 pub(crate) fn days(names: &[String]) -> Vec<Day> {
     let mut found: Vec<Day> = names.iter().filter_map(|name| Day::parse(name)).collect();
     found.sort_unstable();
     found
 }
 
-/// Rows of a day's hours that begin in a window.
+/// Reads a day's rows for the hours that begin in a window.
 ///
 /// # Errors
-/// The file cannot be read, or has rows that no writer of ours made.
+/// The file cannot be read, or has rows that no writer of this program wrote.
 pub(crate) fn read(
     directory: &Path,
     day: Day,
@@ -79,7 +80,7 @@ pub(crate) fn read(
 /// Adds rows to the files of their days.
 ///
 /// # Errors
-/// A file cannot be read or written; then it is as before.
+/// A file cannot be read or written; it is then unchanged.
 pub(crate) fn put(directory: &Path, rows: &[SetRow]) -> Result<(), WatchError> {
     let mut by_day: BTreeMap<Day, Vec<SetRow>> = BTreeMap::new();
     for row in rows {
@@ -100,7 +101,7 @@ pub(crate) fn put(directory: &Path, rows: &[SetRow]) -> Result<(), WatchError> {
     Ok(())
 }
 
-/// Writes the file of a day. It has its name only when it is complete and durable.
+/// Writes the file of a day. The file gets its name only when it is complete and durable.
 fn write(directory: &Path, day: Day, rows: Vec<SetRow>) -> Result<(), WatchError> {
     let path = directory.join(day.file());
     let temporary = directory.join(format!("{}{UNFINISHED}", day.file()));
@@ -120,8 +121,9 @@ fn write(directory: &Path, day: Day, rows: Vec<SetRow>) -> Result<(), WatchError
     })
 }
 
-/// Rows in the order of files, one for each hour, VM and span: a watcher that began anew within the
-/// hour tells of it a second time. The one that knows more is kept, or else the later one.
+/// Sorts the rows into the order of files, and keeps one row for each hour, VM and span. A watcher
+/// that was restarted within the hour writes a second row. The row with data over a longer time is
+/// kept, or of equal ones the later.
 fn merged(mut rows: Vec<SetRow>) -> Vec<SetRow> {
     // Stable, so that later rows stay behind.
     rows.sort_by(|left, right| left.key().cmp(&right.key()).then(right.since_s.cmp(&left.since_s)));
@@ -135,8 +137,8 @@ fn merged(mut rows: Vec<SetRow>) -> Vec<SetRow> {
     merged
 }
 
-/// Removes sets of I/O before a time, and those of a VM, from the file of a day. Returns true if
-/// there were any.
+/// Removes sets with I/O before a time, and sets of a VM, from the file of a day. Returns true if
+/// any was removed.
 ///
 /// # Errors
 /// The file cannot be read or written.
@@ -159,7 +161,7 @@ pub(crate) fn forget_in(
     Ok(true)
 }
 
-/// Rows with at most one hour in each `step_s` seconds, the last.
+/// Keeps the rows of at most one hour, the last, in each `step_s` seconds.
 pub(crate) fn thinned(rows: Vec<SetRow>, step_s: u64) -> Vec<SetRow> {
     let step_s = step_s.max(1);
     let mut thinned: Vec<SetRow> = Vec::new();
@@ -176,8 +178,8 @@ pub(crate) fn thinned(rows: Vec<SetRow>, step_s: u64) -> Vec<SetRow> {
     thinned
 }
 
-/// Days that are too many: beyond the number that is kept, and beyond a tenth of the bytes of the
-/// store, so that sets never take the place of slices.
+/// Returns the number of oldest days to remove. They exceed the maximum number of days, or a tenth
+/// of the store's size limit, so that sets never displace slices.
 pub(crate) fn over(directory: &Path, days: &[Day], bytes_max: u64) -> usize {
     let mut room = bytes_max / 10;
     // Newest first; a file that was removed meanwhile takes nothing.
@@ -190,7 +192,7 @@ pub(crate) fn over(directory: &Path, days: &[Day], bytes_max: u64) -> usize {
     days.len() - kept.count()
 }
 
-/// Newest rows of each VM and span.
+/// Returns the newest rows of each VM and span.
 pub(crate) fn newest(mut rows: Vec<SetRow>) -> Vec<SetRow> {
     rows.sort_by(|left, right| left.key().cmp(&right.key()));
     thinned(rows, u64::MAX)

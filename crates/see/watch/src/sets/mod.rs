@@ -1,4 +1,4 @@
-//! Working sets of VMs: what each used of its disks in the last hour, day and week.
+//! Working sets of VMs: the data that each VM used of its disks in the last hour, day and week.
 
 mod file;
 mod row;

@@ -3,10 +3,10 @@ use std::sync::Arc;
 use units::Bytes;
 use units::print::percent;
 
-/// Seconds of an hour, for which sets are told.
+/// Seconds in an hour, the interval at which sets are stored.
 pub(crate) const HOUR_S: u64 = 3600;
 
-/// Time that a working set is over.
+/// Time span that a working set covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SetSpan {
     /// The last hour.
@@ -21,7 +21,7 @@ impl SetSpan {
     /// All spans, shortest first.
     pub const ALL: [Self; 3] = [Self::Hour, Self::Day, Self::Week];
 
-    /// Name in files and documents.
+    /// Returns the name in files and documents.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Hour => "1h",
@@ -30,7 +30,7 @@ impl SetSpan {
         }
     }
 
-    /// Length in hours.
+    /// Returns the length in hours.
     pub const fn hours(self) -> u32 {
         match self {
             Self::Hour => 1,
@@ -45,12 +45,12 @@ impl SetSpan {
 pub struct SetRow {
     /// Begin of the hour, in seconds since 1970.
     pub start_s: u64,
-    /// Name of the VM, or of another sender.
+    /// Name of the VM, or of another initiator.
     pub vm: Arc<str>,
-    /// Time that the set is over. It ends with the hour.
+    /// Time span that the set covers. It ends with the hour.
     pub span: SetSpan,
-    /// Begin of what the set knows, in seconds since 1970: that of its span, or later if watching
-    /// began later.
+    /// Begin of the data behind the set, in seconds since 1970: the begin of the span, or later if
+    /// watching began later.
     pub since_s: u64,
     /// Distinct bytes that were read or written.
     pub used_bytes: u64,
@@ -58,30 +58,30 @@ pub struct SetRow {
     pub read_bytes: u64,
     /// Distinct bytes that were written.
     pub written_bytes: u64,
-    /// Share of the pages that was sampled, above 0; 1 is exact.
+    /// Share of the pages that was sampled, above 0; 1 means exact.
     pub share: f64,
 }
 
 impl SetRow {
-    /// Size of the pages that are counted.
+    /// Size of the counted pages, in bytes.
     pub const PAGE_BYTES: u64 = 4096;
 
-    /// End of the hour, in seconds since 1970.
+    /// Returns the end of the hour, in seconds since 1970.
     pub fn end_s(&self) -> u64 {
         self.start_s + HOUR_S
     }
 
-    /// Begin of the whole span, in seconds since 1970.
+    /// Returns the begin of the whole span, in seconds since 1970.
     pub fn span_start_s(&self) -> u64 {
         self.end_s().saturating_sub(u64::from(self.span.hours()) * HOUR_S)
     }
 
-    /// True if the set knows all of its span.
+    /// Returns true if there is data for the whole span.
     pub fn is_whole(&self) -> bool {
         self.since_s <= self.span_start_s()
     }
 
-    /// Size and part that was read, in words: `12 GiB in the last day, 62 % of it read`.
+    /// Describes size and read share: `12 GiB in the last day, 62 % of it read`.
     #[expect(clippy::cast_precision_loss, reason = "a share is read to a few digits")]
     pub fn words(&self) -> String {
         let time = match (self.is_whole(), self.span) {
@@ -94,7 +94,7 @@ impl SetRow {
         format!("{} {time}, {} of it read", Bytes::new(self.used_bytes), percent(read.min(1.0)))
     }
 
-    /// Standard error of `used_bytes`, as a share of them.
+    /// Returns the standard error of `used_bytes`, as a share of `used_bytes`.
     #[expect(clippy::cast_precision_loss, reason = "an error is read to a few digits")]
     pub fn error(&self) -> f64 {
         let pages = self.used_bytes as f64 / Self::PAGE_BYTES as f64;
@@ -102,18 +102,18 @@ impl SetRow {
         used.error()
     }
 
-    /// True if it is of the same hour, VM and span.
+    /// Returns true if both rows are for the same hour, VM and span.
     pub(crate) fn is_of(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 
-    /// Order of rows in files: neighbours in time are alike.
+    /// Returns the sort key of rows in files. Rows next to each other in time are similar.
     pub(crate) fn key(&self) -> (&str, SetSpan, u64) {
         (&self.vm, self.span, self.start_s)
     }
 }
 
-/// Time for people, in UTC.
+/// Formats a time for people, in UTC.
 fn stamp(seconds: u64) -> String {
     let time = i64::try_from(seconds).ok().and_then(|own| jiff::Timestamp::from_second(own).ok());
     let text = time.map(|time| time.strftime("%Y-%m-%d %H:%M").to_string());

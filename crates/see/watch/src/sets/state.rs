@@ -1,7 +1,7 @@
-//! What [`Sets`] know, in a file of the store: the next watcher goes on with it.
+//! State of [`Sets`] in a file of the store, from which the next watcher continues.
 //!
-//! The file is a number for its form, the CRC-32 of what follows, and that in postcard's encoding.
-//! One of another form, or a damaged one, is as if there were none: sets begin anew.
+//! The file is a number for its form, the CRC-32 of the rest, and the rest in postcard's encoding.
+//! A file of another form, or a damaged one, counts as absent: sets then begin anew.
 
 use std::fs;
 use std::io::{self, Write};
@@ -14,12 +14,12 @@ use super::watch::{PAGES_MAX, STEP_MAX_S, VMS_MAX, Vm};
 use super::{SetSpan, Sets};
 use crate::WatchError;
 
-/// Form of the file. It rises when the hash of pages or of names of devices changes, too: sampled
-/// pages would have other numbers then.
+/// Form of the file. It must also be increased when the hash of pages or of device names changes,
+/// because sampled pages would then have other numbers.
 const FORM: u32 = 1;
 pub(crate) const FILE: &str = "working-sets";
 const UNFINISHED: &str = "working-sets.tmp";
-/// Longest file that is read: three times that of 256 VMs.
+/// Maximum size of a file that is read: three times the size for 256 VMs.
 const FILE_MAX: u64 = 16 << 20;
 
 #[derive(Serialize, Deserialize)]
@@ -41,7 +41,7 @@ struct SavedVm {
 }
 
 impl Sets {
-    /// State of the sets, as a file holds it.
+    /// Encodes the state of the sets for a file.
     pub fn save(&self) -> Vec<u8> {
         let vms = self.vms.iter().map(|vm| {
             let SavedSets { now, thresholds, pages } = vm.sets.save();
@@ -55,8 +55,8 @@ impl Sets {
         [head, bytes].concat()
     }
 
-    /// Sets that go on with what others knew. `None` if nobody watched for more than ten minutes since
-    /// then, because what was used meanwhile is unknown, or if the bytes are of no sets.
+    /// Restores sets from a saved state. `None` if watching stopped more than ten minutes ago,
+    /// because the use since then is unknown, or if the bytes are not valid.
     pub fn restore(bytes: &[u8], now_s: u64) -> Option<Self> {
         let (form, rest) = bytes.split_first_chunk()?;
         let (sum, rest) = rest.split_first_chunk()?;
@@ -81,8 +81,8 @@ impl Sets {
     }
 }
 
-/// Writes the file in place of the one before. A power cut may leave neither: then sets begin anew,
-/// which is worth no flush while others wait for the disk.
+/// Writes the file in place of the previous one. A power failure may lose both; sets then begin
+/// anew. That is acceptable, because a flush would delay the I/O of others.
 pub(crate) fn write(directory: &Path, bytes: &[u8]) -> Result<(), WatchError> {
     let (path, unfinished) = (directory.join(FILE), directory.join(UNFINISHED));
     let written = untrusted::create(&unfinished)
@@ -95,12 +95,12 @@ pub(crate) fn write(directory: &Path, bytes: &[u8]) -> Result<(), WatchError> {
     })
 }
 
-/// Content of the file; none if it cannot be read.
+/// Reads the content of the file; `None` if it cannot be read.
 pub(crate) fn read(directory: &Path) -> Option<Vec<u8>> {
     untrusted::read(&directory.join(FILE), FILE_MAX).ok()
 }
 
-/// Removes the file; false if there is none.
+/// Removes the file; returns false if there is none.
 pub(crate) fn remove(directory: &Path) -> Result<bool, WatchError> {
     let path = directory.join(FILE);
     match fs::remove_file(&path) {
@@ -115,7 +115,8 @@ mod tests {
     use trace::{Clock, Device, IoRecord, Losses, Operation, TraceInfo};
     use units::Nanos;
 
-    /// A change of a hash, or of a library with one, needs a higher [`FORM`] and these numbers.
+    /// If a hash or a library with a hash changes, [`FORM`] must be increased and these numbers
+    /// updated.
     #[test]
     fn hashes_are_those_of_the_form() {
         let info = TraceInfo {

@@ -1,4 +1,5 @@
-//! Rows of working sets as columns of Parquet, and back. `docs/formats/watch.md` lists the columns.
+//! Converts rows of working sets to columns of Parquet, and back. `docs/formats/watch.md` lists the
+//! columns.
 
 use std::fs::File;
 use std::io::Write;
@@ -20,7 +21,7 @@ use crate::{SCHEMA, columns};
 
 /// Key of the format in a file's metadata.
 const NOTE: &str = "tilemark.watch.sets";
-/// Our choice, zstd's own default.
+/// Compression level. Our choice: zstd's own default.
 const ZSTD_LEVEL: i32 = 3;
 const NUMBERS: [&str; 5] = ["start_s", "since_s", "used_bytes", "read_bytes", "written_bytes"];
 
@@ -35,7 +36,7 @@ static COLUMNS: LazyLock<SchemaRef> = LazyLock::new(|| {
 /// Writes rows as Parquet.
 ///
 /// # Errors
-/// Nothing more can be written.
+/// Writing to `to` fails.
 pub(crate) fn write(to: impl Write + Send, rows: &[SetRow]) -> std::io::Result<()> {
     let mut writer = ArrowWriter::try_new(to, Arc::clone(&COLUMNS), Some(properties()))?;
     let number = |value: fn(&SetRow) -> u64| -> ArrayRef {
@@ -73,10 +74,11 @@ fn properties() -> WriterProperties {
     properties.build()
 }
 
-/// Reads the rows of hours that `is_wanted`. Spans of later versions are left out.
+/// Reads the rows of the hours that `is_wanted` accepts. Spans that only later versions know are
+/// left out.
 ///
 /// # Errors
-/// The file cannot be read, or has rows that no writer of ours made.
+/// The file cannot be read, or has rows that no writer of this program wrote.
 pub(crate) fn read(file: &File, is_wanted: impl Fn(u64) -> bool) -> Result<Vec<SetRow>, Malformed> {
     let text = |error: &dyn std::fmt::Display| Malformed::from(error.to_string());
     let file = file.try_clone().map_err(|error| text(&error))?;
@@ -132,7 +134,7 @@ fn add(
     Ok(())
 }
 
-/// Column without nulls.
+/// Returns a column that has no nulls.
 fn column<'a, T: Array + 'static>(batch: &'a RecordBatch, name: &str) -> Result<&'a T, Malformed> {
     let column: &T = columns::column(batch, name)?;
     match column.null_count() {

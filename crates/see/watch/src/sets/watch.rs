@@ -9,32 +9,34 @@ use trace::{Flags, IoRecord, Operation, TraceInfo};
 use super::row::HOUR_S;
 use super::{SetRow, SetSpan};
 
-/// Most senders with a set. A hundred VMs are served, and processes beside them.
+/// Maximum number of initiators with a set: enough for a hundred VMs and processes beside them.
 pub(super) const VMS_MAX: usize = 256;
-/// Most sampled pages of a sender: 51 kB with their index, for an error of 3 to 6 %.
+/// Maximum number of sampled pages of an initiator: 51 kB with their index, for an error of 3 to 6
+/// %.
 pub(super) const PAGES_MAX: usize = 1536;
-/// Step back of the clock, in seconds, that the open hour bears.
+/// Largest step back of the clock, in seconds, after which the open hour continues.
 pub(super) const STEP_MAX_S: u64 = 600;
 
-/// Working sets of all VMs, beside the fold. It forgets a VM a week after its last I/O.
+/// Estimates the working sets of all VMs, in addition to the fold. A VM is dropped a week after its
+/// last I/O.
 ///
-/// A clock that steps over an hour, in whichever direction, begins all sets anew: nobody can tell
-/// then which pages were used in the last day. Rows tell since when their set knows the VM's I/O.
-/// What is known outlives a restart of at most ten minutes.
+/// If the clock steps over an hour, in either direction, all sets begin anew, because it is unknown
+/// which pages were used in the last day. Each row contains the begin of the data behind it. The
+/// state can be restored after a restart of at most ten minutes.
 #[derive(Debug)]
 pub struct Sets {
     pub(super) vms: Vec<Vm>,
-    /// Position in `vms` by the index of records.
+    /// Position in `vms`, by the records' index.
     places: Vec<VmSlot>,
-    /// Number that the pages of a device begin at, by the index of records.
+    /// Number of the first page of a device, by the records' index.
     devices: Vec<u64>,
     /// Begin of the open hour, in seconds since 1970.
     pub(super) hour_s: u64,
     /// End of the last slice.
     pub(super) now_s: u64,
-    /// Begin of what a VM's set knows that had no I/O so far.
+    /// Begin of the data of a VM that had no I/O so far, in seconds since 1970.
     pub(super) since_s: u64,
-    /// Senders without a set in the open hour.
+    /// Number of initiators without a set in the open hour.
     left_out: usize,
 }
 
@@ -50,12 +52,12 @@ pub(super) struct Vm {
     pub name: Arc<str>,
     pub since_s: u64,
     pub sets: WorkingSets,
-    /// Hours without I/O.
+    /// Number of last hours without I/O.
     pub idle_hours: u32,
 }
 
 impl Sets {
-    /// Sets that begin at a time, in seconds since 1970.
+    /// Creates empty sets that begin at a time, in seconds since 1970.
     pub fn new(now_s: u64) -> Self {
         Self {
             vms: Vec::new(),
@@ -68,7 +70,7 @@ impl Sets {
         }
     }
 
-    /// Adds records that have ended. `info` names their senders and devices.
+    /// Adds records of completed I/Os. `info` has the names of their initiators and devices.
     pub fn add(&mut self, records: &[IoRecord], info: &TraceInfo) {
         // The same pages, at other addresses, are in the set by the disk above.
         let once = records.iter().filter(|record| !record.flags.has(Flags::BELOW));
@@ -87,7 +89,7 @@ impl Sets {
         }
     }
 
-    /// Forgets the indices of records: those to come are of another capture.
+    /// Drops the indices of records, because the following records come from another capture.
     pub fn renumber(&mut self) {
         self.places.clear();
         self.devices.clear();
@@ -132,8 +134,8 @@ impl Sets {
         self.devices[usize::from(device)]
     }
 
-    /// Ends a slice at a time, in seconds since 1970. Returns the sets of the hour that ended with
-    /// it, if one did.
+    /// Ends a slice at a time, in seconds since 1970. If an hour ended with it, returns that hour's
+    /// sets.
     pub fn pass(&mut self, now_s: u64) -> Vec<SetRow> {
         let hour_s = now_s - now_s % HOUR_S;
         let is_small_step = now_s < self.hour_s && self.hour_s - now_s <= STEP_MAX_S;
@@ -150,7 +152,7 @@ impl Sets {
         rows
     }
 
-    /// Sets with the open hour, at the end of watching.
+    /// Returns the sets including the open hour, at the end of watching.
     pub fn rows(&self) -> Vec<SetRow> {
         self.vms.iter().flat_map(|vm| vm.rows(self.hour_s)).collect()
     }
@@ -172,7 +174,8 @@ impl Sets {
         self.places.clear();
     }
 
-    /// Drops VMs without I/O in the last hour, the idlest first, for those that were left out.
+    /// Makes room for initiators that were left out: drops VMs without I/O in the last hour,
+    /// beginning with the longest idle.
     fn make_room(&mut self) {
         let room = VMS_MAX - self.vms.len();
         let mut idle: FxHashMap<u32, usize> = FxHashMap::default();

@@ -77,8 +77,8 @@ fn check(args: &AnalyzeArgs, file: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Failure of a fit. A trace that cannot be fitted is a definition error; other errors are run-time
-/// failures.
+/// Returns the failure for a fit. A trace that cannot be fitted is a definition error; other errors
+/// are run-time failures.
 fn failed(error: &FitError) -> Failure {
     let exit = match error {
         FitError::Trace(TraceError::Io { .. }) | FitError::Build(_) | FitError::Run(_) => {

@@ -1,4 +1,4 @@
-//! Histograms of vscsiStats: counts by VMware over all I/Os, without single I/Os.
+//! Prints histograms of vscsiStats, in which VMware counts I/Os without recording single ones.
 
 use serde::Serialize;
 use trace::vscsi_stats::{self, Bucket, Histogram, Histograms};
@@ -18,7 +18,7 @@ struct Document<'a> {
     schema: &'static str,
     file: String,
     histograms: &'a [Histogram],
-    /// Unusable lines.
+    /// Number of unusable lines.
     bad: usize,
 }
 
@@ -105,7 +105,8 @@ fn text(found: &Histograms, is_whole: bool) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Table with a row for each histogram of a disk. A percentile is the limit of its bucket.
+/// Builds a table with a row for each histogram of a disk. A percentile is the upper limit of its
+/// bucket.
 fn summary(all: &[&Histogram]) -> Vec<String> {
     let header = ["what", ">count", ">min", ">mean", ">p50", ">p95", ">p99", ">max"];
     let mut table = Table::new(&header);
@@ -134,7 +135,7 @@ fn bound(own: &Histogram, bucket: Option<Bucket>) -> String {
     }
 }
 
-/// Text for the last bucket, which has no upper limit.
+/// Returns the text for the last bucket, which has no upper limit.
 fn above(own: &Histogram) -> String {
     let last = own.buckets.iter().rev().find_map(|bucket| bucket.limit);
     last.map_or_else(|| "-".to_owned(), |limit| format!(">{limit}"))

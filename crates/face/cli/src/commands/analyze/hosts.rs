@@ -131,7 +131,7 @@ mod with {
         Ok(())
     }
 
-    /// Adds the hosts to the commands that show the evidence of a finding.
+    /// Adds `--host` options to the commands that show the evidence of a finding.
     fn name_hosts(answer: &mut HostsAnalysis, hosts: &[String]) {
         let word = |host: &String| match host.contains([' ', '\'', ';', '$', '&']) {
             true => format!(" --host '{}'", host.replace('\'', r"'\''")),

@@ -1,4 +1,4 @@
-//! Reads a trace and sums it: the parts of a store on several threads, other sources on one.
+//! Reads and sums a trace: the parts of a store on several threads, other sources on one thread.
 
 use std::num::NonZeroUsize;
 
@@ -26,8 +26,8 @@ pub fn read(args: &AnalyzeArgs) -> Result<(Fold, Subject, Filter), Failure> {
     of_source(args, source)
 }
 
-/// Failure for a trace that cannot be read. Bad content is a definition error; an I/O error is a
-/// run-time failure.
+/// Makes the failure for a trace that cannot be read. Bad content is a definition error; an I/O
+/// error is a run-time failure.
 pub(super) fn failed(error: &TraceError) -> Failure {
     let exit = match error {
         TraceError::Io { .. } => Exit::Failure,

@@ -1,4 +1,5 @@
-//! Run directory as a trace. Its series has histograms, not records, so some views are absent.
+//! Reads a run directory as a trace. The series of a run has histograms, not records, so some views
+//! are absent.
 
 use std::path::Path;
 
@@ -14,7 +15,7 @@ use crate::args::AnalyzeArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Run in this directory, if the directory is a run.
+/// Opens the directory as a run; `None` if it is not a run directory.
 pub fn open(path: &Path) -> Option<StoredRun> {
     let path = path.canonicalize().ok()?;
     path.is_dir().then(|| StoredRun::at(&path)).flatten()

@@ -1,4 +1,4 @@
-//! Settings of the analysis.
+//! Resolves options into the settings of the analysis.
 
 use ::analyze::{Filter, Settings};
 use trace::TraceInfo;
@@ -12,7 +12,8 @@ pub(super) fn settings(args: &AnalyzeArgs, filter: &Filter) -> Settings {
     Settings { slice: args.slice, filter: filter.clone(), ..Settings::default() }
 }
 
-/// Filter by time, direction and those names that are known.
+/// Makes the filter by time, direction, VM and device. Names that are not in the trace are ignored
+/// here.
 pub(super) fn filter(args: &AnalyzeArgs, info: &TraceInfo) -> Filter {
     let devices: Vec<&str> = info.devices.iter().map(|device| device.name.as_str()).collect();
     let vms: Vec<&str> = info.vms.iter().map(String::as_str).collect();
@@ -25,7 +26,7 @@ pub(super) fn filter(args: &AnalyzeArgs, info: &TraceInfo) -> Filter {
     }
 }
 
-/// Positions of the given names among the known ones; `None` if no name was given.
+/// Returns the positions of the given names among the known ones; `None` if no name was given.
 fn positions(wanted: &[String], known: &[&str]) -> Option<Vec<u16>> {
     let is_wanted = |name: &&str| wanted.iter().any(|wanted| wanted == name);
     let found = (0..).zip(known).filter(|(_, name)| is_wanted(name));

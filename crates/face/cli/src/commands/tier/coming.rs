@@ -48,13 +48,13 @@ pub fn attach(args: &TierAttachArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Absolute path: the server may have another working directory.
+/// Makes the path absolute, because the server may have another working directory.
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(path)
         .map_err(|error| Failure::new(Exit::Failure, format!("{}: {error}", path.display())))
 }
 
-/// Detaches a disk, and prints meanwhile what is left to write.
+/// Detaches a disk, and meanwhile prints the bytes left to write.
 pub fn detach(args: &TierDiskArgs) -> Result<Exit, Failure> {
     let command = Command::Detach { disk: args.disk.clone() };
     std::thread::scope(|scope| {
@@ -73,7 +73,7 @@ pub fn detach(args: &TierDiskArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Prints the bytes left, if they changed since the last line.
+/// Prints the bytes left if they changed since the last line, and returns the new line.
 fn say_left(args: &TierDiskArgs, last: Option<String>) -> Option<String> {
     // A failure is reported by the detach request itself.
     let report = ask(&args.door, &Command::Pulse).ok().flatten()?;
@@ -87,7 +87,7 @@ fn say_left(args: &TierDiskArgs, last: Option<String>) -> Option<String> {
     Some(words)
 }
 
-/// Text on the owner of a disk that clients find here although another server owns it.
+/// Describes the owner of a disk that clients can open here although another server owns it.
 pub fn elsewhere_text(disk: &ElsewhereReport) -> String {
     let (name, waiting) = (&disk.name, count(disk.waiting as u64, "request"));
     match &disk.owner {

@@ -1,4 +1,4 @@
-//! `tier init`: makes a set in a new file, or on a whole device.
+//! `tier init`: creates a tier in a new file, or on a whole device.
 
 use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::FileTypeExt;
@@ -14,10 +14,10 @@ use crate::failure::Failure;
 use crate::target;
 use crate::text::count;
 
-/// Size requested from the datastore to open a device; the tier takes all of it.
+/// Size requested from the datastore to open a device. The tier takes the whole device.
 const ASKED: Bytes = Bytes::new(1 << 20);
 
-/// Makes the set.
+/// Creates the tier.
 pub fn init(args: &TierInitArgs) -> Result<Exit, Failure> {
     let is_device =
         std::fs::metadata(&args.file).is_ok_and(|found| found.file_type().is_block_device());
@@ -51,8 +51,8 @@ fn plan(args: &TierInitArgs, size: Bytes) -> Plan {
     }
 }
 
-/// Checks a device by all rules of a datastore, and holds it until the set is made. The set
-/// overwrites the datastore's label.
+/// Checks a device by all rules of a datastore, and keeps it claimed until the tier is created. The
+/// tier overwrites the datastore's label.
 fn on_device(args: &TierInitArgs, size: Option<Bytes>) -> Result<Geometry, Failure> {
     let device = Target::new(&BlockDevice, &args.file);
     let options = Options {

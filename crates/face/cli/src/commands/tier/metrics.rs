@@ -1,4 +1,4 @@
-//! Figures of a served tier for Prometheus, as OpenMetrics text.
+//! Exports metrics of a served tier for Prometheus, as OpenMetrics text.
 
 use std::io::{self, Write};
 use std::sync::Weak;
@@ -10,19 +10,19 @@ use run_store::slice::Direction;
 use stats::Histogram;
 use tier_service::{Command, Control, MemoryReport, Report, Taken, Times};
 
-/// Time that the tier has to report.
+/// Time limit for the tier's report.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Sources of the figures.
+/// Sources of the metrics.
 #[derive(Clone)]
 pub struct Source {
     pub control: Control,
     /// Response times of the requests.
     pub times: Times,
-    /// Server, while it runs.
+    /// The server; the reference is dead after the server has ended.
     pub server: Weak<Running>,
 }
 
-/// Current figures as OpenMetrics text.
+/// Returns the current metrics as OpenMetrics text.
 pub fn text(source: &Source) -> io::Result<Vec<u8>> {
     let ended = || io::Error::other("the tier ends");
     let server = source.server.upgrade().ok_or_else(ended)?;
@@ -78,7 +78,7 @@ fn requests(to: &mut dyn Write, report: &Report) -> io::Result<()> {
     Ok(())
 }
 
-/// Families with one sample.
+/// Writes the metric families with one sample.
 fn sums(to: &mut dyn Write, report: &Report) -> io::Result<()> {
     let counters = &report.counters;
     for (name, unit, help, value) in [
@@ -177,7 +177,7 @@ fn disks(to: &mut dyn Write, report: &Report) -> io::Result<()> {
     Ok(())
 }
 
-/// Waiting times, by disk.
+/// Writes the waiting times, by disk.
 fn waits(to: &mut dyn Write, report: &Report) -> io::Result<()> {
     let age = "tilemark_tier_dirty_age_seconds";
     family(to, age, "gauge", "seconds", "Age of the oldest write that only the log has.")?;

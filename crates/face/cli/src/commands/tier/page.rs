@@ -21,11 +21,11 @@ use crate::failure::Failure;
 use crate::page::say_token;
 use crate::push::Pushing;
 
-/// Time that the tier has to report; after it the next attempt is a second later.
+/// Time limit for the tier's report. After a timeout the next attempt is a second later.
 const PATIENCE: Duration = Duration::from_secs(1);
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Opens the page's address, if one is wanted, before anything is served.
+/// Opens the page's address before anything is served; `None` if no page is wanted.
 pub fn open(args: &TierServeArgs) -> Result<Option<Door>, Failure> {
     let Some(listen) = &args.page else { return Ok(None) };
     let listen = listen.clone().unwrap_or_default();
@@ -40,7 +40,7 @@ pub struct TierPage {
     control: Control,
     times: Times,
     begun: Instant,
-    /// Last report, and the second of it.
+    /// Last report, and the number of the second in which it was made.
     last: (Report, u64),
 }
 
@@ -83,13 +83,13 @@ impl TierPage {
         })
     }
 
-    /// Time left of the current second.
+    /// Returns the time left of the current second.
     pub fn left(&self) -> Duration {
         (SECOND * u32::try_from(self.last.1 + 1).unwrap_or(u32::MAX))
             .saturating_sub(self.begun.elapsed())
     }
 
-    /// Shows the changes since the last report, if a second is over.
+    /// Shows the changes since the last report, if a second has passed.
     pub fn look(&mut self, running: &Running) {
         let second = self.begun.elapsed().as_secs();
         let (before, since) = &self.last;

@@ -1,20 +1,21 @@
 //! The tier that `tilemark tier` serves, as a part of a plant: the same state machine, in front of
 //! modelled storage.
 //!
-//! What it does: hands requests to [`tier::Tier`] as the service does, and hands that state
-//! machine's reads, writes and flushes to the parts that stand for the cache device and the backing
-//! store. Sidecars lie beside the backing store and take its time. Hits, log records, destages and
-//! flushes are thus decided by the state machine that serves, not by a likeness of it.
+//! What it does: hands requests to [`tier::Tier`] as the service does, and hands the state
+//! machine's reads, writes and flushes to the parts that model the cache device and the backing
+//! store. Sidecars are stored beside the backing store and use its time. Hits, log records,
+//! destages and flushes are thus decided by the state machine that serves, not by an imitation of
+//! it.
 //!
-//! What it leaves out: bytes, and with them wrong checksums; processor time of the server; the
+//! What it leaves out: bytes, and therefore wrong checksums; processor time of the server; the
 //! memory tier; copies on other hosts. The state machine gets its turn after every event, like a
-//! service that is never behind.
+//! service that never falls behind.
 //!
 //! A set has at most 63 disks. A tier for more disks is divided into as few equal sets as possible,
 //! as an operator has to do.
 //!
 //! Invariants: a request is answered when the state machine has answered all pieces of it; the
-//! state machine's time never goes back, also where its state goes on in another plant.
+//! state machine's time never goes back, even if its state continues in another plant.
 
 mod sets;
 
@@ -31,10 +32,10 @@ pub use sets::{Recipe, ServedDisk, Sets};
 
 use super::paged::{Askers, Owners};
 
-/// EIO, which stands for every error of the state machine.
+/// EIO, which is used for every error of the state machine.
 const REFUSED: IoError = IoError::Os(5);
 
-/// A served tier between the parts that stand for its cache device and for its backing store.
+/// A served tier between the parts that model its cache device and its backing store.
 #[derive(Debug)]
 pub struct ServedPart {
     /// State of the tier; `None` only while tiers are warmed.
@@ -45,23 +46,23 @@ pub struct ServedPart {
     askers: Askers,
     /// Open requests, by number.
     requests: Slab<Asked>,
-    /// I/Os under way, by ticket.
+    /// I/Os in progress, by ticket.
     under: Slab<Under>,
     /// Time of each set's alarm, in the plant's time.
     alarms: Vec<Option<Nanos>>,
     steps: Vec<Step>,
 }
 
-/// A request that is not answered yet.
+/// Request that is not answered yet.
 #[derive(Debug)]
 struct Asked {
     job: Job,
-    /// Pieces that are not answered yet.
+    /// Number of pieces that are not answered yet.
     left: u32,
     result: Result<(), IoError>,
 }
 
-/// An I/O of a set that is under way.
+/// I/O of a set that is in progress.
 #[derive(Debug)]
 struct Under {
     set: usize,

@@ -13,11 +13,12 @@ use units::Nanos;
 
 use crate::plant::content::{Content, Fed};
 
-/// Disks of a set at most, by the format of the tier.
+/// Maximum number of disks of a set, given by the format of the tier.
 const DISKS: usize = tier::format::DISKS;
 const BLOCK: u64 = 4096;
-/// Time that passes with each access while a tier is warmed: ten thousand accesses a second. Our
-/// choice; it decides how much the log gathers between two timers, and nothing of what is resident.
+/// Time that passes with each access while a tier is warmed: ten thousand accesses a second. This
+/// is our choice; it decides how much the log collects between two timers, but not which pages are
+/// resident.
 const WARM_STEP: Nanos = Nanos::from_micros(100);
 
 /// Parameters of a served tier.
@@ -30,11 +31,11 @@ pub struct Recipe {
     pub policy: PolicyKind,
     pub admission: Admission,
     pub mode: Mode,
-    /// Percent of all pages that a virtual machine may have, divided among its disks.
+    /// Maximum percentage of all pages for a virtual machine, divided among its disks.
     pub share_percent: u8,
 }
 
-/// A virtual disk that is served, in the plant's addresses.
+/// Virtual disk that is served, in the plant's addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServedDisk {
     pub stream: StreamId,
@@ -68,20 +69,20 @@ struct Set {
     /// Time of the next timer, in the set's own time.
     wake: Option<Nanos>,
     effects: Vec<Effect>,
-    /// Bytes written to the cache device.
+    /// Number of bytes written to the cache device.
     written: u64,
     /// Counters and written bytes at the beginning of measured time.
     settled: (tier::Counters, u64),
 }
 
-/// Place of a disk: its set, and its index there.
+/// Place of a disk: its set, and its index in the set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiskAt {
     pub set: usize,
     index: u16,
 }
 
-/// Work that a state machine asks for.
+/// Work that a state machine requests.
 #[derive(Debug, Clone)]
 pub enum Step {
     Io(Io),
@@ -89,7 +90,7 @@ pub enum Step {
     Answer(u32, bool),
 }
 
-/// An I/O, in the addresses of the part that does it.
+/// An I/O, in the addresses of the part that carries it out.
 #[derive(Debug, Clone, Copy)]
 pub struct Io {
     pub id: IoId,
@@ -105,7 +106,7 @@ pub struct Io {
 }
 
 impl Sets {
-    /// Empty sets for these disks.
+    /// Makes empty sets for these disks.
     pub fn new(recipe: Recipe, disks: &[ServedDisk]) -> Result<Self, GeometryError> {
         let count = disks.len().div_ceil(DISKS).max(1);
         let per_set = disks.len().div_ceil(count).max(1);
@@ -139,7 +140,7 @@ impl Sets {
         self.sets.len()
     }
 
-    /// Compares recipe and disks.
+    /// Returns true if recipe and disks are equal.
     pub fn is_like(&self, other: &Self) -> bool {
         self.recipe == other.recipe
             && self.places == other.places
@@ -151,8 +152,8 @@ impl Sets {
         self.places.get(stream.0 as usize).copied().flatten()
     }
 
-    /// Requests `(operation, offset, length)` of a disk. Returns the number of pieces, each of
-    /// which gets an answer.
+    /// Submits a request `(operation, offset, length)` of a disk. Returns the number of pieces,
+    /// each of which gets an answer.
     pub fn request(
         &mut self,
         now: Nanos,
@@ -183,12 +184,12 @@ impl Sets {
         self.sets[set].tick(self.began.saturating_add(now), steps);
     }
 
-    /// Gives a set its turn: all events known now were handled.
+    /// Gives a set its turn, after all events known so far were handled.
     pub fn turn(&mut self, now: Nanos, set: usize, steps: &mut Vec<Step>) {
         self.sets[set].turn(self.began.saturating_add(now), steps);
     }
 
-    /// Time of a set's next timer, in the plant's time.
+    /// Returns the time of a set's next timer, in the plant's time.
     pub fn wake_at(&self, set: usize) -> Option<Nanos> {
         self.sets[set].wake.map(|at| at.saturating_sub(self.began))
     }
@@ -229,7 +230,7 @@ impl Content for Sets {
         self.sets.iter().flat_map(disks).map(|status| status.dirty_bytes).sum()
     }
 
-    /// Counters since measured time began, in the terms of published tiers.
+    /// Returns the counters since measured time began, in the terms of published tiers.
     fn counters(&self) -> Counters {
         let mut sum = Counters::default();
         self.sets.iter().for_each(|set| sum.add(&set.counters(u64::from(self.recipe.page_bytes))));
@@ -423,8 +424,7 @@ impl Set {
         pieces
     }
 
-    /// Carries out all work in no time until nothing is left. Returns the number of answered
-    /// pieces.
+    /// Carries out all work in no time until none is left. Returns the number of answered pieces.
     fn at_once(&mut self, now: Nanos, steps: &mut Vec<Step>, behind: &mut Vec<Access>) -> u32 {
         let (mut answered, mut ended) = (0, VecDeque::new());
         loop {
@@ -455,7 +455,7 @@ impl Set {
         (length > 0).then_some(Access { vm: disk.vm, operation, offset, length })
     }
 
-    /// Destages everything; returns the time when that is done.
+    /// Destages everything and returns the time at which that is done.
     fn drain(&mut self, began: Nanos) -> Nanos {
         let (mut now, mut steps, mut behind) = (began, Vec::new(), Vec::new());
         for disk in 0..self.disk_count() {

@@ -16,9 +16,9 @@ use crate::plant::served::ServedDisk;
 use crate::plant::tier_part::TierPart;
 use crate::plant::tiers::paged;
 
-/// The hosts, their tiers, and the links from them to the storage.
+/// Hosts, their tiers, and the links from them to the storage.
 impl Builder<'_> {
-    /// Wires the links; returns the path to the storage of each host.
+    /// Wires the links and returns the path to the storage of each host.
     pub(super) fn links(&mut self, next: PartId) -> Result<Vec<PartId>, PlantError> {
         let Some(link) = &self.array().link else { return Ok(vec![next; self.host_count]) };
         let parameters = link_parameters(self.array(), link)?;
@@ -62,7 +62,7 @@ impl Builder<'_> {
         tops
     }
 
-    /// Wires the hosts' queues and tiers; returns the entries for I/Os by host and pool.
+    /// Wires the hosts' queues and tiers. Returns the entries for I/Os by host and pool.
     pub(super) fn hosts(&mut self, links: &[PartId]) -> Result<Vec<Vec<PartId>>, PlantError> {
         let array = self.array();
         let mut entries: Vec<Vec<PartId>> =
@@ -146,8 +146,8 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Virtual disks that a tier serves: those of a host's virtual machines, or all disks in pools
-    /// with tiers.
+    /// Returns the virtual disks that a tier serves: those of a host's virtual machines, or all
+    /// disks in pools with tiers.
     pub(super) fn served_disks(&self, host: Option<usize>) -> Vec<ServedDisk> {
         let instances = self.plan.instances.iter().zip(self.hosts).zip(&self.layout.disks);
         let all = instances.flat_map(|((instance, hosts), extents)| {
@@ -170,7 +170,7 @@ impl Builder<'_> {
             .collect()
     }
 
-    /// Host of each virtual machine of all instances.
+    /// Returns the host of each virtual machine of all instances.
     fn homes(&self) -> Vec<HostId> {
         let instances = self.plan.instances.iter().zip(self.hosts);
         let homes = instances.flat_map(|(instance, hosts)| {

@@ -8,13 +8,14 @@ use crate::clock::steady;
 /// Value of `SR` for an automatic range.
 pub(super) const AUTO: &str = "Auto";
 
-/// Largest difference of the clocks (`compliance/check.py`, `TIME_DELTA_TOLERANCE`).
+/// Maximum difference of the clocks (`compliance/check.py`, `TIME_DELTA_TOLERANCE`).
 const CLOCK_MAX: Nanos = Nanos::from_millis(800);
 
-/// Time zones differ from UTC by whole quarters of an hour (IANA time zone database, since 1972).
+/// A quarter of an hour. Time zones differ from UTC by whole quarters (IANA time zone database,
+/// since 1972).
 const QUARTER_NS: i128 = 900_000_000_000;
 
-/// Analyser: the first field of `Identify`, and the version.
+/// Returns the analyser's model: the first field of `Identify`, and the version.
 pub(super) fn model(identity: &str) -> String {
     let mut fields = identity.split(',');
     let model = untrusted::shown(fields.next().unwrap_or_default()).into_owned();
@@ -24,8 +25,8 @@ pub(super) fn model(identity: &str) -> String {
     })
 }
 
-/// Values of `SR` that restore the ranges in an answer to `RR`: amperes and volts. An automatic or
-/// unknown range is `Auto` (`server.py`, `_get_initial_range`).
+/// Parses an answer to `RR` into values of `SR` that restore the ranges: amperes and volts. An
+/// automatic or unknown range is `Auto` (`server.py`, `_get_initial_range`).
 pub(super) fn ranges(said: &str) -> (String, String) {
     let fields: Vec<&str> = said.split(',').map(str::trim).collect();
     let range = |at: usize| {
@@ -36,19 +37,19 @@ pub(super) fn ranges(said: &str) -> (String, String) {
     (range(1), range(3))
 }
 
-/// Number in `Last N samples`.
+/// Parses the number in `Last N samples`.
 pub(super) fn count(said: &str) -> Option<usize> {
     said.strip_prefix("Last ")?.split_whitespace().next()?.parse().ok()
 }
 
-/// First percentage, as a share.
+/// Parses the first percentage, as a share.
 pub(super) fn uncertainty(said: &str) -> Option<f64> {
     let words = said.split(|c: char| c.is_whitespace() || c == ',');
     let mut percents = words.filter_map(|word| word.strip_suffix('%')?.parse::<f64>().ok());
     percents.next().map(|percent| percent / 100.0)
 }
 
-/// Line of `RL`.
+/// Parsed line of `RL`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Reading {
     pub time: DateTime,
@@ -58,8 +59,9 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// Parses `Time,01-22-2021 15:05:14.313,Watts,22.97,Volts,227.37,Amps,0.204340,...`: for a
-    /// channel the fields after its name, for the sum those before any channel.
+    /// Parses `Time,01-22-2021 15:05:14.313,Watts,22.97,Volts,227.37,Amps,0.204340,...`. With a
+    /// channel, the fields after the channel's name are used; for the sum, the fields before any
+    /// channel.
     pub fn of(line: &str, channel: Option<u32>) -> Result<Self, Fault> {
         let wrong = || Fault::Nonsense(format!("\"{}\" is no sample", untrusted::shown(line)));
         let fields: Vec<&str> = line.split(',').map(str::trim).collect();
@@ -91,12 +93,14 @@ fn time(text: &str) -> Option<DateTime> {
     DateTime::strptime("%m-%d-%Y %H:%M:%S%.f", text).ok()
 }
 
-/// Offset of the daemon's time of day from UTC: not reported, but derived from the first sample.
+/// Offset of the daemon's time of day from UTC. The daemon does not report it, so it is derived
+/// from the first sample.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Zone(Option<i128>);
 
 impl Zone {
-    /// Converts a time of day there to the monotonic clock here, and to nanoseconds there.
+    /// Converts the daemon's time of day to the monotonic clock of this host. Also returns it as
+    /// nanoseconds on the daemon's clock.
     pub fn steady(&mut self, time: DateTime, period: Nanos) -> Result<(Nanos, i128), Fault> {
         let nonsense = |error: jiff::Error| Fault::Nonsense(error.to_string());
         let there = TimeZone::UTC.to_timestamp(time).map_err(nonsense)?.as_nanosecond();

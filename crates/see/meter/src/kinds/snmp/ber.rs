@@ -1,6 +1,6 @@
 //! Subset of BER (ITU-T X.690) for one request of SNMP version 2c and its answer (RFC 3416, section
-//! 3; RFC 3417, section 8). A crate for it would add second versions of other dependencies, and no
-//! less code to read.
+//! 3; RFC 3417, section 8). Written by hand, because a crate would add second versions of other
+//! dependencies, and no less code to read.
 
 use untrusted::Malformed;
 
@@ -41,7 +41,8 @@ fn integer(value: i32) -> Vec<u8> {
     tagged(INTEGER, &value.to_be_bytes())
 }
 
-/// Encodes an object: seven bits a byte, the first two numbers together in one (X.690, 8.19).
+/// Encodes an object identifier: seven bits per byte, the first two numbers combined in one (X.690,
+/// 8.19).
 fn object(oid: &[u32]) -> Vec<u8> {
     let joined = oid.first().unwrap_or(&0) * 40 + oid.get(1).unwrap_or(&0);
     let mut content = Vec::new();
@@ -64,7 +65,7 @@ pub(super) fn question(community: &str, id: i32, oid: &[u32]) -> Vec<u8> {
     tagged(SEQUENCE, &[version, tagged(OCTETS, community.as_bytes()), pdu].concat())
 }
 
-/// Next value: its tag, its content, and the rest.
+/// Splits off the next value: its tag, its content, and the rest.
 fn next(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (tag, rest) = bytes.split_first()?;
     let (first, rest) = rest.split_first()?;
@@ -80,7 +81,7 @@ fn next(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     Some((*tag, content, rest))
 }
 
-/// Content of the next value, if it has this tag, and the rest.
+/// Splits off the next value if it has this tag: its content, and the rest.
 fn expect(bytes: &[u8], wanted: u8) -> Option<(&[u8], &[u8])> {
     next(bytes).filter(|(tag, ..)| *tag == wanted).map(|(_, content, rest)| (content, rest))
 }
@@ -92,15 +93,15 @@ fn signed(content: &[u8]) -> Option<i64> {
         .then(|| content.iter().fold(begin, |sum, byte| sum << 8 | i64::from(*byte)))
 }
 
-/// Unsigned value up to 2^63; a larger one is no reading of watts.
+/// Parses an unsigned value up to 2^63; a larger value is no reading of watts.
 fn unsigned(content: &[u8]) -> Option<i64> {
     let digits = content.iter().skip_while(|byte| **byte == 0);
     (content.len() <= 9).then_some(())?;
     digits.clone().try_fold(0_i64, |sum, byte| sum.checked_mul(256)?.checked_add(i64::from(*byte)))
 }
 
-/// Number of the answered request, and the value or the reason why there is none; `None` if the
-/// datagram is no answer.
+/// Parses an answer: the id of the request, and the value or the reason why there is none. `None`
+/// if the datagram is not an answer.
 pub(super) fn answer(datagram: &[u8]) -> Option<(i32, Result<Value, Malformed>)> {
     let (message, _) = expect(datagram, SEQUENCE)?;
     let (_, message) = expect(message, INTEGER)?;
@@ -121,8 +122,8 @@ pub(super) fn answer(datagram: &[u8]) -> Option<(i32, Result<Value, Malformed>)>
     Some((id, value_of(tag, content)?))
 }
 
-/// Value by its tag (RFC 2578, section 7.1), or one of the three forms of a missing value (RFC
-/// 3416, section 4.2.1).
+/// Parses a value by its tag (RFC 2578, section 7.1), or one of the three forms of a missing value
+/// (RFC 3416, section 4.2.1).
 fn value_of(tag: u8, content: &[u8]) -> Option<Result<Value, Malformed>> {
     #[expect(clippy::cast_precision_loss, reason = "readings are far below 2^53")]
     let number = |value: i64| Ok(Value::Number(value as f64));
@@ -142,7 +143,7 @@ fn value_of(tag: u8, content: &[u8]) -> Option<Result<Value, Malformed>> {
 pub(super) mod tests {
     use super::*;
 
-    /// Answer to a request, with this value.
+    /// Encodes an answer to a request, with this value.
     pub(in super::super) fn reply(question: &[u8], value: &[u8]) -> Vec<u8> {
         let (message, _) = expect(question, SEQUENCE).expect("a message");
         let (version, message) = expect(message, INTEGER).expect("a version");

@@ -40,7 +40,7 @@ impl Line for Alibaba {
         Ok(())
     }
 
-    /// Times must be microseconds since 1970, or rise.
+    /// Accepts lines whose times are microseconds since 1970, or increase.
     fn is_plausible(lines: &[&[u8]]) -> bool {
         let times = column(lines, 4);
         let is_unix = |us: &f64| (UNIX_SECONDS.0 * 1e6..=UNIX_SECONDS.1 * 1e6).contains(us);

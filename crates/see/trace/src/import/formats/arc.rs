@@ -33,7 +33,8 @@ impl Line for Arc {
         Ok(())
     }
 
-    /// A request of several blocks may be several rows with the same number.
+    /// Accepts several rows with the same number, because a request of several blocks may be
+    /// written so.
     fn is_plausible(lines: &[&[u8]]) -> bool {
         let rows = Table::BLANKS.rows(lines);
         rows.is_some_and(|rows| all(&rows, 1, SECTORS) && rises(&rows, 3))

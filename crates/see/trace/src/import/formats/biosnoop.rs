@@ -10,15 +10,15 @@ use units::Nanos;
 pub(super) static FORMAT: Kind =
     Kind::text::<Biosnoop>("biosnoop", &["bcc"], "bcc's biosnoop, with or without the QUE column");
 
-/// Lines `TIME(s) COMM PID DISK T SECTOR BYTES [QUE(ms)] LAT(ms)`, printed at the end of the I/O. A
-/// command's name may contain spaces, so columns are counted from the right. With `-t` the first
-/// column is `TIMESTAMP`, a time of day such as `10:15:30.250`.
+/// Lines `TIME(s) COMM PID DISK T SECTOR BYTES [QUE(ms)] LAT(ms)`, printed at the completion of the
+/// I/O. A command's name may contain spaces, so columns are counted from the right. With `-t` the
+/// first column is `TIMESTAMP`, a time of day such as `10:15:30.250`.
 struct Biosnoop {
     columns: Columns,
     clock: TimeOfDay,
 }
 
-/// Columns after the command's name: positions counted from the right, 1 is the last.
+/// Columns after the command's name, as positions counted from the right; 1 is the last column.
 struct Columns {
     count: usize,
     disk: usize,
@@ -43,7 +43,7 @@ impl Default for Biosnoop {
 }
 
 impl Columns {
-    /// Columns by the head of the table.
+    /// Finds the columns by the table's heading.
     fn of(header: &[&[u8]]) -> Result<Self, Bad> {
         let missing = Bad::new("head", "lacks a column");
         let comm = header.iter().position(|name| *name == b"COMM").ok_or(missing)?;
@@ -68,7 +68,7 @@ impl Columns {
     }
 }
 
-/// Unit in a column's name, in nanoseconds.
+/// Returns the unit in a column's name, in nanoseconds.
 fn unit(name: &[u8]) -> Option<u64> {
     let (_, unit) = name.split_at(name.iter().position(|byte| *byte == b'(')?);
     match unit {
@@ -80,12 +80,12 @@ fn unit(name: &[u8]) -> Option<u64> {
     }
 }
 
-/// True if a word is the first of the table's head.
+/// Returns true if a word is the first of the table's heading.
 pub(in super::super) fn is_head(word: &[u8]) -> bool {
     word.starts_with(b"TIME(") || word == b"TIMESTAMP"
 }
 
-/// Converts times of day to a continuous time: after midnight, the days go on.
+/// Converts times of day to a continuous time, across midnights.
 #[derive(Default)]
 struct TimeOfDay {
     last: u64,
@@ -93,7 +93,7 @@ struct TimeOfDay {
 }
 
 impl TimeOfDay {
-    /// Time of `hours:minutes:seconds`, from the midnight before the first one.
+    /// Converts `hours:minutes:seconds` to a time since the midnight before the first time.
     fn moment(&mut self, word: &[u8]) -> Result<Moment, Bad> {
         let bad = Bad::new("TIMESTAMP", "is no time of day");
         let mut parts = word.splitn(3, |byte| *byte == b':');
@@ -153,7 +153,7 @@ impl Line for Biosnoop {
 }
 
 impl Columns {
-    /// I/O of a row, with its time of issue; `None` for a request that moves no data.
+    /// Returns the I/O of a row, with its time of issue; `None` for a request that moves no data.
     fn record(&self, words: &[&[u8]], end: Moment) -> Result<Option<(Moment, IoRecord)>, Bad> {
         let at = |place: usize| words[words.len() - place];
         number(at(self.count), "PID")?;
@@ -168,7 +168,7 @@ impl Columns {
         Ok(Some((Moment(end.0.saturating_sub(whole)), record)))
     }
 
-    /// A write of zero bytes is a flush, whose sector has no meaning.
+    /// Makes a record. A write of zero bytes is a flush, whose sector has no meaning.
     fn io(direction: &[u8], sector: &[u8], bytes: &[u8]) -> Result<Option<IoRecord>, Bad> {
         let operation = operation(direction)?;
         let bytes = number(bytes, "BYTES")?;
@@ -182,8 +182,8 @@ impl Columns {
     }
 }
 
-/// Operation of the letters in `T`, which are those of the kernel's `blk_fill_rwbs`. `None` for a
-/// request that is no read, write, discard or flush (`N`).
+/// Parses the operation from the letters in `T`, which are as in the kernel's `blk_fill_rwbs`.
+/// `None` for a request other than read, write, discard or flush (`N`).
 fn operation(letters: &[u8]) -> Result<Option<Operation>, Bad> {
     const LETTERS: &[u8] = b"FRWDENASM";
     if letters.is_empty() || !letters.iter().all(|byte| LETTERS.contains(byte)) {
@@ -198,8 +198,8 @@ fn operation(letters: &[u8]) -> Result<Option<Operation>, Bad> {
     })
 }
 
-/// Time before the driver got the request; `None` where biosnoop prints -1, as it does for a
-/// request that it never saw inserted (NVMe without a scheduler).
+/// Parses the time before the driver got the request. `None` if biosnoop prints -1, as it does for
+/// a request that it did not see inserted (NVMe without a scheduler).
 fn queue(word: &[u8], unit_ns: u64) -> Result<Option<u64>, Bad> {
     if word.starts_with(b"-") {
         return match decimal(&word[1..], 1_000, "QUE")? {

@@ -104,21 +104,21 @@ fn event(action: &[u8]) -> Option<Event> {
     }
 }
 
-/// True if a word is `major,minor`.
+/// Returns true if a word is `major,minor`.
 fn is_device(word: &[u8]) -> bool {
     let Some(at) = word.iter().position(|byte| *byte == b',') else { return false };
     let (major, minor) = (&word[..at], &word[at + 1..]);
     [major, minor].iter().all(|part| !part.is_empty() && part.iter().all(u8::is_ascii_digit))
 }
 
-/// True if a line begins blkparse's summary.
+/// Returns true if a line begins blkparse's summary.
 fn is_summary(line: &[u8]) -> bool {
     let begins: [&[u8]; 6] =
         [b"CPU", b"Total (", b"Throughput (", b"Events (", b"Skips:", b"Input file"];
     begins.iter().any(|begin| line.starts_with(begin))
 }
 
-/// Text in the last brackets of a line.
+/// Returns the text in the last brackets of a line.
 fn in_brackets(line: &[u8]) -> Option<&[u8]> {
     let line = line.trim_ascii_end().strip_suffix(b"]")?;
     let at = line.iter().rposition(|byte| *byte == b'[')?;

@@ -1,4 +1,4 @@
-//! Binary block traces of Linux: one file, or one per CPU, merged by time.
+//! Binary block traces of Linux: one file, or one per CPU, which are merged by time.
 
 use std::collections::HashMap;
 
@@ -29,7 +29,7 @@ const VERSION: u32 = 7;
 pub(in super::super) const BUFFER: usize = 128 << 10;
 /// Number of events per step.
 const STEP: usize = 1 << 14;
-/// Most processes whose names are remembered.
+/// Maximum number of processes whose names are stored.
 const PROCESSES_MAX: usize = 1 << 16;
 
 /// Categories of an event, in the upper half of its action.
@@ -46,12 +46,12 @@ mod category {
     pub(super) const FUA: u32 = 1 << 15;
 }
 
-/// True if `head` begins with an event, in either byte order.
+/// Returns true if `head` begins with an event, in either byte order.
 pub(in super::super) fn is_likely(head: &[u8]) -> bool {
     is_big(head).is_some()
 }
 
-/// Byte order of an event at the beginning; true for big-endian.
+/// Returns the byte order of an event at the beginning; true is big-endian.
 fn is_big(head: &[u8]) -> Option<bool> {
     let head: [u8; 4] = head.get(..4)?.try_into().ok()?;
     let wanted = MAGIC | VERSION;
@@ -79,7 +79,7 @@ pub(in super::super) struct Blktrace {
 }
 
 impl Blktrace {
-    /// Makes the trace of these streams.
+    /// Creates the decoder of these streams.
     pub(in super::super) fn new(inputs: Vec<Input>, sink: &mut Sink) -> Self {
         sink.real_times(1);
         sink.info.has_latency = true;
@@ -131,7 +131,7 @@ impl Blktrace {
         self.matcher.take(&seen, sink)
     }
 
-    /// Handles a name of a process, or a time of the wall clock.
+    /// Handles an event that contains the name of a process, or a time of the wall clock.
     fn notice(&mut self, event: &Raw, sink: &mut Sink) {
         match event.action & 0xff {
             0 if self.processes.len() < PROCESSES_MAX => {
@@ -181,7 +181,7 @@ impl Decode for Blktrace {
     }
 }
 
-/// An event in the byte order of this host.
+/// An event, converted to the byte order of this host.
 struct Raw {
     byte: u64,
     time: u64,
@@ -197,18 +197,18 @@ struct Raw {
     wall_clock: Option<(u32, u32)>,
 }
 
-/// A file of events.
+/// A stream of events, from one file.
 struct Stream {
     input: Input,
     big: Option<bool>,
     next: Option<Raw>,
     is_done: bool,
-    /// True if messages must name the file.
+    /// True if there are several files, so that messages must name the file.
     several: bool,
 }
 
 impl Stream {
-    /// Reads the event `next`, unless it is read already or the stream has ended.
+    /// Reads the event `next`, unless it has been read or the stream has ended.
     fn advance(&mut self, sink: &mut Sink) -> Result<(), TraceError> {
         while self.next.is_none() && !self.is_done {
             if !self.has(HEADER)? {
@@ -248,7 +248,7 @@ impl Stream {
         }
     }
 
-    /// Reads more bytes if needed; returns true if that many are available.
+    /// Reads more bytes if needed; returns true if `count` bytes are available.
     fn has(&mut self, count: usize) -> Result<bool, TraceError> {
         if self.input.bytes().len() < count {
             self.input.fill()?;
@@ -256,7 +256,7 @@ impl Stream {
         Ok(self.input.bytes().len() >= count)
     }
 
-    /// Skips to the next magic number; the skipped bytes are one bad record.
+    /// Skips to the next magic number. The skipped bytes count as one bad record.
     fn seek(&mut self, sink: &mut Sink) -> Result<(), TraceError> {
         let place = self.place(self.input.offset());
         sink.bad(place, Bad::new("event", "does not begin with blktrace's magic number"), &[])?;
@@ -330,7 +330,7 @@ impl Stream {
     }
 }
 
-/// Operation of an event's categories; `None` for an event without data or flush.
+/// Returns the operation of an event, by its categories; `None` for an event without data or flush.
 fn operation(categories: u32, bytes: u32) -> Option<Operation> {
     let is = |category: u32| categories & category != 0;
     if is(category::FLUSH) && bytes == 0 {

@@ -1,8 +1,9 @@
 //! Combines the several events that Linux's block layer traces for an I/O.
 //!
 //! An I/O is queued (Q), may be merged into another (M, F), is given to the driver (D) and
-//! completes (C). Stacked devices have no D. Counting Q and D would count it twice; here Q, D and C
-//! of one place become one record: issued at Q, or at D if Q was not seen.
+//! completes (C). Stacked devices have no D. Counting both Q and D would count the I/O twice. So Q,
+//! D and C with the same device, sector and operation become one record: issued at Q, or at D if Q
+//! was not seen.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,7 +14,7 @@ use super::super::names::Names;
 use super::super::sink::{Bad, Moment, NOBODY, Sink};
 use crate::{DeviceIndex, Flags, IoRecord, Operation, VmIndex};
 
-/// Most waiting events of each kind; beyond it, the oldest is handed out as it is.
+/// Maximum number of waiting events of each kind. Beyond it, the oldest is handed out as it is.
 const WAITING_MAX: usize = 1 << 13;
 /// Size of a sector, in bytes.
 const SECTOR: u64 = 512;
@@ -29,7 +30,7 @@ pub(super) enum Event {
     Issue,
     /// The driver returned the I/O to the block layer.
     Requeue,
-    /// The I/O has ended.
+    /// The I/O completed.
     Complete,
 }
 
@@ -37,8 +38,8 @@ pub(super) enum Event {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sender(u16);
 
-/// Processes that events name. A process becomes a sender of the trace with the first I/O that is
-/// handed out as its own. A worker that only dispatches or completes I/O of others never does.
+/// Processes named in events. A process becomes an initiator of the trace when the first of its own
+/// I/Os is handed out. A worker that only dispatches or completes I/O of others never becomes one.
 #[derive(Default)]
 pub(super) struct Senders {
     numbers: Names,
@@ -46,7 +47,7 @@ pub(super) struct Senders {
 }
 
 impl Senders {
-    /// Number of the process with this name.
+    /// Returns the number of the process with this name.
     pub(super) fn number(&mut self, name: &[u8]) -> Sender {
         let (number, is_new) = self.numbers.number(name);
         if is_new {
@@ -55,7 +56,7 @@ impl Senders {
         Sender(number)
     }
 
-    /// Number of a process with an unknown name.
+    /// Returns the number for processes with an unknown name.
     pub(super) fn nobody(&mut self) -> Sender {
         self.number(NOBODY.as_bytes())
     }
@@ -69,7 +70,7 @@ impl Senders {
     }
 }
 
-/// An event as a trace has it.
+/// An event as the trace contains it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TraceEvent {
     pub(super) event: Event,
@@ -84,7 +85,8 @@ pub(super) struct TraceEvent {
     pub(super) count: u64,
 }
 
-/// Key of an I/O under way: its place, and a number to distinguish two at once.
+/// Key of an I/O in progress: device, sector, operation, and a number to distinguish I/Os with the
+/// same first three.
 type Key = (u16, u64, Operation, u64);
 
 /// Converts events to records.
@@ -95,7 +97,7 @@ pub(super) struct Matcher {
     pub(super) senders: Senders,
 }
 
-/// An I/O under way.
+/// An I/O in progress.
 #[derive(Debug, Clone, Copy)]
 struct Under {
     record: IoRecord,
@@ -108,7 +110,7 @@ struct Under {
 }
 
 impl Matcher {
-    /// Processes an event: its row becomes a record, now or later, or a skipped row.
+    /// Processes an event. Its row becomes a record, now or later, or counts as a skipped row.
     pub(super) fn take(&mut self, seen: &TraceEvent, sink: &mut Sink) -> Result<(), Bad> {
         match seen.event {
             Event::Queue => {
@@ -135,7 +137,7 @@ impl Matcher {
         Ok(())
     }
 
-    /// Hands out I/Os under way, whose end is not in this trace.
+    /// Hands out the I/Os in progress, whose completion is not in this trace.
     pub(super) fn finish(&mut self, sink: &mut Sink) {
         let queued = self.queued.take_all();
         let issued = self.issued.take_all();
@@ -165,8 +167,8 @@ impl Matcher {
         Ok(())
     }
 
-    /// Completes an issued I/O, or a queued one on a device without a driver. An I/O that began
-    /// before the trace is a skipped row.
+    /// Completes an issued I/O, or a queued I/O on a device without a driver. If the I/O began
+    /// before the trace, the row only counts as skipped.
     fn complete(&mut self, seen: &TraceEvent, sink: &mut Sink) {
         sink.skip();
         let key = seen.key();
@@ -208,7 +210,7 @@ fn between(from: Moment, to: Moment) -> Nanos {
     Nanos(u64::try_from(to.0.saturating_sub(from.0)).unwrap_or(0))
 }
 
-/// Waiting I/Os, by place and by age.
+/// Waiting I/Os, by key and by age.
 #[derive(Default)]
 struct Waiting {
     by_place: BTreeMap<Key, Under>,
@@ -217,7 +219,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Adds an I/O at a place, and returns the oldest ones if there are too many.
+    /// Adds an I/O, and returns the oldest ones if there are too many.
     fn put(&mut self, (device, sector, operation, _): Key, under: Under) -> Vec<Under> {
         let mut over = Vec::new();
         self.number += 1;
@@ -236,7 +238,7 @@ impl Waiting {
         over
     }
 
-    /// Takes the oldest I/O at a place.
+    /// Takes the oldest I/O with this device, sector and operation.
     fn first(&mut self, (device, sector, operation, _): Key) -> Option<Under> {
         let from = (device, sector, operation, 0);
         let to = (device, sector, operation, u64::MAX);
@@ -244,15 +246,16 @@ impl Waiting {
         self.by_place.remove(&key)
     }
 
-    /// Takes all I/Os, by place.
+    /// Takes all I/Os, sorted by key.
     fn take_all(&mut self) -> Vec<Under> {
         self.by_age.clear();
         std::mem::take(&mut self.by_place).into_values().collect()
     }
 }
 
-/// Flags and operation of blkparse's letters; `None` for a request that neither moves data nor
-/// flushes. An `F` before the direction is a flush before it, one after it is force unit access.
+/// Parses flags and operation from blkparse's letters; `None` for a request that neither moves data
+/// nor flushes. An `F` before the direction is a flush before the I/O; after the direction it is
+/// force unit access.
 pub(super) fn of_letters(letters: &[u8], count: u64) -> Option<(Operation, Flags)> {
     let mut flags = Flags::NONE;
     let mut operation = None;
@@ -274,7 +277,7 @@ pub(super) fn of_letters(letters: &[u8], count: u64) -> Option<(Operation, Flags
     Some((if is_flush { Operation::Flush } else { operation? }, flags))
 }
 
-/// Number of sectors in `bytes`.
+/// Converts `bytes` to a number of sectors.
 pub(super) fn sectors_of(bytes: u32) -> Result<u64, Bad> {
     let bytes = u64::from(bytes);
     if bytes.is_multiple_of(SECTOR) {

@@ -13,20 +13,21 @@ pub(super) static FORMAT: Kind = Kind::text::<Etw>(
     "Windows disk I/O (ETW) as xperf's dumper prints it: DiskRead, DiskWrite, DiskFlush",
 );
 
-/// Most fields that are examined.
+/// Maximum number of fields that are examined.
 const FIELDS: usize = 20;
-/// Position of the pointer to the request: after the event, the time, the process and the thread.
+/// First possible position of the pointer to the request: after the event, the time, the process
+/// and the thread.
 const POINTER_FIRST: usize = 4;
 
-/// `DiskRead, TimeStamp, Process Name ( PID), ThreadID, [CPU,] IrpPtr, ByteOffset, IOSize,
-/// ElapsedTime, DiskNum, IrpFlags, DiskSvcTime, ...`: microseconds, at the end of the I/O;
+/// Lines `DiskRead, TimeStamp, Process Name ( PID), ThreadID, [CPU,] IrpPtr, ByteOffset, IOSize,
+/// ElapsedTime, DiskNum, IrpFlags, DiskSvcTime, ...`: microseconds, at the completion of the I/O;
 /// addresses and sizes in base 16. `DiskFlush` has no ByteOffset and no IOSize. The header of a
-/// dump names the columns of each event; what is behind `IrpPtr` is found by them.
+/// dump names the columns of each event; columns after `IrpPtr` are found by these names.
 ///
-/// Microsoft says that event timestamps in the dump are in microseconds ("format", previous versions
-/// of the xperf reference; its later edition says milliseconds, which the times of whole dumps
-/// contradict), that the response time is from the begin to the end as the partition manager saw
-/// it, and that offsets are from the begin of the physical disk (class `DiskIo_TypeGroup1`).
+/// Microsoft says that event timestamps in the dump are in microseconds ("format", previous
+/// versions of the xperf reference; its later edition says milliseconds, which the times of whole
+/// dumps contradict), that the response time is from the begin to the end as the partition manager
+/// saw it, and that offsets are from the begin of the physical disk (class `DiskIo_TypeGroup1`).
 struct Etw {
     in_header: bool,
     name: Vec<u8>,
@@ -34,7 +35,7 @@ struct Etw {
     layouts: [Layout; 3],
 }
 
-/// Positions of columns, in fields after the pointer to the request.
+/// Positions of columns, counted in fields after the pointer to the request.
 #[derive(Clone, Copy)]
 struct Layout {
     offset: usize,
@@ -49,7 +50,7 @@ impl Layout {
     const DATA: Self = Self { offset: 1, size: 2, elapsed: 3, disk: 4, service: Some(6) };
     const FLUSH: Self = Self { offset: 0, size: 0, elapsed: 1, disk: 2, service: Some(4) };
 
-    /// Layout by the names of the columns; `None` if a column is missing.
+    /// Finds the layout by the names of the columns; `None` if a column is missing.
     fn of(names: &[&[u8]; FIELDS], moves_data: bool) -> Option<Self> {
         let place = |wanted: &str| {
             names.iter().position(|name| name.eq_ignore_ascii_case(wanted.as_bytes()))
@@ -124,7 +125,7 @@ impl Line for Etw {
     }
 }
 
-/// Operation of an event that ends an I/O, with the position of its layout.
+/// Returns the operation of an event that completes an I/O, with the position of its layout.
 fn event(name: &[u8]) -> Option<(usize, Operation)> {
     match name {
         b"DiskRead" => Some((0, Operation::Read)),
@@ -151,7 +152,7 @@ impl<'a> Row<'a> {
         Ok(Self { fields, operation, layout, pointer: POINTER_FIRST + behind })
     }
 
-    /// Field at this position after the pointer to the request.
+    /// Returns the field at this position after the pointer to the request.
     fn behind(&self, after: usize) -> &'a [u8] {
         self.fields.get(self.pointer + after).copied().unwrap_or_default()
     }
@@ -185,7 +186,7 @@ impl<'a> Row<'a> {
         number(disk, "DiskNum").map(|_| disk)
     }
 
-    /// Name of the process without its number.
+    /// Returns the name of the process without its id.
     fn process(&self) -> &'a [u8] {
         let field = self.fields[2];
         let end = field.iter().rposition(|byte| *byte == b'(').unwrap_or(field.len());

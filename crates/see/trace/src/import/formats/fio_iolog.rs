@@ -16,10 +16,10 @@ pub(super) static FORMAT: Kind = Kind::text::<FioIolog>(
 const HEADER: &[u8] = b"fio version ";
 
 /// After `fio version 2 iolog`: lines `file action [offset length]` in bytes, and `file wait us`,
-/// from the previous wait. After `fio version 3 iolog`: the same, each after a time in
-/// microseconds.
+/// counted from the previous wait. After `fio version 3 iolog`: the same lines, each after a time
+/// in microseconds.
 ///
-/// Version 2 without waits has no times: its records are references in order.
+/// Version 2 without waits has no times: its records are only ordered references.
 #[derive(Default)]
 struct FioIolog {
     has_times: bool,
@@ -39,7 +39,7 @@ impl FioIolog {
         Ok(())
     }
 
-    /// Adds a wait; in a log without waits at its beginning, waits have no meaning.
+    /// Adds a wait. In a log that has no waits at its beginning, later waits are ignored.
     fn wait(&mut self, us: &[u8], sink: &mut Sink) -> Result<(), Bad> {
         let us = number(us, "wait")?;
         let sum = self.clock.checked_add(us).ok_or(Bad::new("wait", "is too large"))?;
@@ -51,7 +51,7 @@ impl FioIolog {
 }
 
 impl Line for FioIolog {
-    /// The beginning tells the version, and whether version 2 has waits.
+    /// Determines the version from the beginning, and for version 2 whether there are waits.
     fn begin(&mut self, head: &[u8], sink: &mut Sink) {
         self.is_version_3 = version(head) == Some(3);
         self.has_times = self.is_version_3 || memchr::memmem::find(head, b"wait ").is_some();
@@ -100,7 +100,7 @@ impl Line for FioIolog {
 
 type Action<'w, 'a> = (&'w [&'a [u8]], Operation, Option<(u64, u64)>);
 
-/// Words before the action, the operation, and its offset and length.
+/// Parses the words before the action, the operation, and its offset and length.
 fn action<'w, 'a>(words: &'w [&'a [u8]]) -> Result<Action<'w, 'a>, Bad> {
     if let [before @ .., b"sync" | b"datasync"] = words {
         return Ok((before, Operation::Flush, None));
@@ -118,7 +118,7 @@ fn action<'w, 'a>(words: &'w [&'a [u8]]) -> Result<Action<'w, 'a>, Bad> {
     Ok((before, operation, Some((number(offset, "offset")?, number(length, "length")?))))
 }
 
-/// Version of a log, by its first line.
+/// Parses the version of a log from its first line.
 pub(in super::super) fn version(head: &[u8]) -> Option<u8> {
     let rest = head.strip_prefix(HEADER)?;
     match rest {

@@ -19,16 +19,17 @@ const MILLISECOND_NS: u64 = 1_000_000;
 const BYTES: (f64, f64) = (512.0, (1_u64 << 30) as f64);
 /// Plausible latencies, in nanoseconds.
 const LATENCY_NS: (f64, f64) = (100.0, 1e12);
-/// Tolerance of times that may be cut to 10 ms; else no job of fio has waited longer than it ran.
+/// Tolerance of the check that no I/O waited longer than its job ran. Times may be cut to 10 ms.
 const SLACK_MS: f64 = 1_000.0;
-/// Milliseconds from 1970 to 2001: later times count from 1970 (`log_unix_epoch`).
+/// Milliseconds from 1970 to 2001. Times above this count from 1970 (`log_unix_epoch`).
 const EPOCH_MS: f64 = 1e12;
 
-/// Lines `time, value, direction, bytes[, offset][, priority[, issue]]`: milliseconds at the end of
-/// the I/O, nanoseconds of latency (fio 3; microseconds before), and nanoseconds at its issue.
+/// Lines `time, value, direction, bytes[, offset][, priority[, issue]]`: milliseconds at the
+/// completion of the I/O, nanoseconds of latency (fio 3; microseconds before), and nanoseconds at
+/// the issue.
 ///
-/// Five columns end in the priority, not in the offset: fio 3 leaves the offset out unless
-/// `log_offset=1`. Without it, every I/O is at 0, and the device's name says so.
+/// With five columns, the last is the priority, not the offset: fio 3 leaves the offset out unless
+/// `log_offset=1`. Without the offset, every I/O is at 0, and the device's name says so.
 #[derive(Default)]
 struct FioLat {
     columns: Option<usize>,
@@ -84,7 +85,7 @@ impl Line for FioLat {
 }
 
 impl FioLat {
-    /// Sets properties of the trace by the first good line.
+    /// Sets properties of the trace from the first good line.
     fn first(&mut self, columns: usize, has_issue: bool, sink: &mut Sink) {
         if self.columns.replace(columns).is_some() {
             return;
@@ -114,7 +115,7 @@ fn record(direction: u64, offset: u64, bytes: u64) -> Result<IoRecord, Bad> {
     io(operation, offset, bytes)
 }
 
-/// Begin of an I/O that ended at `end` milliseconds, after `latency` nanoseconds.
+/// Returns the begin of an I/O that completed at `end` milliseconds, after `latency` nanoseconds.
 fn started(end: u64, latency: u64) -> Result<Moment, Bad> {
     let end = moment(end, MILLISECOND_NS, "time")?;
     let latency = i64::try_from(latency).map_err(|_| Bad::new("value", "is too large"))?;

@@ -13,15 +13,15 @@ pub(super) static FORMAT: Kind = Kind::text::<Iotrace>(
     "Open CAS iotrace CSV, by the names of its columns",
 );
 
-/// Most fields of a row.
+/// Maximum number of fields in a row.
 const COLUMNS_MAX: usize = 64;
 
 /// Output of iotrace for a trace, parsed or as recorded (`--raw`). Columns are found by the names
 /// in the first line; `header.timestamp` (ns), `io.lba` and `io.len` (sectors of 512 bytes) and
 /// `io.operation` are required.
 ///
-/// Names, units and meanings are those of the framework's messages (open-cas-telemetry-framework,
-/// `source/octf/proto/parsedTrace.proto` and `trace.proto`) and of the code that fills them in
+/// Names, units and meanings come from the framework's messages (open-cas-telemetry-framework,
+/// `source/octf/proto/parsedTrace.proto` and `trace.proto`) and from the code that fills them in
 /// (`ParsedIoTraceEventHandler.cpp`, `iotrace.bpf.c`); rows are shown in the case study of
 /// standalone-linux-io-tracer.
 #[derive(Default)]
@@ -32,7 +32,7 @@ struct Iotrace {
 struct Columns {
     /// Number of column names.
     count: usize,
-    /// Position of a path, whose commas look like those between fields.
+    /// Position of the path column. A path may contain commas like those between fields.
     path: Option<usize>,
     time: usize,
     sector: usize,
@@ -46,7 +46,8 @@ struct Columns {
     raw: Option<Raw>,
 }
 
-/// Columns of a trace as recorded: devices have numbers, and rows of their own name them.
+/// Additional columns of a trace as recorded. There devices have numbers, and separate rows contain
+/// the devices' names.
 #[derive(Clone, Copy)]
 struct Raw {
     device: usize,
@@ -121,8 +122,8 @@ impl Line for Iotrace {
         Row { columns, fields }.read(sink)
     }
 
-    /// True if a line has the column names of such a trace, which may begin with many events that
-    /// are no I/O.
+    /// Returns true if a line has the column names of such a trace. The trace itself may begin with
+    /// many events that are not I/Os.
     fn is_header(line: &[u8]) -> bool {
         let mut fields: [&[u8]; COLUMNS_MAX] = [&[]; COLUMNS_MAX];
         let count = split(line, &mut fields);
@@ -136,7 +137,7 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// Field at a position; fields after a path with commas are counted from the end.
+    /// Returns the field at a position; fields after a path with commas are counted from the end.
     fn at(&self, place: usize) -> &'a [u8] {
         let more = self.fields.len().saturating_sub(self.columns.count);
         let is_behind = self.columns.path.is_some_and(|path| place > path);
@@ -197,7 +198,7 @@ impl<'a> Row<'a> {
         Ok(record)
     }
 
-    /// Names a device, if the row does.
+    /// Stores the name of a device, if the row contains one.
     fn describe(&self, raw: Raw, sink: &mut Sink) {
         let (id, name) = (self.at(raw.id), self.at(raw.name));
         if id.is_empty() || name.is_empty() {

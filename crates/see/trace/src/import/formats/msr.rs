@@ -18,7 +18,8 @@ const STEP_NS: u64 = 100;
 const UNIX_EPOCH_STEPS: i64 = 116_444_736_000_000_000;
 
 /// Lines `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`: file time of the issue,
-/// bytes, and steps of 100 ns. Disk numbers repeat across hosts, so a device is host and number.
+/// bytes, and steps of 100 ns. Disk numbers repeat across hosts, so a device is identified by host
+/// and number.
 #[derive(Default)]
 struct Msr {
     /// Host of each device.
@@ -56,7 +57,7 @@ impl Line for Msr {
 }
 
 impl Msr {
-    /// Device of `host,disk`, and its host.
+    /// Returns the device of `host,disk`, and its host.
     #[inline]
     fn device(&mut self, names: &[u8], host: &[u8], sink: &mut Sink) -> (DeviceIndex, VmIndex) {
         let device = sink.device_as(names, |names| names.replace(',', "_"));
@@ -69,7 +70,7 @@ impl Msr {
     }
 }
 
-/// Time of a file time. Nanoseconds since 1601 would not fit into 64 bits.
+/// Converts a file time. Nanoseconds since 1601 would not fit into 64 bits.
 fn unix(file_time: u64) -> Result<Moment, Bad> {
     i64::try_from(file_time)
         .ok()

@@ -1,4 +1,5 @@
-//! References with foresight: oracleGeneral, the binary format of published cache traces.
+//! References with the time of the next reference: oracleGeneral, the binary format of published
+//! cache traces.
 
 use units::Nanos;
 
@@ -19,21 +20,21 @@ pub(super) static FORMAT: Kind = Kind::binary(
 
 /// Size of a record, in bytes.
 const SIZE: usize = 24;
-/// Records that detection examines.
+/// Number of records that detection examines.
 const LOOKED_AT: usize = 256;
-/// Most references of a trace; more are a sign of another format.
+/// Maximum number of references of a trace; more are a sign of another format.
 const REFERENCES_MAX: i64 = 1 << 40;
-/// Largest object, in bytes; a larger one is a sign of another format.
+/// Maximum size of an object, in bytes; a larger one is a sign of another format.
 const OBJECT_BYTES_MAX: u32 = 1 << 30;
-/// Size of an object's place, in bytes: one page of 512 bytes.
+/// Size of the address range of an object, in bytes: one page of 512 bytes.
 const PAGE: u32 = 512;
 
 /// Records of u32 seconds, u64 object, u32 bytes of the object, i64 next reference; little-endian,
 /// packed.
 struct Oracle;
 
-/// True if `head` may consist of records: times never fall, objects have a size, and the next
-/// reference to an object lies ahead or never comes.
+/// Returns true if `head` may consist of records: times never decrease, objects have a size, and
+/// the next reference to an object lies ahead or never comes.
 fn is_likely(head: &[u8]) -> bool {
     let (records, _) = head.as_chunks::<SIZE>();
     let mut last = 0;
@@ -77,7 +78,7 @@ impl Fixed<SIZE> for Oracle {
     }
 }
 
-/// Seconds, size and next reference of a record.
+/// Splits a record into seconds, size and next reference.
 fn parts(bytes: &[u8; SIZE]) -> (u32, u32, i64) {
     let word = |at: usize| [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
     let mut next = [0; 8];

@@ -7,8 +7,8 @@ use super::super::sink::{Bad, Moment, Sink};
 use super::super::table::{Row, SECTORS, Table, UNITS_MAX, all, rises};
 use crate::Operation;
 
-/// Largest mean step of MQSim's clock; a larger one cannot be DiskSim's either: a second for each
-/// I/O.
+/// Maximum mean step of MQSim's clock. With a larger step the file cannot be DiskSim's either,
+/// because it would mean a second between I/Os.
 const STEP_MAX: f64 = 1_000.0;
 
 pub(super) static MQSIM: Kind = Kind::text::<Mqsim>(
@@ -27,8 +27,8 @@ pub(super) static DISKSIM: Kind = Kind::text::<Disksim>(
 #[derive(Default)]
 struct Mqsim;
 
-/// Lines like those of MQSim, with the time in milliseconds and decimals, and flags whose lowest
-/// bit is "read".
+/// Lines in the form of MQSim, but with the time in milliseconds and decimals, and flags whose
+/// lowest bit is "read".
 #[derive(Default)]
 struct Disksim;
 
@@ -91,12 +91,12 @@ fn request(
     Ok(())
 }
 
-/// True for rows of a simulator: time, unit, sector, sectors, flags.
+/// Returns true for rows of a simulator: time, unit, sector, sectors, flags.
 fn is_request(rows: &[Row]) -> bool {
     all(rows, 1, (0.0, UNITS_MAX)) && all(rows, 3, SECTORS) && rises(rows, 0)
 }
 
-/// Mean step of the clock in the first column.
+/// Returns the mean step of the clock in the first column.
 fn step(rows: &[Row]) -> f64 {
     match rows {
         #[expect(clippy::cast_precision_loss, reason = "a few dozen rows")]

@@ -12,8 +12,8 @@ pub(super) static FORMAT: Kind = Kind::text::<Spc>(
     "SPC (UMass) text: ASU,LBA (512 B),bytes,opcode,seconds",
 );
 
-/// Lines `ASU,LBA,Size,Opcode,Timestamp[,more]`: blocks of 512 bytes, bytes, seconds; further
-/// fields are the sender's own and are ignored.
+/// Lines `ASU,LBA,Size,Opcode,Timestamp[,more]`: blocks of 512 bytes, bytes, seconds. Further
+/// fields are free for the writer's use and are ignored.
 #[derive(Default)]
 struct Spc {
     name: Vec<u8>,

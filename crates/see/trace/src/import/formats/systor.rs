@@ -15,7 +15,7 @@ pub(super) static FORMAT: Kind = Kind::text::<Systor>(
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// Lines `Timestamp,Response,IOType,LUN,Offset,Size`: seconds since 1970 at the issue, with nine
-/// digits of which six are significant; seconds; bytes. Rows without an IOType had no answer (the
+/// digits of which six are significant; seconds; bytes. Rows without an IOType got no response (the
 /// data set's README.txt).
 #[derive(Default)]
 struct Systor;

@@ -57,8 +57,8 @@ impl Line for Tencent {
     }
 }
 
-/// True if at least half of a column of sectors are whole pages of 4 KiB, as sizes of a guest's
-/// I/Os are; of arbitrary numbers, an eighth would be.
+/// Returns true if at least half of the numbers in a column of sectors are whole pages of 4 KiB, as
+/// sizes of a guest's I/Os are. Of arbitrary numbers, an eighth would be.
 fn are_pages(rows: &[Row], column: usize) -> bool {
     let pages = rows.iter().filter(|row| row.get(column).is_some_and(|value| value % 8.0 == 0.0));
     pages.count() * 2 >= rows.len()

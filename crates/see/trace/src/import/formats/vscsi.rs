@@ -22,9 +22,9 @@ pub(super) static FORMAT: Kind = Kind::binary(
 const SIZE_1: usize = 32;
 /// Size of a record of version 2, in bytes.
 const SIZE_2: usize = 40;
-/// Records that detection examines.
+/// Number of records that detection examines.
 const LOOKED_AT: usize = 64;
-/// Largest length of a command, in bytes; a larger one is a sign of another format.
+/// Maximum length of a command, in bytes; a larger one is a sign of another format.
 const LENGTH_MAX: u32 = 1 << 30;
 /// Unit of addresses, in bytes.
 const SECTOR: u64 = 512;
@@ -37,7 +37,7 @@ struct Version1;
 /// scatter-gather entries, u64 first sector, u64 microseconds, u64 microseconds of response.
 struct Version2;
 
-/// Version of the first one or two records.
+/// Returns the version, from the first one or two records.
 fn version(head: &[u8]) -> Option<u8> {
     let is = |size: usize, at: usize, version: u8| {
         let mut records = head.chunks_exact(size).take(2).peekable();
@@ -53,8 +53,8 @@ fn version(head: &[u8]) -> Option<u8> {
     }
 }
 
-/// True if most of the first records, and both of the first two, have a version, an operation code
-/// of one byte and a plausible length.
+/// Returns true if both of the first two records, and most of the first ones, have a version, an
+/// operation code of one byte and a plausible length.
 fn is_likely(head: &[u8]) -> bool {
     let (size, version_at, code_high, length_at) = match version(head) {
         Some(1) => (SIZE_1, 15, 13, 4),
@@ -124,7 +124,7 @@ impl Fixed<SIZE_2> for Version2 {
     }
 }
 
-/// A SCSI command as the three vSCSI formats have it.
+/// A SCSI command in the form common to the three vSCSI formats.
 pub(super) struct Command {
     pub(super) code: u16,
     pub(super) bytes: u32,
@@ -134,8 +134,8 @@ pub(super) struct Command {
 }
 
 impl Command {
-    /// Adds the command: reads, writes and cache flushes are I/O; any other command is a skipped
-    /// row.
+    /// Adds the command. Reads, writes and cache flushes are I/O; any other command counts as a
+    /// skipped row.
     #[inline]
     pub(super) fn push(self, sink: &mut Sink) -> Result<(), Bad> {
         let Some(operation) = operation(self.code) else {
@@ -154,8 +154,8 @@ impl Command {
     }
 }
 
-/// Operation of a SCSI operation code (SBC-4, table of commands): reads and writes of 6, 10, 12 and
-/// 16 bytes, write and verify, synchronize cache.
+/// Converts a SCSI operation code (SBC-4, table of commands): reads and writes of 6, 10, 12 and 16
+/// bytes, write and verify, synchronize cache.
 pub(super) fn operation(code: u16) -> Option<Operation> {
     match code {
         0x08 | 0x28 | 0x88 | 0xa8 => Some(Operation::Read),

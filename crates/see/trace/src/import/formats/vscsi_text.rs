@@ -45,7 +45,8 @@ impl Line for VscsiText {
         Command { code, bytes, sector, moment, response: None }.push(sink)
     }
 
-    /// Commands as words are unique to this format; with numbers, the lengths must be sectors.
+    /// Accepts lines with commands as words, which are unique to this format. If commands are
+    /// numbers, lengths must be whole sectors.
     fn is_plausible(lines: &[&[u8]]) -> bool {
         let rows = lines.iter().filter(|line| !line.starts_with(b"#"));
         let is_word = |line: &&[u8]| {
