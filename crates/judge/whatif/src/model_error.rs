@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use run_store::run::{Edge, PooledLimit, Run, Statistic, Step, Verdict};
 use units::Nanos;
 
-use super::document::{LimitGap, ModelError, ModelKind, SeedEdge, StepGap};
+use super::document::{LimitGap, ModelError, ModelKind, StepGap};
 use super::measured::is_finished;
 
 /// Largest distance of the model's edge from the measured one, as a share of it, or one tile if
@@ -16,18 +16,16 @@ pub(super) const EDGE_OFF_MAX: f64 = 0.25;
 /// a queue doubles from half to two thirds of its load.
 pub(super) const LIMIT_OFF_MAX: f64 = spec::array::OFF_MAX;
 
-/// Compares the model's steps and edges with the measured ones.
+/// Compares the model's steps, and the range of its edges, with what was measured.
 pub(super) fn model_error(
     (run, kind): (&Run, ModelKind),
     modelled: &BTreeMap<u32, Step>,
-    edges: &[SeedEdge],
+    (low, high): (u32, u32),
 ) -> ModelError {
     let steps: Vec<StepGap> =
         modelled.iter().filter_map(|(tiles, step)| gap(run, *tiles, step)).collect();
     let measured = run.answer.tiles_held;
     let at_least = run.answer.edge != Edge::LimitBroken && run.answer.edge != Edge::ThroughputFlat;
-    let low = edges.iter().map(|edge| edge.tiles).min().unwrap_or(0);
-    let high = edges.iter().map(|edge| edge.tiles).max().unwrap_or(0);
     let (low_factor, high_factor) =
         measured.map_or((1.0, 1.0), |held| factors(held, at_least, (low, high)));
     let rate_off = if kind == ModelKind::Fitted { fitted_off(&steps) } else { 0.0 };

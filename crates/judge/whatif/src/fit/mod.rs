@@ -1,3 +1,4 @@
+mod drives;
 mod formula;
 mod model;
 mod played;
@@ -10,6 +11,7 @@ use run_store::slice::Direction;
 use spec::array::{Array, Controller, Disk, Pool, Raid, ReadMemory, Variation, WriteMemory};
 use units::{Bytes, Nanos, Ratio};
 
+pub(super) use self::drives::whole;
 use self::formula::{loads, servers, waiting};
 use self::model::{Memory, Model};
 use crate::measured::is_finished;
@@ -88,17 +90,15 @@ pub fn fit_by_playing(
     threads: usize,
     control: &Control,
 ) -> Result<Option<(Array, Vec<Array>)>, BenchError> {
-    let models = played::refine(run, plan, threads, control)?;
-    let mut arrays = models.iter().map(|model| array(run, model));
+    let mut arrays = played::refine(run, plan, threads, control)?.into_iter();
     Ok(arrays.next().map(|best| (best, arrays.collect())))
 }
 
 /// Array of one disk that is the model.
 fn array(run: &Run, model: &Model) -> Array {
     let least = run.steps.iter().filter(|step| is_finished(step)).map(|step| step.tiles).min();
-    let capacity = run.target.capacity_bytes.max(run.target.provisioned_bytes);
     let disk = Disk::Servers {
-        capacity: Bytes::new(capacity.unwrap_or(0).max(run.tile.disk_bytes)),
+        capacity: Bytes::new(room(run)),
         servers: model.servers,
         read: Nanos::from_secs_f64(model.read),
         write: Nanos::from_secs_f64(model.write),
@@ -109,15 +109,7 @@ fn array(run: &Run, model: &Model) -> Array {
         variation: variation(&run.steps, least.unwrap_or(1), model.spread),
     };
     Array {
-        name: FITTED.to_owned(),
-        title: format!("a model of {}, fitted to run {}", run.target.summary, run.id),
-        source: format!("fitted to the steps of run {}", run.id),
-        hosts: None,
-        lun_queue: None,
-        link: None,
-        background: None,
         controller: model.memory.map(controller),
-        tiers: Vec::new(),
         pools: vec![Pool {
             name: "storage".to_owned(),
             disk: FITTED.to_owned(),
@@ -128,9 +120,33 @@ fn array(run: &Run, model: &Model) -> Array {
             per_tile: false,
             tiered: true,
         }],
+        disks: IndexMap::from([(FITTED.to_owned(), disk)]),
+        ..blank(run)
+    }
+}
+
+/// Bytes that a model of the storage must hold.
+fn room(run: &Run) -> u64 {
+    let capacity = run.target.capacity_bytes.max(run.target.provisioned_bytes);
+    capacity.unwrap_or(0).max(run.tile.disk_bytes)
+}
+
+/// Array without disks, for a model of a run's storage.
+fn blank(run: &Run) -> Array {
+    Array {
+        name: FITTED.to_owned(),
+        title: format!("a model of {}, fitted to run {}", run.target.summary, run.id),
+        source: format!("fitted to the steps of run {}", run.id),
+        hosts: None,
+        lun_queue: None,
+        link: None,
+        background: None,
+        controller: None,
+        tiers: Vec::new(),
+        pools: Vec::new(),
         local: None,
         places: Vec::new(),
-        disks: IndexMap::from([(FITTED.to_owned(), disk)]),
+        disks: IndexMap::new(),
         power: None,
         calibration: None,
     }
