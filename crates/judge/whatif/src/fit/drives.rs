@@ -39,16 +39,16 @@ impl Drives {
         }
     }
 
-    /// Position of the search, which changes its quantities by factors.
-    pub fn place(&self) -> Vec<f64> {
-        let has_size = self.memory.is_some_and(|memory| memory.reads > 0.0);
-        vec![0.0; if has_size { 2 } else { 1 }]
-    }
-
-    /// Disks at a position.
+    /// Disks at a position of the search: logarithms of factors of their number and, if it has a
+    /// second axis, of the size of their memory.
     pub fn at(&self, place: &[f64]) -> Self {
         let factor = |axis: usize| place.get(axis).copied().unwrap_or_default().exp();
-        let sized = |memory: Memory| Memory { reads: memory.reads * factor(1).powi(2), ..memory };
+        let size = factor(1).powi(2);
+        let sized = |memory: Memory| Memory {
+            reads: memory.reads * size,
+            writes: memory.writes * size,
+            ..memory
+        };
         Self { count: self.count * factor(0), memory: self.memory.map(sized), ..*self }
     }
 

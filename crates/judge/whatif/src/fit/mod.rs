@@ -34,12 +34,14 @@ pub enum FitError {
 pub(super) const FITTED: &str = "fitted";
 /// Transfer rate without effect: the mean time already includes the sizes of I/Os.
 const RATE: Bytes = Bytes::new(1 << 40);
-/// Size of the memory that answers writes. A run does not tell it; this much is full within the
-/// seconds of a trial.
-const MEMORY: Bytes = Bytes::new(32 << 20);
+/// Size of the memory that answers writes, in bytes, where the search begins; in front of servers it
+/// keeps it. This much is full within the seconds of a trial.
+const MEMORY: f64 = 33_554_432.0;
 /// Page of that memory; destaging from 80 % to 60 % and 64 writes at a time are the defaults of an
 /// array's file.
 const MEMORY_PAGE: Bytes = Bytes::new(8 << 10);
+/// Least memory for writes, in bytes: a few of the largest I/Os.
+const WRITES_MIN: f64 = 4_194_304.0;
 /// Least memory for reads, in bytes; less holds nothing.
 const READ_MIN: f64 = 65_536.0;
 /// Entries of the table of paces; the last is the slowest 1 %.
@@ -159,7 +161,7 @@ fn controller(memory: Memory) -> Controller {
         processors: None,
         per_io: Nanos::ZERO,
         write_memory: Some(WriteMemory {
-            size: MEMORY,
+            size: Bytes::new(bytes(memory.writes.max(WRITES_MIN))),
             mirrored: false,
             page: MEMORY_PAGE,
             low: Ratio::new(0.6),

@@ -55,6 +55,8 @@ pub struct Memory {
     pub hit: f64,
     /// Bytes for reads; 0 if it answers writes alone.
     pub reads: f64,
+    /// Bytes for writes.
+    pub writes: f64,
 }
 
 /// Start of a search, which changes its quantities by factors.

@@ -5,6 +5,7 @@ use units::Nanos;
 
 use super::formula::{Load, loads};
 
+use super::MEMORY;
 use super::drives::{Drives, LIKE};
 use super::model::{Kind, Knobs, Memory};
 use crate::measured::{counts, is_finished};
@@ -32,8 +33,8 @@ const STEP: f64 = 0.4;
 /// I/Os of a tile count in a trial: enough for the 95th percentile of an action in a hundred I/Os.
 const IOS: f64 = 30_000.0;
 /// Shortest and longest measured time of a trial, and longest warm-up.
-const MEASURED: [Nanos; 2] = [Nanos::from_secs(2), Nanos::from_secs(10)];
-const WARM_UP: Nanos = Nanos::from_secs(3);
+const MEASURED: [Nanos; 2] = [Nanos::from_secs(1), Nanos::from_secs(10)];
+const WARM_UP: Nanos = Nanos::from_secs(2);
 /// Weight of the I/Os per second against the other figures: limits break because of the load.
 const RATE_WEIGHT: f64 = 4.0;
 /// Weight of the closest limit, which decides the edge.
@@ -46,6 +47,9 @@ const DRIVES_STEP: f64 = 0.7;
 /// Trials of each kind of disk, and of the best; our choice.
 const DRIVES_TRIALS: u32 = 6;
 const DRIVES_LAST: u32 = 16;
+/// Misfit of hard disks from which on they are not searched further, as a multiple of that of the
+/// other models; our choice.
+const HOPELESS: f64 = 4.0;
 /// Largest misfit of a figure, as a natural logarithm: a factor of 20 is as bad as any.
 const MISFIT_MAX: f64 = 3.0;
 
@@ -197,25 +201,38 @@ impl Search<'_> {
     /// Searches hard disks, if reads are ever as slow as theirs: of each speed and with each kind
     /// of memory, then of each RAID level, then the best of all more closely.
     fn drives(&mut self, tile_bytes: u64) -> Result<(), BenchError> {
+        let known = self.trials.len();
         let mut found: Vec<(f64, Drives)> = Vec::new();
         for start in drives(&self.targets, tile_bytes) {
-            found.push(self.closer(&start, (DRIVES_STEP, DRIVES_TRIALS))?);
+            found.push(self.closer(&start, &[0.0], (DRIVES_STEP, DRIVES_TRIALS))?);
         }
         let least = |found: &[(f64, Drives)]| {
             found.iter().min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, drives)| *drives)
         };
         let Some(best) = least(&found) else { return Ok(()) };
+        let misfit = |trials: &[Trial]| trials.iter().map(|it| it.misfit).fold(f64::MAX, f64::min);
+        if misfit(&self.trials[known..]) > HOPELESS * misfit(&self.trials[..known]) {
+            return Ok(());
+        }
         for raid in [Raid::Raid0, Raid::Raid5, Raid::Raid6] {
-            found.push(self.closer(&Drives { raid, ..best }, (DRIVES_STEP, DRIVES_TRIALS))?);
+            let start = Drives { raid, ..best };
+            found.push(self.closer(&start, &[0.0], (DRIVES_STEP, DRIVES_TRIALS))?);
         }
         let best = least(&found).unwrap_or(best);
-        self.closer(&best, (DRIVES_STEP / 4.0, DRIVES_LAST))?;
+        let axes = if best.memory.is_some() { 2 } else { 1 };
+        self.closer(&best, &vec![0.0; axes], (DRIVES_STEP / 2.0, DRIVES_LAST))?;
         Ok(())
     }
 
-    /// Searches the number of disks and the size of their memory; also returns the misfit.
-    fn closer(&mut self, start: &Drives, effort: (f64, u32)) -> Result<(f64, Drives), BenchError> {
-        let found = self.minimise(&start.place(), effort, &|run, place| {
+    /// Searches the number of disks and, with a second axis, the size of their memory; also returns
+    /// the misfit.
+    fn closer(
+        &mut self,
+        start: &Drives,
+        place: &[f64],
+        effort: (f64, u32),
+    ) -> Result<(f64, Drives), BenchError> {
+        let found = self.minimise(place, effort, &|run, place| {
             let drives = start.at(place);
             Some((drives.kind(), drives.array(run)?))
         })?;
@@ -300,7 +317,7 @@ fn starts(targets: &[Target], tile_bytes: u64) -> Vec<Knobs> {
         service: 0.6 * slowest,
         write: 1.0,
         spread: 0.1,
-        memory: Some(Memory { hit, reads }),
+        memory: Some(Memory { hit, reads, writes: MEMORY }),
         ..few
     });
     let bytes = loads().map(|load| load.bytes).fold(0.0, f64::max);
@@ -327,7 +344,7 @@ fn drives(targets: &[Target], tile_bytes: u64) -> Vec<Drives> {
             like,
             count: (rate / each).max(2.0),
             raid: Raid::Raid10,
-            memory: reads.map(|reads| Memory { hit, reads }),
+            memory: reads.map(|reads| Memory { hit, reads, writes: MEMORY }),
         })
     });
     starts.collect()
