@@ -33,10 +33,8 @@ pub(super) struct Answered<'a> {
 impl Answered<'_> {
     pub fn document(&self) -> WhatIf {
         let Subject { run, array, model, .. } = self.subject;
-        let error = (!run.target.is_simulated()).then(|| {
-            let edges: Vec<SeedEdge> = self.sides[0].iter().map(Climbed::seed_edge).collect();
-            model_error((run, *model), &self.modelled, &edges)
-        });
+        let error = (!run.target.is_simulated())
+            .then(|| model_error((run, *model), &self.modelled, edges(&self.sides[0])));
         let calibrated = || array.calibration.as_ref()?.factors();
         let measured = error.as_ref().map(|error| (error.low_factor, error.high_factor));
         let factors = measured.or_else(calibrated).unwrap_or((1.0, 1.0));
@@ -46,7 +44,7 @@ impl Answered<'_> {
             (changed.low, changed.high) = (changed.low.min(base.low), changed.high.max(base.high));
         }
         let refused = error.as_ref().and_then(|error| error.refused.clone());
-        let refused = refused.or_else(|| undecided(&base, &changed, self.options.lengthen_max));
+        let refused = refused.or_else(|| undecided(&changed, self.options.lengthen_max));
         let known = array.calibration.as_ref().filter(|_| error.is_none());
         let too_far = known.filter(|known| known.is_too_far_off());
         let refused = refused.or_else(|| too_far.map(|known| known.sentence()));
@@ -136,8 +134,8 @@ impl Answered<'_> {
                 array.name
             )],
             ModelKind::Fitted => [
-                "what was measured is equal servers, in some of the models behind a link or memory, \
-                 fitted to latency and throughput of the run's steps",
+                "the storage is modelled as equal servers or as hard disks, some behind a link or \
+                 memory, fitted to latency and throughput of the run's steps",
                 "a model from a run alone is rough: on storages whose truth is known most intervals \
                  missed it so far (docs/what-if-proof.md). An array that says what the storage is \
                  made of (--array) knows more",
@@ -199,20 +197,27 @@ impl Answered<'_> {
     }
 }
 
-/// Reason for a missing answer if most searches of an array ended at an undecided step, although
-/// every step was simulated for its longest time.
-fn undecided(base: &Side, changed: &Side, lengthen_max: u32) -> Option<String> {
-    let open = |side: &Side| {
-        let edges = side.edges.iter();
-        (edges.filter(|edge| edge.stopped == Stopped::Inconclusive).count(), side.edges.len())
-    };
-    let most = [base, changed].into_iter().map(open).find(|(open, all)| 2 * open > *all);
-    most.map(|(open, all)| {
+/// Reason for a missing answer if most searches of the changed array ended at an undecided step,
+/// although every step was simulated for its longest time. Undecided steps of the array as it is
+/// widen its own interval, which is compared with the measured edge; that edge is known.
+fn undecided(changed: &Side, lengthen_max: u32) -> Option<String> {
+    let all = changed.edges.len();
+    let stopped = changed.edges.iter().filter(|edge| edge.stopped == Stopped::Inconclusive);
+    let open = stopped.count();
+    (2 * open > all).then(|| {
         format!(
-            "{open} of {all} searches ended at a step that says nothing, even measured for \
-             {lengthen_max} times as long"
+            "{open} of {all} searches of the changed array ended at a step that says nothing, even \
+             measured for {lengthen_max} times as long"
         )
     })
+}
+
+/// Range of the edges. A search that ended at an undecided step has its edge between the last count
+/// that held and that step.
+fn edges(climbs: &[Climbed]) -> (u32, u32) {
+    let held = climbs.iter().map(|climb| climb.edge.held);
+    let open = climbs.iter().filter_map(Climbed::undecided);
+    (held.clone().min().unwrap_or(0), held.chain(open).max().unwrap_or(0))
 }
 
 fn side(climbs: &[Climbed], array: &Array, tiles_max: u32, factors: (f64, f64)) -> Side {
@@ -220,10 +225,7 @@ fn side(climbs: &[Climbed], array: &Array, tiles_max: u32, factors: (f64, f64)) 
     let mut held: Vec<u32> = edges.iter().map(|edge| edge.tiles).collect();
     held.sort_unstable();
     let tiles = held.get(held.len().saturating_sub(1) / 2).copied().unwrap_or(0);
-    // A search that ended at an undecided step has its edge between what held and that step.
-    let open = climbs.iter().filter_map(Climbed::undecided);
-    let most = held.last().copied().unwrap_or(0);
-    let (low, high) = (held.first().copied().unwrap_or(0), open.fold(most, u32::max));
+    let (low, high) = self::edges(climbs);
     let typical = climbs.iter().find(|climb| climb.edge.held == tiles);
     let last = typical.and_then(Climbed::last_step);
     Side {
@@ -360,10 +362,9 @@ mod tests {
 
         let one = side(&[limit(5), limit(5), open(4, 7)]);
         assert_eq!((one.tiles, one.low, one.high), (5, 4, 7));
-        let decided = side(&[limit(8), limit(8), limit(8)]);
-        assert_eq!(undecided(&one, &decided, 4), None, "one of three");
+        assert_eq!(undecided(&one, 4), None, "one of three");
 
         let most = side(&[open(5, 6), open(5, 6), limit(5)]);
-        assert!(undecided(&decided, &most, 4).is_some(), "two of three of one array");
+        assert!(undecided(&most, 4).is_some(), "two of three");
     }
 }

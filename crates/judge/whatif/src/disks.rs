@@ -3,7 +3,7 @@ use toml::Value;
 use units::Nanos;
 
 use super::change::{ChangeError, Changes, DiskCount, Draft, text};
-use super::fit::FITTED;
+use super::fit::{self, FITTED};
 
 /// Changes the disks that hold data, of an array or of a model that was fitted to a run.
 pub(super) fn change(
@@ -68,12 +68,33 @@ fn of_model(
                     array with --array";
         return Err(ChangeError::option(option, message, hint));
     };
-    let Some(Disk::Servers { capacity, servers, read, write, latency, .. }) =
-        base.disks.get(FITTED)
-    else {
-        let message = "the model that was fitted to the run has no servers to change";
-        return Err(ChangeError::option(option, message, "the storage's array with --array"));
-    };
+    match base.disks.get(FITTED) {
+        Some(servers) => more_servers(servers, times, draft),
+        // A multiple of the disks that the search happened to find need not be whole disks.
+        None => {
+            for pool in &base.pools {
+                let asked = f64::from(pool.count) * times;
+                let count = fit::whole(pool.raid, asked).ok_or_else(|| {
+                    let message = format!("the model would have {asked} disks");
+                    ChangeError::option(option, message, "a smaller multiple")
+                })?;
+                draft.set(&["pool", &pool.name, "count"], Value::Integer(i64::from(count)));
+            }
+        }
+    }
+    draft.note(option, format!("{times} times the disks"), &["disk"]);
+    draft.assume(
+        "the disks are what limits this storage: a run does not tell them from a link or a \
+         controller, which more disks do not make faster"
+            .to_owned(),
+    );
+    draft.may_do_nothing();
+    Ok(())
+}
+
+/// Makes a fitted disk of servers so many times as fast.
+fn more_servers(disk: &Disk, times: f64, draft: &mut Draft) {
+    let Disk::Servers { capacity, servers, read, write, latency, .. } = disk else { return };
     let exact = f64::from(*servers) * times;
     let whole = exact.round().max(1.0);
     // All servers together are exactly as many times as fast. What rounding adds to the time of
@@ -88,14 +109,6 @@ fn of_model(
     draft.set(&["disk", FITTED, "servers", "read"], time(read.as_secs_f64() * longer));
     draft.set(&["disk", FITTED, "servers", "write"], time(write.as_secs_f64() * longer));
     draft.set(&["disk", FITTED, "servers", "latency"], time(outside));
-    draft.note(option, format!("{times} times the disks"), &["disk"]);
-    draft.assume(
-        "the disks are what limits this storage: a run does not tell them from a link or a \
-         controller, which more disks do not make faster"
-            .to_owned(),
-    );
-    draft.may_do_nothing();
-    Ok(())
 }
 
 /// Changes the disks of hosts, all alike.

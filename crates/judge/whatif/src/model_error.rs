@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use run_store::run::{Edge, PooledLimit, Run, Statistic, Step, Verdict};
 use units::Nanos;
 
-use super::document::{LimitGap, ModelError, ModelKind, SeedEdge, StepGap};
+use super::document::{LimitGap, ModelError, ModelKind, StepGap};
 use super::measured::is_finished;
 
 /// Largest distance of the model's edge from the measured one, as a share of it, or one tile if
@@ -16,28 +16,25 @@ pub(super) const EDGE_OFF_MAX: f64 = 0.25;
 /// a queue doubles from half to two thirds of its load.
 pub(super) const LIMIT_OFF_MAX: f64 = spec::array::OFF_MAX;
 
-/// Compares the model's steps and edges with the measured ones.
+/// Compares the model's steps, and the range of its edges, with what was measured.
 pub(super) fn model_error(
     (run, kind): (&Run, ModelKind),
     modelled: &BTreeMap<u32, Step>,
-    edges: &[SeedEdge],
+    (low, high): (u32, u32),
 ) -> ModelError {
     let steps: Vec<StepGap> =
         modelled.iter().filter_map(|(tiles, step)| gap(run, *tiles, step)).collect();
     let measured = run.answer.tiles_held;
-    let at_least = run.answer.edge != Edge::LimitBroken && run.answer.edge != Edge::ThroughputFlat;
-    let low = edges.iter().map(|edge| edge.tiles).min().unwrap_or(0);
-    let high = edges.iter().map(|edge| edge.tiles).max().unwrap_or(0);
-    let (low_factor, high_factor) =
-        measured.map_or((1.0, 1.0), |held| factors(held, at_least, (low, high)));
+    let range = measured.map(|held| Measured::of(run, held));
+    let (low_factor, high_factor) = range.map_or((1.0, 1.0), |range| range.factors((low, high)));
     let rate_off = if kind == ModelKind::Fitted { fitted_off(&steps) } else { 0.0 };
-    let reproduced = measured.is_some() && low_factor >= 1.0 && high_factor <= 1.0;
-    let sentence = sentence(measured, at_least, (low, high), reproduced, &steps);
-    let refused = edge_off(measured, at_least, (low, high)).or_else(|| limit_off(&steps));
+    let reproduced = range.is_some_and(|range| range.off((low, high)) == 0);
+    let sentence = sentence(range, (low, high), reproduced, &steps);
+    let refused = range.and_then(|range| range.refusal((low, high))).or_else(|| limit_off(&steps));
     ModelError {
         refused,
         measured_tiles: measured,
-        measured_at_least: at_least,
+        measured_at_least: range.is_some_and(|range| range.at_least),
         reproduced,
         low_factor: low_factor.min(1.0 / (1.0 + rate_off)),
         high_factor: high_factor.max(1.0 + rate_off),
@@ -59,41 +56,80 @@ fn fitted_off(steps: &[StepGap]) -> f64 {
     steps.iter().filter_map(gap).fold(FITTED_OFF_MIN, f64::max)
 }
 
-/// Factors of the interval's ends: the measured edge over the nearest edge of the model for the
-/// unchanged array, if it is outside the model's edges.
-fn factors(measured: u32, at_least: bool, (low, high): (u32, u32)) -> (f64, f64) {
-    let part = |of: u32| f64::from(measured) / f64::from(of.max(1));
-    if measured < low && !at_least {
-        (part(low), 1.0)
-    } else if measured > high {
-        (1.0, part(high))
-    } else {
-        (1.0, 1.0)
-    }
+/// Measured edge, with the interval in which the run leaves it.
+#[derive(Debug, Clone, Copy)]
+struct Measured {
+    held: u32,
+    low: u32,
+    high: u32,
+    /// True if the run found no edge, so that more may hold.
+    at_least: bool,
 }
 
-/// Reason why the model's edge is too inaccurate, if it is.
-fn edge_off(measured: Option<u32>, at_least: bool, (low, high): (u32, u32)) -> Option<String> {
-    let measured = measured?;
-    let off = if at_least { 0 } else { low.saturating_sub(measured) };
-    let off = off.max(measured.saturating_sub(high));
-    let allowed = (EDGE_OFF_MAX * f64::from(measured)).max(1.0);
-    (f64::from(off) > allowed).then(|| {
-        format!(
-            "its edge is {off} tiles off the measured {measured}, and {allowed:.0} is the most \
-             that is allowed"
-        )
-    })
+impl Measured {
+    fn of(run: &Run, held: u32) -> Self {
+        let at_least =
+            run.answer.edge != Edge::LimitBroken && run.answer.edge != Edge::ThroughputFlat;
+        let interval = run.answer.tiles_interval.as_ref();
+        let low = interval.map_or(held, |interval| interval.low.min(held));
+        let high = interval.map_or(Some(held), |interval| interval.high);
+        Self {
+            held,
+            low,
+            high: high.unwrap_or(held).max(held),
+            at_least: at_least || high.is_none(),
+        }
+    }
+
+    /// Factors of the ends of an interval: each end of the measured edge over the nearest edge of
+    /// the model for the unchanged array, where it is outside the model's edges. So an answer is
+    /// never closer than the run that it comes from.
+    fn factors(self, (low, high): (u32, u32)) -> (f64, f64) {
+        let part = |end: u32, of: u32| f64::from(end) / f64::from(of.max(1));
+        let lower = if self.low < low && !self.at_least { part(self.low, low) } else { 1.0 };
+        (lower, if self.high > high { part(self.high, high) } else { 1.0 })
+    }
+
+    /// Tiles between the measured edge and the model's.
+    fn off(self, (low, high): (u32, u32)) -> u32 {
+        let above = if self.at_least { 0 } else { low.saturating_sub(self.high) };
+        above.max(self.low.saturating_sub(high))
+    }
+
+    /// Reason why the model's edge is too inaccurate, if it is.
+    fn refusal(self, edges: (u32, u32)) -> Option<String> {
+        let off = self.off(edges);
+        let allowed = (EDGE_OFF_MAX * f64::from(self.held)).max(1.0);
+        (f64::from(off) > allowed).then(|| {
+            format!(
+                "its edge is {off} tiles off the measured {}, and {allowed:.0} is the most that is \
+                 allowed",
+                self.shown()
+            )
+        })
+    }
+
+    /// Measured edge in words, with its interval.
+    fn shown(self) -> String {
+        let Self { held, low, high, at_least } = self;
+        match (at_least, low == high) {
+            (true, _) => format!("at least {held}"),
+            (false, true) => held.to_string(),
+            (false, false) => format!("{held} ({low} to {high})"),
+        }
+    }
 }
 
 /// Share of a limit below which the distance of a model says nothing about the edge; our choice.
 const FAR_BELOW: f64 = 0.1;
 
-/// Reason why the deciding limit is too inaccurate at a count that held, if it is. Where measurement
-/// and model are both far below the limit, a factor between them decides nothing.
+/// Reason why the deciding limit is too inaccurate at the largest count that held, if it is: the edge
+/// is beside that count. Where measurement and model are both far below the limit, a factor between
+/// them decides nothing.
 fn limit_off(steps: &[StepGap]) -> Option<String> {
     let held = steps.iter().filter(|step| step.measured == Verdict::Passed);
-    let mut told = held.filter_map(|step| {
+    let largest = held.max_by_key(|step| step.tiles);
+    largest.and_then(|step| {
         let decide = step.limits.iter().filter(|limit| limit.statistic != Statistic::Max);
         let share = |limit: &LimitGap| {
             Nanos(limit.measured_ns).as_secs_f64() / Nanos(limit.limit_ns).as_secs_f64()
@@ -115,8 +151,7 @@ fn limit_off(steps: &[StepGap]) -> Option<String> {
                 Nanos(modelled)
             )
         })
-    });
-    told.next_back()
+    })
 }
 
 fn gap(run: &Run, tiles: u32, step: &Step) -> Option<StepGap> {
@@ -157,8 +192,7 @@ fn limit_gap(measured: &[&Step], modelled: &PooledLimit) -> Option<LimitGap> {
 }
 
 fn sentence(
-    measured: Option<u32>,
-    at_least: bool,
+    measured: Option<Measured>,
     (low, high): (u32, u32),
     reproduced: bool,
     steps: &[StepGap],
@@ -166,10 +200,9 @@ fn sentence(
     let model = if low == high { low.to_string() } else { format!("{low} to {high}") };
     let edge = match measured {
         None => format!("the run does not say how many tiles it held, the model holds {model}"),
-        Some(held) => {
-            let least = if at_least { "at least " } else { "" };
-            let sign = if reproduced { "and" } else { "but" };
-            format!("measured {least}{held}, {sign} the model of the same storage holds {model}")
+        Some(measured) => {
+            let (sign, measured) = (if reproduced { "and" } else { "but" }, measured.shown());
+            format!("measured {measured}, {sign} the model of the same storage holds {model}")
         }
     };
     let furthest = |gaps: Vec<f64>| {
@@ -198,31 +231,43 @@ fn sentence(
 mod tests {
     use super::*;
 
-    /// Cases: measured edge, true for at least, edges of the model over the seeds.
+    fn edge(low: u32, held: u32, high: u32) -> Measured {
+        Measured { held, low, high, at_least: false }
+    }
+
+    fn at_least(held: u32) -> Measured {
+        Measured { at_least: true, ..edge(held, held, held) }
+    }
+
     #[test]
-    fn an_interval_is_widened_on_the_side_on_which_the_model_is_off() {
+    fn interval_is_widened_on_the_side_on_which_the_model_is_off() {
         let cases = [
-            ((2, false), (2, 3), (1.0, 1.0)),
-            ((2, false), (4, 5), (0.5, 1.0)),
-            ((2, true), (4, 5), (1.0, 1.0)),
-            ((6, true), (2, 4), (1.0, 1.5)),
-            ((3, false), (0, 0), (1.0, 3.0)),
-            ((0, false), (0, 0), (1.0, 1.0)),
+            (edge(2, 2, 2), (2, 3), (1.0, 1.0)),
+            (edge(2, 2, 2), (4, 5), (0.5, 1.0)),
+            (at_least(2), (4, 5), (1.0, 1.0)),
+            (at_least(6), (2, 4), (1.0, 1.5)),
+            (edge(3, 3, 3), (0, 0), (1.0, 3.0)),
+            (edge(0, 0, 0), (0, 0), (1.0, 1.0)),
+            (edge(3, 7, 16), (8, 8), (0.375, 2.0)),
+            (edge(3, 7, 16), (2, 20), (1.0, 1.0)),
         ];
-        for ((measured, at_least), edges, expected) in cases {
-            assert_eq!(factors(measured, at_least, edges), expected, "{measured} {edges:?}");
+        for (measured, edges, expected) in cases {
+            assert_eq!(measured.factors(edges), expected, "{measured:?} {edges:?}");
         }
     }
 
     #[test]
-    fn a_model_may_be_a_tile_or_a_quarter_of_the_edge_off() {
-        let is_off =
-            |measured, at_least, edges| edge_off(Some(measured), at_least, edges).is_some();
-        assert!(!is_off(2, false, (3, 3)) && is_off(2, false, (4, 4)));
-        assert!(!is_off(40, false, (50, 60)) && is_off(40, false, (51, 60)));
-        assert!(!is_off(40, false, (20, 30)) && is_off(40, false, (20, 29)));
-        assert!(!is_off(40, true, (90, 95)) && is_off(40, true, (20, 29)));
-        assert_eq!(edge_off(None, false, (1, 1)), None);
+    fn model_may_be_a_tile_or_a_quarter_off_the_measured_interval() {
+        let is_off = |measured: Measured, edges| measured.refusal(edges).is_some();
+        let two = edge(2, 2, 2);
+        assert!(!is_off(two, (3, 3)) && is_off(two, (4, 4)));
+        let forty = edge(40, 40, 40);
+        assert!(!is_off(forty, (50, 60)) && is_off(forty, (51, 60)));
+        assert!(!is_off(forty, (20, 30)) && is_off(forty, (20, 29)));
+        assert!(!is_off(at_least(40), (90, 95)) && is_off(at_least(40), (20, 29)));
+        let open = edge(3, 4, 16);
+        assert!(!is_off(open, (17, 17)) && is_off(open, (18, 18)) && is_off(open, (1, 1)));
+        assert_eq!(open.refusal((18, 18)).map(|it| it.contains("4 (3 to 16)")), Some(true));
     }
 
     fn step_of(measured: Verdict, limits: &[(Statistic, u64, u64)]) -> StepGap {
@@ -245,6 +290,16 @@ mod tests {
     }
 
     /// Calibrated on the page cache: rates within 1 %, reads of 774 us modelled as 35 us.
+    #[test]
+    fn model_is_judged_at_the_largest_count_that_held() {
+        let p95 = Statistic::Percentile(95.0);
+        let far =
+            StepGap { tiles: 2, ..step_of(Verdict::Passed, &[(p95, 100_000_000, 20_000_000)]) };
+        let near = step_of(Verdict::Passed, &[(p95, 400_000_000, 300_000_000)]);
+        assert_eq!(limit_off(&[far.clone(), near]), None);
+        assert!(limit_off(&[far]).is_some());
+    }
+
     #[test]
     fn model_wrong_in_the_deciding_latency_cannot_answer() {
         let p95 = Statistic::Percentile(95.0);

@@ -181,7 +181,10 @@ impl Session {
         let lost = Arc::clone(lost);
         tokio::spawn(async move {
             if let Err(error) = connection.await {
-                eprintln!("a session of the database: {error}");
+                // The error itself says "db error"; what the database said is its cause.
+                let said =
+                    error.as_db_error().map_or_else(|| error.to_string(), ToString::to_string);
+                eprintln!("a session of the database: {said}");
             }
             lost.notify_one();
         });

@@ -1,3 +1,4 @@
+mod drives;
 mod formula;
 mod model;
 mod played;
@@ -10,6 +11,7 @@ use run_store::slice::Direction;
 use spec::array::{Array, Controller, Disk, Pool, Raid, ReadMemory, Variation, WriteMemory};
 use units::{Bytes, Nanos, Ratio};
 
+pub(super) use self::drives::whole;
 use self::formula::{loads, servers, waiting};
 use self::model::{Memory, Model};
 use crate::measured::is_finished;
@@ -32,12 +34,14 @@ pub enum FitError {
 pub(super) const FITTED: &str = "fitted";
 /// Transfer rate without effect: the mean time already includes the sizes of I/Os.
 const RATE: Bytes = Bytes::new(1 << 40);
-/// Size of the memory that answers writes. A run does not tell it; this much is full within the
-/// seconds of a trial.
-const MEMORY: Bytes = Bytes::new(32 << 20);
+/// Size of the memory that answers writes, in bytes, where the search begins; in front of servers it
+/// keeps it. This much is full within the seconds of a trial.
+const MEMORY: f64 = 33_554_432.0;
 /// Page of that memory; destaging from 80 % to 60 % and 64 writes at a time are the defaults of an
 /// array's file.
 const MEMORY_PAGE: Bytes = Bytes::new(8 << 10);
+/// Least memory for writes, in bytes: a few of the largest I/Os.
+const WRITES_MIN: f64 = 4_194_304.0;
 /// Least memory for reads, in bytes; less holds nothing.
 const READ_MIN: f64 = 65_536.0;
 /// Entries of the table of paces; the last is the slowest 1 %.
@@ -88,17 +92,15 @@ pub fn fit_by_playing(
     threads: usize,
     control: &Control,
 ) -> Result<Option<(Array, Vec<Array>)>, BenchError> {
-    let models = played::refine(run, plan, threads, control)?;
-    let mut arrays = models.iter().map(|model| array(run, model));
+    let mut arrays = played::refine(run, plan, threads, control)?.into_iter();
     Ok(arrays.next().map(|best| (best, arrays.collect())))
 }
 
 /// Array of one disk that is the model.
 fn array(run: &Run, model: &Model) -> Array {
     let least = run.steps.iter().filter(|step| is_finished(step)).map(|step| step.tiles).min();
-    let capacity = run.target.capacity_bytes.max(run.target.provisioned_bytes);
     let disk = Disk::Servers {
-        capacity: Bytes::new(capacity.unwrap_or(0).max(run.tile.disk_bytes)),
+        capacity: Bytes::new(room(run)),
         servers: model.servers,
         read: Nanos::from_secs_f64(model.read),
         write: Nanos::from_secs_f64(model.write),
@@ -109,15 +111,7 @@ fn array(run: &Run, model: &Model) -> Array {
         variation: variation(&run.steps, least.unwrap_or(1), model.spread),
     };
     Array {
-        name: FITTED.to_owned(),
-        title: format!("a model of {}, fitted to run {}", run.target.summary, run.id),
-        source: format!("fitted to the steps of run {}", run.id),
-        hosts: None,
-        lun_queue: None,
-        link: None,
-        background: None,
         controller: model.memory.map(controller),
-        tiers: Vec::new(),
         pools: vec![Pool {
             name: "storage".to_owned(),
             disk: FITTED.to_owned(),
@@ -128,9 +122,33 @@ fn array(run: &Run, model: &Model) -> Array {
             per_tile: false,
             tiered: true,
         }],
+        disks: IndexMap::from([(FITTED.to_owned(), disk)]),
+        ..blank(run)
+    }
+}
+
+/// Bytes that a model of the storage must hold.
+fn room(run: &Run) -> u64 {
+    let capacity = run.target.capacity_bytes.max(run.target.provisioned_bytes);
+    capacity.unwrap_or(0).max(run.tile.disk_bytes)
+}
+
+/// Array without disks, for a model of a run's storage.
+fn blank(run: &Run) -> Array {
+    Array {
+        name: FITTED.to_owned(),
+        title: format!("a model of {}, fitted to run {}", run.target.summary, run.id),
+        source: format!("fitted to the steps of run {}", run.id),
+        hosts: None,
+        lun_queue: None,
+        link: None,
+        background: None,
+        controller: None,
+        tiers: Vec::new(),
+        pools: Vec::new(),
         local: None,
         places: Vec::new(),
-        disks: IndexMap::from([(FITTED.to_owned(), disk)]),
+        disks: IndexMap::new(),
         power: None,
         calibration: None,
     }
@@ -143,7 +161,7 @@ fn controller(memory: Memory) -> Controller {
         processors: None,
         per_io: Nanos::ZERO,
         write_memory: Some(WriteMemory {
-            size: MEMORY,
+            size: Bytes::new(bytes(memory.writes.max(WRITES_MIN))),
             mirrored: false,
             page: MEMORY_PAGE,
             low: Ratio::new(0.6),

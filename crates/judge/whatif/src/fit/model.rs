@@ -17,7 +17,7 @@ pub struct Model {
     pub memory: Option<Memory>,
 }
 
-/// Kind of a model: what stands in front of its servers.
+/// Kind of a model: what stands in front of its servers or disks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Nothing.
@@ -28,6 +28,12 @@ pub enum Kind {
     WriteMemory,
     /// Memory for writes and reads.
     Memory,
+    /// Nothing; hard disks instead of servers.
+    Drives,
+    /// Memory for writes in front of hard disks.
+    DrivesWriteMemory,
+    /// Memory for writes and reads in front of hard disks.
+    DrivesMemory,
 }
 
 impl Model {
@@ -49,6 +55,8 @@ pub struct Memory {
     pub hit: f64,
     /// Bytes for reads; 0 if it answers writes alone.
     pub reads: f64,
+    /// Bytes for writes.
+    pub writes: f64,
 }
 
 /// Start of a search, which changes its quantities by factors.

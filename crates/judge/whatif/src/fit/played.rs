@@ -1,10 +1,13 @@
 use run_store::run::{PooledLimit, Run, Statistic, Step};
+use spec::array::{Array, Raid};
 use stats::Minimum;
 use units::Nanos;
 
 use super::formula::{Load, loads};
 
-use super::model::{Knobs, Memory, Model};
+use super::MEMORY;
+use super::drives::{Drives, LIKE};
+use super::model::{Kind, Knobs, Memory};
 use crate::measured::{counts, is_finished};
 use bench::BenchError;
 use bench::plan::ResolvedPlan;
@@ -30,12 +33,23 @@ const STEP: f64 = 0.4;
 /// I/Os of a tile count in a trial: enough for the 95th percentile of an action in a hundred I/Os.
 const IOS: f64 = 30_000.0;
 /// Shortest and longest measured time of a trial, and longest warm-up.
-const MEASURED: [Nanos; 2] = [Nanos::from_secs(2), Nanos::from_secs(10)];
-const WARM_UP: Nanos = Nanos::from_secs(3);
+const MEASURED: [Nanos; 2] = [Nanos::from_secs(1), Nanos::from_secs(10)];
+const WARM_UP: Nanos = Nanos::from_secs(2);
 /// Weight of the I/Os per second against the other figures: limits break because of the load.
 const RATE_WEIGHT: f64 = 4.0;
 /// Weight of the closest limit, which decides the edge.
 const LIMIT_WEIGHT: f64 = 2.0;
+/// Mean latency of reads from which on hard disks are tried, in seconds: a turn of the fastest takes
+/// 4 ms, and its own memory answers many.
+const DRIVES_FROM: f64 = 0.001;
+/// First step of the number of disks, as a natural logarithm: a factor of 2.
+const DRIVES_STEP: f64 = 0.7;
+/// Trials of each kind of disk, and of the best; our choice.
+const DRIVES_TRIALS: u32 = 6;
+const DRIVES_LAST: u32 = 16;
+/// Misfit of hard disks from which on they are not searched further, as a multiple of that of the
+/// other models; our choice.
+const HOPELESS: f64 = 4.0;
 /// Largest misfit of a figure, as a natural logarithm: a factor of 20 is as bad as any.
 const MISFIT_MAX: f64 = 3.0;
 
@@ -124,7 +138,8 @@ fn misfit(modelled: f64, measured: f64) -> f64 {
 /// Trial of the search.
 struct Trial {
     misfit: f64,
-    model: Model,
+    kind: Kind,
+    array: Array,
 }
 
 /// Models that answer the run's own users like its storage did, found by playing them in virtual
@@ -139,21 +154,25 @@ pub(super) fn refine(
     plan: &ResolvedPlan,
     threads: usize,
     control: &Control,
-) -> Result<Vec<Model>, BenchError> {
+) -> Result<Vec<Array>, BenchError> {
     let targets = targets(run, plan)?;
     let mut search = Search { run, seed: plan.seed, targets, threads, control, trials: Vec::new() };
     let starts = starts(&search.targets, run.tile.disk_bytes);
     let mut found = Vec::new();
     for start in starts {
-        let place = search.minimise(&start, &start.place(), (STEP, TRIALS_FIRST))?;
+        let place = search.servers(&start, &start.place(), (STEP, TRIALS_FIRST))?;
         found.push((start, place));
     }
     found.sort_by(|one, other| one.1.cost.total_cmp(&other.1.cost));
     for (start, from) in found.iter().take(STARTS_KEPT) {
-        search.minimise(start, &from.place, (STEP / 2.0, TRIALS))?;
+        search.servers(start, &from.place, (STEP / 2.0, TRIALS))?;
     }
+    search.drives(run.tile.disk_bytes)?;
     Ok(as_good(search.trials))
 }
+
+/// Model of a run's storage at a position of a search, and its kind.
+type Models<'a> = dyn Fn(&Run, &[f64]) -> Option<(Kind, Array)> + 'a;
 
 /// Search, with all its trials.
 struct Search<'a> {
@@ -166,14 +185,70 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Searches from a position.
-    fn minimise(
+    /// Searches servers from a position.
+    fn servers(
         &mut self,
         start: &Knobs,
         place: &[f64],
-        (step, trials): (f64, u32),
+        effort: (f64, u32),
     ) -> Result<Minimum, BenchError> {
-        let mut cost = |place: &[f64]| self.trial(start, place).unwrap_or(f64::INFINITY);
+        self.minimise(place, effort, &|run, place| {
+            let model = start.at(place)?;
+            Some((model.kind(), super::array(run, &model)))
+        })
+    }
+
+    /// Searches hard disks, if reads are ever as slow as theirs: of each speed and with each kind
+    /// of memory, then of each RAID level, then the best of all more closely.
+    fn drives(&mut self, tile_bytes: u64) -> Result<(), BenchError> {
+        let known = self.trials.len();
+        let mut found: Vec<(f64, Drives)> = Vec::new();
+        for start in drives(&self.targets, tile_bytes) {
+            found.push(self.closer(&start, &[0.0], (DRIVES_STEP, DRIVES_TRIALS))?);
+        }
+        let least = |found: &[(f64, Drives)]| {
+            found.iter().min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, drives)| *drives)
+        };
+        let Some(best) = least(&found) else { return Ok(()) };
+        let misfit = |trials: &[Trial]| trials.iter().map(|it| it.misfit).fold(f64::MAX, f64::min);
+        if misfit(&self.trials[known..]) > HOPELESS * misfit(&self.trials[..known]) {
+            return Ok(());
+        }
+        for raid in [Raid::Raid0, Raid::Raid5, Raid::Raid6] {
+            let start = Drives { raid, ..best };
+            found.push(self.closer(&start, &[0.0], (DRIVES_STEP, DRIVES_TRIALS))?);
+        }
+        let best = least(&found).unwrap_or(best);
+        let axes = if best.memory.is_some() { 2 } else { 1 };
+        self.closer(&best, &vec![0.0; axes], (DRIVES_STEP / 2.0, DRIVES_LAST))?;
+        Ok(())
+    }
+
+    /// Searches the number of disks and, with a second axis, the size of their memory; also returns
+    /// the misfit.
+    fn closer(
+        &mut self,
+        start: &Drives,
+        place: &[f64],
+        effort: (f64, u32),
+    ) -> Result<(f64, Drives), BenchError> {
+        let found = self.minimise(place, effort, &|run, place| {
+            let drives = start.at(place);
+            Some((drives.kind(), drives.array(run)?))
+        })?;
+        Ok((found.cost, start.at(&found.place)))
+    }
+
+    /// Searches the models that are at positions, from one of them.
+    fn minimise(
+        &mut self,
+        place: &[f64],
+        (step, trials): (f64, u32),
+        model: &Models<'_>,
+    ) -> Result<Minimum, BenchError> {
+        let mut cost = |place: &[f64]| {
+            model(self.run, place).and_then(|model| self.trial(model)).unwrap_or(f64::INFINITY)
+        };
         let found = stats::minimise(place, step, (trials, TOLERANCE), &mut cost);
         match self.control.request() {
             Request::GoOn => Ok(found),
@@ -181,10 +256,8 @@ impl Search<'_> {
         }
     }
 
-    /// Mean misfit of the model at a position; `None` if there is no such model.
-    fn trial(&mut self, start: &Knobs, place: &[f64]) -> Option<f64> {
-        let model = start.at(place)?;
-        let array = super::array(self.run, &model);
+    /// Mean misfit of a model; `None` if it cannot be played.
+    fn trial(&mut self, (kind, array): (Kind, Array)) -> Option<f64> {
         let goes_on = || self.control.request() == Request::GoOn;
         let play = |target: &Target, _: &dyn Fn(())| {
             let steps = (target.load.tiles, 0);
@@ -196,25 +269,24 @@ impl Search<'_> {
         let misfits = parallel::run(&self.targets, self.threads, &goes_on, play, |_| ());
         let misfits: Option<Vec<f64>> = misfits.into_iter().map(Option::flatten).collect();
         let misfit = stats::mean(&misfits?)?;
-        self.trials.push(Trial { misfit, model });
+        self.trials.push(Trial { misfit, kind, array });
         Some(misfit)
     }
 }
 
 /// The best model, and the best of each other kind that is as good. Kinds answer changes
 /// differently: a run does not tell servers from a link, nor which I/Os memory answered.
-fn as_good(mut trials: Vec<Trial>) -> Vec<Model> {
+fn as_good(mut trials: Vec<Trial>) -> Vec<Array> {
     trials.sort_by(|one, other| one.misfit.total_cmp(&other.misfit));
     let Some(least) = trials.first().map(|trial| trial.misfit) else { return Vec::new() };
     trials.retain(|trial| trial.misfit <= AS_GOOD * least + NOISE);
     let mut kinds = Vec::new();
     trials.retain(|trial| {
-        let kind = trial.model.kind();
-        let is_new = !kinds.contains(&kind);
-        kinds.push(kind);
+        let is_new = !kinds.contains(&trial.kind);
+        kinds.push(trial.kind);
         is_new
     });
-    trials.into_iter().map(|trial| trial.model).collect()
+    trials.into_iter().map(|trial| trial.array).collect()
 }
 
 /// Starts of the search: few servers, many, many behind a link with a rate, and memory in front that
@@ -245,10 +317,35 @@ fn starts(targets: &[Target], tile_bytes: u64) -> Vec<Knobs> {
         service: 0.6 * slowest,
         write: 1.0,
         spread: 0.1,
-        memory: Some(Memory { hit, reads }),
+        memory: Some(Memory { hit, reads, writes: MEMORY }),
         ..few
     });
     let bytes = loads().map(|load| load.bytes).fold(0.0, f64::max);
     let narrow = Knobs { rate: Some(1.2 * bytes), ..many };
     [few, many, narrow].into_iter().chain(memories).collect()
+}
+
+/// Starts of the search among hard disks: each shipped disk, without memory, with memory that answers
+/// writes, and with memory that answers reads as well.
+#[expect(clippy::cast_precision_loss, reason = "a start")]
+fn drives(targets: &[Target], tile_bytes: u64) -> Vec<Drives> {
+    let loads = || targets.iter().map(|target| target.load);
+    let slowest = loads().filter_map(|load| load.read).fold(0.0, f64::max);
+    if slowest < DRIVES_FROM {
+        return Vec::new();
+    }
+    let rate = loads().map(|load| load.rate).fold(0.0, f64::max);
+    let hit =
+        loads().flat_map(|load| [load.read, load.write]).flatten().fold(f64::INFINITY, f64::min);
+    let data = f64::from(targets.last().map_or(1, |target| target.load.tiles)) * tile_bytes as f64;
+    let memories = [None, Some(0.0), Some(0.05 * data)];
+    let starts = LIKE.iter().flat_map(|&(like, each)| {
+        memories.map(|reads| Drives {
+            like,
+            count: (rate / each).max(2.0),
+            raid: Raid::Raid10,
+            memory: reads.map(|reads| Memory { hit, reads, writes: MEMORY }),
+        })
+    });
+    starts.collect()
 }

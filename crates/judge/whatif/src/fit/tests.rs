@@ -2,10 +2,11 @@ use std::num::NonZeroUsize;
 
 use bench::progress::Control;
 use bench::simulate::{Settings, Stage};
-use run_store::run::Verdict;
-use spec::array::{Array, Disk};
+use run_store::run::{Run, Verdict};
+use spec::array::{Array, Disk, Raid, WriteMode};
 use units::{Bytes, Nanos};
 
+use super::drives::{DRIVE, Drives};
 use super::model::Model;
 use super::{array, fit};
 use crate::tests::clerks;
@@ -33,12 +34,17 @@ const SERVERS: Model = Model {
 
 /// Storage with these servers, and a run that measured it up to the first count that failed.
 fn measured(model: &Model) -> (Array, Subject) {
+    measured_as(&|run| array(run, model))
+}
+
+/// Storage, and a run that measured it up to the first count that failed.
+fn measured_as(storage: &dyn Fn(&Run) -> Array) -> (Array, Subject) {
     // Clerks who hardly pause: at a few tiles the servers are short, and closed loops bound the queue.
     let order = r#"{ read = { disk = "tables", size = "8k" } }, { write = { disk = "tables", size = "8k" } }"#;
     let tile = fixtures::tile_of(vec![fixtures::workload(&clerks((12, "50ms"), order, "100ms"))]);
     let mut run = fixtures::run(7, Vec::new());
     run.target.capacity_bytes = Some(1 << 40);
-    let storage = array(&run, model);
+    let storage = storage(&run);
     let stage = Stage::new(&tile, &SETTINGS).expect("a stage");
     for tiles in 1..40 {
         let step = stage.step(&storage, (tiles, 0), 11, &Control::default()).expect("a step");
@@ -98,6 +104,48 @@ fn prediction_from_a_run_alone_holds_the_true_edge() {
         let typical = f64::from(predicted.changed.tiles) / f64::from(truth);
         assert!((0.75..=1.25).contains(&typical), "{} of {truth}", predicted.changed.tiles);
     }
+}
+
+/// Disks that serve the nearest request first do more the more is asked of them, which equal servers
+/// do not: writes that a cache collects cost less than single ones.
+#[test]
+fn hard_disks_are_found_and_foretell_a_cache_that_writes_back() {
+    let drives = Drives { like: "hdd-10k", count: 6.0, raid: Raid::Raid10, memory: None };
+    let (storage, mut subject) = measured_as(&|run| drives.array(run).expect("an array"));
+    subject.refine(2, &Control::default()).expect("a model");
+    assert!(subject.array.disks.contains_key(DRIVE), "{:?}", subject.array);
+
+    let back = Changes {
+        cache: Some(Bytes::new(64 << 20)),
+        write: Some(WriteMode::Back),
+        ..Changes::default()
+    };
+    for changes in [back, more_disks(1.5)] {
+        let ask = |subject: &Subject| {
+            let changed = changes.apply_to(subject).expect("a change");
+            let control = Control::default();
+            what_if(subject, &changed, &options(), &control, &mut |_| ()).expect("an answer")
+        };
+        let predicted = ask(&subject);
+        let truth = ask(&Subject { array: storage.clone(), others: Vec::new(), ..subject.clone() });
+        let (low, high) = (predicted.changed.low, predicted.changed.high);
+        let truth = truth.changed.tiles;
+        assert!(predicted.conclusive, "{changes:?}: {}", predicted.sentence);
+        assert!((low..=high).contains(&truth), "{changes:?}: {low} to {high}, truly {truth}");
+    }
+}
+
+#[test]
+fn multiple_of_hard_disks_is_one_that_their_raid_level_takes() {
+    let drives = Drives { like: "hdd-7200", count: 6.0, raid: Raid::Raid10, memory: None };
+    let (_, subject) = measured(&SERVERS);
+    let array = drives.array(&subject.run).expect("an array");
+    let subject = Subject { array, ..subject };
+    let count = |times| more_disks(times).apply_to(&subject).map(|it| it.array.data_disks(1));
+    assert_eq!(count(1.5).expect("an array"), 10, "nine do not mirror each other");
+    assert_eq!(count(2.0).expect("an array"), 12);
+    let error = count(1000.0).expect_err("a refusal");
+    assert!(error.to_string().contains("6000"), "{error}");
 }
 
 #[test]
