@@ -391,19 +391,19 @@ export interface components {
             sentence: string;
             /** @description Findings, most important first. */
             findings: string[];
-            /** @description Questions that these I/Os cannot answer, with reasons. */
+            /** @description Questions that this I/O cannot answer, with reasons. */
             cannot_say: components["schemas"]["Remark"][];
-            /** @description Different bytes over windows of time, with the sum of all senders first. */
+            /** @description Distinct bytes over windows of time, with the sum of all initiators first. */
             working_set: components["schemas"]["WorkingSetRow"][];
             /** @description Miss ratios of an LRU cache, by its size. */
             miss_ratio: components["schemas"]["MissRatioRow"][];
             /** @description Cache sizes above which more cache brings less. */
             knees: components["schemas"]["KneeRow"][];
-            /** @description Requests that an acceleration tier would serve, by its size. */
+            /** @description Requests that an acceleration tier would serve, by the tier's size. */
             tiers: components["schemas"]["TierRow"][];
-            /** @description Offsets of I/Os within 4 KiB. */
+            /** @description Offsets of I/Os from a 4 KiB boundary. */
             alignment: components["schemas"]["AlignmentRow"][];
-            /** @description Small I/Os with and without a large one in flight on the device. */
+            /** @description Small I/Os with and without a large I/O in flight on the device. */
             beside_large: components["schemas"]["BesideRow"][];
         };
         /** @description Results of one action. */
@@ -417,12 +417,12 @@ export interface components {
             count: number;
             /**
              * Format: uint64
-             * @description Number of actions with a failed I/O; they are not in the latencies.
+             * @description Number of actions with a failed I/O or call; they are not in the latencies.
              */
             errors: number;
             /**
              * Format: uint64
-             * @description Intended starts that were given up because the backlog was full.
+             * @description Number of intended starts that were dropped because the backlog was full.
              */
             dropped: number;
             /** @description Service time: from the first step to the last answer. */
@@ -431,24 +431,34 @@ export interface components {
             response: components["schemas"]["Latency"];
         };
         /**
-         * @description Time per I/O and call of one part, compared with all other parts, kind by kind of the tile, so
-         *     that parts with other shares of small and large I/Os compare. A part is a host with its I/Os and
-         *     calls, or the time in which infrastructure operations ran with the tiles' actions.
+         * @description Time per I/O and call of one part, compared with all other parts. Each kind is compared with
+         *     itself, so that parts with different shares of small and large I/Os are comparable. A part is a
+         *     host with its I/Os and calls, or the time in which infrastructure operations ran, with the
+         *     tiles' actions.
          */
         AgainstOthers: {
             /**
              * Format: uint64
-             * @description Number of the part's samples of kinds that others did, too.
+             * @description Number of the part's samples whose kind other parts also have.
              */
             samples: number;
-            /** @description Mean time, divided by the mean of the same mix with the others' times; 1 is equal. */
+            /**
+             * @description Mean time of the part, divided by the mean of the same mix with the other parts' times; 1 is
+             *     equal.
+             */
             times: components["schemas"]["Figure"];
-            /** @description Lower end of the interval, from blocks of slices; absent with too few. */
+            /**
+             * @description Lower end of the confidence interval of `times`, from blocks of slices; absent with too few
+             *     blocks.
+             */
             low: components["schemas"]["Figure"];
-            /** @description Upper end of the interval, from blocks of slices; absent with too few. */
+            /**
+             * @description Upper end of the confidence interval of `times`, from blocks of slices; absent with too few
+             *     blocks.
+             */
             high: components["schemas"]["Figure"];
         };
-        /** @description Offsets of I/Os within 4 KiB. */
+        /** @description I/Os by their offset from a 4 KiB boundary. */
         AlignmentRow: {
             /** @description Name of the VM, or `all`. */
             vm: string;
@@ -470,59 +480,62 @@ export interface components {
              */
             share: number;
         };
-        /** @description Answer of the run. A score never stands alone: the verdict is beside it. */
+        /** @description Answer of the run. A score is never shown alone: the verdict is beside it. */
         Answer: {
-            /** @description Degree to which the question was answered. */
+            /** @description State of the answer. */
             status: components["schemas"]["Status"];
             /**
              * Format: uint32
-             * @description Most tiles at which every limit held; null if unknown.
+             * @description Maximum number of tiles at which all limits are met; null if unknown.
              */
             tiles_held: number | null;
             /**
              * Format: uint32
-             * @description Virtual machines in those tiles.
+             * @description Number of virtual machines in `tiles_held` tiles.
              */
             vms_held: number | null;
-            /** @description Interval of the most tiles that hold; null where nothing was decided. */
+            /** @description Confidence interval of the maximum number of tiles; null if nothing was decided. */
             tiles_interval?: components["schemas"]["TilesInterval"] | null;
             /**
              * Format: uint32
-             * @description Most tiles that could have been tried: as many as were asked for, fit, and whose users fit
-             *     into memory. Absent in runs of earlier versions.
+             * @description Largest number of tiles that could have been tried. It is bounded by the number asked for,
+             *     by the room, and by the memory for users. Absent in runs of earlier versions.
              */
             tiles_max?: number | null;
             /**
-             * @description Room of the datastore in tiles of full size; null where disks had full size, or where the
-             *     room is unknown.
+             * @description Room of the datastore, as a number of tiles of full size; null if the disks had full size,
+             *     or if the room is unknown.
              */
             capacity?: components["schemas"]["Capacity"] | null;
             /** @description Reason for the end of the search. */
             edge: components["schemas"]["Edge"];
             /**
              * @description Answer in a sentence that a person can quote, for readers without this program. It is made
-             *     from the other fields ([`super::Run::sentence`]), which this program reads instead.
+             *     from the other fields; this program reads those instead ([`super::Run::sentence`]).
              */
             sentence: string;
-            /** @description First limit that broke one step above the held tiles; null if none did. */
+            /** @description First limit that was exceeded one step above `tiles_held`; null if none was. */
             first_broken: components["schemas"]["BrokenLimit"] | null;
             /**
-             * @description Resource at its limit in the step that broke, else in the step that held; absent in runs of
-             *     earlier versions.
+             * @description Resource at its limit in the failed step, or in the step that held if none failed. Absent in
+             *     runs of earlier versions.
              */
             bottleneck?: components["schemas"]["Bottleneck"] | null;
             /** @description Score at `tiles_held`, in tiles' worth of work. */
             score: components["schemas"]["Figure"];
-            /** @description Interval of the score; null without one. */
+            /** @description Confidence interval of the score; null without one. */
             score_interval: components["schemas"]["Interval"] | null;
-            /** @description Score per kilowatt of the held tiles; empty without a meter. */
+            /** @description Score per kilowatt at `tiles_held`; empty without a meter. */
             per_kilowatt?: components["schemas"]["PerKilowatt"][];
             /** @description Progress of the run, in words: `5 runs of 3 tile counts, 2 passed; interrupted`. */
             progress: string;
-            /** @description Course of the search, from which the words are made; absent in runs of earlier versions. */
+            /**
+             * @description Progress of the search, from which `progress` is written; absent in runs of earlier
+             *     versions.
+             */
             climb?: components["schemas"]["ClimbFacts"] | null;
         };
-        /** @description Small I/Os (below 32 KiB) without and with a large one (64 KiB and above) in flight. */
+        /** @description Small I/Os (below 32 KiB) without and with a large I/O (64 KiB and above) in flight. */
         BesideRow: {
             /** @description Name of the VM, or `all`. */
             vm: string;
@@ -530,42 +543,42 @@ export interface components {
             direction: string;
             /**
              * Format: uint64
-             * @description Small I/Os without a large one in flight.
+             * @description Small I/Os issued without a large I/O in flight.
              */
             alone_count: number;
             /**
              * Format: uint64
-             * @description Their median, nanoseconds.
+             * @description Median latency of the I/Os in `alone_count`, nanoseconds.
              */
             alone_p50_ns: number | null;
             /**
              * Format: uint64
-             * @description Their 99th percentile.
+             * @description 99th percentile of the I/Os in `alone_count`, nanoseconds.
              */
             alone_p99_ns: number | null;
             /**
              * Format: uint64
-             * @description Small I/Os issued while a large one was in flight on the device.
+             * @description Small I/Os issued while a large I/O was in flight on the device.
              */
             beside_count: number;
             /**
              * Format: uint64
-             * @description Their median.
+             * @description Median latency of the I/Os in `beside_count`, nanoseconds.
              */
             beside_p50_ns: number | null;
             /**
              * Format: uint64
-             * @description Their 99th percentile.
+             * @description 99th percentile of the I/Os in `beside_count`, nanoseconds.
              */
             beside_p99_ns: number | null;
         };
-        /** @description Resource that was at its limit, or came nearest to it. */
+        /** @description Resource that was at its limit, or closest to it. */
         Bottleneck: {
-            /** @description Kind of the resource; `none-seen` if no visible resource was at its limit. */
+            /** @description Kind of the resource; `none-seen` if no observed resource was at its limit. */
             kind: components["schemas"]["Resource"];
             /**
-             * @description Name of the resource: `pool lun1 disks`, `host-3`, `sda`. With `none-seen`, the one that
-             *     came nearest; empty if none could be observed.
+             * @description Name of the resource: `pool lun1 disks`, `host-3`, `sda`. With `none-seen`, the resource
+             *     closest to its limit; empty if none could be observed.
              */
             name: string;
             /**
@@ -573,16 +586,16 @@ export interface components {
              * @description Used share of the resource, 0 to 1; null without one.
              */
             utilisation: number | null;
-            /** @description Finding in words. */
+            /** @description Description of the finding. */
             text: string;
-            /** @description Source of the numbers, and the threshold that they were compared with. */
+            /** @description Source of the numbers, and the threshold to which they were compared. */
             source: string;
         };
-        /** @description A limit that broke, and its place. */
+        /** @description Limit that was exceeded, with its tile and workload. */
         BrokenLimit: {
             /**
              * Format: uint32
-             * @description Tiles in the step in which it broke.
+             * @description Number of tiles in the step that failed.
              */
             tiles: number;
             /**
@@ -615,11 +628,11 @@ export interface components {
              */
             count: number;
         };
-        /** @description All calls of one kind of one workload in the measured time, over all tiles. */
+        /** @description All calls of one kind of one workload in the measured time, summed over all tiles. */
         CallTotal: {
             /** @description Name of the workload. */
             workload: string;
-            /** @description The kind, as the workload names it; it has one endpoint. */
+            /** @description Kind of call, as the workload names it. A kind has one endpoint. */
             kind: string;
             /**
              * Format: uint64
@@ -643,11 +656,11 @@ export interface components {
             /** @description Response time: from the intended start to the answer. */
             response: components["schemas"]["Latency"];
         };
-        /** @description Room for disks of full size, if the measured disks were smaller. */
+        /** @description Room for disks of full size, for a run that measured smaller disks. */
         Capacity: {
             /**
              * Format: uint32
-             * @description Tiles of full size that fit.
+             * @description Number of tiles of full size that fit.
              */
             tiles: number;
             /**
@@ -657,13 +670,13 @@ export interface components {
             tile_bytes: number;
             /**
              * Format: uint64
-             * @description Bytes that may be used.
+             * @description Bytes that the disks may occupy.
              */
             bytes: number;
         };
-        /** @description Reason of a step's verdict. */
+        /** @description Reason for a step's verdict. */
         Cause: "limits-held" | "limit-broken" | "gave-up" | "no-answer" | "calls-failed" | "undecided" | "not-steady" | "generator" | "disturbed" | "inconsistent" | "unfinished";
-        /** @description A check of the measurement against itself. */
+        /** @description Consistency check of the measurement. */
         Check: {
             /** @description Stable identifier: `littles-law`, `submitted-is-completed`. */
             id: string;
@@ -671,11 +684,11 @@ export interface components {
             expected: components["schemas"]["Figure"];
             /** @description Measured value, in `unit`. */
             found: components["schemas"]["Figure"];
-            /** @description Unit of both: `I/Os`. */
+            /** @description Unit of both values: `I/Os`. */
             unit: string;
             /**
              * Format: double
-             * @description Largest difference that passes, as a share of `expected`; 0 for exact checks.
+             * @description Largest accepted difference, as a share of `expected`; 0 for exact checks.
              */
             tolerance: number;
             /** @description True if the check passed. */
@@ -697,36 +710,36 @@ export interface components {
             /** @constant */
             how: "not-yet";
         };
-        /** @description Course of the search for the most tiles that hold. */
+        /** @description Progress of the search for the maximum number of tiles. */
         ClimbFacts: {
             /** @description Reason why the search ended. */
             ended: components["schemas"]["ClimbEnd"];
-            /** @description Result above the tiles held; null if nothing above them was tested. */
+            /** @description Result above `tiles_held`; null if nothing above it was tested. */
             stop: components["schemas"]["Stop"] | null;
-            /** @description Time limit that ended the search before an edge was found. */
+            /** @description Time limit that ended the search before the maximum was found. */
             out_of_time?: components["schemas"]["OutOfTime"] | null;
             /**
              * Format: uint64
-             * @description Largest number of users that fit into memory, if it kept more tiles from being tried.
+             * @description Largest number of users that fit into memory, if this limited the number of tiles.
              */
             users_max?: number | null;
-            /** @description Count of tiles that passed before an overload and failed after it. */
+            /** @description Number of tiles that passed before an overload and failed after it. */
             hysteresis?: components["schemas"]["Hysteresis"] | null;
             /**
              * Format: uint32
-             * @description Number of different counts of tiles that ran.
+             * @description Number of different tile counts that ran.
              */
             tile_counts: number;
             /**
              * Format: uint32
-             * @description Number of different counts of tiles that passed.
+             * @description Number of different tile counts that passed.
              */
             tile_counts_passed: number;
-            /** @description Counts of tiles above the tiles held that passed. */
+            /** @description Tile counts above `tiles_held` that passed. */
             passed_above?: number[];
-            /** @description Counts of tiles below the tiles held that failed. */
+            /** @description Tile counts below `tiles_held` that failed. */
             failed_below?: number[];
-            /** @description Error of the model, if the array was fitted to measured storage. */
+            /** @description Error of the array model, if the model was fitted to measured storage. */
             model_error?: components["schemas"]["ModelError"] | null;
         };
         /** @description A figure of both runs. */
@@ -766,7 +779,7 @@ export interface components {
             samples: number[];
             /** @description Verdict: `worse`, `better`, `same` or `inconclusive`. */
             verdict: string;
-            /** @description Reason of the verdict, if the numbers do not show it. */
+            /** @description Reason of the verdict; none if the numbers show it. */
             reason: string | null;
         };
         /** @description Answer of `GET /api/v1/compare?a=ID&b=ID`: B compared with A. */
@@ -789,7 +802,7 @@ export interface components {
             notes: string[];
             /** @description Figures that both runs have. */
             metrics: components["schemas"]["CompareMetric"][];
-            /** @description Reasons for verdicts, each once, with the number of figures that have it. */
+            /** @description Reasons for verdicts, each once, with the number of figures it applies to. */
             reasons: components["schemas"]["CompareReason"][];
             /**
              * @description Distributions of reads and writes of both runs, in the step with the most tiles that both
@@ -823,26 +836,26 @@ export interface components {
              */
             tiles: number;
         };
-        /** @description Requests of a tier that copied whole disks. */
+        /** @description Number of requests to a tier that copied whole disks. */
         CopyCounts: {
             /**
              * Format: uint64
-             * @description Read requests.
+             * @description Number of read requests.
              */
             reads: number;
             /**
              * Format: uint64
-             * @description Read requests all of whose pages were resident.
+             * @description Number of read requests whose pages were all resident.
              */
             read_hits: number;
             /**
              * Format: uint64
-             * @description Write requests.
+             * @description Number of write requests.
              */
             writes: number;
             /**
              * Format: uint64
-             * @description Write requests all of whose pages were resident.
+             * @description Number of write requests whose pages were all resident.
              */
             write_hits: number;
         };
@@ -897,7 +910,7 @@ export interface components {
              * @description Number of I/Os.
              */
             count: number;
-            /** @description Points as in [`super::PercentileCurve::points`]. */
+            /** @description Points of the distribution, as in [`super::PercentileCurve::points`]. */
             points: components["schemas"]["PercentilePoint"][];
         };
         /** @description A step of the curve. */
@@ -948,7 +961,7 @@ export interface components {
             score: number | null;
             /**
              * Format: double
-             * @description Score of the same tiles on ideal storage: their number.
+             * @description Score of the same number of tiles on ideal storage, which is that number.
              */
             ideal_score: number;
             /** @description Limits over all tiles together, in the order of [`TileCurve::limits`]. */
@@ -969,7 +982,7 @@ export interface components {
             workloads: string[];
             /**
              * Format: uint32
-             * @description Most tiles that ran at the same time; tiles are numbered from 1.
+             * @description Largest number of tiles that ran at the same time; tiles are numbered from 1.
              */
             tiles: number;
             /** @description Hosts that drove the load; empty for a single host. */
@@ -986,29 +999,29 @@ export interface components {
             has_times: boolean;
             /** @description True if latencies are known. */
             has_latencies: boolean;
-            /** @description Sentence in place of charts of unknown times or latencies. */
+            /** @description Sentence in place of charts whose times or latencies are unknown. */
             lacks: string | null;
         };
         /** @description Direction of an I/O. */
         Direction: "read" | "write" | "flush";
-        /** @description Work of others that disturbed a measurement. */
+        /** @description Disturbance of the measurement by other programs or users of the same storage. */
         Disturbance: {
-            /** @description Gauge that showed the disturbance. */
+            /** @description Gauge that showed it. */
             gauge: components["schemas"]["GaugeName"];
-            /** @description Source of most of it: the name of a process, or a word. */
+            /** @description Main source: the name of a process, or a word. */
             by: string;
             /**
              * Format: double
-             * @description Amount of the disturbance: a share between 0 and 1, or a number of events.
+             * @description Amount: a share, 0 to 1, or a number of events.
              */
             value: number;
             /**
              * Format: double
-             * @description Largest amount that is allowed.
+             * @description Largest accepted amount.
              */
             limit: number;
         };
-        /** @description A time on the run's axis in which the work of others disturbed the load. */
+        /** @description Time span on the run's axis in which other work disturbed the load. */
         DisturbedSpan: {
             /**
              * Format: uint32
@@ -1036,14 +1049,14 @@ export interface components {
         /** @description A reason to trust an answer less. */
         Doubt: {
             /**
-             * @description Identifier: `disturbed`, `out-of-time`, `hysteresis`, `event`, `resized`, or that of the
-             *     warning.
+             * @description Identifier: `disturbed`, `out-of-time`, `hysteresis`, `event`, `resized`, or the identifier
+             *     of the warning.
              */
             id: string;
             /** @description Doubt in a sentence. */
             text: string;
         };
-        /** @description Reason for the end of the search. */
+        /** @description Reason why the search ended. */
         Edge: "limit-broken" | "throughput-flat" | "capacity-reached" | "ladder-ended" | "none";
         /** @description Method by which energy was computed from samples. */
         EnergyBy: "counter" | "trapezoid" | "integral";
@@ -1058,12 +1071,12 @@ export interface components {
             workers: number;
             /**
              * Format: uint32
-             * @description Most I/Os in flight per worker.
+             * @description Maximum number of I/Os in flight per worker.
              */
             depth: number;
             /** @description True if I/O went through the page cache. */
             buffered: boolean;
-            /** @description True if every block was stamped and verified. */
+            /** @description True if every block was stamped when written and verified when read. */
             verify: boolean;
             /**
              * Format: uint64
@@ -1071,7 +1084,7 @@ export interface components {
              */
             slice_ns: number;
         };
-        /** @description Existing virtual machines of which a tile is a part. */
+        /** @description Existing virtual machines from which a tile was made. */
         EstateFacts: {
             /**
              * Format: uint32
@@ -1080,17 +1093,17 @@ export interface components {
             vms: number;
             /**
              * Format: double
-             * @description Number of tiles that equals all of them.
+             * @description Number of tiles whose load equals the load of all these virtual machines.
              */
             tiles: number;
             /**
              * Format: uint64
-             * @description Bytes that they hold.
+             * @description Bytes that the virtual machines hold.
              */
             capacity_bytes: number;
             /**
              * Format: double
-             * @description Share of them with measured load, 0 to 1; the load of the others is assumed.
+             * @description Share of the virtual machines with measured load, 0 to 1. The load of the others is assumed.
              */
             measured: number;
         };
@@ -1098,7 +1111,7 @@ export interface components {
         Event: {
             /**
              * Format: uint64
-             * @description Time of the event, in nanoseconds from the start of the run by a monotonic clock.
+             * @description Time of the event, in nanoseconds since the start of the run, by a monotonic clock.
              */
             at_ns: number;
             /** @description Kind of the event. */
@@ -1111,12 +1124,12 @@ export interface components {
         /** @description Answer of `GET /api/v1/runs/{id}/events`: events in the order of their times. */
         EventList: {
             /**
-             * @description Lines of `events.jsonl`; their times are by the run's clock, which includes pauses between
+             * @description Lines of `events.jsonl`. Their times are on the run's clock, which includes pauses between
              *     steps.
              */
             events: components["schemas"]["Event"][];
         };
-        /** @description An expectation of a run, and its result. */
+        /** @description Expectation of a run, with its result. */
         Expected: {
             /** @description Expectation as in the plan: `tiles >= 8`. */
             text: string;
@@ -1133,17 +1146,17 @@ export interface components {
             found: number | null;
             /**
              * Format: double
-             * @description Lower end of the interval; null without one.
+             * @description Lower end of the confidence interval; null without one.
              */
             low: number | null;
             /**
              * Format: double
-             * @description Upper end of the interval; null without one, or if it is open.
+             * @description Upper end of the confidence interval; null without one, or if it is open.
              */
             high: number | null;
             /**
              * Format: uint32
-             * @description Tiles of the step that was compared; null if it was the answer as a whole.
+             * @description Number of tiles of the step that was compared; null if the answer as a whole was compared.
              */
             tiles?: number | null;
         };
@@ -1154,7 +1167,7 @@ export interface components {
             /** @description Value of the fact: `42 (xoshiro256++/1)`. */
             value: string;
         };
-        /** @description A number, or the reason why there is none. Never NaN, never infinite. */
+        /** @description Number, or the reason why there is none. The number is finite. */
         Figure: {
             /**
              * Format: double
@@ -1164,7 +1177,7 @@ export interface components {
             /** @description Reason why there is no number; absent if there is one. */
             reason?: string | null;
         };
-        /** @description A finding to look at next. */
+        /** @description A finding that is worth a closer look. */
         Finding: {
             /** @description Kind of the finding. */
             id: string;
@@ -1172,7 +1185,7 @@ export interface components {
             text: string;
             /**
              * Format: double
-             * @description Weight of the finding, by which they are sorted, 0 to 1.
+             * @description Weight of the finding, 0 to 1; findings are sorted by it.
              */
             effect: number;
             /**
@@ -1183,7 +1196,7 @@ export interface components {
             /** @description Link to the proof, as in [`Hero::link`]. */
             link: string;
         };
-        /** @description Warnings with the same code and advice, as one. */
+        /** @description Warnings with the same code and advice, combined into one. */
         FoldedWarning: {
             /** @description Stable identifier: `not-steady`. */
             id: string;
@@ -1193,23 +1206,23 @@ export interface components {
              */
             place: string;
             /**
-             * @description Meaning of the warnings, and their objects: `the shop's limit on order was not tested;
+             * @description Meaning of the warnings, and what they are about: `the shop's limit on order was not tested;
              *     likewise mail's limit on send`.
              */
             text: string;
-            /** @description Measured values, each once; empty without values. */
+            /** @description Measured values, each distinct value once; empty without values. */
             found: string;
-            /** @description Limits that the values are compared with, each once; empty without limits. */
+            /** @description Limits that the values are compared with, each distinct limit once; empty without limits. */
             allowed: string;
             /** @description Advice on what to try next, if there is any. */
             hint: string | null;
         };
-        /** @description One number beside one slice. */
+        /** @description Value of a gauge in one slice. */
         Gauge: {
             /** @description Name of the gauge. */
             name: components["schemas"]["GaugeName"];
             /**
-             * @description Object that the gauge describes: `host`, or its name among the objects of
+             * @description Name of the object that the gauge describes: `host`, or a name among the objects of kind
              *     [`GaugeName::scope`].
              */
             scope: string;
@@ -1221,7 +1234,10 @@ export interface components {
         };
         /** @description Name of a gauge. */
         GaugeName: "cpu.own" | "cpu.others" | "over.server_cpu" | "over.initiator_cpu" | "servers.cpu" | "vm.cpu" | "vm.ready" | "cpu.steal" | "cpu.waiting" | "pressure.memory" | "pressure.io" | "io.others" | "device.busy" | "device.queue" | "device.bytes" | "generator.paused" | "cpu.throttled" | "cpu.frequency" | "power.watts" | "part.utilisation" | "tier.capacity_bytes" | "tier.resident_bytes" | "tier.dirty_bytes" | "tier.reads" | "tier.read_hits" | "tier.read_bytes" | "tier.read_hit_bytes" | "tier.writes" | "tier.write_hits" | "tier.write_bytes" | "tier.write_hit_bytes" | "tier.writes_absorbed" | "tier.remote_hits" | "tier.memory_hits" | "tier.memory_held_bytes" | "tier.memory_taken_bytes" | "tier.filled_bytes" | "tier.placed_bytes" | "tier.evicted_bytes" | "tier.destaged_bytes" | "tier.tier_written_bytes";
-        /** @description State of the load generator during a step, as evidence that it was not the limit. */
+        /**
+         * @description State of the load generator during a step. It is evidence that the generator was not the
+         *     bottleneck.
+         */
         GeneratorHealth: {
             /**
              * Format: uint64
@@ -1230,7 +1246,7 @@ export interface components {
             lateness_p99_ns: number | null;
             /**
              * Format: uint64
-             * @description The longest lateness, in nanoseconds.
+             * @description Maximum lateness of due work, in nanoseconds; null if nothing was due.
              * @default null
              */
             lateness_max_ns: number | null;
@@ -1242,33 +1258,33 @@ export interface components {
              */
             cpu_user_us_per_io: components["schemas"]["Figure"];
             /**
-             * @description Kernel-mode CPU time of the process and its kernel helper threads per completed I/O, in
-             *     microseconds, over the step including its warm-up.
+             * @description Kernel-mode CPU time per completed I/O, in microseconds, over the step including its
+             *     warm-up. It covers the process and its kernel helper threads.
              */
             cpu_system_us_per_io: components["schemas"]["Figure"];
             /**
              * Format: uint64
-             * @description Requests that waited for a free slot of the generator itself.
+             * @description Number of requests that waited for a free slot of the generator itself.
              */
             queued: number;
             /** @description Mean number of I/Os in flight. */
             in_flight_mean: components["schemas"]["Figure"];
-            /** @description True if the generator, not the storage, was the limit. */
+            /** @description True if the generator, not the storage, was the bottleneck. */
             saturated: boolean;
             /** @description Evidence of the saturation; absent if it was not saturated. */
             reason?: string | null;
         };
         /**
          * @description A line. Each list has one entry per point; none where there was no I/O. For latency, `mean`,
-         *     `p50`, `p99` and `max` are those of the point's merged histogram. For rates, `mean` is that of
-         *     the whole point, `min` and `max` are those of its slices.
+         *     `p50`, `p99` and `max` come from the point's merged histogram. For rates, `mean` covers the
+         *     whole point, and `min` and `max` are the extremes of its slices.
          */
         Group: {
             /** @description Key in the lens: `r`, `64k`, `shop`, `12` (a tile), `all`. */
             key: string;
             /** @description Name for people. */
             label: string;
-            /** @description Number of I/Os in each point: a latency of few I/Os means little. */
+            /** @description Number of I/Os in each point; a latency from few I/Os means little. */
             count: number[];
             /** @description Mean of each point. */
             mean: (number | null)[];
@@ -1282,17 +1298,17 @@ export interface components {
             p95: (number | null)[];
             /** @description 99th percentile of each point; empty for rates. */
             p99: (number | null)[];
-            /** @description Share of all waiting in the point, 0 to 1 (contribution to latency); empty for rates. */
+            /** @description Share of all waiting in the point, 0 to 1: the contribution to latency. Empty for rates. */
             wait_share: (number | null)[];
         };
-        /** @description Answer of a run in parts, each said once: printed first and large. */
+        /** @description Answer of a run in parts, without repetition. It is printed first and large. */
         Headline: {
             /** @description Verdict: `passed`, `failed`, `inconclusive` or `interrupted`. */
             verdict: string;
             /**
-             * @description Sentence to plan with, the tighter of speed and room first: `Plan with 24 VMs: 3 tiles at
-             *     full size have room (64 GiB a tile, 200 GiB may be used). At least ...`; none where nothing
-             *     is known.
+             * @description Sentence with the number of VMs to plan with, the tighter of speed and room first: `Plan
+             *     with 24 VMs: 3 tiles at full size have room (64 GiB a tile, 200 GiB may be used). At least
+             *     ...`; none where nothing is known.
              */
             plan: string | null;
             /** @description Scaling of the measurement: `quick estimate, disks 1/512`; none at full size. */
@@ -1308,7 +1324,7 @@ export interface components {
              *     actions then took 1.23 times as long (1.10 to 1.40) as without.`; none without operations.
              */
             operations: string | null;
-            /** @description Limit that breaks, or another end of the search, as a sentence. */
+            /** @description Sentence about the limit that breaks, or about another reason why the search ended. */
             breaks: string;
             /** @description Link to the proof: a page's path and query below the run, `map?step=5`. */
             link: string | null;
@@ -1326,9 +1342,9 @@ export interface components {
             /** @description Length of each column, nanoseconds. */
             width_ns: number[];
             /**
-             * @description Boundaries of the rows, nanoseconds, ascending, logarithmic: one more than rows. A row holds
-             *     values above its lower and up to its upper boundary; the first and the last row also hold
-             *     all values beyond.
+             * @description Boundaries of the rows, nanoseconds, ascending, logarithmic: one more than rows. A row
+             *     contains values above its lower and up to its upper boundary; the first and the last row
+             *     also contain all values beyond.
              */
             edges_ns: number[];
             /**
@@ -1359,31 +1375,32 @@ export interface components {
             value: number | null;
             /** @description Unit of `value`: `ns`, `io_per_s`, `call_per_s`, `bytes_per_s`, `tiles`, `share`. */
             unit: string;
-            /** @description Time that the number is for, and the value that it is compared with. */
+            /** @description Time that the number applies to, and the value that it is compared with. */
             note: string;
             /**
              * Format: uint64
              * @description Number of samples.
              */
             samples: number | null;
-            /** @description Course over the lens's time, at most 60 points. */
+            /** @description Values over the lens's time for the sparkline, at most 60 points. */
             spark: (number | null)[];
             /** @description Link to the proof: a page's path and query below the run, `latency?s=p99`. */
             link: string;
         };
-        /** @description Processors of a host. */
+        /** @description CPU use of a host. */
         HostFacts: {
             /** @description Name of the host: `host-1`, `host-2`, ... */
             name: string;
             /**
              * Format: double
-             * @description Used share of all cores, 0 to 1, at whatever frequency they ran.
+             * @description Used share of all cores, 0 to 1, whatever their frequency.
              */
             used: number;
             /**
              * Format: double
-             * @description Used cycles as a share of those at the nominal frequency, as vCenter counts usage; with
-             *     turbo, this is more than `used`. Null where cores have one frequency, and the two are equal.
+             * @description Used cycles, as a share of all cycles at the nominal frequency. vCenter counts usage this
+             *     way; with turbo, it is more than `used`. Null if all cores have one frequency, as it then
+             *     equals `used`.
              */
             cycles?: number | null;
             /**
@@ -1394,27 +1411,27 @@ export interface components {
             capacity: number;
             /**
              * Format: double
-             * @description Largest value of a second.
+             * @description Largest `used` in a single second.
              */
             used_max_1s: number;
             /**
              * Format: double
-             * @description Largest value over 20 seconds.
+             * @description Largest `used` over 20 seconds.
              */
             used_max_20s: number;
             /**
              * Format: double
-             * @description Ready time per second of run, in seconds, of all virtual machines of the host.
+             * @description Ready time of all virtual machines of the host, in seconds per second of the run.
              */
             ready: number;
             /**
              * Format: double
-             * @description Largest value of a second.
+             * @description Largest `ready` in a single second.
              */
             ready_max_1s: number;
             /**
              * Format: double
-             * @description Largest ready time over 20 seconds, per second.
+             * @description Largest `ready` over 20 seconds.
              */
             ready_max_20s: number;
         };
@@ -1433,18 +1450,18 @@ export interface components {
              */
             bytes_per_s: number;
         };
-        /** @description Part of one host in a step. */
+        /** @description Share of one host in a step. */
         HostStep: {
             /** @description Name of the host. */
             host: string;
             /**
-             * @description Tiles that were placed on the host when the step began, from 0; `events` of the step has
-             *     later moves.
+             * @description Tiles that the host drove when the step began, from 0. Later moves are in the step's
+             *     `events`.
              */
             tiles: number[];
             /**
              * Format: uint64
-             * @description Delay of the host's load behind the common start, by its own clock, in nanoseconds.
+             * @description Delay of the host's load after the common start, by the host's own clock, in nanoseconds.
              */
             began_late_ns: number;
             /**
@@ -1454,12 +1471,13 @@ export interface components {
             clock_uncertainty_ns: number;
             /**
              * Format: uint64
-             * @description Number of slices that were lost on the way and fetched again.
+             * @description Number of slices that were lost in transfer and fetched again.
              */
             slices_fetched: number;
             /**
              * Format: uint64
-             * @description Longest wait for a slice of this host after those of the others had arrived, in nanoseconds.
+             * @description Maximum wait for a slice of this host after the other hosts' slices had arrived, in
+             *     nanoseconds.
              */
             slice_late_max_ns: number;
             /**
@@ -1472,27 +1490,33 @@ export interface components {
              * @description Throughput, in bytes per second.
              */
             bytes_per_s: number;
-            /** @description Times of the host's I/Os and calls, compared with those of the other hosts. */
+            /** @description Times of the host's I/Os and calls, compared with the other hosts. */
             against_others: components["schemas"]["AgainstOthers"];
-            /** @description Each limit against the samples of the host's `tiles` together, wherever they ran. */
+            /**
+             * @description Each limit, checked against all samples of the host's `tiles` together, on whichever host
+             *     they ran.
+             */
             limits: components["schemas"]["PooledLimit"][];
             /** @description State of the host's load generator. */
             generator: components["schemas"]["GeneratorHealth"];
         };
-        /** @description Count of tiles that passed before an overload and failed after it: the storage had not recovered. */
+        /**
+         * @description Number of tiles that passed before an overload and failed after it: the storage had not
+         *     recovered.
+         */
         Hysteresis: {
             /**
              * Format: uint32
-             * @description Count of tiles that passed and then failed.
+             * @description Number of tiles that passed and then failed.
              */
             tiles: number;
             /**
              * Format: uint32
-             * @description Count of tiles of the overload.
+             * @description Number of tiles in the overload.
              */
             overload: number;
         };
-        /** @description The range an estimate is expected to lie in. */
+        /** @description Confidence interval of an estimate. */
         Interval: {
             /**
              * Format: double
@@ -1506,7 +1530,7 @@ export interface components {
             high: number;
             /**
              * Format: double
-             * @description Share of such intervals that cover the true value: 0.95 for 95 %.
+             * @description Share of such intervals that contain the true value: 0.95 for 95 %.
              */
             confidence: number;
             /** @description Method of computation, for example `bootstrap of 60 slices, 2000 resamples, seed 7`. */
@@ -1523,7 +1547,7 @@ export interface components {
             count: number;
             /**
              * Format: uint64
-             * @description I/Os that failed; they are not in the latencies.
+             * @description Number of failed I/Os; they are not in the latencies.
              */
             errors: number;
             /**
@@ -1546,7 +1570,7 @@ export interface components {
             /** @description Response time: from the intended start to completion. */
             response: components["schemas"]["Latency"];
         };
-        /** @description Cache size from which more cache brings less (Satopää and others 2011). */
+        /** @description Cache size above which more cache brings less (Satopää and others 2011). */
         KneeRow: {
             /** @description Name of the VM, or `all`. */
             vm: string;
@@ -1557,7 +1581,7 @@ export interface components {
             page_bytes: number;
             /**
              * Format: uint64
-             * @description Page references of the curve.
+             * @description Number of page references behind the curve.
              */
             references: number;
             /**
@@ -1572,15 +1596,15 @@ export interface components {
             miss_ratio: number;
             /**
              * Format: double
-             * @description Share that misses in a cache of any size: first references.
+             * @description Share of references that miss in a cache of any size, because they are first references.
              */
             miss_ratio_least: number;
         };
         /** @description Name, tags and note that a user gave a run. They do not affect the measurement. */
         Labels: {
-            /** @description Name beside the identifier; several runs may have the same name. */
+            /** @description Name that the user gave; several runs may have the same one. */
             name?: string | null;
-            /** @description Values by key: `branch` is `main`. */
+            /** @description Tag values by key: key `branch`, value `main`. */
             tags?: {
                 [key: string]: string;
             };
@@ -1588,9 +1612,8 @@ export interface components {
             note?: string | null;
         };
         /**
-         * @description A latency distribution in a few numbers, all in nanoseconds. Percentiles are the upper
-         *     edge of a histogram bucket, at most 0.8 % above the true value; all are null when there
-         *     were no samples.
+         * @description Latency distribution, summarised in nanoseconds. A percentile is the upper bound of a histogram
+         *     bucket, at most 0.8 % above the true value. All values are null if there were no samples.
          */
         Latency: {
             /**
@@ -1628,16 +1651,16 @@ export interface components {
              * @description Largest sample, in nanoseconds.
              */
             max_ns: number | null;
-            /** @description Reason why the numbers are null; absent if they are not. */
+            /** @description Reason why the values are null; absent if they are not. */
             reason?: string | null;
         };
         /** @description View `matrix`: I/Os by size class and service time. */
         LatencyMatrix: {
-            /** @description Summary: the first class whose 99th percentile breaks the limit, or that none does. */
+            /** @description Summary: the first class whose 99th percentile breaks the limit, or that no class does. */
             sentence: string;
             /**
-             * @description Upper boundaries of all rows but the last: 20 us, then 23 nearly logarithmic ones to 10 s;
-             *     24 in total.
+             * @description Upper boundaries of all rows but the last: 20 us, then 23 nearly logarithmic boundaries to
+             *     10 s; 24 in total.
              */
             edges_ns: number[];
             /**
@@ -1651,8 +1674,8 @@ export interface components {
             panels: components["schemas"]["MatrixPanel"][];
         };
         /**
-         * @description Parts of the mean latency over time. Lists have one entry per point; none where there was no such
-         *     I/O, and an empty list for a source that is absent.
+         * @description Parts of the mean latency over time. Lists have one entry per point. An entry is none where
+         *     there was no such I/O, and a list is empty if its source is absent.
          */
         LatencySplit: {
             /** @description Summary in one sentence. */
@@ -1663,13 +1686,13 @@ export interface components {
             width_ns: number[];
             /** @description Mean time that guests wait for an I/O, by QEMU's own counters. */
             guest_ns: (number | null)[];
-            /** @description Number of I/Os behind it. */
+            /** @description Number of I/Os in `guest_ns`. */
             guest_count: number[];
             /** @description Mean time that the host's kernel queues an I/O. */
             queue_ns: (number | null)[];
             /** @description Mean time that the device takes for an I/O. */
             device_ns: (number | null)[];
-            /** @description Number of I/Os behind both. */
+            /** @description Number of I/Os in `queue_ns` and `device_ns`. */
             host_count: number[];
         };
         /** @description Steps that a simulation left out because of its time limit. */
@@ -1683,7 +1706,7 @@ export interface components {
             steps_run: number;
             /**
              * Format: uint32
-             * @description Number of steps in the plan; null if a search chose the steps.
+             * @description Number of planned steps; null if a search chose the steps.
              */
             steps_asked: number | null;
         };
@@ -1716,9 +1739,12 @@ export interface components {
         };
         /** @description Kind of object that a limit applies to. */
         LimitOn: "action" | "io" | "call";
-        /** @description A limit, and the value measured against it. */
+        /** @description Limit, with the measured value and the verdict. */
         LimitResult: {
-            /** @description Kind of `name`: an action (response time) or a kind of I/O or call (service time). */
+            /**
+             * @description Kind of object in `name`: an action (response time), or a kind of I/O or call (service
+             *     time).
+             */
             on: components["schemas"]["LimitOn"];
             /** @description Name of the action, or of the kind of I/O or call. */
             name: string;
@@ -1726,7 +1752,7 @@ export interface components {
             statistic: components["schemas"]["Statistic"];
             /**
              * Format: uint64
-             * @description The limit, in nanoseconds.
+             * @description Value of the limit, in nanoseconds.
              */
             limit_ns: number;
             /**
@@ -1746,7 +1772,8 @@ export interface components {
             interval_high_ns: number | null;
             /**
              * Format: double
-             * @description Share of such intervals that contain the true value: 0.95 for 95 %; null without one.
+             * @description Share of such intervals that contain the true value: 0.95 for 95 %; null without an
+             *     interval.
              */
             confidence: number | null;
             /**
@@ -1756,21 +1783,24 @@ export interface components {
             samples: number;
             /**
              * Format: uint64
-             * @description Number of samples that were unfinished at the end of the window and older than the limit;
-             *     each is a lower bound.
+             * @description Number of unfinished pieces of work at the end of the window that are older than the limit.
+             *     Their ages are lower bounds of samples.
              */
             unfinished?: number;
             /**
              * Format: double
-             * @description Probability that the limit was broken, from the differences between blocks of the window;
-             *     null if the samples do not suffice.
+             * @description Probability that the limit is exceeded, estimated from the differences between blocks of the
+             *     window; null if the samples do not suffice.
              */
             chance_of_break?: number | null;
             /** @description Verdict on the limit. */
             verdict: components["schemas"]["Verdict"];
-            /** @description Room left, as a share of the limit: `(limit - measured) / limit`; negative if broken. */
+            /**
+             * @description Remaining room, as a share of the limit: `(limit - measured) / limit`. Negative if the limit
+             *     was exceeded.
+             */
             margin: components["schemas"]["Figure"];
-            /** @description Reason of the verdict, if it is not plain from the numbers. */
+            /** @description Reason for the verdict, if the numbers do not show it. */
             reason?: string | null;
         };
         /** @description A limit during its measurement. */
@@ -1789,15 +1819,15 @@ export interface components {
             limit_ns: number;
             /**
              * Format: double
-             * @description Measured value divided by the limit: above 1 it is broken so far.
+             * @description Measured value divided by the limit; above 1 the limit is broken so far.
              */
             share: number | null;
         };
         /** @description Activity of a run. */
         LivePhase: "preparing" | "warm-up" | "measured" | "judging" | "ended";
         /**
-         * @description Live state of a run. `GET /api/v1/runs/{id}/live` sends it about once a second (server-sent
-         *     events named `state`; the last one is named `end`).
+         * @description Live state of a run. `GET /api/v1/runs/{id}/live` sends it about once a second, as server-sent
+         *     events named `state`. The last event is named `end`.
          */
         LiveState: {
             /**
@@ -1826,7 +1856,7 @@ export interface components {
             elapsed_ns: number;
             /**
              * Format: uint64
-             * @description Longest time left of this phase, nanoseconds.
+             * @description Maximum time left of this phase, nanoseconds.
              */
             left_ns: number | null;
             /**
@@ -1846,7 +1876,7 @@ export interface components {
             operations_per_s: number;
             /**
              * Format: double
-             * @description Successful calls in the last second; none without calls, or before it is known.
+             * @description Successful calls in the last second; none without calls, or before the number is known.
              * @default null
              */
             calls_per_s: number | null;
@@ -1857,8 +1887,8 @@ export interface components {
             bytes_per_s: number;
             /**
              * Format: uint64
-             * @description 99th percentile of the service time in the last second, of I/Os or, without any, of calls;
-             *     nanoseconds.
+             * @description 99th percentile of the service time in the last second, nanoseconds. It is for I/Os, or for
+             *     calls if there is no I/O.
              */
             p99_ns: number | null;
             /**
@@ -1867,21 +1897,21 @@ export interface components {
              */
             limits: components["schemas"]["LiveLimit"][];
             /**
-             * @description Doubts about the numbers: current disturbances, disturbed steps, and the reason why the last
-             *     step decided nothing.
+             * @description Reasons to doubt the numbers: current disturbances, disturbed steps, and the reason why the
+             *     last step was not decided.
              * @default []
              */
             doubts: string[];
             /**
              * @description Rates of each of several hosts in the last slice; empty for one host, and if another process
-             *     runs the run.
+             *     carries out the run.
              * @default []
              */
             hosts: components["schemas"]["HostRate"][];
             /**
              * Format: uint64
-             * @description Number of slices that the live view missed because it was behind; in a recording, batches of
-             *     I/Os.
+             * @description Number of slices that the live view dropped because it was behind; in a recording, batches
+             *     of I/Os.
              */
             lost_slices: number;
         };
@@ -1896,7 +1926,7 @@ export interface components {
             class: number;
             /**
              * Format: uint32
-             * @description Position of the column.
+             * @description Position of the cell's column, from 0.
              */
             column: number;
             /**
@@ -1912,44 +1942,45 @@ export interface components {
             /** @description True if there are at least 30 I/Os. */
             is_enough: boolean;
         };
-        /** @description A host that drove a part of the load. */
+        /** @description Host that drove a part of the load. */
         LoadHost: {
             /** @description Name of the host in this run. */
             name: string;
             /** @description Address of the host, as given with `--host`. */
             reached: string;
-            /** @description Name of the host by its kernel. */
+            /** @description Hostname that the host's kernel reports. */
             hostname: string;
-            /** @description Version of the program on the host, equal to the version here. */
+            /** @description Version of the program on the host. It equals the controller's version. */
             version: string;
             /**
              * Format: int64
-             * @description Lead of the host's monotonic clock over the controller's when it joined, in nanoseconds. A
-             *     clock counts from its host's start, so only changes of this number mean something.
+             * @description Lead of the host's monotonic clock over the controller's clock when the host joined, in
+             *     nanoseconds. Each clock counts from its host's boot, so only changes of the lead are
+             *     meaningful.
              */
             clock_ahead_ns: number;
             /**
              * Format: uint64
-             * @description Uncertainty of the lead, in nanoseconds: half of the quickest round trip.
+             * @description Uncertainty of the lead, in nanoseconds: half of the shortest round trip.
              */
             clock_uncertainty_ns: number;
             /**
              * Format: uint64
-             * @description Quickest round trip of a question and its answer, in nanoseconds.
+             * @description Shortest round trip between controller and host, in nanoseconds.
              */
             round_trip_ns: number;
-            /** @description Description of the target as that host sees it, in one line. */
+            /** @description Description of the target as this host sees it, in one line. */
             target_summary: string;
-            /** @description Path of the host's disks. */
+            /** @description Path of the disks on the host. */
             path: string;
         };
         /** @description View `breaks`: p99 by size class and load. */
         LoadMatrix: {
-            /** @description Summary: the least load at which a class breaks the limit. */
+            /** @description Summary: the smallest load at which a class breaks the limit. */
             sentence: string;
             /** @description Kind of load of the columns: `tiles` or `outstanding`. */
             load: string;
-            /** @description Names of the columns, least load first. */
+            /** @description Names of the columns, smallest load first. */
             columns: string[];
             /**
              * Format: uint64
@@ -1967,7 +1998,7 @@ export interface components {
             name: string;
             /** @description Title for people. */
             title: string;
-            /** @description Object of the gauge: `host`, or a device. */
+            /** @description Subject of the gauge: `host`, or a device. */
             scope: string;
             /** @description Unit: `share`, `bytes_per_s`, `watts` or `count`. */
             unit: string;
@@ -1991,7 +2022,7 @@ export interface components {
             gauges: components["schemas"]["MachineGauge"][];
             /** @description Titles of the gauges that were near zero all the time. */
             idle: string[];
-            /** @description Steps that were disturbed by others. */
+            /** @description Steps that other work disturbed. */
             disturbed: components["schemas"]["DisturbedSpan"][];
         };
         /** @description A workload of a tile; in a recorded trace a VM. */
@@ -2045,9 +2076,9 @@ export interface components {
              * @description 99th percentile of the service time, nanoseconds.
              */
             p99_ns: number | null;
-            /** @description Limit with the least room, or the most exceeded one, in the last step of the lens. */
+            /** @description Limit with the least room, or the most exceeded limit, in the last step of the lens. */
             limit: components["schemas"]["LimitHeld"] | null;
-            /** @description Course over the lens's time, at most 12 points. */
+            /** @description Position over the lens's time, at most 12 points. */
             trail: components["schemas"]["TrailPoint"][];
         };
         /** @description View `map`: amount of I/O and latency by workload and tile. */
@@ -2069,7 +2100,7 @@ export interface components {
             count: number[];
             /**
              * Format: uint8
-             * @description First class whose p99 breaks the limit, with at least 30 I/Os.
+             * @description First size class whose p99 breaks the limit, among classes with at least 30 I/Os.
              */
             first_break: number | null;
         };
@@ -2077,45 +2108,45 @@ export interface components {
         MeterEnergy: {
             /** @description Name of the meter. */
             meter: string;
-            /** @description Part of the system that the meter measures. */
+            /** @description Part of the measured system that the meter covers. */
             scope: components["schemas"]["MeterScope"];
-            /** @description Energy of exactly the measured time; absent if the samples do not suffice. */
+            /** @description Energy over exactly the measured time, in joules; absent if there are too few samples. */
             joules: components["schemas"]["Figure"];
-            /** @description Mean power of exactly the measured time; absent if the samples do not suffice. */
+            /** @description Mean power over exactly the measured time, in watts; absent if there are too few samples. */
             mean_watts: components["schemas"]["Figure"];
             /**
              * Format: double
-             * @description Largest single sample; null without samples.
+             * @description Largest single sample, in watts; null without samples.
              */
             most_watts: number | null;
             /** @description Method by which energy was computed; null without energy. */
             by: components["schemas"]["EnergyBy"] | null;
             /**
              * Format: uint64
-             * @description Samples in the measured time.
+             * @description Number of samples in the measured time.
              */
             samples: number;
             /**
              * Format: uint64
-             * @description Longest time between two samples, in nanoseconds.
+             * @description Maximum time between two samples, in nanoseconds.
              */
             gap_max_ns: number;
-            /** @description Faults of the meter in that time, each once. */
+            /** @description Faults of the meter in the measured time; each is listed once. */
             faults?: string[];
         };
-        /** @description Meter that was read beside the run. */
+        /** @description Meter that was read during the run. */
         MeterFacts: {
-            /** @description Name of the meter in this run: the scope of its gauges. */
+            /** @description Name of the meter in this run. It is the scope of the meter's gauges. */
             name: string;
-            /** @description Meter as it was asked for, without secrets. */
+            /** @description Meter as given by the user, without secrets. */
             asked: string;
-            /** @description Part of the system that the meter measures. */
+            /** @description Part of the measured system that the meter covers. */
             scope: components["schemas"]["MeterScope"];
-            /** @description Hosts that the meter measures; empty where there is only one host. */
+            /** @description Hosts that the meter covers; empty if there is only one host. */
             of?: string[];
-            /** @description Model of the meter, as it reports. */
+            /** @description Model of the meter, as the meter reports it. */
             model: string;
-            /** @description Method by which the meter gets its numbers. */
+            /** @description Method by which the meter obtains its numbers. */
             method: components["schemas"]["MeterMethod"];
             /**
              * Format: uint64
@@ -2124,17 +2155,17 @@ export interface components {
             period_ns: number;
             /**
              * Format: double
-             * @description Smallest step of the watts; null if unknown.
+             * @description Resolution of the watts; null if unknown.
              */
             resolution_watts: number | null;
             /**
              * Format: double
-             * @description Smallest step of the counter, in joules; null without a counter.
+             * @description Resolution of the counter, in joules; null without a counter.
              */
             counter_step_joules: number | null;
             /**
              * Format: double
-             * @description Uncertainty as a share of the reading, as the meter or its maker says; null if unknown.
+             * @description Uncertainty as a share of the reading, as stated by the meter or its maker; null if unknown.
              */
             uncertainty: number | null;
             /** @description Mean watts before the first step, without load on the storage. */
@@ -2142,21 +2173,21 @@ export interface components {
             /** @description Notes about the meter for the reader. */
             notes?: string[];
         };
-        /** @description Method by which a meter gets its numbers. */
+        /** @description Method by which a meter obtains its numbers. */
         MeterMethod: "measured" | "averaged" | "estimated" | "modelled";
-        /** @description Part of the system under test that a meter measures. */
+        /** @description Part of the measured system that a meter covers. */
         MeterScope: "host" | "storage" | "rack" | "processor";
-        /** @description Amount of work of a workload. */
+        /** @description Amount of work of a workload, compared with its reference. */
         MetricResult: {
-            /** @description Work per time, in `unit`; absent if the workload only makes load. */
+            /** @description Work per unit of time, in `unit`; absent if the workload only generates load. */
             value: components["schemas"]["Figure"];
             /** @description Unit of `value` and `reference`: `orders/min`. */
             unit: string;
-            /** @description Value of one tile's worth, in `unit`. */
+            /** @description Amount of work that counts as one tile's worth, in `unit`. */
             reference: components["schemas"]["Figure"];
-            /** @description Origin of the reference. */
+            /** @description Origin of `reference`. */
             reference_origin: components["schemas"]["ReferenceOrigin"];
-            /** @description `value / reference`: the number that enters the tile's geometric mean. */
+            /** @description `value / reference`: the factor that enters the tile's geometric mean. */
             normalised: components["schemas"]["Figure"];
         };
         /** @description Point of a miss-ratio curve. */
@@ -2175,56 +2206,56 @@ export interface components {
             cache_bytes: number;
             /**
              * Format: double
-             * @description Share of page references, reads and writes alike, that miss an LRU cache.
+             * @description Share of page references, reads and writes alike, that miss in an LRU cache.
              */
             miss_ratio: number;
             /**
              * Format: double
-             * @description Share of sampled pages; 1 is exact.
+             * @description Share of the pages that were sampled; 1 means exact.
              */
             sampled_share: number;
         };
         /** @description Error of a model that was fitted to measured storage. */
         ModelError: {
             /**
-             * @description Interval of the most tiles that hold without the error of the model; null if no step above
-             *     was decided.
+             * @description Confidence interval of the maximum number of tiles, without the error of the model; null if
+             *     no step above was decided.
              */
             searched: components["schemas"]["TilesInterval"] | null;
-            /** @description True if the interval of the answer includes the error of the model. */
+            /** @description True if the interval of the answer is widened by the error of the model. */
             is_interval_widened: boolean;
-            /** @description True if the error is too large for the count of tiles to be an answer. */
+            /** @description True if the error is too large for the number of tiles to be an answer. */
             is_too_far: boolean;
             /** @description Size of the error in words, from the calibration. */
             text: string;
         };
         /**
-         * @description Parts of the modelled storage and hosts in the measured time of a simulated step. Of a real
-         *     step, at most the host is known, from the system's processor counters.
+         * @description State of the modelled storage and hosts in the measured time of a simulated step. For a measured
+         *     step, only the host can be known, from the system's processor counters.
          */
         ModelFacts: {
-            /** @description All parts, in the order in which an I/O meets them; equal parts are one entry. */
+            /** @description All parts, in the order in which an I/O passes them. Equal parts are one entry. */
             parts: components["schemas"]["PartFacts"][];
-            /** @description All tiers, and memory that answers reads. */
+            /** @description All tiers, and all memory that answers reads. */
             tiers: components["schemas"]["TierFacts"][];
             /** @description All hosts. */
             hosts: components["schemas"]["HostFacts"][];
             /**
-             * @description All virtual machines with virtual CPUs of their own; those of the same name in several tiles
-             *     are one entry.
+             * @description All virtual machines with modelled virtual CPUs. Virtual machines of the same name in
+             *     several tiles are one entry.
              */
             vms?: components["schemas"]["VmFacts"][];
-            /** @description Hosts of each workload of each tile; absent where there are no hosts. */
+            /** @description Hosts of each workload of each tile; absent if no hosts are modelled. */
             places?: components["schemas"]["PlaceFacts"][];
             /**
              * Format: uint64
-             * @description Events that the simulation handled, including the warm-up.
+             * @description Number of events that the simulation handled, including the warm-up.
              */
             events: number;
-            /** @description Bytes of different pages touched since the start, by tile. */
+            /** @description Bytes of all distinct pages that each tile has touched since the start. */
             touched_bytes: number[];
         };
-        /** @description View `moment`: the run at one time. */
+        /** @description View `moment`: the run at one point in time. */
         Moment: {
             /** @description Summary in one sentence. */
             sentence: string;
@@ -2240,7 +2271,7 @@ export interface components {
             width_ns: number;
             /** @description I/O by direction and size class. */
             sizes: components["schemas"]["SizeRow"][];
-            /** @description Workloads with the most waiting, most first, at most ten. */
+            /** @description Workloads that wait most, sorted by waiting time, at most ten. */
             top: components["schemas"]["MapItem"][];
             /** @description Boundaries of the buckets below, nanoseconds; one more than buckets. */
             edges_ns: number[];
@@ -2256,12 +2287,12 @@ export interface components {
             events: components["schemas"]["MomentEvent"][];
             /**
              * Format: uint64
-             * @description Previous spike: a local maximum of p99 before the moment.
+             * @description Time of the previous spike: a local maximum of p99 before the moment.
              */
             previous_spike_ns: number | null;
             /**
              * Format: uint64
-             * @description Next spike: a local maximum of p99 after the moment.
+             * @description Time of the next spike: a local maximum of p99 after the moment.
              */
             next_spike_ns: number | null;
         };
@@ -2277,7 +2308,7 @@ export interface components {
             /** @description Event in words. */
             text: string;
         };
-        /** @description Step that did not run. */
+        /** @description First step that did not run. */
         NextStep: {
             /**
              * Format: uint32
@@ -2286,25 +2317,26 @@ export interface components {
             tiles: number;
             /**
              * Format: uint32
-             * @description Number of the repeat, from 1.
+             * @description Repeat of the step, from 1.
              */
             repeat: number;
         };
         /** @description Infrastructure operations that ran beside the tiles. */
         OperationsFacts: {
-            /** @description Name of the group in the plan. */
+            /** @description Name of the operations group in the plan. */
             name: string;
             /** @description SHA-256 of the resolved definitions, in hexadecimal. */
             sha256: string;
             /**
              * Format: uint64
-             * @description Bytes of the operations' disks, after scaling. They exist once, however many tiles run.
+             * @description Bytes of the operations' disks, after scaling. These disks exist once, at any number of
+             *     tiles.
              */
             disk_bytes: number;
         };
-        /** @description Origin of a plan value; an earlier one overrides a later one. */
+        /** @description Origin of a plan value. Each origin overrides the ones after it. */
         Origin: "flag" | "env" | "plan" | "config" | "profile" | "default";
-        /** @description Time limit that ended a search before an edge was found. */
+        /** @description Time limit that ended a search before the maximum was found. */
         OutOfTime: {
             /**
              * Format: uint64
@@ -2312,7 +2344,7 @@ export interface components {
              */
             time_ns: number;
             /**
-             * @description Steps left out, if the limit is the real time of a simulation (`--within`); null if the
+             * @description Steps left out because of `--within`, the limit of a simulation's real time; null if the
              *     limit is the budget of the search.
              */
             left_out: components["schemas"]["LeftOut"] | null;
@@ -2331,12 +2363,12 @@ export interface components {
             findings: components["schemas"]["Finding"][];
             /** @description I/O by direction and size class. */
             sizes: components["schemas"]["SizeRow"][];
-            /** @description Flushes, which have no size (class 0). Shares of `sizes` and these add up to 1. */
+            /** @description Flushes, which have no size (class 0). The shares of `sizes` and `flushes` add up to 1. */
             flushes: components["schemas"]["SizeRow"] | null;
             /** @description Summary of the sizes. */
             sizes_sentence: string;
         };
-        /** @description A part, or several equal parts together. */
+        /** @description Part of the model, or several equal parts together. */
         PartFacts: {
             /**
              * @description Name in the array's file, such as `pool lun1`, followed by the kind of part: `pool lun1
@@ -2362,17 +2394,17 @@ export interface components {
             utilisation_max: number;
             /**
              * Format: double
-             * @description I/Os per second of all of these parts together.
+             * @description I/Os per second, summed over these parts.
              */
             iops: number;
             /**
              * Format: double
-             * @description Bytes per second of all of these parts together.
+             * @description Bytes per second, summed over these parts.
              */
             bytes_per_s: number;
             /**
              * Format: double
-             * @description Mean number of I/Os inside, waiting or served, of all of these parts together.
+             * @description Mean number of waiting or served I/Os, summed over these parts.
              */
             inside: number;
         };
@@ -2384,7 +2416,7 @@ export interface components {
             category: components["schemas"]["PowerCategory"];
             /** @description Sum of the mean watts of all parts of the category; absent if a part was not measured. */
             mean_watts: components["schemas"]["Figure"];
-            /** @description Score divided by these watts in kilowatts: tiles' worth of work per kilowatt. */
+            /** @description Score divided by `mean_watts` in kilowatts: tiles' worth of work per kilowatt. */
             score_per_kilowatt: components["schemas"]["Figure"];
         };
         /** @description Distribution of one group. */
@@ -2399,8 +2431,8 @@ export interface components {
              */
             count: number;
             /**
-             * @description Points from share 0 up to the highest share with at least ten I/Os above it, ascending, then
-             *     the longest time.
+             * @description Points from share 0 up to the highest share with at least ten I/Os above it, ascending, and
+             *     then the longest time.
              */
             points: components["schemas"]["PercentilePoint"][];
         };
@@ -2417,7 +2449,7 @@ export interface components {
              */
             value_ns: number;
         };
-        /** @description View `percentiles`: distributions by the breakdown. */
+        /** @description View `percentiles`: distributions of latency, one for each line of the breakdown. */
         Percentiles: {
             /** @description Summary in one sentence. */
             sentence: string;
@@ -2428,11 +2460,11 @@ export interface components {
         };
         /** @description Phase of a step. */
         Phase: "warm-up" | "measured" | "ramp-down";
-        /** @description Hosts of a workload of a tile, its copies together. */
+        /** @description Hosts of a workload of a tile. All its copies are one entry. */
         PlaceFacts: {
             /**
              * Format: uint32
-             * @description Number of the tile, from 0.
+             * @description Tile, from 0.
              */
             tile: number;
             /** @description Name of the workload. */
@@ -2440,7 +2472,7 @@ export interface components {
             /** @description Names of the hosts of its virtual machines, each once: `host-1`. */
             hosts: string[];
         };
-        /** @description A value of the resolved plan. */
+        /** @description One value of the resolved plan. */
         PlanValue: {
             /** @description Key in the plan: `measure.duration`. */
             key: string;
@@ -2462,20 +2494,20 @@ export interface components {
             /** @description Devices of the trace, in the order of the workload's disks. */
             devices: string[];
             /**
-             * @description Condition for the start of an I/O: `open` (its time has come), `closed` (its sender's last
-             *     I/O was answered) or `one-at-a-time` (the I/O before was answered).
+             * @description Condition for the start of an I/O. `open`: its time has come. `closed`: the last I/O of the
+             *     same sender was answered. `one-at-a-time`: the previous I/O was answered.
              */
             pace: string;
             /** @description Speed of the replay: `1x`, `2x`, `max`. */
             speed: string;
             /**
              * Format: uint64
-             * @description I/Os of one copy.
+             * @description Number of I/Os in one copy.
              */
             ios: number;
             /**
              * Format: uint64
-             * @description Bytes that these I/Os read and write.
+             * @description Bytes that the I/Os of one copy read and write.
              */
             bytes: number;
             /**
@@ -2485,76 +2517,80 @@ export interface components {
             trace_span_ns: number;
             /**
              * Format: uint64
-             * @description Memory of the trace, for all copies together, in bytes.
+             * @description Memory that the trace occupies, shared by all copies, in bytes.
              */
             memory_bytes: number;
             /**
              * Format: uint64
-             * @description Discards of the trace, which are never sent to storage.
+             * @description Number of discards in the trace. They are never sent to storage.
              */
             discards: number;
             /**
              * Format: uint64
-             * @description Reads and writes of zero bytes, which are left out.
+             * @description Number of reads and writes of zero bytes. They are left out.
              */
             empty: number;
             /**
              * Format: uint64
-             * @description Alignment of requests of the storage, in bytes.
+             * @description Alignment that the storage requires of requests, in bytes.
              */
             unit_bytes: number;
             /**
              * Format: uint64
-             * @description I/Os whose begin or end was rounded outwards to that alignment.
+             * @description Number of I/Os whose start or end was rounded outwards to that alignment.
              */
             rounded: number;
             /**
              * Format: uint64
-             * @description I/Os beyond the end of a smaller disk, which were folded into it.
+             * @description Number of I/Os beyond the end of a smaller disk. Each was wrapped to an offset within the
+             *     disk.
              */
             folded: number;
             /**
              * Format: uint64
-             * @description I/Os that were cut to the longest possible request.
+             * @description Number of I/Os that were cut to the maximum size of a request.
              */
             cut: number;
         };
         /**
-         * @description An action over all tiles of a step together. Percentiles cannot be averaged, so they are taken
-         *     from the samples of all tiles.
+         * @description Results of an action, from the samples of all tiles of a step together, because percentiles
+         *     cannot be averaged.
          */
         PooledAction: {
-            /** @description Workload that the action belongs to. */
+            /** @description Workload of the action. */
             workload: string;
             /** @description Results over all tiles. */
             result: components["schemas"]["ActionResult"];
         };
-        /** @description Limit over all tiles of a step together. */
+        /** @description Limit, checked against the samples of all tiles of a step together. */
         PooledLimit: {
-            /** @description Workload that the limit belongs to. */
+            /** @description Workload of the limit. */
             workload: string;
             /**
              * Format: uint32
-             * @description Tile, from 0, with the largest measured value; null without samples.
+             * @description Tile with the largest measured value, from 0; null without samples.
              */
             worst_tile: number | null;
             /** @description Limit, and the value measured over all tiles. */
             result: components["schemas"]["LimitResult"];
         };
-        /** @description Category in which the field publishes a score. */
+        /** @description Category in which benchmarks in the field publish a score. */
         PowerCategory: "performance-only" | "server-power" | "server-and-storage-power";
-        /** @description Power policies of the host before and after the run. They are only read. */
+        /** @description Power policies of the host before and after the run. The program only reads them. */
         PowerPolicies: {
             /** @description Policies before the first step. */
             before: components["schemas"]["PowerPolicy"][];
-            /** @description Policies after the last step; empty while the run lasts. */
+            /** @description Policies after the last step; empty until the run has ended. */
             after?: components["schemas"]["PowerPolicy"][];
         };
         /** @description One power policy. */
         PowerPolicy: {
             /** @description Name of the policy: `governor`, `turbo`. */
             name: string;
-            /** @description Value of the policy. Where processors differ, each value has the number of processors. */
+            /**
+             * @description Value of the policy. If processors differ, each value is followed by the number of
+             *     processors.
+             */
             value: string;
         };
         /** @description Filling of the disks. First writes and rewrites differ on thin storage. */
@@ -2564,30 +2600,30 @@ export interface components {
              * @description Bytes that were written once.
              */
             bytes: number;
-            /** @description First write of the disks; null if they were written before. */
+            /** @description First write of the disks; null if they had been written before. */
             first_write: components["schemas"]["RateFacts"] | null;
-            /** @description Second write of a part of them; null if it was not measured. */
+            /** @description Second write of a part of the disks; null if it was not measured. */
             rewrite: components["schemas"]["RateFacts"] | null;
             /**
              * Format: uint64
-             * @description Bytes of disks that an earlier run had left filled.
+             * @description Bytes of disks that an earlier run had filled.
              * @default 0
              */
             prepared_before_bytes: number;
-            /** @description Reason why `first_write` is null, if there is one to give: `prepared before`. */
+            /** @description Reason why `first_write` is null, if one is known: `prepared before`. */
             first_write_absent?: string | null;
         };
-        /** @description Reason for a missing answer. */
+        /** @description Error of a request, as sent to the client. */
         Problem: {
             /** @description Kind, as listed in `docs/serve.md`: `/problems/unknown-run`. */
             type: string;
             /** @description Name of the kind in words. */
             title: string;
-            /** @description Error in this request, and what would be right. */
+            /** @description Error in this request, and the correct form. */
             detail: string;
             /**
              * Format: uint16
-             * @description Status of the response, RFC 9110.
+             * @description HTTP status of the response, RFC 9110.
              */
             status: number;
         };
@@ -2626,46 +2662,46 @@ export interface components {
             traces: components["schemas"]["PlayedTrace"][];
             /**
              * Format: uint32
-             * @description Number of copies that were replayed: one in each tile.
+             * @description Number of replayed copies: one in each tile.
              */
             copies: number;
             /**
              * Format: uint32
-             * @description Copies that were replayed to the last answer.
+             * @description Number of copies that were replayed up to the last answer.
              */
             ended: number;
             /**
              * Format: uint64
              * @description Time from the start to the last answer of the slowest copy, in nanoseconds; null if no copy
-             *     came to its end.
+             *     was replayed to the end.
              */
             elapsed_ns: number | null;
             /**
              * Format: uint64
-             * @description I/Os submitted, all copies.
+             * @description Number of submitted I/Os of all copies.
              */
             submitted: number;
             /**
-             * @description Delay of submissions behind their due times, whatever the cause; without samples in a
+             * @description Delay of submissions after their due times, whatever the cause. Without samples in a
              *     simulation, which is never late.
              */
             submission_error: components["schemas"]["Latency"];
             /**
              * Format: uint64
-             * @description I/Os that were submitted more than 1 ms after they were due.
+             * @description Number of I/Os that were submitted more than 1 ms after their due time.
              */
             late_1ms: number;
         };
-        /** @description Steps with disks of another size than those of the run's own steps. */
+        /** @description Steps with another disk size than the run's own steps. */
         Resized: {
             /**
-             * @description True if these steps are the search that came first, and the run's own steps confirm its edge
-             *     with larger disks. False if these steps had the larger disks, and decided nothing.
+             * @description True if these steps were the search, and the run's own steps confirmed its result with
+             *     larger disks. False if these steps had the larger disks, and decided nothing.
              */
             is_search: boolean;
             /**
              * Format: double
-             * @description Factor of disk sizes in these steps.
+             * @description Factor applied to disk sizes in these steps.
              */
             footprint: number;
             /**
@@ -2675,23 +2711,23 @@ export interface components {
             tile_bytes: number;
             /**
              * Format: uint32
-             * @description Most tiles that held in the search.
+             * @description Largest number of tiles at which the search found all limits met.
              */
             held: number;
             /**
              * Format: uint32
-             * @description Least tiles above `held` that failed.
+             * @description Smallest number of tiles above `held` that failed.
              */
             failed: number;
             /**
-             * @description Steps in the order in which they ran. Their numbers differ from those of the run's own
+             * @description Steps in the order in which they ran. Their step numbers are not used by the run's own
              *     steps.
              */
             steps: components["schemas"]["Step"][];
         };
         /** @description Kind of a resource that can be at its limit. */
         Resource: "disk" | "tier" | "link" | "controller" | "queue" | "host-cpu" | "vm-cpu" | "device" | "flush" | "generator" | "capacity" | "none-seen";
-        /** @description One run: its question, its course and its results. The document behind `run.json`. */
+        /** @description One run: its question, progress and results. `run.json` is this document. */
         Run: {
             /** @description Name and version of this format: `tilemark.run/1.0`. Minor versions only add fields. */
             schema: string;
@@ -2716,33 +2752,33 @@ export interface components {
             profile: string;
             /** @description Target that was measured. */
             target: components["schemas"]["TargetFacts"];
-            /** @description Tile that was run. */
+            /** @description Tile that the run used as load. */
             tile: components["schemas"]["TileFacts"];
-            /** @description Scaling of the tile. */
+            /** @description Scale factors of the tile. */
             scale: components["schemas"]["ScaleFacts"];
             /** @description Settings of the load generator. */
             engine: components["schemas"]["EngineFacts"];
-            /** @description Hosts that drove the load; empty if only the host that wrote this file did. */
+            /** @description Hosts that drove the load; empty if only the host that wrote this file drove it. */
             hosts?: components["schemas"]["LoadHost"][];
             /** @description Power meters that were read during the run; empty without any. */
             meters?: components["schemas"]["MeterFacts"][];
-            /** @description Power policies of this host, if they were asked for. */
+            /** @description Power policies of this host; absent if they were not asked for. */
             power_policies?: components["schemas"]["PowerPolicies"] | null;
             /** @description SHA-256 of `plan.toml`, in hexadecimal. */
             plan_sha256: string;
-            /** @description Every value of the resolved plan, with its origin. */
+            /** @description All values of the resolved plan, with their origins. */
             plan: components["schemas"]["PlanValue"][];
-            /** @description Filling of the disks; null if they were filled before. */
+            /** @description Filling of the disks; null if they had been filled before. */
             prefill: components["schemas"]["Prefill"] | null;
             /** @description All steps, in the order in which they ran. */
             steps: components["schemas"]["Step"][];
-            /** @description Steps with disks of another size; absent where all disks had one size. */
+            /** @description Steps with disks of another size; absent if all disks had one size. */
             resized?: components["schemas"]["Resized"] | null;
             /** @description Answer of the run. */
             answer: components["schemas"]["Answer"];
-            /** @description Expectations and their results; empty without expectations, and before the run has ended. */
+            /** @description Expectations and their results; empty without expectations, and until the run has ended. */
             expectations?: components["schemas"]["Expected"][];
-            /** @description Warnings about the trustworthiness of the numbers. */
+            /** @description Warnings that concern how far the numbers can be trusted. */
             warnings: components["schemas"]["Warning"][];
         };
         /** @description Source of a run's numbers. */
@@ -2759,7 +2795,7 @@ export interface components {
             /** @description Row in the list of runs. */
             row: components["schemas"]["RunRow"];
             /**
-             * @description Answer in parts; none while the run is going, and for an observation.
+             * @description Answer in parts; none while the run is in progress, and for observed I/O.
              * @default null
              */
             headline: components["schemas"]["Headline"] | null;
@@ -2781,7 +2817,7 @@ export interface components {
             preflight: unknown;
             /** @description Text of `plan.toml`. */
             plan: string | null;
-            /** @description Text of `SHA256SUMS`; none while the run is going. */
+            /** @description Text of `SHA256SUMS`; none while the run is in progress. */
             checksums: string | null;
             /** @description Choices for the lens. */
             dimensions: components["schemas"]["Dimensions"];
@@ -2797,7 +2833,7 @@ export interface components {
              * @description Finest resolution of time, nanoseconds.
              */
             slice_ns: number;
-            /** @description Live state, while the run is going. */
+            /** @description Live state, while the run is in progress. */
             live: components["schemas"]["LiveState"] | null;
         };
         /** @description A row in the list of runs. */
@@ -2809,8 +2845,8 @@ export interface components {
             /** @description State of the run. */
             state: components["schemas"]["RunState"];
             /**
-             * @description Status: `complete`, `ended-early`, `interrupted` or `inconclusive`; none while the run is
-             *     going.
+             * @description Status: `complete`, `ended-early`, `interrupted` or `inconclusive`; none while the run is in
+             *     progress.
              */
             status: string | null;
             /** @description Start of the run, RFC 3339, UTC. */
@@ -2828,16 +2864,16 @@ export interface components {
             sentence: string;
             /**
              * Format: uint32
-             * @description Tiles held, if the run searched for them.
+             * @description Largest number of tiles at which all limits were met, if the run searched for it.
              */
             tiles_held: number | null;
             /**
-             * @description Tiles held, with the interval: `26 to 29 tiles`, `at least 8 tiles`.
+             * @description The same number with its interval, as text: `26 to 29 tiles`, `at least 8 tiles`.
              * @default null
              */
             tiles: string | null;
             /**
-             * @description Profile: `quick`, `standard`, `full`; none for an observation.
+             * @description Profile: `quick`, `standard`, `full`; none for observed I/O.
              * @default null
              */
             profile: string | null;
@@ -2862,48 +2898,49 @@ export interface components {
              * @description Size of the directory, in bytes.
              */
             size_bytes: number;
-            /** @description I/Os per second over the run, at most 60 points, each the mean of its part. */
+            /** @description I/Os per second over the run, at most 60 points, each the mean of its interval. */
             spark: number[];
-            /** @description Reason why the run cannot be read, if so. */
+            /** @description Reason why the run cannot be read; none if it can. */
             error: string | null;
         };
         /** @description State of a run. */
         RunState: "complete" | "running" | "abandoned";
-        /** @description Scaling of the tile. */
+        /** @description Scale factors of the tile. */
         ScaleFacts: {
             /**
              * Format: double
-             * @description Factor of disk sizes; 1 is full size.
+             * @description Factor applied to disk sizes; 1 is full size.
              */
             footprint: number;
             /**
              * Format: double
-             * @description Factor of schedule times (bursts, phases, drift); 1 is real time.
+             * @description Factor applied to schedule times (bursts, phases, drift); 1 is real time.
              */
             time: number;
         };
-        /** @description Score of a step: tiles' worth of work. */
+        /** @description Score of a step, in tiles' worth of work. */
         Score: {
-            /** @description Definition of the total, in a sentence. */
+            /** @description Definition of `total`, in a sentence. */
             definition: string;
             /** @description Score of each tile. */
             tiles: components["schemas"]["TileScore"][];
             /** @description Sum of the tiles' geometric means. */
             applications: components["schemas"]["Figure"];
             /**
-             * @description Geometric mean of the work of each infrastructure operation, divided by its reference;
-             *     absent where none ran.
+             * @description Geometric mean over the infrastructure operations of work divided by reference; absent if
+             *     none ran.
              */
             infrastructure: components["schemas"]["Figure"];
-            /** @description The score: 0.8 x `applications` + 0.2 x `infrastructure`; absent without the latter. */
+            /** @description Score: 0.8 x `applications` + 0.2 x `infrastructure`; absent without `infrastructure`. */
             total: components["schemas"]["Figure"];
-            /** @description Interval of `total`, or of `applications` where there is no total; null without one. */
+            /** @description Confidence interval of `total`, or of `applications` if there is no total; null without one. */
             interval: components["schemas"]["Interval"] | null;
         };
         /**
          * @description View `series`: a measure over time by a breakdown, decimated to the requested number of points.
-         *     Views `actions` and `calls`: the same for actions and for calls to endpoints; then `iops` counts
-         *     these, in `actions_per_s` and `call_per_s`, and the time of an action is its response time.
+         *     The views `actions` and `calls` show the same for actions and for calls to endpoints. There
+         *     `iops` counts actions or calls, in `actions_per_s` and `call_per_s`, and the time of an action
+         *     is its response time.
          */
         Series: {
             /** @description Summary in one sentence. */
@@ -2929,18 +2966,18 @@ export interface components {
             limit_ns: number | null;
             /**
              * Format: uint32
-             * @description Number of groups that were left out because there are too many, those with the least I/O
-             *     first.
+             * @description Number of groups that were left out because there are too many; groups with the least I/O
+             *     are left out first.
              */
             left_out: number;
         };
-        /** @description A storage protocol between the load and the datastore, with its programs. */
+        /** @description Storage protocol between the load and the datastore, with its server and initiator. */
         ServedOver: {
-            /** @description Word of the protocol: `nbd`, `iscsi` or `nfs3`. */
+            /** @description Short name of the protocol: `nbd`, `iscsi` or `nfs3`. */
             protocol: string;
             /** @description Program that served the disks. */
             server: string;
-            /** @description Version that the server told. */
+            /** @description Version that the server reported. */
             server_version: string;
             /** @description Program or library that was the initiator. */
             initiator: string;
@@ -2951,20 +2988,20 @@ export interface components {
             /** @description Network between initiator and server, in words. */
             network: string;
         };
-        /** @description A tier that was served on the load-driving host, in front of the datastore. */
+        /** @description Tier that was served on the load-driving host, in front of the datastore. */
         ServedTier: {
-            /** @description Storage of the cache, as it was given. */
+            /** @description Storage of the cache, as given by the user. */
             datastore: string;
-            /** @description Description in one line. */
+            /** @description Description of the storage in one line. */
             summary: string;
             /**
-             * @description Mode of the tier: with `through`, a write is answered when the datastore has it; with
-             *     `back`, when the tier's log has it.
+             * @description Mode of the tier. With `through`, a write is answered once the datastore has it; with
+             *     `back`, once the tier's log has it.
              */
             mode: string;
             /**
              * Format: uint64
-             * @description Room for pages and logs together, in bytes.
+             * @description Capacity for pages and logs together, in bytes.
              */
             size_bytes: number;
             /**
@@ -2974,20 +3011,20 @@ export interface components {
             page_bytes: number;
             /**
              * Format: uint8
-             * @description Share of the room for logs, in percent.
+             * @description Share of the capacity for logs, in percent.
              */
             log_percent: number;
             /** @description Eviction policy of pages. */
             policy: string;
             /**
              * Format: uint8
-             * @description Number of the access at which a page is admitted.
+             * @description Number of the access at which a page is admitted, from 1.
              */
             admission: number;
         };
         /** @description Working sets of one span at the end of each point. */
         SetSpanLines: {
-            /** @description Time that each set is over: `1h`, `1d` or `7d`. */
+            /** @description Span that each set covers: `1h`, `1d` or `7d`. */
             span: string;
             /** @description Distinct bytes that were read. */
             read_bytes: (number | null)[];
@@ -2995,9 +3032,9 @@ export interface components {
             written_bytes: (number | null)[];
             /** @description Distinct bytes that were read or written. */
             used_bytes: (number | null)[];
-            /** @description Standard error of `used_bytes`, as a share of them. */
+            /** @description Standard error of `used_bytes`, as a share of `used_bytes`. */
             error: (number | null)[];
-            /** @description True where the set knows all of its span. */
+            /** @description True where there is data for the whole span. */
             is_whole: (boolean | null)[];
         };
         /** @description I/O of one size class and direction. */
@@ -3036,7 +3073,7 @@ export interface components {
             wait_ns: number;
             /**
              * Format: double
-             * @description Share of all waiting in the lens, 0 to 1: the part in the slowness.
+             * @description Share of all waiting in the lens, 0 to 1: the contribution to slowness.
              */
             share_of_wait: number;
             /**
@@ -3060,25 +3097,28 @@ export interface components {
              */
             max_ns: number | null;
         };
-        /** @description Statistic that a limit applies to. In files and on screens `p95`, `p99.9`, `mean` or `max`. */
+        /**
+         * @description Statistic that is compared with a limit. In files and on screens: `p95`, `p99.9`, `mean` or
+         *     `max`.
+         */
         Statistic: string;
-        /** @description Degree to which the question was answered. */
+        /** @description State of the answer. */
         Status: "complete" | "interrupted" | "inconclusive";
-        /** @description Steadiness of the measured time. */
+        /** @description Result of the check that the measured time was in steady state. */
         Steady: {
-            /** @description Rule for steadiness. */
+            /** @description Rule that defines the steady state. */
             rule: string;
             /** @description True if the rule was met; null if there was too little data. */
             reached: boolean | null;
-            /** @description Numbers of the rule, in words. */
+            /** @description Values that the rule was applied to, in words. */
             detail: string;
         };
         /** @description One repeat of one step of the ladder. */
         Step: {
             /**
              * Format: uint32
-             * @description Step of the ladder, from 1, in the order in which the ladder visited tile counts. Together
-             *     with `repeat`, it is the key into the series.
+             * @description Step of the ladder, from 1, in the order in which the ladder visited tile counts. `step` and
+             *     `repeat` together are the key of the step in the series.
              */
             step: number;
             /**
@@ -3088,130 +3128,140 @@ export interface components {
             repeat: number;
             /**
              * Format: uint32
-             * @description Position among all steps that ran, from 1.
+             * @description Number of this entry among all that ran, from 1.
              */
             order: number;
             /**
              * Format: uint32
-             * @description Tiles that ran at the same time.
+             * @description Number of tiles that ran at the same time.
              */
             tiles: number;
             /**
              * Format: uint32
-             * @description Virtual machines in those tiles.
+             * @description Number of virtual machines in those tiles.
              */
             vms: number;
-            /** @description Start of the step's load (RFC 3339, UTC): time 0 of its rows in the series. */
+            /** @description Start of the step's load (RFC 3339, UTC). Times of its rows in the series count from here. */
             started: string;
-            /** @description Verdict over all limits. */
+            /** @description Combined verdict on all limits. */
             verdict: components["schemas"]["Verdict"];
-            /** @description Reason of the verdict, in a sentence. */
+            /** @description Reason for the verdict, in a sentence. */
             reason: string;
-            /** @description Reason of the verdict, for programs; absent in runs of earlier versions. */
+            /** @description Reason for the verdict, for programs; absent in runs of earlier versions. */
             cause?: components["schemas"]["Cause"] | null;
-            /** @description Work of others that disturbed the step, whatever the verdict. */
+            /** @description Disturbances by other programs or users of the same storage, whatever the verdict. */
             disturbances?: components["schemas"]["Disturbance"][];
-            /** @description Resource at its limit; absent in runs of earlier versions. */
+            /** @description Resource at its limit, or closest to it; absent in runs of earlier versions. */
             bottleneck?: components["schemas"]["Bottleneck"] | null;
-            /** @description Causes of waiting of the action whose limit broke, largest share first; empty if none broke. */
+            /**
+             * @description Causes of waiting in the action whose limit was exceeded, sorted by share, largest first;
+             *     empty if no limit was exceeded.
+             */
             waits?: components["schemas"]["Wait"][];
             /**
-             * @description Gauges of the host, of devices, of a model and of meters over the measured time; empty if
-             *     none were read. Runs of earlier versions have only those of the host.
+             * @description Gauges of the host, devices, the model and meters over the measured time; empty if none were
+             *     read. Runs of earlier versions have gauges of the host only.
              */
             gauges?: components["schemas"]["Gauge"][];
             /** @description Warm-up of the step. */
             warm_up: components["schemas"]["WarmUp"];
-            /** @description Steadiness of the measured time; absent in runs of earlier versions. */
+            /**
+             * @description Result of the check that the measured time was in steady state; absent in runs of earlier
+             *     versions.
+             */
             steady?: components["schemas"]["Steady"] | null;
             /**
              * Format: uint64
-             * @description Measured time, in nanoseconds.
+             * @description Duration of the measured time, in nanoseconds.
              */
             measured_ns: number;
             /** @description Results of each workload. */
             workloads: components["schemas"]["WorkloadResult"][];
             /**
-             * @description Each limit against the samples of all tiles together, which decides the step. The limits in
-             *     `workloads` are those of one tile alone.
+             * @description Each limit, checked against the samples of all tiles together. These results decide the
+             *     step; the limits in `workloads` are for one tile each.
              * @default []
              */
             limits: components["schemas"]["PooledLimit"][];
-            /** @description Each action over all tiles together. The actions in `workloads` are those of one tile alone. */
+            /**
+             * @description Each action, with the samples of all tiles together. The actions in `workloads` are for one
+             *     tile each.
+             */
             actions?: components["schemas"]["PooledAction"][];
-            /** @description I/O of the measured time by direction. */
+            /** @description I/O in the measured time, by direction. */
             io: components["schemas"]["IoTotal"][];
-            /** @description Calls of the measured time by workload and kind; absent without calls. */
+            /** @description Calls in the measured time, by workload and kind; empty without calls. */
             calls?: components["schemas"]["CallTotal"][];
-            /** @description Work of the measured time per second. */
+            /** @description Work per second in the measured time. */
             throughput: components["schemas"]["Throughput"];
             /** @description Score of the step; null if none could be computed. */
             score: components["schemas"]["Score"] | null;
-            /** @description Watts of the measured time; absent without a meter. */
+            /** @description Power in the measured time; absent without a meter. */
             power?: components["schemas"]["StepPower"] | null;
             /** @description State of the load generator; a saturated generator makes the step inconclusive. */
             generator: components["schemas"]["GeneratorHealth"];
-            /** @description Part of each host, if several drove the load. */
+            /** @description Share of each host in the step; empty unless several drove the load. */
             hosts?: components["schemas"]["HostStep"][];
-            /** @description Effect of infrastructure operations on the tiles, if any ran. */
+            /** @description Effect of infrastructure operations on the tiles; absent if none ran. */
             under_operations?: components["schemas"]["UnderOperations"] | null;
-            /** @description Events of hosts, in the order of their begin; absent without events. */
+            /** @description Events of hosts, sorted by start; empty without events. */
             events?: components["schemas"]["StepEvent"][];
-            /** @description Checks of the measurement against itself. */
+            /** @description Consistency checks of the measurement. */
             checks: components["schemas"]["Check"][];
-            /** @description Warnings about the trustworthiness of this step. */
+            /** @description Warnings that concern how far the step's numbers can be trusted. */
             warnings: components["schemas"]["Warning"][];
-            /** @description State of the modelled parts; on real storage absent, or only the host. */
+            /** @description State of the modelled parts. On real storage, absent or with the host only. */
             model?: components["schemas"]["ModelFacts"] | null;
-            /** @description Replay of recorded loads, with its punctuality; absent without one. */
+            /** @description Replay of recorded loads, with its timing accuracy; absent without a replay. */
             replay?: components["schemas"]["ReplayFacts"] | null;
         };
         /**
          * @description Event of a host while a step ran. Times are in nanoseconds from the start of the step, as in the
-         *     series, by the controller's clock unless noted otherwise.
+         *     series. They are by the controller's clock unless noted otherwise.
          */
         StepEvent: {
             /** @description Kind of the event. */
             kind: components["schemas"]["StepEventKind"];
-            /** @description Host of the event; absent where tiles were moved to spread them evenly. */
+            /** @description Host that the event affected; absent if tiles were moved to spread them evenly. */
             host?: string | null;
             /**
              * Format: uint64
-             * @description Planned time, from the beginning of the measured time; absent for unplanned events.
+             * @description Planned time, from the start of the measured time; absent for unplanned events.
              */
             planned_ns?: number | null;
             /**
              * Format: uint64
-             * @description Begin of the event: the order was sent, or the last sign of life of a lost host arrived.
+             * @description Start of the event: the time of the order or, for a lost host, of its last sign of life.
              */
             began_ns: number;
             /**
              * Format: uint64
-             * @description End of the event: the last tile, or the host, continued; absent if that never happened.
+             * @description End of the event: the time at which the last tile, or the host, continued. Absent if that
+             *     never happened.
              */
             ended_ns?: number | null;
             /**
              * Format: uint64
-             * @description Time at which the loss of a host was noticed.
+             * @description Time at which the loss of the host was detected.
              */
             noticed_ns?: number | null;
             /**
              * Format: uint64
-             * @description Time from the last sign of life to the notice of the loss.
+             * @description Time from the last sign of life to the detection.
              */
             detection_ns?: number | null;
-            /** @description Fate of each tile. */
+            /** @description Moves and stops of the affected tiles. */
             tiles: components["schemas"]["TileMove"][];
-            /** @description Effect on the tiles of other hosts; absent without such tiles. */
+            /** @description Effect on the tiles of the other hosts; absent if there are no such tiles. */
             survivors?: components["schemas"]["Survivors"] | null;
-            /** @description Note for the reader; absent if there is none. */
+            /** @description Note for the reader; absent without one. */
             note?: string | null;
         };
         /** @description Kind of a host event. */
         StepEventKind: "lose-host" | "stop-host" | "rebalance" | "drain" | "host-lost";
         /** @description Power in the measured time of a step. */
         StepPower: {
-            /** @description Energy by meter. */
+            /** @description Energy of each meter. */
             meters: components["schemas"]["MeterEnergy"][];
             /** @description Score of the step per kilowatt. */
             per_kilowatt: components["schemas"]["PerKilowatt"][];
@@ -3248,13 +3298,13 @@ export interface components {
             /** @description Verdict of the step; none while it runs. */
             verdict: components["schemas"]["Verdict"] | null;
         };
-        /** @description Result above the tiles held. */
+        /** @description Result of the first step above `tiles_held` that did not pass. */
         Stop: {
             /** @constant */
             what: "limit";
             /**
              * Format: uint32
-             * @description Count of tiles of the step that failed.
+             * @description Number of tiles in the failed step.
              */
             tiles: number;
         } | {
@@ -3262,13 +3312,13 @@ export interface components {
             what: "flat";
             /**
              * Format: uint32
-             * @description Smallest tested count of tiles that adds no work.
+             * @description Smallest tested number of tiles that adds no work.
              */
             tiles: number;
             /**
              * Format: double
-             * @description Work that one more tile adds there by the curve through all steps, as a share of the
-             *     work of a single tile; may be negative.
+             * @description Work that one more tile adds at that number, as a share of a single tile's work. It is
+             *     read from the curve fitted through all steps; it may be negative.
              */
             gain: number;
         } | {
@@ -3276,7 +3326,7 @@ export interface components {
             what: "inconclusive";
             /**
              * Format: uint32
-             * @description Count of tiles of the inconclusive step.
+             * @description Number of tiles in the inconclusive step.
              */
             tiles: number;
         };
@@ -3290,11 +3340,11 @@ export interface components {
             published: string;
             /** @description Our value, with its interval. */
             ours: string;
-            /** @description Allowed difference between the two. */
+            /** @description Allowed difference between published value and our value. */
             tolerance: string;
             /** @description Outcome: `met`, `not-met` or `not-measured`. */
             outcome: string;
-            /** @description The outcome in words: `yes, by the mean`. */
+            /** @description Outcome in words: `yes, by the mean`. */
             outcome_text: string;
             /**
              * @description True if only the mean meets the claim: the interval reaches beyond the tolerance.
@@ -3306,7 +3356,7 @@ export interface components {
              * @default null
              */
             why: string | null;
-            /** @description Statement of the source. */
+            /** @description Statement of the source that is the claim. */
             text: string;
         };
         /** @description Answer of `GET /api/v1/studies`: published claims, compared with the models. */
@@ -3315,19 +3365,22 @@ export interface components {
             studies: components["schemas"]["StudyRow"][];
         };
         /**
-         * @description Answer of `GET /api/v1/studies/{name}`: a study's claims, with published and our values. All
-         *     cells are texts with their units, as `tilemark study run` prints them.
+         * @description Answer of `GET /api/v1/studies/{name}`: a study's claims, with the published values and ours.
+         *     All cells are texts with units, as `tilemark study run` prints them.
          */
         StudyPage: {
             /** @description Row in the list of studies. */
             row: components["schemas"]["StudyRow"];
-            /** @description The program, seed and definitions that made the result, and the command. */
+            /** @description Program, seed and definitions that made the result, and the command. */
             made_by: string;
-            /** @description Reproduced work, differences of ours, and fitted values: paragraphs. */
+            /** @description Paragraphs on the reproduced work, our differences from it, and fitted values. */
             notes: string[];
             /** @description Guide to reading the claims. */
             claims_note: string;
-            /** @description Number of met claims of each kind: the kind that counts first, then in order of appearance. */
+            /**
+             * @description Number of met claims of each kind: predicted claims, which decide, first, then in order of
+             *     appearance.
+             */
             tallies: components["schemas"]["StudyTally"][];
             /** @description Every claim, in the study's order. */
             claims: components["schemas"]["StudyClaim"][];
@@ -3336,7 +3389,7 @@ export interface components {
         };
         /** @description A row in the list of studies. */
         StudyRow: {
-            /** @description Name, as in paths; for a result of this host its identifier. */
+            /** @description Name of the study, as in paths; for a result of this host the result's identifier. */
             name: string;
             /**
              * @description True for a result of this host, false for a shipped page.
@@ -3389,35 +3442,44 @@ export interface components {
              */
             met: number;
         };
-        /** @description Response times of the unaffected tiles during an event, compared with before, kind by kind. */
+        /**
+         * @description Response times of the unaffected tiles during an event, compared with the time before. Each kind
+         *     of work is compared with itself.
+         */
         Survivors: {
             /** @description Unaffected tiles, from 0. */
             tiles: number[];
             /**
              * Format: uint64
-             * @description Number of their I/Os and calls in the measured time before, without the times of other
-             *     events.
+             * @description Number of their I/Os and calls in the measured time before the event. Times of other events
+             *     are left out.
              */
             samples_before: number;
             /**
              * Format: uint64
-             * @description Number of their I/Os and calls during the event: in every slice that it touched, and in at
-             *     least five slices.
+             * @description Number of their I/Os and calls during the event. It covers every slice that overlaps the
+             *     event, at least five slices.
              */
             samples_during: number;
             /**
              * @description Mean response time during the event, divided by the mean of the same mix of I/Os and calls
-             *     before; 1 is unchanged.
+             *     before the event; 1 is unchanged.
              */
             times: components["schemas"]["Figure"];
-            /** @description Lower end of the interval, by resampling slices; absent with too few slices. */
+            /**
+             * @description Lower end of the confidence interval of `times`, by resampling slices; absent with too few
+             *     slices.
+             */
             low: components["schemas"]["Figure"];
-            /** @description Upper end of the interval, by resampling slices; absent with too few slices. */
+            /**
+             * @description Upper end of the confidence interval of `times`, by resampling slices; absent with too few
+             *     slices.
+             */
             high: components["schemas"]["Figure"];
         };
         /** @description Target that was measured. */
         TargetFacts: {
-            /** @description Datastore as it was given: `dir:/mnt/array`. */
+            /** @description Datastore as given by the user: `dir:/mnt/array`. */
             datastore: string;
             /** @description `directory`, `file`, `block-device`, or [`SIMULATED`]. */
             kind: string;
@@ -3430,19 +3492,19 @@ export interface components {
             capacity_bytes: number | null;
             /**
              * Format: uint64
-             * @description Bytes of virtual disks that the run created.
+             * @description Total size of the virtual disks that the run created, in bytes.
              */
             provisioned_bytes: number | null;
-            /** @description SHA-256 of `array.toml`, the model, in hexadecimal; absent for real storage. */
+            /** @description SHA-256 of the model `array.toml`, in hexadecimal; absent for real storage. */
             array_sha256?: string | null;
-            /** @description Second datastore. `provisioned_bytes` of the first includes the disks on it. */
+            /** @description Second datastore. The disks on it are included in `provisioned_bytes` of the first. */
             second?: components["schemas"]["TargetFacts"] | null;
-            /** @description Tier of this host through which the disks were reached. */
+            /** @description Tier on this host through which the disks were accessed. */
             tier?: components["schemas"]["ServedTier"] | null;
-            /** @description Storage protocol through which the disks were reached. */
+            /** @description Storage protocol through which the disks were accessed. */
             over?: components["schemas"]["ServedOver"] | null;
         };
-        /** @description Work of the measured time per second, all tiles together. */
+        /** @description Work per second in the measured time, summed over all tiles. */
         Throughput: {
             /**
              * Format: double
@@ -3456,17 +3518,17 @@ export interface components {
             bytes_per_s: number;
             /**
              * Format: double
-             * @description Finished actions per second, all workloads.
+             * @description Completed actions per second, all workloads.
              */
             actions_per_s: number;
         };
-        /** @description State of a tier: requests and bytes of the measured time. */
+        /** @description State of a tier, with its requests and bytes in the measured time. */
         TierFacts: {
             /** @description Name of the tier. */
             name: string;
             /**
              * Format: uint64
-             * @description Room for data, in bytes.
+             * @description Capacity for data, in bytes.
              */
             capacity_bytes: number;
             /**
@@ -3476,12 +3538,12 @@ export interface components {
             resident_bytes: number;
             /**
              * Format: uint64
-             * @description Bytes at the end that only the tier had.
+             * @description Bytes that only the tier had at the end.
              */
             dirty_bytes: number;
             /**
              * Format: uint64
-             * @description Largest `dirty_bytes` at the end of a second.
+             * @description Largest value of `dirty_bytes` at the end of any second.
              */
             dirty_bytes_max: number;
             /**
@@ -3491,7 +3553,7 @@ export interface components {
             reads: number;
             /**
              * Format: uint64
-             * @description Read requests whose pages were all resident.
+             * @description Number of read requests whose pages were all resident.
              */
             read_hits: number;
             /**
@@ -3511,7 +3573,7 @@ export interface components {
             writes: number;
             /**
              * Format: uint64
-             * @description Write requests whose pages were all resident.
+             * @description Number of write requests whose pages were all resident.
              */
             write_hits: number;
             /**
@@ -3526,40 +3588,40 @@ export interface components {
             write_hit_bytes: number;
             /**
              * Format: uint64
-             * @description Writes that the tier alone answered.
+             * @description Number of writes that the tier answered alone.
              */
             writes_absorbed: number;
             /**
              * Format: uint64
-             * @description Read hits served by another host's tier.
+             * @description Number of read hits that another host's tier served.
              */
             remote_hits: number;
             /**
              * Format: uint64
-             * @description Read hits in the memory above the pages; only for a served tier.
+             * @description Number of read hits in the memory cache above the pages; only for a served tier.
              * @default 0
              */
             memory_hits: number;
             /**
              * Format: uint64
-             * @description Bytes of blocks in that memory at the end, uncompressed.
+             * @description Bytes of the blocks in that memory cache at the end, uncompressed.
              * @default 0
              */
             memory_held_bytes: number;
             /**
              * Format: uint64
-             * @description Memory that these blocks took, in bytes.
+             * @description Memory that these blocks occupied, in bytes.
              * @default 0
              */
             memory_taken_bytes: number;
             /**
              * Format: uint64
-             * @description Bytes of pages that reads brought in from the storage.
+             * @description Bytes of pages that were filled from the storage on reads.
              */
             filled_bytes: number;
             /**
              * Format: uint64
-             * @description Bytes of pages that writes brought in whole.
+             * @description Bytes of pages that writes filled completely.
              */
             placed_bytes: number;
             /**
@@ -3574,17 +3636,17 @@ export interface components {
             destaged_bytes: number;
             /**
              * Format: uint64
-             * @description All bytes written to the tier.
+             * @description Bytes written to the tier's own storage, for whatever reason.
              */
             tier_written_bytes: number;
             /**
-             * @description Requests among them that copied whole disks (deployments, migrations); null without any, and
-             *     of a served tier.
+             * @description The part of the requests that copied whole disks (deployments, migrations). Null if there
+             *     were none, and for a served tier.
              */
             copies?: components["schemas"]["CopyCounts"] | null;
             /**
              * Format: double
-             * @description Share of all requests that the tier alone answered, 0 to 1; null without requests.
+             * @description Share of all requests that the tier answered alone, 0 to 1; null without requests.
              */
             acceleration_rate: number | null;
         };
@@ -3606,9 +3668,9 @@ export interface components {
              * @description Number of samples.
              */
             samples: number | null;
-            /** @description Time that the number is for, and the value that it is compared with. */
+            /** @description Time that the number applies to, and the value that it is compared with. */
             note: string;
-            /** @description Course, at most 60 points. */
+            /** @description Values over time for the sparkline, at most 60 points. */
             spark: (number | null)[];
         };
         /** @description View `tier`: activity of acceleration tiers. */
@@ -3620,32 +3682,32 @@ export interface components {
             /** @description True if the tiers are modelled. */
             is_modelled: boolean;
             /**
-             * @description Four numbers: reads served, bytes kept off the backing store, writes accelerated, latency
-             *     saved.
+             * @description Four numbers: reads served by the tier, bytes kept off the backing store, writes
+             *     acknowledged early, latency saved.
              */
             heroes: components["schemas"]["TierHero"][];
-            /** @description Course of each tier over time. */
+            /** @description Values of each tier over time. */
             tiers: components["schemas"]["TierSeries"][];
             /** @description Sums of each step. */
             steps: components["schemas"]["TierSteps"][];
         };
         /** @description Rates of a tier, per second of time under load. Each list has one entry per point. */
         TierRates: {
-            /** @description Number of page reads. */
+            /** @description Page reads. */
             reads_per_s: number[];
-            /** @description Reads served by the tier of the own host, from its pages or log. */
+            /** @description Reads served by the own host's part of the tier, from pages or log. */
             own_hits_per_s: number[];
-            /** @description Reads served by memory above the pages. */
+            /** @description Reads served by the memory cache above the pages. */
             memory_hits_per_s: number[];
             /** @description Reads served by another host's part of the tier. */
             remote_hits_per_s: number[];
             /** @description Reads that the tier did not serve. */
             misses_per_s: number[];
-            /** @description Number of page writes. */
+            /** @description Page writes. */
             writes_per_s: number[];
-            /** @description Bytes that reads brought in. */
+            /** @description Bytes brought in by reads. */
             filled_bytes_per_s: number[];
-            /** @description Bytes that writes brought in. */
+            /** @description Bytes brought in by writes. */
             placed_bytes_per_s: number[];
             /** @description Bytes of pages that were evicted. */
             evicted_bytes_per_s: number[];
@@ -3654,25 +3716,25 @@ export interface components {
         };
         /**
          * @description I/Os that a tier of 64 KiB pages would serve: LRU, write-back, every page admitted, empty at
-         *     first. An I/O is served if all its pages are; in a sample of pages (`sampled_share` below 1)
-         *     each page of an I/O counts separately.
+         *     first. An I/O is served if all its pages are in the tier. In a sample of pages (`sampled_share`
+         *     below 1) each page of an I/O counts separately.
          */
         TierRow: {
             /** @description Name of the VM, or `all`. */
             vm: string;
             /**
              * Format: uint64
-             * @description Size of the tier.
+             * @description Size of the tier, bytes.
              */
             tier_bytes: number;
             /**
              * Format: double
-             * @description Share of reads that the tier alone serves.
+             * @description Share of reads that the tier serves without the storage behind it.
              */
             reads_served: number | null;
             /**
              * Format: double
-             * @description Share of all I/Os that the tier alone serves.
+             * @description Share of all I/Os that the tier serves without the storage behind it.
              */
             io_served: number | null;
             /**
@@ -3682,12 +3744,12 @@ export interface components {
             tier_written_bytes: number;
             /**
              * Format: uint64
-             * @description Simulated page references.
+             * @description Number of simulated page references.
              */
             references: number;
             /**
              * Format: double
-             * @description Share of sampled pages; 1 is exact.
+             * @description Share of the pages that were sampled; 1 means exact.
              */
             sampled_share: number;
         };
@@ -3700,7 +3762,7 @@ export interface components {
              * @description Capacity of the tier, bytes.
              */
             capacity_bytes: number;
-            /** @description Handling of writes, if known. */
+            /** @description Write policy of the tier, if known. */
             policy: components["schemas"]["WritePolicy"] | null;
             /** @description Begin of each point, nanoseconds on the run's axis. */
             at_ns: number[];
@@ -3712,46 +3774,46 @@ export interface components {
             read_hits: number[];
             /** @description Share of the reads that the tier served, 0 to 1; none without reads. */
             read_hit_share: (number | null)[];
-            /** @description Number of served reads that another host's part of the tier served. */
+            /** @description Number of tier reads that were served by another host's part of the tier. */
             remote_hits: number[];
-            /** @description Number of reads served by the own host that memory above the pages served. */
+            /** @description Number of reads served by the own host's memory cache above the pages. */
             memory_hits: number[];
             /** @description Number of page writes. */
             writes: number[];
-            /** @description Number of writes that the tier answered before the backing store had them. */
+            /** @description Number of writes that the tier acknowledged before the backing store had them. */
             writes_absorbed: number[];
             /**
-             * @description Share of the writes that the tier answered before the backing store had them, 0 to 1; none
-             *     without writes.
+             * @description Share of the writes that the tier acknowledged before the backing store had them, 0 to 1;
+             *     none without writes.
              */
             writes_absorbed_share: (number | null)[];
             /** @description Rates of these numbers per second. */
             rates: components["schemas"]["TierRates"];
-            /** @description Bytes that reads brought in. */
+            /** @description Bytes brought in by reads. */
             filled_bytes: number[];
-            /** @description Bytes that writes brought in. */
+            /** @description Bytes brought in by writes. */
             placed_bytes: number[];
             /** @description Bytes of pages that were evicted. */
             evicted_bytes: number[];
             /** @description Bytes written to the backing store. */
             destaged_bytes: number[];
-            /** @description Bytes held at the end of the point. */
+            /** @description Bytes in the tier at the end of the point. */
             resident_bytes: number[];
-            /** @description Bytes of blocks in memory at the end of the point. */
+            /** @description Bytes of blocks in the memory cache at the end of the point, uncompressed. */
             memory_held_bytes: number[];
-            /** @description Memory that these blocks take, compressed or not, in bytes. */
+            /** @description Memory that these blocks occupy, compressed or not, in bytes. */
             memory_taken_bytes: number[];
-            /** @description Content of the memory at the end, and its size, in a sentence; empty without memory. */
+            /** @description Sentence on content and size of the memory cache at the end; empty without such a cache. */
             memory_sentence: string;
-            /** @description Content at the end, and evictions, in a sentence. */
+            /** @description Sentence on the tier's content at the end, and on evictions. */
             held_sentence: string;
-            /** @description Held bytes at the end of the point that are not yet on the backing store. */
+            /** @description Bytes in the tier at the end of the point that are not yet on the backing store. */
             dirty_bytes: number[];
-            /** @description Largest amount that waited to be written to the backing store, in a sentence. */
+            /** @description Sentence on the largest amount that waited to be written to the backing store. */
             dirty_sentence: string;
             /**
-             * @description True if the bytes written to the backing store and to the tier differ by at most 5 % in
-             *     total, so that there is no visible gap between the two.
+             * @description True if the bytes written to the backing store differ by less than 5 % in total from the
+             *     bytes that writes brought in. There is then no visible gap between the two.
              */
             is_destaged_at_once: boolean;
             /** @description 99th percentile of the application's reads, nanoseconds. */
@@ -3778,11 +3840,12 @@ export interface components {
             read_hit: number | null;
             /**
              * Format: double
-             * @description Share of the writes that the tier alone answered; none without writes.
+             * @description Share of the writes that the tier acknowledged before the backing store had them; none
+             *     without writes.
              */
             writes_absorbed: number | null;
         };
-        /** @description Sums of one step. */
+        /** @description Tier activity in one step. */
         TierSteps: {
             /**
              * Format: uint32
@@ -3799,7 +3862,7 @@ export interface components {
              * @description Number of tiles of the step.
              */
             tiles: number;
-            /** @description Facts about each tier. */
+            /** @description Summed facts about each tier. */
             tiers: components["schemas"]["TierFacts"][];
             /** @description Shares of each tier, in the same order. */
             shares: components["schemas"]["TierShares"][];
@@ -3810,26 +3873,26 @@ export interface components {
             sentence: string;
             /**
              * Format: uint32
-             * @description Number of held tiles.
+             * @description Largest number of tiles at which all limits are met.
              */
             tiles_held: number | null;
             /**
              * Format: uint32
-             * @description The least number of tiles that failed.
+             * @description Smallest number of tiles that failed.
              */
             tiles_failed: number | null;
             /** @description The limit that broke first. */
             broken: string | null;
             /** @description Names of limits: `shop order p95`. */
             limits: string[];
-            /** @description Points by tiles, then repeat. */
+            /** @description Points, sorted by tiles, then by repeat. */
             points: components["schemas"]["CurvePoint"][];
         };
-        /** @description Tile that the datastore was filled with. */
+        /** @description Tile that the run used as load. */
         TileFacts: {
             /** @description Name of the tile. */
             name: string;
-            /** @description SHA-256 of the resolved definition, in hexadecimal: equal hashes are equal loads. */
+            /** @description SHA-256 of the resolved definition, in hexadecimal. Tiles with equal hashes make equal load. */
             sha256: string;
             /**
              * Format: uint32
@@ -3838,7 +3901,7 @@ export interface components {
             vms: number;
             /**
              * Format: uint32
-             * @description Number of workloads in one tile, each copy counted.
+             * @description Number of workloads in one tile; each copy is counted.
              */
             workloads: number;
             /**
@@ -3848,25 +3911,26 @@ export interface components {
             disk_bytes: number;
             /** @description Infrastructure operations that ran beside the tiles; absent if none did. */
             operations?: components["schemas"]["OperationsFacts"] | null;
-            /** @description Names of the services that the workloads call; empty without calls. */
+            /** @description Names of the services that the workloads call; empty if they call none. */
             endpoints?: string[];
-            /** @description Existing virtual machines of which the tile is a part; absent for other tiles. */
+            /** @description Existing virtual machines from which the tile was made; absent for other tiles. */
             estate?: components["schemas"]["EstateFacts"] | null;
         };
-        /** @description A tile that another host drives since the event, or that was stopped for a time. */
+        /** @description Tile that was moved to another host, or stopped for a time. */
         TileMove: {
             /**
              * Format: uint32
              * @description Tile, from 0.
              */
             tile: number;
-            /** @description Host that drove the tile before. */
+            /** @description Host that drove the tile before the event. */
             from: string;
-            /** @description Host that drives the tile after; absent if none does. */
+            /** @description Host that drives the tile after the event; absent if none does. */
             to?: string | null;
             /**
              * Format: uint64
-             * @description Time at which the tile stopped: by the clock of `from`, or the last sign of life.
+             * @description Time at which the tile stopped, by the clock of `from`; for a lost host, its last sign of
+             *     life.
              */
             stood_ns: number;
             /**
@@ -3876,24 +3940,24 @@ export interface components {
             goes_on_ns?: number | null;
             /**
              * Format: uint64
-             * @description Duration of the stop: the switch-over of a move, or the outage of a loss. It is as exact as
-             *     the clocks of the two hosts (`clock_uncertainty_ns` of both).
+             * @description Duration of the stop: the switch-over of a move, or the outage of a loss. Its accuracy is
+             *     limited by `clock_uncertainty_ns` of the two hosts.
              */
             outage_ns?: number | null;
-            /** @description True if the users started anew, because their state was lost. */
+            /** @description True if the users started again from the beginning, because their state was lost. */
             begins_anew: boolean;
         };
-        /** @description Score of one tile. */
+        /** @description Score of one tile, in tiles' worth of work. */
         TileScore: {
             /**
              * Format: uint32
-             * @description Number of the tile, from 0.
+             * @description Tile, from 0.
              */
             tile: number;
-            /** @description Geometric mean of the normalised metrics of its workloads; 1 is one tile's worth. */
+            /** @description Geometric mean of the normalised metrics of the tile's workloads; 1 is one tile's worth. */
             geometric_mean: components["schemas"]["Figure"];
         };
-        /** @description Confidence interval of the most tiles that hold. */
+        /** @description Confidence interval of the maximum number of tiles. */
         TilesInterval: {
             /**
              * Format: uint32
@@ -3902,18 +3966,18 @@ export interface components {
             low: number;
             /**
              * Format: uint32
-             * @description Upper end, in tiles; null if it is beyond what was or could be tried.
+             * @description Upper end, in tiles; null if it is above every number that was or could be tested.
              */
             high: number | null;
             /**
              * Format: uint32
-             * @description Most probable count by all steps together; it may lie between counts that ran. Absent if no
-             *     curve was fitted; then it is `tiles_held`.
+             * @description Most probable number of tiles, from the curve fitted through all steps; it may lie between
+             *     numbers that ran. Absent if no curve was fitted; `tiles_held` then takes its place.
              */
             most_likely?: number | null;
             /**
              * Format: double
-             * @description Share of such intervals that contain the true count, such as 0.95.
+             * @description Share of such intervals that contain the true number, such as 0.95.
              */
             confidence: number;
         };
@@ -3921,10 +3985,10 @@ export interface components {
         ToolFacts: {
             /** @description Version of the program. */
             version: string;
-            /** @description Source commit that it was built from; null if unknown. */
+            /** @description Commit of the source from which the program was built; null if unknown. */
             commit: string | null;
         };
-        /** @description Position of an item at a time. */
+        /** @description Position of an item at one point in time. */
         TrailPoint: {
             /**
              * Format: uint64
@@ -3953,26 +4017,26 @@ export interface components {
             p99_ns: number | null;
         };
         /**
-         * @description The tiles' actions while infrastructure operations did I/O, against the same actions while none
-         *     did.
+         * @description Response times of the tiles' actions while infrastructure operations did I/O, compared with the
+         *     rest of the measured time.
          */
         UnderOperations: {
             /**
              * Format: double
-             * @description Share of the measured time, slice by slice, in which an operation did I/O.
+             * @description Share of the measured time in which an operation did I/O, 0 to 1, counted by slices.
              */
             share_of_time: number;
-            /** @description Response times of the tiles' actions in that time, compared with the rest of the time. */
+            /** @description Comparison of the response times in that time with the rest of the measured time. */
             against_rest: components["schemas"]["AgainstOthers"];
         };
-        /** @description Result of a step, or of a limit in it. */
+        /** @description Verdict on a step, or on one limit. */
         Verdict: "passed" | "failed" | "inconclusive" | "interrupted";
         /**
-         * @description Virtual CPUs of a virtual machine. For several of the same name, means, and the largest of any
-         *     of them.
+         * @description Use of a virtual machine's virtual CPUs. An entry for several of the same name has means, and
+         *     the maximum over all of them.
          */
         VmFacts: {
-            /** @description Names of workload and virtual machine: `shop/shop-db`. */
+            /** @description Names of the workload and the virtual machine: `shop/shop-db`. */
             name: string;
             /**
              * Format: uint32
@@ -3981,36 +4045,36 @@ export interface components {
             count: number;
             /**
              * Format: double
-             * @description Used share of all virtual CPUs.
+             * @description Used share of all virtual CPUs, 0 to 1.
              */
             used: number;
             /**
              * Format: double
-             * @description Largest value of a second.
+             * @description Largest `used` in a single second.
              */
             used_max_1s: number;
             /**
              * Format: double
-             * @description Largest value over 20 seconds.
+             * @description Largest `used` over 20 seconds.
              */
             used_max_20s: number;
             /**
              * Format: double
-             * @description Ready time per second of run, in seconds, all virtual CPUs together.
+             * @description Ready time of all virtual CPUs together, in seconds per second of the run.
              */
             ready: number;
             /**
              * Format: double
-             * @description Largest value of a second.
+             * @description Largest `ready` in a single second.
              */
             ready_max_1s: number;
             /**
              * Format: double
-             * @description Largest ready time over 20 seconds, per second.
+             * @description Largest `ready` over 20 seconds.
              */
             ready_max_20s: number;
         };
-        /** @description A cause of waiting in the dialogue of the action that broke. */
+        /** @description Cause of waiting within the action whose limit was exceeded. */
         Wait: {
             /** @description Cause of the waiting. */
             what: components["schemas"]["Waited"];
@@ -4020,7 +4084,7 @@ export interface components {
              */
             share: number;
         };
-        /** @description Cause of waiting of an action. */
+        /** @description Cause of waiting within an action. */
         Waited: {
             /** @constant */
             on: "reads";
@@ -4056,96 +4120,104 @@ export interface components {
         };
         /** @description Warm-up of a step. */
         WarmUp: {
-            /** @description Rule that decided when the step was warm. */
+            /** @description Rule that decided when the warm-up was complete. */
             rule: string;
-            /** @description True if the rule was met before its time limit. */
+            /** @description True if the rule was met before the time limit. */
             reached: boolean;
             /**
              * Format: uint64
              * @description Duration of the warm-up, in nanoseconds.
              */
             duration_ns: number;
-            /** @description Numbers of the rule, in words. */
+            /** @description Values that the rule was applied to, in words. */
             detail: string;
         };
-        /** @description Warning about the trustworthiness of the numbers. */
+        /** @description Warning that concerns how far the numbers can be trusted. */
         Warning: {
             /** @description Stable identifier: `not-steady`. */
             id: string;
-            /** @description Meaning of the warning, in a sentence. */
+            /** @description Explanation in a sentence. */
             text: string;
-            /** @description Measured value with its unit, if there is one. */
+            /** @description Measured value with its unit; absent if there is none. */
             value: string | null;
-            /** @description Limit that the value is compared with, with its unit, if there is one. */
+            /** @description Limit with its unit, to which the value is compared; absent if there is none. */
             limit: string | null;
-            /** @description Advice on what to try next, if there is any. */
+            /** @description Advice on what to try next; absent if there is none. */
             hint: string | null;
         };
         /**
-         * @description View `watch`: VMs of watched hosts by who suffers most, their disks, what they use of them, and
-         *     where their waiting passes. Lists are of the lens's time; lines are of its workloads, too.
+         * @description View `watch`: VMs of watched hosts, sorted by how much they suffer; their disks; their working
+         *     sets; and the parts of their latency. Lists cover the lens's time; lines are also limited to the
+         *     lens's workloads.
          */
         WatchPage: {
             /** @description Summary in one sentence. */
             sentence: string;
-            /** @description Hosts, if they are several. */
+            /** @description Watched hosts, if there are several. */
             hosts: components["schemas"]["WatchedHost"][];
             /**
              * Format: uint64
-             * @description Limit of a slow I/O, nanoseconds.
+             * @description Latency above which an I/O is slow, nanoseconds.
              */
             limit_ns: number;
-            /** @description VMs and other senders, those with the most slow I/Os first. */
+            /** @description VMs and other initiators, those with the most slow I/Os first. */
             vms: components["schemas"]["WatchedLoad"][];
-            /** @description Disks, in the same order. */
+            /** @description Disks, in the same order: most slow I/Os first. */
             disks: components["schemas"]["WatchedLoad"][];
-            /** @description Working sets over time: of the VMs of the lens, or else of those that use the most. */
+            /**
+             * @description Working sets over time: of the VMs in the lens, or if none is chosen of the VMs that use the
+             *     most.
+             */
             sets: components["schemas"]["WatchedSets"][];
             /**
              * Format: uint32
              * @description Number of VMs whose working sets were left out.
              */
             sets_left_out: number;
-            /** @description Parts of the latency over time; none for a source without any. */
+            /** @description Parts of the latency over time; none for a source without latencies. */
             split: components["schemas"]["LatencySplit"] | null;
         };
         /** @description One of several watched hosts. */
         WatchedHost: {
             /** @description Name of the host. */
             name: string;
-            /** @description Reason why none of the numbers are of this host; none if they are. */
+            /** @description Reason why the numbers leave this host out; none if they include it. */
             trouble: string | null;
             /** @description Advice on what to do, if there is any. */
             hint: string | null;
             /**
              * Format: int64
-             * @description Seconds by which its clock is ahead, if it is more than a slice; its times are wrong by that.
+             * @description Seconds by which the host's clock is ahead, if more than a slice; the host's times are wrong
+             *     by as much.
              */
             clock_ahead_s: number | null;
         };
         /** @description I/O of a VM or of a disk in the lens's time. */
         WatchedLoad: {
-            /** @description Name of the VM, other sender, or disk. */
+            /** @description Name of the VM, other initiator, or disk. */
             name: string;
-            /** @description Hosts of a VM, if several are watched, in the order of its first I/O on each; none for disks. */
+            /**
+             * @description Hosts of a VM, if several are watched, sorted by the time of the VM's first I/O on each;
+             *     none for disks.
+             */
             hosts: string[];
-            /** @description Disks of the hosts that are this storage; none for VMs, and for a disk of one host. */
+            /** @description Disks of the hosts that are this same storage; none for VMs, and for a disk of one host. */
             parts: components["schemas"]["WatchedLoad"][];
-            /** @description Its workloads, as the lens names them. */
+            /** @description Workloads of the row, as the lens names them. */
             workloads: string[];
             /**
              * Format: uint32
-             * @description Number of disks of a VM, or of senders on a disk.
+             * @description Number of disks of a VM, or of initiators on a disk.
              */
             others: number;
             /**
              * Format: double
-             * @description I/Os per second of the time in which somebody watched.
+             * @description I/Os per second of watched time.
              */
             operations_per_s: number;
             /**
              * Format: double
-             * @description Bytes per second of that time.
+             * @description Bytes per second of watched time.
              */
             bytes_per_s: number;
             /**
@@ -4170,7 +4242,7 @@ export interface components {
             slow_share: number;
             /**
              * Format: double
-             * @description Share of the waiting that passed before the device had the I/O; none if unknown.
+             * @description Share of the latency that passed before the device had the I/O; none if unknown.
              */
             queue_share: number | null;
             /**
@@ -4178,7 +4250,10 @@ export interface components {
              * @description I/Os that failed.
              */
             failed: number;
-            /** @description Newest working set of a day, in words; none for disks, and where addresses are unknown. */
+            /**
+             * @description Newest working set of a day, in words; none for disks, and if the addresses of I/Os are
+             *     unknown.
+             */
             set: string | null;
             /**
              * Format: double
@@ -4188,9 +4263,9 @@ export interface components {
         };
         /** @description Working sets of a VM over time. Lists have one entry per point; none where it is unknown. */
         WatchedSets: {
-            /** @description Name of the VM or other sender. */
+            /** @description Name of the VM or other initiator. */
             vm: string;
-            /** @description Host on which it is its working set, for a VM that several hosts saw. */
+            /** @description Host that these working sets are from, for a VM that several hosts saw. */
             host: string | null;
             /** @description Newest working set of a day, in words. */
             sentence: string;
@@ -4198,7 +4273,7 @@ export interface components {
             at_ns: number[];
             /** @description Length of each point, nanoseconds. */
             width_ns: number[];
-            /** @description Sets by their span, shortest first. */
+            /** @description Working sets by the length of their span, shortest first. */
             spans: components["schemas"]["SetSpanLines"][];
         };
         /** @description Distinct bytes accessed, in pages of 4 KiB. */
@@ -4212,26 +4287,29 @@ export interface components {
             window_ns: number | null;
             /**
              * Format: uint64
-             * @description Windows with I/O.
+             * @description Number of windows with I/O.
              */
             windows: number;
             /**
              * Format: double
-             * @description Mean over the windows.
+             * @description Mean over the windows, bytes.
              */
             mean_bytes: number;
             /**
              * Format: double
-             * @description Largest of the windows.
+             * @description Maximum over the windows, bytes.
              */
             max_bytes: number;
             /**
              * Format: double
-             * @description Share of sampled pages; 1 is exact.
+             * @description Share of the pages that were sampled; 1 means exact.
              */
             sampled_share: number;
         };
-        /** @description Results of one workload of one tile, or of the infrastructure operations, in one step. */
+        /**
+         * @description Results of one workload in one step. The workload belongs to a tile, or is an infrastructure
+         *     operation.
+         */
         WorkloadResult: {
             /**
              * Format: uint32
@@ -4245,14 +4323,14 @@ export interface components {
              * @description Number among the copies of this workload in the tile, from 0.
              */
             copy: number;
-            /** @description Amount of work. */
+            /** @description Amount of work, compared with its reference. */
             metric: components["schemas"]["MetricResult"];
             /** @description Results of the actions, in the workload's order. */
             actions: components["schemas"]["ActionResult"][];
             /** @description Results of the limits, in the workload's order. */
             limits: components["schemas"]["LimitResult"][];
         };
-        /** @description Handling of writes by a tier. */
+        /** @description When a tier's writes are acknowledged, and where they go. */
         WritePolicy: "write-back" | "write-through" | "read-only";
     };
     responses: never;
