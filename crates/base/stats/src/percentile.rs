@@ -40,9 +40,9 @@ pub struct RankInterval {
 /// `confidence`, for `count` independent samples.
 ///
 /// The number of samples below the percentile is binomial. The lower rank is therefore the largest
-/// `r` with `P(B <= r - 1) <= alpha/2`, and the upper rank is the smallest `s` with `P(B <= s - 1)
-/// >= 1 - alpha/2` (Hahn and Meeker 1991, section 5.2; Conover 1999, section 3.2). The method is
-/// exact for every count. It is conservative, because ranks are whole numbers.
+/// `r` with `P(B <= r - 1) <= alpha/2`, and the upper rank is the smallest `s` with
+/// `P(B <= s - 1) >= 1 - alpha/2` (Hahn and Meeker 1991, section 5.2; Conover 1999, section 3.2).
+/// The method is exact for every count. It is conservative, because ranks are whole numbers.
 pub fn percentile_ranks(count: u64, share: Ratio, confidence: Ratio) -> RankInterval {
     let tail = (1.0 - confidence.get()) / 2.0;
     let p = share.get();

@@ -15,6 +15,10 @@ pub(super) const NHIT_NAME: &str = "nhit";
 /// Default disk of a new tier; our choice.
 const CACHE_DISK: &str = "ssd-sata-enterprise";
 
+/// Cores of a host that stands in front of an array without hosts: more than virtual CPUs that
+/// compute at the same time, so that none waits.
+const CORES: i64 = 4096;
+
 /// Most disks of a tier here; the array's checks refuse more.
 const COUNT_MAX: u64 = 65_536;
 
@@ -119,6 +123,12 @@ fn add(changes: &Changes, base: &Array, size: Bytes, draft: &mut Draft) -> Strin
     draft.set(&key("disk"), Value::String(CACHE_DISK.to_owned()));
     draft.set(&key("count"), Value::Integer(i64::from(count)));
     draft.set(&key("write"), Value::String(word(write).to_owned()));
+    if at == TierPlace::Host && base.hosts.is_none() {
+        // A model of a measured run has no hosts, so that no processor is short.
+        draft.set(&["hosts", "count"], Value::Integer(1));
+        draft.set(&["hosts", "cores"], Value::Integer(CORES));
+        draft.assume("all virtual machines run on one host".to_owned());
+    }
     let words = match at {
         TierPlace::Array => format!("{size} of cache"),
         TierPlace::Host => format!("{size} of cache in each host"),

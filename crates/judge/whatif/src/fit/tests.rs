@@ -3,7 +3,7 @@ use std::num::NonZeroUsize;
 use bench::progress::Control;
 use bench::simulate::{Settings, Stage};
 use run_store::run::{Run, Verdict};
-use spec::array::{Array, Disk, Raid, WriteMode};
+use spec::array::{Array, Disk, Raid, TierPlace, WriteMode};
 use units::{Bytes, Nanos};
 
 use super::drives::{DRIVE, Drives};
@@ -174,6 +174,19 @@ fn run_alone_tells_no_number_of_disks() {
     assert!((capacity(5, *read) / before / 1.5 - 1.0).abs() < 1e-3, "{read}");
     assert!((read.as_secs_f64() + latency.as_secs_f64() - 0.006).abs() < 1e-5, "{read} {latency}");
     assert!((write.as_secs_f64() / read.as_secs_f64() - 1.5).abs() < 1e-3);
+}
+
+#[test]
+fn model_of_a_run_takes_a_cache_in_its_host() {
+    let changes = Changes {
+        cache: Some(Bytes::new(64 << 20)),
+        cache_at: Some(TierPlace::Host),
+        ..Changes::default()
+    };
+    let (_, subject) = measured(&SERVERS);
+    let changed = changes.apply_to(&subject).expect("an array");
+    assert_eq!(changed.array.hosts.map(|hosts| hosts.count), Some(1));
+    assert_eq!(changed.array.tiers[0].at, TierPlace::Host);
 }
 
 #[test]
