@@ -56,7 +56,7 @@ fn fitted_off(steps: &[StepGap]) -> f64 {
     steps.iter().filter_map(gap).fold(FITTED_OFF_MIN, f64::max)
 }
 
-/// Measured edge, with the interval in which the run leaves it.
+/// Edge that the run measured, with its interval.
 #[derive(Debug, Clone, Copy)]
 struct Measured {
     held: u32,

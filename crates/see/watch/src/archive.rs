@@ -177,8 +177,8 @@ impl Archive {
     }
 
     /// Reads the slices of journals that are not in a segment yet. This must be done before
-    /// segments are listed. Then a period that is sealed in between is found in both and counted
-    /// once; in the other order it could be missed.
+    /// segments are listed: a period that is sealed in between is then found in both, and counted
+    /// once. In the other order it could be missed.
     fn open_slices(&self, names: &mut Names) -> Result<Vec<(SegmentName, Vec<Slice>)>, WatchError> {
         let open = journals(&self.directory)?;
         open.into_iter().map(|own| Ok((own, journal::read(&self.directory, own, names)?))).collect()

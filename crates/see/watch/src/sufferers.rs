@@ -42,8 +42,8 @@ struct Sum {
 }
 
 impl Load {
-    /// Returns VMs and other initiators, those with the most I/Os slower than `limit` first. I/O
-    /// that passes several disks counts once, at the uppermost.
+    /// Returns VMs and other initiators, sorted by their number of I/Os slower than `limit`,
+    /// highest first. I/O that passes several disks counts once, at the uppermost disk.
     pub fn by_vm(slices: &[Slice], limit: Nanos) -> Vec<Self> {
         by(slices, limit, |key| key.is_counted().then_some((&key.vm, &key.disk)))
     }

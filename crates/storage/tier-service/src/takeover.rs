@@ -256,8 +256,8 @@ impl TakeOver {
         }
     }
 
-    /// Returns true if the owner ran on this host since its boot. Then the owner has ended, because
-    /// this process has the lock.
+    /// Returns true if the owner ran on this host since its boot. If so, the owner has ended,
+    /// because this process has the lock.
     fn is_of_this_machine(&self) -> bool {
         self.sidecar.boot == identity::boot() && self.sidecar.boot != Uuid::default()
     }
@@ -293,8 +293,8 @@ impl TakeOver {
     /// store. `instead` has new addresses for holders whose address in the sidecar is outdated. The
     /// caller ensures that the owner cannot write any more.
     ///
-    /// # Errors
-    /// If no copy can be reached, or none is complete. Then the disk is unchanged.
+    /// # Errors If no copy can be reached, or none is complete. In both cases the disk is
+    /// unchanged.
     pub fn carry_out(
         &mut self,
         instead: &[PeerAddress],

@@ -48,12 +48,12 @@ impl Model {
     }
 }
 
-/// Memory that answers writes, and reads of what it holds.
+/// Memory in front of the disks: it completes writes, and reads of data that it holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Memory {
-    /// Time of an answer, in seconds.
+    /// Latency of a read or write that the memory completes, in seconds.
     pub hit: f64,
-    /// Bytes for reads; 0 if it answers writes alone.
+    /// Bytes for reads; 0 if only writes use the memory.
     pub reads: f64,
     /// Bytes for writes.
     pub writes: f64,

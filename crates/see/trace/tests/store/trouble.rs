@@ -134,7 +134,7 @@ fn an_abandoned_trace_leaves_nothing() {
     assert_eq!(fs::read_dir(directory.path()).expect("listing").count(), 0);
 }
 
-/// Whoever may rename in the directory puts another in the place of ours.
+/// A user who may rename files in the parent directory replaces the trace's directory.
 #[test]
 fn replaced_directory_of_a_trace_is_neither_used_nor_removed() {
     let place = tempfile::tempdir().expect("a directory");

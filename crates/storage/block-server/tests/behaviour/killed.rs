@@ -124,8 +124,8 @@ struct Writer {
 }
 
 impl Writer {
-    /// Writes until the server is gone, or enough was written. What was not answered before goes first,
-    /// as QEMU does it; newer writes of the same blocks come right behind.
+    /// Writes until the server is gone, or enough was written. Writes that were not answered before
+    /// are sent first, as QEMU does it. Newer writes of the same blocks follow immediately.
     fn write(&mut self, client: &mut Client, writes: usize) -> bool {
         let mut asked: BTreeMap<u64, (u64, u8)> = BTreeMap::new();
         let again = std::mem::take(&mut self.open);

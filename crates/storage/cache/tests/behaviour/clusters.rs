@@ -255,7 +255,8 @@ fn flush_reaches_the_store_after_it_took_a_write_back_write() {
     let flushed = |cluster: &mut Tier| -> Vec<StepDevice> {
         steps(cluster, Operation::Flush, 0, 0).iter().map(|step| step.place).collect()
     };
-    // A part of a page that is not in; and a page with too few peers for its copies.
+    // First a write to a part of a page that is not cached. Then a write to a page with too few
+    // peers for its copies.
     for (failed, length) in [(&[][..], 512), (&[HostId(1), HostId(2)], PAGE)] {
         let mut cluster = cluster(back(2));
         cluster.fail(failed, &mut Vec::new());

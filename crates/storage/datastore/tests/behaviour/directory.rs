@@ -246,7 +246,7 @@ fn foreign_files_with_names_like_ours_survive_and_are_named() {
     for name in ["precious.disk", "state/thesis.tex", "state/precious.verify", "owner.json.new"] {
         fs::write(ours.join(name), b"precious").expect("file");
     }
-    // One of ours, replaced: the name is listed, the file is not.
+    // A listed file that was replaced: its name is on the list, but the new file is not.
     fs::remove_file(ours.join("vm.data.disk")).expect("remove");
     fs::write(dir.path().join("other"), b"precious").expect("file");
     fs::rename(dir.path().join("other"), ours.join("vm.data.disk")).expect("rename");

@@ -1,8 +1,9 @@
 //! Any sector of a cache device, a sidecar or a copy is damaged before an opening, and another one before the next.
 //!
-//! Whatever is answered is what the client was promised, or the opening is refused; a refusal names the group that
-//! was hit, and counts what is left. Left out are groups of which nothing on the device says that they were durable:
-//! those that were written in the second before the stop, which are a torn end like any other.
+//! Either every read returns the data that the client was promised, or the opening is refused. A
+//! refusal names the damaged group, and counts the writes that are left. Groups that no record on
+//! the device calls durable are excluded: they were written in the second before the stop, and are
+//! a torn end like any other.
 
 use state_machine::{Purpose, Stream};
 use tilemark_tier::format::{Head, LABEL_BYTES, SUPERBLOCK_AT, Uuid};
@@ -226,8 +227,9 @@ impl Case<'_> {
                 assert_eq!((hit.owner, missing), (DISK, named), "{damage:?}: {damaged}");
                 let is_lost = hit.seq > said.log_retired && hit.epoch > said.applied;
                 let lost = if is_lost { hit.records.len() } else { 0 };
-                // What is left is what was there but for the group that was hit. Without its head nothing tells whether
-                // what lies behind it follows it, or was torn off by an earlier stop.
+                // The writes that are left are all writes except those of the damaged group.
+                // Without the group's head it is unknown if the groups behind it continue the log,
+                // or are remains of an earlier stop.
                 let Damaged { before, behind, .. } = damaged;
                 let most = if image.hits_head(damage.at) { behind.count } else { 0 };
                 let surplus = (before.count + behind.count + lost).checked_sub(opened.writes);

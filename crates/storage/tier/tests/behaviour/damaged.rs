@@ -184,7 +184,7 @@ fn damage_of_what_a_log_calls_retired_is_skipped() {
         let skipped = Skipped { group: head.seq, missing_to: head.seq };
         let (_, found) = devices.clone().prepare(Mode::Back).expect("as it is opened with a set");
         assert_eq!(found, Some(skipped));
-        // As often as it is opened before the log begins later.
+        // Every opening finds the same, until the log begins behind the damage.
         for life in 0..3 {
             let opened = devices.open(Mode::Back).expect("the backing store has it");
             assert_eq!((opened.skipped, opened.pages), (vec![(0, skipped)], 0), "life {life}");

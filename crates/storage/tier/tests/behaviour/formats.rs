@@ -1,4 +1,5 @@
-//! What is written is read back the same, now and by every later program; what is damaged is not read.
+//! Written structures are read back unchanged, by this program and every later one. Damaged
+//! structures are not read.
 
 use std::path::PathBuf;
 

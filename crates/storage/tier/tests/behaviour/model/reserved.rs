@@ -50,7 +50,7 @@ impl State {
         is_held
     }
 
-    /// Whoever has let go of the disk lets go of the device.
+    /// Releases the host's reservation of the device, after the host has released the disk.
     pub(super) fn release(&mut self, host: usize, rules: super::Rules) {
         let Some(rules) = rules.by_reservation else { return };
         if self.device.key(number(host)) == key(host) && !(rules.stays && self.shared.stays) {
