@@ -1,5 +1,5 @@
-//! Measures what a served tier keeps: the memory it uses, its pages after a kill, and all writes
-//! after crashes at any point.
+//! Measures a served tier: the memory it uses, its pages after a kill, and all writes after crashes
+//! at any point.
 //!
 //! The served program is the released one; the crashes are those of the state machine's own
 //! simulation.

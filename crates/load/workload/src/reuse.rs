@@ -353,7 +353,8 @@ mod tests {
         let found = found(&habit, pages, &[50, 500]);
         // Sequential ones, and of the other three quarters: 20 %, 40 %, and the rest.
         for (found, wanted) in found.iter().zip([0.25, 0.15, 0.3, 0.3]) {
-            // Five standard errors, and what runs through remembered pages finds by chance.
+            // The tolerance is five standard errors, plus hits that runs through recorded pages
+            // make by chance.
             assert!((found - wanted).abs() < 0.02, "{found} for {wanted}");
         }
     }

@@ -389,7 +389,8 @@ impl Store {
             }
             changed += u64::from(sets::forget_in(&self.directory, day, before_s, vm)?);
         }
-        // It names VMs and holds what they used a week ago.
+        // The state of the working sets names VMs and has a week of their data, so it is removed,
+        // too.
         changed += u64::from(sets::state::remove(&self.directory)?);
         Ok(changed)
     }

@@ -50,7 +50,7 @@ impl Load {
 
     /// Returns disks with all I/O of each, in the same order.
     pub fn by_disk(slices: &[Slice], limit: Nanos) -> Vec<Self> {
-        // What the guest waits is a second look at the same I/O.
+        // Rows of the guest's side measure the same I/O a second time.
         by(slices, limit, |key| (!key.is_guest_side()).then_some((&key.disk, &key.vm)))
     }
 

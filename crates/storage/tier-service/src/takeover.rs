@@ -232,8 +232,8 @@ impl TakeOver {
         // A path in use must be known before the reservation is taken.
         let new = room_for_new(&self.beside)?;
         Reserved::take_over(reserve, &device, &self.backing, theirs)?.keep();
-        // Read after the preemption: what the owner wrote to the sidecar before counts, and later
-        // writes do not.
+        // The sidecar is read after the preemption: the owner's earlier writes to it count, and
+        // later ones fail.
         let found = tier::read_sidecar(&mut self.files, 0);
         let found = found.map_err(|error| self.refused(error, Vec::new()))?;
         let is_fenced_so = self.proof == Proof::Reservation && theirs != reserve.key;

@@ -94,7 +94,7 @@ impl Knobs {
         vec![0.0; if has_size || self.rate.is_some() { 6 } else { 5 }]
     }
 
-    /// Model at a position; `None` beyond what a model can be.
+    /// Returns the model at a position; `None` if the position is outside the range of models.
     pub fn at(&self, place: &[f64]) -> Option<Model> {
         let (&[capacity, service, outside, write, spread], last) =
             place.split_first_chunk::<5>()?;

@@ -86,7 +86,7 @@ fn words(middle: &Middle) -> String {
 }
 
 fn read_content(file: &File, size: u64) -> std::io::Result<(Option<Label>, Option<Signature>)> {
-    // What the page cache kept from before may differ from what is on the device.
+    // Older data in the page cache may differ from the data on the device.
     let _ = fadvise(file, 0, None, Advice::DontNeed);
     let length = usize::try_from(size.min(RESERVED)).expect("at most 8 MiB");
     let mut first = vec![0; length];
