@@ -1,5 +1,5 @@
-//! Real processes, killed with SIGKILL in the middle of requests: what was answered is there
-//! afterwards, and a client that asks the rest again has the disk it wrote.
+//! Real processes, killed with SIGKILL in the middle of requests. Writes that were answered are
+//! there afterwards. A client that sends the other requests again finds the disk that it wrote.
 //!
 //! The child is this test binary again, running [`the_child_serves_until_it_kills_itself`]: it has
 //! its disk send SIGKILL to itself at a request of a given number, so that no clock is involved.
@@ -93,7 +93,7 @@ fn spawn(directory: &Path, life: Option<u64>) -> Child {
         }
         said += &line;
     }
-    // What else it says is not kept from it.
+    // Drains the remaining output, so that the server never blocks on it.
     std::thread::spawn(move || lines.for_each(drop));
     child
 }

@@ -432,7 +432,7 @@ fn ending_server_answers_and_the_next_one_continues() {
         machine.ask(OUT, u64::from(block) * 8, 4096, &[1; 4096]);
     }
     let place = both.stop();
-    // What it did not take waits for the next one.
+    // Requests that the first server did not take wait for the next server.
     let disk = FileDisk::open("vm", &path, Access::default()).unwrap();
     let both = Both::in_directory(Box::new(disk), place);
     both.connect(&mut machine);

@@ -252,7 +252,7 @@ fn a_read_only_device_is_refused() {
     }
     let device = Loop::new(64);
     run("blockdev", &["--setro", device.text()]);
-    // The flag outlives the detaching, for whoever gets this loop device next.
+    // The flag survives the detaching, and would apply to the next user of this loop device.
     let _undo = Undo("blockdev", vec!["--setrw".to_owned(), device.text().to_owned()]);
     assert_refused(&device.target(), &device.options(), &["device-read-only"]);
 }

@@ -36,7 +36,7 @@ enum Kind {
     Flip,
     /// So many bytes are zeros.
     Zero(u64),
-    /// So many bytes are what they were earlier.
+    /// This many bytes have an earlier content.
     Old(u64),
 }
 
@@ -88,8 +88,7 @@ impl Image {
         })
     }
 
-    /// True if whoever finds this damage must take it for a torn end: no head calls the group
-    /// durable.
+    /// True if this damage looks like a torn end, because no head calls the group durable.
     fn is_end(&self, damage: Damage) -> bool {
         self.hit(damage.at).is_some_and(|head| self.witnesses(head) == 0)
     }
@@ -99,7 +98,7 @@ fn below(chance: &mut Stream, end: u64) -> u64 {
     chance.below(end.max(1))
 }
 
-/// Half of what is damaged are logs, and of these half are heads.
+/// Half of the damaged sectors are in logs, and half of these are heads.
 fn choose(devices: &mut Devices, image: &Image, chance: &mut Stream) -> Damage {
     let superblock = Tier::inspect(&mut Direct::new(devices)).expect("a copy is good");
     let cache = devices.cache.bytes();
@@ -248,7 +247,7 @@ impl Case<'_> {
                 let named = group - u64::from(is_behind);
                 assert_eq!((hit.owner, hit.seq), (SET, named), "{damage:?}: {error}");
             }
-            // What the sidecar or its marks know to have been durable is gone.
+            // The cache lacks a group that the sidecar or its marks record as durable.
             OpenError::Attach { index: 0, error: AttachError::CacheOlder { .. } }
                 if damage.place == IoTarget::Cache => {}
             // Where a log begins was said last by a group of the pages' log that nothing calls durable.
@@ -281,7 +280,7 @@ fn stop(world: &World, old: &Devices, shape: Shape, is_power: bool, case: u64) -
     end(&mut devices, is_power, &mut case.chance);
     let oracle = after.oracle.clone();
     let Some(mut after) = case.open(&mut devices, &oracle, is_power) else { return case.refused };
-    // All of it goes out, and is then what was read.
+    // The whole log is destaged, and the backing store then has the data that were read.
     let content = stamps(&after.read_all());
     after.order(Order::Drain { disk: 0 });
     after.settle(|world| world.notes.contains(&Note::Drained(0)));
@@ -342,8 +341,9 @@ fn unnamed_table(tables_at: [u64; 2], devices: &mut Devices) -> (u64, u64) {
     (at, u64::from_le_bytes(number))
 }
 
-/// A stop left a table that nothing names. The next opening wrote its own table there, and one block of it became
-/// again what it was: both had the same number, so old pages were served.
+/// Regression: a stop left a table that nothing refers to. The next opening wrote its own table
+/// there, and one block of it returned to its earlier content. Both had the same number, so old
+/// pages were served.
 #[test]
 fn table_block_of_another_opening_has_another_number() {
     let mut world = World::new(1, BACK);

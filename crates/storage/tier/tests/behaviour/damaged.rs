@@ -1,4 +1,4 @@
-//! Single cases of damage, each with what is refused, what is left, and the way out.
+//! Single cases of damage, each with the refusal, the remaining writes, and the remedy.
 
 use std::collections::BTreeMap;
 
@@ -169,8 +169,8 @@ fn half_retired(seed: u64) -> World {
     world
 }
 
-/// A fault that was: a bad sector at the beginning of a log kept its disk from being served,
-/// although the backing store had what was lost, and the log itself said so.
+/// Regression: a disk with a bad sector at the beginning of its log was not served, although the
+/// backing store had the lost writes, and the log itself recorded that.
 #[test]
 fn damage_of_what_a_log_calls_retired_is_skipped() {
     let world = half_retired(10);
@@ -209,9 +209,9 @@ fn damage_of_what_a_log_calls_retired_is_skipped() {
 fn damage_is_not_skipped_if_the_backing_store_may_be_older() {
     let world = half_retired(10);
     let mut devices = left_by_kill(&world);
-    // Nobody knows what happened to the backing store since.
+    // It is unknown if the backing store was changed since.
     devices.moments = [None; 2];
-    // And its sidecar does not say yet what the log says.
+    // And its sidecar does not have the log's latest state yet.
     let mut sidecar = devices.said().expect("no fault");
     sidecar.log_retired = 0;
     let (at, block) = (sidecar.place(), sidecar.encode());

@@ -1,5 +1,5 @@
-//! What a tier must promise, one by one; the letters are those of the list of what other caches got
-//! wrong (`docs/developers/adr/0020-tier.md`).
+//! Guarantees of a tier, one by one. The letters are those of the list of other caches' mistakes
+//! (`docs/developers/adr/0020-tier.md`).
 
 use faults::FaultKind;
 use state_machine::{Purpose, Stream};
@@ -498,7 +498,7 @@ fn fills_are_bounded_when_reads_outrun_the_cache_device() {
     for offset in (0..shape.disk_bytes).step_by(step) {
         let request = world.request(Op::Read, offset, step as u64, false);
         world.ask(request);
-        // Only what reads the backing store ends.
+        // Only reads of the backing store complete.
         world.end_reads();
     }
     assert_eq!(world.waiting(), 0, "all of it was answered");
