@@ -347,7 +347,7 @@ pub enum Job {
     },
 }
 
-/// State of a job.
+/// Progress or outcome of a job that an agent does in the background.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum JobState {

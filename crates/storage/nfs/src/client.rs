@@ -261,7 +261,6 @@ impl Client {
         self.ask(14, body, pass_change)
     }
 
-    /// Returns all names in a directory.
     pub(crate) fn list(&self, directory: &Handle) -> Result<Vec<Named>, Trouble> {
         let (mut cookie, mut verifier) = (0, [0; 8]);
         let mut names: Vec<Named> = Vec::new();

@@ -123,7 +123,7 @@ pub struct Elsewhere {
     pub at: String,
 }
 
-/// Report on one disk.
+/// State and counters of one served disk, as `tier status` shows them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskReport {
     /// Index of the disk in the set.

@@ -32,7 +32,7 @@ pub enum RunKind {
     Sample,
 }
 
-/// State of a run.
+/// Completeness of a run's files, or the progress of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunState {

@@ -4,7 +4,7 @@ use units::Nanos;
 
 use crate::plan::Layer;
 
-/// Values of a profile.
+/// Durations and thresholds that `--quick` or `--standard` selects.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ProfileValues {
     /// Minimum duration of the warm-up.

@@ -160,7 +160,6 @@ pub enum NamedColumnError {
     Unit(String),
 }
 
-/// Returns the name of a column for `--column`.
 pub(super) fn name_of(column: Column) -> &'static str {
     COLUMNS.iter().find(|(own, ..)| *own == column).map_or("", |(_, name, _)| name)
 }
