@@ -25,7 +25,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Some("generate") => generate::main(arguments.get(1..).unwrap_or_default()),
         Some("generate-run") => generate_run::main(arguments.get(1..).unwrap_or_default()),
         Some("truth") => truth::main(arguments.get(1..).unwrap_or_default()),
-        // What a figure starts as a process of its own.
+        // Process that a figure starts.
         Some("serve-memory") => {
             bench::serve(arguments.get(1..).unwrap_or_default())?;
             Ok(ExitCode::SUCCESS)

@@ -69,7 +69,7 @@ const TILE: &str = "name = \"arrivals\"\ntitle = \"Arrivals\"\nsource = \"Made u
 // go.
 const FOOTPRINT: &str = "0.00390625";
 
-/// Answer of one run.
+/// Number of tiles that one run found, with its interval.
 #[derive(Debug)]
 struct Answered {
     /// Most likely number of tiles.

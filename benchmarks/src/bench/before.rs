@@ -43,7 +43,7 @@ pub(crate) fn power_overhead(name: &str) -> Result<Vec<Figure>> {
         eprintln!("{name} pair {pair}: before {old:.2} s of CPU, now {new:.2} s");
     })?;
     std::fs::remove_dir_all(&scratch)?;
-    // The events are the same, so what is lost of their rate is what the time has grown by.
+    // The number of events is the same, so the lost share of the rate shows the increase in time.
     let lost: Vec<f64> = found.iter().map(|(old, new)| 100.0 * (1.0 - old / new)).collect();
     Ok(vec![Figure::new(name, median(&lost), "%")])
 }

@@ -98,7 +98,7 @@ fn load(server: &Server, socket: &Path, file: &Path, time: Duration) -> Result<R
     let begin = Instant::now();
     let running = engine::start(vec![instance], options).context("starting the load")?;
     while let Some(left) = time.checked_sub(begin.elapsed()) {
-        // Slices are read so that they do not pile up; what they say is in the outcome, too.
+        // Slices are only read so that they do not pile up; their sums are also in the outcome.
         let _ = running.slices().recv_timeout(left);
     }
     running.stop();

@@ -11,7 +11,7 @@ use super::{Figure, median};
 
 /// Number of set-ups of each protocol; the figure is their median.
 const REPEATS: usize = 5;
-/// Number of disks of eight tiles `storage`, with eight disks each.
+/// Total number of disks: eight tiles `storage` with eight disks each.
 const DISKS: usize = 64;
 const DISK_BYTES: u64 = 64 << 20;
 

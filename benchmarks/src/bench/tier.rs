@@ -85,7 +85,7 @@ fn ours(out: &Path, mode: &str) -> Result<Server> {
 fn fill(servers: &[&Server], data: &[&str]) -> Result<()> {
     for server in servers {
         server.fio("write", 8, &[&["--bs=512k"], data].concat())?;
-        // What came faster than it could be written into pages comes in with the next reading.
+        // Pages that were read faster than pages can be written are admitted by the next pass.
         for _ in 0..3 {
             server.fio("read", 8, &["--bs=512k"])?;
         }

@@ -1,5 +1,5 @@
-//! Measures what a served tier keeps: the memory it uses, its pages after a kill, and all writes
-//! after crashes at any point.
+//! Measures a served tier: the memory it uses, its pages after a kill, and all writes after crashes
+//! at any point.
 //!
 //! The served program is the released one; the crashes are those of the state machine's own
 //! simulation.
@@ -86,7 +86,8 @@ pub(crate) fn warm(name: &str) -> Result<Vec<Figure>> {
     let out = scratch()?;
     let tier = Tier::make(&out, "killed", 2 * BYTES)?;
     let server = tier.serve()?;
-    // What is read faster than the pages are written stays out, and comes in the next time.
+    // Pages that are read faster than pages can be written are not admitted. The next pass admits
+    // them.
     for _ in 0..READINGS {
         server.fio("read", 8, &["--bs=64k"])?;
         if tier.status()?["held_bytes"].as_u64() >= Some(BYTES) {

@@ -161,7 +161,7 @@ fn watch(
         let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     }
     let status = child.wait()?;
-    // A limit that breaks on the higher stairs is what this is for, and so is a server that ends.
+    // A broken limit on the higher stairs is expected, and so is a server that ends.
     let is_whole = is_over || matches!(status.code(), Some(0 | 4 | 5));
     let log = std::fs::read_to_string(&log)?;
     let ended = (!is_whole).then(|| log.lines().last().unwrap_or_default().to_owned());

@@ -26,7 +26,7 @@ const EVENTS_MAX: usize = 4096;
 /// Maximum number of attempts to fetch a part of an offer.
 const FETCH_TRIES: u32 = 3;
 
-/// Options of a hub.
+/// Identity, addresses and expected members of a hub.
 #[derive(Debug, Clone)]
 pub struct HubOptions {
     /// Name of the cluster: the id of a run, so that members of two clusters never connect.

@@ -18,7 +18,7 @@ pub enum RemoteError {
     /// A secret is missing or has a wrong form.
     #[error("{0}")]
     Credentials(String),
-    /// The address is invalid.
+    /// The text is no valid address of a server.
     #[error("{0}")]
     Address(String),
     /// The fingerprint or certificate for the trust is invalid.

@@ -412,7 +412,7 @@ impl Readings {
     }
 }
 
-/// Source of gauges.
+/// Sampled source of gauges, such as a host's counters or a modelled array.
 pub trait GaugeSource {
     /// Returns the values since the last call; the default implementation returns none.
     fn read(&mut self) -> Readings {

@@ -49,10 +49,10 @@ pub enum RequestTextError {
     /// A brace has no partner.
     #[error("a brace has no partner; a brace that is meant as such is written twice")]
     Brace,
-    /// A range is invalid.
+    /// A range `{LOW..HIGH}` has an invalid number, or LOW is above HIGH.
     #[error("a range is {{LOW..HIGH}}, whole numbers with LOW at most HIGH")]
     Range,
-    /// A name is invalid.
+    /// The name before `=` has a character other than ASCII letters, digits, `-` and `_`.
     #[error("a name in front of = has ASCII letters, digits, - and _")]
     Name,
     /// Choices have invalid weights or texts.

@@ -7,7 +7,7 @@ pub enum ParseError {
         /// The text as given.
         text: String,
     },
-    /// The unit is missing.
+    /// The text has a number, but no unit after it.
     #[error("\"{text}\" has no unit; write for example \"{example}\"")]
     NoUnit {
         /// The text as given.

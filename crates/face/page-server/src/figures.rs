@@ -39,7 +39,7 @@ pub struct Family {
 pub struct Figure {
     /// Labels that distinguish the number from others of the same kind.
     pub labels: Vec<(&'static str, String)>,
-    /// Value of the figure.
+    /// Value, in the unit of its [`Family`].
     pub value: f64,
 }
 

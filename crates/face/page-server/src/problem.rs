@@ -40,11 +40,11 @@ pub enum Kind {
     Busy,
     /// Invalid value.
     Request,
-    /// Unknown path.
+    /// The server has no page or interface at this path.
     UnknownPath,
-    /// Unknown run.
+    /// No stored run has the given id.
     UnknownRun,
-    /// Unknown study.
+    /// No study has the given name.
     UnknownStudy,
     /// Part of a run that does not exist yet.
     NotYet,

@@ -14,7 +14,7 @@ use crate::felt::Felt;
 pub trait Provider: Send + Sync + 'static {
     /// Returns all runs, newest first.
     fn runs(&self) -> Result<RunList, ProviderError>;
-    /// Returns the parts of the page that do not depend on the lens.
+    /// Returns the parts of the page that do not depend on the lens (the filter of a view).
     fn page(&self, run: &RunId) -> Result<RunPage, ProviderError>;
     /// Answers a request for a view.
     fn answer(&self, run: &RunId, request: &Request) -> Result<serde_json::Value, ProviderError>;
@@ -71,10 +71,10 @@ pub struct StepFigures {
 /// Reason why a request is not answered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {
-    /// Unknown run.
+    /// No stored run has this id.
     #[error("there is no run {0}")]
     UnknownRun(RunId),
-    /// Unknown study.
+    /// No study has this name.
     #[error("there is no study `{0}`")]
     UnknownStudy(String),
     /// Request that is invalid for this run.

@@ -304,7 +304,8 @@ pub(crate) fn live_headline(source: &Source, state: &LiveState) -> String {
 /// decided.
 pub(crate) fn live_doubts(source: &Source) -> Vec<String> {
     let steps = source.steps();
-    // Circle: what is said of disturbed steps while a run goes on is the headline's own sentence.
+    // The headline cannot be used here: while a run is in progress, the headline itself is made
+    // from these doubts.
     let mut doubts = Vec::from_iter(crate::views::disturbed(steps));
     let last = steps.last().filter(|step| {
         step.verdict == Verdict::Inconclusive && step.cause != Some(Cause::Disturbed)

@@ -15,7 +15,7 @@ pub struct CalibrateOptions {
     pub out: Option<PathBuf>,
     /// True for fewer and shorter loops.
     pub quick: bool,
-    /// True to only read existing data. For block devices and files.
+    /// True to only read existing data. The target must be a block device or a file with data.
     pub read_only: bool,
     /// Size of the measured disk.
     pub space: Bytes,

@@ -52,7 +52,7 @@ pub struct StudyResult {
     pub warnings: Vec<Warning>,
 }
 
-/// Facts of a configuration.
+/// Configuration of a study, as shown in the result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigurationFacts {
     /// Name of the configuration.
@@ -205,7 +205,7 @@ pub struct TableResult {
     pub rows: Vec<TableRow>,
 }
 
-/// A row of a table.
+/// Figures of one tile count, as a row of a table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TableRow {
     /// Number of tiles.
@@ -285,7 +285,7 @@ pub struct Summary {
     pub sentence: String,
 }
 
-/// Counts of one kind.
+/// Numbers of met and missed claims of one kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KindCount {
     /// Kind of the claims.

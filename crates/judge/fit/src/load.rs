@@ -192,8 +192,8 @@ pub(crate) fn closed(records: &[&IoRecord], stretches: &[Stretch]) -> Option<Dec
     (!keeps_pace(records)).then_some(decided)
 }
 
-/// Returns true if I/Os come at equal intervals, independent of latencies. Then the time from
-/// submission to submission varies less than the time from completion to submission.
+/// Returns true if I/Os are submitted at equal intervals, independent of latencies. The test: the
+/// time from submission to submission varies less than the time from completion to submission.
 fn keeps_pace(records: &[&IoRecord]) -> bool {
     let gaps = records.windows(2).map(|pair| (pair[1].issue - pair[0].issue).as_secs_f64());
     let pauses = records.windows(2).map(|pair| {

@@ -27,7 +27,7 @@ use crate::wire::{
     step_name, topic,
 };
 
-/// Options of an agent.
+/// Permissions and identity of an agent, which drives load on its host for a controller.
 #[derive(Debug, Clone)]
 pub struct AgentOptions {
     /// Targets that may be written on this host.
@@ -48,7 +48,7 @@ pub struct AgentOptions {
     pub slot: String,
 }
 
-/// Reason why an agent ended.
+/// Reason why an agent's work for its controller ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentEnd {
     /// The controller had no further orders.

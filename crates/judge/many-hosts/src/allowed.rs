@@ -122,7 +122,7 @@ pub struct Permitted {
 }
 
 impl Permitted {
-    /// Returns the target with a path through the held directory.
+    /// Returns the target with a path through the open directory's descriptor.
     pub fn target(&self) -> &Target {
         &self.target
     }
@@ -137,7 +137,7 @@ impl Permitted {
         format!("{}:{}", self.target.facts().word, self.path.display())
     }
 
-    /// Returns the text with the target's path for display in place of the held path.
+    /// Replaces the path through the open descriptor in `text` by the path for display.
     pub fn named(&self, text: &str) -> String {
         let held = self.target.path().display().to_string();
         match self.held {
@@ -146,8 +146,8 @@ impl Permitted {
         }
     }
 
-    /// Replaces the held path in an error by the path for display, both in its text and in its
-    /// hint.
+    /// Replaces the path through the open descriptor in an error by the path for display, both in
+    /// the error's text and in its hint.
     pub(crate) fn named_error(&self, error: RemoteError) -> RemoteError {
         let hint = error.hint.map(|hint| self.named(&hint));
         RemoteError::new(self.named(&error.text)).with_hint(hint)

@@ -37,7 +37,7 @@ pub struct HostsLoad {
     end: Nanos,
 }
 
-/// Host of each tile, updated with every slice.
+/// Current host of each tile. Updated with every slice of time, because tiles can move.
 #[derive(Debug, Default)]
 struct Driven {
     by_tile: Vec<usize>,

@@ -91,7 +91,7 @@ impl UnderWay {
         Ok(Taken { instances: taken? })
     }
 
-    /// Puts a tile into the load, or restarts its users here.
+    /// Puts a tile into the load. Without a state, its users start from the beginning.
     pub fn put(&self, tile: u32, taken: Option<Taken>) -> Result<Came, AgentError> {
         let (own, orders) = (self.instances_of(tile)?, &self.orders);
         let mut carried: Vec<Option<Carried>> = match taken {

@@ -347,7 +347,7 @@ pub enum Job {
     },
 }
 
-/// State of a job.
+/// Progress or outcome of a job that an agent does in the background.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum JobState {
@@ -436,7 +436,8 @@ pub struct Put {
     pub epoch: u64,
     /// Number of the tile, counted from 0.
     pub tile: u32,
-    /// State of the tile. If absent, its users restart.
+    /// State of the tile on the host that it comes from. If absent, the tile's users start from the
+    /// beginning.
     pub taken: Option<Taken>,
 }
 

@@ -237,7 +237,6 @@ fn bytes(step: &Step, direction: Direction) -> f64 {
     total(step, direction).map_or(0.0, |total| total.bytes_per_s)
 }
 
-/// Returns the share of reads.
 pub(super) fn read_share(step: &Step) -> Number {
     let (reads, writes) = (iops(step, Direction::Read), iops(step, Direction::Write));
     if reads + writes == 0.0 {

@@ -17,7 +17,7 @@ pub struct Options {
     pub repeats: Option<u32>,
     /// Seed of random numbers, in place of the study's.
     pub seed: Option<u64>,
-    /// Real storage to use; absent: none.
+    /// Real storage to use. If absent, no real storage is used.
     pub real: Option<RealStorage>,
     /// Program that runs the study, for the result.
     pub tool: Option<ToolFacts>,

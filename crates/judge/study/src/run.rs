@@ -191,7 +191,6 @@ pub(super) fn threads(options: &Options, runs: usize) -> usize {
     options.threads.unwrap_or_else(cores).get().min(runs).max(1)
 }
 
-/// Run that has ended.
 pub(super) struct EndedRun<'a> {
     /// Number of ended runs, including this one.
     done: usize,

@@ -66,7 +66,7 @@ fn operations_count_in_the_score_and_use_the_second_place() {
     assert!(moves.is_some_and(|own| own.result.count > 0 && own.result.errors == 0), "{moves:?}");
 }
 
-/// The working set is that of a tile, whatever runs beside it.
+/// The working set only covers the tile, and no operation that runs beside it.
 #[test]
 fn operations_are_in_no_working_set() {
     let copies = brief();

@@ -41,7 +41,7 @@ pub enum DiskCount {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("\"{text}\" is no number of disks, such as 12, nor a multiple of them, such as 1.5x")]
 pub struct DiskCountError {
-    /// The text.
+    /// Text as the user gave it.
     pub text: String,
 }
 

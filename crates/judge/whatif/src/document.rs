@@ -128,7 +128,7 @@ pub struct Bottleneck {
     /// Tiles of the step.
     pub tiles: u32,
     /// U: share of the time that the busiest of its servers was busy, 0 to 1; for a host's
-    /// processors, share of what its VMs may use.
+    /// processors, the share of the time that its VMs may use.
     pub utilisation: f64,
     /// X: work done, in tiles' worth; tiles if the tile has no score.
     pub work: f64,

@@ -43,8 +43,8 @@ pub(super) fn model_error(
     }
 }
 
-/// Least distance between a fitted model and what it stands for, as a share: a run does not
-/// determine a model, and several seeds of one model only show how far they are apart. Our choice.
+/// Minimum error of a fitted model, as a share. It is needed because a run does not determine a
+/// model, and several seeds of one model only show the spread of that model. Our choice.
 const FITTED_OFF_MIN: f64 = 0.1;
 
 /// Largest distance of a fitted model in I/Os per second over the measured tile counts.
@@ -56,7 +56,7 @@ fn fitted_off(steps: &[StepGap]) -> f64 {
     steps.iter().filter_map(gap).fold(FITTED_OFF_MIN, f64::max)
 }
 
-/// Measured edge, with the interval in which the run leaves it.
+/// Edge that the run measured, with its interval.
 #[derive(Debug, Clone, Copy)]
 struct Measured {
     held: u32,

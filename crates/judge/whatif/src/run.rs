@@ -213,8 +213,8 @@ struct Pool<'a> {
 }
 
 impl Pool<'_> {
-    /// Results in the order of the jobs, `None` for those that did not end in time; or the first
-    /// error.
+    /// Returns the jobs' results in the order of the jobs, or the first error. A job that did not
+    /// end in time has `None`.
     fn all(
         &self,
         jobs: &[Job],

@@ -1,6 +1,6 @@
 use units::Nanos;
 
-/// Guess of the held tiles if unknown; our choice.
+/// Assumed number of tiles that meet the limits, if unknown; our choice.
 const GUESS: u32 = 8;
 
 /// Cost of simulated steps: each warms its caches, whatever its tiles are, and each of its tiles is

@@ -123,7 +123,6 @@ impl Cluster<'_> {
         self.directory.join("server.log")
     }
 
-    /// Returns the socket of the server.
     pub(crate) fn socket(&self) -> Result<ServerSocket, ApplicationError> {
         let opened = ServerSocket::of(&self.data(), ".s.PGSQL.5432");
         opened.map_err(|error| self.doing(Phase::Starting).io("opening its directory", error))

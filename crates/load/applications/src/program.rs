@@ -59,7 +59,7 @@ pub(crate) fn words(status: ExitStatus) -> String {
     use std::os::unix::process::ExitStatusExt;
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("ended with {code}"),
-        // The kernel ends with this signal what exceeds its memory group, too.
+        // The kernel also sends this signal to a process that exceeds its memory group.
         (_, Some(9)) => {
             "was killed (signal 9, which is also the end of a server out of memory)".to_owned()
         }

@@ -55,7 +55,7 @@ impl Content {
         Ok(Self { trackers: trackers.collect::<Result<_, _>>()?, ..Self::default() })
     }
 
-    /// Stops tracking these disks, which have no I/O in flight. Returns their trackers.
+    /// Stops tracking these disks and returns their trackers. The disks must have no I/O in flight.
     pub(crate) fn give_up(&mut self, disks: Range<u32>) -> Vec<Tracker> {
         let trackers = &mut self.trackers;
         disks.filter_map(|disk| trackers.get_mut(disk as usize)?.take()).collect()

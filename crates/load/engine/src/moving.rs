@@ -23,7 +23,7 @@ use crate::verify::{Setup, StateError, Tracker};
 pub struct Carried {
     /// Saved state machine (`Machine::saved`).
     pub(crate) machine: Vec<u8>,
-    /// Timers with their due times, in the order of these.
+    /// Timers, sorted by due time.
     pub(crate) timers: Vec<(Nanos, Token, Fire)>,
     /// CPU bursts, with the remaining time of each.
     pub(crate) bursts: Vec<(Token, Nanos)>,

@@ -32,7 +32,7 @@ pub struct PlannedEvent {
     pub to: Option<String>,
 }
 
-/// Kind of an event.
+/// Planned event that happens to a host during a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EventKind {

@@ -42,7 +42,7 @@ pub enum Quantity {
         statistic: TimeStatistic,
         /// Value that the time is compared with.
         bound: Nanos,
-        /// Number of tiles of the step; absent: the step that the answer is based on.
+        /// Number of tiles of the step. If absent, it is the step that the answer is based on.
         tiles: Option<u32>,
     },
 }

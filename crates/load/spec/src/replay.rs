@@ -25,12 +25,12 @@ pub struct Replay {
     /// Format of the trace, as `tilemark replay --from` takes it; detected if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
-    /// Name of the only VM (or process, or control group) of the trace whose I/O is replayed;
-    /// absent: all I/O.
+    /// Name of the only VM (or process, or control group) of the trace whose I/O is replayed. If
+    /// absent, all I/O is replayed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vm: Option<String>,
-    /// Devices of the trace whose I/O is replayed, in the order of the workload's disks; absent:
-    /// all devices in the trace's own order.
+    /// Devices of the trace whose I/O is replayed, in the order of the workload's disks. If absent,
+    /// all devices are replayed, in the trace's own order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub devices: Option<Vec<String>>,
     /// Speed of the replay (default `"1x"`).

@@ -306,12 +306,12 @@ pub struct Action {
 }
 
 impl Action {
-    /// Returns the names of the action and of its stages in results.
+    /// Returns the names that the action and its stages have in results, the action first.
     pub fn names(&self) -> Vec<String> {
         std::iter::once(self.name.clone()).chain(self.stages()).collect()
     }
 
-    /// Returns the names of the stages in results, in the order of the steps.
+    /// Returns the names that the action's stages have in results, in step order.
     pub fn stages(&self) -> Vec<String> {
         let mut names = Vec::new();
         stages_of(&self.steps, &mut |own| names.push(stage_name(&self.name, own)));

@@ -63,7 +63,6 @@ impl Pages {
         Self { database, ranges, newest, errors: AtomicU32::new(0), files, uploads }
     }
 
-    /// Answers a request.
     pub(crate) async fn answer(&self, request: Request<Body>) -> Response<Body> {
         let status = match self.page(request).await {
             Ok(response) => return response,

@@ -115,6 +115,6 @@ async fn serve_connection(stream: UnixStream, pages: &Arc<Pages>) {
     let serving = http1::Builder::new()
         .max_buf_size(HEAD_MAX)
         .serve_connection(TokioIo::new(stream), service_fn(answer));
-    // The client hung up, or sent what is no request and has its answer.
+    // An error means that the client disconnected, or sent an invalid request and got its response.
     let _ = serving.await;
 }

@@ -15,8 +15,7 @@ pub(crate) fn name(event: u32) -> PathBuf {
 /// Writes a picture and makes it durable. Olio did not sync pictures, but a site that keeps its
 /// users' data does.
 ///
-/// # Errors
-/// A step failed. Then the picture may exist, but no row refers to it.
+/// # Errors If a step failed. The picture may exist in this case, but no row refers to it.
 pub(crate) fn keep(directory: &Path, event: u32, bytes: &[u8]) -> io::Result<()> {
     let part = directory.join(format!("{event}.part"));
     let mut file = File::create_new(&part)?;

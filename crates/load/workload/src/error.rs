@@ -13,7 +13,7 @@ pub enum BuildError {
         what: &'static str,
         /// Name of the workload.
         workload: String,
-        /// Value of the scale.
+        /// Value as given, which must be above 0.
         value: f64,
     },
     /// A name is not defined.

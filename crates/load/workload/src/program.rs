@@ -10,13 +10,13 @@ use crate::pick::Pick;
 /// Counters and strands are numbered within one user.
 #[derive(Debug, Clone, Copy)]
 pub enum Op {
-    /// Issues an access (a position in [`Program::accesses`]) as often as its count.
+    /// Issues an access (a position in [`Program::accesses`]), repeated by its count.
     Access(u32),
     Flush {
         disk: DiskId,
         kind: KindId,
     },
-    /// Makes a call (a position in [`Program::calls`]) as often as its count.
+    /// Makes a call (a position in [`Program::calls`]), repeated by its count.
     Call(u32),
     Cpu(Draw),
     Wait(Draw),

@@ -243,8 +243,9 @@ impl History {
         (blocks.covering(byte), found.is_some())
     }
 
-    /// Returns the first page of the block or run of this length that ends in this page. Pages that
-    /// were touched right before it, in order, belong to the same block or run.
+    /// Returns the first page of the sequential access that ends at `page`. The access is at most
+    /// `length` bytes long. Lower pages belong to it if they were touched immediately before
+    /// `page`, in ascending order. `depth` is the position of `page` in the history.
     fn begin(&self, depth: u64, page: u64, length: u64) -> u64 {
         let more = (length / self.pages.stride).saturating_sub(1);
         let before = (1..=more.min(page)).take_while(|back| {
@@ -352,7 +353,8 @@ mod tests {
         let found = found(&habit, pages, &[50, 500]);
         // Sequential ones, and of the other three quarters: 20 %, 40 %, and the rest.
         for (found, wanted) in found.iter().zip([0.25, 0.15, 0.3, 0.3]) {
-            // Five standard errors, and what runs through remembered pages finds by chance.
+            // The tolerance is five standard errors, plus hits that runs through recorded pages
+            // make by chance.
             assert!((found - wanted).abs() < 0.02, "{found} for {wanted}");
         }
     }

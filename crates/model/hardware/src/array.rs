@@ -144,7 +144,8 @@ impl Array {
 
     /// Delivers messages in order of arrival, until none is left.
     fn settle<A: From<Alarm>>(&mut self, now: Nanos, fx: &mut ModelEffects<A>) {
-        // Messages are cheaper to count through than to take off: what they cause goes behind them.
+        // Iterating by index is cheaper than removing messages one by one. New messages are
+        // appended.
         let mut next = 0;
         while let Some(message) = self.out.messages.get(next).copied() {
             next += 1;

@@ -37,12 +37,12 @@ pub struct InstancePlace {
     pub disk_vms: Vec<u16>,
 }
 
-/// An alarm of a site.
+/// Timer of an array or of a host's processors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SiteAlarm {
-    /// An alarm of the array.
+    /// Timer of the array.
     Array(Alarm),
-    /// An alarm of the processors of a host, by the host's position.
+    /// Timer of a host's processors, by the host's position.
     Host(usize),
 }
 

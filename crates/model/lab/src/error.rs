@@ -6,7 +6,7 @@ use units::Bytes;
 /// Reason why a lab cannot be mounted or used.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// Invalid mount point.
+    /// The path cannot be a mount point, for the given reason.
     #[error("cannot mount on {}: {reason}", path.display())]
     MountPoint {
         /// The path as given.

@@ -7,10 +7,10 @@ use units::Bytes;
 
 use crate::error::LabError;
 
-/// Where the files' bytes are stored.
+/// Storage of the files' bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Backing {
-    /// In memory.
+    /// Anonymous memory of this process.
     Memory,
     /// Unnamed files in this directory.
     Directory(PathBuf),

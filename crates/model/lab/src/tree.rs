@@ -147,7 +147,7 @@ impl Tree {
         Ok(number)
     }
 
-    /// Removes a name.
+    /// Removes a name from its directory. The node stays as long as it is open or looked up.
     pub fn remove(&mut self, parent: u64, name: &OsStr) -> Result<Gone, Errno> {
         let number = self.find(parent, name)?;
         self.names_mut(parent)?.remove(name);

@@ -9,7 +9,7 @@ use hardware::{Alarm, Array, ModelEffects, ParameterError, ServiceTime, Station,
 use state_machine::{Call, DiskId, IoRequest, KindId, Operation, Pattern, Purpose, Stream, Token};
 use units::{Bytes, Nanos};
 
-/// Parameters of a service.
+/// Parallelism and speed of a modelled service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServiceParameters {
     /// Number of calls served at the same time, at least 1.

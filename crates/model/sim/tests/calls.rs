@@ -43,7 +43,7 @@ fn caller(number: u32, users: u32) -> SimInstance<Callers> {
     SimInstance { machine: Callers(users), shape }
 }
 
-/// Two instances with so many users each on one service; what all slices say.
+/// Runs two instances with `users` users each on one service. Returns all slices and the outcome.
 fn run(users: u32, servers: u32, seed: u64) -> (Vec<Slice>, Outcome) {
     let service = ServiceParameters { servers, mean: Nanos::from_millis(1) };
     let services = Services::new(&[service], &[vec![0], vec![0]], seed).expect("a service");

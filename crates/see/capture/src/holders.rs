@@ -43,7 +43,7 @@ fn add_above(sys_block: &Path, held: &Path, above: &mut BTreeSet<String>) {
     for holder in fs::read_dir(held.join("holders")).into_iter().flatten().flatten() {
         let Ok(name) = holder.file_name().into_string() else { continue };
         let disk = sys_block.join(&name);
-        // What was looked at already is not looked at again, so nothing goes round in circles.
+        // A disk that was already visited is not visited again, so a cycle ends.
         if above.insert(name) {
             add_above(sys_block, &disk, above);
             partitions(&disk).iter().for_each(|own| add_above(sys_block, own, above));

@@ -113,7 +113,7 @@ impl Stack {
 
     /// Ends an I/O, or forgets an I/O whose completion was not seen.
     pub fn end(&mut self, disk: u16, sender: VmIndex, own: Option<UnderWay>) {
-        // What was forgotten meanwhile is in no count any more.
+        // An I/O of an earlier epoch was already removed from all counts.
         if own.is_none_or(|own| own.epoch != self.epoch) {
             return;
         }

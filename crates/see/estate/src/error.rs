@@ -192,7 +192,7 @@ pub enum EstateError {
         /// Number of VMs.
         machines: usize,
     },
-    /// Unknown class.
+    /// The estate has no class with the given name.
     #[error("there is no class \"{class}\" ({of}); classes are {known}")]
     NoClass {
         /// Class as given.
@@ -202,7 +202,7 @@ pub enum EstateError {
         /// Names of all classes.
         known: String,
     },
-    /// Unknown VM.
+    /// The estate's files have no VM with the given name.
     #[error("there is no virtual machine \"{name}\" in these files{nearest}")]
     NoVm {
         /// Name as given.

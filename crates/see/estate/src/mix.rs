@@ -10,7 +10,7 @@ use crate::collect::Inventory;
 use crate::error::{EstateError, nearest};
 use crate::vm::Vm;
 
-/// Options of an estate.
+/// User's choices for making a tile from an inventory of VMs.
 #[derive(Debug, Clone, Default)]
 pub struct EstateOptions {
     /// Name of the estate.

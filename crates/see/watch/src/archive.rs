@@ -76,8 +76,8 @@ impl Archive {
         let mut bounds: Option<(u64, u64)> = None;
         let mut add = |from: u64, last: u64, width_s: u64| {
             let (first, end) = bounds.unwrap_or((from, last + width_s));
-            // A coarse slice ends after what it was made of, so it only counts where it begins
-            // after everything finer.
+            // A coarse slice may end later than the finer slices it was made of. So its end only
+            // counts if it begins after all finer slices.
             let end = if last >= end { last + width_s } else { end };
             bounds = Some((first.min(from), end));
         };
@@ -177,8 +177,8 @@ impl Archive {
     }
 
     /// Reads the slices of journals that are not in a segment yet. This must be done before
-    /// segments are listed. Then a period that is sealed in between is found in both and counted
-    /// once; in the other order it could be missed.
+    /// segments are listed: a period that is sealed in between is then found in both, and counted
+    /// once. In the other order it could be missed.
     fn open_slices(&self, names: &mut Names) -> Result<Vec<(SegmentName, Vec<Slice>)>, WatchError> {
         let open = journals(&self.directory)?;
         open.into_iter().map(|own| Ok((own, journal::read(&self.directory, own, names)?))).collect()
@@ -203,7 +203,7 @@ impl Reading<'_> {
         let (from_s, to_s) = self.window;
         let is_within = |own: &&SegmentName| own.period_s < to_s && own.end_s() > from_s;
         // A finer segment lies in one coarser period, so it is covered whole or not at all. Reading
-        // what is covered would make a year take minutes.
+        // covered segments, too, would take minutes for a year.
         let covered = self.covered.clone();
         let is_covered = |own: &&SegmentName| {
             covered.iter().any(|(from, to)| *from <= own.period_s && own.end_s() <= *to)

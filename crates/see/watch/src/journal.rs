@@ -227,7 +227,8 @@ pub(crate) fn decode(frame: &[u8], names: &mut Names) -> Option<Slice> {
     };
     for (place, row) in (0..).zip(frame.io) {
         let (direction, class) = (row.direction, row.class);
-        // Ascending, as they were written; what is not is of no row.
+        // `below` has positions in ascending order, as they were written. A position out of order
+        // belongs to no row.
         let is_below = below.binary_search(&place).is_ok();
         let key = Key { vm: text(row.vm)?, disk: text(row.disk)?, direction, class, is_below };
         let cell = Cell {

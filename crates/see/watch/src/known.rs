@@ -110,7 +110,7 @@ impl Known {
                 None => is_kept || identity.is_some(),
                 Some(last) => last.identity != identity,
             };
-            // A clock that steps back may not change what was.
+            // A clock that steps back must not change earlier entries.
             let from_s = last.map_or(0, |last| last.from_s + 1).max(at_s);
             if is_new {
                 self.disks.push(KnownDisk { name: name.clone(), identity, from_s });

@@ -21,7 +21,6 @@ pub struct Latencies {
     bytes: Box<[u8]>,
 }
 
-/// Returns the bucket of a latency.
 #[inline]
 pub(crate) fn bucket_of(latency: Nanos) -> u8 {
     let value = latency.0.max(1 << LOWEST_BITS);

@@ -389,7 +389,8 @@ impl Store {
             }
             changed += u64::from(sets::forget_in(&self.directory, day, before_s, vm)?);
         }
-        // It names VMs and holds what they used a week ago.
+        // The state of the working sets names VMs and has a week of their data, so it is removed,
+        // too.
         changed += u64::from(sets::state::remove(&self.directory)?);
         Ok(changed)
     }
@@ -478,9 +479,8 @@ fn free_name(directory: &Path, level: usize, period_s: u64) -> Result<SegmentNam
     Ok(SegmentName { level, period_s, number })
 }
 
-/// Returns the segments that other segments name as their sources. A segment that cannot be read
-/// names none. Then a coarser segment may be made twice, which is better than a store that cannot
-/// be opened.
+/// Returns the segments that were already merged into coarser segments. A coarser segment that
+/// cannot be read is skipped, so its sources may be merged a second time. The store still opens.
 fn used(directory: &Path) -> Result<BTreeSet<SegmentName>, WatchError> {
     let mut used = BTreeSet::new();
     for own in segments(directory)?.into_iter().filter(|own| own.level > 0) {

@@ -42,15 +42,15 @@ struct Sum {
 }
 
 impl Load {
-    /// Returns VMs and other initiators, those with the most I/Os slower than `limit` first. I/O
-    /// that passes several disks counts once, at the uppermost.
+    /// Returns VMs and other initiators, sorted by their number of I/Os slower than `limit`,
+    /// highest first. I/O that passes several disks counts once, at the uppermost disk.
     pub fn by_vm(slices: &[Slice], limit: Nanos) -> Vec<Self> {
         by(slices, limit, |key| key.is_counted().then_some((&key.vm, &key.disk)))
     }
 
     /// Returns disks with all I/O of each, in the same order.
     pub fn by_disk(slices: &[Slice], limit: Nanos) -> Vec<Self> {
-        // What the guest waits is a second look at the same I/O.
+        // Rows of the guest's side measure the same I/O a second time.
         by(slices, limit, |key| (!key.is_guest_side()).then_some((&key.disk, &key.vm)))
     }
 

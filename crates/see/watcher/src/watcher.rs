@@ -30,7 +30,7 @@ const NAMES_MAX: usize = 20_000;
 /// Directory in which the kernel lists disks.
 const SYS_BLOCK: &str = "/sys/block";
 
-/// Options of a watcher.
+/// Disks and initiators that a watcher records, and its buffers.
 #[derive(Debug, Clone)]
 pub struct WatcherOptions {
     /// Block devices, or files and directories on them; every disk if none is named.

@@ -15,7 +15,7 @@ pub(crate) struct Mapping {
 
 // SAFETY: nobody else has the mapping, and it is the same memory for every thread.
 unsafe impl Send for Mapping {}
-// SAFETY: what is shared is only read.
+// SAFETY: shared references only allow reads.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {

@@ -148,7 +148,7 @@ struct Ask<T> {
     argument: T,
 }
 
-// SAFETY: the pointer is to the argument, which is there for as long as the command; what the call returns is a
+// SAFETY: the pointer is to the argument, which lives as long as the command. The call returns a
 // number and no pointer.
 unsafe impl<T> Ioctl for Ask<T> {
     type Output = IoctlOutput;

@@ -347,7 +347,8 @@ impl<T: Copy> Ring<T> {
 
     /// Cancels all operations, and waits for operations that cannot be cancelled.
     fn settle(&mut self) {
-        // Linux before 6.0 cannot cancel so; the loop below then waits for what is under way.
+        // Linux before 6.0 cannot cancel in this way. The loop below then waits for the operations
+        // in flight.
         let _ = self.ring.submitter().register_sync_cancel(Some(CALL_OFF), CancelBuilder::any());
         for _ in 0..SETTLE.1 {
             self.reap(&mut Vec::new());

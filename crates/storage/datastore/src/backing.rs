@@ -43,7 +43,7 @@ pub(crate) fn verified_path(device: &Device) -> Option<String> {
 /// Opens a device for reading by its node in `/dev`, if the node is this device.
 pub(crate) fn open(device: &Device, flags: OFlags) -> rustix::io::Result<File> {
     let node = PathBuf::from("/dev").join(&device.name);
-    // Looked at first: what is no block device is not opened.
+    // Checked before the open, because only a block device may be opened.
     if block_number(&node) != Some(device.number) {
         return Err(Errno::NOENT);
     }

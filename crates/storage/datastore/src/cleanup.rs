@@ -2,12 +2,12 @@ use crate::owner::{Owned, OwnerState};
 use crate::store::Fate;
 use crate::{CleanupOptions, DatastoreError, Target};
 
-/// Object of ours that was not removed.
+/// Object of Tilemark that was not removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptObject {
-    /// Object that stays.
+    /// Object that was not removed.
     pub owned: Owned,
-    /// Reason why the object stays.
+    /// Reason why the object was not removed.
     pub reason: String,
 }
 
@@ -16,13 +16,13 @@ pub struct KeptObject {
 pub struct Cleaned {
     /// Objects that were removed.
     pub removed: Vec<Owned>,
-    /// Objects of ours that stay.
+    /// Objects of Tilemark that were not removed, with the reason.
     pub kept: Vec<KeptObject>,
     /// Errors of removals that failed. Their objects are in `kept`.
     pub failed: Vec<DatastoreError>,
 }
 
-/// Finds all objects of ours at a target; reads only.
+/// Finds all objects of Tilemark at a target; reads only.
 pub fn find_owned(target: &Target) -> Result<Vec<Owned>, DatastoreError> {
     let found = target.store().find(target.path())?;
     Ok(found.iter().map(|found| found.owned().clone()).collect())

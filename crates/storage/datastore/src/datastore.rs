@@ -138,8 +138,8 @@ impl Datastore {
         &self.disks
     }
 
-    /// Returns the directory of ours for state beside the disks; only a directory target has one.
-    /// Files created through it are removed with the datastore.
+    /// Returns the directory of Tilemark for state beside the disks; only a directory target has
+    /// one. Files created through it are removed with the datastore.
     pub fn state_dir(&self) -> Option<&OwnDir> {
         self.claimed.remembers().map(Remembers::state_dir)
     }
@@ -154,7 +154,7 @@ impl Datastore {
         self.claimed.remembers().map(|own| own.tree(name))
     }
 
-    /// Returns the path of the object that is ours: the sub-directory, the file or the device.
+    /// Returns the path of Tilemark's object: the sub-directory, the file or the device.
     pub fn path(&self) -> &Path {
         self.claimed.path()
     }

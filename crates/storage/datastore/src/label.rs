@@ -1,5 +1,5 @@
-//! Label in the first 4 KiB of a block device of ours. `docs/formats/block-label.md` describes it
-//! byte by byte; the constants here and that description change together.
+//! Label in the first 4 KiB of a block device of Tilemark. `docs/formats/block-label.md` describes
+//! it byte by byte; the constants here and that description change together.
 
 use units::Bytes;
 
@@ -54,7 +54,7 @@ impl Label {
     }
 
     /// Decodes a label from the first bytes of a device of `device_size`. Every byte must equal the
-    /// output of [`Label::encode`]; otherwise the label is not ours.
+    /// output of [`Label::encode`]; otherwise the label is not Tilemark's.
     pub fn decode(first: &[u8], device_size: Bytes) -> Option<Self> {
         let bytes = first.get(..LABEL_LENGTH)?;
         let u64_at = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));

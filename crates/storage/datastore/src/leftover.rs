@@ -92,7 +92,7 @@ struct Listed {
 }
 
 impl DiskList {
-    /// Creates an empty list in a directory of ours.
+    /// Creates an empty list in a directory of Tilemark.
     pub fn create(directory: &OwnDir) -> std::io::Result<Self> {
         directory.create(DISKS).map(Self)
     }

@@ -10,8 +10,8 @@
 //! makes no load.
 //!
 //! Invariants: no byte is written to a target before its preflight passed. A file is only ever
-//! created (`O_CREAT|O_EXCL`) or recognised by a marker of ours. A block device is held `O_EXCL`
-//! for as long as its disks are open. Every kind of target implements every rule.
+//! created (`O_CREAT|O_EXCL`) or recognised by a marker of Tilemark. A block device is held
+//! `O_EXCL` for as long as its disks are open. Every kind of target implements every rule.
 
 #![deny(unsafe_code)]
 

@@ -1,12 +1,12 @@
-//! Directory of ours with a list of the objects created in it: only listed objects are ever
+//! Directory of Tilemark with a list of the objects created in it: only listed objects are ever
 //! removed.
 //!
 //! Each name is listed before the object is created, and again with its inode afterwards. If the
 //! process dies in between, the name leads to nothing, to an empty file, or to an object that is
-//! not ours.
+//! not Tilemark's.
 //!
 //! A tree is a directory that we created for other programs (a database server). All its content
-//! counts as ours: it is removed whole, through no link and on no other file system.
+//! counts as Tilemark's: it is removed whole, through no link and on no other file system.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::held::{self, HeldDir, NotPlain};
 
-/// File name of the list in every directory of ours; `docs/formats/datastore.md` describes it.
+/// File name of the list in every directory of Tilemark; `docs/formats/datastore.md` describes it.
 pub(crate) const MADE_FILE: &CStr = c"made.jsonl";
 /// Maximum size of a list that is read, in bytes: 100,000 names of the maximum length.
 const LIST_MAX: u64 = 32 << 20;
@@ -52,7 +52,7 @@ impl OwnDir {
         Self::over(HeldDir::of(fd, parent.path().join(held::name_path(name))))
     }
 
-    /// Opens or creates the list in a directory that is ours alone.
+    /// Opens or creates the list in a directory that only Tilemark uses.
     pub fn over(dir: HeldDir) -> std::io::Result<Self> {
         match held::create(&dir, MADE_FILE) {
             Ok(_) | Err(Errno::EXIST) => Ok(Self(dir)),
@@ -105,7 +105,8 @@ impl OwnDir {
         Ok(held::rename(self, from, to)?)
     }
 
-    /// Removes a file that was created here. A file that is not on the list stays, and is an error.
+    /// Removes a file that was created here, that is, a file on the list. Returns an error, and
+    /// keeps the file, if it is not on the list.
     pub fn unmake(&self, name: &CStr) -> std::io::Result<()> {
         match Listed::read(self)?.is_ours(self, name)? {
             Ours::File => Ok(held::unlink(self, name)?),
@@ -160,7 +161,7 @@ struct Line {
     /// Inode of the object; absent before the object is created.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     inode: Option<u64>,
-    /// True for a directory whose entire content counts as ours.
+    /// True for a directory whose entire content counts as Tilemark's.
     #[serde(default, rename = "tree", skip_serializing_if = "std::ops::Not::not")]
     is_tree: bool,
 }

@@ -14,15 +14,15 @@ use crate::made::OwnDir;
 use crate::owner::{LockedMarker, Marker, lock};
 use crate::{DatastoreError, Options, Refusal};
 
-/// Prefix of the name of every sub-directory of ours; the run id follows.
+/// Prefix of the name of every sub-directory of Tilemark; the run id follows.
 pub(crate) const PREFIX: &str = ".tilemark-";
-/// File name of the marker in a directory of ours.
+/// File name of the marker in a directory of Tilemark.
 pub(crate) const MARKER_FILE: &CStr = c"owner.json";
 /// File name of the marker while it is being written.
 pub(crate) const MARKER_NEW: &CStr = c"owner.json.new";
 
-/// Proof that a target is marked as ours and locked, or is only read. Only the functions of this
-/// type create one, and they mark and lock.
+/// Proof that a target is marked as Tilemark's and locked, or is only read. Only the functions of
+/// this type create one, and they mark and lock.
 #[derive(Debug)]
 pub struct Mark {
     /// Locked marker, if it is a separate file.
@@ -43,7 +43,7 @@ impl Mark {
     }
 
     /// Creates the sub-directory of a run in `parent`, whose path is `resolved`. The marker is the
-    /// first file in it: without the marker no object in it counts as ours.
+    /// first file in it: without the marker no object in it counts as Tilemark's.
     pub(crate) fn make(
         parent: &HeldDir,
         resolved: &Path,

@@ -14,7 +14,6 @@ pub(crate) fn kind_of(path: &Path) -> &'static str {
     }
 }
 
-/// Returns a file type in words.
 pub(crate) fn kind_word(kind: FileType) -> &'static str {
     match kind {
         FileType::RegularFile => "regular file",

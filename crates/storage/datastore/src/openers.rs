@@ -2,7 +2,7 @@
 //!
 //! Exclusive use is voluntary: a VM's disk, a database's raw volume or a user-space file system is
 //! often opened without it. Other uses by a process are missed here: files that are mapped and
-//! closed, handed to the kernel, or open in a PID namespace beside ours.
+//! closed, handed to the kernel, or open in a PID namespace beside this process's.
 
 use std::fs;
 use std::path::Path;

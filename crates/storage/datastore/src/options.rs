@@ -14,8 +14,8 @@ pub struct Options {
     /// Identity of the block device whose content may be destroyed: its serial, WWN/EUI or a name
     /// in `/dev/disk/by-id`; see `docs/safety.md`.
     pub destroy_data: Option<String>,
-    /// True to allow overwriting an existing file that is not ours. Images and files in use are
-    /// never overwritten.
+    /// True to allow overwriting an existing file that is not Tilemark's. Images and files in use
+    /// are never overwritten.
     pub overwrite_file: bool,
     /// True to allow a directory on a memory, overlay or root file system.
     pub allow_root_fs: bool,

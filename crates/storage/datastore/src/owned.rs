@@ -1,4 +1,4 @@
-//! Sub-directories of ours in an open directory: search and removal.
+//! Tilemark's sub-directories in an open directory: search and removal.
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -23,7 +23,7 @@ use crate::{Options, Refusal};
 /// Name of the directory for state beside the disks.
 pub(crate) const STATE: &CStr = c"state";
 
-/// Sub-directory of ours, held open.
+/// Sub-directory of Tilemark, held open.
 #[derive(Debug)]
 pub(crate) struct OwnedDir {
     pub name: CString,
@@ -73,7 +73,7 @@ pub(crate) fn check_absent(
     );
 }
 
-/// Returns all sub-directories of ours in `parent`, and ignores other entries.
+/// Returns all sub-directories of Tilemark in `parent`, and ignores other entries.
 pub(crate) fn scan(parent: impl AsFd) -> rustix::io::Result<Vec<OwnedDir>> {
     let mut found = Vec::new();
     for name in entries(&parent)? {
@@ -132,8 +132,8 @@ fn read_small(dir: impl AsFd, name: &CStr) -> Option<(File, Vec<u8>)> {
     Some((file, bytes))
 }
 
-/// Returns true if the directory holds nothing except a half-written marker of ours, and is too old
-/// to be still in creation. Removing it loses nothing.
+/// Returns true if the directory holds nothing except a half-written marker of Tilemark, and is too
+/// old to be still in creation. Removing it loses nothing.
 fn is_unfinished(dir: impl AsFd) -> bool {
     const OLD_SECONDS: i64 = 60;
     let Ok(found) = rustix::fs::fstat(&dir) else { return false };
@@ -163,7 +163,8 @@ pub(crate) fn leftovers(dirs: &[OwnedDir]) -> Leftovers {
     dirs.iter().fold(Leftovers::default(), |sum, dir| {
         let reserved = match (&dir.marker, &dir.state) {
             (_, OwnerState::Dead) | (None, _) => 0,
-            // More than the file system has is nobody's reserve: only what is there counts.
+            // A reservation larger than the file system is not plausible, so only the allocated
+            // bytes count.
             (Some(marker), _) if marker.reserved_bytes > size_of_fs(&dir.fd) => 0,
             (Some(marker), _) => marker.reserved_bytes,
         };

@@ -1,5 +1,5 @@
-//! Marker of a directory or file of ours: the process that created it, and a check if that process
-//! is still alive.
+//! Marker of a directory or file of Tilemark: the process that created it, and a check if that
+//! process is still alive.
 
 use std::fs;
 use std::os::fd::AsFd;
@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-/// Schema id in every marker. A file without it is not ours.
+/// Schema id in every marker. A file without this id is not Tilemark's.
 pub(crate) const MARKER_SCHEMA: &str = "tilemark.owner/1.0";
 
 /// Owner of a directory or file. Stored as JSON; see `docs/safety.md`.
@@ -59,8 +59,8 @@ pub enum OwnerState {
     },
 }
 
-/// Object of ours that a run left behind or is using. Outside this crate only [`Owned::of`] creates
-/// one, so the state of the owner always comes from a marker.
+/// Object of Tilemark that a run left behind or is using. Outside this crate only [`Owned::of`]
+/// creates one, so the state of the owner always comes from a marker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Owned {
@@ -111,7 +111,7 @@ impl Marker {
         }
     }
 
-    /// Parses a marker. `None` if the bytes are not exactly a marker of ours.
+    /// Parses a marker. `None` if the bytes are not exactly a marker of Tilemark.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let marker: Self = serde_json::from_slice(bytes).ok()?;
         (marker.schema == MARKER_SCHEMA && crate::options::run_id_is_valid(&marker.run_id))

@@ -159,7 +159,7 @@ pub enum Refusal {
         /// Path of the target.
         path: PathBuf,
     },
-    /// The existing file is not ours.
+    /// The existing file is not Tilemark's.
     #[error("file {} ({size}) exists and does not carry tilemark's marker", path.display())]
     NotOurs {
         /// Path of the target.
@@ -277,7 +277,7 @@ pub enum Refusal {
         /// Path of the target device.
         device: PathBuf,
     },
-    /// The device is not empty, and its content is not ours.
+    /// The device is not empty, and its content is not Tilemark's.
     #[error(
         "{} is not empty: the {} 8 MiB hold {signature} (at byte {offset})",
         device.display(), end.word()

@@ -12,7 +12,7 @@ use crate::made::{OwnDir, Removal};
 pub struct Removed {
     /// Paths of removed directories and files, and of devices whose label was erased.
     pub removed: Vec<PathBuf>,
-    /// Objects of others in a directory of ours. They stay, and so does the directory.
+    /// Objects of others in a directory of Tilemark. They stay, and so does the directory.
     pub kept: Vec<PathBuf>,
     /// Objects that the file system keeps while they are open elsewhere. The directory stays with
     /// them.
@@ -30,7 +30,7 @@ impl Removed {
         }
     }
 
-    /// Also removes a directory of ours beside the target.
+    /// Also removes a directory of Tilemark beside the target.
     pub fn outside(&mut self, dir: OwnDir, parent: &HeldDir, name: &CStr) {
         let path = dir.path().to_owned();
         self.and(Self::directory(path, dir.remove(parent, name)));
@@ -44,7 +44,7 @@ impl Removed {
         self.failed.extend(also.failed);
     }
 
-    /// Returns the result of removing a directory of ours.
+    /// Returns the result of removing a directory of Tilemark.
     pub(crate) fn directory(path: PathBuf, removal: Removal) -> Self {
         let all = |names: Vec<PathBuf>| names.iter().map(|name| path.join(name)).collect();
         let is_complete = removal.is_complete();

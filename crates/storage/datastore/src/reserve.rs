@@ -37,7 +37,7 @@ pub(crate) fn reserve(
 /// Grows `file` to `size` bytes. Returns the id of a warning if the space is not reserved.
 fn reserve_to(file: &File, size: u64) -> rustix::io::Result<Option<&'static str>> {
     if fstat(file)?.st_size.unsigned_abs() >= size && size > 0 {
-        // Nothing is ever cut off; what exists may still be sparse.
+        // A file is never shortened. An existing file may still be sparse.
         let allocated = fallocate(file, FallocateFlags::KEEP_SIZE, 0, size);
         return match allocated {
             Ok(()) => Ok(None),

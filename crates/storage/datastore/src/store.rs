@@ -2,7 +2,7 @@
 //!
 //! A kind is one type that implements [`Store`] and one line in `kinds`. There are four objects:
 //! the object [located](Located) at an address and held open, the object [claimed](Claim) from it,
-//! and, for `cleanup` and `verify`, the objects of ours that were [found](RunLeftover).
+//! and, for `cleanup` and `verify`, the objects of Tilemark that were [found](RunLeftover).
 //!
 //! Every method is required and none has a default, so a kind that does not implement a rule of
 //! `docs/safety.md` does not compile. If a rule does not apply to a kind, its method checks nothing
@@ -60,7 +60,7 @@ pub trait Store: Debug + Send + Sync {
     /// to being opened, and nothing is changed.
     fn locate(&self, address: &Path, options: &Options) -> Result<Box<dyn Located>, Refusal>;
 
-    /// Finds all objects of ours at the address, also those of live runs. Reads only.
+    /// Finds all objects of Tilemark at the address, also those of live runs. Reads only.
     fn find(&self, address: &Path) -> Result<Vec<Box<dyn RunLeftover>>, DatastoreError>;
 }
 
@@ -80,9 +80,9 @@ pub trait Located {
     /// may be written and filled.
     fn check_surroundings(&mut self, options: &Options, examination: &mut Examination) -> Step;
 
-    /// Checks that the object may be used: it does not exist, or it is ours by a marker whose run
-    /// has ended, or the user has named it by identity or allowed to overwrite it. Checks that no
-    /// other process uses it.
+    /// Checks that the object may be used: it does not exist, or it is Tilemark's by a marker whose
+    /// run has ended, or the user has named it by identity or allowed to overwrite it. Checks that
+    /// no other process uses it.
     fn check_owner(&mut self, options: &Options, examination: &mut Examination) -> Step;
 
     /// Checks that no content of others would be lost.
@@ -97,7 +97,7 @@ pub trait Located {
 
     /// Claims the examined object, and no other: marks and locks it, and repeats the checks of
     /// properties that may have changed. Only called if nothing was refused. On an error no object
-    /// of ours is left.
+    /// of Tilemark is left.
     fn claim(
         self: Box<Self>,
         preflight: &mut Preflight,
@@ -118,7 +118,7 @@ pub struct Claim {
 
 /// Storage in which disks are created. Dropping it closes everything and removes nothing.
 pub trait Claimed: Debug + Send + Sync {
-    /// Returns the path of the object that is ours, for messages.
+    /// Returns the path of Tilemark's object, for messages.
     fn path(&self) -> &Path;
 
     /// Returns the bytes that may be assigned to disks now.
@@ -142,11 +142,11 @@ pub trait Claimed: Debug + Send + Sync {
 
 /// Storage that records its disks by name, with state beside them.
 pub trait Remembers {
-    /// Returns the directory of ours beside the disks.
+    /// Returns the directory of Tilemark beside the disks.
     fn state_dir(&self) -> &OwnDir;
 
     /// Creates a directory beside the disks for files that programs of another user write. That
-    /// user may pass through the directories of ours above it, but not list them.
+    /// user may pass through the directories of Tilemark above it, but not list them.
     fn tree(&self, name: &CStr) -> Result<HeldDir, DatastoreError>;
 
     /// Returns true if the disks were taken over from an earlier run.
@@ -181,7 +181,7 @@ pub struct Lent {
     pub disks: Vec<VirtualDisk>,
 }
 
-/// Object of ours that a run left behind or is using, held open.
+/// Object of Tilemark that a run left behind or is using, held open.
 pub trait RunLeftover {
     /// Returns the description of the object, with the state of its run.
     fn owned(&self) -> &Owned;

@@ -25,7 +25,6 @@ pub(crate) mod handshake {
     pub(crate) const NO_ZEROES: u16 = 1 << 1;
 }
 
-/// Options.
 pub(crate) mod option {
     pub(crate) const EXPORT_NAME: u32 = 1;
     pub(crate) const ABORT: u32 = 2;

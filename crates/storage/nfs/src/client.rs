@@ -172,8 +172,8 @@ impl Client {
         let execute = if is_directory { LOOK_UP } else { EXECUTE };
         let bits = [(4, READ), (2, write), (1, execute)];
         let wanted = bits.iter().filter(|(own, _)| mask & own != 0).fold(0, |all, own| all | own.1);
-        // A server that does not know of a bit leaves it out, as Linux does for DELETE in an
-        // export; whoever may add names may remove them.
+        // A server omits bits that it does not support; Linux omits DELETE in an export. DELETE is
+        // not needed, because a user who may add names may also remove them.
         let needed = wanted & !DELETE;
         Ok(self.access(handle, wanted)? & needed == needed)
     }
@@ -261,7 +261,6 @@ impl Client {
         self.ask(14, body, pass_change)
     }
 
-    /// Returns all names in a directory.
     pub(crate) fn list(&self, directory: &Handle) -> Result<Vec<Named>, Trouble> {
         let (mut cookie, mut verifier) = (0, [0; 8]);
         let mut names: Vec<Named> = Vec::new();

@@ -31,7 +31,7 @@ impl fmt::Display for Phase {
     }
 }
 
-/// Error of a protocol below a run's disks.
+/// Error of the storage protocol that carries the I/O of a run's disks.
 #[derive(Debug, thiserror::Error)]
 pub enum OverError {
     /// The protocol's server needs root.
@@ -147,12 +147,12 @@ pub enum OverError {
         /// Last lines of the program's log.
         said: String,
     },
-    /// I/O was open, but none was answered for a long time.
+    /// I/Os were outstanding, but none completed for a long time.
     #[error("{program} hangs under load: no I/O was answered for {seconds} s{}", last_words(.said))]
     Hangs {
         /// Name of the program that is stopped by a signal, or of the server if none is.
         program: &'static str,
-        /// Time without an answer, in seconds.
+        /// Time without a completion, in seconds.
         seconds: u64,
         /// Last lines of the program's log.
         said: String,

@@ -85,7 +85,7 @@ impl Protocol for Nfs3 {
         let arguments = server_arguments(home, &config);
         let mut server = start(checked, home, network, (&checked.server, arguments))?;
         let ready = server.wait_until(Phase::Start, READY_MAX, || answers(rpcinfo, network));
-        // The server is the first, by which a session names what hangs.
+        // The server must be first, because a session names the first process if I/O hangs.
         up.servers.insert(0, server);
         ready?;
         let nodes = files.iter().enumerate();

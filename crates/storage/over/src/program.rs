@@ -27,7 +27,7 @@ pub(crate) struct Needed {
 }
 
 impl Needed {
-    /// Finds the program.
+    /// Finds the program in the directories of `PATH`, then in the system's `sbin` directories.
     pub fn find(self, protocol: &'static str) -> Result<Program, OverError> {
         let Self { name, package } = self;
         let path = std::env::var_os("PATH").unwrap_or_default();

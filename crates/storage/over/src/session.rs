@@ -37,9 +37,9 @@ pub const SILENCE_MAX: Duration = Duration::from_secs(30);
 /// State of a load's I/O since the last report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answered {
-    /// Some I/O was answered, or no I/O was open.
+    /// At least one I/O completed, or none was outstanding.
     Fine,
-    /// I/O was open and none was answered, or the load did not report.
+    /// I/Os were outstanding and none completed, or the load did not report.
     NothingOfOpen,
 }
 
@@ -101,9 +101,9 @@ impl Session {
         self.up.processes().map(|process| (process.name, process.pid())).collect()
     }
 
-    /// Checks that all processes run. If one has ended, the initiator is killed, so that open I/O
-    /// fails. Otherwise open I/O would wait for ever, because iSCSI and NFS clients never stop
-    /// retrying.
+    /// Checks that all processes run. If one has ended, the initiator is killed, so that
+    /// outstanding I/O fails. Otherwise outstanding I/O would wait for ever, because iSCSI and NFS
+    /// clients never stop retrying.
     ///
     /// # Errors
     ///
@@ -120,8 +120,8 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// If I/O is open, and none was answered for 30 s, or for `silence_max` if that is longer. The
-    /// initiator is killed.
+    /// If I/Os are outstanding, and none completed for 30 s, or for `silence_max` if that is
+    /// longer. The initiator is killed.
     pub fn note(&mut self, answered: Answered, silence_max: Duration) -> Result<(), OverError> {
         if answered != Answered::NothingOfOpen {
             self.last_answer = Instant::now();

@@ -212,7 +212,8 @@ fn empty(path: &Path, kind: &HomeKind) -> io::Result<()> {
         } else if found.is_dir() && is_own && kind.guests == Guests::Pass {
             fs::remove_dir_all(entry.path()).map_err(text)?;
         } else if found.is_dir() && is_own {
-            // A mount point: what is still mounted there, or in it, is not removed.
+            // A mount point. `remove_dir` fails if a file system is still mounted there, so no
+            // mounted file is removed.
             fs::remove_dir(entry.path()).map_err(text)?;
         } else if name != MARKER {
             foreign.push(name.to_string_lossy().into_owned());

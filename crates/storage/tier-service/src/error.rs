@@ -35,15 +35,15 @@ pub enum SetError {
         /// Reason why the size cannot be divided.
         source: GeometryError,
     },
-    /// The state machine refuses the set.
+    /// The state machine refused to open the set (a cache and its disks).
     #[error("the cache {} is not opened: {source}", path.display())]
     Open {
         /// Path of the cache.
         path: PathBuf,
-        /// Reason why the set is refused.
+        /// Reason why the set was refused.
         source: OpenError,
     },
-    /// The state machine refuses one of the disks.
+    /// The state machine refused one of the disks.
     #[error("disk \"{name}\" is not served from the cache {}: {source}", path.display())]
     Disk {
         /// Name of the disk.

@@ -122,7 +122,7 @@ pub(crate) fn room_for_new(sidecar: &Path) -> Result<PathBuf, SetError> {
         opened => opened?,
     };
     let found = file.metadata().map_err(failed("look at", &new))?;
-    // An empty file is what a run leaves that was interrupted right after making the file.
+    // A server that was interrupted right after creating the file leaves it empty.
     if !found.is_file() || found.len() > 0 {
         checked(file, &new)?;
     }

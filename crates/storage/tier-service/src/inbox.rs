@@ -123,7 +123,7 @@ pub struct Elsewhere {
     pub at: String,
 }
 
-/// Report on one disk.
+/// State and counters of one served disk, as `tier status` shows them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskReport {
     /// Index of the disk in the set.
@@ -153,7 +153,8 @@ pub struct DiskReport {
     pub policy: Option<String>,
     /// True if new pages are admitted.
     pub populates: bool,
-    /// True if a part of the log cannot be read. Then no more writes go to the backing store.
+    /// True if a part of the log cannot be read. In this case no more writes go to the backing
+    /// store.
     pub is_damaged: bool,
     /// True if the backing store refused I/O lately. The I/O will be retried.
     pub is_refused: bool,

@@ -40,7 +40,6 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// Returns the path of the sidecar.
     pub(crate) fn sidecar_path(&self) -> Result<PathBuf, SetError> {
         path_of_sidecar(&self.backing, self.sidecar.as_deref())
     }

@@ -230,7 +230,7 @@ impl Peers {
 
 impl Peer {
     fn put(&self, ask: Ask) {
-        // Sending fails only if the thread has panicked. Then the state machine sees a peer without
+        // Sending fails only if the thread has panicked. The state machine then sees a peer without
         // progress.
         let _ = self.asks.send(ask);
         let _ = rustix::io::write(&self.event, &1_u64.to_ne_bytes());

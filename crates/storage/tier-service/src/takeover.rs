@@ -232,8 +232,8 @@ impl TakeOver {
         // A path in use must be known before the reservation is taken.
         let new = room_for_new(&self.beside)?;
         Reserved::take_over(reserve, &device, &self.backing, theirs)?.keep();
-        // Read after the preemption: what the owner wrote to the sidecar before counts, and later
-        // writes do not.
+        // The sidecar is read after the preemption: the owner's earlier writes to it count, and
+        // later ones fail.
         let found = tier::read_sidecar(&mut self.files, 0);
         let found = found.map_err(|error| self.refused(error, Vec::new()))?;
         let is_fenced_so = self.proof == Proof::Reservation && theirs != reserve.key;
@@ -256,8 +256,8 @@ impl TakeOver {
         }
     }
 
-    /// Returns true if the owner ran on this host since its boot. Then the owner has ended, because
-    /// this process has the lock.
+    /// Returns true if the owner ran on this host since its boot. If so, the owner has ended,
+    /// because this process has the lock.
     fn is_of_this_machine(&self) -> bool {
         self.sidecar.boot == identity::boot() && self.sidecar.boot != Uuid::default()
     }
@@ -293,8 +293,8 @@ impl TakeOver {
     /// store. `instead` has new addresses for holders whose address in the sidecar is outdated. The
     /// caller ensures that the owner cannot write any more.
     ///
-    /// # Errors
-    /// If no copy can be reached, or none is complete. Then the disk is unchanged.
+    /// # Errors If no copy can be reached, or none is complete. In both cases the disk is
+    /// unchanged.
     pub fn carry_out(
         &mut self,
         instead: &[PeerAddress],

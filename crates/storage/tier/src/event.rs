@@ -242,7 +242,7 @@ pub struct Check {
 /// Read from a target into a buffer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadIo {
-    /// Number of the I/O.
+    /// Id of the I/O; the event of its completion has the same id.
     pub io: IoId,
     /// Target to read from.
     pub place: IoTarget,
@@ -301,7 +301,7 @@ pub enum Effect {
     Read(ReadIo),
     /// Writes these pieces one after the other, starting at one address.
     Write {
-        /// Number of the I/O.
+        /// Id of the I/O; the event of its completion has the same id.
         io: IoId,
         /// Target to write to.
         place: IoTarget,
@@ -314,7 +314,7 @@ pub enum Effect {
     },
     /// Zeroes bytes of a target.
     Zero {
-        /// Number of the I/O.
+        /// Id of the I/O; the event of its completion has the same id.
         io: IoId,
         /// Target on which bytes are zeroed.
         place: IoTarget,
@@ -329,7 +329,7 @@ pub enum Effect {
     /// this host still holds its reservation of the disk. The driver checks that once the sidecar
     /// is durable.
     Flush {
-        /// Number of the I/O.
+        /// Id of the I/O; the event of its completion has the same id.
         io: IoId,
         /// Place to flush.
         place: IoTarget,
@@ -337,7 +337,7 @@ pub enum Effect {
     /// Reads the disk's sidecar. Succeeds if this set still owns the disk with this generation;
     /// otherwise the error is [`IoError::Fenced`].
     Confirm {
-        /// Number of the I/O.
+        /// Id of the I/O; the event of its completion has the same id.
         io: IoId,
         /// Index of the disk.
         disk: u16,
@@ -377,7 +377,7 @@ pub enum Effect {
     /// will be reused. There is room even if the block does not compress. [`Event::Kept`] returns
     /// its cells.
     Keep {
-        /// Number of the I/O.
+        /// Id of the I/O; the event of its completion has the same id.
         io: IoId,
         /// Source buffer.
         from: Buf,

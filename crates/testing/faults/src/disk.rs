@@ -283,7 +283,8 @@ impl Disk {
         }
     }
 
-    /// Cuts the host's power at this moment. Each write that was not durable survives or is lost.
+    /// Cuts the host's power at this moment. Of each write that was not durable, all, a part or
+    /// nothing survives, at random.
     pub fn power_cut(&mut self, chance: &mut Stream) {
         self.kill(chance);
         let mut image = self.durable.clone();

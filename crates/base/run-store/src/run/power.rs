@@ -159,7 +159,7 @@ pub struct PowerPolicies {
     pub after: Vec<PowerPolicy>,
 }
 
-/// One power policy.
+/// Power setting of the host's processors that affects their speed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct PowerPolicy {
     /// Name of the policy: `governor`, `turbo`.

@@ -12,8 +12,8 @@ pub struct ReplayFacts {
     pub copies: u32,
     /// Number of copies that were replayed up to the last answer.
     pub ended: u32,
-    /// Time from the start to the last answer of the slowest copy, in nanoseconds; null if no copy
-    /// was replayed to the end.
+    /// Time from the start to the last completion of the slowest copy, in nanoseconds; null if no
+    /// copy was replayed to the end.
     pub elapsed_ns: Option<u64>,
     /// Number of submitted I/Os of all copies.
     pub submitted: u64,

@@ -43,7 +43,8 @@ impl Run {
         ))
     }
 
-    /// Returns the progress of the run: `5 runs of 3 tile counts, 2 passed; interrupted`.
+    /// Returns the progress of the run, for example `5 runs of 3 tile counts, 2 passed;
+    /// interrupted`: five steps, at three different tile counts.
     pub fn progress(&self) -> String {
         let Some(climb) = &self.answer.climb else { return self.answer.progress.clone() };
         let runs = count(self.steps.len() as u64, "run");

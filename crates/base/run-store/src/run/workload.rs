@@ -31,7 +31,7 @@ pub struct MetricResult {
     pub unit: String,
     /// Amount of work that counts as one tile's worth, in `unit`.
     pub reference: Figure,
-    /// Origin of `reference`.
+    /// Source of `reference`: the workload's definition, or a simulation on ideal storage.
     pub reference_origin: ReferenceOrigin,
     /// `value / reference`: the factor that enters the tile's geometric mean.
     pub normalised: Figure,

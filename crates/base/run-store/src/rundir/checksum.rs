@@ -16,7 +16,7 @@ pub enum ChecksumProblem {
         /// Name of the file.
         name: String,
     },
-    /// The file is missing.
+    /// `SHA256SUMS` lists a file that does not exist.
     Missing {
         /// Name of the file.
         name: String,

@@ -45,7 +45,8 @@ pub struct AnalyzeArgs {
     pub limit: Option<Nanos>,
     /// Length of a slice of time, 1ms or more
     ///
-    /// Doubled as often as a long trace needs; the result gives the final length. Example: 100ms
+    /// For a long trace the length is doubled until the slices are few enough; the result gives the
+    /// final length. Example: 100ms
     #[arg(long, value_name = "TIME", default_value = "1s", help_heading = "What is shown")]
     pub slice: Nanos,
 

@@ -32,7 +32,7 @@ const SECOND: Nanos = Nanos::SECOND;
 pub fn run(args: &RecordArgs) -> Result<Exit, Failure> {
     let stop = stop_flag()?;
     let target = args.out.clone().unwrap_or_else(default_name);
-    // A command may be what starts the VM, so the VM need not run yet.
+    // The command may start the VM, so the VM need not run yet.
     if let (Some(vm), true) = (&args.vm, args.command.is_empty()) {
         find_running_vm(vm).map_err(|error| failure(&error))?;
     }

@@ -41,7 +41,7 @@ impl Pace {
         }
     }
 
-    /// Returns true for a simulation.
+    /// Returns true if the run is in virtual time, not on real storage.
     pub(super) fn is_simulated(&self) -> bool {
         self.is_simulated
     }

@@ -30,7 +30,7 @@ pub struct Status {
     lost_events: u64,
     /// Latency above which an I/O is slow.
     limit_ns: u64,
-    /// Initiators, those with the most slow I/Os first.
+    /// Initiators, sorted by their number of slow I/Os, highest first.
     vms: Vec<VmRow>,
 }
 

@@ -27,7 +27,7 @@ pub struct HostsStatus {
     unreadable_files: u64,
     /// Latency above which an I/O is slow.
     limit_ns: u64,
-    /// Initiators of all hosts, those with the most slow I/Os first.
+    /// Initiators of all hosts, sorted by their number of slow I/Os, highest first.
     vms: Vec<SenderRow>,
     /// Disks, in the same order. Storage that several disks share has one row.
     disks: Vec<DiskRow>,

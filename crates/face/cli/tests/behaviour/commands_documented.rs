@@ -300,7 +300,7 @@ fn is_verb(word: &str) -> bool {
         && !word.starts_with('-')
 }
 
-/// Code within a line of text that is a command of ours.
+/// Returns the code spans of a line that are commands of Tilemark.
 fn within(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2).filter(|code| code.starts_with("tilemark "))
 }

@@ -47,7 +47,7 @@ fn a_job_that_measures_asks_for_no_more_than_it_needs() {
     assert!(!job.contains("hostPath") && !job.contains("privileged: true"));
 }
 
-/// Scripts of a workflow's steps, in their order: what stands behind `run:`.
+/// Scripts of a workflow's steps (the texts after `run:`), in step order.
 fn scripts(workflow: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut lines = workflow.lines().peekable();

@@ -342,7 +342,7 @@ fn hosts_are_examined_and_cleaned_up_where_they_are() {
     assert_eq!((names[0]["name"].as_str(), names[1]["name"].as_str()), (Some("a"), Some("b")));
     assert!(names.iter().all(|host| !host["findings"][0]["id"].is_null()), "{document}");
 
-    // The first host to look finds what a killed run left.
+    // The first host to look finds the objects that a killed run left.
     let mut run = place.start(&words(&hosts(&place, &["c"]), &["--tiles", "1"]));
     run.wait_for("measuring");
     kill_process(agent(&place, "c"), Signal::KILL).expect("it is there");

@@ -9,7 +9,7 @@ use crate::loops::{Mounted, disk_file, held, wait_for_writes, wait_until};
 use crate::operations::USERS;
 use crate::rig::{Running, Workspace, err, out};
 
-/// Room for what a datastore keeps free: 5 GiB and a fifth.
+/// Space that a datastore keeps free: 5 GiB and a fifth.
 const SIZE: u64 = 10 << 30;
 
 /// Tile of one small VM, and one operation beside it.

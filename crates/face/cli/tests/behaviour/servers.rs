@@ -149,7 +149,7 @@ fn homes(run: u32) -> Vec<PathBuf> {
     homes_of("mail", run)
 }
 
-/// Waits for the end of a killed run's servers, cleans up, and looks for what is left.
+/// Waits for the end of a killed run's servers, cleans up, and looks for remaining objects.
 fn assert_cleaned_up(place: &Workspace, run: u32) {
     let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
     while in_groups(run) > 0 {

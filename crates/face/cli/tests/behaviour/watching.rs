@@ -89,7 +89,7 @@ fn watched_io_is_in_status_and_export_until_forgotten() {
     );
     assert!(std::fs::read(place.path("s.parquet")).expect("a file").starts_with(b"PAR1"));
 
-    // The next watcher knows what the first one saw, although dd has ended.
+    // The next watcher knows the working sets that the first one measured, although dd has ended.
     let again = started(&place, &[&disk.0]);
     again.signal(Signal::TERM);
     assert_eq!(again.end().code, Some(0));

@@ -1,5 +1,5 @@
-//! What a watcher tells, in a real Prometheus (Debian's `prometheus`): as native and as classic
-//! histograms, by every query of the shipped dashboard and rules.
+//! Metrics of a watcher in a real Prometheus (Debian's `prometheus`): as native and as classic
+//! histograms, with every query of the shipped dashboard and rules.
 
 use std::net::{SocketAddr, TcpListener};
 use std::process::{Child, Command, Output, Stdio};

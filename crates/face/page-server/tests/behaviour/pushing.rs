@@ -1,4 +1,4 @@
-//! Pushes to a collector: what arrives, and repeated attempts after failures.
+//! Pushes to a collector: the data that arrive, and repeated attempts after failures.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;

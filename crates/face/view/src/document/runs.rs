@@ -32,7 +32,7 @@ pub enum RunKind {
     Sample,
 }
 
-/// State of a run.
+/// Completeness of a run's files, or the progress of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunState {
@@ -114,7 +114,7 @@ pub struct RunPage {
     pub plan: Option<String>,
     /// Text of `SHA256SUMS`; none while the run is in progress.
     pub checksums: Option<String>,
-    /// Choices for the lens.
+    /// Values that a view of the run can be filtered by, and the kinds of data that the run has.
     pub dimensions: Dimensions,
     /// Steps on the run's axis, in the order in which they ran.
     pub steps: Vec<StepSpan>,
@@ -126,7 +126,7 @@ pub struct RunPage {
     pub live: Option<LiveState>,
 }
 
-/// Choices for the lens.
+/// Values that a view of the run can be filtered by, and the kinds of data that the run has.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Dimensions {
     /// Names of the workloads; in a recorded trace the VMs.

@@ -12,7 +12,7 @@ pub struct WatchPage {
     pub hosts: Vec<WatchedHost>,
     /// Latency above which an I/O is slow, nanoseconds.
     pub limit_ns: u64,
-    /// VMs and other initiators, those with the most slow I/Os first.
+    /// VMs and other initiators, sorted by their number of slow I/Os, highest first.
     pub vms: Vec<WatchedLoad>,
     /// Disks, in the same order: most slow I/Os first.
     pub disks: Vec<WatchedLoad>,

@@ -185,7 +185,7 @@ fn sentence(source: &Source, busy: &[Line], none: bool, disturbed: &[DisturbedSp
         (None, true) => return "What else the machine did was not recorded.".to_owned(),
     };
     match disturbed {
-        // What was only observed has no steps.
+        // Recordings and watched hosts have no steps.
         [] if source.is_observed() => format!("{said}."),
         [] => format!("{said}; no step was disturbed."),
         all => format!("{said}; {} disturbed.", steps_were(all.len())),

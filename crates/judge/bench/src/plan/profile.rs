@@ -4,7 +4,7 @@ use units::Nanos;
 
 use crate::plan::Layer;
 
-/// Values of a profile.
+/// Durations and thresholds that `--quick` or `--standard` selects.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ProfileValues {
     /// Minimum duration of the warm-up.
@@ -26,7 +26,7 @@ pub struct ProfileValues {
     pub footprint: f64,
     /// Factor applied to schedule times.
     pub time: f64,
-    /// Time by which every step must have ended; absent: unlimited.
+    /// Time by which every step must have ended. If absent, it is unlimited.
     pub budget: Option<Nanos>,
 }
 

@@ -245,7 +245,7 @@ pub trait Load: GaugeSource {
     fn abandon(self);
 }
 
-/// Outcome of a load.
+/// Totals and errors of a load that has ended.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct LoadOutcome {
     /// Number of I/Os submitted.

@@ -478,7 +478,8 @@ impl Rig for RealRig {
             let number = rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?);
             Some(Watched { number, name: device.name.clone() })
         }));
-        // The servers of a protocol are what is measured, and disturb nobody.
+        // The servers of a protocol are a part of the measured storage, so they do not count as a
+        // disturbance.
         Some(watch)
     }
 

@@ -72,7 +72,7 @@ pub struct TierSpec {
 /// Reason why a text is not a valid setting of a tier.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TierSpecError {
-    /// The size is missing.
+    /// The text has no `size=`.
     #[error("a tier is DIRECTORY,size=SIZE, and then mode=back, policy=, admission=, page=, log=")]
     NoSize,
     /// The key is unknown, or its value is invalid.

@@ -18,8 +18,8 @@ pub trait Foresee: Sync {
     /// Returns the number of steps that are simulated concurrently.
     fn threads(&self) -> NonZeroUsize;
 
-    /// Returns the load of a step for this repeat (counted from 0); `None` if it could not be
-    /// computed. Then the run simulates the step itself, and gets the error.
+    /// Returns the load of a step for this repeat (counted from 0). `None` if it could not be
+    /// computed: the run simulates the step itself, and gets the error.
     fn foresee(&self, tiles: u32, repeat: u32) -> Option<Foreseen>;
 
     /// Stops all work, because its results are no longer needed.

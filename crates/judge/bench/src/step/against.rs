@@ -27,7 +27,8 @@ pub struct Sums {
     /// Number of slices in which an operation did I/O.
     operated: usize,
     unit: usize,
-    /// Cells by block, then part, then kind. The sums over all parts follow after the parts.
+    /// Outer index: block of time. Inner index: part x number of kinds + kind. The sums over all
+    /// parts come last, as one more part.
     blocks: Vec<Vec<Cell>>,
     /// True if a part is only compared with others in the blocks in which the part was active.
     at_once: bool,

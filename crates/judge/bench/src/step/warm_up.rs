@@ -21,7 +21,7 @@ pub struct WarmUpRule {
     elapsed: Nanos,
 }
 
-/// Bounds of a warm-up.
+/// Minimum and maximum duration of a warm-up, with the length of its slices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WarmUpBounds {
     /// Minimum duration of the warm-up.

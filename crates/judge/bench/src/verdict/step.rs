@@ -86,7 +86,6 @@ impl StepJudge<'_> {
         judged.cause == Cause::Undecided
     }
 
-    /// Returns the tightest of all limits.
     pub(crate) fn tightest_limit(&self) -> Option<Nanos> {
         self.limits().map(|(.., limit)| bound_of(limit)).min()
     }

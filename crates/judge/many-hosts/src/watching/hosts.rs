@@ -81,7 +81,8 @@ impl WatchingHosts {
         tool: &ToolFacts,
         tell: &mut dyn FnMut(&Invitation) -> Result<(), BenchError>,
     ) -> Result<Self, BenchError> {
-        // Nobody reads what hosts send of themselves, so it is dropped and takes no memory.
+        // Events that hosts send unasked are not read here. The receiver is dropped, so that they
+        // take no memory.
         let OpenHub { hub, events, members } = crate::hub::open(cluster, options, VALID_FOR)?;
         drop(events);
         let shared = Arc::new(Shared {

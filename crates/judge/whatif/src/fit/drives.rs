@@ -85,7 +85,8 @@ impl Drives {
     }
 }
 
-/// Number of disks that a RAID level takes, next to the asked one; `None` beyond what is tried.
+/// Returns the number of disks nearest to `asked` that the RAID level can use; `None` outside the
+/// range that is tried.
 pub fn whole(raid: Raid, asked: f64) -> Option<u32> {
     let (least, step) = match raid {
         Raid::Raid0 => (1.0, 1.0),

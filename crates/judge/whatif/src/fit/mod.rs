@@ -154,7 +154,7 @@ fn blank(run: &Run) -> Array {
     }
 }
 
-/// Controller with memory that answers writes, and reads of what it holds.
+/// Makes a controller with memory that completes writes, and reads of data that it holds.
 fn controller(memory: Memory) -> Controller {
     let hit = Nanos::from_secs_f64(memory.hit);
     Controller {

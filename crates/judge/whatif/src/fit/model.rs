@@ -48,12 +48,12 @@ impl Model {
     }
 }
 
-/// Memory that answers writes, and reads of what it holds.
+/// Memory in front of the disks: it completes writes, and reads of data that it holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Memory {
-    /// Time of an answer, in seconds.
+    /// Latency of a read or write that the memory completes, in seconds.
     pub hit: f64,
-    /// Bytes for reads; 0 if it answers writes alone.
+    /// Bytes for reads; 0 if only writes use the memory.
     pub reads: f64,
     /// Bytes for writes.
     pub writes: f64,
@@ -94,7 +94,7 @@ impl Knobs {
         vec![0.0; if has_size || self.rate.is_some() { 6 } else { 5 }]
     }
 
-    /// Model at a position; `None` beyond what a model can be.
+    /// Returns the model at a position; `None` if the position is outside the range of models.
     pub fn at(&self, place: &[f64]) -> Option<Model> {
         let (&[capacity, service, outside, write, spread], last) =
             place.split_first_chunk::<5>()?;

@@ -77,7 +77,7 @@ fn full_memory_is_named_with_its_size() {
     let groups = groups.iter().flat_map(std::fs::read_dir).flatten().flatten();
     let mut paths = groups.map(|entry| entry.path());
     let group = paths.find(|path| path.to_string_lossy().ends_with(&end)).expect("a group");
-    // `tail` keeps the end of what it reads in memory.
+    // `tail` keeps the end of its input in memory.
     let greedy = "echo $$ > cgroup.procs; head -c 1G /dev/zero | tail -c 900M";
     let ended = Command::new("sh").args(["-c", greedy]).current_dir(&group).output();
     assert!(!ended.expect("a shell").status.success());
@@ -191,7 +191,7 @@ fn data_of_several_is_made_at_once_and_each_has_its_own() {
         query(&socket, password)
     });
     assert!(holds(&one, "first=") && holds(&two, "first=") && one != two, "seeds differ");
-    // A place that is taken is the error of whoever wants it.
+    // A tile's directory that already exists is an error.
     std::fs::create_dir(apps.join("tile-3")).expect("made");
     let error = all.make(&[&need("tile-3", 3), &need("tile-4", 4)]).expect_err("it is there");
     assert!(error.to_string().contains("tile-3"), "{error}");

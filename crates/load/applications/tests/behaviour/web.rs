@@ -194,7 +194,7 @@ fn tiles_have_pages_and_files_of_their_own() {
     });
     assert_ne!(one.0, other.0);
     assert!(one.1 != other.1);
-    // Neither other users nor the site itself change what was made.
+    // Neither other users nor the site itself may change the created files.
     let [files, sockets] = ["one/files", "one/site"].map(|name| apps.join(name));
     let user = fs::metadata(&sockets).expect("its directory").uid();
     assert_ne!(user, 0);

@@ -172,7 +172,8 @@ impl Imap {
                 Ok(Flow::Send(Command::Login))
             }
             Response::Untagged { status: Status::Bye, .. } => Err(CallError::Status),
-            // A service that has a user logged in already is not asked for the mailbox of ours.
+            // A service that reports a user as already logged in (`PREAUTH`) is refused, because
+            // the mailbox would be that user's.
             _ => Err(CallError::Protocol),
         }
     }

@@ -292,7 +292,7 @@ impl Client for Postgres {
     }
 
     fn take(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Option<Answer> {
-        // What is skipped is never held, however much of it comes at once.
+        // Skipped bytes are never buffered, no matter how many arrive at once.
         let skipped = self.skip.min(bytes.len());
         self.skip -= skipped;
         self.held.extend_from_slice(&bytes[skipped..]);

@@ -201,8 +201,8 @@ impl Smtp {
         if let Some(mail) = self.mail.as_ref().filter(|_| self.accepted > 0) {
             mail.write_text(seed, out);
         }
-        // A service may say "go on" with no recipient accepted. Then the text is empty, which it
-        // refuses (RFC 2920, section 3.1).
+        // A service may say "go on" with no recipient accepted. In this case the text is empty,
+        // which the service refuses (RFC 2920, section 3.1).
         out.extend_from_slice(b".\r\n");
         Next::Await(Awaits::End)
     }

@@ -24,8 +24,8 @@ pub struct Plan {
 /// Settings of a fill.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Setup of verification, which stamps every block so that later reads can be verified; absent:
-    /// no verification.
+    /// Setup of verification, which stamps every block so that later reads can be verified. If
+    /// absent, nothing is verified.
     pub verify: Option<Setup>,
     /// Part of each piece that is generated anew.
     pub freshness: Freshness,

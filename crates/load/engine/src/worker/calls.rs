@@ -42,8 +42,8 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         let backend = &mut self.backend;
         let known = self.called.len();
         let worked = calls.work(&mut || backend.now(), &mut self.called);
-        // All ends are counted before the first of them is reported: what is reported makes new
-        // calls, and time that has passed for these would pass for the later ends, too.
+        // All completions are counted before the first one is reported. A report may start new
+        // calls, and their time would otherwise be added to completions that are not counted yet.
         for answered in &self.called[known..] {
             self.counts.pass_time(answered.at);
             self.counts.in_flight -= 1;

@@ -1,4 +1,4 @@
-//! Calls to a service on loopback: what comes back, and what does not.
+//! Calls to a service on loopback: responses, and calls without a response.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};

@@ -33,7 +33,7 @@ pub struct Load {
 pub enum Kind {
     /// So many users that ask again at once, and this many requests in all.
     Closed { users: u32, requests: u64 },
-    /// A request at each interval, whatever the answers do.
+    /// Submits a request at each interval, independent of completions.
     Paced { every: Nanos },
     /// A user who burns CPU between requests.
     Busy { cost: Nanos },

@@ -21,7 +21,8 @@ fn a_link_planted_for_a_state_file_leads_nowhere() {
         fs::write(&victim, FOREIGN).unwrap();
         symlink(&victim, state.join(planted)).unwrap();
         let setup = |own| Setup { state_dir: own, seed: 1, epoch_unix_ns: 0, elsewhere: None };
-        // The list itself may be what was planted: then there is no directory of ours to use.
+        // The planted link may replace the list itself. If so, there is no directory of Tilemark to
+        // use.
         let refused = match datastore::HeldDir::open(&state).and_then(datastore::OwnDir::over) {
             Ok(own) => Tracker::open(&setup(own), &disk).is_err(),
             Err(_) => true,

@@ -1,5 +1,5 @@
-//! A real process, killed with SIGKILL while it writes: what it was told is written must be
-//! there afterwards.
+//! A real process, killed with SIGKILL while it writes. All acknowledged writes must be there
+//! afterwards.
 //!
 //! The child is this test binary again, running [`the_child_writes_until_it_is_killed`].
 

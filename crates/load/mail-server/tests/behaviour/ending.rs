@@ -89,7 +89,7 @@ fn stop_in_mid_use_leaves_no_process() {
     server.stop().expect("stopped");
     assert!(bench.processes().is_empty() && !bench.runtime().exists());
     assert!(sender.call("u1 u2 100").is_err());
-    // What was accepted is delivered by the next start.
+    // Mails that were accepted are delivered after the next start.
     let mut server = bench.ready();
     wait_until("the delivery", || server.queue_length().expect("a queue") == 0);
     let session = Session::imap(server.ports().imap, server.password());

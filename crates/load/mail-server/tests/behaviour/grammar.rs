@@ -1,11 +1,11 @@
-//! What the language lets a workload ask, the clients can do, and nothing else.
+//! The clients accept exactly the calls that the language allows.
 
 use engine::client::{Ask, Client, imap, smtp};
 use proptest::prelude::*;
 use spec::workload::Protocol;
 use state_machine::{Draws, RequestText};
 
-/// Returns true if a client sends anything of a call, after what the service says first.
+/// Returns true if a client sends anything for a call, after the service's greeting.
 fn is_sent(mut client: Box<dyn Client>, ask: &RequestText, greeting: &[&str], word: &str) -> bool {
     let mut out = Vec::new();
     client.call(Ask { text: Some(ask), draws: Draws::default(), size: 1000 }, &mut out);

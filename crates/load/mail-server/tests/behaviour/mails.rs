@@ -29,7 +29,7 @@ fn mail_goes_through_the_queue_into_two_mailboxes() {
         let session = Session::imap(server.ports().imap, server.password());
         session.expect("connected").call(&format!("{user} {steps}")).expect("read")
     };
-    // 3,900 bytes of text, and headers of ours, Exim's and Dovecot's.
+    // 3,900 bytes of text, and the headers of the client, Exim and Dovecot.
     let bytes = read("u17", "read=1");
     assert!((3900..5500).contains(&bytes), "{bytes}");
     assert_eq!(read("u204", "read=20") / 20, bytes, "one mail is as long as the other");

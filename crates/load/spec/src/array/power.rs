@@ -21,7 +21,7 @@ pub struct Frequency {
     /// is no turbo, and the next lower state is used.
     #[serde(default = "all", skip_serializing_if = "is_all")]
     pub limit: Ratio,
-    /// Governor that chooses among the states; absent: always the highest state.
+    /// Governor that chooses among the states. If absent, the highest state is always used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub governor: Option<Governor>,
 }
@@ -90,7 +90,7 @@ pub struct HostPower {
     /// that never sleep it decreases with the frequency state and is 0 at the lowest state.
     #[serde(default)]
     pub awake: f64,
-    /// Idle time after which a core sleeps (C-states); absent: it never sleeps.
+    /// Idle time after which a core sleeps (C-states). If absent, it never sleeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sleep_after: Option<Nanos>,
     /// True if cores can only sleep all together, for example if all cores of a processor share one

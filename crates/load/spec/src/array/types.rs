@@ -28,7 +28,7 @@ pub struct Array {
     /// Processors and memory of the storage itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub controller: Option<Controller>,
-    /// Limits on background I/O at each disk of pools, tiers and hosts; absent: background and
+    /// Limits on background I/O at each disk of pools, tiers and hosts. If absent, background and
     /// foreground have equal priority.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background: Option<Background>,
@@ -81,19 +81,19 @@ pub struct Hosts {
     /// Scheduling order of virtual CPUs when cores are scarce (default shares).
     #[serde(default, skip_serializing_if = "is_default")]
     pub run_queue: RunQueue,
-    /// CPU time that the hypervisor spends on an I/O; absent: none.
+    /// CPU time that the hypervisor spends on an I/O. If absent, it spends none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_cpu: Option<IoCpu>,
-    /// Frequencies of the cores; absent: a single one.
+    /// Frequencies of the cores. If absent, the frequency is fixed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency: Option<Frequency>,
-    /// Speed of memory; absent: memory is no bottleneck.
+    /// Speed of memory. If absent, memory is never the bottleneck.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
-    /// Costs of the hypervisor's version; absent: no additional costs.
+    /// Costs of the hypervisor's version. If absent, there are no additional costs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hypervisor: Option<Hypervisor>,
-    /// Power of each host; if absent, their power is not reported.
+    /// Power of each host. If absent, the power of hosts is not reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<HostPower>,
 }
@@ -179,7 +179,7 @@ pub struct Link {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Controller {
-    /// Number of processors for I/Os; absent: unlimited.
+    /// Number of processors for I/Os. If absent, it is unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processors: Option<u32>,
     /// Processor time of each I/O (default 0).
@@ -535,7 +535,7 @@ pub enum Disk {
         /// enters when it arrives.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         window: Option<Bytes>,
-        /// Variation of the speed over time; absent: none.
+        /// Variation of the speed over time. If absent, the speed is constant.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         variation: Option<Variation>,
     },

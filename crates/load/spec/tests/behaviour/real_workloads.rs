@@ -1,5 +1,5 @@
-//! Workloads with real servers ask for what their dialogues ask for. What mails and sessions are is
-//! held to its sources in `mails.rs`.
+//! Workloads with real servers request the same work as their dialogues. `mails.rs` checks mails
+//! and sessions against their sources.
 
 use tilemark_spec as spec;
 

@@ -26,7 +26,7 @@ pub(super) struct Known {
     pub disk: u64,
     /// True if its disk is raw, so that this process can also read its content.
     pub is_plain: bool,
-    /// Highest number of its guest's heartbeats so far.
+    /// Sequence number of the guest's latest heartbeat.
     pub beat: u64,
     pub pages: u64,
     pub blocks: u64,

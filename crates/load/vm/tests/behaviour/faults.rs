@@ -64,7 +64,7 @@ fn signal(pid: u32, name: &str) {
     assert!(done.success(), "kill {name} {pid}");
 }
 
-/// Signals every process of ours except the virtual machine that existed before.
+/// Signals every process that the test started, except the virtual machine that existed before.
 fn to_others(qemu: &Qemu, name: &'static str) -> impl Fn() -> bool + use<> {
     let (home, own) = (qemu.home().name().to_owned(), qemu.resident_pid());
     move || {

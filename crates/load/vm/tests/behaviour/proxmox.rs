@@ -27,7 +27,7 @@ struct Cluster {
     ends: Vec<(&'static str, &'static str)>,
     /// Kind of tasks that never end by themselves.
     hangs: Option<&'static str>,
-    /// Kind of tasks that never end, whatever is done.
+    /// Kind of tasks that never end.
     endless: Option<&'static str>,
 }
 

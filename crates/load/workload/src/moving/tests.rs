@@ -272,7 +272,7 @@ impl Storage {
         self.give(Event::Done(request.token, Ok(())));
     }
 
-    /// A user reads what it wrote last, wherever its disk is.
+    /// A user reads the data that it wrote last, at the old and at the new place of its disk.
     fn check(&mut self, pages: &[(u64, u64)]) {
         for (at, number) in pages {
             if *number == u64::MAX {
@@ -349,7 +349,7 @@ proptest! {
         storage.for_a_while(500);
         storage.lies = true;
         let moved = storage.moves();
-        // What users wrote to both while it moved is right, and what they wrote since is not compared.
+        // Writes to both places during the move are checked. Later writes are not compared.
         prop_assert_eq!(storage.wrong > 0, moved.failed == Some(2), "{:?}", moved);
         prop_assert!(moved.checked >= moved.ended, "{:?}", moved);
     }
@@ -371,7 +371,7 @@ proptest! {
             let (of, at) = if turn % 2 == 0 { (DATA, SNAPSHOT) } else { (MOVED, MOVED_SNAPSHOT) };
             let frozen = storage.disks[at].clone();
             prop_assert_eq!(&frozen, &storage.disks[of]);
-            // Nothing was under way: what users were told is all that there is.
+            // No request was in flight, so the disk has exactly the acknowledged writes.
             prop_assert_eq!(&frozen, &storage.expected, "no write lies between two states");
             storage.for_a_while(30);
             prop_assert_eq!(&frozen, &storage.disks[at], "it changes no more");

@@ -189,7 +189,8 @@ fn actions_follow_weights_and_a_group_may_have_its_own() {
     assert_share(count(1, 2), all(1), 0.7);
 }
 
-/// A driver that the kernel holds does not fire timers: what was due meanwhile is waited for.
+/// A driver that the kernel has paused does not fire timers. Actions that were due meanwhile are
+/// reported as waiting.
 #[test]
 fn starts_of_a_held_driver_are_named_before_they_begin() {
     for (load, count) in [

@@ -1,4 +1,4 @@
-//! What infrastructure operations ask for: copies, stages, and moves of what runs elsewhere.
+//! Requests of infrastructure operations: copies, stages, and moves of other instances.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! A recorded load is played as it was recorded: each I/O once, at its time or after what it
-//! waited for, on disks of whatever size.
+//! A recorded load is replayed as it was recorded: each I/O once, at its time or after the I/O that
+//! it waited for, on disks of any size.
 
 use std::sync::Arc;
 

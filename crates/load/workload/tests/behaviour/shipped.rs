@@ -1,4 +1,4 @@
-//! Every shipped workload runs, and asks for what its definition says on paper.
+//! Every shipped workload runs, and its demand equals the demand computed from its definition.
 
 use crate::support::{Case, Trace, ms, number, secs};
 use spec::{demand, shipped};
@@ -16,7 +16,7 @@ fn until(name: &str) -> Nanos {
 /// The mean demand is computed from the definition by other code, without running it.
 #[test]
 fn shipped_workloads_stay_on_their_disks_and_meet_their_demand() {
-    // What operations copy is no demand of a tile's; `operations` looks at them.
+    // Copies of operations are not a demand of a tile; `operations` tests them.
     let of_tiles = shipped::workload_names().filter(|name| !name.starts_with(shipped::OPERATIONS));
     for name in of_tiles {
         let workload = shipped::workload(name).expect("shipped");

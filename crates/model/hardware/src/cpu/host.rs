@@ -350,7 +350,7 @@ impl HostCpu {
         let wake =
             self.energy.as_ref().map_or(Nanos::ZERO, |own| own.wake(now, self.running.len()));
         let end = self.clock.now + this_time + work(wake);
-        // Of those that end together the first to start is the first to leave.
+        // Bursts that end at the same time leave in the order in which they started.
         let at = self.running.partition_point(|running| running.end > end);
         self.running.insert(at, Running { end, place });
     }

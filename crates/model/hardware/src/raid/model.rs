@@ -60,7 +60,7 @@ struct Piece {
 }
 
 impl Raid {
-    /// Creates a set over these members, which are assumed to have equal size.
+    /// Creates a RAID set over these members. They must have equal size; this is not checked.
     ///
     /// # Errors
     ///

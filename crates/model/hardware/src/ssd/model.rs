@@ -130,7 +130,7 @@ impl Ssd {
                 self.waiting.push_back(job);
                 self.fill(now, out);
             }
-            // The buffer is protected: what was answered is safe.
+            // The buffer is protected against power loss, so completed writes are already durable.
             _ => self.answer(now, job, out),
         }
     }

@@ -25,7 +25,7 @@ pub struct WriteBackParameters {
     pub low: Ratio,
     /// Share of the memory at which flushing starts, at least `low`. VNX: 80 %.
     pub high: Ratio,
-    /// Time to answer from memory: 0.2 to 0.5 ms in arrays of this kind.
+    /// Latency of an I/O that completes from memory: 0.2 to 0.5 ms in arrays of this kind.
     pub hit: Nanos,
     /// Maximum number of child writes in progress while flushing, at least 1; it should keep the
     /// disks behind busy.
@@ -44,13 +44,13 @@ pub enum Mirrored {
 /// Counters of a write-back memory or of a write buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WriteBackCounts {
-    /// Writes answered from memory.
+    /// Writes that completed from memory.
     pub writes: u64,
     /// Writes that had to wait for a page (forced flushing).
     pub forced: u64,
     /// Pages that were written again while dirty, so their earlier data never reached the disks.
     pub coalesced_pages: u64,
-    /// Reads answered from dirty pages.
+    /// Reads that completed from dirty pages.
     pub read_hits: u64,
     /// Child writes of flushing.
     pub flushes: u64,
@@ -81,7 +81,7 @@ pub struct WriteBack {
     runs: Vec<Run>,
     /// Writes that wait for pages.
     waiting: VecDeque<Job>,
-    /// Answers from memory with their times, in order of arrival.
+    /// Pending completions from memory with their due times, in order of arrival.
     answers: VecDeque<(Nanos, Job)>,
     counts: WriteBackCounts,
     meter: Meter,
@@ -259,7 +259,8 @@ impl Component for WriteBack {
         out.answer(&job, Ok(()));
     }
 
-    /// Returns the counters. Jobs inside are those answered from memory, including waiting ones.
+    /// Returns the counters. Jobs inside are the jobs that complete from memory, including waiting
+    /// ones.
     fn usage(&self, now: Nanos) -> Usage {
         self.meter.usage(now)
     }

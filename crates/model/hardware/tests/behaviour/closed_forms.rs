@@ -1,4 +1,4 @@
-//! What queueing theory says of systems simple enough, in seconds and per second.
+//! Results of queueing theory for simple systems, in seconds and per second.
 
 /// Poisson arrivals a second, and the mean service time of one.
 #[derive(Clone, Copy)]

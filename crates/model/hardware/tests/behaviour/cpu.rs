@@ -238,7 +238,7 @@ fn each_vm_of_an_instance_has_its_own_virtual_cpus_and_host() {
     assert_eq!(instances[0].machine.0, [100, 100], "two threads share one virtual CPU");
 }
 
-/// A peak of 2 s in 20 is 10 % in the sum: what sampling at 20 s hides.
+/// A peak of 2 s in 20 s is 10 % in the 20-second sum, so that sum hides the peak.
 #[test]
 fn sums_of_20_seconds_hide_a_peak_that_seconds_show() {
     let (cost, pause) = (Nanos::from_secs(2), Nanos::from_secs(18));

@@ -27,7 +27,7 @@ fn sata() -> SsdParameters {
     SsdPreset::SataEnterprise.parameters()
 }
 
-/// The data sheet of the Intel DC S3700: what the preset was fitted to, met within 6 %.
+/// Data sheet of the Intel DC S3700. The preset was fitted to it, and meets it within 6 %.
 #[test]
 fn the_sata_preset_meets_the_figures_it_was_fitted_to() {
     let iops = |shape, users, seconds| flash(sata(), shape, users, seconds).0.rate;
@@ -48,8 +48,8 @@ fn the_sata_preset_predicts_other_figures_within_15_per_cent() {
     assert_within(0.15, iops(shape(128 * KIB, 1.0, true)) * 131_072.0, 500e6, "sequential");
 }
 
-/// The dies' time per random page is what the closed form says: its own program, the moves,
-/// the erases.
+/// The dies' time per random page equals the closed form: its own program, the moves and the
+/// erases.
 #[test]
 fn random_writes_cost_the_dies_what_write_amplification_says() {
     let parameters = sata();
@@ -100,7 +100,7 @@ fn an_slc_cache_is_fast_until_it_is_full() {
         let count = ends.filter(|end| (from..to).contains(&end.as_secs_f64())).count();
         count as f64 * 131_072.0 / (to - from)
     };
-    // The cache holds 0.19 s of writing; what is shown starts at 0.2 s of 2 s.
+    // The cache holds 0.19 s of writes. So the measurement only covers 0.2 s to 2 s.
     assert_within(0.06, during(0.5, 2.0), 602e6, "past the cliff");
     let (outcome, _) = flash(parameters, row, 32, 0.15);
     assert_within(0.10, outcome.rate * 131_072.0, 2.1e9, "before the cliff");

@@ -1,4 +1,4 @@
-//! What an I/O costs a host before it leaves it.
+//! CPU time that an I/O costs a host before the I/O leaves the host.
 
 use sim::{Options, SimInstance, run_model};
 use state_machine::{

@@ -1,4 +1,4 @@
-//! Load for arrays, and what comes out.
+//! Load for arrays, and its results.
 
 use run_store::recorder::InstanceShape;
 use run_store::slice::{InstanceId, VmId};

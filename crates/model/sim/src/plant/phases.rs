@@ -121,7 +121,8 @@ mod tests {
             step(TIER, WRITE, 0, 8192, LATER),
         ];
         let phases: Vec<u32> = phases(&steps).iter().map(|(_, phase)| *phase).collect();
-        // The place in the tier is written when what it held is safe and the new page is there.
+        // The slot is only written when the evicted page is destaged and the new page has been
+        // read.
         assert_eq!(phases, [0, 1, 1, 2, 3]);
     }
 

@@ -108,7 +108,7 @@ pub struct ReadMemory {
     pub pages: Pages,
     hit: Nanos,
     next: PartId,
-    /// Pending answers in the order of their time, which is their order of arrival.
+    /// Pending completions, sorted by due time, which is also their order of arrival.
     answers: VecDeque<(Nanos, Job)>,
     meter: Meter,
 }

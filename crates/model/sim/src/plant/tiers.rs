@@ -32,8 +32,8 @@ pub fn paged(
     let refused = |source| PlantError::Tier { tier: tier.name.clone(), source };
     let copies = u8::try_from(tier.replicas).unwrap_or(u8::MAX);
     let high = percent(tier.dirty_high);
-    // Room for copies is what the watermarks let become dirty, once for each copy. When the room is
-    // full, writes go through.
+    // Each copy needs as much room as the watermarks allow to be dirty. When the room is full,
+    // writes go through.
     let log_percent =
         if copies > 0 { high.saturating_mul(copies).saturating_add(1).min(90) } else { 0 };
     let vms = VmSettings {

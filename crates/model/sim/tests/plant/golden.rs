@@ -1,4 +1,5 @@
-//! The same plants and state machines give the same answers, to the bit, whatever becomes of the code.
+//! The same plants and state machines give results that are identical to the bit, before and after
+//! changes of the code.
 
 use run_store::recorder::InstanceShape;
 use run_store::run::ModelFacts;
@@ -15,7 +16,8 @@ use crate::support::{array, instance, plant};
 
 const GB: u64 = 1 << 30;
 
-/// Users that read, write and flush on all disks, small and large, and remember when what came.
+/// Users that read, write and flush on all disks, small and large, and record each completion with
+/// its time.
 #[derive(Debug, Clone)]
 struct Mixed {
     users: u32,
@@ -227,8 +229,8 @@ fn tiered(head: &str, tier: &str) -> String {
     )
 }
 
-/// Results of plants, cold and warmed, before the code that answers was last changed. A change that
-/// is meant to alter nothing gives the same; another one says here what moved.
+/// Results of plants, cold and warmed, before the last change of the models. A refactoring must
+/// give the same results. Any other change updates the results here.
 const KNOWN: [(&str, u64, u64); 16] = [
     ("back", 0x7d67_da2c_8742_9605, 0x80ae_f295_b83f_c845),
     ("through", 0x9450_aebe_0520_0797, 0xcbe9_cc5d_d7e1_b429),

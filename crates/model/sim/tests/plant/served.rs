@@ -131,7 +131,7 @@ fn a_machine_with_a_share_has_no_more_than_that() {
         run.facts.tiers[0].counts.resident_bytes
     };
     let (all, part) = (resident("100%"), resident("25%"));
-    // Pages fill block by block: what a page holds is less than its size.
+    // Pages fill block by block, so a page may hold less than its size.
     assert!(part <= 16 * MIB && all > 2 * part, "{part} and {all}");
 }
 

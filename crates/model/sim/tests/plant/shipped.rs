@@ -67,6 +67,6 @@ fn host_flash_destages_within_a_second() {
     let tier = &run.facts.tiers[0].counts;
     assert!(tier.write_hit_bytes > 16 << 20, "{tier:?}");
     assert!(tier.destaged_bytes > 0, "{tier:?}");
-    // A tenth of what came in during ten seconds.
+    // A tenth of the bytes that arrived within ten seconds.
     assert!(tier.dirty_bytes_max < tier.write_hit_bytes / 10, "{tier:?}");
 }

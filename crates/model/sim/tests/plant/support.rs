@@ -1,4 +1,4 @@
-//! Arrays from text, loads on them, and what comes out.
+//! Arrays from text, loads on them, and their results.
 
 use run_store::recorder::InstanceShape;
 use run_store::run::ModelFacts;

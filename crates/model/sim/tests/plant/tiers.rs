@@ -161,8 +161,8 @@ fn array_of_five() -> spec::array::Array {
     array(&text.replace("count = 4", "count = 5"))
 }
 
-/// Dirty pages are bounded by the marks although the pool is far too slow for the writes, and
-/// the tier slows down to what the pool takes instead of piling up work.
+/// Dirty pages are bounded by the marks although the pool is far too slow for the writes, and the
+/// tier slows down to the rate of the pool instead of piling up work.
 #[test]
 fn overload_waits_instead_of_piling_up() {
     let array = array(

@@ -1,4 +1,4 @@
-//! Watts of a plant: hosts by what runs, disks by how busy they are.
+//! Power of a plant: of hosts by their load, of disks by their utilisation.
 
 use run_store::gauge::GaugeName;
 use run_store::run::{EnergyBy, MeterMethod, MeterScope};

@@ -26,7 +26,6 @@ pub(crate) fn bucket(latency: Nanos) -> usize {
     bucket_of(latency.0.min(LONGEST_NS))
 }
 
-/// Returns the middle of a bucket.
 pub(crate) fn middle(bucket: usize) -> Nanos {
     let (shift, part) = match bucket {
         0..32 => (0, bucket as u64),

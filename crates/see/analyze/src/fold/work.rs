@@ -56,7 +56,7 @@ const fn counts_once(record: &IoRecord) -> bool {
 /// Settings of a fold. They must be the same for all parts of a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Length of a time slice; doubled as often as needed for [`Settings::rows_max`].
+    /// Length of a time slice; doubled until the number of rows is within [`Settings::rows_max`].
     pub slice: Nanos,
     /// Maximum number of cells (slice, VM, direction, class), about 120 B each.
     pub rows_max: usize,

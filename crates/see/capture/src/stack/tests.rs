@@ -46,7 +46,7 @@ fn disks() -> Vec<Disk> {
     ]
 }
 
-/// Events of disks that are made of others, and what becomes of them.
+/// Events of disks that are made of other disks, and the resulting records.
 struct Seen {
     joiner: Joiner,
     time: u64,
@@ -140,7 +140,7 @@ fn own_io_on_another_partition_counts() {
 #[test]
 fn io_past_an_unused_volume_counts() {
     let mut seen = Seen::new();
-    // The host has found a volume group in what is the disk of a VM.
+    // The host has found a volume group inside a VM's disk.
     (0..5).for_each(|_| seen.below(PART.start, WEB));
     // Somebody else's use of it makes no difference.
     seen.push(Kind::BioQueue, DM[1], 0, SQL);
@@ -153,7 +153,7 @@ fn io_sent_on_by_the_kernel_is_a_part() {
     let mut seen = Seen::new();
     // dm-crypt, or md with a bitmap.
     (0..3).for_each(|_| seen.through(DM[0], WEB, KERNEL));
-    // What the kernel does by itself is its own: a resync.
+    // I/O that the kernel starts by itself, such as a resync, belongs to the kernel.
     seen.below(PART.start, KERNEL);
     assert_eq!(seen.finish(), (vec![1, 1, 1, 98], vec![98; 3]));
 }
@@ -205,7 +205,7 @@ fn end_after_lost_events_leaves_nothing_under_way() {
     seen.push(Kind::BioQueue, DM[1], 0, WEB);
     seen.joiner.lost(seen.time, seen.time + 2);
     seen.time += 5;
-    // Neither of the two makes a record, and what comes after the gap counts once again.
+    // Neither of the two makes a record. I/Os after the gap count once again.
     seen.push(Kind::BioComplete, DM[0], 0, WEB);
     seen.below(PART.start, WEB);
     seen.through(DM[0], WEB, WEB);
@@ -224,7 +224,7 @@ fn end_told_of_the_disk_behind_bcache_is_its_own() {
         }
         seen.push_sized(Kind::BioComplete, dev, sector + 16, KERNEL, sectors);
     }
-    // Ends of what is sent to that disk itself are seen by its requests.
+    // Completions of I/O to that disk itself are seen as events of its requests.
     seen.push(Kind::BioComplete, SDB, 816, KERNEL);
     assert_eq!(seen.joiner.counts().unmatched, 0);
     assert_eq!(seen.finish(), (vec![1; 3], vec![1; 3]));

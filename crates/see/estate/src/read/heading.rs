@@ -152,15 +152,14 @@ pub enum NamedColumnError {
     /// Text without `=`.
     #[error("\"{0}\" is not COLUMN=HEADING")]
     Form(String),
-    /// Unknown column.
+    /// No column has the name before `=`.
     #[error("there is no column \"{0}\"; columns are {known}", known = names().join(", "))]
     Unknown(String),
-    /// Unknown unit.
+    /// The unit is none of the known units of size.
     #[error("\"{0}\" is no unit of sizes: write KiB, MiB, GiB, TiB or B")]
     Unit(String),
 }
 
-/// Returns the name of a column for `--column`.
 pub(super) fn name_of(column: Column) -> &'static str {
     COLUMNS.iter().find(|(own, ..)| *own == column).map_or("", |(_, name, _)| name)
 }

@@ -172,7 +172,7 @@ fn archives_and_other_packings_are_named() {
             assert!(said.contains("unpack it"), "{name}: {said}");
         }
     }
-    // Whatever format is named.
+    // A packed file is also refused if a format is named.
     let error = read_as(b"BZh91AY&SY\x01\x02", Some(format("msr")), 100).expect_err("packed");
     assert!(error.to_string().contains("bzip2"), "{error}");
     // A trace may begin with the letters.

@@ -1,4 +1,4 @@
-//! What readers of other tools' traces promise, seen from outside.
+//! Tests of the readers of other tools' traces through their public interface.
 
 mod detection;
 mod foreign;

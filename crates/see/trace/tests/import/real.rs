@@ -1,4 +1,4 @@
-//! The shared real traces, with what is known of them from elsewhere.
+//! Public real traces, with facts about them from other sources.
 
 use std::collections::HashSet;
 

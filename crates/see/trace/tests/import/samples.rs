@@ -62,7 +62,7 @@ pub fn block_event(
     event
 }
 
-/// Actions of block events: categories and what happened.
+/// Actions of block events: categories and events.
 pub mod action {
     pub const READ: u32 = 1 << 16;
     pub const WRITE: u32 = 1 << 17;

@@ -214,7 +214,7 @@ fn places(records: &[IoRecord]) -> Vec<(Operation, u64, u32)> {
 #[test]
 fn fio_plays_our_binary_events_as_the_same_reads_and_writes() {
     let folder = tempfile::tempdir().expect("a folder");
-    // fio plays what was queued, so nothing is merged or flushed here.
+    // fio replays the queued I/Os, so nothing is merged or flushed here.
     let begin = |events: Vec<Event>| -> Vec<Event> {
         let plain = |event: &Event| event.4 & (FLUSH | DISCARD) == 0 && event.3 > 0;
         let merges = events.iter().filter(|event| event.4 & 0xff == 2);

@@ -1,4 +1,4 @@
-//! What each format is misread as, one test per trap.
+//! Known mistakes in reading each format, one test per mistake.
 
 mod blocks;
 mod clouds;

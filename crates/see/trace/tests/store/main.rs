@@ -1,4 +1,4 @@
-//! What the store of traces promises, seen from outside.
+//! Tests of the trace store through its public interface.
 
 mod document;
 mod round_trip;

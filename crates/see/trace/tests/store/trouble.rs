@@ -134,7 +134,7 @@ fn an_abandoned_trace_leaves_nothing() {
     assert_eq!(fs::read_dir(directory.path()).expect("listing").count(), 0);
 }
 
-/// Whoever may rename in the directory puts another in the place of ours.
+/// A user who may rename files in the parent directory replaces the trace's directory.
 #[test]
 fn replaced_directory_of_a_trace_is_neither_used_nor_removed() {
     let place = tempfile::tempdir().expect("a directory");
@@ -247,7 +247,7 @@ fn a_full_disk_is_told_as_one_with_the_file() {
         eprintln!("skipped: there is no /dev/full");
         return;
     }
-    // A part cannot be put on /dev/full by name; the conversion is what can be tested anywhere.
+    // A part cannot be put on /dev/full by name. So only the conversion is tested.
     let error = fs::write(full, b"x").expect_err("it is full");
     let error = TraceError::Io { path: full.to_owned(), source: error };
     assert!(error.to_string().contains("/dev/full"));

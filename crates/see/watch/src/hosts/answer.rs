@@ -52,7 +52,7 @@ pub fn answer(directory: &Path, question: &[u8], now_s: u64) -> Result<Vec<u8>, 
     let fitting = |content| {
         let answer = whole(content);
         let bytes = encode(&answer);
-        // What this host would send is held to what others are held to.
+        // The answer of this host must pass the same checks as the answers of other hosts.
         checked(&bytes, &question).map(|_| bytes)
     };
     let too_large =

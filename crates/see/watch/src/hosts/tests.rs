@@ -133,7 +133,7 @@ fn hosts_are_one_with_every_io_once() {
     assert!(p(0.4) < Some(Nanos::from_micros(900)) && p(0.9) >= Some(Nanos::from_micros(1_500)));
     assert_eq!(&*loads[0].name, "sql1", "who suffers most, over all hosts");
 
-    // What is shared is the sum of what each host does to it.
+    // The I/O of shared storage is the sum of each host's I/O on it.
     let shared: Vec<(&str, &str)> =
         merged.disks.iter().map(|part| (&*part.storage, &*part.disk)).collect();
     assert_eq!(shared, [(SHARED, "a/sda"), (SHARED, "b/sdb")]);

@@ -100,7 +100,8 @@ impl RuleWatch {
         let length_s = self.window_s();
         let start_s = slice.start_s - slice.start_s % length_s;
         let mut changes = Vec::new();
-        // A clock that steps back ends the window, too: what it left is not whole, and not judged.
+        // A clock that steps back ends the window, too. The window is then incomplete, and is not
+        // judged.
         if let Some(open) = self.open.take_if(|open| open.start_s != start_s) {
             changes = self.close(&open);
         }
@@ -242,8 +243,8 @@ impl OpenWindow {
                 .map_or_else(|| rule.vm.fits(&key.vm) && rule.disk.fits(&key.disk), |own| own.1);
             last = Some((key, fits));
             if fits && rule.limit.direction.is_none_or(|own| own == key.direction) {
-                // Where a VM's I/O passes several disks, the uppermost is what it feels. A rule that
-                // names a disk is about that one.
+                // If a VM's I/O passes several disks, the VM sees the latency of the uppermost
+                // disk. A rule that names a disk applies to that disk.
                 let is_shared = key.is_below && rule.disk.is_any();
                 let disks = if is_shared { &mut self.shared } else { &mut self.disks };
                 let vms = disks.entry(Arc::clone(&key.disk)).or_default();

@@ -1,4 +1,4 @@
-//! Recordings of breaches in a store: how many, how large, and what is forgotten.
+//! Recordings of breaches in a store: their number, size and removal.
 
 use std::fs;
 use std::path::Path;

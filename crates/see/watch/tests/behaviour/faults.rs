@@ -35,7 +35,7 @@ fn kill_at_any_byte_of_the_journal_keeps_all_slices_before_it() {
         assert_alike(&sum(&window.slices), &sum(&pushed[..kept]));
     }
     assert_eq!(kept, pushed.len());
-    // A broken frame, and what is behind it, is left out.
+    // A broken frame, and all frames behind it, are left out.
     let mut broken = journal;
     let middle = broken.len() / 2;
     broken[middle] ^= 1;
@@ -88,7 +88,7 @@ fn link_in_place_of_the_lock_is_refused() {
     assert!(!elsewhere.exists());
 }
 
-/// Whatever the reason, data is removed for a full disk only.
+/// Only a full disk is a reason to remove data.
 #[test]
 fn error_that_is_no_full_disk_removes_nothing() {
     let dir = tempdir().unwrap();

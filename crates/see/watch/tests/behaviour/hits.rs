@@ -36,7 +36,7 @@ fn round(_: &mut Xoshiro256PlusPlus, at: u64) -> u64 {
     at % 9000
 }
 
-/// Ten days of three VMs: what a store has of them, and the uses of pages of its last three days.
+/// Ten days of three VMs: the store's data, and the page accesses of the last three days.
 struct Days {
     rows: Vec<SetRow>,
     slices: Vec<Slice>,
@@ -113,7 +113,7 @@ fn predicted(days: &Days, pages: usize) -> CacheHits {
     cache_hits(&days.rows, &days.slices, Bytes::new(PAGE * pages as u64)).unwrap()
 }
 
-/// Both, if the truth is not within what is predicted.
+/// Returns both, if the truth is outside the predicted range.
 fn wrong(hits: (f64, f64), truth: f64) -> Option<((f64, f64), f64)> {
     // A cache of one size holds more than the mean set by night and less by day.
     let is_within = (hits.0 - 0.02..=hits.1 + 0.02).contains(&truth);
@@ -129,7 +129,8 @@ fn hits_of_an_lru_cache_are_within_what_is_predicted() {
             assert_eq!(wrong(found.all.hits, truth[3]), None, "{name}, {pages} pages");
             assert_eq!(found.vms[0].hits, found.all.hits);
         }
-        // What holds the whole week is known well, and what holds next to nothing.
+        // The hit rate is known well for a cache of the whole week's pages, and for a cache of
+        // almost no pages.
         let (low, high) = predicted(&days, 30_000).all.hits;
         assert!(high - low < 0.3 && low > 0.7, "{name}: {low} to {high}");
         let (low, high) = predicted(&days, 10).all.hits;

@@ -170,7 +170,7 @@ fn unwatched_time_changes_nothing() {
     judge.judge(&slice(START, &slow));
     let later = START + 86_400 + 30;
     assert!((0..3).all(|own| judge.judge(&slice(later + 10 * own, &slow)).is_empty()));
-    // Slices that lost events, in which nobody knows what was missed.
+    // Slices that lost events, so that their missing I/O is unknown.
     let lossy = |start_s, rows: &[Row<'_>]| Slice { lost: 7, ..slice(start_s, rows) };
     assert!((0..6).all(|own| judge.judge(&lossy(START + 10 * own, &slow)).is_empty()));
     assert_eq!(told(&window(&mut judge, 3, &slow)), ["+a"]);

@@ -125,7 +125,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// A watcher that begins where another ended tells what that one would have told.
+    /// A watcher that continues after another one reports the same as a single watcher.
     #[test]
     fn sets_that_were_saved_go_on_as_before(steps in prop::collection::vec(step(), 1..120)) {
         let info = info(&["a", "b", "c", "d"], &["sda", "sdb"]);

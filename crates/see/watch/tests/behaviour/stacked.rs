@@ -1,7 +1,7 @@
 //! I/O that passes several disks, each of which is watched: sums over disks count it once.
 //!
-//! On a host with LVM every I/O of a VM is on a volume (dm-3) and on the disk below it (nvme0n1). Both
-//! were the VM's, so its I/Os, bytes and working set were twice what they are.
+//! On a host with LVM every I/O of a VM is on a volume (dm-3) and on the disk below it (nvme0n1).
+//! Both were the VM's, so its I/Os, bytes and working set were counted twice.
 
 use run_store::slice::{Direction, SizeClass};
 use tempfile::tempdir;

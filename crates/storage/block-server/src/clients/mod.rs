@@ -173,8 +173,8 @@ impl Clients {
         let client = &mut self.clients[number];
         if client.life != Life::Dead {
             client.life = Life::Dead;
-            // Ends what is under way on the socket. An error means that the client is gone
-            // already.
+            // Ends the operations in flight on the socket. An error means that the client has
+            // already disconnected.
             let _ = shutdown(&client.socket, Shutdown::Both);
         }
         self.touched.push(number);

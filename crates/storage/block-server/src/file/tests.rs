@@ -158,7 +158,7 @@ fn zeroes_that_the_file_system_cannot_make_are_written() {
         assert_eq!(offset, at);
         let bytes = &io.data[skip as usize..];
         assert!(!bytes.is_empty() && bytes.iter().all(|byte| *byte == 0));
-        // Half of them go; what is left comes again.
+        // Half of the bytes are written; the rest is submitted again.
         let moved = u32::try_from(bytes.len()).unwrap().div_ceil(2);
         at += u64::from(moved);
         assert!(at <= 1024 + u64::from(length), "nothing is zeroed beside the range");
@@ -176,7 +176,7 @@ fn a_trim_that_the_file_system_cannot_do_is_done() {
     assert_eq!(tried.tried(Operation::Trim { fua: true }, Err(libc::EOPNOTSUPP)), Ok(()));
 }
 
-/// A file in memory that carries out what it was asked in any order, and never more than a part.
+/// File in memory that executes operations in any order, and always only a part of each.
 struct Fake {
     bytes: Vec<u8>,
     random: u64,
@@ -213,8 +213,8 @@ impl Fake {
     }
 }
 
-/// Changes of the same bytes land in the order in which they were sent, however slowly each is carried
-/// out; so the disk is what a flat array says, though hundreds overlap.
+/// Writes of the same bytes are applied in the order in which they were sent, even if some are
+/// slow. So the disk equals a flat array, although hundreds of writes overlap.
 #[test]
 fn changes_that_overlap_land_in_their_order() {
     for seed in 0..20 {

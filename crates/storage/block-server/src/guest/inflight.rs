@@ -201,7 +201,7 @@ mod tests {
             }
             let (mut tracker, left) = Tracker::begin(&area, 1, 8, used).unwrap();
             assert_eq!(left, expected, "killed after step {steps}");
-            // What comes later is later the next time, too.
+            // A request that is taken later also comes later after the next restart.
             tracker.take(1);
             expected.push(1);
             assert_eq!(Tracker::begin(&area, 1, 8, used).unwrap().1, expected);

@@ -1,4 +1,4 @@
-//! What a file must be to be a disk, and what happens when it fails.
+//! Files that can and cannot be disks, and I/O errors of such files.
 
 use std::os::unix::fs::FileExt;
 use std::path::Path;

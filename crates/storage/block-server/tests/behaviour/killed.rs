@@ -1,5 +1,5 @@
-//! Real processes, killed with SIGKILL in the middle of requests: what was answered is there
-//! afterwards, and a client that asks the rest again has the disk it wrote.
+//! Real processes, killed with SIGKILL in the middle of requests. Writes that were answered are
+//! there afterwards. A client that sends the other requests again finds the disk that it wrote.
 //!
 //! The child is this test binary again, running [`the_child_serves_until_it_kills_itself`]: it has
 //! its disk send SIGKILL to itself at a request of a given number, so that no clock is involved.
@@ -93,7 +93,7 @@ fn spawn(directory: &Path, life: Option<u64>) -> Child {
         }
         said += &line;
     }
-    // What else it says is not kept from it.
+    // Drains the remaining output, so that the server never blocks on it.
     std::thread::spawn(move || lines.for_each(drop));
     child
 }
@@ -124,8 +124,8 @@ struct Writer {
 }
 
 impl Writer {
-    /// Writes until the server is gone, or enough was written. What was not answered before goes first,
-    /// as QEMU does it; newer writes of the same blocks come right behind.
+    /// Writes until the server is gone, or enough was written. Writes that were not answered before
+    /// are sent first, as QEMU does it. Newer writes of the same blocks follow immediately.
     fn write(&mut self, client: &mut Client, writes: usize) -> bool {
         let mut asked: BTreeMap<u64, (u64, u8)> = BTreeMap::new();
         let again = std::mem::take(&mut self.open);

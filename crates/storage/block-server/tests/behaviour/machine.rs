@@ -272,7 +272,7 @@ impl Machine {
             let left = until.checked_duration_since(Instant::now())?;
             let time = i32::try_from(left.as_millis()).unwrap();
             if self.called.wait(time, &mut [EpollEvent::default()]).unwrap() == 0 {
-                // What is used without a call is as good as lost.
+                // A used buffer without a call to the guest is treated as lost.
                 return None;
             }
             let _ = self.call.read();

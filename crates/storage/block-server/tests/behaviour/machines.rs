@@ -327,7 +327,8 @@ fn broken_queue_is_ignored_and_others_are_served() {
                 machine.ask(IN, 0, 512, &[]);
                 gate.wait_for(1);
                 machine.offer(0);
-                // Whoever is let in now comes after that: it is seen while the first is in flight.
+                // The server sees the false offer before it accepts this client. So the offer is
+                // seen while the first request is in flight.
                 drop(both.client());
                 gate.open(10);
                 assert_eq!(machine.wait().status, 0, "the first is answered");
@@ -431,7 +432,7 @@ fn ending_server_answers_and_the_next_one_continues() {
         machine.ask(OUT, u64::from(block) * 8, 4096, &[1; 4096]);
     }
     let place = both.stop();
-    // What it did not take waits for the next one.
+    // Requests that the first server did not take wait for the next server.
     let disk = FileDisk::open("vm", &path, Access::default()).unwrap();
     let both = Both::in_directory(Box::new(disk), place);
     both.connect(&mut machine);
@@ -481,7 +482,8 @@ impl Disk for Pairs {
     }
 }
 
-/// Whoever is attended first, the server does not sleep on an answer that the other's request has brought.
+/// In whatever order the front ends are served, the server does not sleep while a request of one
+/// front end has made an answer for the other.
 #[test]
 fn request_that_unblocks_another_front_end_does_so_at_once() {
     let both = Both::of(Box::new(Pairs(RamDisk::new("vm", SIZE).unwrap(), None)));

@@ -19,7 +19,7 @@ pub(crate) fn has(program: &str) -> bool {
     is_there
 }
 
-/// Runs a program that must succeed; what it says.
+/// Runs a program that must succeed, and returns its output.
 pub(crate) fn run(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).stdin(Stdio::null()).output().unwrap();
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -102,7 +102,7 @@ fn qemu_io_leaves_the_same_bytes_as_on_a_plain_file() {
             1 => format!("write -z -u {offset} {length}"),
             2 => "flush".to_owned(),
             3 => format!("write -f -P {pattern} {offset} {length}"),
-            // Read once at the end; a discard alone would leave it open what is read.
+            // Reads once at the end. After a discard alone, the content would be undefined.
             4 => format!("discard {} {}", offset / 65536 * 65536, 65536),
             _ => format!("write -P {pattern} {offset} {length}"),
         });

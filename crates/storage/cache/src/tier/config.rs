@@ -33,7 +33,7 @@ pub struct Config {
     pub page_bytes: u32,
     /// Replacement policy of a share.
     pub policy: PolicyKind,
-    /// Admission of missing pages.
+    /// Rule that decides if a page is cached after a miss.
     pub admission: Admission,
     /// Maximum length in bytes of a VM's run of adjacent accesses that admits pages. Beyond it the
     /// run admits none. `None` for no limit (Open CAS: 1 MiB, bcache: 4 MiB).

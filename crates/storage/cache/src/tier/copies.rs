@@ -7,8 +7,8 @@ pub(super) const COPIES_MAX: usize = 2;
 /// Copies of a dirty page on peers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Copied {
-    /// Range of the page that the backing store lacks, `from..to`. Only this range is copied and
-    /// destaged.
+    /// Dirty range of the page, `from..to`: bytes that are not yet on the backing store. Only this
+    /// range is copied and destaged.
     pub(super) from: u32,
     pub(super) to: u32,
     /// Host and place of each copy.
@@ -37,7 +37,7 @@ impl Copies {
         &self.list[number as usize]
     }
 
-    /// Extends the range of the page that the backing store lacks.
+    /// Extends the dirty range of a page, so that it includes `from..to`.
     pub(super) fn widen(&mut self, number: u32, (from, to): (u32, u32)) {
         let own = &mut self.list[number as usize];
         (own.from, own.to) = (own.from.min(from), own.to.max(to));

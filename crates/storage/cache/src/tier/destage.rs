@@ -112,8 +112,7 @@ impl Tier {
         self.move_to_store(owed, place, wait, steps);
     }
 
-    /// Returns the range of a dirty page that the backing store lacks: the copied range, or the
-    /// whole page if it has no copies.
+    /// Returns the dirty range of a page: the copied range, or the whole page if it has no copies.
     pub(super) fn owed(&self, host: HostId, slot: Slot) -> Owed {
         let cache = self.cache(host).expect("a dirty page is in a share");
         let (from, to) = match self.copied(host, slot) {

@@ -34,7 +34,7 @@ pub enum Entry {
     Closed,
 }
 
-/// Device of a step.
+/// Target of a step's I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StepDevice {
     /// The fast device of a host; offsets lie within its share.

@@ -1,5 +1,5 @@
-//! What a tier over several hosts promises: the newest data, from the right place, and nothing
-//! lost while no more hosts fail at once than there are copies.
+//! Guarantees of a tier over several hosts: reads return the newest data, from the right place.
+//! Nothing is lost while at most as many hosts fail at once as there are copies.
 
 use std::collections::HashMap;
 
@@ -36,7 +36,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         Population::WritesOnly,
         Population::Suspended,
     ];
-    // Whole pages, small parts of one, and what comes.
+    // Sizes of requests: whole pages, small parts of a page, and random sizes.
     let span = prop_oneof![
         (0..SECTORS / 8, 1..3_u64).prop_map(|(page, pages)| (page * 8, pages * 8)),
         (0..SECTORS, 1..3_u64),
@@ -74,7 +74,7 @@ fn configs() -> impl Strategy<Value = Config> {
     )
 }
 
-/// A cluster, its devices, and what every sector should hold.
+/// A cluster, its devices, and the expected content of every sector.
 struct World {
     cluster: Tier,
     devices: Devices,
@@ -255,7 +255,8 @@ fn flush_reaches_the_store_after_it_took_a_write_back_write() {
     let flushed = |cluster: &mut Tier| -> Vec<StepDevice> {
         steps(cluster, Operation::Flush, 0, 0).iter().map(|step| step.place).collect()
     };
-    // A part of a page that is not in; and a page with too few peers for its copies.
+    // First a write to a part of a page that is not cached. Then a write to a page with too few
+    // peers for its copies.
     for (failed, length) in [(&[][..], 512), (&[HostId(1), HostId(2)], PAGE)] {
         let mut cluster = cluster(back(2));
         cluster.fail(failed, &mut Vec::new());

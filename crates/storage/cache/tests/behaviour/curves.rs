@@ -119,7 +119,8 @@ fn sampled_curves_of_real_traces_are_near_the_exact_ones() {
         }
         let distinct = exact.pages() as u64;
         let exact = exact.curve();
-        // Limits near twice what was seen when this was written; the trace is small for 1 %.
+        // The limits are about twice the errors that were seen when this test was written; the
+        // trace is too small for 1 %.
         for (kind, shards, limit) in
             [("10 %", &tenth, 0.02), ("1 %", &hundredth, 0.06), ("8,192 pages", &fixed, 0.03)]
         {

@@ -22,7 +22,7 @@ impl Devices {
         self.sectors.retain(|(place, _), _| *place != lost);
     }
 
-    /// Carries out steps in order; returns what a read is answered with, by address.
+    /// Executes steps in order. Returns the data that a read returns, by address.
     pub fn run(&mut self, version: u64, steps: &[Step]) -> HashMap<u64, u64> {
         let (mut answer, mut moved) = (HashMap::new(), HashMap::new());
         for step in steps {

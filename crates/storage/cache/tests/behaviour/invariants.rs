@@ -1,4 +1,4 @@
-//! What every policy promises, whatever it is called.
+//! Guarantees that every policy must meet.
 
 use std::collections::HashMap;
 

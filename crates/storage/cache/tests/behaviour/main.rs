@@ -1,4 +1,4 @@
-//! What the cache promises, seen from outside.
+//! Tests of the cache through its public interface.
 
 mod clusters;
 mod curves;

@@ -39,7 +39,8 @@ impl Model for FifoModel {
     }
 }
 
-/// Pages with their bit; the same for CLOCK and SIEVE, which differ in what a spared page does.
+/// Pages with their reference bit, for CLOCK and SIEVE. The two policies differ in the treatment of
+/// a page that is spared.
 struct BitModel {
     capacity: usize,
     pages: VecDeque<(u64, bool)>,

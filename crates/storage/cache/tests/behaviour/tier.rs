@@ -1,4 +1,4 @@
-//! What the tier promises: the newest data, in the right place, within the limits set.
+//! Guarantees of the tier: the newest data, in the right place, within the given limits.
 
 use std::collections::HashMap;
 

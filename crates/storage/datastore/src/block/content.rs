@@ -13,8 +13,8 @@ use crate::label::{LABEL_LENGTH, Label, RESERVED, data_end};
 use crate::preflight::Examination;
 use crate::signature::{self, Signature};
 
-/// Checks the rule on both ends of a device: all zeros, except for a valid label of ours. Returns
-/// the label.
+/// Checks the rule on both ends of a device: all zeros, except for a valid label of Tilemark.
+/// Returns the label.
 pub(super) fn check_ends(
     file: &File,
     size: u64,
@@ -48,8 +48,8 @@ pub(super) fn check_ends(
     label
 }
 
-/// Checks the rule on the middle of a device: a sample of it must be zeros, unless a label of ours
-/// marks its data as ours.
+/// Checks the rule on the middle of a device: a sample of it must be zeros, unless a label of
+/// Tilemark marks its data as Tilemark's.
 pub(super) fn check_middle(
     file: &File,
     size: u64,
@@ -86,7 +86,7 @@ fn words(middle: &Middle) -> String {
 }
 
 fn read_content(file: &File, size: u64) -> std::io::Result<(Option<Label>, Option<Signature>)> {
-    // What the page cache kept from before may differ from what is on the device.
+    // Older data in the page cache may differ from the data on the device.
     let _ = fadvise(file, 0, None, Advice::DontNeed);
     let length = usize::try_from(size.min(RESERVED)).expect("at most 8 MiB");
     let mut first = vec![0; length];

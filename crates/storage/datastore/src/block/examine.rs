@@ -79,7 +79,8 @@ impl Located for Examined {
         let file = reopen(&self.node, OFlags::RDONLY)
             .map_err(|error| Refusal::unreadable("open", &self.path, error));
         let mut file = examination.need(("the device can be read", "readable"), file)?;
-        // What is in use is not read for seconds to be refused all the same.
+        // Reading the whole device takes seconds, so a device that is refused anyway is only read
+        // at its ends.
         let look = if examination.refusals.is_empty() { Look::Whole } else { Look::Ends };
         if options.write {
             check_inside(&mut file, look, &self.path, examination);

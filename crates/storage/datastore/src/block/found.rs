@@ -20,7 +20,7 @@ use crate::preflight::Examination;
 use crate::store::{Fate, Left, RunLeftover};
 use crate::{CleanupOptions, DatastoreError, DiskRequest, Refusal, in_use};
 
-/// Block device with a label of ours.
+/// Block device with a label of Tilemark.
 struct FoundLabel {
     node: OwnedFd,
     label: Label,

@@ -68,8 +68,8 @@ fn pass_of(pass: u64, blocks: u64, random: &RandomState) -> Vec<u64> {
     let mut found = Vec::new();
     for strip in (pass..LOOKS).step_by(PASSES) {
         let (Ok(start), Ok(end)) = (at(strip), at(strip + 1)) else { continue };
-        // The evenly spread block is the strip's first: what divides a device divides it by
-        // powers of two. The random one is another of the strip.
+        // The evenly spaced sample is the first block of the strip, because structures on devices
+        // lie at powers of two. The random sample is another block of the strip.
         let rest = (end - start).max(2) - 1;
         found.extend([start, start + 1 + random.hash_one(strip) % rest]);
     }

@@ -49,7 +49,6 @@ pub(super) fn open_node(path: &Path) -> Result<OwnedFd, Refusal> {
     }
 }
 
-/// Returns the device of a node.
 pub(super) fn device_of(node: impl AsFd, path: &Path) -> Result<Device, Refusal> {
     let found = fstat(node).map_err(|error| Refusal::unreadable("look at", path, error))?;
     let number = DeviceNumber::from_packed(found.st_rdev);

@@ -135,7 +135,7 @@ pub(crate) fn claim(
 /// Replaces the marker. The new marker is locked before it gets its final name, and the old lock is
 /// held until then.
 fn replace_marker(own: &OwnDir, marker: &Marker) -> std::io::Result<LockedMarker> {
-    // What a kill left of an earlier taking over.
+    // Removes the file that a killed process left of an earlier takeover.
     let _ = own.unmake(MARKER_NEW);
     let mut held = LockedMarker(own.create(MARKER_NEW)?);
     flock(&held.0, FlockOperation::NonBlockingLockExclusive)?;

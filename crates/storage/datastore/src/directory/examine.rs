@@ -163,7 +163,8 @@ fn check_room(
     examination.preflight.file_system = Some(file_system.facts);
     examination.preflight.device = file_system.device.map(|device| device.facts());
     examination.preflight.write_bytes = examination.preflight.needed_bytes;
-    // What is taken over is ours again: as if it were free, and at least as much as it has.
+    // The allocated space of a directory that is taken over counts as free. At least that much may
+    // be used, whatever the limit is.
     let held = Bytes::new(adopted.map_or(0, |dir| dir.allocated));
     let (limit, rule) = space_limit(free + held, leftovers, options.space_max);
     examination.check_space(free, (limit.max(held), rule));

@@ -61,7 +61,7 @@ pub(crate) fn read(state: &OwnDir, disk: &VirtualDisk) -> Option<Fill> {
 /// Records a filled disk. The record is written to a temporary file, made durable, then renamed.
 pub(crate) fn write(state: &OwnDir, disk: &VirtualDisk, fill: &Fill) -> std::io::Result<()> {
     let name = record_name(&disk.name).ok_or(std::io::ErrorKind::InvalidFilename)?;
-    // What a kill left of an earlier record.
+    // Removes the file that a killed process left of an earlier record.
     let _ = state.unmake(NEW);
     let mut file = state.create(NEW)?;
     file.write_all(&serde_json::to_vec_pretty(&Record::new(disk, fill)?)?)?;

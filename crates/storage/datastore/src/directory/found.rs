@@ -17,14 +17,14 @@ use crate::owner::Owned;
 use crate::store::{Fate, Left, RunLeftover};
 use crate::{CleanupOptions, DatastoreError, DiskRequest, Refusal, VirtualDisk, direct};
 
-/// Sub-directory of ours.
+/// Sub-directory of Tilemark.
 struct FoundDir {
     parent: HeldDir,
     item: OwnedDir,
     owned: Owned,
 }
 
-/// Finds the sub-directories of ours in a directory.
+/// Finds the sub-directories of Tilemark in a directory.
 pub(super) fn find(dir: &Path) -> Result<Vec<Box<dyn RunLeftover>>, DatastoreError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let fd = rustix::fs::open(dir, flags, Mode::empty()).map_err(|error| match error {

@@ -147,7 +147,8 @@ impl Claimed for DirectoryStore {
         };
         let tried = tried();
         for name in names {
-            // What was not made is not there; the rest goes with the directory.
+            // A file that was not made cannot be unlinked, and any other is removed with the
+            // directory.
             let _ = held::unlink(&self.own, name);
         }
         tried.map_err(|source| {

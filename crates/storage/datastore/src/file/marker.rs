@@ -106,7 +106,7 @@ mod tests {
         };
         write_beside(&fd, c"disk", &marker).expect("marker");
         assert_eq!(read_beside(&fd, c"disk", &file), Some(marker));
-        // Somebody replaces the file: what is there now is not ours.
+        // The file was replaced: the file there now is not Tilemark's.
         std::fs::rename(dir.path().join("disk"), dir.path().join("gone")).expect("rename");
         let other = File::create(dir.path().join("disk")).expect("create");
         assert_eq!(read_beside(&fd, c"disk", &other), None);

@@ -207,7 +207,7 @@ fn create(
     }
 }
 
-/// Removes a file of ours by name, if the name still leads to it. Returns `false` if the file
+/// Removes a file of Tilemark by name, if the name still leads to it. Returns `false` if the file
 /// stays.
 pub(super) fn remove_marked(
     dir: &OwnedFd,

@@ -25,7 +25,7 @@ fn adopting(run_id: &str) -> Options {
     Options { adopt: Some(run_id.to_owned()), ..anywhere("next") }
 }
 
-/// A directory with what the ended run `a` left: one disk, filled.
+/// Directory that the ended run `a` left, with one filled disk.
 fn left() -> Option<(TempDir, PathBuf)> {
     let dir = roomy()?;
     let mut store = Datastore::open(&target(dir.path()), SIZE, &anywhere("a")).expect("open");

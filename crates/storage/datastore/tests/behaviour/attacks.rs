@@ -40,7 +40,8 @@ fn named(target: &Target) -> Options {
     Options { destroy_data: Some(offered.expect("an identity")), ..unnamed }
 }
 
-/// Refused, and neither the target nor what lies below it is changed.
+/// Checks that the target is refused, and that neither the target nor the objects below it are
+/// changed.
 fn assert_out_of_reach(upper: &Attached, lower: &Path, expected: &[&str]) {
     let before = hash(lower);
     assert_refused(&target(upper), &named(&target(upper)), expected);

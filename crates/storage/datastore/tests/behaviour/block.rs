@@ -252,7 +252,7 @@ fn a_read_only_device_is_refused() {
     }
     let device = Loop::new(64);
     run("blockdev", &["--setro", device.text()]);
-    // The flag outlives the detaching, for whoever gets this loop device next.
+    // The flag survives the detaching, and would apply to the next user of this loop device.
     let _undo = Undo("blockdev", vec!["--setrw".to_owned(), device.text().to_owned()]);
     assert_refused(&device.target(), &device.options(), &["device-read-only"]);
 }
@@ -340,7 +340,7 @@ fn an_empty_device_is_labelled_held_and_after_cleanup_as_it_was() {
     assert_eq!(find_owned(&device.target()).expect("find")[0].run_id, "test");
     drop(disks);
     store.remove().expect("remove");
-    // Whoever was given disks may have written to them, so the label stays.
+    // The user of the disks may have written to them, so the label is kept.
     let identity = device.options().destroy_data;
     cleanup(&device.target(), &CleanupOptions { destroy_data: identity, run_id: None })
         .expect("cleanup");

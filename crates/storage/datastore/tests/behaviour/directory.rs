@@ -115,7 +115,7 @@ fn an_existing_sub_directory_of_that_name_is_never_used() {
     fs::write(theirs.join("x.disk"), b"precious").expect("file");
     assert_eq!(ids(&target(dir.path()), &anywhere("a")), ["already-there"]);
     assert!(Datastore::open(&target(dir.path()), Bytes::MIB, &anywhere("a")).is_err());
-    // Without a marker it is not ours, whatever its name.
+    // A directory without a marker is not Tilemark's, whatever its name is.
     assert_eq!(find_owned(&target(dir.path())).expect("find"), []);
     cleanup(&target(dir.path()), &CleanupOptions::default()).expect("cleanup");
     assert_eq!(fs::read(theirs.join("x.disk")).expect("still there"), b"precious");
@@ -246,7 +246,7 @@ fn foreign_files_with_names_like_ours_survive_and_are_named() {
     for name in ["precious.disk", "state/thesis.tex", "state/precious.verify", "owner.json.new"] {
         fs::write(ours.join(name), b"precious").expect("file");
     }
-    // One of ours, replaced: the name is listed, the file is not.
+    // A listed file that was replaced: its name is on the list, but the new file is not.
     fs::remove_file(ours.join("vm.data.disk")).expect("remove");
     fs::write(dir.path().join("other"), b"precious").expect("file");
     fs::rename(dir.path().join("other"), ours.join("vm.data.disk")).expect("rename");

@@ -1,4 +1,4 @@
-//! What the datastore accepts and refuses, on real directories, files, loop devices and
+//! Tests which targets the datastore accepts and refuses: real directories, files, loop devices and
 //! mounts. A test that needs root or a tool prints why it is skipped.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

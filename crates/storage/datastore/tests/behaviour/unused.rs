@@ -1,4 +1,5 @@
-//! What is opened without a datastore, as by a tier: what shares blocks with something in use is refused.
+//! Files and devices that are opened without a datastore, as a tier does it. They are refused if
+//! they share blocks with a file or device in use.
 
 use std::fs::{self, File, OpenOptions};
 use std::path::Path;

@@ -130,7 +130,6 @@ pub(super) fn info(option: u32, asked: &Asked<'_>, is_structured: bool, out: &mu
     });
 }
 
-/// Answers `LIST`.
 pub(super) fn list(exports: &[Export], data: &[u8], out: &mut Vec<u8>) -> Answer {
     if !data.is_empty() {
         return Answer::of(reply::INVALID);

@@ -137,7 +137,7 @@ fn otherwise_refused_disk_leaves_its_reservation_unchanged() {
     let refused = hosts.serve(0).map(drop).expect_err("that is no sidecar");
     assert!(matches!(refused, SetError::Sidecar { .. }), "{refused}");
     assert_eq!(hosts.device(), (None, [0, 0]));
-    // A key that is not ours is left alone.
+    // A key that Tilemark did not register is not changed.
     hosts.device.lock().expect("no panic").register(0, 0, 99).expect("it has none");
     let refused = hosts.serve(0).map(drop).expect_err("something else uses it");
     assert!(matches!(refused, SetError::OtherKey { .. }), "{refused}");

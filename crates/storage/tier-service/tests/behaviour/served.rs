@@ -294,7 +294,7 @@ fn drained_writes_are_not_to_come() {
         }
         client.flush().expect("a flush is answered");
         served.ask(Command::Drain { disk: "vm1".to_owned() }).expect("it drains");
-        // A copy of the cache file is what a kill right now would leave.
+        // A copy of the cache file equals the file after a kill at this moment.
         let left = host.directory.path().join("left");
         std::fs::copy(host.cache(), &left).expect("room");
         served.running.stop().expect("it ends in order");

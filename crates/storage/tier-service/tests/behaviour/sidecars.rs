@@ -1,4 +1,4 @@
-//! Sidecars: how they are made, and what is left of one whose disk is not served.
+//! Sidecars: their creation, and sidecars of disks that are not served.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

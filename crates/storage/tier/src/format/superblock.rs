@@ -157,7 +157,7 @@ pub enum SuperblockError {
     Field {
         /// Name of the field.
         field: &'static str,
-        /// Value of the field.
+        /// Value as read, which is impossible.
         value: u64,
     },
 }

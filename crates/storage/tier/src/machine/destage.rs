@@ -211,8 +211,8 @@ impl Tier {
     pub(crate) fn next_log_start(&mut self, index: u16) -> Option<Item> {
         let disk = self.disk(index);
         let log = &disk.log;
-        // Not before the sidecar says so: an older backing store with its sidecar would otherwise
-        // lack what the log had.
+        // The start does not move beyond the retirement that the sidecar records. Otherwise an
+        // older backing store that is restored with its sidecar would lack writes of the log.
         let retired = log.ends().retired.min(disk.sidecar.retired());
         let start = log.chunks().iter().rev().find(|chunk| chunk.first <= retired + 1)?;
         let LogChunk { chunk, first: seq, .. } = *start;

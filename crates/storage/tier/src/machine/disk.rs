@@ -109,7 +109,7 @@ pub(crate) struct Disk {
     pub(super) counters: Counters,
 }
 
-/// Status of a disk.
+/// Mode of a disk, and the amount of its data that is not on the backing store yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiskStatus {
     /// Mode in which the disk's writes are answered.

@@ -40,7 +40,8 @@ impl Tier {
     pub(super) fn keep(&mut self, read: u32, part: ReadPiece, fx: &mut Fx) {
         let found = &mut self.reads[read];
         let (disk, from, offset) = (found.disk, found.buf, found.offset);
-        // Blocks of a disk that leaves would be found by the next disk with its index.
+        // Blocks of a disk that is being released would be found by the next disk with the same
+        // index.
         if self.disk(disk).stage != Stage::Serving {
             return;
         }

@@ -20,7 +20,6 @@ pub(super) enum LogId {
     Disk(u16),
 }
 
-/// Chunk of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LogChunk {
     pub(crate) chunk: u32,
@@ -222,7 +221,6 @@ impl Log {
         self.attach = attach;
     }
 
-    /// Sets the first chunk.
     pub(super) fn set_first_chunk(&mut self, chunk: u32) {
         self.chunks[0].chunk = chunk;
     }

@@ -190,8 +190,8 @@ impl Tier {
             Event::Peer(disk, peer, event) => self.peer_event(disk, peer, event, fx),
             Event::Turn => self.turn(fx),
         }
-        // The last read or fill of a disk that leaves stirs nothing else, and no later event may
-        // come.
+        // The last read or fill of a disk that is being released triggers nothing else, and there
+        // may be no later event.
         self.is_stirred |= self.has_settling;
         self.set_timer(fx);
     }
@@ -429,7 +429,7 @@ impl Tier {
         let log = disk.log.ends();
         let is_moving = disk.stage != disk::Stage::Serving;
         DiskTurn {
-            // What peers do has times of its own.
+            // Peers have timers of their own, so a disk with peers always gets its next turn.
             goes_on: self.is_stirred || fx.len() > before || is_moving || disk.copies.has_peers(),
             is_moving,
             has_new: log.accepted > log.flushed,

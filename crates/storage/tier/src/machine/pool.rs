@@ -73,7 +73,6 @@ impl Tier {
         self.time_changed();
     }
 
-    /// Queues a map of the slot.
     pub(super) fn queue_map(&mut self, slot: u32) {
         if self.pages.want_map(slot) {
             self.queue(Item::Map(slot));

@@ -146,7 +146,8 @@ impl Tier {
         (pieces, recalled)
     }
 
-    /// Returns the source of a block below the overlay.
+    /// Returns where to read a block that is not in the overlay: memory, a slot of the cache, or
+    /// the backing store.
     fn base(&mut self, disk: u16, block: u64) -> From {
         if let Some(kept) = self.memory.find(disk, block) {
             return From::Memory(kept);

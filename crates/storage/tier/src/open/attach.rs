@@ -189,9 +189,12 @@ fn look(
     })
 }
 
-/// Returns true if pages of the disk are proven to equal its backing store: the set and the sidecar
-/// match, the backing store is the recorded one, and it was not written since a moment of the same
-/// opening.
+/// Returns true if cached pages of the disk are still valid. All of the following must hold.
+///
+/// - The set knows the disk, and the set and the sidecar are of the same state.
+/// - The backing store is the recorded one.
+/// - No program has written to the backing store since a recorded moment, and the moment is of the
+///   disk's last opening.
 fn may_have_pages(seen: &DiskFacts, asked: &Attachment, entry: Option<&DiskEntry>) -> bool {
     let Since::Unchanged(moment) = asked.since else { return false };
     seen.is_known

@@ -2,8 +2,8 @@
 //!
 //! A log ends at the first missing group. Groups behind it may be remains of a power cut that lost
 //! an earlier group which no head had recorded as durable, or of earlier use of the chunk. But if
-//! one of them records the missing group as durable, a flush may have been answered for it. Then
-//! the group existed, and the log is damaged.
+//! one of them records the missing group as durable, a flush may have been answered for it. In this
+//! case the group existed, so the log is damaged.
 
 use super::area::LogArea;
 use super::reader::{Group, Reader, Start, Track, in_chunk, is_of, payload};

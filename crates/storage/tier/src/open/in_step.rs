@@ -33,7 +33,7 @@ pub(super) enum Step {
     /// Neither is older.
     Same,
     /// An opening was stopped between superblock and sidecar, or the sidecar is from the opening
-    /// before. Then no log lacks groups, but pages may be newer than the backing store.
+    /// before. In both cases no log lacks groups, but pages may be newer than the backing store.
     Interrupted,
     /// Set or sidecar has no numbers, because an earlier program version used it last.
     Unnumbered,

@@ -1,4 +1,5 @@
-//! The owner's host is gone, its cache with it: what the shared store and the holders of copies are worth.
+//! The owner's host is lost together with its cache. Tests the recovery from the shared store and
+//! the holders of copies.
 
 use faults::FaultKind;
 use state_machine::{Purpose, Stream};
@@ -82,7 +83,7 @@ fn content(devices: &mut Devices, shape: Shape) -> Vec<u64> {
 fn stop(world: &World, shape: Shape, is_power: bool, case: u64) -> bool {
     let (mut devices, mut holders) = world.left_behind();
     let mut chance = chance(case);
-    // Both that holder and the owner were lost: what was flushed is promised then.
+    // If both that holder and the owner were lost, all flushed writes must survive.
     let is_less = holders.iter().any(|holder| holder.has_lost);
     devices.cache = Devices::new_set(shape, TAKER).cache;
     for holder in &mut holders {
@@ -224,7 +225,8 @@ fn lost_peer_is_struck_out_before_any_answer_without_it() {
 #[test]
 fn returning_peer_gets_the_log_before_it_counts() {
     let mut world = copied(21, ONE);
-    // What waits cannot leave, so that there is much to be sent.
+    // Writes cannot leave the log, because flushes of the backing store fail. So there is much to
+    // send.
     world.devices.backing.fail(FaultKind::Flush, None);
     world.write(0, 96 << 10);
     world.ways.partition(0);
@@ -287,8 +289,8 @@ fn d_disk_without_cache_is_refused_and_recovered_from_a_copy() {
     world.oracle.check(&stamps(&after.read_all()), false);
 }
 
-/// A fault that was: what the log has was put into a backing store that a snapshot had brought
-/// back, as if that were the newest.
+/// Regression: the log's writes were written to a backing store that was restored from a snapshot,
+/// as if it were the newest state.
 #[test]
 fn take_over_refuses_a_backing_store_older_than_its_marks() {
     let mut world = copied(24, ONE);

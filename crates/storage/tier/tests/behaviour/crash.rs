@@ -1,4 +1,5 @@
-//! It is stopped at every step, in every way, and what is left is held against what was promised.
+//! The state machine is stopped at every step, in every way, and the remaining data are compared
+//! with the guarantees.
 
 use faults::FaultKind;
 use state_machine::{Purpose, Stream};
@@ -86,8 +87,8 @@ fn check_alone(devices: &Devices, oracle: &Oracle) {
     }
 }
 
-/// Stops and goes on from what is left, again and again, so that what a life left behind the end of its
-/// log is there in the next.
+/// Stops and reopens the devices many times. So groups that one session left behind the end of its
+/// log are there in the next.
 fn lives(seed: u64, shape: Shape, lives: usize) -> usize {
     let mut chance = Stream::derive(seed, &[3], Purpose::Device);
     let mut world = World::with_memory(seed, shape, memory_of(seed));

@@ -1,8 +1,9 @@
 //! Any sector of a cache device, a sidecar or a copy is damaged before an opening, and another one before the next.
 //!
-//! Whatever is answered is what the client was promised, or the opening is refused; a refusal names the group that
-//! was hit, and counts what is left. Left out are groups of which nothing on the device says that they were durable:
-//! those that were written in the second before the stop, which are a torn end like any other.
+//! Either every read returns the data that the client was promised, or the opening is refused. A
+//! refusal names the damaged group, and counts the writes that are left. Groups that no record on
+//! the device calls durable are excluded: they were written in the second before the stop, and are
+//! a torn end like any other.
 
 use state_machine::{Purpose, Stream};
 use tilemark_tier::format::{Head, LABEL_BYTES, SUPERBLOCK_AT, Uuid};
@@ -35,7 +36,7 @@ enum Kind {
     Flip,
     /// So many bytes are zeros.
     Zero(u64),
-    /// So many bytes are what they were earlier.
+    /// This many bytes have an earlier content.
     Old(u64),
 }
 
@@ -87,8 +88,7 @@ impl Image {
         })
     }
 
-    /// True if whoever finds this damage must take it for a torn end: no head calls the group
-    /// durable.
+    /// True if this damage looks like a torn end, because no head calls the group durable.
     fn is_end(&self, damage: Damage) -> bool {
         self.hit(damage.at).is_some_and(|head| self.witnesses(head) == 0)
     }
@@ -98,7 +98,7 @@ fn below(chance: &mut Stream, end: u64) -> u64 {
     chance.below(end.max(1))
 }
 
-/// Half of what is damaged are logs, and of these half are heads.
+/// Half of the damaged sectors are in logs, and half of these are heads.
 fn choose(devices: &mut Devices, image: &Image, chance: &mut Stream) -> Damage {
     let superblock = Tier::inspect(&mut Direct::new(devices)).expect("a copy is good");
     let cache = devices.cache.bytes();
@@ -226,8 +226,9 @@ impl Case<'_> {
                 assert_eq!((hit.owner, missing), (DISK, named), "{damage:?}: {damaged}");
                 let is_lost = hit.seq > said.log_retired && hit.epoch > said.applied;
                 let lost = if is_lost { hit.records.len() } else { 0 };
-                // What is left is what was there but for the group that was hit. Without its head nothing tells whether
-                // what lies behind it follows it, or was torn off by an earlier stop.
+                // The writes that are left are all writes except those of the damaged group.
+                // Without the group's head it is unknown if the groups behind it continue the log,
+                // or are remains of an earlier stop.
                 let Damaged { before, behind, .. } = damaged;
                 let most = if image.hits_head(damage.at) { behind.count } else { 0 };
                 let surplus = (before.count + behind.count + lost).checked_sub(opened.writes);
@@ -246,7 +247,7 @@ impl Case<'_> {
                 let named = group - u64::from(is_behind);
                 assert_eq!((hit.owner, hit.seq), (SET, named), "{damage:?}: {error}");
             }
-            // What the sidecar or its marks know to have been durable is gone.
+            // The cache lacks a group that the sidecar or its marks record as durable.
             OpenError::Attach { index: 0, error: AttachError::CacheOlder { .. } }
                 if damage.place == IoTarget::Cache => {}
             // Where a log begins was said last by a group of the pages' log that nothing calls durable.
@@ -279,7 +280,7 @@ fn stop(world: &World, old: &Devices, shape: Shape, is_power: bool, case: u64) -
     end(&mut devices, is_power, &mut case.chance);
     let oracle = after.oracle.clone();
     let Some(mut after) = case.open(&mut devices, &oracle, is_power) else { return case.refused };
-    // All of it goes out, and is then what was read.
+    // The whole log is destaged, and the backing store then has the data that were read.
     let content = stamps(&after.read_all());
     after.order(Order::Drain { disk: 0 });
     after.settle(|world| world.notes.contains(&Note::Drained(0)));
@@ -340,8 +341,9 @@ fn unnamed_table(tables_at: [u64; 2], devices: &mut Devices) -> (u64, u64) {
     (at, u64::from_le_bytes(number))
 }
 
-/// A stop left a table that nothing names. The next opening wrote its own table there, and one block of it became
-/// again what it was: both had the same number, so old pages were served.
+/// Regression: a stop left a table that nothing refers to. The next opening wrote its own table
+/// there, and one block of it returned to its earlier content. Both had the same number, so old
+/// pages were served.
 #[test]
 fn table_block_of_another_opening_has_another_number() {
     let mut world = World::new(1, BACK);

@@ -1,4 +1,4 @@
-//! Single cases of damage, each with what is refused, what is left, and the way out.
+//! Single cases of damage, each with the refusal, the remaining writes, and the remedy.
 
 use std::collections::BTreeMap;
 
@@ -169,8 +169,8 @@ fn half_retired(seed: u64) -> World {
     world
 }
 
-/// A fault that was: a bad sector at the beginning of a log kept its disk from being served,
-/// although the backing store had what was lost, and the log itself said so.
+/// Regression: a disk with a bad sector at the beginning of its log was not served, although the
+/// backing store had the lost writes, and the log itself recorded that.
 #[test]
 fn damage_of_what_a_log_calls_retired_is_skipped() {
     let world = half_retired(10);
@@ -184,7 +184,7 @@ fn damage_of_what_a_log_calls_retired_is_skipped() {
         let skipped = Skipped { group: head.seq, missing_to: head.seq };
         let (_, found) = devices.clone().prepare(Mode::Back).expect("as it is opened with a set");
         assert_eq!(found, Some(skipped));
-        // As often as it is opened before the log begins later.
+        // Every opening finds the same, until the log begins behind the damage.
         for life in 0..3 {
             let opened = devices.open(Mode::Back).expect("the backing store has it");
             assert_eq!((opened.skipped, opened.pages), (vec![(0, skipped)], 0), "life {life}");
@@ -209,9 +209,9 @@ fn damage_of_what_a_log_calls_retired_is_skipped() {
 fn damage_is_not_skipped_if_the_backing_store_may_be_older() {
     let world = half_retired(10);
     let mut devices = left_by_kill(&world);
-    // Nobody knows what happened to the backing store since.
+    // It is unknown if the backing store was changed since.
     devices.moments = [None; 2];
-    // And its sidecar does not say yet what the log says.
+    // And its sidecar does not have the log's latest state yet.
     let mut sidecar = devices.said().expect("no fault");
     sidecar.log_retired = 0;
     let (at, block) = (sidecar.place(), sidecar.encode());

@@ -1,4 +1,5 @@
-//! What is written is read back the same, now and by every later program; what is damaged is not read.
+//! Written structures are read back unchanged, by this program and every later one. Damaged
+//! structures are not read.
 
 use std::path::PathBuf;
 
@@ -208,7 +209,7 @@ fn version_2_is_read_and_not_taken_for_version_1() {
     assert_eq!(Head::decode(&kept_head).map(|(head, _)| head), Some(head));
     let kept_sidecar = kept("sidecar-2.bin", &numbered_sidecar().encode()[..]);
     assert_eq!(Sidecar::newest(&kept_sidecar), Some(numbered_sidecar()));
-    // What a program of version 1 looks for first: it refuses the file.
+    // Field that a program of version 1 reads first: it refuses the file.
     assert!(!kept_sidecar.starts_with(b"TMSIDE\0\0"));
 }
 

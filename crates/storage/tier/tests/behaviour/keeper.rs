@@ -1,4 +1,4 @@
-//! The driver's memory for blocks. What a block compresses to is a matter of chance here.
+//! The driver's memory for blocks. The compressed size of a block is random here.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Blocks in memory: when they answer, when they may not, and what becomes of them.
+//! Blocks in memory: reads that they may and must not serve, and their eviction.
 
 use faults::FaultKind;
 use tilemark_tier::{Mode, Note, Op, Order};
@@ -8,7 +8,7 @@ use super::world::{Shape, World};
 
 const THROUGH: Shape = Shape { disk_bytes: 512 << 10, mode: Mode::Through, depth: 8, copies: 0 };
 const BACK: Shape = Shape { mode: Mode::Back, ..THROUGH };
-/// Room for all of the disk, whatever its blocks compress to.
+/// Memory for the whole disk, whatever the compressed size of its blocks is.
 const ALL: u64 = 1 << 20;
 
 /// Reads and asserts that the answer came at once, without an I/O.
@@ -198,7 +198,8 @@ fn a_page_that_rots_never_comes_into_memory() {
 #[test]
 fn memory_serves_as_many_hits_as_pages_alone() {
     for shape in [THROUGH, BACK] {
-        // Of one seed some 10 % are luck: what is asked next depends on how many I/Os there were.
+        // With one seed, some 10 % are chance: the next request depends on the number of I/Os so
+        // far.
         let hits = |bytes| {
             let mut sum = (0, 0);
             for seed in 11..31 {

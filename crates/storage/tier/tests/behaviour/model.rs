@@ -60,7 +60,7 @@ struct Host {
 struct Rules {
     /// A take-over wants a proof that the owner is off.
     with_proof: bool,
-    /// A host that lets go says so only when what it wrote has landed.
+    /// A host that releases the disk reports this only when all its writes have reached the store.
     lets_land: bool,
     /// The proof is a reservation.
     by_reservation: Option<reserved::Rules>,
@@ -174,7 +174,7 @@ impl State {
         format!("{all:?}{:?}{}", self.device, self.file).into_bytes()
     }
 
-    /// Says what is wrong with the state, if anything is.
+    /// Returns the violated guarantee of the state, if there is one.
     fn wrong(&self) -> Option<&'static str> {
         let lacks = |named: &Holder| {
             let copy = self.hosts[usize::from(named.host[0]) - 1].copy;
@@ -213,7 +213,7 @@ impl State {
                 _ => self.go_on(host, &mut found),
             }
             if self.hosts[host].role != Role::Off {
-                // Switched off: what has not landed never does.
+                // The host is switched off: writes that have not reached the store never do.
                 found.push(self.with(format!("{host} is off"), |s| {
                     s.hosts[host].role = Role::Off;
                     s.late.retain(|late| late.by() != host);

@@ -53,7 +53,7 @@ enum Word {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct State {
     servers: [Server; 2],
-    /// Server whose log has what the backing store has not; none if the sidecar says *clean*.
+    /// Server whose log has writes that the backing store lacks; none if the sidecar says *clean*.
     dirty: Option<usize>,
     backing: u8,
     answered: u8,
@@ -226,7 +226,7 @@ impl State {
 
     fn open(&mut self, me: usize, rules: Rules) {
         let other = &self.servers[1 - me];
-        // What a killed process had under way is over before its locks are.
+        // I/O of a killed process ends before its locks are released.
         let is_locked = matches!(other.standing, Some(Standing::Near | Standing::Giving))
             || self.late.iter().any(|(by, _)| *by != me);
         if self.dirty.is_some_and(|owner| owner != me) || (rules.locks && is_locked) {

@@ -1,10 +1,16 @@
 //! Any of cache, sidecar and backing store is put back to an older state of itself before an opening.
 //!
-//! Marks of the backing store lie with the sidecar and are stored now and then, as the service does it. Whatever is
-//! answered is what the client was promised; or, where the backing store is the older one, all of what it has
-//! or all of what it had when it was copied; or the opening is refused. Left out is what nothing can tell:
-//! a backing store that was put back alone, beside a log with writes, to a state after its last marks; a cache that
-//! lacks nothing which its sidecar or marks know; and a cache with its sidecar before a newer backing store in mode back.
+//! Marks of the backing store lie with the sidecar and are stored now and then, as the service does
+//! it. There are three valid outcomes.
+//!
+//! - Reads return the data that the client was promised.
+//! - If the backing store is the older one, reads return all data that it has now, or all data that
+//!   it had when it was copied.
+//! - The opening is refused.
+//!
+//! Cases that nothing can detect are excluded: a backing store that was put back alone, beside a
+//! log with writes, to a state after its last marks; a cache that lacks nothing which its sidecar
+//! or marks know; and a cache with its sidecar before a newer backing store in mode back.
 
 use state_machine::{Purpose, Stream};
 use tilemark_tier::{AttachError, Mode, Moment, OpenError, Since, Tier};

@@ -1,4 +1,4 @@
-//! What a disk may be, from what its client was told.
+//! Valid contents of a disk, derived from the answers that its client got.
 
 use tilemark_tier::{Mode, Op, Request};
 
@@ -32,7 +32,7 @@ struct Write {
     is_answered: bool,
 }
 
-/// Writes in the order in which they were asked, and what is promised of them.
+/// Writes in the order of their requests, with their guarantees.
 #[derive(Debug, Clone)]
 pub struct Oracle {
     mode: Mode,
@@ -42,16 +42,16 @@ pub struct Oracle {
     flushed: usize,
     /// In mode through: such writes, one by one.
     durable: Vec<bool>,
-    /// For each flush and durable write that was answered: what it covers, and how many writes had
-    /// been asked then.
+    /// For each flush and durable write that was answered: the writes that it covers, and the
+    /// number of writes requested until then.
     barriers: Vec<(usize, usize)>,
-    /// For each flush under way: what it covers.
+    /// For each flush in flight: the writes that it covers.
     flushes: Vec<(u64, usize, Vec<usize>)>,
     /// For each read under way: the last answered write before it, by sector.
     reads: Vec<(u64, Vec<usize>)>,
     /// Writes that failed: their sectors are anything since.
     pub is_loose: bool,
-    /// Modes change: only what both promise is held against it.
+    /// After a change of mode, only the guarantees of both modes are checked.
     pub is_mixed: bool,
 }
 
@@ -179,7 +179,7 @@ impl Oracle {
         settled == stamp || later.into_iter().any(|write| write.stamp == stamp)
     }
 
-    /// After a kill (`is_power` false) or a power cut: what a client must find.
+    /// Checks the data that a client finds after a kill (`is_power` false) or a power cut.
     ///
     /// # Panics
     /// If something that was promised is lost, or the disk is no state it ever had.
@@ -211,7 +211,7 @@ impl Oracle {
         }
     }
 
-    /// In mode back the disk is what the first so many writes made of it.
+    /// Checks that a disk in mode back has the result of its first N writes, for some N.
     fn check_prefix(&self, content: &[u64], is_power: bool) {
         let answered = self.writes.iter().rposition(|w| w.is_answered).map_or(0, |at| at + 1);
         let least = if is_power { self.flushed } else { answered };

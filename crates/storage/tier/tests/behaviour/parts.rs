@@ -37,7 +37,7 @@ fn order(dice: &mut Stream) -> Order {
     }
 }
 
-/// Whoever serves both next finds what was promised of them.
+/// The next server of both disks must find their guaranteed data.
 fn stop(world: &World, shape: Shape, is_power: bool, case: u64) {
     let mut chance = chance(case);
     let mut devices = world.devices.clone();

@@ -37,7 +37,8 @@ pub struct HolderHost {
     pub disk: Disk,
     /// Lower generations are told that they are over.
     pub fence: u64,
-    /// True if the holder's power was cut at some time: what it only accepted may be gone.
+    /// True if the holder's power was cut at some time. Data that it accepted but did not make
+    /// durable may be lost.
     pub has_lost: bool,
     session: Option<LinkId>,
     work: BTreeMap<u64, Work>,
@@ -238,7 +239,7 @@ impl Ways {
             }
             Arrival::Message(Wire::Hello { generation }) => {
                 found.fence = generation;
-                // What an older session still had under way ends before the new one begins.
+                // I/O of an older session ends before the new session begins.
                 for id in found.work.keys().copied().collect::<Vec<_>>() {
                     found.finish(id, chance);
                 }

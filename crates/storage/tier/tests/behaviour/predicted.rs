@@ -26,7 +26,7 @@ const CACHE_BYTES: u64 = 16 << 20;
 const REQUESTS: u64 = 5000;
 const LOG_PERCENT: u8 = 55;
 
-/// Counts of what was done, compared between the tier and the simulator.
+/// Counters that are compared between the tier and the simulator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Counted {
     reads: u64,

@@ -1,5 +1,5 @@
-//! What a tier must promise, one by one; the letters are those of the list of what other caches got
-//! wrong (`docs/developers/adr/0020-tier.md`).
+//! Guarantees of a tier, one by one. The letters are those of the list of other caches' mistakes
+//! (`docs/developers/adr/0020-tier.md`).
 
 use faults::FaultKind;
 use state_machine::{Purpose, Stream};
@@ -287,7 +287,7 @@ fn failed_cache_device_answers_no_write_in_mode_back() {
     world.settle(|world| world.waiting() == 0);
     assert_eq!(world.errors, 1);
     assert!(world.notes.contains(&Note::CacheFailed));
-    // What was answered before is still seen; the failed write may be or not.
+    // Writes that were answered before are still seen. The failed write may or may not be seen.
     world.read(0, 4096);
     let request = world.request(Op::Flush, 0, 0, false);
     world.ask(request);
@@ -498,7 +498,7 @@ fn fills_are_bounded_when_reads_outrun_the_cache_device() {
     for offset in (0..shape.disk_bytes).step_by(step) {
         let request = world.request(Op::Read, offset, step as u64, false);
         world.ask(request);
-        // Only what reads the backing store ends.
+        // Only reads of the backing store complete.
         world.end_reads();
     }
     assert_eq!(world.waiting(), 0, "all of it was answered");
@@ -546,12 +546,12 @@ fn pages_are_admitted_without_a_timer_under_reads_alone() {
     let read = |world: &mut World, pages: std::ops::Range<u64>| {
         for page in pages {
             drop(world.read(page * 16384, 16384));
-            // What is under way ends; the clock stands still.
+            // All I/O in flight completes; the clock does not advance.
             world.settle(|world| !world.is_busy());
         }
     };
     read(&mut world, 0..128);
-    // What is in is written down: a place is free only when it is durable that its page left.
+    // Waits until the map is durable: a slot is free only when the eviction of its page is durable.
     world.settle_all();
     let before = world.tier.counters().filled_bytes;
     read(&mut world, 128..512);

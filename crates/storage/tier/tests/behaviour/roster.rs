@@ -58,7 +58,7 @@ impl Run {
                 (world.is_other_asked, self.phase) = (false, Phase::Ending);
             }
             Phase::Ending if world.waiting_of(1) == 0 => {
-                // In mode through what a flush failed to make durable is lost for good.
+                // In mode through, writes of a failed flush are lost for good.
                 if self.shape.mode == Mode::Back && self.dice.below(3) == 0 {
                     world.devices.other.0.fail(FaultKind::Flush, None);
                 }
@@ -86,7 +86,7 @@ impl Run {
         (self.phase, self.left) = (Phase::Absent, self.left + 1);
     }
 
-    /// Stops here for good: whoever serves it next finds what was promised of both.
+    /// Stops for good. The next server must find the data guaranteed for both.
     fn stop(&self, is_power: bool, case: u64) {
         let mut chance = chance(case);
         let mut devices = self.world.devices.clone();

@@ -1,4 +1,5 @@
-//! A state machine of the tier, its disks by the model of `faults`, a client, and what it may expect.
+//! A state machine of the tier, its disks by the model of `faults`, a client, and the data that the
+//! client may expect.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +41,7 @@ pub struct Devices {
     /// that nobody wrote to it since the last program stopped, which is the most that pages may be
     /// believed by.
     pub since: Option<Since>,
-    /// Bytes of memory that whoever opens the devices gives to blocks.
+    /// Memory for blocks of the state machine that opens the devices, in bytes.
     pub memory_bytes: u64,
 }
 
@@ -309,7 +310,7 @@ pub struct World {
     asked: BTreeMap<u64, Request>,
     /// Errors that requests were answered with.
     pub errors: usize,
-    /// Data that reads were answered with, by request, for whoever wants it.
+    /// Data that reads returned, by request, for tests that check them.
     pub answers: BTreeMap<u64, Vec<u8>>,
     /// Flushes and durable writes that were answered.
     pub flushes: usize,

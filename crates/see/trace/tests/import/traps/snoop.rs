@@ -109,8 +109,8 @@ fn new_iotrace_has_own_flags_and_latency_0_is_unknown() {
     assert_eq!(read.info.losses.skipped, 2, "the names of columns and an event of a file");
 }
 
-/// Cells are printed as they are (`source/octf/utils/table/Cell.h`), so that a path with commas moves what
-/// is behind it.
+/// Cells are printed as they are (`source/octf/utils/table/Cell.h`), so that a path with commas
+/// shifts the columns behind it.
 #[test]
 fn iotrace_paths_with_commas_move_nothing() {
     let header = "device.id,device.name,file.path,file.size,header.timestamp,io.latency,io.lba,io.len,io.operation\n";

@@ -13,7 +13,7 @@ struct Driven {
     cells: u64,
     taken: u64,
     next: u32,
-    /// By their first cell: how many, and what is there.
+    /// Number of cells and their content, by first cell.
     kept: BTreeMap<u32, (u8, u64)>,
 }
 
@@ -120,7 +120,7 @@ proptest! {
         kind in prop::sample::select(PolicyKind::ALL.to_vec()),
     ) {
         let mut driven = Driven::new(cells, kind);
-        // What each block holds, and reads that were accepted: when they end, and what they saw.
+        // Content of each block; and accepted reads, with their end and the content that they saw.
         let mut flat: BTreeMap<(u16, u64), u64> = BTreeMap::new();
         let mut reads: Vec<(usize, Opened, u64, u64, u8)> = Vec::new();
         for (now, step) in steps.into_iter().enumerate() {

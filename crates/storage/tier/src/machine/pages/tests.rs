@@ -3,7 +3,7 @@ use cache::PageId;
 use super::*;
 use crate::geometry::Plan;
 
-/// So many slots of 16 KiB, without what a log takes.
+/// This many slots of 16 KiB, without the slots of a log.
 fn pages(policy: PolicyKind) -> PageIndex {
     let plan = Plan {
         device_bytes: 6 << 20,
@@ -97,9 +97,8 @@ fn another_policy_goes_on_with_the_pages_that_are_in() {
     }
 }
 
-/// A fault that was: pages that left before it was written down that they had come were not
-/// counted, because only what is to be forgotten durably was counted. A disk that reads everything
-/// once has many such pages.
+/// Regression: pages that were evicted before their admission was durable were not counted, because
+/// only durable evictions were counted. A disk that reads everything once has many such pages.
 #[test]
 fn pages_that_leave_soon_after_they_came_have_left_too() {
     let mut pages = pages(PolicyKind::Lru);
@@ -300,7 +299,7 @@ fn block_that_backing_may_lose_is_served_but_not_mapped() {
     fill_first(&mut pages, slot, 0, Some(3));
     assert!(pages.served(0, 0).is_some());
     assert_eq!((pages.mappable(slot, 2), pages.mappable(slot, 3)), (None, Some(1)));
-    // A map of what the block was before must not be taken for one of what it is.
+    // A map of the block's earlier content must not be used for its present content.
     pages.map_begun(slot, 1);
     pages.invalidate(0, 0);
     fill_first(&mut pages, slot, 0, Some(4));

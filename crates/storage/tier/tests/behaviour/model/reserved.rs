@@ -50,7 +50,7 @@ impl State {
         is_held
     }
 
-    /// Whoever has let go of the disk lets go of the device.
+    /// Releases the host's reservation of the device, after the host has released the disk.
     pub(super) fn release(&mut self, host: usize, rules: super::Rules) {
         let Some(rules) = rules.by_reservation else { return };
         if self.device.key(number(host)) == key(host) && !(rules.stays && self.shared.stays) {
@@ -192,7 +192,8 @@ fn is_safe(steps: &[&str]) {
     }
 }
 
-/// With a rule less: what is found wrong, and after what.
+/// Checks that a violation is found without one of the rules, and that `step` is among the steps
+/// that lead to it.
 fn is_found(steps: &[&str], rules: Rules, step: &str) {
     let (wrong, way) = explore_after(steps, rules).expect_err("an owner that lives does harm");
     assert!(way.iter().any(|taken| taken.contains(step)), "{wrong}:\n  {}", way.join("\n  "));
