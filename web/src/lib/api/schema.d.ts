@@ -25,7 +25,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What does not depend on the lens */
+        /** Parts of a run that do not depend on the lens */
         get: operations["getRun"];
         put?: never;
         post?: never;
@@ -297,7 +297,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What happened during the run */
+        /** Events of the run */
         get: operations["listEvents"];
         put?: never;
         post?: never;
@@ -315,7 +315,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How the run goes, about once a second: events named state; the last one is named end
+         * State of the run, about once a second: events named state; the last one is named end
          * @description Server-sent events; the data of each is one LiveState. Of a run that has ended there is one event, end.
          */
         get: operations["watchRun"];
@@ -334,7 +334,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Run b against run a */
+        /** Run b compared with run a */
         get: operations["compareRuns"];
         put?: never;
         post?: never;
@@ -351,7 +351,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Own results of studies, and shipped ones */
+        /** Own and shipped results of studies */
         get: operations["listStudies"];
         put?: never;
         post?: never;
@@ -368,7 +368,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A study's claims, published and ours */
+        /** A study's claims, with published and own values */
         get: operations["getStudy"];
         put?: never;
         post?: never;
@@ -4281,7 +4281,7 @@ export interface operations {
                     "application/json": components["schemas"]["RunList"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4304,7 +4304,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What does not depend on the lens */
+            /** @description Parts of a run that do not depend on the lens */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4313,7 +4313,7 @@ export interface operations {
                     "application/json": components["schemas"]["RunPage"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4362,7 +4362,7 @@ export interface operations {
                     "application/json": components["schemas"]["Overview"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4392,11 +4392,11 @@ export interface operations {
                 host?: string;
                 /** @description Workloads, separated by commas [default: all] */
                 wl?: string;
-                /** @description What is measured [default: iops] */
+                /** @description Measured quantity [default: iops] */
                 m?: "iops" | "bw" | "lat";
-                /** @description What lines are drawn [default: rw] */
+                /** @description Lines of the diagram [default: rw] */
                 by?: "none" | "rw" | "bs" | "wl" | "tile" | "host" | "sel";
-                /** @description Most points over time [default: 600] */
+                /** @description Maximum number of points over time [default: 600] */
                 points?: number;
             };
             header?: never;
@@ -4417,7 +4417,7 @@ export interface operations {
                     "application/json": components["schemas"]["Series"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4437,9 +4437,9 @@ export interface operations {
                 step?: number;
                 /** @description Workloads, separated by commas [default: all] */
                 wl?: string;
-                /** @description What is measured [default: iops] */
+                /** @description Measured quantity [default: iops] */
                 m?: "iops" | "bw" | "lat";
-                /** @description Most points over time [default: 600] */
+                /** @description Maximum number of points over time [default: 600] */
                 points?: number;
             };
             header?: never;
@@ -4460,7 +4460,7 @@ export interface operations {
                     "application/json": components["schemas"]["Series"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4480,9 +4480,9 @@ export interface operations {
                 step?: number;
                 /** @description Workloads, separated by commas [default: all] */
                 wl?: string;
-                /** @description What is measured [default: iops] */
+                /** @description Measured quantity [default: iops] */
                 m?: "iops" | "bw" | "lat";
-                /** @description Most points over time [default: 600] */
+                /** @description Maximum number of points over time [default: 600] */
                 points?: number;
             };
             header?: never;
@@ -4503,7 +4503,7 @@ export interface operations {
                     "application/json": components["schemas"]["Series"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4533,7 +4533,7 @@ export interface operations {
                 host?: string;
                 /** @description Workloads, separated by commas [default: all] */
                 wl?: string;
-                /** @description Most points over time [default: 600] */
+                /** @description Maximum number of points over time [default: 600] */
                 points?: number;
                 /** @description Rows of the heat map [default: 120] */
                 rows?: number;
@@ -4556,7 +4556,7 @@ export interface operations {
                     "application/json": components["schemas"]["HeatMap"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4586,7 +4586,7 @@ export interface operations {
                 host?: string;
                 /** @description Workloads, separated by commas [default: all] */
                 wl?: string;
-                /** @description What lines are drawn [default: rw] */
+                /** @description Lines of the diagram [default: rw] */
                 by?: "none" | "rw" | "bs" | "wl" | "tile" | "host" | "sel";
             };
             header?: never;
@@ -4607,7 +4607,7 @@ export interface operations {
                     "application/json": components["schemas"]["Percentiles"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4650,7 +4650,7 @@ export interface operations {
                     "application/json": components["schemas"]["LatencyMatrix"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4699,7 +4699,7 @@ export interface operations {
                     "application/json": components["schemas"]["LoadMatrix"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4748,7 +4748,7 @@ export interface operations {
                     "application/json": components["schemas"]["MapPage"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4799,7 +4799,7 @@ export interface operations {
                     "application/json": components["schemas"]["Moment"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4831,7 +4831,7 @@ export interface operations {
                     "application/json": components["schemas"]["TileCurve"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4849,7 +4849,7 @@ export interface operations {
                 t?: string;
                 /** @description Step of the ladder, from 1 [default: all] */
                 step?: number;
-                /** @description Most points over time [default: 600] */
+                /** @description Maximum number of points over time [default: 600] */
                 points?: number;
             };
             header?: never;
@@ -4870,7 +4870,7 @@ export interface operations {
                     "application/json": components["schemas"]["TierPage"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4888,7 +4888,7 @@ export interface operations {
                 t?: string;
                 /** @description Step of the ladder, from 1 [default: all] */
                 step?: number;
-                /** @description Most points over time [default: 600] */
+                /** @description Maximum number of points over time [default: 600] */
                 points?: number;
             };
             header?: never;
@@ -4909,7 +4909,7 @@ export interface operations {
                     "application/json": components["schemas"]["MachinePage"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4941,7 +4941,7 @@ export interface operations {
                     "application/json": components["schemas"]["AccessPage"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4959,7 +4959,7 @@ export interface operations {
                 t?: string;
                 /** @description Workloads, separated by commas [default: all] */
                 wl?: string;
-                /** @description Most points over time [default: 600] */
+                /** @description Maximum number of points over time [default: 600] */
                 points?: number;
             };
             header?: never;
@@ -4980,7 +4980,7 @@ export interface operations {
                     "application/json": components["schemas"]["WatchPage"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5003,7 +5003,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What happened during the run */
+            /** @description Events of the run */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5012,7 +5012,7 @@ export interface operations {
                     "application/json": components["schemas"]["EventList"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5035,7 +5035,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description How the run goes, about once a second: events named state; the last one is named end */
+            /** @description State of the run, about once a second: events named state; the last one is named end */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5044,7 +5044,7 @@ export interface operations {
                     "text/event-stream": components["schemas"]["LiveState"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5069,7 +5069,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Run b against run a */
+            /** @description Run b compared with run a */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5078,7 +5078,7 @@ export interface operations {
                     "application/json": components["schemas"]["ComparePage"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5098,7 +5098,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Own results of studies, and shipped ones */
+            /** @description Own and shipped results of studies */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5107,7 +5107,7 @@ export interface operations {
                     "application/json": components["schemas"]["StudyList"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5130,7 +5130,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A study's claims, published and ours */
+            /** @description A study's claims, with published and own values */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5139,7 +5139,7 @@ export interface operations {
                     "application/json": components["schemas"]["StudyPage"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
