@@ -27,7 +27,7 @@ fn collect(folder: &Path, prefix: &str, files: &mut Vec<(String, PathBuf)>) {
     let entries = std::fs::read_dir(folder)
         .unwrap_or_else(|error| panic!("reading {}: {error}", folder.display()));
     for entry in entries {
-        let path = entry.expect("a directory can be listed").path();
+        let path = entry.expect("the directory can be listed").path();
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
         if path.is_dir() {
             collect(&path, &format!("{prefix}{name}/"), files);

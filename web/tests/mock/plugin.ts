@@ -34,7 +34,7 @@ function liveOf(model: Model): LiveState {
       { name: 'mail send p95', measured_ns: 4e7, limit_ns: 1e8, share: 0.4 },
       { name: 'web page p95', measured_ns: null, limit_ns: 2e8, share: null },
     ],
-    doubts: ['In the way now: other processes used 38 % of the processors (limit 10 %), most of it cc.'],
+    doubts: ['Disturbed now by: other processes used 38 % of the processors (limit 10 %), most of it cc.'],
   };
 }
 

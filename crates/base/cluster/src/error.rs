@@ -21,7 +21,7 @@ pub enum ClusterError {
     #[error("cannot make certificates")]
     Certificates(#[from] rcgen::Error),
     /// The text is not an invitation, or one of another version.
-    #[error("this is no invitation: {0}")]
+    #[error("not a valid invitation: {0}")]
     Invitation(String),
     /// The invitation has expired.
     #[error("the invitation of {member} has expired")]
@@ -38,7 +38,7 @@ pub enum ClusterError {
         message: String,
     },
     /// The member has left, or is leaving.
-    #[error("{member} is not there to answer `{topic}`")]
+    #[error("{member} is not connected to answer `{topic}`")]
     Gone {
         /// Name of the member.
         member: Name,
@@ -64,7 +64,7 @@ pub enum ClusterError {
         error: RemoteError,
     },
     /// The fetched data differ from the data that the member offered.
-    #[error("{member} sent {what} in pieces that do not make the whole: {message}")]
+    #[error("{member} sent {what} in pieces that do not form the whole: {message}")]
     Damaged {
         /// Name of the member.
         member: Name,
@@ -74,7 +74,7 @@ pub enum ClusterError {
         message: String,
     },
     /// The message exceeds the maximum size and would be dropped.
-    #[error("a message of {size} is too large, at most {max}")]
+    #[error("a message of {size} is larger than the maximum of {max}")]
     TooLarge {
         /// Size of the message.
         size: Bytes,
@@ -106,7 +106,7 @@ impl RemoteError {
     }
 
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        serde_json::to_vec(self).expect("two strings are JSON")
+        serde_json::to_vec(self).expect("two strings can be JSON")
     }
 
     /// Decodes the error of a member. A program of another version may send a bare text: its

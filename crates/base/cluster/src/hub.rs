@@ -290,7 +290,7 @@ impl Hub {
         loop {
             let from = all.len() as u64;
             let wanted = serde_json::to_vec(&PartRequest { what: what.to_owned(), from })
-                .expect("a text and a number are JSON");
+                .expect("a string and a number can be JSON");
             let mut tries = 1;
             let answer = loop {
                 match self.ask(member, FETCH, &wanted, within) {
@@ -309,7 +309,7 @@ impl Hub {
                 let is_whole = Sha256::digest(&all).as_slice() == part.sha256;
                 return is_whole
                     .then_some(all)
-                    .ok_or_else(|| damaged("its SHA-256 is another one".into()));
+                    .ok_or_else(|| damaged("its SHA-256 differs".into()));
             }
             if part.bytes.is_empty() || all.len() as u64 > part.size {
                 return Err(damaged(format!("{} of {} bytes", all.len(), part.size)));

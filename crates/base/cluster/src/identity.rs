@@ -146,7 +146,7 @@ impl Invitation {
     /// Encodes the invitation as a token: one word of letters, digits, `-`, `_` and `.`, about 2
     /// KiB. The token is secret.
     pub fn token(&self) -> String {
-        let json = serde_json::to_vec(self).expect("texts and a number are JSON");
+        let json = serde_json::to_vec(self).expect("strings and a number can be JSON");
         format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(json))
     }
 
@@ -172,8 +172,8 @@ impl FromStr for Invitation {
                 false => "it does not begin with `tilemark-join-1.`",
             })
         })?;
-        let json = URL_SAFE_NO_PAD.decode(body).map_err(|_| invalid("it is cut or changed"))?;
-        serde_json::from_slice(&json).map_err(|_| invalid("it is cut or changed"))
+        let json = URL_SAFE_NO_PAD.decode(body).map_err(|_| invalid("it is cut off or changed"))?;
+        serde_json::from_slice(&json).map_err(|_| invalid("it is cut off or changed"))
     }
 }
 

@@ -153,7 +153,7 @@ impl Member {
             .map_err(&network)?;
         while shared.is_alone.load(Ordering::Acquire) {
             if Instant::now() >= until {
-                let message = String::from("the hub did not let it in");
+                let message = String::from("the hub refused it");
                 return Err(ClusterError::Network { what: "joining", message });
             }
             std::thread::sleep(Duration::from_millis(5));
@@ -223,19 +223,20 @@ impl Shared {
     }
 
     fn part(&self, question: &[u8]) -> Result<Vec<u8>, RemoteError> {
-        let wanted: PartRequest = serde_json::from_slice(question)
-            .map_err(|error| RemoteError::new(format!("what is wanted: {error}")))?;
+        let wanted: PartRequest = serde_json::from_slice(question).map_err(|error| {
+            RemoteError::new(format!("reading the name of the requested data: {error}"))
+        })?;
         let offered = self.offered();
         let found = offered.get(&wanted.what).ok_or_else(|| {
             let what: String = wanted.what.chars().take(80).collect();
-            RemoteError::new(format!("nothing is offered as {what:?}"))
+            RemoteError::new(format!("there are no data called {what:?}"))
         })?;
         let left = found.size.saturating_sub(wanted.from);
         let mut bytes = vec![0; usize::try_from(left).unwrap_or(PART).min(PART)];
         found
             .file
             .read_exact_at(&mut bytes, wanted.from)
-            .map_err(|error| RemoteError::new(format!("reading what was offered: {error}")))?;
+            .map_err(|error| RemoteError::new(format!("reading the offered data: {error}")))?;
         Ok(OfferPart { size: found.size, sha256: found.sha256, bytes: &bytes }.write())
     }
 }
@@ -251,7 +252,7 @@ fn asked(shared: &Arc<Shared>, query: Query) {
         shared.under_way.fetch_sub(1, Ordering::AcqRel);
         return reply(
             &query,
-            Err(RemoteError::new(format!("more than {ASKED_MAX} questions at once"))),
+            Err(RemoteError::new(format!("more than {ASKED_MAX} requests at once"))),
         );
     }
     let own = Arc::clone(shared);

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 /// Error for a text that is not a valid name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no name: 1 to 63 small letters, digits, `-` and `.`, beginning with a letter or digit"
+    "`{0}` is not a valid name: 1 to 63 small letters, digits, `-` and `.`, beginning with a \
+    letter or digit"
 )]
 pub struct NameError(String);
 

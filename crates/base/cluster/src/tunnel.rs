@@ -57,7 +57,7 @@ impl Tunnel {
     }
 
     fn runtime(&self) -> &Runtime {
-        self.runtime.as_ref().expect("it is taken only at the end")
+        self.runtime.as_ref().expect("the runtime is present until the tunnel is dropped")
     }
 
     /// Returns the directory of the sockets.
@@ -217,6 +217,6 @@ fn failed(what: &'static str) -> impl Fn(std::io::Error) -> ClusterError {
 }
 
 fn silent(hub: &[String]) -> ClusterError {
-    let message = format!("nobody who can be believed is at {}", hub.join(", "));
+    let message = format!("the hub at {} cannot prove its identity", hub.join(", "));
     ClusterError::Network { what: "joining", message }
 }

@@ -31,16 +31,16 @@ pub struct Address {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// The text has another scheme, or none.
-    #[error("an address begins with https:// or http://")]
+    #[error("an address must begin with https:// or http://")]
     Scheme,
     /// The text contains a name and a password.
-    #[error("credentials are not taken from an address: use ,token=FILE")]
+    #[error("an address may not contain credentials: use ,token=FILE")]
     Credentials,
     /// The text contains characters that are not allowed in a request.
-    #[error("an address has no spaces or other letters than ASCII")]
+    #[error("an address may only have ASCII letters and no spaces")]
     Letters,
     /// The text after the scheme is not a valid host.
-    #[error("an address has a HOST or HOST:PORT behind its //")]
+    #[error("an address needs HOST or HOST:PORT after its //")]
     Host,
 }
 
@@ -137,7 +137,7 @@ impl Address {
             Ok(answer) => Ok(answer.status),
             // Its text has the path.
             Err(RemoteError::Nonsense(_)) => {
-                Err(RemoteError::Nonsense("the answer is no HTTP".to_owned()))
+                Err(RemoteError::Nonsense("the answer is not HTTP".to_owned()))
             }
             Err(other) => Err(other),
         }

@@ -33,7 +33,9 @@ impl Secret {
     pub fn read(named: &str) -> Result<Self, RemoteError> {
         let text = match named.strip_prefix("env:") {
             Some(variable) => std::env::var(variable).map_err(|_| {
-                RemoteError::Credentials(format!("there is no variable {variable} for credentials"))
+                RemoteError::Credentials(format!(
+                    "the variable {variable} for credentials does not exist"
+                ))
             })?,
             None => untrusted::read_named_text(Path::new(named)).map_err(|error| {
                 RemoteError::Credentials(format!("reading credentials from {named}: {error}"))
@@ -63,7 +65,7 @@ impl Secret {
     /// # Errors
     /// If the secret is not `NAME:PASSWORD`.
     pub fn pair(&self) -> Result<(&str, &str), RemoteError> {
-        let wrong = || RemoteError::Credentials("credentials are no NAME:PASSWORD".to_owned());
+        let wrong = || RemoteError::Credentials("credentials must be NAME:PASSWORD".to_owned());
         self.0.split_once(':').ok_or_else(wrong)
     }
 }
@@ -124,7 +126,8 @@ impl Identity {
             }
             Self::Token { before, secret } => {
                 if !secret.reveal().bytes().all(|byte| byte.is_ascii_graphic()) {
-                    let text = "credentials are no token: it holds what no header may hold";
+                    let text =
+                        "the token contains characters that are not allowed in an HTTP header";
                     return Err(RemoteError::Credentials(text.to_owned()));
                 }
                 format!("{before}{}", secret.reveal())

@@ -107,7 +107,7 @@ impl ServiceAddress {
         let body = self.get(path)?;
         serde_json::from_slice(&body).map_err(|error| {
             let path = untrusted::shown(path);
-            RemoteError::Nonsense(format!("what is at {path} is no JSON: {error}"))
+            RemoteError::Nonsense(format!("the answer at {path} is not JSON: {error}"))
         })
     }
 
@@ -134,7 +134,7 @@ impl ServiceAddress {
             .send(&request, until)
             .map_err(|error| RemoteError::Unanswered(error.to_string()))?;
         let nonsense =
-            || RemoteError::Nonsense(format!("the answer at {} is no HTTP", question.path));
+            || RemoteError::Nonsense(format!("the answer at {} is not HTTP", question.path));
         let answer = parse(&answer).ok_or_else(nonsense)?;
         Ok(match self.identity.forms() {
             None => answer,
@@ -172,13 +172,13 @@ impl ServiceAddress {
                 Err(error) => failed = Some(error),
             }
         }
-        Err(failed.unwrap_or_else(|| std::io::Error::other("the name has no address")))
+        Err(failed.unwrap_or_else(|| std::io::Error::other("the host name has no address")))
     }
 
     fn request(&self, question: Question<'_>) -> Result<Vec<u8>, RemoteError> {
         let Question { method, path, body } = question;
         if !path.bytes().all(|byte| byte.is_ascii_graphic()) {
-            let text = format!("\"{}\" is no path to ask for", untrusted::shown(path));
+            let text = format!("\"{}\" is not a valid path", untrusted::shown(path));
             return Err(RemoteError::Unanswered(text));
         }
         let name =
@@ -235,7 +235,7 @@ fn exchange<S: Read + Write>(
             Err(error) => return Err(error),
         }
         if answer.len() > BODY_MAX || Instant::now() > until {
-            return Err(std::io::Error::other("the answer is too long, or takes too long"));
+            return Err(std::io::Error::other("the answer is too long, or took too long"));
         }
     }
     Ok(answer)

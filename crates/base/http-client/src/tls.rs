@@ -53,7 +53,9 @@ impl Trust {
     /// If the text contains no authority.
     pub fn authority(pem: &[u8]) -> Result<Self, RemoteError> {
         let wrong = |error: &dyn std::fmt::Display| {
-            RemoteError::Trust(format!("the certificates of authorities cannot be used: {error}"))
+            RemoteError::Trust(format!(
+                "the certificates of certificate authorities cannot be used: {error}"
+            ))
         };
         let crypto = Arc::new(rustls::crypto::ring::default_provider());
         let mut roots = RootCertStore::empty();
@@ -110,11 +112,11 @@ impl ServerCertVerifier for Known {
             Sha256::digest(end_entity.as_ref()).iter().map(|byte| format!("{byte:02x}")).collect();
         match &self.digest {
             Some(known) if known.is_empty() => Err(rustls::Error::General(format!(
-                "nobody vouches for its certificate: if this is its SHA-256, give \
-                 fingerprint={found}; insecure=true takes any"
+                "no authority vouches for its certificate: if this is its SHA-256, give \
+                 fingerprint={found}; insecure=true accepts any certificate"
             ))),
             Some(known) if *known != found => Err(rustls::Error::General(format!(
-                "it shows another certificate: SHA-256 {found}, and {known} was asked for"
+                "it shows another certificate: SHA-256 {found}, but expected is {known}"
             ))),
             _ => Ok(ServerCertVerified::assertion()),
         }

@@ -111,7 +111,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Compact, &'static str> {
     let (found, mut payload) = bytes.split_at_checked(HEADER).ok_or("shorter than its header")?;
     let length = u32::try_from(payload.len()).map_err(|_| "longer than 4 GiB")?;
     if found != header(length) {
-        return Err("its cookie, length, bounds or precision are not those of this format");
+        return Err("its cookie, length, bounds or precision do not match this format");
     }
     let (mut buckets, mut index) = (Vec::new(), 0_u64);
     while !payload.is_empty() {

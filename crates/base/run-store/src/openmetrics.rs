@@ -91,7 +91,7 @@ pub fn histogram(
     }
     bucket(&"+Inf", times.count)?;
     sample(to, &format!("{name}_count"), &of, times.count)?;
-    #[expect(clippy::cast_precision_loss, reason = "seconds are told to a microsecond")]
+    #[expect(clippy::cast_precision_loss, reason = "seconds are printed to a microsecond")]
     let sum = times.sum_ns as f64 / 1e9;
     sample(to, &format!("{name}_sum"), &of, format_args!("{sum:.6}"))
 }

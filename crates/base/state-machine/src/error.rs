@@ -25,7 +25,7 @@ impl fmt::Display for IoError {
             Self::Os(number) => std::io::Error::from_raw_os_error(*number).fmt(f),
             Self::Short { moved } => write!(f, "only {moved} bytes were moved"),
             Self::Call(error) => error.fmt(f),
-            Self::Mismatch => f.write_str("data read is not the data written"),
+            Self::Mismatch => f.write_str("data read differ from the data written"),
         }
     }
 }
@@ -68,11 +68,11 @@ impl CallError {
 impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Refused => "nobody took the connection",
+            Self::Refused => "nobody accepted the connection",
             Self::TimedOut => "no answer in the time allowed",
-            Self::Closed => "the connection ended before the answer did",
-            Self::Status => "the answer says that the request failed",
-            Self::Protocol => "what came is not an answer",
+            Self::Closed => "the connection ended before the answer was complete",
+            Self::Status => "the answer reports a failed request",
+            Self::Protocol => "the answer is invalid",
         })
     }
 }

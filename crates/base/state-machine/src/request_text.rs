@@ -47,18 +47,18 @@ enum Source {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RequestTextError {
     /// A brace has no partner.
-    #[error("a brace has no partner; a brace that is meant as such is written twice")]
+    #[error("a brace has no partner; write a literal brace twice")]
     Brace,
     /// A range `{LOW..HIGH}` has an invalid number, or LOW is above HIGH.
-    #[error("a range is {{LOW..HIGH}}, whole numbers with LOW at most HIGH")]
+    #[error("a range must be {{LOW..HIGH}}, whole numbers with LOW at most HIGH")]
     Range,
     /// The name before `=` has a character other than ASCII letters, digits, `-` and `_`.
-    #[error("a name in front of = has ASCII letters, digits, - and _")]
+    #[error("a name before = may have ASCII letters, digits, - and _")]
     Name,
     /// Choices have invalid weights or texts.
     #[error(
-        "choices are {{TEXT*WEIGHT|TEXT*WEIGHT}}, texts of ASCII letters, digits, - and _, and whole \
-         weights above 0"
+        "choices must be {{TEXT*WEIGHT|TEXT*WEIGHT}}, texts of ASCII letters, digits, - and _, and \
+         whole weights above 0"
     )]
     Choices,
 }

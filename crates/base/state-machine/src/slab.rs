@@ -60,7 +60,7 @@ impl<T> Slab<T> {
 
 #[inline]
 fn number(at: usize) -> u32 {
-    u32::try_from(at).expect("fewer than 2^32 are under way")
+    u32::try_from(at).expect("fewer than 2^32 slots are in use")
 }
 
 /// # Panics

@@ -182,7 +182,7 @@ impl Compact {
     fn checked(self) -> Result<Self, &'static str> {
         let sum_max = u128::from(self.count) * u128::from(u64::MAX);
         if self.saturated > self.count || self.sum_ns > sum_max {
-            return Err("a histogram sums up more than it counts");
+            return Err("the sum of a histogram is larger than its counts allow");
         }
         Ok(self)
     }
@@ -338,7 +338,7 @@ fn of_buckets(buckets: &[(u64, u32)]) -> Result<Entries, &'static str> {
     for (value, count) in buckets {
         let index = index_of(Nanos(*value));
         if *count == 0 || index >= BUCKETS || highest(index).0 != *value {
-            return Err("a value is not the highest of a bucket, or counts nothing");
+            return Err("a value is not the highest of a bucket, or its count is 0");
         }
         if index < next {
             return Err("the buckets of a histogram do not ascend");
@@ -355,18 +355,18 @@ fn of_buckets(buckets: &[(u64, u32)]) -> Result<Entries, &'static str> {
 /// If the bytes are no whole entries, or the entries are not in canonical form.
 fn of_bytes(bytes: &[u8]) -> Result<(Box<[u32]>, u64), &'static str> {
     let (whole, []) = bytes.as_chunks() else {
-        return Err("the entries of a histogram are not whole");
+        return Err("the entries of a histogram are incomplete");
     };
     let entries: Box<[u32]> = whole.iter().map(|entry| u32::from_le_bytes(*entry)).collect();
     if entries.last().is_some_and(|last| parts(*last).0 >= BUCKETS) {
-        return Err("a histogram has a bucket that there is not");
+        return Err("a histogram has a bucket that does not exist");
     }
     // Without an early exit, so that the compiler can check several at once.
     let holds = entries.iter().fold(true, |all, entry| all & (entry & FULL > 0));
     let pairs = entries.windows(2);
     let ascends = pairs.fold(true, |all, two| all & (two[0] >> SHIFT < two[1] >> SHIFT));
     if !holds || !(ascends || is_canonical(&entries)) {
-        return Err("the buckets of a histogram do not ascend, or count nothing");
+        return Err("the buckets of a histogram do not ascend, or have a count of 0");
     }
     let count = entries.iter().map(|entry| u64::from(entry & FULL)).sum();
     Ok((entries, count))

@@ -142,7 +142,7 @@ impl FromStr for Bytes {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "checked to be whole and in range"
+        reason = "the number is whole and in range"
     )]
     fn from_str(text: &str) -> Result<Self, ParseError> {
         let (number, unit) = split(text)?;

@@ -16,7 +16,7 @@ pub enum ParseError {
         example: String,
     },
     /// The unit is unknown.
-    #[error("\"{unit}\" in \"{text}\" is not a unit of {quantity}; known are {known}")]
+    #[error("\"{unit}\" in \"{text}\" is not a unit of {quantity}; supported are {known}")]
     UnknownUnit {
         /// The text as given.
         text: String,
@@ -37,8 +37,8 @@ pub enum ParseError {
     },
     /// The size is decimal, but must be binary.
     #[error(
-        "\"{text}\" is a decimal size ({bytes} B) and a block size must be binary; \
-         write \"{binary}\" for {binary_bytes} B"
+        "\"{text}\" is a decimal size ({bytes} B), but a block size must be binary; write \
+         \"{binary}\" for {binary_bytes} B"
     )]
     DecimalBlockSize {
         /// The text as given.

@@ -39,14 +39,14 @@ pub fn filled(line: &str, width: usize, hanging: usize) -> Vec<String> {
             Some(letters) => (letters, " "),
             None => (word, ""),
         };
-        let row = rows.last_mut().expect("it is never empty");
+        let row = rows.last_mut().expect("the row is never empty");
         let is_begin = row.trim().is_empty();
         if !is_begin && length(row) + length(letters) > width && length(letters) + hanging <= width
         {
             rows.push(format!("{:hanging$}{letters}{blank}", ""));
         } else {
             push_long(&mut rows, letters, width);
-            rows.last_mut().expect("it is never empty").push_str(blank);
+            rows.last_mut().expect("the row is never empty").push_str(blank);
         }
     }
     for row in &mut rows {
@@ -58,7 +58,7 @@ pub fn filled(line: &str, width: usize, hanging: usize) -> Vec<String> {
 /// Appends a word to the last row, and continues in new rows when a row is full.
 fn push_long(rows: &mut Vec<String>, word: &str, width: usize) {
     for letter in word.chars() {
-        let row = rows.last_mut().expect("it is never empty");
+        let row = rows.last_mut().expect("the row is never empty");
         if length(row) >= width {
             rows.push(String::from(letter));
         } else {

@@ -87,7 +87,7 @@ impl Table {
         let key = self.key(&widths, most);
         let mut groups: Vec<Vec<usize>> = vec![key.clone()];
         for column in key.len()..widths.len() {
-            let group = groups.last_mut().expect("there is one at least");
+            let group = groups.last_mut().expect("there is at least one group");
             let wider = [&group[..], &[column]].concat();
             if group.len() == key.len() || whole_width(&wider, &widths) <= most {
                 group.push(column);

@@ -170,7 +170,7 @@ impl FromStr for Nanos {
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         clippy::cast_precision_loss,
-        reason = "checked to be in range"
+        reason = "the number is in range"
     )]
     fn from_str(text: &str) -> Result<Self, ParseError> {
         let mut rest = text.trim();

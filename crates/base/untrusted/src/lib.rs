@@ -67,8 +67,8 @@ fn refuse_giant_hole(file: &File) -> Result<()> {
         false => Ok(()),
         true => {
             let text = format!(
-                "it has {length} bytes, which were not all written (a hole at {hole}); files with \
-                 holes may have {TEXT_MAX} bytes"
+                "it has {length} bytes, some of which were never written (a hole at {hole}); files \
+                 with holes may have at most {TEXT_MAX} bytes"
             );
             Err(Error::new(ErrorKind::FileTooLarge, text))
         }
@@ -120,7 +120,7 @@ impl HeldDirectory {
         let at = PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()));
         let is_empty = std::fs::read_dir(&at)?.next().is_none();
         if !is_empty || directory.metadata()?.uid() != owner_of_new_files(&at)? {
-            let text = "somebody replaced it while it was made";
+            let text = "another program replaced it while it was made";
             return Err(Error::new(ErrorKind::PermissionDenied, text));
         }
         Ok(Self { _directory: directory, at, path: path.to_owned() })
@@ -178,7 +178,7 @@ fn text_of(file: File) -> Result<String> {
 fn all_of(file: File, max: u64) -> Result<Vec<u8>> {
     let length = file.metadata()?.len();
     let too_long = |length| {
-        let text = format!("it has {length} bytes, and at most {max} are read");
+        let text = format!("it has {length} bytes, but the maximum is {max}");
         Error::new(ErrorKind::FileTooLarge, text)
     };
     if length > max {

@@ -17,6 +17,7 @@ pub fn after(time: Option<Nanos>, control: &Arc<Control>) -> Result<(), Failure>
         control.end_for_time();
     };
     let begun = std::thread::Builder::new().name("deadline".to_owned()).spawn(wait);
-    let failed = |error| Failure::new(Exit::Failure, format!("watching the time: {error}"));
+    let failed =
+        |error| Failure::new(Exit::Failure, format!("starting the timer of the deadline: {error}"));
     begun.map(drop).map_err(failed)
 }

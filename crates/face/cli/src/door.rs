@@ -12,7 +12,7 @@ use crate::failure::Failure;
 pub fn open(listen: &Listen, token_file: Option<&Path>) -> Result<Door, Failure> {
     let token = token_file.map(token).transpose()?;
     listen.bind_with(token).map_err(|error| {
-        Failure::new(Exit::Refused, format!("listening at {listen}: {error}"))
+        Failure::new(Exit::Refused, format!("listening on {listen}: {error}"))
             .hint(Some("name another port with --listen"))
     })
 }
@@ -20,14 +20,15 @@ pub fn open(listen: &Listen, token_file: Option<&Path>) -> Result<Door, Failure>
 fn token(path: &Path) -> Result<String, Failure> {
     let wrong = |what: String| {
         let message = format!("reading the token of {}: {what}", path.display());
-        Failure::new(Exit::Usage, message).hint(Some("openssl rand -hex 24 > FILE makes one"))
+        Failure::new(Exit::Usage, message).hint(Some("openssl rand -hex 24 > FILE creates a token"))
     };
     let text = untrusted::read_named_text(path).map_err(|e| wrong(e.to_string()))?;
     let token = text.trim_end();
     let is_fit = |c: char| c.is_ascii_alphanumeric() || "-_.~".contains(c);
     if !(16..=128).contains(&token.len()) || !token.chars().all(is_fit) {
         return Err(wrong(format!(
-            "it has {} characters; allowed is one line of 16 to 128 letters, digits, -, _, . or ~",
+            "the token has {} characters; allowed is one line of 16 to 128 letters, digits, -, _, \
+            . or ~",
             token.chars().count()
         )));
     }

@@ -21,9 +21,9 @@ pub fn name_datastore(layers: &mut [Layer]) -> Result<(), Failure> {
     let datastore = layers.iter().find_map(|layer| layer.plan.datastore.as_ref());
     match datastore.filter(|own| **own != export) {
         Some(other) => {
-            let message = format!("--over {export} is a datastore itself, and {other} is another");
-            let hint =
-                "leave the other one out, or set a protocol up on it: --over nbd, iscsi or nfs3";
+            let message = format!("--over {export} names a datastore, but {other} names another");
+            let hint = "leave the other datastore out, or export it with a protocol: --over nbd, iscsi or \
+                nfs3";
             Err(Failure::new(Exit::Usage, message).hint(Some(hint)))
         }
         None => {
@@ -46,7 +46,7 @@ pub fn mounted(
     let export = parsed(&plan.datastore)?;
     if !plan.settings.hosts.members.is_empty() {
         let message =
-            format!("{export} is reached by this computer only, and other hosts drive it");
+            format!("only this host can reach {export}, but other hosts are to drive load on it");
         let hint = "mount the export on each host, and name the directory: dir:PATH";
         return Err(Failure::new(Exit::Usage, message).hint(Some(hint)));
     }

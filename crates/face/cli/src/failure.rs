@@ -117,9 +117,9 @@ fn nearer(error: &clap::Error) -> Option<String> {
 /// Commands without `--host`, with the reason and the alternative.
 const NOT_OVER_HOSTS: [(&str, &str, &str); 1] = [(
     "replay",
-    "replay runs on this machine alone: the trace is a file of this one",
-    "copy the trace to each host and replay it there, or fit a workload to it (tilemark analyze TRACE \
-         --to-workload FILE), which runs over hosts",
+    "replay runs on this host only, because the trace is a local file",
+    "copy the trace to each host and replay it there; or fit a workload to it (tilemark analyze \
+         TRACE --to-workload FILE), which can run on several hosts",
 )];
 
 /// Returns the failure for `--host` with a command that has no hosts.

@@ -6,7 +6,11 @@ use crate::failure::Failure;
 /// Returns the failure of commands that need hosts, in a build without hosts.
 #[cfg(not(feature = "hosts"))]
 pub fn absent() -> Failure {
-    Failure::new(Exit::Usage, "this build has no hosts: it was made without the feature `hosts`")
+    Failure::new(
+        Exit::Usage,
+        "this build does not support several hosts: it was made without the \
+        feature `hosts`",
+    )
 }
 
 #[cfg(feature = "hosts")]
@@ -48,8 +52,8 @@ mod with {
             let (name, token) = (invitation.member(), invitation.token());
             let Some(tokens) = &reach.join.tokens else {
                 crate::say!(
-                    "waiting for {name}; on that host: tilemark agent --join -, with this line on its \
-                     standard input: {token}"
+                    "waiting for {name}; on that host, run tilemark agent --join - and give it \
+                     this line on standard input: {token}"
                 );
                 return Ok(());
             };
@@ -87,8 +91,8 @@ mod with {
             })?;
             // Opening a plan from another person must not run its commands.
             if origin != Origin::Flag && matches!(launch.by, By::Command(_)) {
-                let text = format!("host {}: a plan cannot name commands to run", launch.name);
-                let hint = format!("give it on the command line: --host '{launch}'");
+                let text = format!("host {}: a plan may not name commands to run", launch.name);
+                let hint = format!("give the command on the command line: --host '{launch}'");
                 return Err(Failure::new(Exit::Usage, text).hint(Some(hint)));
             }
             hosts.push(launch);

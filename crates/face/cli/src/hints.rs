@@ -9,19 +9,19 @@ const NOT_HERE: [(&str, &str, &str); 7] = [
     ("lab", "--disks", DISKS),
     ("runs", "--force", REMOVED_AT_ONCE),
     ("runs", "--yes", REMOVED_AT_ONCE),
-    ("run", "--plan", "a plan is named without an option: tilemark run PLAN.toml"),
-    ("simulate", "--plan", "a plan is named without an option: tilemark simulate PLAN.toml"),
+    ("run", "--plan", "a plan is given without an option: tilemark run PLAN.toml"),
+    ("simulate", "--plan", "a plan is given without an option: tilemark simulate PLAN.toml"),
 ];
 
-const DISKS: &str = "how many disks an array has stands in its file, by pool: --with pool.NAME.count=12 \
-                     changes it (tilemark array show NAME prints the pools)";
+const DISKS: &str = "the array's file sets the number of disks of each pool: --with \
+                     pool.NAME.count=12 changes it (tilemark array show NAME prints the pools)";
 
-const REMOVED_AT_ONCE: &str = "runs rm asks nothing and removes at once; what was kept goes after tilemark \
-                               runs keep --off RUN";
+const REMOVED_AT_ONCE: &str = "runs rm removes at once, without asking; a kept run can be removed \
+                               after tilemark runs keep --off RUN";
 
-const EXPECTATIONS: &str = "in quotes, because > and < are the shell's: 'tiles >= 8', 'score >= 7.5' or \
-                            'shop.order.p95 <= 300ms'. IOPS are no aim here: tiles and score say \
-                            what they are worth";
+const EXPECTATIONS: &str = "quote the expectation, because the shell interprets > and <: 'tiles >= \
+                            8', 'score >= 7.5' or 'shop.order.p95 <= 300ms'. IOPS cannot be \
+                            expected: use tiles or score";
 
 /// Replacement for clap's message or hint.
 #[derive(Debug, Default)]

@@ -47,11 +47,11 @@ impl FromStr for Notify {
             "ntfy" => {
                 let address: Address = rest.parse().map_err(text)?;
                 if topic(&address).1.is_empty() {
-                    return Err("the address of ntfy ends with no topic".to_owned());
+                    return Err("the ntfy address has no topic at its end".to_owned());
                 }
                 Ok(Self::Ntfy(address))
             }
-            _ => Err("known are command:PROGRAM, webhook:URL and ntfy:URL".to_owned()),
+            _ => Err("supported are command:PROGRAM, webhook:URL and ntfy:URL".to_owned()),
         }
     }
 }
@@ -115,7 +115,7 @@ impl Message {
             Exit::Success => ("ended", false),
             Exit::ObjectiveFailed | Exit::ExpectationMissed => ("ended: not met", true),
             Exit::Inconclusive => ("ended without an answer", false),
-            Exit::NotRemoved => ("ended, and left something in place", true),
+            Exit::NotRemoved => ("ended, and left files in place", true),
             Exit::Interrupted | Exit::Terminated => ("was interrupted", false),
             Exit::Usage | Exit::Refused => ("was refused", true),
             Exit::Failure => ("failed", true),

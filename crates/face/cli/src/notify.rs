@@ -14,6 +14,6 @@ pub fn notify(state: &str) {
     let told = address
         .and_then(|address| UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &address));
     if let Err(error) = told {
-        crate::say!("telling systemd \"{state}\": {error}");
+        crate::say!("sending \"{state}\" to systemd: {error}");
     }
 }

@@ -34,11 +34,11 @@ pub fn check(plan: &ResolvedPlan, allowed: u64) -> Result<(), Failure> {
         return Ok(());
     }
     let message = format!(
-        "{} need {needed} open files, one for each virtual disk and {OTHERS} more, and this \
-         process may open {allowed}",
+        "{} need {needed} open files, one for each virtual disk and {OTHERS} more, but this \
+         process may open only {allowed}",
         crate::text::count(u64::from(tiles), "tile"),
     );
-    let hint = format!("raise the hard limit: ulimit -Hn {needed}; or ask for fewer tiles");
+    let hint = format!("raise the hard limit: ulimit -Hn {needed}; or use fewer tiles");
     Err(Failure::new(Exit::Refused, message).hint(Some(hint)))
 }
 

@@ -79,7 +79,7 @@ impl Page {
     /// Begins to show a run.
     pub fn begin(&mut self, subject: Subject) {
         // Without a thread that folds the slices, the stored slices are shown, a little later.
-        self.feed = self.show(LiveRun::begin(subject), "the page will be behind");
+        self.feed = self.show(LiveRun::begin(subject), "the page will lag behind");
     }
 
     /// Begins to show a recording.
@@ -173,7 +173,7 @@ impl Page {
             None => "tilemark serve latest shows it again".to_owned(),
         };
         if self.server.idle().is_none_or(|idle| idle >= RECENT) {
-            crate::say!("page: closed, as nobody looks; {again}");
+            crate::say!("page: closed, because no browser shows it; {again}");
             return;
         }
         let url = self.url();
@@ -181,7 +181,8 @@ impl Page {
         let places: Vec<&Path> = self.trace.iter().chain(base).map(PathBuf::as_path).collect();
         match self.server.stop().and_then(|left| hand_over(left, &places)) {
             Ok(pid) => crate::say!(
-                "page: {url} stays until nobody has looked for ten minutes (kill {pid} ends it)"
+                "page: {url} stays open until no browser has shown it for ten minutes (kill {pid} \
+                ends it)"
             ),
             Err(error) => {
                 crate::say!("page: closed ({error}); {again}");
@@ -210,7 +211,7 @@ fn second(tick: &Tick, run_left: Option<String>) -> Second {
         bytes_per_s: tick.bytes_per_s,
         p99_ns: tick.service_p99.map(|time| time.0),
         limits: limits(tick),
-        doubts: tick.disturbances.iter().map(|own| format!("In the way now: {own}.")).collect(),
+        doubts: tick.disturbances.iter().map(|own| format!("Disturbed now by: {own}.")).collect(),
     }
 }
 
@@ -257,7 +258,8 @@ pub fn url_of(address: &str, run: &str) -> String {
 pub fn say_token(server: &Server) {
     if server.url("").contains("?token=") {
         crate::say!(
-            "whoever has this address with its token can read these runs; it is not encrypted"
+            "anybody who has this address with its token can read these runs; the connection is \
+            not encrypted"
         );
     }
 }

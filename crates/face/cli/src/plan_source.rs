@@ -98,7 +98,7 @@ pub fn simulated(
     // A plan file without a profile means the standard one, so that it repeats its run.
     let is_named = source.layers.iter().any(|layer| layer.plan.profile.is_some());
     if is_at_terminal && args.plan.is_none() && !is_named {
-        crate::say!("profile    quick, for this is a terminal; --standard for three repeats");
+        crate::say!("profile    quick, because this is a terminal; --standard uses three repeats");
         let plan = Plan { profile: Some(Profile::Quick), ..Plan::default() };
         source.layers.push(Layer { origin: Origin::Default, plan });
     }
@@ -223,7 +223,7 @@ fn titled(mut array: Array, with: &[String]) -> Array {
 fn array_of(plan: &Path, datastore: &str) -> Result<String, Failure> {
     datastore.strip_prefix(ARRAY_PREFIX).map(str::to_owned).ok_or_else(|| {
         let message = format!(
-            "the datastore of {} is {datastore}, which is real storage and no modelled array",
+            "the datastore of {} is {datastore}, which is real storage, not a modelled array",
             plan.display()
         );
         let hint = "name an array with --array, or measure the datastore with tilemark run";
@@ -232,7 +232,7 @@ fn array_of(plan: &Path, datastore: &str) -> Result<String, Failure> {
 }
 
 fn not_real(plan: &Path, datastore: &str) -> Failure {
-    let message = format!("{datastore} is a modelled array and no datastore");
+    let message = format!("{datastore} is a modelled array, not a datastore");
     let plan = plan.display().to_string();
     let hint = match plan.strip_prefix(ARRAY_PREFIX) {
         Some(array) => format!("tilemark simulate --array {array}"),
@@ -291,9 +291,9 @@ impl Source {
         let is_here = self.has_tile || !self.layers.iter().any(in_plan);
         let base = if is_here { Path::new("") } else { self.base.as_path() };
         let mut names = self.layers.iter_mut().filter_map(|layer| layer.plan.tile.as_mut());
-        let name = names.next().expect("the default is one");
+        let name = names.next().expect("the default layer names a tile");
         if let Some(list) = hypervisor_list(Path::new(&*name)) {
-            let message = format!("{} is a list of a hypervisor and no estate", list.display());
+            let message = format!("{} is a list of a hypervisor, not an estate", list.display());
             let hint = format!("tilemark estate import {} --out NAME", list.display());
             return Err(Failure::new(Exit::Usage, message).hint(Some(hint)));
         }
@@ -425,7 +425,7 @@ fn check_toml(path: &Path) -> Result<(), Failure> {
         () if is("yaml") || is("yml") => "YAML",
         () => return Ok(()),
     };
-    let message = format!("{} is {language}, and a plan is TOML", path.display());
+    let message = format!("{} is {language}, but a plan is TOML", path.display());
     let hint = "the keys are those of tilemark schema plan, as in tile = \"shop\"; tilemark run \
                 dir:PATH --print-config prints a plan to begin with";
     Err(Failure::new(Exit::Usage, message).hint(Some(hint)))

@@ -16,13 +16,13 @@ impl Pushing {
     pub fn begin(library: &Arc<Library>) -> Self {
         let settings = Settings::from_variables(|name| std::env::var(name).ok());
         let settings = settings.unwrap_or_else(|error| {
-            crate::say!("no figures are pushed: {error}");
+            crate::say!("metrics are not pushed: {error}");
             None
         });
         let tell = |reason: &str| crate::say!("{reason}");
         let pusher = settings.and_then(|settings| {
             Pusher::start(settings, library.clone(), tell)
-                .inspect_err(|error| crate::say!("no figures are pushed: {error}"))
+                .inspect_err(|error| crate::say!("metrics are not pushed: {error}"))
                 .ok()
         });
         Self { _pusher: pusher }

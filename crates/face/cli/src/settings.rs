@@ -73,7 +73,7 @@ fn parse_from(line: &[OsString]) -> Result<Result<Cli, clap::Error>, Failure> {
         return Ok(Cli::try_parse_from(line));
     }
     let mut cli = Cli::try_parse_from(with(line, verb, &all)).map_err(|error| {
-        let hint = "something is set by the environment or config.toml: tilemark config show";
+        let hint = "the environment or config.toml sets options: tilemark config show lists them";
         Failure::from_command_line(&error).hint(Some(hint))
     })?;
     if let Some(run) = run_of(&mut cli.command) {
@@ -188,8 +188,14 @@ fn refused(what: &str, why: &str) -> Failure {
 }
 
 fn here_only(what: &str, option: &str) -> Failure {
-    refused(what, &format!("would permit to destroy data, which only --{option} does"))
-        .hint(Some(format!("name it where it is meant: --{option} on the command line")))
+    refused(
+        what,
+        &format!(
+            "would allow data to be destroyed; only --{option} on the command line \
+        may do that"
+        ),
+    )
+    .hint(Some(format!("give it in the command that needs it: --{option}")))
 }
 
 /// Returns the path of config.toml: in `$XDG_CONFIG_HOME/tilemark` or `~/.config/tilemark`.
@@ -217,7 +223,7 @@ fn read(text: &str, path: &Path, command: &Command) -> Result<Vec<Setting>, Fail
     match document.get("version").map(|version| (version, version.as_integer())) {
         Some((_, Some(VERSION))) => {}
         Some((other, _)) => {
-            let why = format!("is of version {other}, and this program reads version {VERSION}");
+            let why = format!("has version {other}, but this program reads version {VERSION}");
             return Err(refused(&place, &why));
         }
         None => {
@@ -232,7 +238,7 @@ fn read(text: &str, path: &Path, command: &Command) -> Result<Vec<Setting>, Fail
     }
     let verb = if AS_RUN.contains(&command.get_name()) { "run" } else { command.get_name() };
     let Some(own) = document.get(verb) else { return Ok(Vec::new()) };
-    let table = own.as_table().ok_or_else(|| refused(&place, &format!("{verb} is no table")))?;
+    let table = own.as_table().ok_or_else(|| refused(&place, &format!("{verb} is not a table")))?;
     let mut found = Vec::new();
     for (key, value) in table {
         let names: Vec<&str> = options(command).filter_map(Arg::get_long).collect();
@@ -255,8 +261,10 @@ fn read(text: &str, path: &Path, command: &Command) -> Result<Vec<Setting>, Fail
                 .iter()
                 .map(word)
                 .collect::<Option<_>>()
-                .ok_or_else(|| wrong("is no list of texts"))?,
-            (one, false) => vec![word(one).ok_or_else(|| wrong("is no text and no number"))?],
+                .ok_or_else(|| wrong("is not a list of strings"))?,
+            (one, false) => {
+                vec![word(one).ok_or_else(|| wrong("is neither a string nor a number"))?]
+            }
         };
         found.push(Setting { option: key.clone(), values, from: From::File });
     }

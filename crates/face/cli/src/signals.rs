@@ -47,8 +47,8 @@ pub fn watch(control: Arc<Control>) -> std::io::Result<Watch> {
             }
             match control.request() {
                 Request::Stop => crate::say!(
-                    "stopping: finishing what is in flight, removing our files, keeping the result \
-                     so far (once more to abort)"
+                    "stopping: completing open requests, removing our files, keeping the result so \
+                     far (press again to abort)"
                 ),
                 _ => crate::say!("aborting"),
             }

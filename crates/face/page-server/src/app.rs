@@ -75,7 +75,10 @@ impl App {
     ) -> Result<T, Problem> {
         let turn = tokio::time::timeout(PATIENCE, Arc::clone(&self.turns).acquire_owned()).await;
         let Ok(Ok(turn)) = turn else {
-            return Err(Problem::new(Kind::Busy, "other questions are being answered; try again"));
+            return Err(Problem::new(
+                Kind::Busy,
+                "the server is busy with other requests; try again",
+            ));
         };
         let provider = Arc::clone(&self.provider);
         let answer = tokio::task::spawn_blocking(move || {
@@ -85,7 +88,10 @@ impl App {
         });
         match answer.await {
             Ok(answer) => answer.map_err(Problem::from),
-            Err(_) => Err(Problem::new(Kind::Internal, "answering failed; this is a bug")),
+            Err(_) => Err(Problem::new(
+                Kind::Internal,
+                "the request could not be answered; this is a bug",
+            )),
         }
     }
 }

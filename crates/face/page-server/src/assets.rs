@@ -90,7 +90,7 @@ pub fn has_page() -> bool {
 
 fn unpack(packed: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    GzDecoder::new(packed).read_to_end(&mut bytes).expect("it was packed when we were built");
+    GzDecoder::new(packed).read_to_end(&mut bytes).expect("the file was packed at build time");
     bytes
 }
 

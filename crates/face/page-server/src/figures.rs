@@ -56,52 +56,65 @@ const BYTES: Unit = Some(("bytes_per_second", "By/s"));
 /// Kinds in the order of output.
 static KINDS: [Kind; 13] = [
     kind("run", "tilemark.run", None, "A run; always 1"),
-    kind("run_running", "tilemark.run.running", None, "1 while the run goes on, else 0"),
-    kind("tiles", "tilemark.tiles", None, "Tiles of the step under way or held"),
-    kind("tiles_held", "tilemark.tiles.held", None, "Most tiles that were held"),
+    kind("run_running", "tilemark.run.running", None, "1 while the run is running, else 0"),
+    kind(
+        "tiles",
+        "tilemark.tiles",
+        None,
+        "Tiles of the step under way, or of the largest step that passed",
+    ),
+    kind(
+        "tiles_held",
+        "tilemark.tiles.held",
+        None,
+        "Largest number of tiles at which all limits were met",
+    ),
     kind("score", "tilemark.score", None, "Score: tiles' worth of work"),
     kind("load", "tilemark.load", SECONDS, "Time under load"),
     kind(
         "io_rate",
         "tilemark.io.rate",
         OPERATIONS,
-        "I/Os a second: of the last second, or of the step held",
+        "I/Os per second: of the last second, or of the largest step that passed",
     ),
     kind(
         "io_throughput",
         "tilemark.io.throughput",
         BYTES,
-        "Bytes a second: of the last second, or of the step held",
+        "Bytes per second: of the last second, or of the largest step that passed",
     ),
     kind(
         "io_service_p99",
         "tilemark.io.service.p99",
         SECONDS,
-        "99th percentile of service time: of the last second, or of the step held",
+        "99th percentile of service time: of the last second, or of the largest step that passed",
     ),
     kind(
         "live_lost_slices",
         "tilemark.live.lost_slices",
         None,
-        "Slices the live view did not get; the run's own record has them",
+        "Slices that the live view did not get; the run's own record has them",
     ),
     kind(
         "call_rate",
         "tilemark.call.rate",
         CALLS_UNIT,
-        "Calls answered well a second: of the last second, or of the step held; of runs that call",
+        "Successful calls per second: of the last second, or of the largest step that passed; only \
+        in runs with calls",
     ),
     kind(
         "host_io_rate",
         "tilemark.host.io.rate",
         OPERATIONS,
-        "I/Os a second of each of several hosts: of the last second, or of the step held",
+        "I/Os per second of each host, with several hosts: of the last second, or of the largest \
+        step that passed",
     ),
     kind(
         "host_io_throughput",
         "tilemark.host.io.throughput",
         BYTES,
-        "Bytes a second of each of several hosts: of the last second, or of the step held",
+        "Bytes per second of each host, with several hosts: of the last second, or of the largest \
+        step that passed",
     ),
 ];
 const RUN: usize = 0;
@@ -152,7 +165,7 @@ fn gauge(name: GaugeName, runs: &[Current]) -> Family {
         name: name.metric(unit),
         dotted: format!("tilemark.{}", name.name()),
         unit: Some((unit.metric(), unit.ucum())),
-        help: format!("{}: when it was last read, or in the step held", name.title()),
+        help: format!("{}: last reading, or of the largest step that passed", name.title()),
         figures: runs.iter().flat_map(of_run).collect(),
     }
 }

@@ -61,12 +61,13 @@ enum Pass {
 fn check(access: &Access, request: &Request) -> Result<Pass, Problem> {
     let uri = request.uri();
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        let detail = format!("{} was asked; nothing can be changed here", request.method());
+        let detail =
+            format!("the method {} is not allowed; nothing can be changed here", request.method());
         return Err(Problem::new(Kind::Method, detail));
     }
     check_host(access, uri, request.headers())?;
     if uri.path_and_query().is_some_and(|text| text.as_str().len() > ADDRESS_MAX) {
-        let detail = format!("path and query may have {ADDRESS_MAX} letters");
+        let detail = format!("path and query may have at most {ADDRESS_MAX} characters");
         return Err(Problem::new(Kind::TooLong, detail));
     }
     match access.token() {
@@ -86,7 +87,7 @@ fn check_host(access: &Access, uri: &Uri, headers: &HeaderMap) -> Result<(), Pro
         return Ok(());
     }
     let detail = format!(
-        "`{}` was asked; names that are answered: {}; --listen adds one",
+        "the request is for host `{}`; accepted host names: {}; --listen adds one",
         in_uri.unwrap_or(named),
         access.names().join(", ")
     );
@@ -105,7 +106,7 @@ fn check_token(token: &Token, uri: &Uri, headers: &HeaderMap) -> Result<Pass, Pr
     if given.is_some_and(|(_, value)| token.is(value)) {
         return Ok(Pass::Enter(enter(token, uri, query)));
     }
-    Err(Problem::new(Kind::Token, "open the address that was printed when this was started"))
+    Err(Problem::new(Kind::Token, "open the address that was printed at the start"))
 }
 
 fn cookie(header: &HeaderValue) -> Option<&str> {

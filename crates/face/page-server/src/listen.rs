@@ -27,7 +27,10 @@ impl Default for Listen {
 
 /// Error for a text that is not an address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not an address to listen at: PORT, HOST or HOST:PORT, as 8000 or 0.0.0.0:8000")]
+#[error(
+    "`{0}` is not an address to listen on; write PORT, HOST or HOST:PORT, such as 8000 or \
+    0.0.0.0:8000"
+)]
 pub struct ListenError(String);
 
 impl std::str::FromStr for Listen {

@@ -49,7 +49,7 @@ fn listen(
 ) -> io::Result<SocketAddr> {
     if !address.ip().is_loopback() {
         let words = format!(
-            "{address} can be reached from elsewhere: metrics are told to this machine alone"
+            "{address} can be reached from other hosts, but metrics are served to this host only"
         );
         return Err(io::Error::new(io::ErrorKind::InvalidInput, words));
     }

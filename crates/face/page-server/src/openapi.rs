@@ -33,7 +33,7 @@ pub fn document() -> Value {
                 times on a run's axis are nanoseconds of time under load.",
             "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
         },
-        "servers": [{ "url": "/", "description": "where this document was found" }],
+        "servers": [{ "url": "/", "description": "address from which this document was fetched" }],
         "paths": paths,
         "components": { "schemas": sorted(schemas.take_definitions(true)) },
     })
@@ -58,7 +58,7 @@ fn paths(schemas: &mut SchemaGenerator) -> Map<String, Value> {
         "/api/v1/runs/{id}",
         operation(
             "getRun",
-            "What does not depend on the lens",
+            "Parts of a run that do not depend on the lens",
             &[run_id("id")],
             answer::<doc::RunPage>(schemas),
         ),
@@ -80,7 +80,7 @@ fn paths(schemas: &mut SchemaGenerator) -> Map<String, Value> {
         "/api/v1/runs/{id}/events",
         operation(
             "listEvents",
-            "What happened during the run",
+            "Events of the run",
             &[run_id("id")],
             answer::<doc::EventList>(schemas),
         ),
@@ -90,7 +90,7 @@ fn paths(schemas: &mut SchemaGenerator) -> Map<String, Value> {
         "/api/v1/compare",
         operation(
             "compareRuns",
-            "Run b against run a",
+            "Run b compared with run a",
             &[run_query("a"), run_query("b")],
             answer::<doc::ComparePage>(schemas),
         ),
@@ -99,7 +99,7 @@ fn paths(schemas: &mut SchemaGenerator) -> Map<String, Value> {
         "/api/v1/studies",
         operation(
             "listStudies",
-            "Own results of studies, and shipped ones",
+            "Own and shipped results of studies",
             &[],
             answer::<doc::StudyList>(schemas),
         ),
@@ -109,7 +109,7 @@ fn paths(schemas: &mut SchemaGenerator) -> Map<String, Value> {
         "/api/v1/studies/{name}",
         operation(
             "getStudy",
-            "A study's claims, published and ours",
+            "A study's claims, with published and own values",
             &[name],
             answer::<doc::StudyPage>(schemas),
         ),
@@ -118,7 +118,7 @@ fn paths(schemas: &mut SchemaGenerator) -> Map<String, Value> {
     let _ = schemas.subschema_for::<Event>();
     let problem = json!({ "application/problem+json": {
         "schema": schemas.subschema_for::<Problem>().to_value() } });
-    let problem = json!({ "description": "Why there is no answer (RFC 9457)", "content": problem });
+    let problem = json!({ "description": "Reason for the error (RFC 9457)", "content": problem });
     for operation in paths.values_mut() {
         operation["get"]["responses"]["default"] = problem.clone();
     }
@@ -139,7 +139,7 @@ fn live(schemas: &mut SchemaGenerator) -> Value {
     let content = json!({ "text/event-stream": { "schema": schema } });
     let mut operation = operation(
         "watchRun",
-        "How the run goes, about once a second: events named state; the last one is named end",
+        "State of the run, about once a second: events named state; the last one is named end",
         &[run_id("id")],
         content,
     );
@@ -230,16 +230,16 @@ fn lens_key(key: &str) -> Value {
             json!({ "type": "string" }),
         ),
         "wl" => ("Workloads, separated by commas [default: all]", json!({ "type": "string" })),
-        "m" => ("What is measured [default: iops]", one_of(&["iops", "bw", "lat"])),
+        "m" => ("Measured quantity [default: iops]", one_of(&["iops", "bw", "lat"])),
         "by" => (
-            "What lines are drawn [default: rw]",
+            "Lines of the diagram [default: rw]",
             one_of(&["none", "rw", "bs", "wl", "tile", "host", "sel"]),
         ),
         "at" => (
             "A moment on the run's axis, seconds [default: the worst]",
             text(r"^[0-9]+(\.[0-9]{1,3})?$"),
         ),
-        "points" => ("Most points over time [default: 600]", number(4000)),
+        "points" => ("Maximum number of points over time [default: 600]", number(4000)),
         "rows" => ("Rows of the heat map [default: 120]", number(240)),
         _ => ("", json!({ "type": "string" })),
     };

@@ -58,23 +58,31 @@ impl Kind {
     const fn facts(self) -> (StatusCode, &'static str, &'static str) {
         match self {
             Self::Method => {
-                (StatusCode::METHOD_NOT_ALLOWED, "method", "only GET and HEAD are answered")
+                (StatusCode::METHOD_NOT_ALLOWED, "method", "only GET and HEAD are allowed")
             }
-            Self::Host => {
-                (StatusCode::MISDIRECTED_REQUEST, "host", "this is not served under that name")
-            }
+            Self::Host => (
+                StatusCode::MISDIRECTED_REQUEST,
+                "host",
+                "this server does not accept that host name",
+            ),
             Self::Token => (StatusCode::UNAUTHORIZED, "token", "the token is missing or wrong"),
             Self::TooLong => (StatusCode::URI_TOO_LONG, "too-long", "the address is too long"),
-            Self::Busy => (StatusCode::SERVICE_UNAVAILABLE, "busy", "too much is asked at once"),
-            Self::Request => (StatusCode::BAD_REQUEST, "request", "a value makes no sense"),
-            Self::UnknownPath => (StatusCode::NOT_FOUND, "unknown-path", "there is nothing here"),
+            Self::Busy => (StatusCode::SERVICE_UNAVAILABLE, "busy", "too many requests at once"),
+            Self::Request => {
+                (StatusCode::BAD_REQUEST, "request", "a parameter has an invalid value")
+            }
+            Self::UnknownPath => {
+                (StatusCode::NOT_FOUND, "unknown-path", "nothing is at this address")
+            }
             Self::UnknownRun => (StatusCode::NOT_FOUND, "unknown-run", "there is no such run"),
             Self::UnknownStudy => {
                 (StatusCode::NOT_FOUND, "unknown-study", "there is no such study")
             }
-            Self::NotYet => (StatusCode::NOT_FOUND, "not-yet", "the run has not come so far"),
+            Self::NotYet => {
+                (StatusCode::NOT_FOUND, "not-yet", "the run has not reached this point yet")
+            }
             Self::Unreadable => {
-                (StatusCode::INTERNAL_SERVER_ERROR, "unreadable", "files of the run cannot be read")
+                (StatusCode::INTERNAL_SERVER_ERROR, "unreadable", "the run's files cannot be read")
             }
             Self::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed"),
         }

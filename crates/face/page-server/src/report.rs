@@ -34,7 +34,7 @@ pub enum ReportError {
     #[error("packing the report: {0}")]
     Pack(#[from] std::io::Error),
     /// Built page without a position for the data.
-    #[error("the built page of the report has no place for its data")]
+    #[error("the built report page has no placeholder for its data")]
     Template,
 }
 

@@ -11,7 +11,7 @@ use crate::views;
 /// Answer to a request. As JSON it is only the document.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
-#[expect(missing_docs, reason = "each is the document of the view of its name")]
+#[expect(missing_docs, reason = "each variant is the document of the view of the same name")]
 pub enum Document {
     Overview(Overview),
     Series(Series),

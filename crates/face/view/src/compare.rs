@@ -46,7 +46,7 @@ pub fn compare(a: &Source, b: &Source) -> ComparePage {
 
 fn judged(page: ComparePage, a: &Source, b: &Source) -> ComparePage {
     let (Some(run_a), Some(run_b)) = (a.run(), b.run()) else {
-        let sentence = "Only distributions are compared: what was only watched has no figures.";
+        let sentence = "Only distributions are compared: a watched host has no figures of a run.";
         return ComparePage { sentence: sentence.to_owned(), ..page };
     };
     let (within_a, within_b) = (within(a), within(b));
@@ -144,7 +144,7 @@ fn bounded(metric: &MetricComparison) -> Option<String> {
         (false, true) => "B",
         _ => return None,
     };
-    Some(format!("{side} is a lower bound, and so the change is one"))
+    Some(format!("{side} is a lower bound, so the change is also a lower bound"))
 }
 
 fn value(value: f64, unit: Unit) -> String {
@@ -187,7 +187,7 @@ fn sentence(found: &Comparison) -> String {
     let most = of(found.verdict).max_by(|a, b| size(a).total_cmp(&size(b)));
     let (all, effect) = (found.deciding().count() as u64, units::Ratio::new(found.min_effect));
     let these = of(found.verdict).count() as u64;
-    let Some(most) = most else { return "No figure is in both.".to_owned() };
+    let Some(most) = most else { return "The two sides have no figure in common.".to_owned() };
     let most = changed(most);
     match found.verdict {
         Verdict::Worse => {

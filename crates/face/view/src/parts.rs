@@ -124,7 +124,7 @@ fn broken(run: &Run) -> Option<String> {
     let measured = limit.measured_ns.map_or_else(|| "-".to_owned(), |ns| Nanos(ns).to_string());
     let interval = interval(limit).map_or_else(String::new, |interval| format!(" ({interval})"));
     Some(format!(
-        "{} with {}: {measured}{interval} of {} allowed, {}",
+        "{} with {}: {measured}{interval}, allowed {}, {}",
         broken.name(),
         count(broken.tiles.into(), "tile"),
         Nanos(limit.limit_ns),

@@ -31,8 +31,7 @@ pub(crate) fn tiles_and_vms(tiles: u32, vms: u32) -> String {
 pub(crate) const NO_LATENCIES: &str = "These I/Os came without latencies, so none is shown.";
 
 /// Sentence in place of unknown rates.
-pub(crate) const NO_TIMES: &str =
-    "These I/Os came in their order and without times, so no rate is shown.";
+pub(crate) const NO_TIMES: &str = "These I/Os have an order but no times, so no rate is shown.";
 
 /// Returns the sentence that replaces charts of data that a source does not have; `None` if it has
 /// all data.
@@ -42,8 +41,8 @@ pub(crate) fn lacks(source: &Source) -> Option<String> {
         (true, false) => Some(NO_LATENCIES.to_owned()),
         (false, true) => Some(NO_TIMES.to_owned()),
         (false, false) => Some(
-            "These I/Os came in their order, without times and latencies: shown is what was asked \
-             for, not how often or how long it took."
+            "These I/Os have an order but no times and no latencies: the requests are shown, but \
+             not their rate or duration."
                 .to_owned(),
         ),
     }
@@ -58,7 +57,7 @@ pub(crate) fn too_few(number: u64) -> String {
 pub(crate) fn too_few_of(number: u64, noun: &str) -> String {
     match number {
         0 => format!("No {noun} here."),
-        few => format!("Too few {noun}s to say anything: {few}, and {ENOUGH} are the least."),
+        few => format!("Too few {noun}s for a statement: {few}; at least {ENOUGH} are needed."),
     }
 }
 
@@ -70,7 +69,7 @@ pub(crate) fn answer(source: &Source) -> String {
     match source.run() {
         Some(run) => answer_of(run),
         None if source.is_observed() => observed(source),
-        None => "Nothing is known of this run yet.".to_owned(),
+        None => "Nothing is known about this run yet.".to_owned(),
     }
 }
 
@@ -312,7 +311,7 @@ pub(crate) fn live_doubts(source: &Source) -> Vec<String> {
     });
     doubts.extend(last.map(|step| {
         let tiles = count(step.tiles.into(), "tile");
-        format!("The last step, {tiles}, decided nothing: {}.", step.reason)
+        format!("The last step, {tiles}, was not decisive: {}.", step.reason)
     }));
     doubts
 }
@@ -332,7 +331,7 @@ fn before(state: &LiveState) -> String {
             format!("filling its disks, {} done", units::print::percent(Ratio::new(share).get()))
         }
         (LivePhase::Preparing, None) => "preparing".to_owned(),
-        (LivePhase::Judging, _) => "holding what was measured against its limits".to_owned(),
+        (LivePhase::Judging, _) => "comparing the measurements with the limits".to_owned(),
         (LivePhase::Ended, _) => "ended".to_owned(),
         _ => "about to begin".to_owned(),
     }

@@ -79,7 +79,7 @@ fn verdict(decided: Option<bool>) -> Verdict {
 
 fn tiles(expectation: &Expectation, wanted: u32, run: &Run) -> Expected {
     let Some((found, low, high)) = held(run) else {
-        let why = format!("how many tiles hold is not known: {}", run.sentence());
+        let why = format!("the number of tiles that hold is unknown: {}", run.sentence());
         return Expected {
             unit: "tiles".to_owned(),
             ..told(expectation, Verdict::Inconclusive, why)

@@ -75,7 +75,7 @@ fn decided(metrics: &[MetricComparison], effect: f64) -> (Verdict, String) {
     let all = judged.len();
     match (with(Verdict::Failed).as_slice(), with(Verdict::Inconclusive).as_slice()) {
         ([], []) if all == 0 => {
-            (Verdict::Inconclusive, "no figure of both runs says anything".to_owned())
+            (Verdict::Inconclusive, "no figure of both runs is conclusive".to_owned())
         }
         ([], []) => {
             let hidden = judged.iter().filter_map(|(_, own)| Some((hidden_loss(own)?, *own)));
@@ -88,7 +88,7 @@ fn decided(metrics: &[MetricComparison], effect: f64) -> (Verdict, String) {
         }
         ([], [first, ..]) => {
             let count = judged.iter().filter(|(own, _)| *own == Verdict::Inconclusive).count();
-            let text = format!("{count} of {all} figures are not decided: {}", words(first));
+            let text = format!("{count} of {all} figures are undecided: {}", words(first));
             (Verdict::Inconclusive, text)
         }
         (worse @ [first, ..], _) => {

@@ -50,7 +50,7 @@ pub enum CalibrateError {
         source: std::io::Error,
     },
     /// The array cannot be converted to text.
-    #[error("making the text of the array")]
+    #[error("converting the array to text")]
     ArrayText {
         /// Error of the conversion.
         #[source]
@@ -64,8 +64,8 @@ impl CalibrateError {
         match self {
             Self::Bench(error) => error.hint(),
             Self::PageCache { .. } => Some(
-                "name a target on a file system with direct I/O; --buffered calibrates all the \
-                 same, and every use of the array says so"
+                "name a target on a file system with direct I/O; --buffered calibrates without it, \
+                 and every use of the array then says so"
                     .to_owned(),
             ),
             Self::ArrayName { .. } | Self::ArrayExists { .. } => {

@@ -79,7 +79,10 @@ impl Fit {
         let names: Vec<&str> = cut.map(|candidate| candidate.name).collect();
         (!names.is_empty()).then(|| Warning {
             id: "fit-cut".to_owned(),
-            text: format!("the search ran out of time and was cut short: {}", names.join(", ")),
+            text: format!(
+                "the search reached its time limit and was cut short: {}",
+                names.join(", ")
+            ),
             value: None,
             limit: None,
             hint: Some("calibrate again when the machine is idle".to_owned()),

@@ -75,14 +75,14 @@ pub fn noise_warnings(noise: &Noise) -> Vec<Warning> {
         "unlike-itself",
         noise.floor,
         0.1,
-        "the device was not like itself: rounds of the same loops differ",
-        "little below this is to be had by any model; measure longer, on an idle machine",
+        "the device was not stable: rounds of the same loops differ",
+        "no model can have a much smaller error; measure longer, on an idle machine",
     );
     above(
         "generator-busy",
         Some(noise.worker_cpu),
         0.9,
-        "the generator's thread was busy in some loop, which the model takes for the device",
+        "the generator's thread was busy in some loop; the model counts its time as the device's",
         "use a machine with a faster core",
     );
     warnings

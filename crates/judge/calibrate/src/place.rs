@@ -40,7 +40,7 @@ impl ArrayLocation {
         let name = name.unwrap_or_else(|| device.unwrap_or("disk").to_lowercase());
         let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if name.is_empty() || !name.chars().all(is_name) {
-            return Err(CalibrateError::ArrayName { name, why: "is not of a-z, 0-9 and -" });
+            return Err(CalibrateError::ArrayName { name, why: "may contain only a-z, 0-9 and -" });
         }
         if options.out.is_none() && spec::shipped::array_names().any(|shipped| shipped == name) {
             return Err(CalibrateError::ArrayName { name, why: "is the name of a shipped array" });

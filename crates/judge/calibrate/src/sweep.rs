@@ -37,7 +37,7 @@ impl Sweep {
         (self.silent > 0).then(|| Warning {
             id: "few-answers".to_owned(),
             text: format!(
-                "{} of the loops had fewer than {ANSWERS_MIN} answers and were left out",
+                "{} of the loops had fewer than {ANSWERS_MIN} completions and were left out",
                 self.silent
             ),
             value: None,

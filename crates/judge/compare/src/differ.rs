@@ -137,12 +137,12 @@ pub(crate) fn simulated(a: &[Subject<'_>], b: &[Subject<'_>]) -> Option<String> 
     match simulated(a) + simulated(b) {
         0 => None,
         all if all == a.len() + b.len() => Some(
-            "both groups are simulated: what differs is a difference of models, and as good as \
-             they are"
+            "both groups are simulated: differences are differences of models, and only as \
+             accurate as the models"
                 .to_owned(),
         ),
         _ => Some(format!(
-            "group A is {} and group B is {}: what differs may be the model's error",
+            "group A is {} and group B is {}: differences may be errors of the model",
             kind(a),
             kind(b)
         )),

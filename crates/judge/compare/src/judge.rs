@@ -36,15 +36,15 @@ impl Default for Options {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum CompareError {
     /// A group is empty.
-    #[error("group {side} has no runs, at least 1 is needed")]
+    #[error("group {side} has no runs, but needs at least 1")]
     NoRuns {
         /// Name of the group: `A` or `B`.
         side: char,
     },
     /// The runs have different major versions, in which terms have different meanings.
     #[error(
-        "run {second} has the schema \"{second_schema}\" and run {first} \"{first_schema}\": \
-         different major versions are not compared"
+        "run {second} has the schema \"{second_schema}\", but run {first} has \"{first_schema}\": \
+         different major versions cannot be compared"
     )]
     MajorVersions {
         /// Id of the first run.
@@ -57,10 +57,10 @@ pub enum CompareError {
         second_schema: String,
     },
     /// One of the groups has no judged step, or the groups have none in common.
-    #[error("no figure is in both groups; those of steps that were interrupted do not count")]
+    #[error("the groups have no figure in common; figures of interrupted steps do not count")]
     NothingInCommon,
     /// No figure is left to compare.
-    #[error("no figure in both groups matches {asked}; both have {known}")]
+    #[error("no figure in both groups matches {asked}; figures in both are {known}")]
     NoMetric {
         /// Requested texts that select figures.
         asked: String,
@@ -96,8 +96,8 @@ pub fn compare(
     notes.extend(differ::simulated(a, b));
     if scored == Scored::Applications {
         notes.push(
-            "not all runs had the same infrastructure operations beside their tiles, so scores are \
-             those of applications alone"
+            "not all runs had the same infrastructure operations beside their tiles, so only \
+             scores of applications are compared"
                 .to_owned(),
         );
     }
@@ -312,7 +312,7 @@ fn verdict(
         (down, None)
     } else if beyond(high) || beyond(-low) {
         let least = Ratio::new(effect);
-        let why = format!("the interval lies neither within {least} nor beyond {least}");
+        let why = format!("the interval is neither within {least} nor beyond {least}");
         (Verdict::Inconclusive, Some(why))
     } else {
         (Verdict::Same, None)
@@ -387,8 +387,8 @@ fn single_runs([a, b]: [usize; 2], options: &Options) -> Option<String> {
         _ => return None,
     };
     Some(format!(
-        "{of}intervals are of blocks and repeats within it, and how runs differ is not known but \
-         taken as {} or what is seen",
+        "{of}intervals come from blocks and repeats within that run; the variation between runs is \
+         unknown and is assumed to be {} or the observed one",
         options.between_runs
     ))
 }
@@ -472,8 +472,9 @@ mod tests {
         let medians = |of: &Comparison| {
             ["score", "4-tiles/score"].map(|id| (metric(of, id).median_a, metric(of, id).median_b))
         };
-        let told =
-            |of: &Comparison| of.notes.iter().any(|note| note.contains("applications alone"));
+        let told = |of: &Comparison| {
+            of.notes.iter().any(|note| note.contains("only scores of applications"))
+        };
         let with_and_without = found(alone(1), operated(alone(2), "x"));
         assert_eq!(medians(&with_and_without), [(1.0, 1.0); 2]);
         assert!(told(&with_and_without), "{:?}", with_and_without.notes);
@@ -659,8 +660,7 @@ mod tests {
         second.schema = "tilemark.run/2.0".to_owned();
         assert_eq!(
             with_first(&second).expect_err("refused").to_string(),
-            "run run-2 has the schema \"tilemark.run/2.0\" and run run-1 \"tilemark.run/1.0\": \
-             different major versions are not compared"
+            "run run-2 has the schema \"tilemark.run/2.0\", but run run-1 has \"tilemark.run/1.0\": different major versions cannot be compared"
         );
     }
 

@@ -6,9 +6,9 @@ use crate::words::{claims, facts, heading, missed, notes_on_points, points, summ
 use crate::{ConfigurationFacts, Outcome, StudyResult};
 
 /// Note on how to read the claims.
-pub const CLAIMS_NOTE: &str = "Only what is *predicted* counts as reproduced: nothing was chosen to make it come out. \
-     Parameters were chosen so that *calibrated* claims come out, and *inputs* were put in. \
-     Ours is the mean of the runs with a 95 % interval; \"by the mean\": the interval reaches \
+pub const CLAIMS_NOTE: &str = "Only *predicted* claims count as reproduced: no parameter was chosen to meet them. \
+     Parameters were chosen to meet *calibrated* claims, and *inputs* are parameters themselves. \
+     Our value is the mean of the runs with a 95 % interval; \"by the mean\": the interval reaches \
      beyond the tolerance.";
 
 /// Result of a study without its claims. Texts are Markdown.
@@ -86,9 +86,9 @@ impl Page {
 
 const fn how(result: &StudyResult) -> &'static str {
     if result.simulated {
-        "Everything here was simulated: no number of ours was measured on real storage."
+        "Everything here was simulated: none of our numbers was measured on real storage."
     } else {
-        "What is of real storage was measured on one machine at one time and will differ on \
+        "Values of real storage were measured on one computer at one time and will differ on \
          another; everything else was simulated."
     }
 }
@@ -103,7 +103,7 @@ fn not_met(result: &StudyResult) -> Option<Section> {
             format!("**{}.** {why}", missed(claim)[0])
         })
         .collect();
-    let title = "What is not met, and why".to_owned();
+    let title = "Claims that are not met, with reasons".to_owned();
     (!items.is_empty()).then(|| Section { title, blocks: vec![Block::Items(items)] })
 }
 

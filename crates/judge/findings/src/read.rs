@@ -11,7 +11,7 @@ pub enum ReadError {
     #[error("reading the result of a study: {0}")]
     Json(#[from] serde_json::Error),
     /// The text is another document, or has another major version.
-    #[error("the document has the schema \"{found}\", and this tool reads {SCHEMA} and later 1.x")]
+    #[error("the document has the schema \"{found}\", but this tool reads {SCHEMA} and later 1.x")]
     OtherSchema {
         /// Schema of the document.
         found: String,

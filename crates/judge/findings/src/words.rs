@@ -68,7 +68,7 @@ pub fn points(points: &[PointResult]) -> Table {
 /// Returns the reasons for steps without figures.
 pub fn notes_on_points(points: &[PointResult]) -> Vec<String> {
     let note = |point: &PointResult| {
-        let reason = point.reason.as_deref().unwrap_or("no reason is known");
+        let reason = point.reason.as_deref().unwrap_or("the reason is unknown");
         format!("{} at {}: {reason}", point.configuration, point.tiles)
     };
     points.iter().filter(|point| point.verdict.needs_a_reason()).map(note).collect()
@@ -126,7 +126,7 @@ pub fn missed(claim: &ClaimResult) -> Vec<String> {
 /// Returns the study's reason for a missed claim; empty if the claim was not measured for another
 /// reason.
 pub fn why(claim: &ClaimResult) -> &str {
-    let unknown = if claim.reason.is_some() { "" } else { "the study does not say why" };
+    let unknown = if claim.reason.is_some() { "" } else { "the study gives no reason" };
     claim.why.as_deref().unwrap_or(unknown)
 }
 

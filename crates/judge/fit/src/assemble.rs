@@ -147,7 +147,7 @@ fn source(observed: &Observed, tool: &str) -> String {
     let span = observed.span();
     let by = if tool.is_empty() { "tilemark" } else { tool };
     plain(&format!(
-        "fitted by {by} analyze --to-workload to {} I/Os of VM {} in {} ({}), {} from {} on",
+        "fitted by {by} analyze --to-workload to {} I/Os of VM {} in {} ({}), {} starting at {}",
         observed.records.len(),
         observed.vm,
         observed.trace,

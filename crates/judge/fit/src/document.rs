@@ -250,19 +250,23 @@ fn words(
     say(
         share(&|record| record.operation == Operation::Discard),
         0.0,
-        "are discards, which Tilemark never sends: they are left out",
+        "are discards, which Tilemark does not support: they are left out",
     );
-    say(share(&|record| record.flags.has(Flags::ERROR)), 0.0, "ended with an error: none will");
+    say(
+        share(&|record| record.flags.has(Flags::ERROR)),
+        0.0,
+        "failed; the fitted workload has no failures",
+    );
     let accesses = || model.kinds.iter().flat_map(|kind| &kind.accesses);
     let blocks = || accesses().filter_map(|access| access.block.as_ref());
     let moved: u64 = blocks().map(|block| block.sizes.moved).sum();
-    say(moved as f64 / all, 0.001, "have a rare size: each has the nearest frequent one");
+    say(moved as f64 / all, 0.001, "have a rare size: each gets the nearest frequent size");
     if observed.beyond > 0 {
-        words.push(format!("{} I/Os after those that were fitted", observed.beyond));
+        words.push(format!("{} I/Os after the fitted ones", observed.beyond));
     }
     if observed.resolution() > COARSE {
         words.push(format!(
-            "times between I/Os: the trace's clock has steps of {}",
+            "exact times between I/Os: the trace's clock has steps of {}",
             observed.resolution()
         ));
     }
@@ -277,13 +281,13 @@ fn words(
     let is_open = |arrival: &Arrival| !matches!(arrival, Arrival::Closed { .. });
     if streams().filter(|stream| is_open(&stream.decided.arrival)).count() > 1 {
         words.push(
-            "which read came with which write: reads, writes and flushes come independently of \
-             each other"
+            "the order of reads, writes and flushes relative to each other: each comes \
+             independently of the others"
                 .to_owned(),
         );
     }
-    words.push("where on the disk new data is: it is spread evenly".to_owned());
-    words.push("how the storage's latency depends on the load".to_owned());
+    words.push("the location of new data on the disk: it is spread evenly".to_owned());
+    words.push("the dependence of the storage's latency on the load".to_owned());
     let (seen, made) = comparison.peak;
     if made > 0.0 && !(0.5..=2.0).contains(&(made / seen)) {
         words.push(format!("the busiest second: {made:.0} I/Os instead of {seen:.0}"));

@@ -15,7 +15,7 @@ pub enum FitError {
         trace: String,
     },
     /// The trace has more than one VM, and none was chosen.
-    #[error("{trace} has I/O of {} VMs, and a workload is fitted to one: {}", vms.len(), list(vms))]
+    #[error("{trace} has I/O of {} VMs, but a workload is fitted to one: {}", vms.len(), list(vms))]
     SeveralVms {
         /// Name of the trace.
         trace: String,
@@ -33,7 +33,7 @@ pub enum FitError {
         known: Vec<String>,
     },
     /// There are too few I/Os for a fit.
-    #[error("{count} reads and writes of {trace} count, and a fit needs {least}")]
+    #[error("only {count} reads and writes of {trace} are usable, but a fit needs {least}")]
     TooFew {
         /// Name of the trace.
         trace: String,
@@ -43,7 +43,7 @@ pub enum FitError {
         least: u64,
     },
     /// The time span is longer than any recording, so the times are wrong.
-    #[error("the I/Os of {trace} span {span}, and a fit takes at most {most}")]
+    #[error("the I/Os of {trace} span {span}, but a fit takes at most {most}")]
     TooLong {
         /// Name of the trace.
         trace: String,

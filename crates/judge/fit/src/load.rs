@@ -112,8 +112,9 @@ impl Feedback {
             _ if is_full => (
                 ceiling as f64,
                 format!(
-                    "never more than {ceiling} in flight, and {ceiling} for {:.1} % of the time. In that \
-                     time {:.0} more would have come if they did not wait for answers",
+                    "never more than {ceiling} in flight, and {ceiling} for {:.1} % of the time. \
+                     In that time {:.0} more would have arrived if arrivals did not wait for \
+                     completions",
                     full / time * 100.0,
                     full * rate
                 ),
@@ -122,7 +123,7 @@ impl Feedback {
                 users,
                 format!(
                     "the rate falls with the number in flight as if {users} users waited for \
-                     answers, of which {ceiling} were seen doing so at a time"
+                     completions; at most {ceiling} were seen waiting at a time"
                 ),
             ),
             _ => return None,
@@ -132,7 +133,7 @@ impl Feedback {
         // A hundredth of the latency is within the precision of the rate.
         let think = Nanos::from_secs_f64(if think > latency / 100.0 { think } else { 0.0 });
         let why = format!(
-            "closed: {sign}; {} I/Os a second at {} each leave {} of thinking",
+            "closed: {sign}; {} I/Os per second at {} each leave a think time of {}",
             short(rate),
             Nanos::from_secs_f64(latency),
             if think == Nanos::ZERO { "nothing".to_owned() } else { think.to_string() },
@@ -228,15 +229,15 @@ pub(crate) fn open(
     let rate = records.len() as f64 / active.max(1e-9);
     let gaps = between(records, stretches, resolution);
     let independent = if has_latency {
-        "open: more come while more are in flight, or as many"
+        "open: the arrival rate does not fall while more I/Os are in flight"
     } else {
-        "open: without completions in the trace nothing says that it waits for answers"
+        "open: the trace has no completions, so nothing shows that the load waits for them"
     };
     let (mean, deviation) = variation(gaps.iter().copied());
     let variation = deviation / mean.max(1e-12);
     if gaps.len() as f64 >= ENOUGH && variation < STEADY {
         let why = format!(
-            "paced: the {} gaps vary by {variation:.2} of their mean (Poisson: 1)",
+            "paced: the {} interarrival times vary by {variation:.2} of their mean (Poisson: 1)",
             gaps.len()
         );
         let users = in_flight(records);
@@ -244,9 +245,12 @@ pub(crate) fn open(
     }
     let distance = gaps::poisson_distance(&gaps, mean);
     let (mixture, words) = if (gaps.len() as f64) < ENOUGH || distance < POISSON {
-        (Vec::new(), format!("gaps as of Poisson arrivals (distance {distance:.2})"))
+        (
+            Vec::new(),
+            format!("interarrival times are close to Poisson arrivals (distance {distance:.2})"),
+        )
     } else {
-        let words = format!("in bursts: the gaps vary by {variation:.1} of their mean");
+        let words = format!("in bursts: interarrival times vary by {variation:.1} of their mean");
         (gaps::mixture(&gaps), words)
     };
     let arrival = Arrival::Open { rate, gaps: mixture, bursts: Vec::new() };
@@ -258,8 +262,8 @@ pub(crate) fn open(
     }
     let each = own.into_iter().map(|own| own.unwrap_or_else(|| arrival.clone())).collect();
     let why = format!(
-        "{independent}; {words}, and seconds are busier than such gaps make them: times of higher \
-         rates come back, of {most} kind{}",
+        "{independent}; {words}, and some seconds are busier than these interarrival times \
+         explain: phases of higher rates recur, of {most} kind{}",
         if most == 1 { "" } else { "s" }
     );
     Decided { arrival, each, why }

@@ -126,7 +126,7 @@ fn disks(observed: &Observed) -> Vec<Disk> {
             let whose = if device.name.is_empty() { "its device" } else { &device.name };
             let source = match known {
                 Some(_) => format!("the size of {whose} in the trace"),
-                None => format!("the end of what the trace touches of {whose}"),
+                None => format!("the end of the area that the trace touches on {whose}"),
             };
             Disk { name: format!("disk-{}", at + 1), size: size.round_up(Bytes::MIB), source }
         })

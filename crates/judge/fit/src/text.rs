@@ -7,7 +7,7 @@ use super::document::{Distance, FitReport, Share};
 /// Formats a report as text.
 pub fn fit_text(report: &FitReport) -> String {
     let mut text = format!(
-        "Workload \"{}\" fitted to {} I/Os of VM {} in {} ({}), {} from {} on\n",
+        "Workload \"{}\" fitted to {} I/Os of VM {} in {} ({}), {} starting at {}\n",
         report.workload,
         report.records,
         report.vm,
@@ -26,7 +26,7 @@ pub fn fit_text(report: &FitReport) -> String {
     }
     let _ = writeln!(
         text,
-        "\nHow near a run of it in virtual time comes ({} I/Os, seed {})",
+        "\nErrors of a run in virtual time ({} I/Os, seed {})",
         report.made, report.seed
     );
     text += &distances(&report.distances);

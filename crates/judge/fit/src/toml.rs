@@ -59,7 +59,7 @@ fn head(observed: &Observed, report: &FitReport) -> String {
         }
     };
     say(&format!(
-        "Fitted by {} to {} I/Os of VM {} in {} ({}): {} from {} of the trace on.",
+        "Fitted by {} to {} I/Os of VM {} in {} ({}): {}, starting at {} of the trace.",
         report.tool,
         report.records,
         observed.vm,
@@ -68,8 +68,9 @@ fn head(observed: &Observed, report: &FitReport) -> String {
         observed.span(),
         observed.start
     ));
-    say("Shares, sizes, depths and gaps are counts of this trace; each comment says of how many \
-         I/Os. No limits: a trace does not say what its users tolerate; add [[limit]] for that.");
+    say("Shares, sizes, depths and gaps are counted in this trace; each comment gives the number \
+         of I/Os. No limits: a trace does not say what its users tolerate; add [[limit]] for \
+         that.");
     let numbers: Vec<String> = report
         .distances
         .iter()
@@ -112,7 +113,7 @@ fn time_of(kind: &Kind) -> String {
     if kind.name.is_empty() {
         whole
     } else {
-        format!("{whole} of all {} stretches", kind.name.trim_end_matches('-'))
+        format!("{whole} of all {} phases", kind.name.trim_end_matches('-'))
     }
 }
 
@@ -208,8 +209,8 @@ fn from(access: &Access) -> String {
         share => format!(", and {:.1} % do not begin on a multiple of 4 KiB", share * 100.0),
     };
     format!(
-        "From {} I/Os; {sequential:.1} % go on where the one before ended, and of the others \
-         {:.1} % go to what was not touched before{aligned}.",
+        "From {} I/Os; {sequential:.1} % continue where the previous one ended; of the others, \
+         {:.1} % go to areas not touched before{aligned}.",
         access.count,
         fresh.max(0.0) * 100.0
     )
@@ -230,7 +231,7 @@ fn one_action(text: &mut String, action: &Action) {
 
 /// Formats a value on one line, complete and readable by the language.
 fn inline(part: &impl Serialize) -> String {
-    Value::try_from(part).expect("what was read from the language can be written in it").to_string()
+    Value::try_from(part).expect("a parsed definition can be serialised").to_string()
 }
 
 /// Formats a basic string. Characters that TOML forbids are escaped.
@@ -271,7 +272,7 @@ fn wrapped(text: &str) -> Vec<String> {
     let clean: String = clean.collect();
     let mut lines = vec![String::new()];
     for word in clean.split(' ').filter(|word| !word.is_empty()) {
-        let line = lines.last_mut().expect("there is always one");
+        let line = lines.last_mut().expect("there is at least one line");
         if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > WIDTH {
             lines.push(word.to_owned());
         } else {

@@ -272,7 +272,7 @@ impl Agent {
             asked if Seeing::is_asked(asked) => {
                 self.seeing.answer(asked, question, |who| self.sight(who))
             }
-            other => Err(AgentError::refused(format!("no question is called {other:?}"))),
+            other => Err(AgentError::refused(format!("{other:?} is not a known request"))),
         }
     }
 
@@ -347,7 +347,7 @@ impl Agent {
         let hold = self.hold()?;
         let checked = order.target().map(|target| self.options.allowed.check(target, false));
         let permitted = checked.transpose()?;
-        hold.is_held_by("somebody who looks after it".to_owned());
+        hold.is_held_by("a controller that looks for leftovers".to_owned());
         let Some(permitted) = permitted else { return (self.options.commands)(order) };
         let order = order.with_target(permitted.target().to_string());
         let mut said = (self.options.commands)(&order)
@@ -472,7 +472,7 @@ impl Agent {
         {
             return match current.job == job {
                 true => Ok(()),
-                false => Err(AgentError::refused("another job is under way")),
+                false => Err(AgentError::refused("another job is running")),
             };
         }
         let plan = self.plan()?;
@@ -541,7 +541,7 @@ impl Agent {
     }
 
     fn with_job<T>(&self, get: impl FnOnce(&JobUnderWay) -> T) -> Result<T, AgentError> {
-        held(&self.job).as_deref().map(get).ok_or_else(|| AgentError::refused("no job was begun"))
+        held(&self.job).as_deref().map(get).ok_or_else(|| AgentError::refused("no job was started"))
     }
 
     fn ready(&self, asked: Ready) -> Result<(), AgentError> {
@@ -565,7 +565,7 @@ impl Agent {
         }
         let built = held(&self.ready).take_if(|built| built.epoch == asked.epoch);
         let Built { driven, guests, .. } =
-            built.ok_or_else(|| AgentError::refused("it was not made ready"))?;
+            built.ok_or_else(|| AgentError::refused("the step was not prepared"))?;
         let tiles = driven.iter().filter_map(|own| own.instance.member.tile).collect();
         // A lost load may still wait for its last completions.
         if let Some((before, _)) = current.as_ref() {
@@ -596,7 +596,7 @@ impl Agent {
         let whole = own.strip_suffix(self.invitation.member().as_str());
         match whole.is_some_and(|whole| whole.ends_with('-') && run_id.starts_with(whole)) {
             true => Ok(()),
-            false => Err(AgentError::refused(format!("{run_id} is no part of the run {own}"))),
+            false => Err(AgentError::refused(format!("{run_id} is not part of the run {own}"))),
         }
     }
 

@@ -69,10 +69,13 @@ pub enum AllowedError {
         why: String,
     },
     /// No list allows any target.
-    #[error("nothing may be written here: {AGENT_FILE} is not there, and no --allow was given")]
+    #[error(
+        "nothing may be written on this host: {AGENT_FILE} does not exist, and no --allow was \
+        given"
+    )]
     Nothing,
     /// The target is not allowed.
-    #[error("{target} may not be used here; allowed: {allowed}")]
+    #[error("{target} may not be used on this host; allowed: {allowed}")]
     Target {
         /// Target as requested.
         target: String,
@@ -81,18 +84,24 @@ pub enum AllowedError {
     },
     /// Recording is not allowed.
     #[error(
-        "recording is not allowed here, because it sees everybody's I/O; its owner allows it by \
-         `record = true` or `record = [\"DIR\"]` in {AGENT_FILE}"
+        "recording is not allowed on this host, because it shows the I/O of all users; the host's \
+         owner can allow it by `record = true` or `record = [\"DIR\"]` in {AGENT_FILE}"
     )]
     Record,
     /// The watch store may not be read.
-    #[error("its watch store may not be read from elsewhere, because it tells everybody's I/O")]
+    #[error(
+        "other hosts may not read this host's watch store, because it shows the I/O of all \
+        users"
+    )]
     Watch,
     /// The text is not a target.
     #[error("{0}")]
     NoTarget(String),
     /// The owner does not allow this file system.
-    #[error("a root, memory or overlay file system may not be used here (allow-root-fs is off)")]
+    #[error(
+        "a root, memory or overlay file system may not be used on this host (allow-root-fs is \
+        off)"
+    )]
     RootFs,
 }
 
@@ -102,8 +111,8 @@ impl AllowedError {
         let hint = || {
             let usual = watch::STORE_DIRECTORY;
             format!(
-                "its owner allows it by a line `watch = true` (that is {usual}) or `watch = \"DIR\"` in \
-                 {AGENT_FILE}"
+                "the host's owner can allow it by a line `watch = true` (that is {usual}) or \
+                 `watch = \"DIR\"` in {AGENT_FILE}"
             )
         };
         matches!(self, Self::Watch).then(hint)

@@ -121,15 +121,15 @@ impl Controller {
                     && std::mem::replace(&mut is_last, true)
                 {
                     let what = format!("its agent ended before it joined ({status})");
-                    let hint = "what it said is above; over ssh, `ssh HOST tilemark version` must work without a \
-                                password, or --host-program names the program there";
+                    let hint = "its output is above; over ssh, `ssh HOST tilemark version` must \
+                                work without a password, or --host-program names the program there";
                     return Err(host_error_with(name, what, hint));
                 }
             }
             if Instant::now() > until {
                 let what = format!("did not join within {} s", options.join_within.as_secs());
-                let hint = "it must reach this machine: --listen ADDRESS:0 names an address that it does, and \
-                            --join-within gives it more time";
+                let hint = "the agent must reach this host: --listen ADDRESS:0 names an address \
+                            that the agent can reach, and --join-within gives it more time";
                 return Err(host_error_with(first.as_str(), what, hint));
             }
         }
@@ -332,8 +332,8 @@ pub(crate) fn other_version(
 ) -> Option<(String, &'static str)> {
     let commits = theirs.commit.as_ref().zip(ours.commit.as_ref());
     let differs = theirs.version != ours.version || commits.is_some_and(|(a, b)| a != b);
-    let what = || format!("has tilemark {}, and this is {}", said(theirs), said(ours));
-    differs.then(|| (what(), "install one version on all hosts and on this machine"))
+    let what = || format!("has tilemark {}, but this host has {}", said(theirs), said(ours));
+    differs.then(|| (what(), "install the same version on all hosts"))
 }
 
 fn said(tool: &ToolFacts) -> String {

@@ -409,7 +409,7 @@ impl Course {
         let mut wanted = to;
         loop {
             let Some(to) = wanted.take().or_else(|| self.tiles.fewest()) else {
-                let what = format!("tile {} has no host left to go to", tile + 1);
+                let what = format!("tile {} has no host left to move to", tile + 1);
                 return Err(BenchError::Hosts(what));
             };
             match self.link.ask_data::<_, Came>(to, topic::PUT, &asked, MOVE_WITHIN) {
@@ -422,7 +422,7 @@ impl Course {
                 Err(_) if self.restart.is_some() && self.link.is_gone(to) => self.tiles.leave(to),
                 Err(error) => {
                     let name = &self.link.names()[to];
-                    let what = format!("tile {} could not come: {error}", tile + 1);
+                    let what = format!("tile {} could not move to this host: {error}", tile + 1);
                     return Err(host_error(name, what));
                 }
             }

@@ -31,10 +31,10 @@ impl Hold {
         let address = SocketAddr::from_abstract_name(name.as_bytes())
             .map_err(|error| HeldBy(format!("the name {name:?} cannot be used: {error}")))?;
         let listener = UnixListener::bind_addr(&address).map_err(|_| {
-            let unknown = || "another agent, which does not say more".to_owned();
+            let unknown = || "another agent, which gives no details".to_owned();
             HeldBy(told(&address).unwrap_or_else(unknown))
         })?;
-        let holder = Arc::new(Mutex::new("an agent that nobody uses yet".to_owned()));
+        let holder = Arc::new(Mutex::new("an agent that no controller uses yet".to_owned()));
         let hold = Self { holder, is_released: Arc::default(), address };
         let own = hold.clone();
         std::thread::Builder::new()
@@ -94,7 +94,7 @@ mod tests {
     fn a_second_agent_is_told_who_holds_the_host() {
         let slot = format!("test-{}", std::process::id());
         let first = Hold::take(&slot).expect("nobody has it");
-        assert_eq!(Hold::take(&slot).expect_err("taken").0, "an agent that nobody uses yet");
+        assert_eq!(Hold::take(&slot).expect_err("taken").0, "an agent that no controller uses yet");
         first.is_held_by("run 7 of desk\u{1b}[2J".to_owned());
         assert_eq!(Hold::take(&slot).expect_err("taken").0, "run 7 of desk[2J");
         Hold::take(&format!("{slot}-b")).expect("another place");

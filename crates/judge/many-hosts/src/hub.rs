@@ -25,7 +25,7 @@ pub(crate) fn open(
     let twice = members.iter().enumerate().find(|(at, name)| members[..*at].contains(name));
     if let Some((_, name)) = twice {
         let what = format!("host {name} is named twice");
-        let hint = "name each host once: every host drives its part of the tiles from one agent";
+        let hint = "name each host once: one agent drives all tiles of a host";
         return Err(BenchError::HostsRefused { what, hint });
     }
     let cluster = cluster.to_ascii_lowercase();

@@ -43,7 +43,7 @@ pub enum LaunchError {
     },
     /// The text after the name is invalid.
     #[error(
-        "--host {0}: behind the name comes `=ssh:DESTINATION`, `=exec:COMMAND` or `=join`; the \
+        "--host {0}: after the name, write `=ssh:DESTINATION`, `=exec:COMMAND` or `=join`; the \
          name alone is an ssh destination"
     )]
     Form(String),

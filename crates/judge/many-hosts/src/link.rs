@@ -87,7 +87,10 @@ impl Link {
         within: Duration,
     ) -> Result<A, BenchError> {
         let wrong = |error: postcard::Error| {
-            host_error(&self.names[host], format!("{topic} cannot be told: {error}"))
+            host_error(
+                &self.names[host],
+                format!("the message {topic} cannot be converted: {error}"),
+            )
         };
         let question = postcard::to_stdvec(question).map_err(wrong)?;
         let bytes = self.ask_raw(host, topic, &question, within)?;
@@ -108,7 +111,10 @@ impl Link {
                 self.ask(host, topic, question, within)
             };
             let asked: Vec<_> = questions.iter().map(|one| scope.spawn(move || ask(one))).collect();
-            asked.into_iter().map(|one| one.join().expect("asking does not panic")).collect()
+            asked
+                .into_iter()
+                .map(|one| one.join().expect("the asking thread does not panic"))
+                .collect()
         })
     }
 
@@ -130,7 +136,8 @@ impl Link {
         let (uncertainty, max) = (found.uncertainty(), CLOCK_UNCERTAINTY_MAX);
         if Duration::from_nanos(uncertainty.0) > max {
             let what = format!(
-                "its clock is known to {uncertainty} only (limit {} ms): the way there is too slow",
+                "its clock is only known within {uncertainty} (limit {} ms): the network path is \
+                too slow",
                 max.as_millis()
             );
             return Err(host_error(&self.names[host], what));

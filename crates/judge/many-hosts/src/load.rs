@@ -148,7 +148,7 @@ impl HostsLoad {
         self.asked_at = now;
         for (part, number) in self.merge.gather.lost(now, PATIENCE) {
             if self.merge.gather.waited_for(part, now) > LATE_MAX {
-                let what = format!("told nothing for {} s", LATE_MAX.as_secs());
+                let what = format!("sent nothing for {} s", LATE_MAX.as_secs());
                 return Err(host_error(&self.part(part).name, what));
             }
             let lost = Lost { epoch: self.epoch, number };
@@ -251,7 +251,7 @@ impl Load for HostsLoad {
                 Ok(event) => self.take(event),
                 Err(RecvTimeoutError::Timeout) => self.fetch(),
                 Err(RecvTimeoutError::Disconnected) => {
-                    Err(BenchError::Hosts("the network has ended".to_owned()))
+                    Err(BenchError::Hosts("the network thread has ended".to_owned()))
                 }
             };
             if let Err(error) = taken {

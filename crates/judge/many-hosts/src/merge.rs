@@ -114,7 +114,7 @@ impl Merge {
     ///
     /// If the bytes are not a slice, or the slice has tiles that the host does not drive.
     pub fn keep(&mut self, part: usize, bytes: &[u8]) -> Result<bool, &'static str> {
-        let sent = Sent::read(bytes).ok_or("sent what is no slice")?;
+        let sent = Sent::read(bytes).ok_or("sent data that is not a slice")?;
         if sent.epoch != self.epoch {
             return Ok(false);
         }
@@ -126,7 +126,7 @@ impl Merge {
         let slice = slice
             .renumbered(&own.instances, &own.vms)
             .filter(|slice| fits(slice, &self.topology))
-            .ok_or("sent a slice of what it does not drive")?;
+            .ok_or("sent a slice of load that it does not drive")?;
         Ok(self.gather.put(part, sent.number, (slice, sent.gauges), Instant::now()))
     }
 

@@ -150,7 +150,7 @@ mod tests {
     fn hint_of_a_failed_move_reaches_the_controller() {
         let state = engine::verify::StateError::Short { path: "/a".into(), bytes: 1, wanted: 2 };
         let moved = MoveError::from(state);
-        let (text, hint) = (moved.to_string(), "verify again from new disks");
+        let (text, hint) = (moved.to_string(), "verify again with new disks");
         let sent = AgentError::from(moved).to_remote();
         assert_eq!((sent.text.as_str(), sent.hint.as_deref()), (text.as_str(), Some(hint)));
         let shown = host_error_of("a", sent);

@@ -119,13 +119,17 @@ impl HostsRig {
                 (Sharing::Shared, false) => {
                     let what = format!(
                         "hosts {first} and {name} do not see the same storage: {first} made {}, \
-                         {name} made {}, and what one made the other {}",
+                         {name} made {}, and {}",
                         path(0),
                         path(at + 1),
-                        if own || other { "sees only one way" } else { "does not see" },
+                        if own || other {
+                            "only one of them sees the directory of the other"
+                        } else {
+                            "neither sees the directory of the other"
+                        },
                     );
-                    let hint =
-                        "if each has its own, say --storage local; else mount the same there";
+                    let hint = "if each host has its own storage, use --storage local; otherwise mount \
+                        the same storage on both";
                     return Err(BenchError::HostsRefused { what, hint });
                 }
                 (Sharing::Local, _) if own || other => {
@@ -263,8 +267,8 @@ impl HostsRig {
                 Ok(Some(Err(failed))) => cleared.not_removed.push(of_host(failed.error.text)),
                 Ok(None) => {}
                 Err(error) => cleared.not_removed.push(format!(
-                    "{error}; its agent removes what it made when it finds itself alone, and \
-                     tilemark cleanup there finds the rest"
+                    "{error}; its agent removes its files when the connection is lost, and \
+                     tilemark cleanup on that host finds the rest"
                 )),
             }
         }

@@ -140,8 +140,8 @@ fn open<'a>(
 ) -> Result<Open<'a>, BenchError> {
     if !plan.tile_set.operations.is_empty() {
         return refused(
-            "infrastructure operations run on one host: they take turns, and whose turn it is is not told \
-             across hosts",
+            "infrastructure operations run on one host only: they take turns, and hosts cannot \
+             agree on turns",
             "leave out --operations, or leave out --host",
         );
     }
@@ -153,29 +153,29 @@ fn open<'a>(
     }
     if plan.tile_set.workloads.iter().any(|(workload, _)| workload.replay.is_some()) {
         return refused(
-            "a tile that plays a trace runs on one host: its file is on this one",
-            "leave out --host, or fit a workload to the trace (tilemark analyze TRACE --to-workload FILE), which runs \
-             over hosts",
+            "a tile that plays a trace runs on one host only, because the trace is a local file",
+            "leave out --host, or fit a workload to the trace (tilemark analyze TRACE \
+             --to-workload FILE), which can run on several hosts",
         );
     }
     let remembers = target(plan)?.facts().remembers_disks;
     if options.sharing == Sharing::Shared && !remembers {
         return refused(
-            "hosts that share a file or a device would write over one another",
-            "name a directory, or say --storage local if each has its own",
+            "hosts that share a file or a device would overwrite each other's data",
+            "name a directory, or use --storage local if each host has its own storage",
         );
     }
     if run_options.reuse.is_some() && !remembers {
         return refused(
-            "--reuse takes a directory: nothing else remembers its disks",
+            "--reuse needs a directory: other datastores do not keep disks for reuse",
             "leave out --reuse",
         );
     }
     if options.sharing == Sharing::Local && plan.may_move() {
         return refused(
-            "events that move tiles, and restart, take storage that all hosts see: with --storage local a \
-             tile's disks stay where they are",
-            "leave out --storage local, or the events and restart of the plan",
+            "events that move tiles, and restart, need storage that all hosts see: with --storage \
+             local, a tile's disks stay on their host",
+            "leave out --storage local, or remove events and restart from the plan",
         );
     }
     let id = RunId::new(&plan.tile_set.tile.name, Timestamp::now())

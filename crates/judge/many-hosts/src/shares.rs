@@ -127,7 +127,7 @@ impl<'a> Shares<'a> {
         let mut places = held(&self.places);
         places.free.retain(|free| *free != host);
         if !std::mem::replace(&mut places.is_lost[host], true) {
-            (self.tell_lost)(&format!("{error}; what it simulated is simulated elsewhere"));
+            (self.tell_lost)(&format!("{error}; other hosts simulate its share"));
         }
         self.has_changed.notify_all();
     }

@@ -41,7 +41,9 @@ impl<O: Clone + Send + 'static> Going<O> {
         }
         let going = all.values().filter(|outcome| outcome.is_none()).count();
         if going >= GOING_MAX * available_parallelism().map_or(1, Into::into) {
-            return Err(AgentError::refused(format!("{going} simulations go on here")));
+            return Err(AgentError::refused(format!(
+                "{going} simulations are already running here"
+            )));
         }
         all.insert(number, None);
         let own = Arc::clone(self);
@@ -56,7 +58,8 @@ impl<O: Clone + Send + 'static> Going<O> {
     /// Returns the result of a simulation; `None` while it runs.
     fn outcome(&self, number: u64) -> Result<Option<O>, AgentError> {
         let all = held(&self.0);
-        let unknown = || AgentError::refused(format!("number {number} was not begun here"));
+        let unknown =
+            || AgentError::refused(format!("simulation number {number} was not started here"));
         all.get(&number).cloned().ok_or_else(unknown)
     }
 }

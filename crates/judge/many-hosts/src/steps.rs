@@ -47,7 +47,8 @@ impl<'a> Steps<'a> {
     ) -> Result<Self, BenchError> {
         if plan.tile_set.workloads.iter().any(|(workload, _)| workload.replay.is_some()) {
             return refused(
-                "a tile that plays a trace is simulated on one machine: its file is on this one",
+                "a tile that plays a trace is simulated on one host only, because the trace is a \
+                local file",
                 "leave out --host; --threads simulates steps at the same time here",
             );
         }
@@ -83,7 +84,7 @@ impl<'a> Steps<'a> {
         let bytes = link.hub.fetch(member, &wire::step_name(number), STEP_MAX, PART_WITHIN);
         let bytes = bytes.map_err(|error| failed(error.to_string()))?;
         let foreseen = wire::read_step(&bytes);
-        Ok(Some(foreseen.ok_or_else(|| failed("a step that is none".to_owned()))?))
+        Ok(Some(foreseen.ok_or_else(|| failed("sent data that is not a step".to_owned()))?))
     }
 }
 

@@ -99,7 +99,7 @@ impl UnderWay {
             None => vec![None; own.len()],
         };
         if carried.len() != own.len() {
-            let came = format!("{} of {} instances came", carried.len(), own.len());
+            let came = format!("{} of {} instances arrived", carried.len(), own.len());
             return Err(AgentError::refused(came));
         }
         let came: Result<Vec<Nanos>, MoveError> = std::thread::scope(|scope| {

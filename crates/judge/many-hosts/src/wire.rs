@@ -156,7 +156,7 @@ pub fn step_name(number: u64) -> String {
 pub fn write_step(step: &Foreseen) -> Vec<u8> {
     let Foreseen { slices, model, energy, outcome } = step;
     let rest = serde_json::to_vec(&(model, energy, outcome)).expect("they are documents");
-    postcard::to_stdvec(&(slices, rest)).expect("numbers and texts are postcard")
+    postcard::to_stdvec(&(slices, rest)).expect("numbers and strings can be encoded")
 }
 
 /// Decodes a step's load; `None` if the bytes are invalid.
@@ -529,7 +529,7 @@ pub struct Sent {
 impl Sent {
     /// Encodes the message.
     pub fn write(&self) -> Vec<u8> {
-        postcard::to_stdvec(self).expect("numbers and texts are postcard")
+        postcard::to_stdvec(self).expect("numbers and strings can be encoded")
     }
 
     /// Decodes a message; `None` if the bytes are invalid.

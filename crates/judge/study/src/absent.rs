@@ -15,7 +15,11 @@ pub(super) type Number = Result<f64, Absent>;
 
 /// Checks that a number is finite.
 pub(super) fn finite(value: f64, what: &str) -> Number {
-    if value.is_finite() { Ok(value) } else { Err(Absent(format!("{what} is no finite number"))) }
+    if value.is_finite() {
+        Ok(value)
+    } else {
+        Err(Absent(format!("{what} is not a finite number")))
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts and times are far below 2^53")]

@@ -69,7 +69,7 @@ impl<'a> Evaluator<'a> {
         match &node.tree {
             Tree::Number(number) => Ok(*number),
             Tree::Text(_) | Tree::Variable(Variable::Configuration) => {
-                Err(Absent::because("a name is no number"))
+                Err(Absent::because("a name is not a number"))
             }
             Tree::Variable(Variable::Tiles) => {
                 bound.tiles.map(f64::from).ok_or_else(|| Absent::because("tiles has no value"))
@@ -210,7 +210,7 @@ impl<'a> Evaluator<'a> {
             _ => {
                 let tiles = self.value(&arguments[1], bound, of)?;
                 let tiles = whole(tiles)
-                    .ok_or_else(|| Absent(format!("{tiles} is no number of tiles from 1 up")))?;
+                    .ok_or_else(|| Absent(format!("{tiles} is not a number of tiles from 1 up")))?;
                 self.figure(function, (index, configuration), tiles, arguments, (bound, of))
             }
         }
@@ -262,9 +262,9 @@ impl<'a> Evaluator<'a> {
     /// equal part of a shared cache.
     fn working_set(&self, configuration: &ResolvedConfiguration, tiles: u32, share: f64) -> Number {
         let (simulate, seed) =
-            self.simulate.ok_or_else(|| Absent::because("nothing may be simulated here"))?;
+            self.simulate.ok_or_else(|| Absent::because("simulation is not allowed here"))?;
         if self.study.real(&configuration.name).is_some() {
-            return Err(Absent::because("real storage counts no pages"));
+            return Err(Absent::because("real storage does not count pages"));
         }
         let one = simulate.working_set(configuration, share, seed);
         let one = one.map_err(|error| Absent(format!("{}: {error}", configuration.name)))?;

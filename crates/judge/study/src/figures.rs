@@ -57,7 +57,7 @@ pub(super) fn figure(
             model::figure(function, facts, names)
         }
         _ => Err(Absent(format!(
-            "{} is no figure of a step of {}",
+            "{} is not a figure of a step of {}",
             function.signature().name,
             configuration.name
         ))),
@@ -82,7 +82,7 @@ pub(super) fn footprint(configuration: &ResolvedConfiguration, tiles: u32) -> f6
 }
 
 fn of(figure: &run_store::run::Figure) -> Number {
-    let reason = || figure.reason.clone().unwrap_or_else(|| "it is not known".to_owned());
+    let reason = || figure.reason.clone().unwrap_or_else(|| "it is unknown".to_owned());
     figure.value.ok_or_else(|| Absent(reason()))
 }
 
@@ -108,7 +108,7 @@ fn score_value(step: &Step) -> Number {
 /// Returns the mean power of hosts, storage or both, in W.
 fn watts(step: &Step, names: &[&str]) -> Number {
     let power = step.power.as_ref();
-    let power = power.ok_or_else(|| Absent::because("the array says nothing of its watts"))?;
+    let power = power.ok_or_else(|| Absent::because("the array gives no power"))?;
     let scopes: &[MeterScope] = match names.first().copied().unwrap_or_default() {
         "servers" => &[MeterScope::Host],
         "storage" => &[MeterScope::Storage],
@@ -118,13 +118,13 @@ fn watts(step: &Step, names: &[&str]) -> Number {
     for scope in scopes {
         let own = || power.meters.iter().filter(|meter| meter.scope == *scope);
         if own().next().is_none() {
-            return Err(Absent(format!("there are no watts of the scope {}", scope.name())));
+            return Err(Absent(format!("no power of the scope {} is known", scope.name())));
         }
         for meter in own() {
             sum += of(&meter.mean_watts)?;
         }
     }
-    if sum > 0.0 { Ok(sum) } else { Err(Absent::because("it takes 0 W")) }
+    if sum > 0.0 { Ok(sum) } else { Err(Absent::because("its power is 0 W")) }
 }
 
 fn strain(step: &Step, names: &[&str]) -> Number {

@@ -20,7 +20,7 @@ pub enum MergeError {
     #[error("no part was given")]
     NoParts,
     /// A part belongs to another result.
-    #[error("{part} is of another result: {what} is {theirs}, and {expected} {of}")]
+    #[error("{part} belongs to another result: {what} is {theirs}, but {expected} {of}")]
     Other {
         /// Name of the part.
         part: String,
@@ -34,7 +34,7 @@ pub enum MergeError {
         of: String,
     },
     /// A part has another number of shards.
-    #[error("{part} is shard {shard}, and {first} is one of {of}")]
+    #[error("{part} is shard {shard}, but {first} is one of {of}")]
     OtherCount {
         /// Name of the part.
         part: String,
@@ -64,7 +64,7 @@ pub enum MergeError {
         numbers: String,
     },
     /// A part does not have the runs of its shard.
-    #[error("{part} does not hold the runs of shard {shard}: somebody changed it")]
+    #[error("{part} does not hold the runs of shard {shard}: the file was changed")]
     OtherRuns {
         /// Name of the part.
         part: String,
@@ -297,7 +297,7 @@ mod tests {
             change(&mut parts[1].1.job);
             refused(parts)
         };
-        let of = "2/2 is of another result: ";
+        let of = "2/2 belongs to another result: ";
         for (change, told) in [
             (&(|job: &mut Job| job.seed = 9) as &dyn Fn(&mut Job), "the seed is 9, and 1 in 1/2"),
             (&|job| job.repeats = 9, "the number of repeats is 9, and 2 in 1/2"),
@@ -317,7 +317,7 @@ mod tests {
         assert!(error.ends_with("commit ab, and tilemark 0.1.0, commit unknown here"), "{error}");
         let mut mixed = parts(&study, &Options::default(), 2);
         mixed[1] = part(&study, &Options::default(), "2/3");
-        assert_eq!(refused(mixed), "2/3 is shard 2/3, and 1/2 is one of 2");
+        assert_eq!(refused(mixed), "2/3 is shard 2/3, but 1/2 is one of 2");
     }
 
     #[test]

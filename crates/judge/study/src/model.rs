@@ -16,7 +16,7 @@ pub(super) fn figure(function: Function, facts: &ModelFacts, names: &[&str]) -> 
         Function::Vm => vm(facts, first, second),
         Function::Touched => Ok(facts.touched_bytes.iter().map(|bytes| precise(*bytes)).sum()),
         Function::Events => Ok(precise(facts.events)),
-        _ => Err(Absent::because("it is no figure of a model")),
+        _ => Err(Absent::because("it is not a figure of a model")),
     }
 }
 

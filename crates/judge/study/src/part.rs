@@ -117,7 +117,7 @@ pub enum PartError {
     #[error("reading a part of a study: {0}")]
     Json(#[from] serde_json::Error),
     /// The text is another document, or has another version.
-    #[error("the document has the schema \"{0}\", and a part has {PART_SCHEMA}")]
+    #[error("the document has the schema \"{0}\", but a part has {PART_SCHEMA}")]
     OtherSchema(String),
 }
 

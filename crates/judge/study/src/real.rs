@@ -177,7 +177,7 @@ impl Simulate for Measured<'_> {
         _: u64,
     ) -> Result<f64, PointError> {
         let name = &configuration.name;
-        Err(PointError::Failed(format!("{name} is real storage, which counts no pages")))
+        Err(PointError::Failed(format!("{name} is real storage, which does not count pages")))
     }
 }
 

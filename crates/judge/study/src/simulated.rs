@@ -46,7 +46,7 @@ impl Simulated {
                 && (other.footprint, other.time) == (configuration.footprint, configuration.time)
         };
         let position = self.configurations.iter().position(is_equal);
-        position.expect("the configuration is one of the study's")
+        position.expect("the configuration belongs to the study")
     }
 
     /// Returns the stage of a configuration. The first caller creates it, and other callers wait.
@@ -87,7 +87,7 @@ impl Simulate for Simulated {
         let make = || stage.miss_ratio_curve(seed);
         let curve = self.curves[self.position(configuration)].get_or_init(make);
         let curve = curve.as_ref().map_err(|error| PointError::Failed(told(error)))?;
-        let none = || PointError::Failed("the tile does not come back to any page".to_owned());
+        let none = || PointError::Failed("the tile accesses no page twice".to_owned());
         bytes_for(curve, share).ok_or_else(none)
     }
 }

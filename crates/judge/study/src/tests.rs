@@ -143,8 +143,8 @@ fn a_figure_that_is_not_there_has_a_reason_and_is_never_met() {
         ),
         ("1 / (vms(\"disks\", 1) - 1)", "a division by 0"),
         ("infrastructure(\"flash\", 1)", "flash at 1: none yet"),
-        ("score(\"disks\", 0)", "0 is no number of tiles from 1 up"),
-        ("score(\"disks\", 1.5)", "1.5 is no number of tiles from 1 up"),
+        ("score(\"disks\", 0)", "0 is not a number of tiles from 1 up"),
+        ("score(\"disks\", 1.5)", "1.5 is not a number of tiles from 1 up"),
         (
             "largest(\"flash\", score(\"flash\", tiles))",
             "flash at 3: 3 tiles need more than there is",

@@ -128,17 +128,20 @@ impl Answered<'_> {
         let Subject { array, model, .. } = self.subject;
         match model {
             ModelKind::Own => vec!["the array is that of the run, every key of it".to_owned()],
-            ModelKind::Other => vec![format!("the array is \"{}\", not that of the run", array.name)],
+            ModelKind::Other => {
+                vec![format!("the array is \"{}\", not that of the run", array.name)]
+            }
             ModelKind::Given => vec![format!(
-                "the array \"{}\" stands for what was measured; its calibration is taken as it is",
+                "the array \"{}\" stands for the measured storage; its calibration is used \
+                unchanged",
                 array.name
             )],
             ModelKind::Fitted => [
                 "the storage is modelled as equal servers or as hard disks, some behind a link or \
-                 memory, fitted to latency and throughput of the run's steps",
-                "a model from a run alone is rough: on storages whose truth is known most intervals \
-                 missed it so far (docs/what-if-proof.md). An array that says what the storage is \
-                 made of (--array) knows more",
+                 memory; the model is fitted to latency and throughput of the run's steps",
+                "a model from a run alone is rough: on storages with a known result, most \
+                 intervals missed it so far (docs/what-if-proof.md). An array with the parts of \
+                 the storage (--array) is more exact",
             ]
             .map(str::to_owned)
             .to_vec(),
@@ -151,11 +154,12 @@ impl Answered<'_> {
             self.changed.changes.iter().flat_map(|change| change.assumed.clone()).collect();
         assumed.extend(self.stand_in());
         if let Some(known) = &array.calibration {
-            assumed.push(format!("the array is a calibrated one: {}", known.sentence()));
+            assumed.push(format!("the array is calibrated: {}", known.sentence()));
         }
         if matches!(model, ModelKind::Given | ModelKind::Fitted) && array.hosts.is_none() {
             assumed.push(
-                "processors of the hosts are never short: CPU steps take their own time".to_owned(),
+                "the hosts' processors are never overloaded: CPU steps take their nominal time"
+                    .to_owned(),
             );
         }
         assumed.push(
@@ -167,15 +171,16 @@ impl Answered<'_> {
         let scale = &run.scale;
         if scale.footprint < 1.0 {
             assumed.push(format!(
-                "disks have {:.4} of their full size, as in the run: a cache holds more of them \
-                 than it would",
+                "disks have {:.4} of their full size, as in the run: a cache holds a larger share \
+                 of them than at full size",
                 scale.footprint
             ));
         }
         let spread = match self.seeds.len() {
-            1 => "one seed ran, so how far others are apart is not known".to_owned(),
+            1 => "only one seed ran, so the spread between seeds is unknown".to_owned(),
             many => format!(
-                "the interval is the least and the most of {many} seeds, the same for both arrays"
+                "the interval spans the smallest and the largest result of {many} seeds, the same \
+                for both arrays"
             ),
         };
         assumed.push(format!(
@@ -189,7 +194,7 @@ impl Answered<'_> {
         if *model == ModelKind::Own && run.answer.tiles_held.is_some_and(|held| held != base.tiles)
         {
             assumed.push(format!(
-                "the run itself held {}: its steps pass only if all its repeats do",
+                "the run itself held {}: a step of the run passes only if all its repeats pass",
                 run.answer.tiles_held.unwrap_or(0)
             ));
         }
@@ -206,7 +211,7 @@ fn undecided(changed: &Side, lengthen_max: u32) -> Option<String> {
     let open = stopped.count();
     (2 * open > all).then(|| {
         format!(
-            "{open} of {all} searches of the changed array ended at a step that says nothing, even \
+            "{open} of {all} searches of the changed array ended at an undecided step, even \
              measured for {lengthen_max} times as long"
         )
     })
@@ -305,16 +310,18 @@ fn interval(side: &Side) -> String {
 
 fn breaks(side: &Side) -> String {
     match &side.breaks {
-        Some(broken) => format!("what breaks then, with {}, is: {}", broken.tiles, broken.reason),
-        None => format!("nothing breaks up to the {} that were tried", side.tiles_max),
+        Some(broken) => {
+            format!("with {}, the first limit to break is: {}", broken.tiles, broken.reason)
+        }
+        None => format!("no limit breaks up to the {} that were tried", side.tiles_max),
     }
 }
 
 fn busiest(part: Option<&Bottleneck>) -> String {
-    let Some(part) = part else { return "no part of it says how busy it was".to_owned() };
+    let Some(part) = part else { return "no part of it reports its utilisation".to_owned() };
     if part.utilisation < HALF {
         return format!(
-            "no part is busy more than {:.0} % ({}), so waiting is not what decides",
+            "no part is busy more than {:.0} % ({}), so queueing is not the limit",
             part.utilisation * 100.0,
             part.part
         );

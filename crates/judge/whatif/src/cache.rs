@@ -75,7 +75,7 @@ fn tier_meant<'a>(
         several => {
             let names: Vec<&str> = several.iter().map(|tier| tier.name.as_str()).collect();
             let message = format!(
-                "the array \"{}\" has several tiers that may be meant: {}",
+                "the array \"{}\" has several tiers that this could mean: {}",
                 base.name,
                 names.join(", ")
             );
@@ -98,7 +98,7 @@ fn resize(base: &Array, tier: &Tier, size: Bytes, draft: &mut Draft) {
     draft.set(&["tier", &tier.name, "count"], Value::Integer(i64::from(count)));
     draft.set(&["tier", &tier.name, "raid"], Value::String(raid_name(raid).to_owned()));
     draft.assume(format!(
-        "it is on {count} x {} in {} instead of {} in {}, the fewest that hold it",
+        "it is on {count} x {} in {} instead of {} in {}, the smallest number that holds it",
         tier.disk,
         raid_name(raid),
         tier.count,
@@ -156,8 +156,8 @@ fn options(changes: &Changes, name: &str, draft: &mut Draft) {
         let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
         draft.note(&format!("--policy {policy}"), format!("the policy {policy}"), &keys);
         draft.assume(match admit_on {
-            1 => format!("with the policy {policy} a page comes in with its first access"),
-            _ => format!("nhit is {kind} that lets a page in with its third access"),
+            1 => format!("with the policy {policy} a page is admitted at its first access"),
+            _ => format!("nhit is {kind} that admits a page at its third access"),
         });
     }
     if let Some(page) = changes.page {

@@ -39,7 +39,7 @@ pub enum DiskCount {
 
 /// Text that is no number of disks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("\"{text}\" is no number of disks, such as 12, nor a multiple of them, such as 1.5x")]
+#[error("\"{text}\" is not a number of disks, such as 12, nor a multiple, such as 1.5x")]
 pub struct DiskCountError {
     /// Text as the user gave it.
     pub text: String,
@@ -82,10 +82,10 @@ impl std::fmt::Display for DiskCount {
 #[non_exhaustive]
 pub enum ChangeError {
     /// No change given.
-    #[error("nothing is changed, so there is nothing to ask")]
+    #[error("no change is given")]
     Nothing,
     /// Array that already has the changes.
-    #[error("the array \"{array}\" is already like that")]
+    #[error("the array \"{array}\" already has this change")]
     Same {
         /// Name of the array.
         array: String,
@@ -104,7 +104,7 @@ pub enum ChangeError {
     #[error(transparent)]
     Spec(#[from] SpecError),
     /// Array that cannot be written as text.
-    #[error("making the text of the array")]
+    #[error("converting the array to text")]
     Text(#[from] toml::ser::Error),
 }
 

@@ -63,8 +63,8 @@ fn of_model(
     draft: &mut Draft,
 ) -> Result<(), ChangeError> {
     let DiskCount::Times(times) = count else {
-        let message = "the model was fitted to a run, which does not tell how many disks there are";
-        let hint = "give a multiple (12 disks instead of 8 are --disks 1.5x), or the storage's \
+        let message = "the model was fitted to a run, which does not show the number of disks";
+        let hint = "give a multiple (--disks 1.5x is 12 disks instead of 8), or the storage's \
                     array with --array";
         return Err(ChangeError::option(option, message, hint));
     };
@@ -84,7 +84,7 @@ fn of_model(
     }
     draft.note(option, format!("{times} times the disks"), &["disk"]);
     draft.assume(
-        "the disks are what limits this storage: a run does not tell them from a link or a \
+        "the model takes the disks as the limit: a run does not distinguish them from a link or a \
          controller, which more disks do not make faster"
             .to_owned(),
     );
@@ -139,7 +139,7 @@ fn of_pools(base: &Array, total: u32, option: &str, draft: &mut Draft) -> Result
         let sets: Vec<String> =
             base.pools.iter().map(|pool| format!("{} of {}", pool.sets, pool.name)).collect();
         let message = format!("{total} disks do not make whole sets ({})", sets.join(", "));
-        let hint = "another number, or each pool with --with pool.NAME.count=N";
+        let hint = "give another number, or set each pool with --with pool.NAME.count=N";
         ChangeError::option(option, message, hint)
     })?;
     let mut keys = Vec::new();

@@ -102,8 +102,7 @@ impl Measured {
         let allowed = (EDGE_OFF_MAX * f64::from(self.held)).max(1.0);
         (f64::from(off) > allowed).then(|| {
             format!(
-                "its edge is {off} tiles off the measured {}, and {allowed:.0} is the most that is \
-                 allowed",
+                "its edge is {off} tiles off the measured {}; at most {allowed:.0} are allowed",
                 self.shown()
             )
         })
@@ -142,7 +141,7 @@ fn limit_off(steps: &[StepGap]) -> Option<String> {
         (is_near && off.max(1.0 / off) > LIMIT_OFF_MAX).then(|| {
             format!(
                 "{} {} {} with {} tiles, the closest limit there, is {} measured and {} modelled. \
-                 A factor of {LIMIT_OFF_MAX} is the most that is allowed",
+                 The maximum allowed factor is {LIMIT_OFF_MAX}",
                 closest.workload,
                 closest.name,
                 closest.statistic,
@@ -199,7 +198,7 @@ fn sentence(
 ) -> String {
     let model = if low == high { low.to_string() } else { format!("{low} to {high}") };
     let edge = match measured {
-        None => format!("the run does not say how many tiles it held, the model holds {model}"),
+        None => format!("the run has no number of tiles that held; the model holds {model}"),
         Some(measured) => {
             let (sign, measured) = (if reproduced { "and" } else { "but" }, measured.shown());
             format!("measured {measured}, {sign} the model of the same storage holds {model}")
@@ -220,8 +219,8 @@ fn sentence(
         ratio((seconds(limit.modelled_ns), seconds(limit.measured_ns)))
     });
     format!(
-        "{edge}; against what was measured the model is off by {} in I/Os per second and {} in \
-         what the limits are on, at most",
+        "{edge}; the model's largest error against the measurement is {} for I/Os per second and \
+         {} for the limited metrics",
         furthest(rates.collect()),
         furthest(limits.collect())
     )

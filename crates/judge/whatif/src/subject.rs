@@ -37,7 +37,7 @@ pub enum SubjectError {
     #[error(transparent)]
     RunDir(#[from] RunDirError),
     /// Plan that is missing, or not in the form of this version.
-    #[error("the run {run} has no plan that this version reads")]
+    #[error("the run {run} has no plan that this version can read")]
     NoPlan {
         /// Id of the run.
         run: String,
@@ -46,7 +46,7 @@ pub enum SubjectError {
         source: Box<SpecError>,
     },
     /// Simulation without its array.
-    #[error("the simulated run {run} has no array that this version reads")]
+    #[error("the simulated run {run} has no array that this version can read")]
     NoArray {
         /// Id of the run.
         run: String,
@@ -61,7 +61,7 @@ pub enum SubjectError {
         run: String,
     },
     /// Tile that cannot be read.
-    #[error("the tile \"{tile}\" of run {run} cannot be had")]
+    #[error("the tile \"{tile}\" of run {run} cannot be loaded")]
     NoTile {
         /// Id of the run.
         run: String,
@@ -72,7 +72,7 @@ pub enum SubjectError {
         source: Box<SpecError>,
     },
     /// Tile that has changed.
-    #[error("the tile \"{tile}\" is not what it was when run {run} used it")]
+    #[error("the tile \"{tile}\" has changed since run {run} used it")]
     OtherTile {
         /// Id of the run.
         run: String,
@@ -106,17 +106,21 @@ impl SubjectError {
             Self::RunDir(RunDirError::Content { .. })
             | Self::NoPlan { .. }
             | Self::NoArray { .. } => {
-                "ask about a run of this version; `tilemark runs` lists them".to_owned()
+                "choose a run of this version; `tilemark runs` lists them".to_owned()
             }
             Self::RunDir(error) => return error.hint().map(str::to_owned),
             Self::OtherArray { .. } => {
                 "simulate it again, or name the array with --array FILE".to_owned()
             }
-            Self::NoTile { .. } => "ask from the directory the run was started in".to_owned(),
-            Self::OtherTile { .. } => "restore its file, or run it again as it is now".to_owned(),
+            Self::NoTile { .. } => {
+                "run the command in the directory in which the run was started".to_owned()
+            }
+            Self::OtherTile { .. } => {
+                "restore the tile's file, or repeat the run with the tile as it is now".to_owned()
+            }
             Self::Plan { .. } => return None,
             Self::Fit(_) | Self::NoSteps { .. } => {
-                "ask about a run with at least one whole step".to_owned()
+                "choose a run with at least one complete step".to_owned()
             }
         })
     }

@@ -32,7 +32,7 @@ impl fmt::Display for Phase {
 #[derive(Debug, thiserror::Error)]
 pub enum ApplicationError {
     /// A program is not installed.
-    #[error("{program} is not here (looked in {looked})")]
+    #[error("{program} was not found (searched {looked})")]
     Missing {
         /// Name of the program.
         program: &'static str,
@@ -42,7 +42,7 @@ pub enum ApplicationError {
         package: &'static str,
     },
     /// A program has a version whose settings this crate does not know.
-    #[error("{program} says \"{version}\", and versions {known} are known here")]
+    #[error("{program} has version \"{version}\", but supported are {known}")]
     Version {
         /// Path of the program.
         program: String,
@@ -52,7 +52,7 @@ pub enum ApplicationError {
         known: &'static str,
     },
     /// There is no unprivileged user for the servers.
-    #[error("servers do not run as root, and there is no other user for them")]
+    #[error("servers do not run as root, but there is no other user for them")]
     NoUser {
         /// Reason why the user cannot be used.
         #[source]
@@ -137,7 +137,7 @@ pub enum ApplicationError {
         memory: Bytes,
     },
     /// A server, or a program that creates its data, exited with an error or was killed.
-    #[error("{name}, {phase}: {program} {how}; its last words: {log}")]
+    #[error("{name}, {phase}: {program} {how}; the end of its log: {log}")]
     Ended {
         /// Name of the application.
         name: String,
@@ -157,32 +157,32 @@ impl ApplicationError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Missing { package, .. } => Some(format!(
-                "install the package {package}, or name a service of yours with --endpoint"
+                "install the package {package}, or name your own service with --endpoint"
             )),
-            Self::Version { .. } => Some("name a service of yours with --endpoint".to_owned()),
+            Self::Version { .. } => Some("name your own service with --endpoint".to_owned()),
             Self::MailPrograms(error) => error
                 .hint()
-                .map(|hint| format!("{hint}; or name services of yours with --endpoint")),
+                .map(|hint| format!("{hint}; or name your own services with --endpoint")),
             Self::Server { source, .. } => source.hint().map(str::to_owned),
             Self::Site { source, .. } => source.hint().map(str::to_owned),
             Self::NoProgram { .. } => {
                 Some("copy the program to a directory that all users can enter".to_owned())
             }
             Self::NoUser { .. } => {
-                Some("run as a user that is not root, or by sudo as such a user".to_owned())
+                Some("run as a user other than root, or by sudo as such a user".to_owned())
             }
             Self::NoEntry { user, .. } => Some(format!(
                 "let \"{user}\" enter all directories above (chmod o+x), or use a datastore elsewhere"
             )),
             Self::NoMemoryGroups | Self::MemoryGroup { .. } => {
-                Some("run as root, or name a service of yours with --endpoint".to_owned())
+                Some("run as root, or name your own service with --endpoint".to_owned())
             }
             Self::Ended { log, .. } if log.contains("No space left") => {
                 Some("use a smaller --footprint, or a datastore with more room".to_owned())
             }
             Self::OutOfMemory { .. } => Some(
                 "requests wait in memory while the storage is slow: use fewer tiles, or a larger \
-                 --footprint, of which the memory is a tenth"
+                 --footprint (the memory is a tenth of it)"
                     .to_owned(),
             ),
             Self::Io { .. } | Self::Ended { .. } | Self::Home(_) => None,

@@ -39,7 +39,7 @@ impl Disk {
         let end = request.offset.checked_add(u64::from(request.length));
         assert!(
             end.is_some_and(|end| end <= self.size) || request.operation == Operation::Flush,
-            "request for {} bytes at {} leaves disk {} of {} bytes",
+            "request for {} bytes at {} exceeds disk {} of {} bytes",
             request.length,
             request.offset,
             self.name,

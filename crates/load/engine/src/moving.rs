@@ -50,25 +50,25 @@ pub enum MoveError {
     #[error("the load has no instance {0}")]
     Unknown(u32),
     /// The instance is not driven by this load, or is already leaving it.
-    #[error("instance {0} is not there")]
+    #[error("instance {0} is not on this host")]
     Absent(u32),
     /// The instance is already driven by this load.
-    #[error("instance {0} is there already")]
+    #[error("instance {0} is already on this host")]
     Present(u32),
     /// The state machine cannot be saved, or is of another kind.
-    #[error("the machine of instance {0} cannot go on elsewhere")]
+    #[error("the state machine of instance {0} cannot continue on another host")]
     Machine(u32),
     /// The load has ended.
     #[error("the load has ended")]
     Ended,
     /// The I/Os of the instance did not complete in time.
-    #[error("the I/Os of instance {0} were not answered within 30 s")]
+    #[error("the I/Os of instance {0} did not complete within 30 s")]
     Unanswered(u32),
     /// The verification state of its disks cannot be used.
-    #[error("following what is written failed: {0}")]
+    #[error("tracking writes for verification failed: {0}")]
     Verify(#[from] StateError),
     /// The verification state of its disks could not be handed over.
-    #[error("handing over what was written failed: {0}")]
+    #[error("transferring the state of verification failed: {0}")]
     Sync(#[source] std::io::Error),
 }
 

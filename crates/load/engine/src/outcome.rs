@@ -86,7 +86,7 @@ impl Outcome {
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// An option is outside its range.
-    #[error("{option} is {value}, allowed is {allowed}")]
+    #[error("{option} is {value}, but allowed is {allowed}")]
     Option {
         /// Name of the option.
         option: &'static str,
@@ -104,7 +104,7 @@ pub enum EngineError {
         source: std::io::Error,
     },
     /// The number of disks in the shape of an instance and the number of open disks differ.
-    #[error("instance {instance} has {shape} disks in its shape and {disks} open disks")]
+    #[error("instance {instance} has {shape} disks in its shape, but {disks} open disks")]
     Shape {
         /// Position of the instance.
         instance: usize,
@@ -143,14 +143,14 @@ pub enum EngineError {
         source: io::Error,
     },
     /// Calls could not be made because of this host, not because of the service.
-    #[error("making calls failed on this side")]
+    #[error("calls failed on the side of the load")]
     Call {
         /// Error of the system.
         #[source]
         source: io::Error,
     },
     /// The verification state could not be kept.
-    #[error("following what is written failed")]
+    #[error("tracking writes for verification failed")]
     Verify(#[from] StateError),
     /// A worker found a broken invariant and stopped.
     #[error("worker {worker} stopped: {message}")]

@@ -135,7 +135,7 @@ impl Uring {
         watch.is_armed = true;
         // SAFETY: the entry has no buffer, and `watch` holds its file open.
         let pushed = unsafe { self.submissions.push(&entry.user_data(WATCH)) };
-        pushed.expect("the ring has an entry more than the worker has slots");
+        pushed.expect("the ring has one entry more than the worker has slots");
     }
 
     /// Divides the held-back requests between the ring and this thread.

@@ -358,7 +358,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "a share for people")]
+    #[expect(clippy::cast_precision_loss, reason = "the share is only displayed")]
     fn pass_slice(&mut self, end: Nanos, last: bool) {
         self.counts.pass_time(end);
         self.note_unfinished(end);
@@ -585,7 +585,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
     /// use.
     fn ask(&mut self, instance: u32, request: IoRequest) {
         let owner = &self.instances[instance as usize];
-        assert!(u32::from(request.disk.0) < owner.disks, "a machine names one of its own disks");
+        assert!(u32::from(request.disk.0) < owner.disks, "a state machine uses only its own disks");
         let disk = owner.first_disk + u32::from(request.disk.0);
         let refusal = if request.operation == Operation::Read || self.disks[disk as usize].writable
         {
@@ -700,7 +700,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             self.warnings.push(Warning {
                 id: "requests-unanswered",
                 text: format!(
-                    "{lost} requests were not answered within {DRAIN_MAX} of the end of the run"
+                    "{lost} requests did not complete within {DRAIN_MAX} of the end of the run"
                 ),
             });
         }

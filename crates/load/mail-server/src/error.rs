@@ -60,7 +60,7 @@ pub enum MailServerError {
         searched: String,
     },
     /// A program has a version whose settings this crate does not know.
-    #[error("{path} is {program} \"{seen}\", and the known versions are {known}")]
+    #[error("{path} is {program} \"{seen}\", but the supported versions are {known}")]
     Version {
         /// Server program.
         program: Program,
@@ -72,7 +72,7 @@ pub enum MailServerError {
         known: &'static str,
     },
     /// A server would run as root.
-    #[error("a mail server would run as user {user} (number 0)")]
+    #[error("a mail server must not run as user {user} (number 0)")]
     Root {
         /// Name of the user.
         user: String,
@@ -98,7 +98,7 @@ pub enum MailServerError {
         why: &'static str,
     },
     /// An amount is out of range.
-    #[error("{what} is {seen}, and must be {allowed}")]
+    #[error("{what} is {seen}, but must be {allowed}")]
     Amount {
         /// Name of the amount.
         what: &'static str,
@@ -172,11 +172,11 @@ impl MailServerError {
                 "on Debian: apt-get install exim4-daemon-light dovecot-imapd dovecot-lmtpd; their \
                  own services need not run",
             ),
-            Self::Root { .. } => Some("name a user without rights, such as nobody"),
+            Self::Root { .. } => Some("name an unprivileged user, such as nobody"),
             Self::NotRoot { .. } => Some("run as that user, or leave the user out"),
             Self::NotReady { .. } | Self::Ended { phase: Phase::Starting, .. } => Some(
-                "the end of the log says why; the server's user needs access to each directory \
-                 above its own",
+                "the end of the log gives the reason; the server's user needs access to each \
+                 directory above its own",
             ),
             _ => None,
         }

@@ -28,11 +28,11 @@ impl Paths {
             let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte);
             if !path.is_absolute() || !text.bytes().all(is_plain) {
                 return Err(fault(
-                    "it is not absolute, or has other letters than a-z, A-Z, 0-9 and / - _ .",
+                    "it is not absolute, or has characters other than a-z, A-Z, 0-9 and / - _ .",
                 ));
             }
             if path == runtime && text.len() > RUNTIME_MAX {
-                return Err(fault("it is longer than 70 bytes, so that sockets do not fit"));
+                return Err(fault("it is longer than 70 bytes, too long for sockets"));
             }
         }
         Ok(Self { data: data.to_owned(), runtime: runtime.to_owned() })

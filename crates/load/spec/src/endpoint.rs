@@ -58,7 +58,7 @@ impl Protocol {
     pub const fn refuses_silence(self) -> Option<&'static str> {
         match self {
             Self::Http | Self::Vm => None,
-            Self::Postgres => Some("of postgres it is a statement"),
+            Self::Postgres => Some("for postgres it is a statement"),
             Self::Smtp => Some(MAIL),
             Self::Imap => Some(SESSION),
         }
@@ -78,24 +78,24 @@ impl Protocol {
         let path = text.split('?').next().unwrap_or_default().to_ascii_lowercase();
         let path = path.replace("%2f", "/").replace("%5c", "/");
         match self {
-            Self::Vm => Some("an operation on a VM is asked nothing"),
+            Self::Vm => Some("an operation on a VM takes no request"),
             Self::Http if !is_posted => Some(POSTED),
             Self::Http if text.is_empty() || text.starts_with('/') => {
-                Some("of http it is a path below the address's, without / at its beginning")
+                Some("for http it is a path below the address's, without / at its beginning")
             }
             Self::Http if !text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#') => {
-                Some("of http it has no spaces, no # and only ASCII")
+                Some("for http it has no spaces, no # and only ASCII")
             }
             Self::Http if path.contains("%2e") || path.split(['/', '\\']).any(leaves) => {
-                Some("of http it goes up no directory")
+                Some("for http it must not contain ..")
             }
             // Together with a drawn digit or letter it would be an escape that was not seen here.
             Self::Http if has_draws && text.contains('%') => {
-                Some("of http with drawn values it has no %")
+                Some("for http with drawn values it has no %")
             }
             Self::Http => None,
-            Self::Postgres if text.trim().is_empty() => Some("of postgres it is a statement"),
-            Self::Postgres if text.contains('\0') => Some("of postgres it has no zero bytes"),
+            Self::Postgres if text.trim().is_empty() => Some("for postgres it is a statement"),
+            Self::Postgres if text.contains('\0') => Some("for postgres it has no zero bytes"),
             Self::Postgres => None,
             Self::Smtp if !samples(asked).iter().all(|text| is_mail(text)) => Some(MAIL),
             Self::Imap if !samples(asked).iter().all(|text| is_session(text)) => Some(SESSION),
@@ -105,11 +105,12 @@ impl Protocol {
 }
 
 const POSTED: &str =
-    "of http with POST it is POST PATH BYTES, such as \"POST items 65536\", of 1 to 1048576 bytes";
-const MAIL: &str = "of smtp it is FROM TO[,TO...] BYTES, such as \"u1 u17,u204 3900\". Names are of letters, \
-                    digits, - and _; at most 100 recipients, and 2 to 1048576 bytes of text";
-const SESSION: &str = "of imap it is USER STEP=COUNT..., such as \"u17 read=7 move=1 delete=3\": at most \
-                       16 steps, of at most 1000 messages each";
+    "for http with POST it is POST PATH BYTES, such as \"POST items 65536\", of 1 to 1048576 bytes";
+const MAIL: &str = "for smtp it is FROM TO[,TO...] BYTES, such as \"u1 u17,u204 3900\". Names have \
+                    letters, digits, - and _; at most 100 recipients, and 2 to 1048576 bytes of \
+                    text";
+const SESSION: &str = "for imap it is USER STEP=COUNT..., such as \"u17 read=7 move=1 delete=3\": \
+                       at most 16 steps, of at most 1000 messages each";
 
 /// Maximum number of recipients of a mail. Every service accepts that many (RFC 5321, section
 /// 4.5.3.1.8).

@@ -46,7 +46,7 @@ pub enum SpecError {
     /// A configuration of a study changes a workload that its tile does not have.
     #[error(
         "configuration \"{configuration}\" changes the workload \"{workload}\", which its tile \
-         \"{tile}\" has not"
+         \"{tile}\" does not have"
     )]
     NotInTile {
         /// Name of the configuration.
@@ -71,7 +71,7 @@ pub enum SpecError {
         help: String,
     },
     /// No shipped definition has this name.
-    #[error("{what} \"{name}\" is not shipped")]
+    #[error("{what} \"{name}\" is not one of the shipped ones")]
     NotShipped {
         /// Kind of definition: `"tile"`, `"workload"` or `"array"`.
         what: &'static str,
@@ -89,7 +89,7 @@ impl SpecError {
         Some(match self {
             Self::Read { .. } | Self::Invalid(_) | Self::Operations { .. } => return None,
             Self::SameName { .. } => {
-                "change the name in one of the workload files; results are told apart by it"
+                "change the name in one of the workload files; results need different names"
             }
             Self::Setting { .. } => "write KEY.PATH=VALUE, such as tier.fast.size=366GiB",
             Self::NotInTile { help, .. }

@@ -147,39 +147,40 @@ impl Checked<'_> {
         use EventKind::{Drain, LoseHost, Rebalance, StopHost};
         let kind = event.kind;
         match (&event.host, kind) {
-            (None, LoseHost | StopHost | Drain) => {
-                self.add("kind", format!("{kind} of which host?"))
-            }
-            (Some(_), Rebalance) => self.add("host", "rebalance names tiles and where they go"),
+            (None, LoseHost | StopHost | Drain) => self.add("kind", format!("{kind} needs a host")),
+            (Some(_), Rebalance) => self.add("host", "rebalance needs tiles and a host for them"),
             _ => {}
         }
         match (event.lasts, kind) {
-            (None, StopHost) => self.add("kind", "stop-host for how long?"),
+            (None, StopHost) => self.add("kind", "stop-host needs a duration"),
             (Some(Nanos::ZERO), StopHost) => self.add("for", "it must be above 0"),
             (Some(_), LoseHost | Rebalance | Drain) => {
-                self.add("for", format!("{kind} takes as long as it takes"));
+                self.add("for", format!("{kind} takes no duration"));
             }
             _ => {}
         }
         if !event.tiles.is_empty() && kind != Rebalance {
-            self.add("tiles", format!("{kind} is of all tiles of a host"));
+            self.add("tiles", format!("{kind} moves all tiles of a host"));
         }
         if event.tiles.contains(&0) {
-            self.add("tiles", "tiles are counted from 1");
+            self.add("tiles", "tile numbers start at 1");
         }
         if event.to.is_some() && matches!(kind, LoseHost | StopHost) {
             self.add("to", format!("{kind} moves nothing"));
         }
         if kind == Rebalance && event.tiles.is_empty() != event.to.is_none() {
-            let lacks =
-                if event.tiles.is_empty() { "which tiles go there?" } else { "to which host?" };
+            let lacks = if event.tiles.is_empty() {
+                "the tiles to move are missing"
+            } else {
+                "the target host is missing"
+            };
             self.add(if event.tiles.is_empty() { "to" } else { "tiles" }, lacks);
         }
         if kind == LoseHost && self.context.restart.is_none() {
             self.add("kind", "without [restart] a lost host voids every step");
         }
         if kind == Drain && event.to.is_some() && event.to == event.host {
-            self.add("to", "that is the host itself");
+            self.add("to", "source and target are the same host");
         }
     }
 
@@ -193,7 +194,7 @@ impl Checked<'_> {
             {
                 self.add(
                     key,
-                    format!("there is no host \"{name}\"; there are {}", known.join(", ")),
+                    format!("there is no host \"{name}\"; the hosts are {}", known.join(", ")),
                 );
             }
         }
@@ -205,7 +206,7 @@ impl Checked<'_> {
         let end = event.at.saturating_add(event.lasts.unwrap_or_default());
         let (key, what) = if event.lasts.is_some() { ("for", "ends") } else { ("at", "is") };
         if end >= duration {
-            let text = format!("it {what} at {end}, and a step is measured for {duration}");
+            let text = format!("it {what} at {end}, but a step is measured for {duration}");
             self.add(key, text);
         }
     }
@@ -225,7 +226,7 @@ impl Checked<'_> {
                         self.add(key, format!("host \"{name}\" is drained by then"));
                     }
                     Some(Fate::StoppedUntil(until)) if *until > event.at => {
-                        self.add(key, format!("host \"{name}\" stands still until {until}"));
+                        self.add(key, format!("host \"{name}\" is stopped until {until}"));
                     }
                     _ => {}
                 }
@@ -241,7 +242,7 @@ impl Checked<'_> {
             let gone = fates.values().filter(|fate| matches!(fate, Fate::Gone(_))).count();
             let count = self.context.hosts.len();
             if count > 0 && gone >= count && event.kind != EventKind::StopHost {
-                self.add("host", "that was the last host: its tiles have nowhere to go");
+                self.add("host", "this was the last host: its tiles have no other host");
             }
         }
     }
@@ -281,38 +282,38 @@ mod tests {
     #[test]
     fn what_lacks_or_contradicts_itself_is_named_with_its_place() {
         for (events, says) in [
-            (r#"{ at = "1s", kind = "drain" }"#, "events[0].kind: drain of which host?"),
+            (r#"{ at = "1s", kind = "drain" }"#, "events[0].kind: drain needs a host"),
             (
                 r#"{ at = "1s", kind = "drain", host = "c" }"#,
-                "events[0].host: there is no host \"c\"; there are a, b",
+                "events[0].host: there is no host \"c\"; the hosts are a, b",
             ),
             (
                 r#"{ at = "1s", kind = "drain", host = "a", to = "a" }"#,
-                "events[0].to: that is the host itself",
+                "events[0].to: source and target are the same host",
             ),
             (
                 r#"{ at = "1s", kind = "stop-host", host = "a" }"#,
-                "events[0].kind: stop-host for how long?",
+                "events[0].kind: stop-host needs a duration",
             ),
             (
                 r#"{ at = "1s", kind = "stop-host", host = "a", for = "2m" }"#,
-                "events[0].for: it ends at 2m 1s, and a step is measured for 1m",
+                "events[0].for: it ends at 2m 1s, but a step is measured for 1m",
             ),
             (
                 r#"{ at = "1m", kind = "drain", host = "a" }"#,
-                "events[0].at: it is at 1m, and a step is measured for 1m",
+                "events[0].at: it is at 1m, but a step is measured for 1m",
             ),
             (
                 r#"{ at = "1s", kind = "rebalance", to = "a" }"#,
-                "events[0].to: which tiles go there?",
+                "events[0].to: the tiles to move are missing",
             ),
             (
                 r#"{ at = "1s", kind = "rebalance", tiles = [1] }"#,
-                "events[0].tiles: to which host?",
+                "events[0].tiles: the target host is missing",
             ),
             (
                 r#"{ at = "1s", kind = "rebalance", tiles = [0], to = "a" }"#,
-                "events[0].tiles: tiles are counted from 1",
+                "events[0].tiles: tile numbers start at 1",
             ),
             (
                 r#"{ at = "1s", kind = "lose-host", host = "a" }"#,
@@ -320,11 +321,11 @@ mod tests {
             ),
             (
                 r#"{ at = "2s", kind = "drain", host = "a" }, { at = "1s", kind = "drain", host = "b" }"#,
-                "events[0].host: that was the last host: its tiles have nowhere to go",
+                "events[0].host: this was the last host: its tiles have no other host",
             ),
             (
                 r#"{ at = "1s", kind = "stop-host", host = "a", for = "5s" }, { at = "2s", kind = "drain", host = "a" }"#,
-                "events[1].host: host \"a\" stands still until 6 s",
+                "events[1].host: host \"a\" is stopped until 6 s",
             ),
             (
                 r#"{ at = "1s", kind = "drain", host = "a" }, { at = "2s", kind = "rebalance", tiles = [1], to = "a" }"#,

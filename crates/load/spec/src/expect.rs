@@ -107,7 +107,7 @@ pub enum ExpectationError {
         why: String,
     },
     /// The expectation names something that the tile does not have.
-    #[error("the expectation \"{text}\" is about {what}, and there is none")]
+    #[error("the expectation \"{text}\" is about {what}, which does not exist")]
     Unknown {
         /// Text as it was given.
         text: String,
@@ -119,8 +119,8 @@ pub enum ExpectationError {
 }
 
 /// End of every message about a malformed text.
-const FORM: &str = "is none: write QUANTITY >= VALUE or <= VALUE, as in tiles >= 8, score >= 7.5 or \
-                    shop.order.p95 <= 300ms, or: not slower than RUN";
+const FORM: &str = "is invalid: write QUANTITY >= VALUE or <= VALUE, as in tiles >= 8, score >= \
+                    7.5 or shop.order.p95 <= 300ms, or: not slower than RUN";
 /// Start of an expectation that refers to a stored run.
 const NOT_SLOWER: &str = "not slower than";
 
@@ -136,7 +136,7 @@ impl FromStr for Expectation {
             let expectation =
                 Self { quantity: Quantity::NotSlower { run }, relation: Relation::AtLeast };
             return is_word.then_some(expectation).ok_or_else(|| {
-                wrong("names no run: not slower than RUN, as in not slower than latest")
+                wrong("names no run: write not slower than RUN, for example not slower than latest")
             });
         }
         let at = text.find(['<', '>']).ok_or_else(|| wrong(FORM))?;
@@ -145,20 +145,21 @@ impl FromStr for Expectation {
         let found = relation.into_iter().find_map(|r| Some((r, rest.strip_prefix(r.text())?)));
         let (relation, right) = found.ok_or_else(|| wrong(FORM))?;
         let right = right.trim();
-        let quantity = match left {
-            "tiles" => Quantity::Tiles(right.parse().map_err(|_| {
-                wrong(&format!("takes a whole number of tiles, and not \"{right}\""))
-            })?),
-            "score" => match right.parse::<f64>() {
-                Ok(score) if score.is_finite() => Quantity::Score(score),
-                _ => return Err(wrong(&format!("takes a number, and not \"{right}\""))),
-            },
-            unknown if !unknown.contains('.') => return Err(wrong(FORM)),
-            times if matches!(relation, Relation::AtMost | Relation::Below) => {
-                time(times, right).map_err(|why| wrong(&why.to_string()))?
-            }
-            _ => return Err(wrong("is of a time, and a time is held to <= or <")),
-        };
+        let quantity =
+            match left {
+                "tiles" => Quantity::Tiles(right.parse().map_err(|_| {
+                    wrong(&format!("needs a whole number of tiles, not \"{right}\""))
+                })?),
+                "score" => match right.parse::<f64>() {
+                    Ok(score) if score.is_finite() => Quantity::Score(score),
+                    _ => return Err(wrong(&format!("needs a number, not \"{right}\""))),
+                },
+                unknown if !unknown.contains('.') => return Err(wrong(FORM)),
+                times if matches!(relation, Relation::AtMost | Relation::Below) => {
+                    time(times, right).map_err(|why| wrong(&why.to_string()))?
+                }
+                _ => return Err(wrong("compares a time; write <= or <")),
+            };
         Ok(Self { quantity, relation })
     }
 }
@@ -168,21 +169,21 @@ fn time(left: &str, right: &str) -> Result<Quantity, Malformed> {
     let (workload, rest) = left.split_once('.').ok_or(FORM)?;
     let statistic = |(at, _): (usize, &str)| Some((&rest[..at], statistic(&rest[at + 1..])?));
     let (name, statistic) = rest.match_indices('.').find_map(statistic).ok_or(
-        "names no statistic: p95, p99.9, mean or max is the last part, as in shop.order.p95",
+        "names no statistic: the last part must be p95, p99.9, mean or max, as in shop.order.p95",
     )?;
     let (bound, tiles) = match right.split_once(" at ") {
         None => (right, None),
         Some((bound, at)) => {
             let count = at.trim().trim_end_matches("tiles").trim_end_matches("tile").trim();
             let tiles: u32 = count.parse().map_err(|_| {
-                format!("names the step \"{at}\": a number of tiles, as in at 8 tiles")
+                format!("names the step \"{at}\"; write a number of tiles, for example at 8 tiles")
             })?;
             (bound, Some(tiles))
         }
     };
     let bound: Nanos = bound.trim().parse().map_err(|error| format!("has no time: {error}"))?;
     if bound == Nanos::ZERO {
-        return Err("takes a time above 0".into());
+        return Err("needs a time above 0".into());
     }
     Ok(Quantity::Time {
         workload: workload.to_owned(),
@@ -275,7 +276,7 @@ mod tests {
             ("tiles >= many", "not \"many\""),
             ("tiles >= -1", "whole number"),
             ("score >= NaN", "takes a number"),
-            ("shop.order.p95 >= 3ms", "held to <="),
+            ("shop.order.p95 >= 3ms", "write <="),
             ("shop.order <= 3ms", "names no statistic"),
             ("shop.order.p100 <= 3ms", "names no statistic"),
             ("shop.order.p95 <= 3", "has no time"),

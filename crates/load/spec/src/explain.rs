@@ -46,7 +46,7 @@ fn reword(message: &str) -> (String, Option<String>) {
         && let Some((number, "expected a string")) = number.split_once("`, ")
     {
         return (
-            format!("{number} is a number, and a text belongs here"),
+            format!("{number} is a number, but a text belongs here"),
             Some(format!("write \"{number}\"")),
         );
     }

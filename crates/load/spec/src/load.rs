@@ -92,7 +92,7 @@ fn load<T: DeserializeOwned>(
     let invalid = |problems| SpecError::Invalid(Box::new(Invalid::new(name, text, problems)));
     let too_large = |message| Problem { message, span: None, help: None, path: String::new() };
     if text.len() > TEXT_MAX {
-        let message = format!("it has {} bytes, and at most {TEXT_MAX} are read", text.len());
+        let message = format!("it has {} bytes, but the maximum is {TEXT_MAX}", text.len());
         return Err(SpecError::Invalid(Box::new(Invalid::new(name, "", vec![too_large(message)]))));
     }
     match DeTable::parse(text) {
@@ -101,7 +101,7 @@ fn load<T: DeserializeOwned>(
             let longest = table.get_ref().values().map(|value| longest(value.get_ref())).max();
             if let Some(entries) = longest.filter(|entries| *entries > ENTRIES_MAX) {
                 let message =
-                    format!("a list has {entries} entries, and at most {ENTRIES_MAX} are read");
+                    format!("a list has {entries} entries, but the maximum is {ENTRIES_MAX}");
                 return Err(invalid(vec![too_large(message)]));
             }
         }

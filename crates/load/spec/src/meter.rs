@@ -107,7 +107,7 @@ pub enum MeterSpecError {
         help: String,
     },
     /// A value is malformed.
-    #[error("{key} = \"{value}\" of a meter is none of {allowed}")]
+    #[error("{key} = \"{value}\" of a meter is not one of {allowed}")]
     Value {
         /// Key of the setting.
         key: &'static str,
@@ -192,18 +192,20 @@ impl Meter {
         let kind = self.kind.name();
         let is_here = matches!(self.kind, MeterKind::Rapl | MeterKind::Ipmi);
         if self.at.trim().is_empty() && !is_here {
-            return Some(("at", format!("a {kind} meter needs to be told where it is")));
+            return Some(("at", format!("a {kind} meter needs an address")));
         }
         if self.at.contains("://") && self.at.contains('@') {
-            let text = "an address of a meter holds no name and password: credentials = \"FILE\"";
+            let text = "an address of a meter may not contain a name and password: credentials = \
+                \"FILE\"";
             return Some(("at", text.to_owned()));
         }
         let is_web = self.at.starts_with("https://") || self.at.starts_with("http://");
         if self.kind == MeterKind::Redfish && !is_web {
-            return Some(("at", "a redfish meter is at an address https://HOST".to_owned()));
+            return Some(("at", "a redfish meter needs an address https://HOST".to_owned()));
         }
         if self.at.starts_with("http://") && self.credentials.is_some() && !self.insecure {
-            let text = "a password would be readable on the way: https://, or insecure = true";
+            let text =
+                "the password would be sent as plaintext: use https://, or set insecure = true";
             return Some(("at", text.to_owned()));
         }
         None
@@ -218,7 +220,7 @@ impl Meter {
         }
         let is_rapl = self.kind == MeterKind::Rapl;
         if is_rapl && self.scope.is_some_and(|scope| scope != PowerScope::Processor) {
-            let text = "rapl counts processors and their memory alone: its scope is processor";
+            let text = "rapl measures only processors and their memory: its scope is processor";
             return Some(("scope", text.to_owned()));
         }
         let is_digest = |text: &String| {
@@ -253,7 +255,7 @@ impl Meter {
             ("insecure", self.insecure, &[Redfish]),
         ];
         if self.kind == Snmp && self.oid.is_none() {
-            let text = "an snmp meter needs to be told what to ask for: oid = \"1.3.6.1...\"";
+            let text = "an snmp meter needs an object to read: oid = \"1.3.6.1...\"";
             return Some(("oid", text.to_owned()));
         }
         let (key, ..) =
@@ -402,14 +404,14 @@ mod tests {
     fn what_makes_no_sense_is_refused_with_what_would() {
         for (text, says) in [
             ("shely:plug", "shelly"),
-            ("shelly:", "where it is"),
+            ("shelly:", "needs an address"),
             ("shelly:plug,scope=room", "host, storage, rack, processor"),
             ("shelly:plug,every=1ms", "50 ms to 1m"),
-            ("rapl:,scope=host", "processors and their memory alone"),
+            ("rapl:,scope=host", "only processors and their memory"),
             ("snmp:pdu", "oid"),
             ("shelly:plug,oid=1.3", "no oid"),
             ("redfish:bmc", "https://"),
-            ("redfish:https://me:secret@bmc", "no name and password"),
+            ("redfish:https://me:secret@bmc", "may not contain a name and password"),
             ("redfish:https://bmc,fingerprint=12", "64 hexadecimal"),
             ("redfish:https://bmc,insecure=yes", "true and false"),
         ] {

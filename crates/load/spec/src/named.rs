@@ -120,7 +120,7 @@ impl NamedMachine {
         match self.kind {
             _ if self.credentials.is_some() => Some("credentials"),
             MachineKind::Libvirt if !uris.all(is_plain) => {
-                Some("another connection of libvirt than qemu:///system and qemu:///session")
+                Some("a libvirt connection other than qemu:///system and qemu:///session")
             }
             _ => None,
         }
@@ -134,7 +134,7 @@ impl NamedMachine {
         }
         let is_pattern = self.name.contains(['*', '?']);
         if is_pattern {
-            let text = "a machine is named exactly: \"*\" and \"?\" are no part of a name";
+            let text = "a machine needs an exact name: \"*\" and \"?\" are not allowed";
             return Some(("name", text.to_owned()));
         }
         let dns = |text: &str| {
@@ -165,10 +165,10 @@ impl NamedMachine {
         let is_web = at.starts_with("https://");
         let wants_web = self.kind != MachineKind::Libvirt;
         if wants_web && !is_web {
-            return Some(("at", format!("a machine of {kind} is at an address https://HOST")));
+            return Some(("at", format!("a machine of {kind} needs an address https://HOST")));
         }
         if wants_web && at.contains('@') {
-            let text = "an address holds no name and password: credentials = \"FILE\"";
+            let text = "an address may not contain a name and password: credentials = \"FILE\"";
             return Some(("at", text.to_owned()));
         }
         if wants_web && self.credentials.is_none() {
@@ -188,7 +188,7 @@ impl NamedMachine {
         if self.fingerprint.is_some() && self.ca.is_some() {
             return Some((
                 "ca",
-                "a certificate is known by fingerprint or by ca, not both".to_owned(),
+                "a certificate is checked by fingerprint or by ca, not both".to_owned(),
             ));
         }
         None
@@ -308,7 +308,10 @@ mod tests {
             ("proxmox:web", "https://HOST"),
             ("proxmox:web,at=http://pve", "https://HOST"),
             ("proxmox:web,at=https://pve", "needs a token"),
-            ("proxmox:web,at=https://root:x@pve,credentials=f", "no name and password"),
+            (
+                "proxmox:web,at=https://root:x@pve,credentials=f",
+                "may not contain a name and password",
+            ),
             ("kubevirt:Web,at=https://k", "small letters"),
             ("kubevirt:web,at=https://k,credentials=f,to=node", "has no to"),
             ("kubevirt:web,at=https://k,credentials=f,namespace=../x", "namespace"),

@@ -65,7 +65,7 @@ pub enum OverWordError {
     },
     /// The text names a unit of an existing iSCSI target.
     #[error(
-        "\"{text}\" names an existing iSCSI unit, which is not logged in to here: log in with \
+        "\"{text}\" names an existing iSCSI unit, but Tilemark does not log in to it: log in with \
          iscsiadm, and name its device as block:/dev/disk/by-id/NAME"
     )]
     Iscsi {

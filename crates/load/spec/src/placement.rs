@@ -26,12 +26,12 @@ pub enum Placement {
 pub enum PlacementError {
     /// The text has none of the known forms.
     #[error(
-        "placement \"{0}\" is none of \"round-robin\", \"packed:4\", \"weight:a=2,b=1\" and \
+        "placement \"{0}\" is not one of \"round-robin\", \"packed:4\", \"weight:a=2,b=1\" and \
          \"pin:1=a,2=b\""
     )]
     Form(String),
     /// The placement names a host that does not take part.
-    #[error("placement names the host \"{name}\", and there are {}", .known.join(", "))]
+    #[error("placement names the host \"{name}\", but the hosts are {}", .known.join(", "))]
     Unknown {
         /// Text as it was given.
         name: String,
@@ -208,6 +208,6 @@ mod tests {
         }
         let stranger: Placement = "pin:1=d".parse().expect("a form");
         let error = stranger.of(&["a".to_owned()], 1).expect_err("nobody is called d");
-        assert_eq!(error.to_string(), "placement names the host \"d\", and there are a");
+        assert_eq!(error.to_string(), "placement names the host \"d\", but the hosts are a");
     }
 }

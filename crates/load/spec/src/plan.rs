@@ -317,7 +317,7 @@ pub struct EngineOptions {
 
 /// A value of a plan that is outside its range.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{key} is {value}, and must be {allowed}")]
+#[error("{key} is {value}, but must be {allowed}")]
 pub struct OutOfRange {
     /// Key in the plan, such as `scale.time`.
     pub key: &'static str,

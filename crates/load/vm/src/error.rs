@@ -18,7 +18,7 @@ pub enum VmError {
         source: io::Error,
     },
     /// The program printed no version.
-    #[error("{program} is no QEMU that tells its version: \"{said}\"")]
+    #[error("{program} does not report a version of QEMU: \"{said}\"")]
     NoVersion {
         /// Path or name of the program.
         program: String,
@@ -75,7 +75,7 @@ pub enum VmError {
         said: String,
     },
     /// The connection carried data that is not QMP.
-    #[error("machine {machine} answered `{command}` with what is no answer to it")]
+    #[error("machine {machine} gave an invalid answer to `{command}`")]
     Garbage {
         /// Name of the virtual machine.
         machine: String,
@@ -93,7 +93,7 @@ pub enum VmError {
         said: String,
     },
     /// An operation exceeded its time limit.
-    #[error("{what} of machine {machine} was not over within {within:?}")]
+    #[error("{what} of machine {machine} did not finish within {within:?}")]
     TooLong {
         /// Name of the virtual machine.
         machine: String,
@@ -103,7 +103,7 @@ pub enum VmError {
         within: Duration,
     },
     /// The guest sends no heartbeats.
-    #[error("the guest of machine {machine} gave no {what} within {within:?}{}", last_words(.said))]
+    #[error("the guest of machine {machine} sent no {what} within {within:?}{}", last_words(.said))]
     NoBeat {
         /// Name of the virtual machine.
         machine: String,
@@ -132,7 +132,7 @@ pub enum VmError {
         source: io::Error,
     },
     /// No disk is left for a new virtual machine.
-    #[error("{needed} disks are needed and {free} are free")]
+    #[error("{needed} disks are needed, but only {free} are free")]
     NoDisk {
         /// Number of disks that the operation needs.
         needed: usize,
@@ -154,7 +154,8 @@ pub enum VmError {
     },
     /// A workload's operations need a virtual machine of the user, but all named ones are taken.
     #[error(
-        "workload \"{workload}\" carries operations out on a machine of yours, and none is named for it ({named} named)"
+        "workload \"{workload}\" runs operations on your own machine, but none is named for it \
+        ({named} named)"
     )]
     Unnamed {
         /// Name of the workload.
@@ -164,7 +165,7 @@ pub enum VmError {
     },
     /// No workload needs a virtual machine that was named.
     #[error(
-        "machine {machine} is named, and no workload is left that takes it ({takers} take one)"
+        "machine {machine} is named, but no workload is left that needs it ({takers} need one)"
     )]
     Unused {
         /// Name of the virtual machine.
@@ -173,7 +174,7 @@ pub enum VmError {
         takers: usize,
     },
     /// A plan file contains a setting that is only allowed on the command line.
-    #[error("the machine {machine}: a plan cannot name {what}")]
+    #[error("the machine {machine}: a plan may not name {what}")]
     Plan {
         /// Text that names the virtual machine.
         machine: String,
@@ -181,7 +182,7 @@ pub enum VmError {
         what: &'static str,
     },
     /// The virtual machine exists, but its state is wrong.
-    #[error("machine {machine} is \"{seen}\", and must be \"{wanted}\"")]
+    #[error("machine {machine} is \"{seen}\", but must be \"{wanted}\"")]
     State {
         /// Name of the virtual machine.
         machine: String,
@@ -191,7 +192,7 @@ pub enum VmError {
         wanted: &'static str,
     },
     /// The operation would have removed an object that this program did not create.
-    #[error("{what} was not made by Tilemark, and stays")]
+    #[error("{what} was not made by Tilemark, so it is kept")]
     NotOurs {
         /// Name of the object.
         what: String,
@@ -220,15 +221,15 @@ impl VmError {
         match self {
             Self::Image(error) => Some(error.hint()),
             Self::Missing { .. } => {
-                Some("names are exact, and no machine of another name is touched")
+                Some("names must match exactly; machines with other names are never touched")
             }
             Self::Unnamed { .. } => Some(
                 "--machine KIND:NAME for each such workload, in their order; or a group with one: \
                  --operations=named-snapshot",
             ),
             Self::Unused { .. } => Some(
-                "--operations=named-snapshot, named-move, named-storage, named-unified and named-deploy take one \
-                 machine each",
+                "--operations=named-snapshot, named-move, named-storage, named-unified and \
+                 named-deploy need one machine each",
             ),
             Self::Plan { .. } => Some("give it on the command line, with --machine"),
             _ => None,

@@ -213,12 +213,14 @@ pub enum After {
 impl fmt::Display for After {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Nothing => f.write_str("nothing of it is left"),
-            Self::Whole => f.write_str("the machine goes on where it was and is whole"),
-            Self::Runs => f.write_str("the machine runs, and nothing of it is left"),
+            Self::Nothing => f.write_str("nothing was left behind"),
+            Self::Whole => {
+                f.write_str("the machine keeps running in its old place and is undamaged")
+            }
+            Self::Runs => f.write_str("the machine runs, and nothing was left behind"),
             Self::Untouched => f.write_str("nothing was done to the machine"),
             Self::Left { what } => {
-                write!(f, "not taken back, `tilemark cleanup` tries again: {what}")
+                write!(f, "not undone, `tilemark cleanup` tries again: {what}")
             }
             Self::Lost { why } => write!(f, "the machine is lost ({why})"),
         }

@@ -199,7 +199,7 @@ impl Qmp {
     }
 
     fn gone(&self, command: &str) -> VmError {
-        let status = format!("its monitor closed at `{command}`");
+        let status = format!("its monitor closed the connection at `{command}`");
         VmError::Ended { machine: self.machine.clone(), status, said: String::new() }
     }
 

@@ -99,7 +99,7 @@ impl Database {
     }
 
     async fn lease(&self) -> Lease<'_> {
-        let permit = self.permits.acquire().await.expect("nothing closes the semaphore");
+        let permit = self.permits.acquire().await.expect("the semaphore is never closed");
         let session = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         Lease { database: self, session, _permit: permit }
     }

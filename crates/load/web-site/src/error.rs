@@ -46,7 +46,7 @@ impl SiteError {
                 Some("use a smaller --footprint, or a datastore with more room")
             }
             Self::Empty => Some("make the tables of the site first"),
-            Self::DatabaseLost => Some("the log of the database says why"),
+            Self::DatabaseLost => Some("the log of the database gives the reason"),
             Self::Io { .. } | Self::Database { .. } => None,
         }
     }

@@ -60,7 +60,7 @@ pub enum BuildError {
         user: String,
     },
     /// An action does nothing, so a user would repeat it forever without time passing.
-    #[error("action \"{action}\" of workload \"{workload}\" has no step that takes place")]
+    #[error("action \"{action}\" of workload \"{workload}\" has no step that is executed")]
     EmptyAction {
         /// Name of the workload.
         workload: String,
@@ -74,7 +74,7 @@ pub enum BuildError {
         workload: String,
     },
     /// The disks of a replay differ from the disks for which its trace was read.
-    #[error("workload \"{workload}\" has {disks} disks, and its trace was read for {devices}")]
+    #[error("workload \"{workload}\" has {disks} disks, but its trace was read for {devices}")]
     OtherDisks {
         /// Name of the workload.
         workload: String,

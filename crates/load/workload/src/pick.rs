@@ -76,7 +76,7 @@ fn fraction(share: f64) -> u64 {
 }
 
 fn index(item: usize) -> u32 {
-    u32::try_from(item).expect("checked when the table was made")
+    u32::try_from(item).expect("the index was checked when the table was made")
 }
 
 #[cfg(test)]

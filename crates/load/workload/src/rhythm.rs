@@ -184,7 +184,7 @@ mod tests {
         let mut times = Vec::new();
         let mut at = 0.0;
         while at < seconds * 1e9 {
-            at = rhythm.next(at, stream).expect("there is always one more");
+            at = rhythm.next(at, stream).expect("there is at least one line more");
             times.push(at / 1e9);
         }
         times

@@ -35,7 +35,7 @@ impl Component for Delay {
     }
 
     fn wake(&mut self, now: Nanos, _tag: u32, out: &mut Outbox) {
-        let (_, job) = self.inside.pop_front().expect("an alarm has its job");
+        let (_, job) = self.inside.pop_front().expect("every alarm has a job");
         if let Some((at, _)) = self.inside.front() {
             out.wake_at(*at, 0);
         }

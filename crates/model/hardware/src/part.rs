@@ -94,7 +94,7 @@ pub trait Component: Any + Debug + Send {
         out: &mut Outbox,
     ) {
         let _ = (now, ticket, result, out);
-        debug_assert!(false, "a component that asks nobody was answered");
+        debug_assert!(false, "a component that sends no requests got an answer");
     }
 
     /// Handles an alarm that this component had set.

@@ -191,7 +191,7 @@ impl<M: Model, R> Desk<M, R> {
         self.events.clear();
         for place in 0..self.places.len() {
             if self.places[place] {
-                let place = u32::try_from(place).expect("fewer than 2^32 are under way");
+                let place = u32::try_from(place).expect("fewer than 2^32 requests are in flight");
                 self.release(self.now, place, None);
             }
         }

@@ -39,7 +39,7 @@ pub enum LabError {
         source: std::io::Error,
     },
     /// Size that is too small, or larger than the backing's space.
-    #[error("a size of {size} was asked for; allowed are {least} to {most}: {reason}")]
+    #[error("a size of {size} was requested, but allowed are {least} to {most}: {reason}")]
     Size {
         /// Requested size.
         size: Bytes,
@@ -51,7 +51,7 @@ pub enum LabError {
         reason: String,
     },
     /// Array that cannot be simulated.
-    #[error("array \"{array}\" cannot be played")]
+    #[error("array \"{array}\" cannot be simulated")]
     Plant {
         /// Name of the array.
         array: String,
@@ -67,7 +67,7 @@ pub enum LabError {
         reason: String,
     },
     /// Truth file that cannot be created.
-    #[error("cannot make {}, in which every fault is written down", path.display())]
+    #[error("cannot create {}, the log of all faults", path.display())]
     Truth {
         /// Path of the file.
         path: PathBuf,
@@ -87,10 +87,10 @@ impl LabError {
             Self::Mount { .. } => {
                 Some("FUSE needs /dev/fuse, and root or the program fusermount3 (package fuse3)")
             }
-            Self::Unmount { .. } => Some("end what uses it, then: umount MOUNTPOINT"),
+            Self::Unmount { .. } => Some("end the programs that use it, then: umount MOUNTPOINT"),
             Self::Backing { .. } => Some(
-                "give a directory of a local file system with nameless files (ext4, xfs, btrfs, \
-                 tmpfs), or memory",
+                "give a directory of a local file system that supports unnamed files (ext4, xfs, \
+                 btrfs, tmpfs), or memory",
             ),
             Self::Size { .. } => Some("give another --size, another --backing or a larger array"),
             Self::Truth { .. } => Some("give the path of a file that does not exist yet"),

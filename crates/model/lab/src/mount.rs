@@ -233,9 +233,9 @@ fn size(files: &Files, options: &Options) -> Result<Bytes, LabError> {
     };
     let (room, capacity) = (files.room()?, Plant::capacity(&options.array, 1));
     let (most, reason) = if room < capacity {
-        (room, "the backing has no room for more")
+        (room, "the backing has no more space")
     } else {
-        (capacity, "the array holds no more")
+        (capacity, "the array has no more space")
     };
     if (SIZE_MIN..=most).contains(&asked) {
         return Ok(asked);

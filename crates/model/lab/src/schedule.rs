@@ -208,16 +208,16 @@ impl Rule {
         let is_timed = self.by.is_some() || self.at_most.is_some();
         match (kind, is_timed) {
             (Kind::Delay, false) => {
-                return Some(String::from("by and at-most are absent; a delay needs one"));
+                return Some(String::from("a delay needs by or at-most, and both are absent"));
             }
             (Kind::Delay, true) | (_, false) => {}
-            (_, true) => return Some(String::from("by and at-most belong to a delay")),
+            (_, true) => return Some(String::from("only a delay may have by and at-most")),
         }
         if self.at_most.is_some_and(|rate| rate.get() <= 0.0) {
-            return Some(String::from("at-most is 0/s; a rate above zero is needed"));
+            return Some(String::from("at-most is 0/s; it must be above zero"));
         }
         let is_endless = kind == Kind::Hang && self.until() == Nanos::MAX;
-        is_endless.then(|| String::from("for is absent; a hang needs an end"))
+        is_endless.then(|| String::from("a hang needs for, which is absent"))
     }
 }
 
@@ -266,12 +266,12 @@ mod tests {
             ("[[fault]]\nkind = \"dely\"", &["line 2", "dely", "`delay`"][..]),
             ("[[fault]]\nkind = \"eio\"\nprobabilty = \"5%\"", &["line 3", "probability"]),
             ("[[fault]]\nkind = \"eio\"\n[[fault]]\nkind = \"delay\"", &["fault 2 (delay)", "by"]),
-            ("[[fault]]\nkind = \"eio\"\nby = \"1s\"", &["fault 1 (eio)", "to a delay"]),
+            ("[[fault]]\nkind = \"eio\"\nby = \"1s\"", &["fault 1 (eio)", "only a delay"]),
             (
                 "[[fault]]\nkind = \"delay\"\nat-most = \"0/s\"",
                 &["fault 1 (delay)", "at-most is 0/s"],
             ),
-            ("[[fault]]\nkind = \"hang\"", &["fault 1 (hang)", "for is absent"]),
+            ("[[fault]]\nkind = \"hang\"", &["fault 1 (hang)", "needs for, which is absent"]),
             (
                 "[[fault]]\nkind = \"lost\"\non = [\"read\"]",
                 &["fault 1 (lost)", "allowed are [write]"],

@@ -402,8 +402,8 @@ fn words(change: &Change) -> String {
         Change::Lost => String::from("nothing written"),
         Change::Torn(kept) => format!("{kept} B written"),
         Change::Misdirected(to) => format!("written at {to}"),
-        Change::Stale => String::from("the old bytes are read once more"),
+        Change::Stale => String::from("the old bytes are returned once more"),
         Change::BitFlip { byte, bit } => format!("bit {bit} of byte {byte} of the request"),
-        Change::SillyRename => String::from("it stays under another name"),
+        Change::SillyRename => String::from("the data stay under another name"),
     }
 }

@@ -67,7 +67,7 @@ pub enum SimError {
     /// Time stands still, because state machines and device react to each other without letting it
     /// pass.
     #[error(
-        "instance {} let {events} events happen at {now} without time passing",
+        "instance {} caused {events} events at {now} without passing time",
         instance.0
     )]
     Runaway {

@@ -22,7 +22,9 @@ impl<T> Tickets<T> {
             return Ticket(place);
         }
         self.places.push((instance, Some(request)));
-        Ticket(u32::try_from(self.places.len() - 1).expect("fewer than 2^32 are under way"))
+        Ticket(
+            u32::try_from(self.places.len() - 1).expect("fewer than 2^32 requests are in flight"),
+        )
     }
 
     /// Returns all requests or calls in flight, with their instance.

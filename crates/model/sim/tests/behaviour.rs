@@ -277,7 +277,7 @@ fn loop_without_passing_time_is_an_error_naming_the_instance() {
         error,
         SimError::Runaway { instance: InstanceId(5), now: Nanos::ZERO, events: 1001 }
     );
-    assert_eq!(error.to_string(), "instance 5 let 1001 events happen at 0 s without time passing");
+    assert_eq!(error.to_string(), "instance 5 caused 1001 events at 0 s without passing time");
 }
 
 /// The language lists the names of shipped parts, as it may not depend on the crates that

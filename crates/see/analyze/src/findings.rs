@@ -203,7 +203,8 @@ fn breaks(answer: &Analysis, drafts: &mut Vec<Draft>) {
         drafts.push(Draft {
             kind: FindingKind::Limit,
             text: format!(
-                "{}the smallest {}s over the limit of {limit} are those of {class}: p99 {}{depth} ({} I/Os).",
+                "{}the smallest {}s over the limit of {limit} are in {class}: p99 {}{depth} ({} \
+                I/Os).",
                 whose(answer, &row.vm),
                 row.direction,
                 Nanos(p99),
@@ -246,7 +247,8 @@ fn moments(material: &Material, drafts: &mut Vec<Draft>) {
         drafts.push(Draft {
             kind: FindingKind::Moment,
             text: format!(
-                "{who}{} of all waiting was between {from} and {to}, in {} of the time ({} I/Os).",
+                "{who}{} of the total wait was in the time from {from} to {to}, which is {} of the \
+                time ({} I/Os).",
                 percent(share),
                 percent(time_share),
                 moment.count
@@ -469,7 +471,7 @@ fn tiers(answer: &Analysis, drafts: &mut Vec<Draft>) {
         kind: FindingKind::Tier,
         text: format!(
             "A tier of {} with pages of 64 KiB, written back, would serve {reads}{} of the {of}. \
-             {} would be written to it; {} are touched in all ({count} I/Os).",
+             {} would be written to it; {} are touched in total ({count} I/Os).",
             Bytes::new(tier.tier_bytes),
             percent(*served),
             bytes(tier.tier_written_bytes),

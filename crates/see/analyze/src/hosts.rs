@@ -297,7 +297,8 @@ fn remarks(facts: &Facts, hosts: &[HostAnalysis], has_moved: bool) -> Vec<Remark
         all.push(remark(
             "when, more exactly",
             format!(
-                "the hosts' clocks were known to {} at worst (host {}) when the recording began",
+                "when the recording began, the hosts' clocks were known within {} at worst (host \
+                {})",
                 Nanos(worst.clock_known_to_ns),
                 worst.host
             ),
@@ -305,22 +306,23 @@ fn remarks(facts: &Facts, hosts: &[HostAnalysis], has_moved: bool) -> Vec<Remark
     }
     all.push(remark(
         "working sets, miss ratios and tiers of all hosts as one",
-        "which devices of two hosts are one storage is not in their traces; each host has its own"
+        "the traces do not show which devices of two hosts are the same storage; each host has its \
+        own figures"
             .to_owned(),
     ));
     all.push(remark(
         "the busiest moments of all hosts as one",
-        "sums of hosts do not have them; each host has its own".to_owned(),
+        "sums of hosts do not include them; each host has its own".to_owned(),
     ));
     all.push(remark(
         "sequential I/O and outstanding I/Os over hosts",
-        "both are counted on each host and added: what another host did in between is not seen"
+        "both are counted on each host and added: I/O of another host in between is not considered"
             .to_owned(),
     ));
     if has_moved {
         all.push(remark(
             "the busiest moments of a VM that moved",
-            "each host that it was on has its own".to_owned(),
+            "each host that the VM was on has its own".to_owned(),
         ));
     }
     all

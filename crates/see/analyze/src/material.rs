@@ -73,7 +73,8 @@ impl Remark {
     pub fn unfinished() -> Self {
         Self {
             what: "The end of the trace".to_owned(),
-            why: "its writer was stopped or is still at work; this is of its complete parts"
+            why: "the program that writes it was stopped or is still running; only its complete \
+                parts are used"
                 .to_owned(),
         }
     }

@@ -114,7 +114,7 @@ impl WindowSums {
             of(GaugeName::Throttled, "heat", throttled, 0.0),
             of(
                 GaugeName::PressureMemory,
-                "the machine is short of it",
+                "this host is short of memory",
                 self.waiting_for_memory(),
                 MEMORY_PRESSURE_MAX,
             ),

@@ -354,7 +354,7 @@ fn enable(instance: &Instance, disks: &[Disk], sieve: &mut Sieve) -> Result<Deco
         let description = instance.read(&format!("{directory}/format"))?;
         decoder.learn(kind, &description).map_err(|field| CaptureError::Layout {
             path: instance.path().join(&directory).join("format"),
-            reason: format!("no field \"{field}\" is described"),
+            reason: format!("the format has no field \"{field}\""),
         })?;
         sieve.add(instance, kind, disks)?;
         instance.write(&format!("{directory}/enable"), "1")?;
@@ -396,7 +396,7 @@ fn page_layout(instance: &Instance) -> Result<PageLayout, CaptureError> {
     let name = "events/header_page";
     PageLayout::parse(&instance.read(name)?).ok_or_else(|| CaptureError::Layout {
         path: instance.path().join(name),
-        reason: "a page's timestamp, commit and data are not described".to_owned(),
+        reason: "the format lacks a page's timestamp, commit or data".to_owned(),
     })
 }
 

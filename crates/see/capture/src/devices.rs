@@ -74,7 +74,7 @@ pub fn disks_of(targets: &[PathBuf]) -> Result<Vec<Disk>, CaptureError> {
         }
     };
     if disks.is_empty() {
-        return Err(refused(Path::new(SYS_BLOCK), "no disk is there to be watched"));
+        return Err(refused(Path::new(SYS_BLOCK), "there is no disk to watch"));
     }
     Ok(disks)
 }
@@ -138,7 +138,7 @@ fn dev(path: &Path) -> Option<u32> {
 /// Returns the name of the disk under a block device, file or directory.
 fn disk_under(target: &Path) -> Result<String, CaptureError> {
     let facts = fs::metadata(target)
-        .map_err(|error| refused(target, &format!("cannot be seen: {error}")))?;
+        .map_err(|error| refused(target, &format!("cannot be watched: {error}")))?;
     let number = if facts.file_type().is_block_device() { facts.rdev() } else { facts.dev() };
     let number = (rustix::fs::major(number), rustix::fs::minor(number));
     if let Some(name) = disk_of_number(number) {
@@ -148,8 +148,10 @@ fn disk_under(target: &Path) -> Result<String, CaptureError> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     match source_of(&mounts, number) {
         Some(source) if source.starts_with("/dev/") => disk_under(Path::new(&source)),
-        Some(source) => Err(refused(target, &format!("is on {source}, which is no block device"))),
-        None => Err(refused(target, "is on no block device of this machine")),
+        Some(source) => {
+            Err(refused(target, &format!("is on {source}, which is not a block device")))
+        }
+        None => Err(refused(target, "is not on a block device of this host")),
     }
 }
 

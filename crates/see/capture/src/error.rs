@@ -11,13 +11,13 @@ pub enum CaptureError {
     #[error("block events cannot be read: no tracefs is mounted")]
     NoTracefs,
     /// Trace file system that this user may not use.
-    #[error("block events cannot be read: {} may be used by root only", path.display())]
+    #[error("block events cannot be read: only root may use {}", path.display())]
     NotAllowed {
         /// Path that was refused.
         path: PathBuf,
     },
     /// Block events that the kernel does not have or does not allow.
-    #[error("the kernel offers no block events: {} is missing", path.display())]
+    #[error("the kernel has no block events: {} is missing", path.display())]
     NoEvents {
         /// Missing path.
         path: PathBuf,
@@ -72,14 +72,14 @@ impl CaptureError {
             }
             Self::NotAllowed { .. } => Some("start it as root: sudo tilemark record ..."),
             Self::NoEvents { .. } => Some(
-                "it takes a kernel with CONFIG_BLK_DEV_IO_TRACE, and without lockdown \
-                 (cat /sys/kernel/security/lockdown)",
+                "the kernel needs CONFIG_BLK_DEV_IO_TRACE, and no lockdown (cat \
+                 /sys/kernel/security/lockdown)",
             ),
             Self::Target { .. } => {
                 Some("name a block device, or a file or directory on one; lsblk lists devices")
             }
             Self::NoVm { running, .. } if running.is_empty() => Some(
-                "--vm takes QEMU virtual machines of this host; record a process with --pid or a \
+                "--vm accepts QEMU virtual machines of this host; record a process with --pid or a \
                  control group with --cgroup",
             ),
             Self::NoVm { .. } => Some("give a name from this list, or a UUID, to --vm"),

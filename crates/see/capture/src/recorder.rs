@@ -34,7 +34,7 @@ pub enum RecordError {
     #[error(transparent)]
     Trace(#[from] TraceError),
     /// Thread that could not be started.
-    #[error("starting the thread that writes: {0}")]
+    #[error("starting the writing thread: {0}")]
     Thread(#[source] io::Error),
 }
 

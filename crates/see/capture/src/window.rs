@@ -114,7 +114,7 @@ impl<K: Copy> Window<K> {
 
     fn set(&mut self, ticket: Ticket, slot: Slot<K>) {
         if let Some(have) = self.slot(ticket) {
-            debug_assert!(matches!(have, Slot::Open { .. }), "an I/O ends once");
+            debug_assert!(matches!(have, Slot::Open { .. }), "an I/O completes once");
             *have = slot;
         }
     }

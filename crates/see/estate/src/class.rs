@@ -77,7 +77,7 @@ impl Rule {
     pub fn words(&self) -> String {
         match self {
             Self::Asked => "asked for".to_owned(),
-            Self::Pattern(text) => format!("asked for by \"{text}\""),
+            Self::Pattern(text) => format!("set by \"{text}\""),
             Self::Column => "named by a file".to_owned(),
             Self::Name(word) => format!("\"{word}\" in its name"),
             Self::Os(text) => format!("\"{text}\" in its operating system"),

@@ -74,7 +74,7 @@ pub(crate) fn join(
 }
 
 fn several(name: &str) -> String {
-    format!("several VMs are called \"{name}\", and it does not say which")
+    format!("several VMs are called \"{name}\", and the file does not say which one it means")
 }
 
 #[derive(Default)]
@@ -254,8 +254,8 @@ impl Entries {
                 ));
             }
         };
-        tell(&self.same, "have one name and sizes that agree, and are taken for the same");
-        tell(&self.other, "have one name and sizes that differ, and are taken for two");
+        tell(&self.same, "have the same name and matching sizes, and count as one VM");
+        tell(&self.other, "have the same name but different sizes, and count as two VMs");
     }
 
     fn finish(self, found: Findings, all: bool) -> Inventory {

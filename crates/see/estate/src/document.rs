@@ -233,7 +233,7 @@ fn missing(estate: &Estate, inventory: &Inventory) -> Vec<String> {
         let names: Vec<&str> =
             assumed.iter().take(NAMED).map(|member| member.vm.name.as_str()).collect();
         found.push(format!(
-            "the load of {} of {} is assumed: {} I/Os a second, {} of all. Record what may matter most ({}) with \
+            "the load of {} of {} is assumed: {} I/Os a second, {} of all. Record the VMs that may matter most ({}) with \
              tilemark record --vm NAME, or add measured rates",
             count(assumed.len() as u64, "VM"),
             members.len(),
@@ -246,7 +246,7 @@ fn missing(estate: &Estate, inventory: &Inventory) -> Vec<String> {
         members.iter().filter(|member| member.is_measured() && !member.vm.load.has_io()).count();
     if bytes_only > 0 {
         found.push(format!(
-            "of {} bytes were measured and no I/Os: their rates follow from sizes that are assumed",
+            "bytes of {} were measured, but no I/Os: their rates follow from assumed sizes",
             count(bytes_only as u64, "VM")
         ));
     }
@@ -256,7 +256,8 @@ fn missing(estate: &Estate, inventory: &Inventory) -> Vec<String> {
     let unclassed = names(&|member| member.rule == Rule::Rest);
     if !unclassed.is_empty() {
         found.push(format!(
-            "{} of {} fit no rule ({}) and are taken for other servers: --class 'CLASS=*TEXT*' says what names mean",
+            "{} of {} match no rule ({}) and count as other servers: --class 'CLASS=*TEXT*' \
+            assigns classes by name",
             unclassed.len(),
             members.len(),
             first_names(&unclassed)
@@ -265,8 +266,9 @@ fn missing(estate: &Estate, inventory: &Inventory) -> Vec<String> {
     let first_disk = names(&|member| member.vm.is_first_disk && member.vm.used.is_none());
     if !first_disk.is_empty() {
         found.push(format!(
-            "of {} ({}) only the size of the first disk is known (maxdisk of Proxmox): sizes are a lower bound. pvesh get \
-             /nodes/NODE/qemu/ID/config --output-format json has all disks, given as VM=FILE",
+            "for {} ({}) only the size of the first disk is known (maxdisk of Proxmox): sizes are \
+             a lower bound. pvesh get /nodes/NODE/qemu/ID/config --output-format json has all \
+             disks, given as VM=FILE",
             count(first_disk.len() as u64, "VM"),
             first_names(&first_disk)
         ));
@@ -276,7 +278,7 @@ fn missing(estate: &Estate, inventory: &Inventory) -> Vec<String> {
     });
     if !provisioned.is_empty() {
         found.push(format!(
-            "what is used of {} ({}) is not known: all that {} provisioned was taken",
+            "the used space of {} ({}) is unknown: all space that {} provisioned was taken",
             count(provisioned.len() as u64, "VM"),
             first_names(&provisioned),
             if provisioned.len() == 1 { "it has" } else { "they have" }
@@ -284,16 +286,18 @@ fn missing(estate: &Estate, inventory: &Inventory) -> Vec<String> {
     }
     if estate.unsized_vms > 0 {
         found.push(format!(
-            "the size of {} is not known: the mean of the class was taken",
+            "the size of {} is unknown: the mean of the class was taken",
             count(u64::from(estate.unsized_vms), "VM")
         ));
     }
     found.push(
-        "working sets are assumed (90 % of the I/Os to 10 % of the data): tilemark analyze of a recording shows them"
+        "working sets are assumed (90 % of the I/Os go to 10 % of the data): tilemark analyze of a \
+        recording shows the real ones"
             .to_owned(),
     );
     if inventory.raw > Bytes::ZERO {
-        found.push(format!("{} of raw disks are another array's, and are left out", inventory.raw));
+        found
+            .push(format!("{} of raw disks are on another array, and are left out", inventory.raw));
     }
     found
 }

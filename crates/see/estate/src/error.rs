@@ -15,7 +15,7 @@ pub enum ReadError {
         source: io::Error,
     },
     /// File above the size limit.
-    #[error("{path} has {bytes} bytes, at most {most} are read")]
+    #[error("{path} has {bytes} bytes, but the maximum is {most}")]
     TooLarge {
         /// Path of the file.
         path: String,
@@ -25,7 +25,7 @@ pub enum ReadError {
         most: u64,
     },
     /// Workbook that unpacks to more bytes than a real one would (a decompression bomb).
-    #[error("{path} unpacks to more than {most} bytes: no inventory does")]
+    #[error("{path} unpacks to more than {most} bytes, too large for an inventory")]
     Bomb {
         /// Path of the file.
         path: String,
@@ -33,7 +33,7 @@ pub enum ReadError {
         most: u64,
     },
     /// File that has none of the known formats.
-    #[error("{path} is none of: {known}")]
+    #[error("{path} has none of the known formats: {known}")]
     Unknown {
         /// Path of the file.
         path: String,
@@ -41,7 +41,7 @@ pub enum ReadError {
         known: String,
     },
     /// File that is damaged, or does not follow its format.
-    #[error("{path} is no {format}: {what}")]
+    #[error("{path} is not {format}: {what}")]
     Broken {
         /// Path of the file.
         path: String,
@@ -51,7 +51,7 @@ pub enum ReadError {
         what: String,
     },
     /// Table without a column of VM names.
-    #[error("{path}{part} has no column of names of virtual machines: its headings are {found}")]
+    #[error("{path}{part} has no column with names of virtual machines: its headings are {found}")]
     NoNames {
         /// Path of the file.
         path: String,
@@ -74,7 +74,8 @@ pub enum ReadError {
     },
     /// Ambiguous number that nothing in the file decides.
     #[error(
-        "{path}, column \"{heading}\", row {row}: \"{text}\" is {point} or {comma}, and no number in the file says which"
+        "{path}, column \"{heading}\", row {row}: \"{text}\" is {point} or {comma}, and no number \
+        in the file shows which"
     )]
     OpenMark {
         /// Path of the file.
@@ -110,7 +111,8 @@ pub enum ReadError {
     },
     /// Sizes without a unit.
     #[error(
-        "{path}: \"{heading}\" holds sizes such as {example}, and neither the heading nor a cell has a unit"
+        "{path}: \"{heading}\" holds sizes such as {example}, but neither the heading nor a cell \
+        has a unit"
     )]
     NoUnit {
         /// Path of the file.
@@ -123,7 +125,7 @@ pub enum ReadError {
         example: String,
     },
     /// Error of a server instead of samples.
-    #[error("{path} is an error of Prometheus and no result: {kind}: {what}")]
+    #[error("{path} is an error of Prometheus, not a result: {kind}: {what}")]
     Answer {
         /// Path of the file.
         path: String,
@@ -133,7 +135,7 @@ pub enum ReadError {
         what: String,
     },
     /// Load without the name of the VM.
-    #[error("{path} does not say of which virtual machine it is")]
+    #[error("{path} does not name its virtual machine")]
     Nameless {
         /// Path of the file.
         path: String,
@@ -150,26 +152,30 @@ impl ReadError {
                     .to_owned()
             }
             Self::NoNames { .. } => {
-                "say which heading is which: --column vm=HEADING, and for others used, provisioned, os, vcpus, ..."
+                "assign the headings: --column vm=HEADING, and for others used, provisioned, os, \
+                vcpus, ..."
                     .to_owned()
             }
-            Self::NoHeading { .. } => "headings are compared without regard to case".to_owned(),
+            Self::NoHeading { .. } => "headings are compared without upper and lower \
+                case".to_owned(),
             Self::Nameless { path } => format!("name it: VM={path}"),
             Self::Bomb { .. } | Self::TooLarge { .. } => {
                 "export the list again, without sheets that are not about VMs and disks".to_owned()
             }
             Self::OpenMark { point, comma, .. } => {
-                format!("--decimal . takes {point}, --decimal , takes {comma}")
+                format!("--decimal . reads it as {point}, --decimal , as {comma}")
             }
             Self::BothMarks { .. } => {
                 "write all numbers of the column with one mark, or leave out the others with --decimal . or --decimal ,"
                     .to_owned()
             }
-            Self::NoUnit { column, .. } => format!("say it: --unit {column}=MiB (or KiB, GiB, TiB, B)"),
+            Self::NoUnit { column, .. } => format!("give the unit: --unit {column}=MiB (or KiB, \
+                GiB, TiB, B)"),
             Self::Answer { what, .. } if what.contains("maximum resolution") => {
                 "ask for fewer samples: a larger step, or less time".to_owned()
             }
-            Self::Answer { .. } => "ask Prometheus again, and give its answer with \"status\": \"success\"".to_owned(),
+            Self::Answer { .. } => "query Prometheus again, and give its answer with \"status\": \
+                \"success\"".to_owned(),
             Self::Io { .. } | Self::Broken { .. } => return None,
         })
     }
@@ -179,7 +185,7 @@ impl ReadError {
 #[derive(Debug, thiserror::Error)]
 pub enum EstateError {
     /// No VM left.
-    #[error("no virtual machine is left of {rows} that were listed: {why}")]
+    #[error("of {rows} listed rows no virtual machine is left: {why}")]
     Empty {
         /// Number of listed VMs.
         rows: usize,
@@ -230,12 +236,13 @@ impl EstateError {
     /// Returns a hint on what to do.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Empty { .. } => "--all keeps VMs that are off".to_owned(),
+            Self::Empty { .. } => "--all keeps VMs that are powered off".to_owned(),
             Self::NoSizes { .. } => {
                 "a heading such as \"Used GiB\" or \"Capacity MiB\" is needed; --column used=HEADING names one"
                     .to_owned()
             }
-            Self::NoClass { .. } => "tilemark estate classes lists what each stands for".to_owned(),
+            Self::NoClass { .. } => "tilemark estate classes lists the meaning of each \
+                class".to_owned(),
             Self::NoFit { .. } => {
                 "a pattern has * for any text and ? for any letter: --class 'database=*ora*'".to_owned()
             }

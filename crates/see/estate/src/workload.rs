@@ -74,7 +74,8 @@ impl Estate {
             });
         }
         text(
-            "# An estate as a tile. Each workload beside it stands for one class of its VMs.",
+            "# An estate as a tile. Each workload in this directory stands for one class of its \
+            VMs.",
             &tile,
             "all",
         )
@@ -247,16 +248,17 @@ fn limit(action: &str, class: &Class) -> Limit {
         limit: None,
         mean: Some(class.limit.mean),
         max: None,
-        source: "the class's, above; that it counts from the arrival is our choice".to_owned(),
+        source: "the limit of the class, above; counting from the arrival is our choice".to_owned(),
     }
 }
 
 fn source(part: &ClassVms) -> String {
     let class = part.class();
     let mut text = format!(
-        "{} VMs of an estate, {} of them with a measured load (95th percentile of each, added up as if all were \
-         busy at once). Of the others, and of what was not measured, rates, shares and sizes are assumed. That {} % of \
-         the I/Os go to {} % of the data is assumed of all.",
+        "{} VMs of an estate, {} of them with a measured load (95th percentile of each, added up \
+         as if all were busy at once). For all other VMs, and for missing measurements, rates, \
+         shares and sizes are assumed. For all VMs it is assumed that {} % of the I/Os go to {} % \
+         of the data.",
         part.vms,
         part.measured,
         HOT.0 * 100.0,

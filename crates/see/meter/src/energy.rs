@@ -36,16 +36,16 @@ pub struct Energy {
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum Void {
     /// Empty span.
-    #[error("there is no time to add up")]
+    #[error("the measured time is 0 s")]
     NoTime,
     /// No sample before the span.
-    #[error("no sample lies before the begin of the measured time")]
+    #[error("there is no sample before the start of the measured time")]
     NoBegin,
     /// No sample after the span.
-    #[error("no sample lies after the end of the measured time")]
+    #[error("there is no sample after the end of the measured time")]
     NoEnd,
     /// Gap between two samples.
-    #[error("no sample came for {gap} (limit {limit}, two periods)")]
+    #[error("there was no sample for {gap} (limit {limit}, two periods)")]
     Gap {
         /// Length of the gap.
         gap: Nanos,

@@ -14,7 +14,8 @@ pub enum MeterError {
         why: Fault,
     },
     /// Opened meter that gave no sample in time.
-    #[error("the meter {meter} showed nothing within {waited}{}", .why.as_ref().map_or_else(String::new, |why| format!(": {why}")))]
+    #[error("the meter {meter} had no reading within \
+        {waited}{}", .why.as_ref().map_or_else(String::new, |why| format!(": {why}")))]
     Silent {
         /// Meter as given.
         meter: String,
@@ -24,7 +25,7 @@ pub enum MeterError {
         why: Option<Fault>,
     },
     /// Meter of a host that does not take part.
-    #[error("the meter {meter} is of the host \"{host}\", and {known}")]
+    #[error("the meter {meter} belongs to the host \"{host}\", but {known}")]
     Host {
         /// Meter as given.
         meter: String,
@@ -34,7 +35,7 @@ pub enum MeterError {
         known: String,
     },
     /// Meter in a plan file that runs a program or reads a secret.
-    #[error("the meter {meter}: a plan cannot name {what}")]
+    #[error("the meter {meter}: a plan may not name {what}")]
     Plan {
         /// Meter as given.
         meter: String,
@@ -54,13 +55,13 @@ impl MeterError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Open { .. } | Self::Silent { .. } => {
-                Some("tilemark meter test SPEC reads ten samples and says what it would count")
+                Some("tilemark meter test SPEC reads ten samples and shows the result")
             }
             Self::Host { .. } => {
-                Some("of=NAME, and of=NAME+NAME for several, names hosts of --host")
+                Some("of=NAME, or of=NAME+NAME for several, gives names of hosts from --host")
             }
             Self::Plan { .. } => Some("give it on the command line, with --meter"),
-            Self::Name(_) => Some("name=LEFT gives a meter a name of its own"),
+            Self::Name(_) => Some("give each meter a name of its own, for example name=LEFT"),
             Self::Thread(_) => None,
         }
     }

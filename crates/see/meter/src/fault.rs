@@ -11,7 +11,7 @@ pub enum Fault {
     #[error("it has ended: {0}")]
     Ended(String),
     /// Answer that contains no valid reading.
-    #[error("it said what cannot be: {0}")]
+    #[error("it reported an impossible value: {0}")]
     Nonsense(String),
     /// Time or counter that went backwards.
     #[error("its {0} jumped back")]
@@ -20,7 +20,7 @@ pub enum Fault {
     #[error("it repeated a sample")]
     Repeated,
     /// Clock that differs from this host's.
-    #[error("its clock is {ahead_s:.3} s ahead of this machine's (limit {limit})")]
+    #[error("its clock is {ahead_s:.3} s ahead of this host's (limit {limit})")]
     Clock {
         /// Difference in seconds; negative if the meter's clock is behind.
         ahead_s: f64,
@@ -48,8 +48,8 @@ impl From<RemoteError> for Fault {
             | RemoteError::Trust(text)
             | RemoteError::Address(text) => Self::Unfit(text),
             RemoteError::Status { status: status @ (401 | 403), path } => Self::Unfit(format!(
-                "it refuses who asks (HTTP status {status} at {path}): credentials=FILE names a file with \
-                 NAME:PASSWORD"
+                "it denies access (HTTP status {status} at {path}): credentials=FILE names a file \
+                 with NAME:PASSWORD"
             )),
             other => Self::Unanswered(other.to_string()),
         }

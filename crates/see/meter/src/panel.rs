@@ -84,7 +84,7 @@ impl Panel {
         for spec in specs {
             let Some(host) = spec.of.iter().find(|host| !hosts.contains(host)) else { continue };
             let known = match hosts {
-                [] => "no hosts drive the tiles but this one".to_owned(),
+                [] => "only this host drives tiles".to_owned(),
                 hosts => format!("there are {}", hosts.join(", ")),
             };
             let (meter, host) = (spec.to_string(), host.clone());

@@ -45,7 +45,8 @@ pub enum TraceError {
         hint: &'static str,
     },
     /// More bad lines than allowed.
-    #[error("{}: {bad} bad lines, {allowed} allowed; the first: {first}", path.display())]
+    #[error("{}: {bad} bad lines, but only {allowed} are allowed; the first: \
+        {first}", path.display())]
     TooManyBad {
         /// Path of the file.
         path: PathBuf,
@@ -65,19 +66,20 @@ pub enum TraceError {
         source: ParquetError,
     },
     /// The path of a new trace is in use.
-    #[error("{} exists, and is not overwritten", path.display())]
+    #[error("{} exists already and is not overwritten", path.display())]
     Exists {
         /// Path of the new trace.
         path: PathBuf,
     },
     /// The trace was not written to its end.
-    #[error("{} was not finished: whoever wrote it was stopped before its first part was complete", path.display())]
+    #[error("{} was not finished: the program that wrote it was stopped before its first part was \
+        complete", path.display())]
     Unfinished {
         /// Path of its directory.
         path: PathBuf,
     },
     /// An earlier write failed.
-    #[error("{} is not written on, because an earlier write failed", path.display())]
+    #[error("writing {} was stopped, because an earlier write failed", path.display())]
     Broken {
         /// Path of the trace.
         path: PathBuf,
@@ -92,16 +94,18 @@ impl TraceError {
                 Some("free some space there, or choose another place with --out")
             }
             Self::Parquet { .. } => Some(
-                "the file is damaged or not of this trace; sha256sum -c SHA256SUMS in its \
-                 directory tells which files are as they were written",
+                "the file is damaged or does not belong to this trace; sha256sum -c SHA256SUMS in \
+                 its directory shows which files are unchanged",
             ),
-            Self::Exists { path } if is_partial(path) => {
-                Some("it is left of an attempt that was stopped; remove it, or choose another name")
-            }
+            Self::Exists { path } if is_partial(path) => Some(
+                "it is left over from an interrupted attempt; remove it, or choose another name",
+            ),
             Self::Exists { .. } => Some("choose another name with --out, or remove it"),
             Self::Unfinished { .. } => Some("record or import it again"),
             Self::Foreign { hint, .. } => Some(hint),
-            Self::Unrecognised { .. } => Some("if it is one of these, name it with --from NAME"),
+            Self::Unrecognised { .. } => {
+                Some("if the file has one of these formats, name the format with --from NAME")
+            }
             _ => None,
         }
     }
@@ -131,9 +135,9 @@ impl TraceError {
 fn unrecognised(fit: &[&str], known: &[&str]) -> String {
     if fit.is_empty() {
         let known = known.join(", ");
-        return format!("no trace format fits its beginning; those that are read: {known}");
+        return format!("its beginning matches no trace format; supported are {known}");
     }
-    format!("{} fit its beginning equally well", fit.join(" and "))
+    format!("{} match its beginning equally well", fit.join(" and "))
 }
 
 fn is_partial(path: &Path) -> bool {

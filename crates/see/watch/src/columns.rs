@@ -264,7 +264,7 @@ impl<'a, T: Clone> Named<'a, T> {
             .values()
             .as_any()
             .downcast_ref()
-            .ok_or_else(|| format!("column \"{name}\" has no texts"))?;
+            .ok_or_else(|| format!("column \"{name}\" is not a column of strings"))?;
         let meanings = values.iter().map(|value| meaning(value.unwrap_or_default()));
         Ok(Self { column, meanings: meanings.collect() })
     }
@@ -341,7 +341,7 @@ fn put(
     for row in 0..batch.num_rows() {
         let start_s = starts.value(row);
         let slice = slices.get_mut(&(start_s - start_s % width_s));
-        let slice = slice.ok_or("a row is of no slice of the head")?;
+        let slice = slice.ok_or("a row belongs to no slice of the head")?;
         if let Some(gauge) = gauges.get(row)? {
             if let (Some(name), Some(scope)) = (gauge, scopes.get(row)?) {
                 let (value, most) = (values.value(row), most.value(row));

@@ -35,7 +35,7 @@ pub enum WatchError {
         path: PathBuf,
     },
     /// Store of another major version.
-    #[error("{} has the format {found}; this program reads {}", path.display(), crate::SCHEMA)]
+    #[error("{} has the format {found}, but this program reads {}", path.display(), crate::SCHEMA)]
     Version {
         /// Path of the store.
         path: PathBuf,
@@ -43,7 +43,7 @@ pub enum WatchError {
         found: String,
     },
     /// Store that another process writes.
-    #[error("{} is written by another `tilemark watch`", path.display())]
+    #[error("another `tilemark watch` writes to {}", path.display())]
     Busy {
         /// Path of the store.
         path: PathBuf,
@@ -55,7 +55,7 @@ impl WatchError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Foreign { .. } => Some("name a new or empty directory"),
-            Self::NoStore { .. } => Some("tilemark watch --store DIR makes one"),
+            Self::NoStore { .. } => Some("tilemark watch --store DIR creates a store"),
             Self::Version { .. } => {
                 Some("use the version of tilemark that wrote it, or a later one")
             }

@@ -57,10 +57,10 @@ pub struct VmHits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoHits {
     /// No working set of a whole hour is known.
-    #[error("no working set of a whole hour is stored for such a VM in that time")]
+    #[error("for this time, no working set of a whole hour is stored for these VMs")]
     NoSets,
     /// Nothing was read or written, or only slices coarser than an hour are left.
-    #[error("nothing is known of what such a VM read and wrote in the hours of its working sets")]
+    #[error("for the hours of the working sets, the reads and writes of these VMs are unknown")]
     NoIo,
 }
 

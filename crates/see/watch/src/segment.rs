@@ -160,7 +160,7 @@ impl Segment {
     fn head_of(file: &File, name: SegmentName) -> Result<Head, Malformed> {
         let length = file.metadata().map_err(|error| error.to_string())?.len();
         if length > FILE_MAX {
-            return Err(format!("it has {length} bytes, and at most {FILE_MAX} are read").into());
+            return Err(format!("it has {length} bytes, but the maximum is {FILE_MAX}").into());
         }
         let file = file.try_clone().map_err(|error| error.to_string())?;
         let builder =
@@ -177,10 +177,10 @@ impl Segment {
         };
         let ascends = head.slices.is_sorted_by(|left, right| left.start_s < right.start_s);
         if head.level != level.name || head.period_s != name.period_s {
-            return Err("its head is of another segment".into());
+            return Err("its head belongs to another segment".into());
         }
         if !ascends || !head.slices.iter().all(is_within) {
-            return Err("its slices are not those of its period".into());
+            return Err("its slices do not belong to its period".into());
         }
         Ok(head)
     }

@@ -177,7 +177,7 @@ impl Totals {
                 "tilemark_watch_operation_seconds",
                 Kind::Histogram,
                 "seconds",
-                "Latency of I/O as its sender feels it.",
+                "Latency of I/O as seen by its sender.",
                 |sum| Value::Times(sum.times.clone()),
             ),
             family(
@@ -207,12 +207,13 @@ impl Totals {
         [
             family(
                 "tilemark_watch_vm_cpu_ratio",
-                "Processors that a VM used in the last slice, of the host's.",
+                "Processors that a VM used in the last slice, as a share of the host's.",
                 |vm| Some(vm.cpu),
             ),
             family(
                 "tilemark_watch_vm_ready_ratio",
-                "Processors that a VM's threads were ready for and did not get, of the host's.",
+                "Processors that a VM's threads were ready for but did not get, as a share of the \
+                host's.",
                 |vm| vm.ready,
             ),
         ]
@@ -231,7 +232,7 @@ impl Totals {
             gauge("tilemark_watch_alarms", "Alarms that are active.", counts.collect()),
             gauge(
                 "tilemark_watch_alarm",
-                "1 for each alarm that is active, 200 at most.",
+                "1 for each active alarm, at most 200 alarms.",
                 first.collect(),
             ),
         ]
@@ -250,21 +251,21 @@ impl Totals {
                 "tilemark_watch_watched_seconds",
                 Kind::Counter,
                 "seconds",
-                "Time in which somebody watched.",
+                "Time in which this host was watched.",
                 Value::Number(self.watched.as_secs_f64()),
             ),
             family(
                 "tilemark_watch_lost_events",
                 Kind::Counter,
                 "",
-                "Events that found the kernel's buffer full.",
+                "Events lost because the kernel's buffer was full.",
                 Value::Count(self.lost),
             ),
             family(
                 "tilemark_watch_left_out",
                 Kind::Gauge,
                 "",
-                "Senders, disks and directions without a series.",
+                "Combinations of sender, disk and direction without a series.",
                 Value::Count(self.left_out),
             ),
         ]

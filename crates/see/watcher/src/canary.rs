@@ -157,7 +157,7 @@ fn make(directory: &Path) -> Result<File, CanaryError> {
     let found = found.map_err(|refusal| CanaryError::Refused(Box::new(refusal)))?;
     let kind = found.file_system.as_ref().map_or("", |own| own.fs_type.as_str());
     if ["tmpfs", "ramfs", "devtmpfs"].contains(&kind) {
-        return Err(memory(&format!("{kind} is memory and no storage")));
+        return Err(memory(&format!("{kind} is memory, not storage")));
     }
     if let Some(reason) = found.direct_refused() {
         return Err(memory(reason));

@@ -47,7 +47,7 @@ impl Batch {
     /// Records that `bytes` more bytes were sent.
     pub fn advance(&mut self, bytes: usize) {
         self.sent += bytes;
-        assert!(self.sent <= self.length, "no more is sent than there is");
+        assert!(self.sent <= self.length, "at most the queued bytes are sent");
     }
 
     /// Iterates over the slices of bytes that are not sent yet.

@@ -121,7 +121,7 @@ impl Core {
     /// # Panics
     /// If no disk is open at this index.
     pub fn export(&self, disk: usize) -> &Export {
-        self.disks[disk].as_ref().expect("a disk is open as long as somebody uses it").disk.export()
+        self.disks[disk].as_ref().expect("a disk in use is open").disk.export()
     }
 
     /// Returns the service at this index. `None` if the disk is closed or has no service of its
@@ -188,7 +188,8 @@ impl Core {
     /// If no service is at this index: a disk stays open until its I/O has completed.
     pub fn done(&mut self, place: usize, io: IoId, result: i32, data: Buffer) -> io::Result<()> {
         let result = u32::try_from(result).map_err(|_| -result);
-        let (service, effects) = self.service(place).expect("whoever asked for I/O is there");
+        let (service, effects) =
+            self.service(place).expect("the service that requested the I/O exists");
         service.done(io, result, data, effects);
         self.carry_out(place)
     }
@@ -204,11 +205,11 @@ impl Core {
     ) -> io::Result<()> {
         self.shared.counters.requests.add(1);
         self.under_way += 1;
-        assert!(number >> NUMBER_BITS == 0, "fewer requests than that are under way");
+        assert!(number >> NUMBER_BITS == 0, "an answered request was in flight");
         let front_end = u32::try_from(front_end).expect("there are few");
         let id = RequestId(front_end << NUMBER_BITS | number);
         let request = Request { id, operation, offset, length, data };
-        let open = self.disks[place].as_mut().expect("a disk is open as long as somebody uses it");
+        let open = self.disks[place].as_mut().expect("a disk in use is open");
         open.disk.submit(request, &mut self.effects);
         let service = open.service;
         self.carry_out(service)

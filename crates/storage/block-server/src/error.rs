@@ -51,9 +51,11 @@ impl OpenError {
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Self::Kind { .. } => "name one that exists: nothing is created here".into(),
-            Self::InUse { .. } => "end the server or mount that has it; one that was killed holds it until its last write \
-                                   has landed"
-                .into(),
+            Self::InUse { .. } => {
+                "end the server or mount that uses it; a killed process holds it \
+                                   until its last write is complete"
+                    .into()
+            }
             Self::Export { source, .. } => return source.hint(),
             Self::Kernel { .. } => return None,
         })
@@ -102,7 +104,7 @@ pub enum StartError {
     },
     /// The path exists and is not a socket.
     #[error(
-        "cannot listen on {path}: something that is no socket is there",
+        "cannot listen on {path}: the path exists and is not a socket",
         path = path.display()
     )]
     NoSocket {
@@ -111,7 +113,8 @@ pub enum StartError {
     },
     /// The address can be reached over the network, and TLS is off.
     #[error(
-        "cannot listen on {address} without TLS: anybody who reaches it could read and write the disks"
+        "cannot listen on {address} without TLS: anybody who can connect could read and write the \
+        disks"
     )]
     Clear {
         /// Address without TLS.
@@ -147,11 +150,11 @@ impl StartError {
     /// Returns a hint on how to solve the problem, if there is one.
     pub const fn hint(&self) -> Option<&'static str> {
         Some(match self {
-            Self::Taken { .. } => "end it, or choose another path",
+            Self::Taken { .. } => "end that server, or choose another path",
             Self::NoSocket { .. } => "choose another path",
             Self::Clear { .. } => "listen on 127.0.0.1 or a Unix socket, or give certificates",
-            Self::Twice { .. } => "give each a name of its own",
-            Self::NoDisk { .. } => "name one that is served",
+            Self::Twice { .. } => "give each disk a name of its own",
+            Self::NoDisk { .. } => "name a disk that is served",
             Self::Device { hint, .. } => return *hint,
             _ => return None,
         })

@@ -118,7 +118,7 @@ impl FileDisk {
             Operation::Trim { .. } => allocate(punch),
             Operation::WriteZeroes { no_hole, .. } => allocate(if no_hole { zero } else { punch }),
             Operation::Flush => (Stage::Syncing, Action::Flush),
-            Operation::Cache => unreachable!("it is not offered"),
+            Operation::Cache => unreachable!("the export does not offer this operation"),
         };
         let data = std::mem::replace(&mut self.active[key].request.data, Buffer::none());
         self.ask(key, stage, action, data, effects);
@@ -154,7 +154,7 @@ impl FileDisk {
             return self.done_but_durable(key, data, effects);
         }
         let data = if data.is_empty() { Buffer::zeroed(ZEROES.min(left) as usize) } else { data };
-        let whole = u32::try_from(data.len()).expect("at most a mebibyte");
+        let whole = u32::try_from(data.len()).expect("a buffer is at most 1 MiB");
         let offset = request.offset + u64::from(done);
         let action = Action::Write { offset, skip: whole - whole.min(left), durable: false };
         self.ask(key, Stage::Zeroing(done), action, data, effects);

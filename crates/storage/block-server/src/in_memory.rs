@@ -37,7 +37,7 @@ impl InMemory {
             Action::Allocate { .. } => return None,
         };
         Some(match done {
-            Ok(bytes) => i32::try_from(bytes).expect("no more than was asked for"),
+            Ok(bytes) => i32::try_from(bytes).expect("at most the requested bytes"),
             Err(errno) => -errno.raw_os_error(),
         })
     }

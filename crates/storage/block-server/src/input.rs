@@ -23,7 +23,7 @@ impl Input {
 
     pub fn consume(&mut self, bytes: usize) {
         self.start += bytes;
-        assert!(self.start <= self.end, "no more is consumed than came");
+        assert!(self.start <= self.end, "consumed bytes were received");
     }
 
     /// Returns the number of bytes that still fit.

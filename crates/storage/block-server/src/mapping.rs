@@ -36,7 +36,7 @@ impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: it was mapped so, and nothing borrows it any more.
         let unmapped = unsafe { munmap(self.start.as_ptr().cast(), self.bytes) };
-        debug_assert!(unmapped.is_ok(), "a mapping of ours can be taken back");
+        debug_assert!(unmapped.is_ok(), "our own mapping can be unmapped");
     }
 }
 

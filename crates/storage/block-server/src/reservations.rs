@@ -67,7 +67,7 @@ pub enum ReservationError {
     #[error("reservation conflict")]
     Conflict,
     /// The device does not support reservations.
-    #[error("it knows no reservations")]
+    #[error("the device does not support reservations")]
     Unknown,
     /// The kernel refused the command.
     #[error(transparent)]

@@ -176,7 +176,7 @@ impl Worker {
             }
             Token::Service { place, io } => {
                 let Cargo::Buffer(data) = finished.cargo else {
-                    unreachable!("work comes back as it went")
+                    unreachable!("an I/O completes with its own kind of cargo")
                 };
                 self.core.done(place, io, finished.result, data)
             }

@@ -138,7 +138,7 @@ fn high(value: u64) -> u32 {
 }
 
 #[inline]
-#[expect(clippy::cast_possible_truncation, reason = "the lower half is what is asked for")]
+#[expect(clippy::cast_possible_truncation, reason = "only the lower half is wanted")]
 fn low(value: u64) -> u32 {
     value as u32
 }

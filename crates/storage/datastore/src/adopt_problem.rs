@@ -30,7 +30,7 @@ pub enum AdoptProblem {
         host: String,
     },
     /// An entry is not a regular file without further hard links.
-    #[error("{name} in it is a {found}, not a regular file with one name")]
+    #[error("{name} in it is a {found}, not a regular file without further hard links")]
     Foreign {
         /// Name of the entry in the directory.
         name: String,
@@ -38,7 +38,7 @@ pub enum AdoptProblem {
         found: String,
     },
     /// The target is not a directory.
-    #[error("only a directory remembers its disks, and this is a {kind}")]
+    #[error("only a directory keeps disks for reuse, but this is a {kind}")]
     Kind {
         /// Kind of the target, in words.
         kind: &'static str,

@@ -66,7 +66,7 @@ fn check_kind(target: &Target, examination: &mut Examination) {
     let problem = AdoptProblem::Kind { kind: target.facts().noun };
     let found = problem.to_string();
     let refusal = Refusal::Adopt { path: target.path().to_owned(), problem };
-    let what = "what the earlier run left may be taken over";
+    let what = "the earlier run's disks may be taken over";
     examination.check("adopt", (what, "a directory"), found, Some(refusal));
 }
 
@@ -83,7 +83,7 @@ fn note_links(path: &Path, resolved: &Path, examination: &mut Examination) {
     if std::path::absolute(path).is_ok_and(|absolute| absolute != resolved) {
         examination.warn(
             "resolved",
-            format!("{} leads to {} and that is used", path.display(), resolved.display()),
+            format!("{} has symbolic links, so {} is used", path.display(), resolved.display()),
         );
     }
 }

@@ -14,7 +14,8 @@ pub enum DatastoreError {
     Refused(#[from] Refusal),
     /// The disks need more space than the datastore may use.
     #[error(
-        "disk \"{disk}\" needs {needed} ({} B) on {target} and {available} ({} B) are left of {capacity}",
+        "disk \"{disk}\" needs {needed} ({} B) on {target}, but only {available} ({} B) are left \
+        of {capacity}",
         needed.get(), available.get()
     )]
     DoesNotFit {
@@ -40,7 +41,7 @@ pub enum DatastoreError {
         path: PathBuf,
     },
     /// A disk of that name exists with another size.
-    #[error("disk \"{disk}\" exists with {has} and was asked for with {asked}")]
+    #[error("disk \"{disk}\" exists with {has}, but was requested with {asked}")]
     SizeChanged {
         /// Name of the disk.
         disk: String,
@@ -50,7 +51,7 @@ pub enum DatastoreError {
         asked: Bytes,
     },
     /// The other part of the same run does not exist here, or has no such disk.
-    #[error("{} has no disks of {run_id} that could be driven from here", path.display())]
+    #[error("{} has no disks of {run_id} that this host could drive", path.display())]
     NoPart {
         /// Id of the run whose part was looked for.
         run_id: String,
@@ -134,8 +135,8 @@ impl DatastoreError {
                 Some("every disk is an open file; allow more of them with ulimit -n".to_owned())
             }
             Self::NoReflink { .. } => Some(
-                "linked deployments and snapshots take a directory on a file system with \
-                 reflinks: xfs (mkfs.xfs -m reflink=1), btrfs"
+                "linked deployments and snapshots need a directory on a file system with reflinks: \
+                 xfs (mkfs.xfs -m reflink=1), btrfs"
                     .to_owned(),
             ),
             Self::SizeChanged { .. } | Self::NoPart { .. } | Self::Io { .. } => None,

@@ -67,8 +67,10 @@ impl HeldDir {
             NotPlain::Error(error) => error.into(),
             NotPlain::Kind(found) => {
                 let path = self.path.join(name_path(name));
-                let text =
-                    format!("{} is a {found}, not a regular file with one name", path.display());
+                let text = format!(
+                    "{} is a {found}, not a regular file without further hard links",
+                    path.display()
+                );
                 std::io::Error::new(std::io::ErrorKind::InvalidInput, text)
             }
         })
@@ -162,7 +164,7 @@ pub(crate) fn open_plain(dir: impl AsFd, name: &CStr, flags: OFlags) -> Result<F
 pub(crate) fn is_plain(found: &Stat) -> Result<(), &'static str> {
     match FileType::from_raw_mode(found.st_mode) {
         FileType::RegularFile if found.st_nlink == 1 => Ok(()),
-        FileType::RegularFile => Err("file with several names"),
+        FileType::RegularFile => Err("file with several hard links"),
         FileType::Symlink => Err("symbolic link"),
         other => Err(kind_word(other)),
     }
@@ -240,7 +242,7 @@ mod tests {
         std::fs::hard_link(dir.path().join("f"), dir.path().join("g")).expect("link");
         let held = HeldDir::open(dir.path()).expect("open");
         rustix::fs::mknodat(&held, c"p", FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("fifo");
-        for (name, what) in [(c"g", "several names"), (c"p", "fifo")] {
+        for (name, what) in [(c"g", "several hard links"), (c"p", "fifo")] {
             let error = held.open_file(name).expect_err("refused").to_string();
             assert!(error.contains(what), "{error}");
         }

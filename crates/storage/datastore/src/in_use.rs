@@ -43,8 +43,8 @@ fn check_mounts(relatives: &[Relative], path: &Path, examination: &mut Examinati
         examination.warn(
             "namespaces-unseen",
             format!(
-                "the mounts of {} processes may not be read by this user; exclusive use of the \
-                 device is what protects against them",
+                "this user may not read the mounts of {} processes; only exclusive use of the \
+                 device protects against them",
                 all.unreadable
             ),
         );
@@ -143,8 +143,8 @@ fn check_openers(relatives: &[Relative], path: &Path, examination: &mut Examinat
         examination.warn(
             "openers-unseen",
             format!(
-                "the open files of {unreadable} processes may not be listed by this user; \
-                 exclusive use of the device is what protects against them"
+                "this user may not list the open files of {unreadable} processes; only exclusive \
+                 use of the device protects against them"
             ),
         );
     }
@@ -164,7 +164,7 @@ fn warn_of_the_unseen(graph: &Graph, relatives: &[Relative], examination: &mut E
     for name in graph.unknown() {
         examination.warn(
             "backing-unseen",
-            format!("a loop device lies on \"{name}\", which cannot be compared with the target"),
+            format!("a loop device is on \"{name}\", which cannot be compared with the target"),
         );
     }
     let far = ["nbd", "rbd", "drbd"];
@@ -172,7 +172,7 @@ fn warn_of_the_unseen(graph: &Graph, relatives: &[Relative], examination: &mut E
     if let Some(remote) = remote {
         examination.warn(
             "far-side-unseen",
-            format!("{} is kept by a server, and who else uses it there is not known", remote.name),
+            format!("{} is on a server; other users of it there are unknown", remote.name),
         );
     }
 }

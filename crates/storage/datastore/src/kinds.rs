@@ -63,7 +63,7 @@ pub enum TargetError {
     },
     /// The word before the colon is not a kind of target.
     #[error(
-        "target \"{text}\" is of the unknown kind \"{kind}\"; known are {}",
+        "target \"{text}\" has the unknown kind \"{kind}\"; supported are {}",
         listed("and", str::to_owned)
     )]
     UnknownKind {
@@ -97,8 +97,9 @@ impl TargetError {
                 format!("write {}", listed("or", |word| format!("{word}:PATH")))
             }
             Self::UnknownKind { kind, .. } if kind == "nfs" => {
-                "only run, plan, check, prepare, verify and cleanup reach an export themselves, as \
-                 nfs:SERVER:/EXPORT. Mount it first, then write dir:PATH of a directory on it"
+                "only run, plan, check, prepare, verify and cleanup can mount an export \
+                 themselves, as nfs:SERVER:/EXPORT. Mount it first, then write dir:PATH of a \
+                 directory on it"
                     .to_owned()
             }
             Self::UnknownKind { kind, .. } if NETWORKED.contains(&kind.as_str()) => {

@@ -57,7 +57,7 @@ fn open_listed(
     file: File,
     (outside, run_id): (&Path, &str),
 ) -> Result<Option<(HeldDir, Vec<VirtualDisk>)>, DatastoreError> {
-    let name = CString::new(format!("{run_id}.verify")).expect("a valid run id");
+    let name = CString::new(format!("{run_id}.verify")).expect("the run id is valid");
     let state = HeldDir::open(outside).and_then(|outside| outside.open_dir(&name));
     let Ok(state) = state else { return Ok(None) };
     let listed = DiskList::read(&state)

@@ -127,7 +127,7 @@ impl Marker {
 
     /// Encodes the marker for storage.
     pub fn to_bytes(&self) -> Vec<u8> {
-        serde_json::to_vec_pretty(self).expect("a marker has only text keys")
+        serde_json::to_vec_pretty(self).expect("a marker has only string keys")
     }
 
     /// Determines the state of the owner. `locked` is the open file that a live owner holds locked.

@@ -64,7 +64,7 @@ impl ProxmoxError {
     pub(crate) fn hint(&self) -> String {
         match self {
             Self::Config { is_absent: true, .. } => {
-                "pve:NAME works on a node of Proxmox VE; elsewhere write dir:PATH".to_owned()
+                "pve:NAME works only on a node of Proxmox VE; elsewhere write dir:PATH".to_owned()
             }
             Self::Config { .. } => "read it as root, or write dir:PATH".to_owned(),
             Self::Unknown { .. } => "`pvesm status` lists them".to_owned(),

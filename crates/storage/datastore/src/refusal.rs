@@ -103,7 +103,8 @@ pub enum Refusal {
     },
     /// The kernel lacks openat2, or a system call filter blocks it. All files are opened by this
     /// call.
-    #[error("openat2 is not available on this machine, and below {} nothing is opened without it", path.display())]
+    #[error("openat2 is not available on this host; without it, nothing below {} is \
+        opened", path.display())]
     NoOpenat2 {
         /// Path of the directory.
         path: PathBuf,
@@ -160,7 +161,7 @@ pub enum Refusal {
         path: PathBuf,
     },
     /// The existing file is not Tilemark's.
-    #[error("file {} ({size}) exists and does not carry tilemark's marker", path.display())]
+    #[error("file {} ({size}) exists, but does not carry tilemark's marker", path.display())]
     NotOurs {
         /// Path of the target.
         path: PathBuf,
@@ -168,7 +169,7 @@ pub enum Refusal {
         size: Bytes,
     },
     /// The file has further hard links.
-    #[error("file {} has {links} hard links, allowed is 1", path.display())]
+    #[error("file {} has {links} hard links, but only 1 is allowed", path.display())]
     HardLinks {
         /// Path of the target.
         path: PathBuf,
@@ -176,7 +177,7 @@ pub enum Refusal {
         links: u32,
     },
     /// A symbolic link without a target is at the path of the file to create.
-    #[error("{} is a symbolic link to nothing", path.display())]
+    #[error("{} is a symbolic link whose target does not exist", path.display())]
     DanglingLink {
         /// Path of the target.
         path: PathBuf,
@@ -264,7 +265,8 @@ pub enum Refusal {
         used: String,
     },
     /// The object below a loop device is unknown.
-    #[error("{} lies on \"{name}\", and which file or device that is cannot be found out", device.display())]
+    #[error("{} is on \"{name}\", but the file or device behind that name cannot be \
+        determined", device.display())]
     BackingUnknown {
         /// Path of the target device.
         device: PathBuf,
@@ -308,7 +310,7 @@ pub enum Refusal {
         offset: u64,
     },
     /// The user did not name by identity the device to be overwritten.
-    #[error("writing to {} destroys its data, and its identity was not given", device.display())]
+    #[error("writing to {} destroys its data, but its identity was not given", device.display())]
     IdentityMissing {
         /// Path of the target device.
         device: PathBuf,
@@ -413,13 +415,14 @@ impl Refusal {
             }
             Self::Adopt { problem, .. } => match problem {
                 AdoptProblem::Missing => {
-                    "see what is there with tilemark cleanup --dry-run, or make it with tilemark prepare"
+                    "list the disks there with tilemark cleanup --dry-run, or make them with \
+                    tilemark prepare"
                 }
                 AdoptProblem::Alive { .. } | AdoptProblem::Locked => {
                     "wait until that run has ended"
                 }
                 AdoptProblem::Kind { .. } => {
-                    "leave --reuse out: the disks are made and filled again"
+                    "leave out --reuse: then the disks are made and filled again"
                 }
                 AdoptProblem::Elsewhere { .. } => "run on that host, or prepare again here",
                 _ => "prepare again; tilemark cleanup removes what is left",
@@ -434,8 +437,8 @@ impl Refusal {
                 "choose a target of your own, or run as a user who may use this one"
             }
             Self::NoOpenat2 { .. } => {
-                "it needs Linux 5.6, in a container a filter that lets openat2 pass, and in a systemd \
-                 unit RestrictSUIDSGID=no"
+                "openat2 needs Linux 5.6; in a container, a filter that allows it; in a systemd \
+                 unit, RestrictSUIDSGID=no"
             }
             Self::FileSystem { concern: FsConcern::Memory, .. } => {
                 "choose a directory on the storage to be measured: this one is memory, without a disk \
@@ -451,7 +454,7 @@ impl Refusal {
             Self::NotOurs { .. } => {
                 "choose a path that does not exist, or give up the file's content with --overwrite-file"
             }
-            Self::HardLinks { .. } => "the content belongs to other names too; choose another path",
+            Self::HardLinks { .. } => "the content has other hard links too; choose another path",
             Self::DanglingLink { .. } => "write the path the link points to",
             Self::Swap { .. } => "there is no override for active swap space",
             Self::FileInUse { .. } => "stop what uses the file, or choose another path",
@@ -462,9 +465,9 @@ impl Refusal {
                 "there is no override for devices in use"
             }
             Self::OpenElsewhere { .. } => "stop that process, or choose another device",
-            Self::Locked { .. } => "wait until the lock is given back (lslocks shows who has it)",
+            Self::Locked { .. } => "wait until the lock is released (lslocks shows its holder)",
             Self::BackingUnknown { .. } => {
-                "run where the loop device's node and file can be reached, or use the file itself"
+                "run where the loop device's node and file can be reached, or use the file directly"
             }
             Self::MiddleContent { .. } => {
                 "if it may be lost, zero the whole device yourself (blkdiscard -z, or dd) and run again"
@@ -479,7 +482,7 @@ impl Refusal {
                 return Some(identity_hint(choices));
             }
             Self::Changed { .. } => {
-                "something else renames or replaces the target; run again when it is quiet"
+                "another program renames or replaces the target; run again when that is over"
             }
             Self::Rule { hint, .. } => return hint.clone(),
             Self::ReadOnlyFs { mount_point, .. } => {
@@ -489,7 +492,8 @@ impl Refusal {
                 ));
             }
             Self::ReadOnlyDevice { .. } => {
-                "blockdev --setrw makes a device writable, unless its storage or a switch on it does not"
+                "blockdev --setrw makes a device writable, unless its storage or a switch on it \
+                prevents that"
             }
             Self::RunId { .. } => return None,
         };

@@ -67,7 +67,7 @@ impl Write for Vec<u8> {
 
 /// Converts a length for the protocol. The caller must have limited it before.
 pub(crate) fn short(length: usize) -> u32 {
-    u32::try_from(length).expect("what is written is bounded far below 4 GiB")
+    u32::try_from(length).expect("the length is far below 4 GiB")
 }
 
 /// Checks a string of the protocol: UTF-8 without NUL, at most [`crate::limits::STRING_MAX`] bytes.

@@ -116,7 +116,7 @@ impl ExportError {
     /// Returns a hint on how to solve the problem, if there is one.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         match self {
-            Self::Text { .. } => Some("give it a shorter one".into()),
+            Self::Text { .. } => Some("give it a shorter name".into()),
             Self::Size { cut, .. } => Some(format!("cut it to {cut} B").into()),
             Self::Block { .. } => None,
         }

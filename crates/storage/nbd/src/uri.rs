@@ -31,7 +31,7 @@ const PORT: u16 = 10809;
 
 /// Reason why a text is not a valid address of an export.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is no address of an NBD export: {why}")]
+#[error("{text:?} is not an address of an NBD export: {why}")]
 pub struct UriError {
     text: String,
     why: &'static str,
@@ -76,15 +76,15 @@ fn parse(text: &str) -> Result<Uri, &'static str> {
 
 fn unix(authority: &str, query: Option<&str>) -> Result<NbdAddress, &'static str> {
     if !authority.is_empty() {
-        return Err("a socket of this machine has no host");
+        return Err("an address with a local socket has no host");
     }
     let mut socket = None;
     for part in query.into_iter().flat_map(|query| query.split('&')) {
         let ("socket", path) = part.split_once('=').unwrap_or((part, "")) else {
-            return Err("it asks for something other than socket=PATH");
+            return Err("it has a parameter other than socket=PATH");
         };
         if socket.replace(decode(path)?).is_some() {
-            return Err("it has two sockets");
+            return Err("it names two sockets");
         }
     }
     match socket {
@@ -95,10 +95,10 @@ fn unix(authority: &str, query: Option<&str>) -> Result<NbdAddress, &'static str
 
 fn tcp(authority: &str, query: Option<&str>) -> Result<NbdAddress, &'static str> {
     if query.is_some_and(|query| !query.is_empty()) {
-        return Err("a host has no parameters");
+        return Err("an address with a host has no parameters");
     }
     if authority.contains('@') {
-        return Err("it names a user, and NBD has none");
+        return Err("it names a user, but NBD has no users");
     }
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
@@ -109,8 +109,8 @@ fn tcp(authority: &str, query: Option<&str>) -> Result<NbdAddress, &'static str>
     };
     let port = match port {
         Some("") => PORT,
-        Some(port) => port.parse().ok().filter(|port| *port > 0).ok_or("the port is no port")?,
-        None => return Err("something stands behind the bracket"),
+        Some(port) => port.parse().ok().filter(|port| *port > 0).ok_or("the port is invalid")?,
+        None => return Err("text follows the closing bracket"),
     };
     if host.is_empty() {
         return Err("it has no host");
@@ -128,10 +128,11 @@ fn decode(text: &str) -> Result<String, &'static str> {
             bytes.push(*first);
             continue;
         }
-        let (digits, after) = rest.split_first_chunk::<2>().ok_or("a percent sign is alone")?;
+        let (digits, after) =
+            rest.split_first_chunk::<2>().ok_or("a percent sign has no digits")?;
         let digits = std::str::from_utf8(digits).ok().filter(|two| !two.starts_with('+'));
         let byte = digits.and_then(|two| u8::from_str_radix(two, 16).ok());
-        bytes.push(byte.ok_or("two hexadecimal digits belong behind a percent sign")?);
+        bytes.push(byte.ok_or("two hexadecimal digits must follow a percent sign")?);
         rest = after;
     }
     String::from_utf8(bytes).map_err(|_| "it is not UTF-8")
@@ -169,10 +170,10 @@ mod tests {
             ("http://host/x", "scheme is not"),
             ("nbd://", "no host"),
             ("nbd:///x", "no host"),
-            ("nbd://host:0/x", "no port"),
-            ("nbd://host:70000/x", "no port"),
+            ("nbd://host:0/x", "the port is invalid"),
+            ("nbd://host:70000/x", "the port is invalid"),
             ("nbd://[::1/x", "bracket"),
-            ("nbd://[::1]7/x", "behind the bracket"),
+            ("nbd://[::1]7/x", "follows the closing bracket"),
             ("nbd://me@host/x", "user"),
             ("nbd://host/x?socket=/y", "no parameters"),
             ("nbd://host/x#y", "fragment"),
@@ -180,7 +181,7 @@ mod tests {
             ("nbd+unix:///x?socket=", "socket=PATH is missing"),
             ("nbd+unix:///x?socket=/a&socket=/b", "two sockets"),
             ("nbd+unix://host/x?socket=/a", "no host"),
-            ("nbd+unix:///x?other=/a", "something other"),
+            ("nbd+unix:///x?other=/a", "other than socket=PATH"),
             ("nbd://host/%", "percent"),
             ("nbd://host/%+1", "hexadecimal"),
             ("nbd://host/%ff", "UTF-8"),

@@ -3,7 +3,7 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// A message begins with the wrong magic number.
-    #[error("{what} begins with {seen:#x}, and must with {wanted:#x}")]
+    #[error("{what} begins with {seen:#x}, but must begin with {wanted:#x}")]
     Magic {
         /// Name of the message or field.
         what: &'static str,
@@ -13,10 +13,10 @@ pub enum Violation {
         wanted: u64,
     },
     /// The client set handshake flags that the server did not offer.
-    #[error("client flags {0:#x} have bits that were not offered; the offered ones are 0x3")]
+    #[error("client flags {0:#x} have bits that were not offered; offered is 0x3")]
     ClientFlags(u32),
     /// A client without the fixed handshake sent an option other than `EXPORT_NAME`.
-    #[error("option {0} of a client that has not said that it knows the fixed newstyle handshake")]
+    #[error("option {0} from a client that did not announce the fixed newstyle handshake")]
     NotFixed(u32),
     /// The client sent too many options.
     #[error("more than {0} options")]
@@ -32,14 +32,14 @@ pub enum Violation {
         max: u32,
     },
     /// An error in `EXPORT_NAME`, which cannot be answered with an error reply.
-    #[error("the export cannot be had, and EXPORT_NAME has no answer that says so: {0}")]
+    #[error("the export is not available, and EXPORT_NAME has no error reply: {0}")]
     Export(&'static str),
     /// Unencrypted bytes follow the request for TLS. They may have been injected, so the connection
     /// is refused.
-    #[error("{0} B in the clear after STARTTLS, which somebody between the two may have put there")]
+    #[error("{0} B of plaintext after STARTTLS, possibly injected by a man in the middle")]
     AfterTls(usize),
     /// The payload of a refused write is too long to be discarded.
-    #[error("a write of {length} B; more than {max} B are not even thrown away")]
+    #[error("a write of {length} B; at most {max} B can be skipped")]
     Payload {
         /// Length in bytes.
         length: u32,
@@ -47,7 +47,7 @@ pub enum Violation {
         max: u32,
     },
     /// A reply of the server violates the protocol.
-    #[error("{what}: {seen} seen, {wanted} wanted")]
+    #[error("{what}: found {seen}, expected {wanted}")]
     Reply {
         /// Name of the message or field.
         what: &'static str,

@@ -64,7 +64,7 @@ pub(crate) fn result(record: &[u8]) -> Result<Reader<'_>, Trouble> {
     read.bytes(8)?;
     if read.bool()? {
         return Err(Trouble::Rejected(match (read.u32()?, read.u32()?) {
-            (1, 5) => "this user is not known enough to it (AUTH_TOOWEAK)",
+            (1, 5) => "it requires stronger authentication (AUTH_TOOWEAK)",
             (1, _) => "it does not accept the user's credentials",
             _ => "it speaks another version of RPC",
         }));

@@ -93,10 +93,10 @@ impl Client {
             let server = export.server.clone();
             move |trouble| NfsError::Call { attempt, server, trouble }
         };
-        let (read_max, write_max) = client.limits().map_err(call("the question for its limits"))?;
+        let (read_max, write_max) = client.limits().map_err(call("the request for its limits"))?;
         let root = client.root.clone();
         let wanted = LOOK_UP | MODIFY | EXTEND;
-        let access = client.access(&root, wanted).map_err(call("the question for access"))?;
+        let access = client.access(&root, wanted).map_err(call("the request for access"))?;
         let may_write = access & (MODIFY | EXTEND) == MODIFY | EXTEND;
         client.facts = Facts { read_max, write_max, may_write, ..facts };
         Ok(client)

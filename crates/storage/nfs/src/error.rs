@@ -60,10 +60,10 @@ pub enum Lost {
         seconds: u64,
     },
     /// The server sent data that is not an answer.
-    #[error("the server sent what is no answer")]
+    #[error("the server sent an invalid answer")]
     NoAnswer,
     /// The server sent an answer above the maximum size.
-    #[error("the server sent an answer of more than {most} bytes")]
+    #[error("the server sent an answer larger than {most} bytes")]
     TooLong {
         /// Maximum size of an answer, in bytes.
         most: usize,
@@ -154,7 +154,7 @@ impl NfsError {
         match self {
             Self::Resolve { .. } => Some("write nfs:SERVER:/EXPORT with a name or an address"),
             Self::Connect { service: "the portmapper", .. } => Some(
-                "is it an NFS 3 server that is running? Without a portmapper, write \
+                "check that an NFS 3 server is running. Without a portmapper, write \
                  nfs:SERVER:/EXPORT,port=2049,mount-port=PORT",
             ),
             Self::NoService { .. } => {

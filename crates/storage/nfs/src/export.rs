@@ -21,7 +21,7 @@ pub struct Export {
 
 /// Reason why a text is not a valid name of an export.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("\"{text}\" is no NFS export: {why}; write nfs:SERVER:/EXPORT")]
+#[error("\"{text}\" is not an NFS export: {why}; write nfs:SERVER:/EXPORT")]
 pub struct ExportError {
     /// Text as given by the user.
     pub text: String,
@@ -50,7 +50,7 @@ impl FromStr for Export {
         };
         let plain = |c: char| c.is_ascii_alphanumeric() || "-._:%".contains(c);
         if server.is_empty() || !server.chars().all(plain) {
-            return Err(wrong("its server is no name and no address"));
+            return Err(wrong("its server is neither a name nor an address"));
         }
         let mut parts = rest.split(',');
         let path = parts.next().unwrap_or_default();
@@ -68,7 +68,7 @@ impl FromStr for Export {
             let place = match part.split_once('=') {
                 Some(("port", _)) => &mut export.port,
                 Some(("mount-port", _)) => &mut export.mount_port,
-                _ => return Err(wrong("after a comma only port= and mount-port= are known")),
+                _ => return Err(wrong("after a comma only port= and mount-port= are allowed")),
             };
             let number = part.split_once('=').and_then(|(_, own)| own.parse().ok());
             let number = number.filter(|own| *own != 0);

@@ -68,7 +68,7 @@ fn ask_port(
     let body = Writer::default().u32(program).u32(version).u32(TCP).u32(0);
     let port = portmapper.ask(GET_PORT, body, |mut read| read.u32());
     let server = || export.server.clone();
-    let attempt = "the question for its ports";
+    let attempt = "the request for its ports";
     let port = port.map_err(|trouble| NfsError::Call { attempt, server: server(), trouble })?;
     let port = u16::try_from(port).ok().filter(|port| *port != 0);
     port.ok_or_else(|| NfsError::NoService { service, server: server() })
@@ -88,7 +88,7 @@ pub(crate) fn root(export: &Export, address: IpAddr) -> Result<Handle, NfsError>
         let flavours: Vec<u32> =
             (0..count.min(64)).map(|_| read.u32()).collect::<Result<_, _>>()?;
         let is_known = flavours.is_empty() || FLAVOURS.iter().any(|own| flavours.contains(own));
-        let refused = Trouble::Rejected("it wants Kerberos, and only sys is supported");
+        let refused = Trouble::Rejected("it requires Kerberos, but only sys is supported");
         if is_known { Ok(handle) } else { Err(refused) }
     });
     answer.map_err(|trouble| NfsError::Mount {
@@ -103,7 +103,7 @@ pub(crate) fn leave(export: &Export) -> Result<(), NfsError> {
     let address = resolve(export)?;
     let service = reach("the mount service", (address, mount_port(export, address)?))?;
     let body = Writer::default().opaque(export.path.as_bytes());
-    let (attempt, server) = ("the end of the mount", export.server.clone());
+    let (attempt, server) = ("the unmount request", export.server.clone());
     let answer = service.ask(mount(3), body, |_| Ok(()));
     answer.map_err(|trouble| NfsError::Call { attempt, server, trouble })
 }

@@ -35,7 +35,7 @@ impl fmt::Display for Phase {
 #[derive(Debug, thiserror::Error)]
 pub enum OverError {
     /// The protocol's server needs root.
-    #[error("--over {protocol} is set up by root only: {why}")]
+    #[error("only root can set up --over {protocol}: {why}")]
     NotRoot {
         /// Word of the protocol.
         protocol: &'static str,
@@ -53,7 +53,7 @@ pub enum OverError {
         package: &'static str,
     },
     /// A program does not report its version.
-    #[error("{program} does not tell its version; its answer is \"{said}\"")]
+    #[error("{program} does not report its version; it answered \"{said}\"")]
     NoVersion {
         /// Name of the program.
         program: &'static str,
@@ -61,7 +61,7 @@ pub enum OverError {
         said: String,
     },
     /// A program is too old.
-    #[error("{program} {version} is too old: {why}; {least} or later works")]
+    #[error("{program} {version} is too old: {why}; it must be {least} or later")]
     TooOld {
         /// Name of the program.
         program: &'static str,
@@ -148,7 +148,7 @@ pub enum OverError {
         said: String,
     },
     /// I/Os were outstanding, but none completed for a long time.
-    #[error("{program} hangs under load: no I/O was answered for {seconds} s{}", last_words(.said))]
+    #[error("{program} hangs under load: no I/O completed for {seconds} s{}", last_words(.said))]
     Hangs {
         /// Name of the program that is stopped by a signal, or of the server if none is.
         program: &'static str,
@@ -168,9 +168,11 @@ impl OverError {
                 Some(format!("install it: apt-get install --no-install-recommends {package}"))
             }
             Self::Nfs(error) => error.hint().map(str::to_owned),
-            Self::Path { .. } => Some("use a directory with a plainer path".to_owned()),
+            Self::Path { .. } => {
+                Some("use a directory whose path has no special characters".to_owned())
+            }
             Self::Ended { said, .. } if said.contains("Address already in use") => {
-                Some("another program took the port in this moment; run it again".to_owned())
+                Some("another program has just taken the port; run again".to_owned())
             }
             _ => None,
         }
@@ -178,7 +180,7 @@ impl OverError {
 }
 
 fn last_words(said: &str) -> String {
-    if said.is_empty() { String::new() } else { format!("; its last words: {said}") }
+    if said.is_empty() { String::new() } else { format!("; its last output: {said}") }
 }
 
 const _: () = assert!(size_of::<OverError>() <= 128, "errors are returned by value");

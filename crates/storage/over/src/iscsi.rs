@@ -24,7 +24,7 @@ const FACTS: ProtocolFacts = ProtocolFacts {
 
 const TGTD: &str = "tgtd";
 /// Oldest version that was tested; older ones may work.
-const LEAST: Least = Least { version: "1.0.79", why: "its user-space I/O was not tried" };
+const LEAST: Least = Least { version: "1.0.79", why: "its user-space I/O was not tested" };
 const TARGET: &str = "iqn.2026-11.tilemark:over";
 /// Maximum number of units (LUNs) of one target. The first level of SCSI's numbers ends at 255
 /// (SAM-5, 4.7.5).
@@ -40,7 +40,7 @@ impl Protocol for Iscsi {
     }
 
     fn programs(&self) -> Result<Checked, OverError> {
-        require_root(FACTS.word, "tgt answers its tool only to root")?;
+        require_root(FACTS.word, "tgt accepts its tool only as root")?;
         let needed = |name| Needed { name, package: "tgt" }.find(FACTS.word);
         let server = needed(TGTD)?.ask_version("-V", &LEAST)?;
         let daemon = fuse::find(FACTS.word)?;
@@ -63,7 +63,7 @@ impl Protocol for Iscsi {
         let (Some(tools), Some(daemon), [tgtadm]) =
             (&checked.tools, &checked.initiator, &checked.others[..])
         else {
-            unreachable!("the protocol's own check finds them");
+            unreachable!("the protocol's check found the programs");
         };
         files.iter().try_for_each(check_path)?;
         let network = up.network.insert(Network::make(home, &checked.setpriv, tools)?);

@@ -26,7 +26,7 @@ const FACTS: ProtocolFacts = ProtocolFacts {
 
 const GANESHA: &str = "ganesha.nfsd";
 /// Oldest version that was tested; older ones may work.
-const LEAST: Least = Least { version: "4.0", why: "its settings were not tried" };
+const LEAST: Least = Least { version: "4.0", why: "its settings were not tested" };
 /// Program and version of NFS 3 at the portmapper (RFC 1813, appendix).
 const PROGRAM: [&str; 2] = ["100003", "3"];
 
@@ -40,7 +40,7 @@ impl Protocol for Nfs3 {
     }
 
     fn programs(&self) -> Result<Checked, OverError> {
-        require_root(FACTS.word, "ganesha opens files by handle, and a portmapper has port 111")?;
+        require_root(FACTS.word, "ganesha opens files by handle, and a portmapper uses port 111")?;
         let needed = |name, package| Needed { name, package }.find(FACTS.word);
         // The package of ganesha without that of its file system starts and exports nothing.
         let package = "nfs-ganesha nfs-ganesha-vfs";
@@ -66,7 +66,7 @@ impl Protocol for Nfs3 {
         let (Some(tools), Some(daemon), [rpcbind, rpcinfo]) =
             (&checked.tools, &checked.initiator, &checked.others[..])
         else {
-            unreachable!("the protocol's own check finds them");
+            unreachable!("the protocol's check found the programs");
         };
         let directory = directory_of(files)?;
         let config = home.path().join("ganesha.conf");

@@ -76,7 +76,7 @@ impl Session {
             up.take_down();
             return Err(error);
         }
-        let reached = up.reached.take().expect("every protocol's set-up ends with it");
+        let reached = up.reached.take().expect("every protocol's set-up stores the address");
         let setup_time = began.elapsed();
         Ok(Self { up, reached, setup_time, last_answer: Instant::now(), home })
     }

@@ -103,7 +103,7 @@ impl Arena {
         let mut packed = std::mem::take(&mut self.packed);
         self.copy(kept, 0, &mut packed[..length]);
         let bytes = usize::from(u16::from_le_bytes([packed[0], packed[1]]));
-        let source = packed.get(LENGTH..LENGTH + bytes).expect("memory holds what was put there");
+        let source = packed.get(LENGTH..LENGTH + bytes).expect("the stored block is intact");
         if into.len() == BLOCK {
             unpack(source, into);
         } else {
@@ -139,7 +139,10 @@ impl Arena {
 
     fn take(&mut self) -> u32 {
         if self.free == NONE {
-            assert!((self.fresh as usize) < self.next.len(), "the machine knows how much there is");
+            assert!(
+                (self.fresh as usize) < self.next.len(),
+                "the state machine uses no more cells than exist"
+            );
             self.fresh += 1;
             return self.fresh - 1;
         }
@@ -151,11 +154,11 @@ impl Arena {
 
 fn unpack(packed: &[u8], into: &mut [u8]) {
     let bytes = decompress_into(packed, into);
-    assert!(bytes.is_ok_and(|bytes| bytes == BLOCK), "memory holds what was put there");
+    assert!(bytes.is_ok_and(|bytes| bytes == BLOCK), "the stored block is intact");
 }
 
 fn cells_of(length: usize) -> u8 {
-    u8::try_from(length.div_ceil(CELL)).expect("a block has eight")
+    u8::try_from(length.div_ceil(CELL)).expect("a block has at most eight cells")
 }
 
 #[cfg(test)]

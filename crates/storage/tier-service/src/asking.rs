@@ -95,7 +95,7 @@ impl Control {
             Some(patience) => told.recv_timeout(patience).map_err(|error| match error {
                 RecvTimeoutError::Disconnected => gone(),
                 RecvTimeoutError::Timeout => {
-                    Refusal::new(format!("not done within {} s; it goes on", patience.as_secs()))
+                    Refusal::new(format!("not done within {} s; it continues", patience.as_secs()))
                 }
             })?,
         }

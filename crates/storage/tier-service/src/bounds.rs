@@ -142,7 +142,7 @@ mod tests {
                 "is 18446744073709551615; allowed is 1 to 31622400",
             ),
             (r#"{"populate":{"disk":"vm1","on":true,"for_s":31622401}}"#, "allowed is 1 to"),
-            (r#"{"drain":{"disk":"a\nb"}}"#, r#""a\nb" has a name that none can have"#),
+            (r#"{"drain":{"disk":"a\nb"}}"#, r#""a\nb" is not a valid disk name"#),
             (r#"{"drain":{"disk":""}}"#, "name is 0; allowed is 1 to 64"),
             (&format!(r#"{{"detach":{{"disk":"{long}"}}}}"#), "name is 5000; allowed is 1 to 64"),
             (&format!(r#"{{"policy":{{"name":"{long}"}}}}"#), "is 5000; allowed is 1 to 32"),

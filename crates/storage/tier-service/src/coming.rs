@@ -45,7 +45,7 @@ impl Control {
         let _one = self.coming.lock().unwrap_or_else(PoisonError::into_inner);
         let room = self.tell(Ask::Room, None)?;
         if room.names.contains(&name) {
-            return Err(failed("a disk of this name is served already".into()));
+            return Err(failed("a disk of this name is already served".into()));
         }
         let opened = match &coming.elsewhere {
             None => self.open(opening, &coming.accepted, room, None),
@@ -92,7 +92,7 @@ impl Control {
             && (shape.size != told.size || shape.block > told.block)
         {
             return Err(Refusal::new(format!(
-                "it has {} B here in blocks of {} B, and its clients know {} B in blocks of {} B",
+                "it has {} B here in blocks of {} B, but its clients know {} B in blocks of {} B",
                 shape.size, shape.block, told.size, told.block
             )));
         }
@@ -152,9 +152,10 @@ impl Control {
         if is_stuck && !found.is_fenced {
             return Err(Refusal::with_hint(
                 format!(
-                    "{name} cannot be detached: what its log has cannot be put into its backing store"
+                    "{name} cannot be detached: its log cannot be written to its backing store"
                 ),
-                "where copies are, end this server and `tilemark tier takeover` it",
+                "if there are copies of the log, end this server and take the disk over with \
+                `tilemark tier takeover`",
             ));
         }
         let files = self.tell(|tell| Ask::Files(found.index, tell), Some(patience))?;
@@ -176,8 +177,8 @@ impl Control {
         let name = &moving.name;
         if moving.owner.is_none() || moving.is_pulled {
             return Err(Refusal::with_hint(
-                format!("{name} is on its way from one server to another"),
-                "`tilemark tier status` says when it is there",
+                format!("{name} is being moved from one server to another"),
+                "`tilemark tier status` shows when the move is complete",
             ));
         }
         match server.withdraw(name) {
@@ -192,8 +193,8 @@ impl Control {
 /// Returns the refusal for a name that no disk has, with the list of known disks.
 pub(crate) fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Refusal {
     Refusal::new(match known.collect::<Vec<_>>().join(", ") {
-        known if known.is_empty() => format!("no disk \"{name}\"; there is none"),
-        known => format!("no disk \"{name}\"; there are {known}"),
+        known if known.is_empty() => format!("no disk \"{name}\"; no disk is served"),
+        known => format!("no disk \"{name}\"; the disks are {known}"),
     })
 }
 
@@ -219,7 +220,7 @@ impl Core {
         self.inbox.names[place] = Some(opening.name.clone());
         if let Err(error) = opening.look_for_peers(&mut self.peers, index, generation) {
             self.forget(index);
-            let _ = tell.send(Err(Refusal::new(format!("looking for its peers: {error}"))));
+            let _ = tell.send(Err(Refusal::new(format!("connecting to its peers: {error}"))));
             return;
         }
         self.inbox.waiting.push((Note::Attached(index), tell));

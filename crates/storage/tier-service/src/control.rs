@@ -53,7 +53,7 @@ impl Core {
             }
             Command::Drain { disk } => (disk, Order::Drain { disk: 0 }),
             Command::Detach { disk } => (disk, Order::Detach { disk: 0 }),
-            Command::Attach(_) => unreachable!("it is opened by who asks for it"),
+            Command::Attach(_) => unreachable!("the sender of the command opens the disk"),
             Command::Mode { disk, back } => {
                 let mode = if *back { Mode::Back } else { Mode::Through };
                 (disk, Order::Mode { disk: 0, mode })
@@ -99,7 +99,7 @@ impl Core {
             Order::Detach { .. } => (Order::Detach { disk: index }, Some(Note::Detached(index))),
             Order::Close => (Order::Close, Some(Note::Closed)),
             Order::Serve { .. } | Order::Policy(_) | Order::OwnPolicy { .. } => {
-                unreachable!("no command is that, or it was told")
+                unreachable!("no command has this order, or it was handled")
             }
         };
         match awaited {
@@ -124,7 +124,7 @@ impl Core {
         let Some(disk) = disk else {
             return match name {
                 COMMON => Err(Refusal::new(format!(
-                    "{COMMON} is a disk's policy that is the tier's: name the disk"
+                    "{COMMON} gives a disk the policy of the tier: name the disk"
                 ))),
                 _ => parse().map(Order::Policy),
             };
@@ -158,10 +158,10 @@ impl Core {
         let name = self.inbox.names.get(usize::from(index)).cloned().flatten().unwrap_or_default();
         Err(Refusal::with_hint(
             format!(
-                "a disk with a policy of its own has its share to itself. The {percent} % of {name} and \
-                 the {others} % of other such disks are more than {PARTS_PERCENT_MAX} %"
+                "a disk with a policy of its own has a share of its own. The {percent} % of {name} \
+                 and the {others} % of other such disks are more than {PARTS_PERCENT_MAX} %"
             ),
-            "a smaller share first, as --share 30",
+            "first set a smaller share, for example --share 30",
         ))
     }
 
@@ -233,26 +233,41 @@ impl Core {
             self.inbox.names.get(usize::from(index)).cloned().flatten().unwrap_or_default()
         };
         Some(match note {
-            Note::CacheFailed => "the cache file refused a write: nothing is cached any more, and disks in mode back take no writes".to_owned(),
+            Note::CacheFailed => "writing the cache file failed: nothing is cached any more, and \
+                disks in mode back refuse writes"
+                .to_owned(),
             Note::LogDamaged(index) => {
-                format!("{}: what its log holds cannot be read; nothing goes to its backing store any more", name(index))
+                format!(
+                    "{}: its log cannot be read; nothing is destaged to its backing store any more",
+                    name(index)
+                )
             }
             Note::BackingFailed(index) if self.sidecars_refused.contains(&index) => {
-                format!("{}: its sidecar refused; it is tried again", name(index))
+                format!("{}: I/O to its sidecar failed; it is tried again", name(index))
             }
-            Note::BackingFailed(index) => format!("{}: its backing store refused; it is tried again", name(index)),
+            Note::BackingFailed(index) => {
+                format!("{}: I/O to its backing store failed; it is tried again", name(index))
+            }
             Note::Holding(index, peer) => {
                 format!("{}: {} holds a copy of its log", name(index), self.peer_name(index, peer))
             }
             Note::PeerLost(index, peer) => {
-                format!("{}: {} is lost, and holds no copy any more", name(index), self.peer_name(index, peer))
+                format!(
+                    "{}: {} is lost and no longer holds a copy",
+                    name(index),
+                    self.peer_name(index, peer)
+                )
             }
             Note::Fenced(index) if self.refused.contains(&index) => format!(
-                "{}: another host has taken the reservation of its backing device, which refuses this one's writes; nothing of it is answered any more",
+                "{}: another host has taken the reservation of its backing device, which refuses \
+                this host's writes; requests for the disk are refused from now on",
                 name(index)
             ),
             Note::Fenced(index) => {
-                format!("{}: another host owns it; nothing of it is answered any more", name(index))
+                format!(
+                    "{}: another host owns it; requests for the disk are refused from now on",
+                    name(index)
+                )
             }
             Note::Drained(_) | Note::Mode(..) | Note::Closed => return None,
             Note::Attached(_) | Note::NotAttached(_) | Note::Detached(_) => return None,
@@ -356,7 +371,7 @@ fn hopeless(awaited: Note, note: Note) -> Option<&'static str> {
             Some("its sidecar or the cache file could not be written")
         }
         (Note::Drained(of) | Note::Detached(of), Note::LogDamaged(index)) if of == index => {
-            Some("what its log holds cannot be read, and so does not go to its backing store")
+            Some("its log cannot be read, so it is not destaged to its backing store")
         }
         _ => None,
     }

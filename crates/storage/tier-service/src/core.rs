@@ -322,7 +322,7 @@ impl Core {
             self.memory.give(data);
             return self.marked(index as usize, is_ok);
         }
-        let under = self.under[id.0 as usize].take().expect("what ended was under way");
+        let under = self.under[id.0 as usize].take().expect("a completed I/O was in flight");
         if matches!(result, Err(libc::EAGAIN | libc::EINTR)) {
             return self.start(id, under, data, fx);
         }
@@ -460,7 +460,7 @@ impl Core {
         if result.is_ok() {
             let (skip, take, to) = (io.skip as usize, io.take as usize, io.to as usize);
             let into =
-                self.requests.bufs.get_mut(&io.buf.0).expect("memory that is read into is there");
+                self.requests.bufs.get_mut(&io.buf.0).expect("the destination buffer is set");
             into[to..to + take].copy_from_slice(&data[skip..skip + take]);
         }
         self.ended(id, result, data, fx);

@@ -109,7 +109,7 @@ fn attend(listener: &UnixListener, control: &Control, server: &Weak<Running>) {
             match asker.hear() {
                 Heard::Nothing if asker.until > now => at += 1,
                 Heard::Question => {
-                    let asker = askers.remove(at).expect("it was just heard");
+                    let asker = askers.remove(at).expect("the connection was just polled");
                     begin(asker, &answering, control, server);
                 }
                 Heard::Nothing | Heard::End => drop(askers.remove(at)),
@@ -180,7 +180,7 @@ fn begin(asker: Asker, answering: &Arc<()>, control: &Control, server: &Weak<Run
     }
     if Arc::strong_count(answering) > QUESTIONS_MAX {
         let words = Refusal::new(format!(
-            "{QUESTIONS_MAX} questions are answered already, and no more at once"
+            "{QUESTIONS_MAX} requests are already being answered, the maximum at once"
         ));
         // A client that is gone needs no answer.
         return drop(tell(&stream, &Answer::Error(words)));
@@ -204,10 +204,13 @@ fn serve(
     // The server opens files for whoever asks here, so the user is checked as well.
     let peer = rustix::net::sockopt::socket_peercred(stream)?;
     if !peer.uid.is_root() && peer.uid != rustix::process::geteuid() {
-        return tell(stream, &Answer::Error("only who serves it may ask, and root".into()));
+        return tell(
+            stream,
+            &Answer::Error("only the user who serves the tier and root may send requests".into()),
+        );
     }
     if line.len() > QUESTION_BYTES {
-        let words = Refusal::new(format!("a question is longer than {QUESTION_BYTES} B"));
+        let words = Refusal::new(format!("a request is longer than {QUESTION_BYTES} B"));
         return tell(stream, &Answer::Error(words));
     }
     let answer = match (serde_json::from_slice::<Command>(line), server) {
@@ -215,7 +218,7 @@ fn serve(
             Ok(report) => Answer::Done(report.map(Box::new)),
             Err(error) => Answer::Error(error),
         },
-        (Err(error), _) => Answer::Error(Refusal::new(format!("not a question: {error}"))),
+        (Err(error), _) => Answer::Error(Refusal::new(format!("not a valid request: {error}"))),
         (_, None) => Answer::Error("the server ends".into()),
     };
     tell(stream, &answer)
@@ -234,8 +237,8 @@ fn tell(mut stream: &UnixStream, answer: &Answer) -> io::Result<()> {
 pub fn ask(path: &Path, command: &Command) -> Result<Option<Report>, Refusal> {
     let failed = |error: io::Error| {
         Refusal::with_hint(
-            format!("asking at {}: {error}", path.display()),
-            "`tilemark tier serve` has to run; it is asked at its --socket",
+            format!("sending a request to {}: {error}", path.display()),
+            "`tilemark tier serve` must be running; requests go to its --socket",
         )
     };
     let mut stream = UnixStream::connect(path).map_err(failed)?;
@@ -247,6 +250,6 @@ pub fn ask(path: &Path, command: &Command) -> Result<Option<Report>, Refusal> {
     match serde_json::from_str(&answer) {
         Ok(Answer::Done(report)) => Ok(report.map(|report| *report)),
         Ok(Answer::Error(error)) => Err(error),
-        Err(_) => Err(Refusal::new(format!("{} does not answer as a tier does", path.display()))),
+        Err(_) => Err(Refusal::new(format!("{} does not answer like a tier", path.display()))),
     }
 }

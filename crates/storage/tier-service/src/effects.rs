@@ -70,7 +70,7 @@ impl Core {
     /// Copies bytes from one buffer to another.
     fn copy(&mut self, (from, at): (Buf, usize), buf: Buf, to: Range<usize>) {
         let found = self.requests.bufs.remove(&from.0);
-        let taken = found.expect("memory that is copied from is there");
+        let taken = found.expect("the source buffer is set");
         let bytes = to.len();
         self.memory_of(buf)[to].copy_from_slice(&taken[at..at + bytes]);
         self.requests.bufs.insert(from.0, taken);
@@ -78,12 +78,12 @@ impl Core {
 
     /// Copies bytes of a block in the memory tier into a buffer.
     fn recall(&mut self, kept: MemoryCells, skip: usize, buf: Buf, to: Range<usize>) {
-        let into = self.requests.bufs.get_mut(&buf.0).expect("memory that is named is there");
+        let into = self.requests.bufs.get_mut(&buf.0).expect("the named buffer is set");
         self.arena.recall(kept, skip, &mut into[to]);
     }
 
     fn memory_of(&mut self, buf: Buf) -> &mut Buffer {
-        self.requests.bufs.get_mut(&buf.0).expect("memory that is named is there")
+        self.requests.bufs.get_mut(&buf.0).expect("the named buffer is set")
     }
 
     /// Starts a read. A read that fills a request's whole buffer goes there directly. Any other
@@ -91,7 +91,7 @@ impl Core {
     fn read(&mut self, io: ReadIo, fx: &mut Effects) {
         let is_whole = (io.skip, io.to) == (0, 0) && io.take == io.bytes;
         if is_whole && self.memory_of(io.buf).len() == io.take as usize {
-            let data = self.requests.bufs.remove(&io.buf.0).expect("it was just there");
+            let data = self.requests.bufs.remove(&io.buf.0).expect("the buffer was just found");
             return self.start(io.io, Under::Whole { io, done: 0 }, data, fx);
         }
         let data = self.memory.take(io.bytes as usize);
@@ -101,10 +101,11 @@ impl Core {
     /// Collects the bytes of a write in one buffer.
     fn gather(&mut self, from: &[Piece]) -> Buffer {
         let length: u64 = from.iter().map(Piece::bytes).sum();
-        let mut data = self.memory.take(usize::try_from(length).expect("a write is of some MiB"));
+        let mut data = self.memory.take(usize::try_from(length).expect("a write has a few MiB"));
         let mut at = 0;
         for piece in from {
-            let end = at + usize::try_from(piece.bytes()).expect("shorter than the whole");
+            let end =
+                at + usize::try_from(piece.bytes()).expect("a piece is shorter than the whole");
             match piece {
                 Piece::Bytes(bytes) => data[at..end].copy_from_slice(bytes),
                 Piece::Zero(_) => data[at..end].fill(0),

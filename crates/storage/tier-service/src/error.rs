@@ -22,7 +22,7 @@ pub enum SetError {
         source: io::Error,
     },
     /// The path of a new set is in use.
-    #[error("{} is there already; a set is made in a new file", path.display())]
+    #[error("{} exists already; a set needs a new file", path.display())]
     There {
         /// Path of the new set.
         path: PathBuf,
@@ -36,7 +36,7 @@ pub enum SetError {
         source: GeometryError,
     },
     /// The state machine refused to open the set (a cache and its disks).
-    #[error("the cache {} is not opened: {source}", path.display())]
+    #[error("the cache {} cannot be opened: {source}", path.display())]
     Open {
         /// Path of the cache.
         path: PathBuf,
@@ -44,7 +44,7 @@ pub enum SetError {
         source: OpenError,
     },
     /// The state machine refused one of the disks.
-    #[error("disk \"{name}\" is not served from the cache {}: {source}", path.display())]
+    #[error("disk \"{name}\" cannot be served from the cache {}: {source}", path.display())]
     Disk {
         /// Name of the disk.
         name: String,
@@ -60,7 +60,7 @@ pub enum SetError {
     #[error(transparent)]
     Used(#[from] datastore::Refusal),
     /// The requested memory exceeds the memory of the host.
-    #[error("{bytes} B of memory are more than the {has} B that this machine can give")]
+    #[error("{bytes} B of memory are more than the {has} B that this host can give")]
     MuchMemory {
         /// Requested memory, in bytes.
         bytes: u64,
@@ -68,7 +68,7 @@ pub enum SetError {
         has: u64,
     },
     /// The requested memory is too small to be useful.
-    #[error("{bytes} B of memory are too few to be of use: {least} B are the least, and 0 is none")]
+    #[error("{bytes} B of memory are too few: the minimum is {least} B, or 0 for no memory")]
     LittleMemory {
         /// Requested memory, in bytes.
         bytes: u64,
@@ -84,7 +84,7 @@ pub enum SetError {
         source: ExportError,
     },
     /// The directory for copies contains other files.
-    #[error("{} has files that are no copies of logs", path.display())]
+    #[error("{} has files that are not copies of logs", path.display())]
     HoldsOther {
         /// Path of the directory.
         path: PathBuf,
@@ -104,21 +104,22 @@ pub enum SetError {
         most: usize,
     },
     /// The file at the path of a sidecar is not a sidecar.
-    #[error("{} is there and is no sidecar of a tier; it is left as it is", path.display())]
+    #[error("{} exists, but is not a sidecar of a tier; it is left as it is", path.display())]
     Sidecar {
         /// Path of the file.
         path: PathBuf,
     },
     /// A fence file in a directory of copies contains no generation number.
     #[error(
-        "{} has no generation number, and says which copies of the disk are over", path.display()
+        "{} has no generation number, so it is unknown which copies of the disk are \
+        outdated", path.display()
     )]
     Fence {
         /// Path of the fence file.
         path: PathBuf,
     },
     /// The host has no machine ID, from which the key for reservations is derived.
-    #[error("this machine has no name, of which its key for reservations is made")]
+    #[error("this host has no name, from which its key for reservations is made")]
     NoHost,
     /// The device cannot be reserved.
     #[error("{} cannot be reserved: {source}", path.display())]
@@ -141,13 +142,14 @@ pub enum SetError {
         path: PathBuf,
     },
     /// Another program uses the device's reservations.
-    #[error("{} knows this host by a key that is not Tilemark's", path.display())]
+    #[error("this host is registered at {} with a key that is not Tilemark's", path.display())]
     OtherKey {
         /// Path of the device.
         path: PathBuf,
     },
     /// The take-over was to preempt the owner's reservation, but the owner has none.
-    #[error("the owner of \"{name}\" holds no reservation of {}, so taking one proves nothing", path.display())]
+    #[error("the owner of \"{name}\" holds no reservation of {}, so taking a reservation is no \
+        proof that it is fenced", path.display())]
     NotReserved {
         /// Name of the disk.
         name: String,
@@ -156,14 +158,15 @@ pub enum SetError {
     },
     /// A backing device needs an explicit path for its sidecar, because files in `/dev` are lost at
     /// a reboot.
-    #[error("{} is a device, and needs a place for its sidecar", path.display())]
+    #[error("{} is a device, so its sidecar needs a place", path.display())]
     NoSidecar {
         /// Path of the device.
         path: PathBuf,
     },
     /// The name of a disk contains characters that are not allowed, or has a wrong length.
     #[error(
-        "disk \"{name}\" has a name that none can have; names are 1 to 64 letters, digits, dots, hyphens and underscores, no dot first"
+        "\"{name}\" is not a valid disk name; names are 1 to 64 letters, digits, dots, hyphens and \
+        underscores, no dot first"
     )]
     Name {
         /// Name of the disk.
@@ -175,23 +178,31 @@ impl SetError {
     /// Returns advice on how to continue, if there is any.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
-            Self::There { .. } => "name another file, or remove this one if nothing of it is needed".into(),
+            Self::There { .. } => "name another file, or remove this file if its content is not \
+                needed".into(),
             Self::Open { source, .. } => return source.hint(),
             Self::Disk { source, .. } => return source.hint(),
             Self::Held(error) => return error.hint(),
             Self::Export { source, .. } => return source.hint(),
             Self::Used(refusal) => return refusal.hint().map(Into::into),
-            Self::HoldsOther { .. } => "name a directory that is not there yet, or is empty".into(),
-            Self::Many { .. } => "serve fewer, or make a larger cache (`tilemark tier init`)".into(),
+            Self::HoldsOther { .. } => "name a new or an empty directory".into(),
+            Self::Many { .. } => "serve fewer disks, or make a larger cache (`tilemark tier \
+                init`)".into(),
             Self::Sidecar { .. } => "move it away, or name another place with --sidecar".into(),
-            Self::Fence { .. } => "put the newest one back; without it a host that was fenced could use its copy again".into(),
+            Self::Fence { .. } => "restore the newest one; without it a host that was fenced could \
+                use its copy again".into(),
             Self::NoHost => "`systemd-machine-id-setup` makes /etc/machine-id".into(),
             Self::Reserve { .. } => "it needs root and a whole device with persistent reservations of SCSI-3 or NVMe. Else serve the disk without --reserve, and take it over by --fence-proof agent:COMMAND".into(),
-            Self::ReservedElsewhere { path } => format!("have it let go there (`tilemark tier detach`), or take the disk over: `tilemark tier takeover NAME={} --fence-proof pr`", path.display()).into(),
-            Self::ReservedByOther { .. } => "see who it is with `sg_persist --in -k` or `nvme resv-report`, and have it let go there".into(),
-            Self::OtherKey { .. } => "end what uses reservations of it here, as a cluster's fencing does, and take its key away".into(),
+            Self::ReservedElsewhere { path } => format!("release it there (`tilemark tier \
+                detach`), or take the disk over: `tilemark tier takeover NAME={} --fence-proof \
+                pr`", path.display()).into(),
+            Self::ReservedByOther { .. } => "find the holder with `sg_persist --in -k` or `nvme \
+                resv-report`, and release the reservation there".into(),
+            Self::OtherKey { .. } => "end the program here that uses its reservations, such as a \
+                cluster's fencing, and remove its key".into(),
             Self::NotReserved { .. } => "--fence-proof agent:COMMAND or --i-fenced HOST, and serve it with --reserve from then on".into(),
-            Self::NoSidecar { .. } => "--sidecar DIR, on a file system that stays".into(),
+            Self::NoSidecar { .. } => "--sidecar DIR, on a file system that survives a \
+                restart".into(),
             _ => return None,
         })
     }
@@ -284,8 +295,8 @@ mod tests {
     fn errors_of_older_servers_are_read() {
         let read = |json| serde_json::from_str::<Refusal>(json).expect("a refusal");
         assert_eq!(read(r#""no disk is called x""#), Refusal::new("no disk is called x"));
-        let refusal = Refusal::with_hint("too many", "detach one");
-        assert_eq!(read(r#"{"text":"too many","hint":"detach one"}"#), refusal);
+        let refusal = Refusal::with_hint("too many", "detach a disk");
+        assert_eq!(read(r#"{"text":"too many","hint":"detach a disk"}"#), refusal);
         assert_eq!(read(r#"{"text":"too many"}"#), Refusal::new("too many"));
     }
     #[test]

@@ -93,20 +93,20 @@ impl Control {
         let way = ExportConnection::open(&other.uri, &format!("owner/{name}"), self.tls.as_ref());
         let way = way.map_err(|error| {
             Refusal::with_hint(
-                format!("{} does not give {name} as its owner: {error}", other.address),
-                "a disk that nobody owns is attached without --from",
+                format!("{}, as the owner, does not release {name}: {error}", other.address),
+                "attach a disk without an owner without --from",
             )
         })?;
         let agreed = way.requests.agreed();
         let (size, theirs) = (agreed.size, agreed.blocks);
         let here = size_of(&opening.backing).map_err(|error| {
-            Refusal::new(format!("could not look at {}: {error}", opening.backing.display()))
+            Refusal::new(format!("could not examine {}: {error}", opening.backing.display()))
         })?;
         if here / u64::from(theirs.minimum()) * u64::from(theirs.minimum()) != size {
             let (file, theirs) = (opening.backing.display(), &other.address);
             return Err(Refusal::with_hint(
-                format!("{file} has {here} B, and the disk of {theirs} has {size} B"),
-                "both servers have to reach the same file or device",
+                format!("{file} has {here} B, but the disk of {theirs} has {size} B"),
+                "both servers must use the same file or device",
             ));
         }
         let most = theirs.maximum().min(room.request_bytes_max).min(REQUEST_BYTES_MAX);
@@ -237,7 +237,7 @@ impl Far {
                 continue;
             };
             let found = begun.iter().find(|(cookie, ..)| *cookie == ended.cookie);
-            let (_, at, from) = *found.expect("what ends was asked");
+            let (_, at, from) = *found.expect("a completion belongs to a request");
             match ended.result {
                 Ok(data) => asked[at].0.data[from..from + data.len()].copy_from_slice(&data),
                 Err(failure) if failure.code == Code::Shutdown => {

@@ -145,7 +145,7 @@ impl Control {
             ExportConnection::open(&to.uri, &format!("heir/{name}"), self.tls.as_ref())
         {
             let why =
-                format!("{name} is not let go of: {} is to have it, and there {error}", to.address);
+                format!("{name} is not released: the new server {} reports: {error}", to.address);
             self.send(Ask::Move(Move::Said(why.clone())))?;
             return Err(Refusal::new(why));
         }

@@ -21,14 +21,13 @@ pub(crate) struct Files {
 
 impl Files {
     pub(crate) fn of(&self, place: IoTarget) -> &Arc<OwnedFd> {
-        let disk = |index: u16| {
-            self.disks[usize::from(index)].as_ref().expect("a disk that is served has files")
-        };
+        let disk =
+            |index: u16| self.disks[usize::from(index)].as_ref().expect("a served disk has files");
         match place {
             IoTarget::Cache => &self.cache,
             IoTarget::Backing(index) => &disk(index).0,
             IoTarget::Sidecar(index) => &disk(index).1,
-            IoTarget::Copy(..) => unreachable!("a copy is another host's"),
+            IoTarget::Copy(..) => unreachable!("copies belong to other hosts"),
         }
     }
 }

@@ -42,7 +42,7 @@ impl FromStr for PeerAddress {
 
     fn from_str(text: &str) -> Result<Self, Refusal> {
         let (name, address) = text.split_once('=').filter(|(name, _)| is_name(name)).ok_or(
-            "a peer is NAME=ADDRESS, its name of letters, digits, dots, hyphens and underscores",
+            "a peer is NAME=ADDRESS; NAME has letters, digits, dots, hyphens and underscores",
         )?;
         if address.len() > ADDRESS_BYTES {
             return Err(Refusal::new(format!(
@@ -380,8 +380,8 @@ impl Line {
             }
             let is_sending = way.send()?;
             while let Some(ended) = way.next()? {
-                let io = parts.remove(&ended.cookie).expect("what ends was asked");
-                let part = under.get_mut(&io).expect("it is under way");
+                let io = parts.remove(&ended.cookie).expect("a completion belongs to a request");
+                let part = under.get_mut(&io).expect("the I/O is in flight");
                 part.left -= 1;
                 match ended.result {
                     Ok(_) => {}

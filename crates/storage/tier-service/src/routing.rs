@@ -39,7 +39,7 @@ impl Core {
     }
 
     fn route(&mut self, at: usize) -> &mut Route {
-        self.routes[at].as_mut().expect("a disk that clients have has a route")
+        self.routes[at].as_mut().expect("a disk with clients has a route")
     }
 
     fn route_of(&mut self, name: &str) -> Option<(usize, &mut Route)> {
@@ -67,7 +67,7 @@ impl Core {
             return self.put(Route::near(opening, index, shape));
         };
         (route.standing, route.index, route.line) = (Standing::Near, index, None);
-        self.say(format!("{} is owned here now", opening.name));
+        self.say(format!("this server now owns {}", opening.name));
         self.release(at, fx);
         at
     }
@@ -112,7 +112,7 @@ impl Core {
             Move::Come { opening, shape, line, tell } => {
                 let taken = self.route_of(&opening.name).is_some();
                 let _ = tell.send(match taken {
-                    true => Err("a disk of this name is served already".into()),
+                    true => Err("a disk of this name is already served".into()),
                     false => Ok(self.put(Route::far(*opening, shape, line))),
                 });
             }
@@ -132,7 +132,7 @@ impl Core {
             Move::Answer(id, result, data) => fx.answer(id, result, data),
             Move::Give { name, to, tell } => self.give(&name, &to, tell),
             Move::Given(name, line) => {
-                let words = format!("{name} was let go of for {}", line.other.address);
+                let words = format!("{name} was released to {}", line.other.address);
                 if let Some((at, route)) = self.route_of(&name) {
                     (route.standing, route.line) = (Standing::Far, Some(line));
                     self.release(at, fx);
@@ -171,7 +171,7 @@ impl Core {
     /// Begins to give up a disk for another server.
     fn give(&mut self, name: &str, to: &Other, tell: TellGiving) {
         let refused = |why: &str| {
-            let _ = tell.send(Err(Refusal::new(format!("{name} is not let go of: {why}"))));
+            let _ = tell.send(Err(Refusal::new(format!("{name} is not released: {why}"))));
         };
         let has_failed = self.inbox.has_failed;
         let Some((at, route)) = self.route_of(name) else { return refused("it is not served") };
@@ -181,7 +181,7 @@ impl Core {
             Giving { index: route.index, opening: route.opening.clone(), shape: route.shape };
         match pulled {
             Pulled::Given => return drop(tell.send(Ok(None))),
-            Pulled::Refused => return refused("another server has it, or is about to"),
+            Pulled::Refused => return refused("another server owns it, or is about to"),
             Pulled::Give => {}
         }
         let status = self.tier.status(giving.index);
@@ -189,7 +189,7 @@ impl Core {
             status.is_damaged || status.is_fenced || (has_failed && status.mode == tier::Mode::Back)
         };
         if status.as_ref().is_none_or(is_stuck) {
-            return refused("what its log has cannot be put into its backing store");
+            return refused("its log cannot be written to its backing store");
         }
         self.route(at).standing = Standing::Giving;
         self.quiet.push((giving, tell));
@@ -224,7 +224,8 @@ impl Core {
 
 impl Route {
     fn want(&self, want: Want) {
-        let line = self.line.as_ref().expect("who owns a disk elsewhere is asked");
+        let line =
+            self.line.as_ref().expect("a disk that is owned elsewhere has a line to its owner");
         // Sending fails only if the thread ended together with the server.
         let _ = line.wants.send(want);
     }

@@ -183,7 +183,7 @@ impl Set {
                 (u128::from_be_bytes(superblock.set), &backing.attachment.backing.name);
             identities.push((disk.name.clone(), format!("{set:032x} {generation} {store}")));
             disk.look_for_peers(&mut peers, index, generation)
-                .map_err(failed("look for the peers of", cache))?;
+                .map_err(failed("connect to the peers of", cache))?;
         }
         let name_of = |index: u16| names[usize::from(index)].clone().unwrap_or_default();
         let skipped = opened.skipped.iter().map(|(index, what)| (name_of(*index), *what)).collect();
@@ -270,7 +270,10 @@ pub(crate) fn places(superblock: &Superblock, disks: &[Opening]) -> Result<Vec<u
         let place = own.or_else(free).ok_or(SetError::Many { disks: disks.len(), most })?;
         taken.push(place);
     }
-    Ok(taken.into_iter().map(|at| u16::try_from(at).expect("a set has 63 places")).collect())
+    Ok(taken
+        .into_iter()
+        .map(|at| u16::try_from(at).expect("a set has at most 63 places"))
+        .collect())
 }
 
 pub(crate) fn open_backing(

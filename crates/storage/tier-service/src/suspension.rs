@@ -45,7 +45,9 @@ impl FromStr for Hours {
         let hours = text
             .split_once('-')
             .and_then(|(from, to)| Some(Self { from: minute(from)?, to: minute(to)? }));
-        hours.filter(|hours| hours.from != hours.to).ok_or("hours are FROM-TO, as 22:00-02:00")
+        hours
+            .filter(|hours| hours.from != hours.to)
+            .ok_or("hours are FROM-TO, for example 22:00-02:00")
     }
 }
 

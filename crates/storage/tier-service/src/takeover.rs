@@ -84,14 +84,15 @@ pub enum TakeOverFailure {
     Set(#[from] SetError),
     /// The owner may still write.
     #[error(
-        "{name}: its owner ran on another machine, or before this one was started, and may still write"
+        "{name}: its owner ran on another host, or before this host was started, and may still \
+        write"
     )]
     Unproven {
         /// Name of the disk.
         name: String,
     },
     /// The fence agent could not switch the owner off.
-    #[error("the fence agent says no ({status}): {command}")]
+    #[error("the fence agent refused ({status}): {command}")]
     Agent {
         /// Command of the agent.
         command: String,
@@ -114,7 +115,12 @@ impl TakeOverFailure {
         match self {
             Self::Refused { source, .. } => source.hint(),
             Self::Set(error) => error.hint(),
-            Self::Unproven { .. } => Some("--fence-proof agent:COMMAND that switches it off, or --i-fenced HOST once you have; --fence-proof pr where it was served with --reserve".into()),
+            Self::Unproven { .. } => Some(
+                "--fence-proof agent:COMMAND that switches the owner \
+                off, or --i-fenced HOST after you have done so; --fence-proof pr if the disk was \
+                served with --reserve"
+                    .into(),
+            ),
             Self::Agent { .. } | Self::NoAgent { .. } => None,
         }
     }
@@ -364,7 +370,7 @@ impl TakeOver {
         let fence =
             ExportConnection::open(&uri, &next, tls).map_err(|error| failed(error.into()))?;
         if fence.requests.agreed().abilities.has(Abilities::READ_ONLY) {
-            return Err(failed("somebody else has taken the disk over already".into()));
+            return Err(failed("another host has already taken the disk over".into()));
         }
         let name = copy_name(&self.name, ownership::log_generation(&self.sidecar));
         let way = ExportConnection::open(&uri, &name, tls).map_err(|error| failed(error.into()))?;

@@ -29,7 +29,7 @@ impl Socket {
                 if is_clear && !stream.peer_addr()?.ip().is_loopback() {
                     return Err(io::Error::new(
                         ErrorKind::PermissionDenied,
-                        "beyond this machine nothing is said in the clear: nbds, and certificates",
+                        "connections to other hosts must be encrypted: use nbds and certificates",
                     ));
                 }
                 stream.set_nodelay(true)?;
@@ -189,11 +189,11 @@ impl ExportConnection {
                         self.pipe.receive(&mut self.held)?;
                     }
                     let bytes: Vec<u8> = self.held.drain(..length as usize).collect();
-                    let into = self.reads.get_mut(&cookie).expect("only reads bring bytes");
+                    let into = self.reads.get_mut(&cookie).expect("only reads receive bytes");
                     into[at as usize..at as usize + bytes.len()].copy_from_slice(&bytes);
                 }
                 Received::Zeroes { cookie, at, length } => {
-                    let into = self.reads.get_mut(&cookie).expect("only reads bring zeros");
+                    let into = self.reads.get_mut(&cookie).expect("only reads receive zeros");
                     into[at as usize..(at + length) as usize].fill(0);
                 }
                 Received::Done { cookie, result } => {

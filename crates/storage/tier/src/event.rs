@@ -221,7 +221,7 @@ pub enum IoError {
     #[error("input/output error")]
     Io,
     /// The bytes read differ from the bytes written.
-    #[error("what was read is not what was written")]
+    #[error("the data read differ from the data written")]
     Checksum,
     /// The disk has another owner now, or its backing store refuses writes of this host.
     #[error("the disk has another owner")]

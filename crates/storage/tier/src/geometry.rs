@@ -67,10 +67,10 @@ pub enum GeometryError {
     #[error("chunk size {0} B is not a multiple of the page size from 32 KiB to 1 GiB")]
     Chunk(u32),
     /// The share of logs is not allowed.
-    #[error("{0} % for logs are outside 1 to 90 %")]
+    #[error("{0} % for logs are not from 1 to 90 %")]
     LogPercent(u8),
     /// The device is too small.
-    #[error("a cache device of {bytes} B is too small: {needed} B at least with these sizes")]
+    #[error("a cache device of {bytes} B is too small: these sizes need at least {needed} B")]
     Small {
         /// Size of the device in bytes.
         bytes: u64,
@@ -78,7 +78,7 @@ pub enum GeometryError {
         needed: u64,
     },
     /// There is no room for this many logs.
-    #[error("{disks} disks are more than the {most} that a set of this size has room for logs of")]
+    #[error("{disks} disks are more than the {most} for whose logs a set of this size has room")]
     Disks {
         /// Requested number of disks.
         disks: usize,

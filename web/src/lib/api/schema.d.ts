@@ -25,7 +25,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What does not depend on the lens */
+        /** Parts of a run that do not depend on the lens */
         get: operations["getRun"];
         put?: never;
         post?: never;
@@ -297,7 +297,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What happened during the run */
+        /** Events of the run */
         get: operations["listEvents"];
         put?: never;
         post?: never;
@@ -315,7 +315,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How the run goes, about once a second: events named state; the last one is named end
+         * State of the run, about once a second: events named state; the last one is named end
          * @description Server-sent events; the data of each is one LiveState. Of a run that has ended there is one event, end.
          */
         get: operations["watchRun"];
@@ -334,7 +334,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Run b against run a */
+        /** Run b compared with run a */
         get: operations["compareRuns"];
         put?: never;
         post?: never;
@@ -351,7 +351,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Own results of studies, and shipped ones */
+        /** Own and shipped results of studies */
         get: operations["listStudies"];
         put?: never;
         post?: never;
@@ -368,7 +368,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A study's claims, published and ours */
+        /** A study's claims, with published and own values */
         get: operations["getStudy"];
         put?: never;
         post?: never;
@@ -4359,7 +4359,7 @@ export interface operations {
                     "application/json": components["schemas"]["RunList"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4382,7 +4382,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What does not depend on the lens */
+            /** @description Parts of a run that do not depend on the lens */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4391,7 +4391,7 @@ export interface operations {
                     "application/json": components["schemas"]["RunPage"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4440,7 +4440,7 @@ export interface operations {
                     "application/json": components["schemas"]["Overview"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4470,11 +4470,11 @@ export interface operations {
                 host?: string;
                 /** @description Workloads, separated by commas [default: all] */
                 wl?: string;
-                /** @description What is measured [default: iops] */
+                /** @description Measured quantity [default: iops] */
                 m?: "iops" | "bw" | "lat";
-                /** @description What lines are drawn [default: rw] */
+                /** @description Lines of the diagram [default: rw] */
                 by?: "none" | "rw" | "bs" | "wl" | "tile" | "host" | "sel";
-                /** @description Most points over time [default: 600] */
+                /** @description Maximum number of points over time [default: 600] */
                 points?: number;
             };
             header?: never;
@@ -4495,7 +4495,7 @@ export interface operations {
                     "application/json": components["schemas"]["Series"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4515,9 +4515,9 @@ export interface operations {
                 step?: number;
                 /** @description Workloads, separated by commas [default: all] */
                 wl?: string;
-                /** @description What is measured [default: iops] */
+                /** @description Measured quantity [default: iops] */
                 m?: "iops" | "bw" | "lat";
-                /** @description Most points over time [default: 600] */
+                /** @description Maximum number of points over time [default: 600] */
                 points?: number;
             };
             header?: never;
@@ -4538,7 +4538,7 @@ export interface operations {
                     "application/json": components["schemas"]["Series"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4558,9 +4558,9 @@ export interface operations {
                 step?: number;
                 /** @description Workloads, separated by commas [default: all] */
                 wl?: string;
-                /** @description What is measured [default: iops] */
+                /** @description Measured quantity [default: iops] */
                 m?: "iops" | "bw" | "lat";
-                /** @description Most points over time [default: 600] */
+                /** @description Maximum number of points over time [default: 600] */
                 points?: number;
             };
             header?: never;
@@ -4581,7 +4581,7 @@ export interface operations {
                     "application/json": components["schemas"]["Series"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4611,7 +4611,7 @@ export interface operations {
                 host?: string;
                 /** @description Workloads, separated by commas [default: all] */
                 wl?: string;
-                /** @description Most points over time [default: 600] */
+                /** @description Maximum number of points over time [default: 600] */
                 points?: number;
                 /** @description Rows of the heat map [default: 120] */
                 rows?: number;
@@ -4634,7 +4634,7 @@ export interface operations {
                     "application/json": components["schemas"]["HeatMap"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4664,7 +4664,7 @@ export interface operations {
                 host?: string;
                 /** @description Workloads, separated by commas [default: all] */
                 wl?: string;
-                /** @description What lines are drawn [default: rw] */
+                /** @description Lines of the diagram [default: rw] */
                 by?: "none" | "rw" | "bs" | "wl" | "tile" | "host" | "sel";
             };
             header?: never;
@@ -4685,7 +4685,7 @@ export interface operations {
                     "application/json": components["schemas"]["Percentiles"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4728,7 +4728,7 @@ export interface operations {
                     "application/json": components["schemas"]["LatencyMatrix"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4777,7 +4777,7 @@ export interface operations {
                     "application/json": components["schemas"]["LoadMatrix"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4826,7 +4826,7 @@ export interface operations {
                     "application/json": components["schemas"]["MapPage"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4877,7 +4877,7 @@ export interface operations {
                     "application/json": components["schemas"]["Moment"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4909,7 +4909,7 @@ export interface operations {
                     "application/json": components["schemas"]["TileCurve"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4927,7 +4927,7 @@ export interface operations {
                 t?: string;
                 /** @description Step of the ladder, from 1 [default: all] */
                 step?: number;
-                /** @description Most points over time [default: 600] */
+                /** @description Maximum number of points over time [default: 600] */
                 points?: number;
             };
             header?: never;
@@ -4948,7 +4948,7 @@ export interface operations {
                     "application/json": components["schemas"]["TierPage"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4966,7 +4966,7 @@ export interface operations {
                 t?: string;
                 /** @description Step of the ladder, from 1 [default: all] */
                 step?: number;
-                /** @description Most points over time [default: 600] */
+                /** @description Maximum number of points over time [default: 600] */
                 points?: number;
             };
             header?: never;
@@ -4987,7 +4987,7 @@ export interface operations {
                     "application/json": components["schemas"]["MachinePage"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5019,7 +5019,7 @@ export interface operations {
                     "application/json": components["schemas"]["AccessPage"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5037,7 +5037,7 @@ export interface operations {
                 t?: string;
                 /** @description Workloads, separated by commas [default: all] */
                 wl?: string;
-                /** @description Most points over time [default: 600] */
+                /** @description Maximum number of points over time [default: 600] */
                 points?: number;
             };
             header?: never;
@@ -5058,7 +5058,7 @@ export interface operations {
                     "application/json": components["schemas"]["WatchPage"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5081,7 +5081,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What happened during the run */
+            /** @description Events of the run */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5090,7 +5090,7 @@ export interface operations {
                     "application/json": components["schemas"]["EventList"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5113,7 +5113,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description How the run goes, about once a second: events named state; the last one is named end */
+            /** @description State of the run, about once a second: events named state; the last one is named end */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5122,7 +5122,7 @@ export interface operations {
                     "text/event-stream": components["schemas"]["LiveState"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5147,7 +5147,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Run b against run a */
+            /** @description Run b compared with run a */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5156,7 +5156,7 @@ export interface operations {
                     "application/json": components["schemas"]["ComparePage"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5176,7 +5176,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Own results of studies, and shipped ones */
+            /** @description Own and shipped results of studies */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5185,7 +5185,7 @@ export interface operations {
                     "application/json": components["schemas"]["StudyList"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5208,7 +5208,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A study's claims, published and ours */
+            /** @description A study's claims, with published and own values */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5217,7 +5217,7 @@ export interface operations {
                     "application/json": components["schemas"]["StudyPage"];
                 };
             };
-            /** @description Why there is no answer (RFC 9457) */
+            /** @description Reason for the error (RFC 9457) */
             default: {
                 headers: {
                     [name: string]: unknown;

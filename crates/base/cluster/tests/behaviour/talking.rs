@@ -104,7 +104,7 @@ fn what_is_fetched_is_whole_or_an_error() {
     assert!(fetch("empty", 0).expect("it is there").is_empty());
     assert!(matches!(fetch("series", 1000), Err(ClusterError::TooLarge { .. })));
     let error = fetch("other", 1000).expect_err("nothing").to_string();
-    assert_eq!(error, "a: nothing is offered as \"other\"");
+    assert_eq!(error, "a: there are no data called \"other\"");
     // The file is changed afterwards.
     file.as_file_mut().set_len(100).expect("cut");
     let error = fetch("series", 1 << 30).expect_err("cut");

@@ -31,7 +31,7 @@ pub enum ExportError {
         what: &'static str,
     },
     /// No format has this name.
-    #[error("\"{text}\" is not an export format; there are {known}")]
+    #[error("\"{text}\" is not an export format; formats are {known}")]
     UnknownFormat {
         /// Name that was given.
         text: String,

@@ -119,18 +119,23 @@ pub(super) fn write(run: &StoredRun, to: &mut dyn Write) -> Result<(), ExportErr
         &actions,
         |t| t.errors,
     )?;
-    counter(to, &format!("{prefix}_dropped"), "", "Intended starts given up.", &actions, |t| {
-        t.dropped
-    })?;
+    counter(
+        to,
+        &format!("{prefix}_dropped"),
+        "",
+        "Intended starts that users gave up.",
+        &actions,
+        |t| t.dropped,
+    )?;
     latencies(to, prefix, &actions)?;
     if !calls.is_empty() {
         let prefix = "tilemark_call";
         counter(to, &format!("{prefix}_answered"), "", "Calls answered well.", &calls, |t| {
             t.count
         })?;
-        let help = "Calls that failed, by why.";
+        let help = "Failed calls, by cause.";
         counter(to, &format!("{prefix}_errors"), "", help, &call_errors, |t| t.errors)?;
-        let help = "Bytes of good answers.";
+        let help = "Bytes of successful answers.";
         counter(to, &format!("{prefix}_bytes"), "bytes", help, &calls, |t| t.bytes)?;
         latencies(to, prefix, &calls)?;
     }
@@ -231,7 +236,7 @@ fn add_calls((answered, failed): (&mut ByLabels, &mut ByLabels), row: &CallRecor
 }
 
 fn write_answer(run: &Run, to: &mut dyn Write) -> io::Result<()> {
-    family(to, "tilemark_run", "info", "", "The run these numbers are of.")?;
+    family(to, "tilemark_run", "info", "", "The run of these numbers.")?;
     let labels = labels(&[
         ("id", &run.id),
         ("version", &run.tool.version),
@@ -242,11 +247,23 @@ fn write_answer(run: &Run, to: &mut dyn Write) -> io::Result<()> {
     ]);
     sample(to, "tilemark_run_info", &labels, 1)?;
     if let Some(tiles) = run.answer.tiles_held {
-        family(to, "tilemark_tiles_held", "gauge", "", "Most tiles at which every limit held.")?;
+        family(
+            to,
+            "tilemark_tiles_held",
+            "gauge",
+            "",
+            "Largest number of tiles at which every limit held.",
+        )?;
         writeln!(to, "tilemark_tiles_held {tiles}")?;
     }
     if let Some(score) = run.answer.score.value {
-        family(to, "tilemark_score", "gauge", "", "Score there, in tiles' worth of work.")?;
+        family(
+            to,
+            "tilemark_score",
+            "gauge",
+            "",
+            "Score at that number of tiles, in tiles' worth of work.",
+        )?;
         writeln!(to, "tilemark_score {score}")?;
     }
     Ok(())
@@ -269,12 +286,12 @@ fn counter(
 
 fn latencies(to: &mut dyn Write, prefix: &str, totals: &ByLabels) -> io::Result<()> {
     let service = format!("{prefix}_service_seconds");
-    family(to, &service, "histogram", "seconds", "From submission or first step to the answer.")?;
+    family(to, &service, "histogram", "seconds", "From submission or first step to completion.")?;
     for (labels, totals) in totals {
         histogram(to, &service, labels, &totals.service)?;
     }
     let response = format!("{prefix}_response_seconds");
-    family(to, &response, "histogram", "seconds", "From the intended start to the answer.")?;
+    family(to, &response, "histogram", "seconds", "From the intended start to completion.")?;
     for (labels, totals) in totals {
         histogram(to, &response, labels, &totals.response)?;
     }

@@ -81,7 +81,7 @@ impl TimeBuckets {
     }
 
     fn sum_seconds(&self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "seconds are told to a microsecond")]
+        #[expect(clippy::cast_precision_loss, reason = "seconds are printed to a microsecond")]
         let sum = self.sum_ns as f64 / 1e9;
         sum
     }

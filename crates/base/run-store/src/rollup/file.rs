@@ -76,7 +76,7 @@ impl Rollup {
         let major = version.split('.').next();
         if major != ROLLUP_VERSION.split('.').next() && major != Some(WITHOUT_GAUGES) {
             return Err(content(
-                format!("its version is {version}, and 1 and 2 can be read").into(),
+                format!("its version is {version}, but only 1 and 2 are supported").into(),
             ));
         }
         let has_gauges = major != Some(WITHOUT_GAUGES);

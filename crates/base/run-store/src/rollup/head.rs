@@ -60,7 +60,7 @@ impl Head {
     }
 
     pub(super) fn to_json(&self) -> String {
-        serde_json::to_string(self).expect("names and numbers are JSON")
+        serde_json::to_string(self).expect("names and numbers can be JSON")
     }
 
     /// Parses the metadata into a rollup without rows.

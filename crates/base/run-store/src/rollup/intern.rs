@@ -65,7 +65,8 @@ impl Names {
         (tile, workload, copy): (Option<u32>, &str, u32),
     ) -> (u32, u32) {
         let in_wide = self.wide_only(wide, workload);
-        let instances = self.narrow.get_mut(workload).expect("it was made with its workload");
+        let instances =
+            self.narrow.get_mut(workload).expect("the entry was made with its workload");
         let in_narrow = *instances.entry((tile, copy)).or_insert_with(|| {
             let position = next(narrow);
             narrow.push(Entity { tile, workload: workload.to_owned(), copy });

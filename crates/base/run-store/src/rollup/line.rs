@@ -192,7 +192,7 @@ impl Line {
 
     fn who(&self, count: usize) -> Result<u32, Malformed> {
         let who = self.who.filter(|who| (*who as usize) < count);
-        who.ok_or_else(|| format!("a row of {} names nobody known", self.table.name()).into())
+        who.ok_or_else(|| format!("a row of {} has an unknown name", self.table.name()).into())
     }
 }
 
@@ -270,7 +270,7 @@ impl Rollup {
             }),
             Table::Gauges => {
                 let Some(of) = &line.gauge else {
-                    return Err("a row of gauges names none".into());
+                    return Err("a row of gauges has no gauge".into());
                 };
                 let folded =
                     Folded { time: Nanos(line.number(5)), value: line.real(6), most: line.real(7) };

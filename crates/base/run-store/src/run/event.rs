@@ -138,13 +138,13 @@ fn moved(own: &TileMove) -> String {
     let TileMove { tile, from, to, outage_ns, begins_anew, .. } = own;
     let tile = tile + 1;
     let (Some(to), Some(outage)) = (to, outage_ns) else {
-        return format!("tile {tile}: lost with {from}, and not begun anew before the step ended");
+        return format!("tile {tile}: lost with {from}, and not restarted before the step ended");
     };
     let outage = Nanos(*outage);
     match (to == from, begins_anew) {
-        (true, _) => format!("tile {tile}: stood still on {from} for {outage}"),
-        (_, true) => format!("tile {tile}: begun anew on {to} after {outage} without it"),
-        (_, false) => format!("tile {tile}: {from} to {to}, stood still for {outage}"),
+        (true, _) => format!("tile {tile}: stopped on {from} for {outage}"),
+        (_, true) => format!("tile {tile}: restarted on {to} after {outage} of outage"),
+        (_, false) => format!("tile {tile}: {from} to {to}, stopped for {outage}"),
     }
 }
 
@@ -208,10 +208,10 @@ mod tests {
         assert_eq!(
             own.told().join("\n"),
             "lose-host b after 5 s, noticed 2.1 s after its last sign of life\n  \
-             tile 2: begun anew on a after 4 s without it\n  \
-             tile 4: lost with b, and not begun anew before the step ended\n  \
-             tile 6: stood still on b for 4 s\n  \
-             tile 8: b to c, stood still for 4 s\n  \
+             tile 2: restarted on a after 4 s of outage\n  \
+             tile 4: lost with b, and not restarted before the step ended\n  \
+             tile 6: stopped on b for 4 s\n  \
+             tile 8: b to c, stopped for 4 s\n  \
              2 other tiles: response times 0.91 times as long as before (0.80 to 1.02)"
         );
     }

@@ -18,7 +18,7 @@ impl Figure {
         if value.is_finite() {
             Self { value: Some(value), reason: None }
         } else {
-            Self::absent("the calculation gave no finite number")
+            Self::absent("the calculation gave an infinite or invalid number")
         }
     }
 
@@ -66,7 +66,10 @@ mod tests {
     #[test]
     fn a_number_that_is_none_is_null_with_a_reason() {
         let text = serde_json::to_string(&Figure::of(f64::NAN)).expect("serialises");
-        assert_eq!(text, r#"{"value":null,"reason":"the calculation gave no finite number"}"#);
+        assert_eq!(
+            text,
+            r#"{"value":null,"reason":"the calculation gave an infinite or invalid number"}"#
+        );
         let back: Figure = serde_json::from_str(&text).expect("reads");
         assert_eq!(back.value, None);
     }

@@ -45,8 +45,8 @@ pub fn tag(text: &str) -> Result<(String, String), Malformed> {
             Ok((key.to_owned(), value.to_owned()))
         }
         _ => Err(
-            "a tag is KEY=VALUE: a key of letters, digits, -, _ and ., 64 at most, and a value of \
-             256 characters at most"
+            "a tag is KEY=VALUE: a key of at most 64 letters, digits, -, _ and ., and a value of \
+             at most 256 characters"
                 .into(),
         ),
     }

@@ -14,7 +14,8 @@ impl Run {
     pub fn plan_text(&self) -> Option<String> {
         let room = self.answer.capacity.map(|room| Room::of(self, room));
         let Some(low) = self.lowest_held() else {
-            let unknown = "No count of VMs to plan with: how many are fast enough was not decided";
+            let unknown =
+                "No recommended number of VMs: it was not decided how many are fast enough";
             return room.map(|room| match self.space_cap() {
                 Some(cap) => sentences(&format!("{unknown}; {}", room.held_to(cap))),
                 None => sentences(&format!("{unknown}; {}", room.text)),
@@ -228,7 +229,7 @@ impl Room {
     fn held_to(&self, cap: Bytes) -> String {
         let (_, each) = self.each;
         format!(
-            "the disks of this run were held to {cap} (--space-max), and at full size they have \
+            "this run limited the size of its disks to {cap} (--space-max); at full size they have \
              {each} {}",
             self.unit
         )
@@ -348,7 +349,7 @@ mod tests {
         assert_eq!(open.plan_text(), None, "a model that is too far off");
         assert_eq!(
             told(&with_room(open, 200 << 30)),
-            "No count of VMs to plan with: how many are fast enough was not decided. 3 tiles at \
+            "No recommended number of VMs: it was not decided how many are fast enough. 3 tiles at \
              full size have room (64 GiB a tile, 200 GiB may be used)."
         );
     }

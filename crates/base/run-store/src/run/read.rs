@@ -21,7 +21,7 @@ pub enum ReadError {
         found: String,
     },
     /// A number is implausibly large.
-    #[error("run.json says {found} {what} of step {step}, and at most {most} can be")]
+    #[error("run.json has {found} {what} of step {step}, but the maximum is {most}")]
     Count {
         /// Name of the counted objects.
         what: &'static str,
@@ -33,7 +33,7 @@ pub enum ReadError {
         most: u32,
     },
     /// The document is of another major version.
-    #[error("run.json is of version {found}, and this tool reads 1.x")]
+    #[error("run.json has version {found}, but this tool reads 1.x")]
     OtherVersion {
         /// Version in the document.
         found: String,
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn another_major_version_is_refused_by_its_number() {
         let error = parse(r#"{"schema":"tilemark.run/2.0"}"#).expect_err("version 2");
-        assert_eq!(error.to_string(), "run.json is of version 2.0, and this tool reads 1.x");
+        assert_eq!(error.to_string(), "run.json has version 2.0, but this tool reads 1.x");
     }
 
     #[test]

@@ -108,7 +108,7 @@ impl std::fmt::Display for Waited {
             Self::Processor => f.write_str("a processor"),
             Self::Pause => f.write_str("its own pauses"),
             Self::Queue => f.write_str("earlier work of its users"),
-            Self::Unexplained => f.write_str("what its steps do not explain"),
+            Self::Unexplained => f.write_str("time not explained by its steps"),
         }
     }
 }

@@ -51,8 +51,8 @@ impl Run {
         let counts = count(climb.tile_counts.into(), "tile count");
         let mut text = format!("{runs} of {counts}, {} passed", climb.tile_counts_passed);
         let lists = [
-            ("more tiles than held passed", &climb.passed_above),
-            ("fewer tiles than held failed", &climb.failed_below),
+            ("more tiles than the held number passed", &climb.passed_above),
+            ("fewer tiles than the held number failed", &climb.failed_below),
         ];
         for (what, counts) in lists.iter().filter(|(_, counts)| !counts.is_empty()) {
             let counts: Vec<String> = counts.iter().map(u32::to_string).collect();
@@ -91,7 +91,7 @@ impl ClimbFacts {
 impl LeftOut {
     fn text(&self) -> String {
         let next = self.next.map_or_else(
-            || "its last step was over".to_owned(),
+            || "its last step was complete".to_owned(),
             |next| format!("run {} of {}", next.repeat, count(next.tiles.into(), "tile")),
         );
         match self.steps_asked {
@@ -289,10 +289,10 @@ impl Sentence<'_> {
             (ClimbEnd::Complete, Edge::CapacityReached, _) => self.capacity(),
             (ClimbEnd::Complete, Edge::LadderEnded, Some(most)) => {
                 let most = count(most, "user");
-                format!(", the most whose users are kept in memory (at most {most})")
+                format!(", the largest number whose users fit into memory (at most {most})")
             }
             (ClimbEnd::Complete, Edge::LadderEnded, None) => {
-                ", the most this run was asked to try".to_owned()
+                ", the most that this run was allowed to try".to_owned()
             }
             _ => String::new(),
         }
@@ -328,7 +328,7 @@ impl Sentence<'_> {
         let disturbance = steps.clone().find_map(|step| step.disturbances.first());
         disturbance.map_or_else(
             || "it did not pass".to_owned(),
-            |found| format!("no more work was done than by fewer, beside others: {found}"),
+            |found| format!("it did no more work than fewer tiles, beside others: {found}"),
         )
     }
 }

@@ -172,7 +172,7 @@ impl TryFrom<String> for Statistic {
             "mean" => Ok(Self::Mean),
             "max" => Ok(Self::Max),
             other => percentile(other).ok_or_else(|| {
-                format!("\"{other}\" is no statistic (p95, p99.9, mean or max are)").into()
+                format!("\"{other}\" is not a statistic (p95, p99.9, mean or max are)").into()
             }),
         }
     }

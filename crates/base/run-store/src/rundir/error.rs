@@ -61,7 +61,8 @@ pub enum RunDirError {
         base: PathBuf,
     },
     /// An older run was requested than exists.
-    #[error("{ended} of the runs in {} have ended, and latest~{back} needs {}", base.display(), back + 1)]
+    #[error("only {ended} of the runs in {} have ended, but latest~{back} needs \
+        {}", base.display(), back + 1)]
     FewerEnded {
         /// Directory of the runs that was searched.
         base: PathBuf,
@@ -71,7 +72,7 @@ pub enum RunDirError {
         back: usize,
     },
     /// Several runs match the name or part of an identifier.
-    #[error("\"{name}\" fits {} runs: {}", found.len(), found.join(", "))]
+    #[error("\"{name}\" matches {} runs: {}", found.len(), found.join(", "))]
     Ambiguous {
         /// Name, identifier or path that was given.
         name: String,
@@ -91,7 +92,7 @@ pub enum RunDirError {
         id: String,
     },
     /// The directory contains a file that no run writes.
-    #[error("{} holds \"{name}\", which no run writes", path.display())]
+    #[error("{} holds \"{name}\", which is not a file of a run", path.display())]
     Foreign {
         /// Path of the directory.
         path: PathBuf,
@@ -108,7 +109,7 @@ impl RunDirError {
                 "free space there, or choose another place for results with --out"
             }
             Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
-                "choose a place for results you may write to with --out"
+                "choose a writable place for results with --out"
             }
             Self::OnDeviceUnderTest { .. } => {
                 "choose another device with --out, or accept the disturbance with \
@@ -120,8 +121,8 @@ impl RunDirError {
             }
             Self::Ambiguous { .. } => "give the whole id of one, or its last six letters",
             Self::Running { .. } => "stop it first",
-            Self::Kept { .. } => "`tilemark runs keep --off` lets go of it",
-            Self::Foreign { .. } => "move it away first; only what a run wrote is deleted",
+            Self::Kept { .. } => "`tilemark runs keep --off` removes the mark",
+            Self::Foreign { .. } => "move it away first; only files of a run are deleted",
             _ => return None,
         })
     }

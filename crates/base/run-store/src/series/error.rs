@@ -37,7 +37,7 @@ pub enum SeriesError {
         reason: Malformed,
     },
     /// A slice refers to an object that its topology does not have.
-    #[error("a slice has {what} {index}, and its step has {count} of them")]
+    #[error("a slice has {what} {index}, but its step has only {count} of them")]
     UnknownId {
         /// Kind of the numbered object: `VM`, `action`.
         what: &'static str,
@@ -47,7 +47,8 @@ pub enum SeriesError {
         count: usize,
     },
     /// An earlier write failed.
-    #[error("the series in {} is not written on, because an earlier write failed", path.display())]
+    #[error("writing the series in {} was stopped, because an earlier write \
+        failed", path.display())]
     Broken {
         /// Path of the run directory.
         path: PathBuf,

@@ -370,6 +370,6 @@ fn an_unknown_format_is_refused_with_the_known_ones() {
     let error = "xml".parse::<Format>().expect_err("unknown");
     assert_eq!(
         error.to_string(),
-        "\"xml\" is not an export format; there are json, csv, calls-csv, gauges-csv, parquet, hlog, openmetrics"
+        "\"xml\" is not an export format; formats are json, csv, calls-csv, gauges-csv, parquet, hlog, openmetrics"
     );
 }

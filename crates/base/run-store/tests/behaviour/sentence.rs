@@ -85,9 +85,9 @@ fn each_way_to_end_has_its_words() {
     (asked.answer.tiles_held, asked.answer.edge) = (Some(1), Edge::LadderEnded);
     climb(&mut asked).ended = ClimbEnd::Complete;
     let text = "This datastore holds at least 1 tile (2 VMs)";
-    assert_eq!(asked.sentence(), format!("{text}, the most this run was asked to try."));
+    assert_eq!(asked.sentence(), format!("{text}, the most that this run was allowed to try."));
     climb(&mut asked).users_max = Some(4_000_000);
-    let most = ", the most whose users are kept in memory (at most 4,000,000 users).";
+    let most = ", the largest number whose users fit into memory (at most 4,000,000 users).";
     assert_eq!(asked.sentence(), format!("{text}{most}"));
     asked.answer.edge = Edge::CapacityReached;
     (asked.answer.tiles_max, asked.target.capacity_bytes) = (Some(1), Some(96 << 30));

@@ -174,7 +174,7 @@ fn a_slice_that_names_an_unknown_vm_is_refused() {
     let error = writer.append(key(1, Phase::Measured), &sample::topology(), &slice);
     assert_eq!(
         error.expect_err("unknown").to_string(),
-        "a slice has VM 9, and its step has 4 of them"
+        "a slice has VM 9, but its step has only 4 of them"
     );
 }
 

@@ -15,10 +15,10 @@ fn listed<'a>(words: impl Iterator<Item = &'a str>) -> String {
 /// Returns the long help of `--machine`.
 pub(super) fn machines() -> String {
     format!(
-        "A virtual machine of yours that operations may be carried out on, by its exact name: \
-         KIND:NAME[,KEY=VALUE...]\n\nKIND is {}. The first machine is for the first workload of \
-         --operations that takes one, and so on; no machine that is not named is touched. Tokens \
-         are in a file or variable: credentials=FILE or env:NAME. Example: \
+        "Your own virtual machine for operations to act on, by its exact name: \
+         KIND:NAME[,KEY=VALUE...]\n\nKIND is {}. The first --machine is for the first workload of \
+         --operations that needs one, and so on; machines that are not named are never touched. \
+         Tokens are read from a file or variable: credentials=FILE or env:NAME. Example: \
          --operations=named-snapshot --machine libvirt:web01,at=qemu:///system",
         listed(MachineKind::ALL.iter().map(|kind| kind.name()))
     )
@@ -27,10 +27,10 @@ pub(super) fn machines() -> String {
 /// Returns the long help of `--meter`.
 pub(super) fn meters() -> String {
     format!(
-        "A meter of watts, read beside the run: KIND:WHERE[,KEY=VALUE...]; for each of them once\
-         \n\nKIND is {}; scope={} says what it sees (host if absent). The score per kilowatt is told \
-         where all of a category was measured. Passwords are in a file or variable: \
-         credentials=FILE or env:NAME. Example: --meter shelly:192.168.1.20,scope=host",
+        "A power meter to read during the run: KIND:WHERE[,KEY=VALUE...] (repeat for more)\n\nKIND \
+         is {}; scope={} is the part of the system that it measures (default: host). A category \
+         has a score per kilowatt if meters cover all of it. Passwords are read from a file or \
+         variable: credentials=FILE or env:NAME. Example: --meter shelly:192.168.1.20,scope=host",
         listed(MeterKind::ALL.iter().map(|kind| kind.name())),
         listed(PowerScope::ALL.iter().map(|scope| scope.name()))
     )

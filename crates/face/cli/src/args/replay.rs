@@ -151,7 +151,8 @@ impl FromStr for LimitArg {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "\"{text}\" is no limit; write read, write or flush, then p99, mean or max, then a time: read p99 10ms"
+                "\"{text}\" is not a limit; write read, write or flush, then p99, mean or max, \
+                then a time: read p99 10ms"
             )
         };
         let words: Vec<&str> = text.split_whitespace().collect();

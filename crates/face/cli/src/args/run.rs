@@ -51,7 +51,7 @@ pub struct RunArgs {
     /// on fast storage under all rules of a datastore. The tier begins empty and stays from step to
     /// step; its counters are beside each step. Example: --through-tier
     /// /mnt/nvme,size=20GiB,mode=back
-    #[allow(rustdoc::broken_intra_doc_links, reason = "brackets are what may be left out")]
+    #[allow(rustdoc::broken_intra_doc_links, reason = "brackets mark optional parts")]
     #[arg(long, value_name = "SPEC", value_parser = tier, hide_short_help = true, conflicts_with = "members", help_heading = "How load is made")]
     pub through_tier: Option<bench::rig::TierSpec>,
 

@@ -119,7 +119,7 @@ impl FromStr for TierVhost {
             Some((disk, path)) if !disk.is_empty() && !path.is_empty() => {
                 Ok(Self { disk: disk.to_owned(), path: path.into() })
             }
-            _ => Err("a machine's socket is NAME=PATH, with the name of a --disk".to_owned()),
+            _ => Err("a VM's socket is NAME=PATH; NAME is the name of a --disk".to_owned()),
         }
     }
 }
@@ -138,7 +138,8 @@ impl FromStr for TierUblk {
     fn from_str(text: &str) -> Result<Self, String> {
         let parts = text.split_once('=').filter(|(disk, _)| !disk.is_empty());
         let parts = parts.and_then(|(disk, number)| Some((disk.to_owned(), number.parse().ok()?)));
-        let (disk, number) = parts.ok_or("a device is NAME=NUMBER, with the name of a --disk")?;
+        let (disk, number) =
+            parts.ok_or("a device is NAME=NUMBER; NAME is the name of a --disk")?;
         Ok(Self { disk, number })
     }
 }
@@ -507,7 +508,7 @@ fn policy(text: &str) -> Result<PolicyKind, String> {
 fn poll(text: &str) -> Result<units::Nanos, String> {
     let time: units::Nanos = text.parse().map_err(|error| format!("{error}"))?;
     if time > POLL_MAX {
-        Err("at most 1ms: a processor does nothing else".to_owned())
+        Err("at most 1ms: polling keeps a processor busy".to_owned())
     } else {
         Ok(time)
     }

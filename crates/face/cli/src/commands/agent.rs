@@ -28,8 +28,9 @@ pub fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
         .parse::<many_hosts::Invitation>()
         .map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
     let control = Arc::new(Control::default());
-    let signals = crate::signals::watch(Arc::clone(&control))
-        .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
+    let signals = crate::signals::watch(Arc::clone(&control)).map_err(|error| {
+        Failure::new(Exit::Failure, format!("installing the Ctrl-C handler: {error}"))
+    })?;
     let options = AgentOptions {
         allowed,
         tool: super::run::tool(),
@@ -47,7 +48,7 @@ pub fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
         AgentEnd::Left => Exit::Success,
         AgentEnd::Alone { not_removed } => {
             crate::say!(
-                "the controller is gone; what was made here is removed, and a recording is ended"
+                "the controller is gone; files made here are removed, and any recording is stopped"
             );
             tell(&not_removed);
             if not_removed.is_empty() { Exit::Failure } else { Exit::NotRemoved }
@@ -79,9 +80,11 @@ fn token(given: &str) -> Result<String, Failure> {
         }
         // Every user of this host can read the arguments of a command (ps), and the token is
         // secret.
-        None => {
-            Err(failed("--join takes no token on the command line, where others see it".into())
-                .hint(Some("--join @FILE reads it from a file, --join - from standard input")))
-        }
+        None => Err(failed(
+            "--join accepts no token on the command line, because other users could see it".into(),
+        )
+        .hint(Some(
+            "give the token in a file with --join @FILE, or on standard input with --join -",
+        ))),
     }
 }

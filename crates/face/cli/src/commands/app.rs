@@ -10,8 +10,9 @@ use crate::failure::Failure;
 pub fn app(args: &AppArgs) -> Result<Exit, Failure> {
     let AppAction::Serve(AppServeKind::Web(args)) = &args.action;
     if rustix::process::geteuid().is_root() {
-        let message = "a web site does not run as root";
-        let hint = "run it as a user without rights: setpriv --reuid nobody --clear-groups tilemark app ...";
+        let message = "tilemark app refuses to run as root, because it is a web site";
+        let hint = "run it as an unprivileged user: setpriv --reuid nobody --clear-groups tilemark \
+            app ...";
         return Err(Failure::new(Exit::Refused, message).hint(Some(hint)));
     }
     let AppServeWebArgs { data, database, socket, connections } = args;

@@ -17,12 +17,13 @@ use crate::{output, plan_source, signals, text};
 pub fn run(args: &CalibrateArgs) -> Result<Exit, Failure> {
     let options = options(args)?;
     let control = Arc::new(Control::default());
-    let signals = signals::watch(Arc::clone(&control))
-        .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
+    let signals = signals::watch(Arc::clone(&control)).map_err(|error| {
+        Failure::new(Exit::Failure, format!("installing the Ctrl-C handler: {error}"))
+    })?;
     let found = calibrate(&options, &control, &mut |line| crate::say!("{line}"));
     match found {
         Err(CalibrateError::Bench(BenchError::Interrupted | BenchError::Aborted)) => {
-            crate::say!("interrupted; what was made is removed again, and no array was saved");
+            crate::say!("interrupted; the calibration's files are removed, and no array was saved");
             Ok(signals.exit())
         }
         Err(error) => Err(failure(error)),

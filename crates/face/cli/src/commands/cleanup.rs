@@ -44,7 +44,7 @@ pub fn sweep(target: &str, dry_run: bool, destroy_data: Option<&str>) -> Result<
             crate::say!("would end {}", mail(&found));
         }
         for found in on_platforms(false) {
-            crate::say!("would take back {}", left(&found));
+            crate::say!("would undo {}", left(&found));
         }
         return Ok(Swept { text, not_removed: Vec::new(), exit: Exit::Success });
     }
@@ -109,17 +109,17 @@ fn left(found: &LeftObjects) -> String {
 
 fn machines(found: &process_home::Swept) -> String {
     let run = if found.run_id.is_empty() { "no run id" } else { &found.run_id };
-    format!("{} process(es) of machines of {} ({run})", found.processes, found.path.display())
+    format!("{} VM process(es) of {} ({run})", found.processes, found.path.display())
 }
 
 fn servers(found: &process_home::Swept) -> String {
     let run = if found.run_id.is_empty() { "no run id" } else { &found.run_id };
-    format!("{} process(es) of --over of {} ({run})", found.processes, found.path.display())
+    format!("{} server process(es) for --over of {} ({run})", found.processes, found.path.display())
 }
 
 fn mail(found: &process_home::Swept) -> String {
     let run = if found.run_id.is_empty() { "no run id" } else { &found.run_id };
-    format!("{} process(es) of mail servers of {} ({run})", found.processes, found.path.display())
+    format!("{} mail server process(es) of {} ({run})", found.processes, found.path.display())
 }
 
 fn listing(found: &[Owned]) -> String {
@@ -128,14 +128,14 @@ fn listing(found: &[Owned]) -> String {
             if owned.state == OwnerState::Dead { "would remove" } else { "would keep (in use)" };
         format!("{what} {}", describe(owned))
     });
-    lines_or(lines.collect(), "nothing of Tilemark's is there")
+    lines_or(lines.collect(), "no files of Tilemark are there")
 }
 
 fn report(cleaned: &Cleaned) -> String {
     let removed = cleaned.removed.iter().map(|owned| format!("removed {}", describe(owned)));
     let kept =
         cleaned.kept.iter().map(|kept| format!("kept {}: {}", describe(&kept.owned), kept.reason));
-    lines_or(removed.chain(kept).collect(), "nothing of Tilemark's is there")
+    lines_or(removed.chain(kept).collect(), "no files of Tilemark are there")
 }
 
 fn describe(owned: &Owned) -> String {

@@ -80,7 +80,7 @@ fn sides(runs: &[String]) -> Result<(&[String], &[String]), Failure> {
     match runs.iter().position(|word| word == "vs") {
         Some(at) if at > 0 && at + 1 < runs.len() => Ok((&runs[..at], &runs[at + 1..])),
         None if runs.len() == 2 => Ok((&runs[..1], &runs[1..])),
-        _ => Err(Failure::new(Exit::Usage, "which runs are the other side?")
+        _ => Err(Failure::new(Exit::Usage, "the runs of side B are missing")
             .hint(Some("write the runs of side A, then the word vs, then the runs of side B"))),
     }
 }

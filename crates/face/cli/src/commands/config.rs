@@ -32,7 +32,7 @@ pub fn run(args: &ConfigArgs) -> Result<Exit, Failure> {
     }
     match settings::path() {
         Some(path) if path.exists() => crate::say!("file       {}", path.display()),
-        Some(path) => crate::say!("file       {} (there is none)", path.display()),
+        Some(path) => crate::say!("file       {} (does not exist)", path.display()),
         None => crate::say!("file       none: neither XDG_CONFIG_HOME nor HOME is set"),
     }
     let mut table = Table::new(&["verb", "option", "value", "origin", "variable"]);
@@ -53,7 +53,7 @@ fn rows_of(verb: &'static str) -> Result<Vec<Row>, Failure> {
     let mut program = Cli::command();
     // A subcommand has the global options only after this call.
     program.build();
-    let command = program.find_subcommand(verb).expect("it is one of ours");
+    let command = program.find_subcommand(verb).expect("the command exists");
     let mut set = settings::of_environment(command)?;
     set.extend(settings::of_file(command)?);
     let row = |arg: &clap::Arg| {

@@ -48,8 +48,9 @@ pub fn run(args: &DemoArgs, color: Choice) -> Result<Exit, Failure> {
     let plan = plan_source::resolved(&run_args)?;
     open_files::check(&plan, open_files::raise())?;
     let control = Arc::new(Control::default());
-    let signals = signals::watch(Arc::clone(&control))
-        .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
+    let signals = signals::watch(Arc::clone(&control)).map_err(|error| {
+        Failure::new(Exit::Failure, format!("installing the Ctrl-C handler: {error}"))
+    })?;
     let format = run_args.stored.format;
     let mut viewer = live::viewer(Live::Web, color, format, &control, &signals, &base);
     let mut finished =
@@ -83,7 +84,9 @@ fn run_args(directory: &Path) -> Result<RunArgs, Failure> {
     let words = words.chain([target]).chain(OPTIONS.map(Into::into));
     match Cli::try_parse_from(words).map(|cli| cli.command) {
         Ok(Command::Run(args)) => Ok(args),
-        Ok(_) => Err(Failure::new(Exit::Failure, "the demo is not a run; this is a bug")),
+        Ok(_) => {
+            Err(Failure::new(Exit::Failure, "the demo's command line is not a run; this is a bug"))
+        }
         Err(error) => Err(Failure::from_command_line(&error)),
     }
 }
@@ -106,7 +109,7 @@ impl DemoDirectory {
                 Ok(Self { path, is_own: false })
             }
             Err(error) => {
-                let hint = "name a directory that can be written: tilemark demo DIR";
+                let hint = "name a writable directory: tilemark demo DIR";
                 Err(Failure::new(Exit::Refused, format!("creating ./{OWN}: {error}"))
                     .hint(Some(hint)))
             }

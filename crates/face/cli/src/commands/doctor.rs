@@ -91,7 +91,7 @@ pub fn text(findings: &[Finding]) -> String {
     let harmful = findings.iter().filter(|finding| finding.severity == Severity::Harmful).count();
     let noise = findings.iter().filter(|finding| finding.severity == Severity::Noise).count();
     lines.push(match (harmful, noise) {
-        (0, 0) => "fit for measuring, as far as can be seen from here".to_owned(),
+        (0, 0) => "fit for measuring, as far as it can be checked from here".to_owned(),
         (0, noise) => format!("fit for measuring; {}", noise_text(noise)),
         (harmful, noise) => {
             format!("not fit for measuring: {harmful} harmful, {}", noise_text(noise))

@@ -87,8 +87,7 @@ fn write(out: &Path, files: &[(String, String)], sheet: &EstateSheet) -> Result<
     };
     std::fs::create_dir(out).map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => {
-            let message =
-                format!("{} is there already, and nothing in it is overwritten", out.display());
+            let message = format!("{} exists already and is not overwritten", out.display());
             Failure::new(Exit::Refused, message).hint(Some("name another with --out, or remove it"))
         }
         _ => failed(out, &error),
@@ -117,7 +116,7 @@ fn classes() -> String {
         ">per VM",
         ">reads",
         ">mean limit",
-        "words in a name",
+        "words in VM names",
     ]);
     for class in CLASSES.iter() {
         let rate = |rate: f64| if rate > 0.0 { units::print::number(rate) } else { "-".to_owned() };
@@ -132,9 +131,7 @@ fn classes() -> String {
     }
     let mut lines = table.lines();
     lines.push(String::new());
-    lines.push(
-        "Rates are of machines of which nothing was measured. Where they come from:".to_owned(),
-    );
+    lines.push("VMs without measurements have assumed rates. Sources of these rates:".to_owned());
     for class in CLASSES.iter() {
         let source = class.source.split_whitespace().collect::<Vec<_>>().join(" ");
         lines.push(format!("  {}: {source}", class.name));

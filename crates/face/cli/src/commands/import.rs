@@ -56,8 +56,9 @@ pub fn run(args: &ImportArgs) -> Result<Exit, Failure> {
     let options = OpenOptions { format: args.from, max_bad: args.max_bad };
     let source = trace::open(&args.trace, &options).map_err(|error| unreadable(&error))?;
     let control = Arc::new(Control::default());
-    let signals = signals::watch(Arc::clone(&control))
-        .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
+    let signals = signals::watch(Arc::clone(&control)).map_err(|error| {
+        Failure::new(Exit::Failure, format!("installing the Ctrl-C handler: {error}"))
+    })?;
     signals.hush();
     crate::say!("reading {} as {}", args.trace.display(), source.info().format);
     let mut source = Derived::new(source);
@@ -70,7 +71,7 @@ pub fn run(args: &ImportArgs) -> Result<Exit, Failure> {
         control.request() == Request::GoOn
     });
     let Some(written) = written.map_err(|error| failed(&error))? else {
-        crate::say!("interrupted; what was written is removed");
+        crate::say!("interrupted; the output is removed");
         return Ok(signals.exit());
     };
     let info = source.info();
@@ -119,15 +120,14 @@ fn tell(losses: &Losses) {
 fn text(imported: &Imported) -> String {
     let span = match (imported.first_issue_ns, imported.last_issue_ns) {
         // Without times, the time columns hold sequence numbers.
-        _ if !imported.has_times => "in their order, without times".to_owned(),
+        _ if !imported.has_times => "in their original order, without times".to_owned(),
         (Some(first), Some(last)) => format!("over {}", units::Nanos(last - first)),
         _ => "over no time".to_owned(),
     };
     let latency = if imported.has_latency { "with latencies" } else { "without latencies" };
     format!(
-        "{} of {} ({latency}) {span}, {}, {}\n\
-         left out: {} bad, {} that are no I/O of their own; out of order: {}\n\
-         written: {} ({} in {})\n",
+        "{} of {} ({latency}) {span}, {}, {}\nleft out: {} bad, {} that are not separate I/Os; out \
+         of order: {}\nwritten: {} ({} in {})\n",
         count(imported.records, "I/O"),
         imported.from,
         count(imported.vms as u64, "VM"),

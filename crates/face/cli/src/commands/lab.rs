@@ -41,28 +41,32 @@ fn mount(args: &LabMountArgs) -> Result<Exit, Failure> {
     };
     open_files::raise();
     // Watches signals before the mount, so that no signal leaves the mount behind.
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
-        .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(|error| {
+        Failure::new(Exit::Failure, format!("installing the Ctrl-C handler: {error}"))
+    })?;
     let mounted = Mounted::new(&args.point, &options).map_err(failure)?;
     let point = args.point.display();
     crate::say!(
-        "a slow array to try things on: {} mounted on {point}, seed {}",
+        "simulated slow array: {} mounted on {point}, seed {}",
         mounted.size(),
         options.seed
     );
     crate::say!("playing {title}");
     match options.schedule.rules.len() {
         0 => {}
-        rules => crate::say!("it lies on purpose, by {}", crate::text::count(rules as u64, "rule")),
+        rules => crate::say!(
+            "it returns wrong data on purpose, by {}",
+            crate::text::count(rules as u64, "rule")
+        ),
     }
-    crate::say!("what is written there is gone at the end; Ctrl-C unmounts");
+    crate::say!("data written there is lost at the end; Ctrl-C unmounts");
     while mounted.is_mounted() && signals.pending().next().is_none() {
         std::thread::sleep(LOOK);
     }
     let (report, was_busy) = mounted.unmount().map_err(failure)?;
     if was_busy {
         crate::say!(
-            "warning: {point} was in use; what still has files open there fails from now on"
+            "warning: {point} was in use; programs with open files there get errors from now on"
         );
     }
     match args.format {
@@ -88,13 +92,15 @@ fn failure(error: LabError) -> Failure {
 fn text(report: &Report) -> String {
     let Report { elapsed, lateness, model, faults, wrong_reads } = report;
     let mut text = format!(
-        "unmounted after {elapsed}: {} answers, late by {} at p50, {} at p99, {} at most\n",
+        "unmounted after {elapsed}: {} requests completed, late by {} at p50, {} at p99, {} \
+        maximum\n",
         lateness.answers, lateness.p50, lateness.p99, lateness.max
     );
     if lateness.p99 > LATE {
-        text += "warning: this machine was too busy to be punctual: what was measured here is slower than the array\n";
+        text += "warning: this host was too busy to complete requests on time: latencies measured \
+            here are longer than the array's\n";
     }
-    text += &format!("{faults} faults done, {wrong_reads} reads answered with wrong bytes\n");
+    text += &format!("{faults} faults injected, {wrong_reads} reads returned wrong data\n");
     for part in &model.parts {
         text += &format!(
             "{:<28} {:>4.0} % busy, {:.0} I/Os per second\n",

@@ -93,10 +93,11 @@ fn text(tested: &[Tested]) -> String {
     for Tested { meter, energy } in tested {
         lines.push(format!("{}: {}", meter.name, about(meter)));
         lines.extend(meter.notes.iter().map(|note| format!("  {note}")));
-        let why = energy.joules.reason.iter().map(|why| format!("  would count nothing: {why}"));
+        let why =
+            energy.joules.reason.iter().map(|why| format!("  would measure no energy: {why}"));
         lines.extend(why);
         lines.extend(energy.faults.iter().map(|fault| format!("  meanwhile {fault}")));
-        lines.push(format!("  would count for: {}", counts_for(meter)));
+        lines.push(format!("  would measure for: {}", counts_for(meter)));
     }
     lines.join("\n") + "\n"
 }
@@ -119,6 +120,6 @@ fn counts_for(meter: &MeterFacts) -> &'static str {
         Host => "server power; server and storage power, with a meter of the storage beside it",
         Storage => "server and storage power, with meters of all servers beside it",
         Rack => "server and storage power",
-        Processor => "no score per kilowatt: processors alone explain, and are no server",
+        Processor => "no score per kilowatt: a meter of processors does not cover a whole server",
     }
 }

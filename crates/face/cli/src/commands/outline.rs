@@ -29,7 +29,8 @@ pub fn outlined(args: &RunArgs, outline: &Outline) -> Vec<String> {
             outline.step_time.0, outline.step_time.1
         ),
         format!(
-            "writes     at most {} ({} B), all of it in files or ranges of its own; {fate} at the end",
+            "writes     at most {} ({} B), all in Tilemark's own files or ranges; {fate} at the \
+            end",
             outline.bytes_at_most,
             outline.bytes_at_most.get()
         ),

@@ -23,15 +23,16 @@ pub fn prepare(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
         return Ok(Exit::Success);
     }
     if args.remove {
-        let message = "prepare keeps what it makes, and --remove asks to remove it";
+        let message = "prepare keeps its disks, but --remove asks to remove them";
         return Err(Failure::new(Exit::Usage, message));
     }
     let (there, export) = exports::mounted(plan.clone())?;
     let options = RunOptions { export, ..run::options(args)? };
     open_files::check(&plan, open_files::raise())?;
     let control = Arc::new(Control::default());
-    let signals = signals::watch(Arc::clone(&control))
-        .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
+    let signals = signals::watch(Arc::clone(&control)).map_err(|error| {
+        Failure::new(Exit::Failure, format!("installing the Ctrl-C handler: {error}"))
+    })?;
     let prepared = {
         let mut observer = live::observer(args.live, color, args.stored.format, &control, &signals);
         prepared(args, &there, &options, (&control, observer.as_mut()))
@@ -91,9 +92,9 @@ fn on_hosts(
 /// Describes the state of the disks after an interrupted filling.
 const fn after_interrupt(args: &RunArgs) -> &'static str {
     if args.reuse.is_some() {
-        "all disks stay, and those that are not full are filled when they are used"
+        "all disks are kept; a run fills the disks that are not full yet"
     } else {
-        "what was made is removed again"
+        "the disks made so far are removed"
     }
 }
 
@@ -167,8 +168,8 @@ fn text(args: &RunArgs, plan: &ResolvedPlan, prepared: &Prepared, command: Optio
     }
     lines.push(command.map_or_else(
         || {
-            "use        the next run fills its disks again, over what is written now: only a \
-             directory remembers its disks"
+            "use        the next run fills its disks again and overwrites this data: only \
+             directories keep disks for reuse"
                 .to_owned()
         },
         |command| format!("use        {command}"),

@@ -122,7 +122,7 @@ pub(super) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
         flag::register_conditional_shutdown(signal, Exit::Interrupted as i32, Arc::clone(&stop))
             .and_then(|_| flag::register(signal, Arc::clone(&stop)))
             .map_err(|error| {
-                Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}"))
+                Failure::new(Exit::Failure, format!("installing the Ctrl-C handler: {error}"))
             })?;
     }
     Ok(stop)
@@ -252,7 +252,7 @@ impl Recording {
                 units::decimal_and_binary(per_second(now_bytes - bytes, span))
             )
         });
-        let rate = rate.unwrap_or_else(|| "no I/O became known".to_owned());
+        let rate = rate.unwrap_or_else(|| "no I/O recorded yet".to_owned());
         let line = format!(
             "{:>5.0} s  {rate}  longest so far {longest}  lost events {}",
             progress.elapsed.as_secs_f64(),

@@ -73,12 +73,15 @@ mod with {
             Err(Failure::new(Exit::Usage, message).hint(Some(hint.to_owned())))
         };
         if args.pid.is_some() {
-            return wrong("--pid is of one host", "use --vm, --cgroup or --by process over hosts");
+            return wrong(
+                "--pid works on one host only",
+                "with several hosts, use --vm, --cgroup or --by process",
+            );
         }
         if args.out.is_some() {
             return wrong(
-                "--out is for the trace of this machine; those of hosts stay there",
-                "tilemark analyze --host ... NAME --collect DIR brings them here",
+                "--out is for a trace of this host; traces of other hosts stay there",
+                "tilemark analyze --host ... NAME --collect DIR copies them here",
             );
         }
         Ok(())
@@ -165,7 +168,9 @@ mod with {
                 let (recorded, lost) = match told {
                     RecordingState::Ended(recorded) => (Some(*recorded), None),
                     RecordingState::Lost(why) => (None, Some(why)),
-                    RecordingState::Going(_) => (None, Some("it did not end".to_owned())),
+                    RecordingState::Going(_) => {
+                        (None, Some("the recording did not end".to_owned()))
+                    }
                 };
                 HostRecorded {
                     host: host.name.clone(),

@@ -24,8 +24,9 @@ pub fn run(args: &ReplayArgs, color: Choice) -> Result<Exit, Failure> {
         open_files::check(&plan, open_files::raise())?;
     }
     let control = Arc::new(Control::default());
-    let signals = signals::watch(Arc::clone(&control))
-        .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
+    let signals = signals::watch(Arc::clone(&control)).map_err(|error| {
+        Failure::new(Exit::Failure, format!("installing the Ctrl-C handler: {error}"))
+    })?;
     let format = args.stored.format;
     let mut viewer = live::viewer(args.live, color, format, &control, &signals, &base);
     let finished = match &array {

@@ -48,8 +48,9 @@ fn measure(args: &RunArgs, color: Choice, message: &mut Option<Message>) -> Resu
     options.export = export;
     open_files::check(&plan, open_files::raise())?;
     let control = Arc::new(Control::default());
-    let signals = signals::watch(Arc::clone(&control))
-        .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
+    let signals = signals::watch(Arc::clone(&control)).map_err(|error| {
+        Failure::new(Exit::Failure, format!("installing the Ctrl-C handler: {error}"))
+    })?;
     let format = args.stored.format;
     let page = page(args, &plan, &options)?;
     let mut viewer = live::with_page(page, args.live, color, format, &control, &signals);
@@ -84,7 +85,7 @@ fn page(
     };
     let door = door::open(listen, args.page.token.token_file.as_deref())?;
     let page = Page::at(door, &options.base)
-        .map_err(|error| Failure::new(Exit::Failure, format!("starting the page: {error}")))?;
+        .map_err(|error| Failure::new(Exit::Failure, format!("starting the web page: {error}")))?;
     page.say();
     Ok(Some(page))
 }
@@ -203,11 +204,12 @@ fn tell_evidence(finished: &FinishedRun) {
         }
     }
     if !finished.evidence.is_empty() {
-        crate::say!("kept, because blocks are wrong:");
+        crate::say!("kept, because blocks have wrong content:");
         finished.evidence.iter().for_each(|path| crate::say!("  {}", path.display()));
         for target in datastores(&finished.run) {
             crate::say!(
-                "hint: tilemark verify {target} reads all again, tilemark cleanup {target} removes it"
+                "hint: tilemark verify {target} reads all blocks again, tilemark cleanup {target} \
+                removes the disks"
             );
         }
     }

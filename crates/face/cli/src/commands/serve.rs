@@ -51,8 +51,9 @@ pub fn run(args: &ServeArgs) -> Result<Exit, Failure> {
     say_token(&server);
     output::print(&format!("{}\n", server.url(&path)))?;
     let signals = Signals::new([SIGINT, SIGTERM]);
-    let mut signals = signals
-        .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
+    let mut signals = signals.map_err(|error| {
+        Failure::new(Exit::Failure, format!("installing the Ctrl-C handler: {error}"))
+    })?;
     signals.forever().next();
     Ok(Exit::Success)
 }
@@ -78,7 +79,7 @@ fn tell_hosts(stores: &Arc<HostStores>) {
                         crate::say!("hint: {}", untrusted::shown(hint));
                     }
                 }
-                None => crate::say!("host {} is shown again", note.host),
+                None => crate::say!("host {} is no longer left out", note.host),
             }
             *before = note.trouble;
         }
@@ -205,7 +206,7 @@ impl Sample {
         };
         let made = bench::run::sample(&options, None).ok()?;
         library.set_sample(StoredRun::at(&made.directory)?).ok()?;
-        crate::say!("a made-up run is shown until there is a real one");
+        crate::say!("a sample run is shown until there is a real one");
         Some(sample)
     }
 }
@@ -222,7 +223,7 @@ fn inherited(args: &ServeArgs, host: &str) -> Result<Exit, Failure> {
     // process already leads a session, which is fine.
     let _ = rustix::process::setsid();
     let taken = |error: &dyn std::fmt::Display| {
-        Failure::new(Exit::Usage, format!("standard input is not an open address: {error}"))
+        Failure::new(Exit::Usage, format!("standard input is not a listening socket: {error}"))
     };
     let address = rustix::stdio::stdin();
     let address = address.try_clone_to_owned().map_err(|error| taken(&error))?;

@@ -22,7 +22,8 @@ pub fn run(args: &SimulateArgs, color: Choice) -> Result<Exit, Failure> {
         return Ok(Exit::Success);
     }
     if plan.climb.range().is_none() && is_ahead(args) {
-        let text = "a search has no steps that are known before: --threads and --host are for a range of tiles";
+        let text = "--threads and --host need a range of tiles, because the steps of a search are \
+            not known in advance";
         return Err(Failure::new(Exit::Usage, text).hint(Some("say --tiles FIRST..LAST")));
     }
     let options = SimulateOptions {
@@ -33,8 +34,9 @@ pub fn run(args: &SimulateArgs, color: Choice) -> Result<Exit, Failure> {
         within: args.within,
     };
     let control = Arc::new(Control::default());
-    let signals = signals::watch(Arc::clone(&control))
-        .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
+    let signals = signals::watch(Arc::clone(&control)).map_err(|error| {
+        Failure::new(Exit::Failure, format!("installing the Ctrl-C handler: {error}"))
+    })?;
     deadline::after(args.within, &control)?;
     let format = args.stored.format;
     let mut viewer = live::viewer(args.live, color, format, &control, &signals, &options.base);

@@ -151,8 +151,9 @@ fn run(args: &StudyRunArgs) -> Result<Exit, Failure> {
         tool: Some(tool()),
     };
     let control = Arc::new(Control::default());
-    let signals = signals::watch(Arc::clone(&control))
-        .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
+    let signals = signals::watch(Arc::clone(&control)).map_err(|error| {
+        Failure::new(Exit::Failure, format!("installing the Ctrl-C handler: {error}"))
+    })?;
     signals.hush();
     let begun = Instant::now();
     let mut told = |progress: &Progress<'_>| tell(progress, begun);
@@ -213,10 +214,10 @@ fn keep_part(
     interrupted: Exit,
 ) -> Result<Exit, Failure> {
     let Some(part) = part else {
-        crate::say!("interrupted: shard {shard} has no part, run it again");
+        crate::say!("interrupted: shard {shard} wrote no part; run it again");
         return Ok(interrupted);
     };
-    let unkept = |error: String| Failure::new(Exit::Failure, format!("keeping the part: {error}"));
+    let unkept = |error: String| Failure::new(Exit::Failure, format!("saving the part: {error}"));
     let base = base(&args.result).map_err(unkept)?;
     let path = part.store(&base).map_err(|error| unkept(error.to_string()))?;
     output::print(&format!("{}\n", path.display()))?;
@@ -231,10 +232,10 @@ fn merge(args: &StudyMergeArgs) -> Result<Exit, Failure> {
     let result = ::study::merge(&study, &simulated, tool(), parts).map_err(|error| {
         let hint = match &error {
             MergeError::Missing { .. } => {
-                Some("`tilemark study run` with --shard N/COUNT makes each of them")
+                Some("`tilemark study run` with --shard N/COUNT writes each part")
             }
             MergeError::Other { .. } | MergeError::OtherCount { .. } => {
-                Some("all parts of a result are made with the same study, options and program")
+                Some("all parts of a result need the same study, options and program")
             }
             _ => None,
         };
@@ -280,7 +281,7 @@ fn keep(result: &StudyResult, args: &StudyResultArgs) {
     });
     match kept {
         Ok(directory) => crate::say!("kept in {}", directory.display()),
-        Err(error) => crate::say!("the result is not kept: {error}"),
+        Err(error) => crate::say!("the result was not saved: {error}"),
     }
 }
 

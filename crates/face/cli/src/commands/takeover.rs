@@ -14,7 +14,7 @@ use crate::text::count;
 
 /// Hint for a log without a reachable copy.
 const LOST: &str =
-    "start the peers that hold copies, say with --peer where they are, or --accept-loss";
+    "start the peers that hold copies and name their addresses with --peer, or give --accept-loss";
 
 /// Takes a disk over.
 pub fn takeover(args: &TierTakeoverArgs) -> Result<Exit, Failure> {
@@ -29,7 +29,7 @@ pub fn takeover(args: &TierTakeoverArgs) -> Result<Exit, Failure> {
     match disk.carry_out(&args.peers, tls.as_ref()) {
         Ok(taken) => {
             crate::say!(
-                "{name} is yours, generation {}: {} ({}) of the log put into {}",
+                "took over {name}, generation {}: {} ({}) of its log written to {}",
                 taken.generation,
                 count(taken.writes as u64, "write"),
                 Bytes::new(taken.bytes),
@@ -41,7 +41,8 @@ pub fn takeover(args: &TierTakeoverArgs) -> Result<Exit, Failure> {
             disk.give_up().map_err(refused)?;
             crate::say!("{error}");
             crate::say!(
-                "{name} is yours without what its log had: {} is an older state of it, and no log or copy that returns is used",
+                "took over {name} without its log: {} is an older state of the disk, and no log or \
+                copy that returns is used",
                 args.disk.backing.display()
             );
             Ok(Exit::Success)
@@ -87,7 +88,7 @@ pub fn stale(args: &TierStaleArgs) -> Result<Exit, Failure> {
     };
     let found = found.map_err(refused)?;
     crate::output::show(&format!(
-        "{}: {} ({}) of generation {}, which went on to {} without them{done}\n",
+        "{}: {} ({}) of generation {}, without which generation {} continued{done}\n",
         log.disk.name,
         count(found.writes as u64, "write"),
         Bytes::new(found.bytes),

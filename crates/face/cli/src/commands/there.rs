@@ -136,7 +136,7 @@ mod with {
             assert_eq!(ended(&[0, 6]), Exit::NotRemoved);
             assert_eq!(ended(&[6, 0, 1]), Exit::Failure);
             assert_eq!(ended(&[6, 5]), Exit::Inconclusive);
-            assert_eq!(ended(&[0, 3]), Exit::Failure, "a code that no such command has");
+            assert_eq!(ended(&[0, 3]), Exit::Failure, "an exit code that no such command returns");
         }
     }
 }

@@ -73,8 +73,9 @@ fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
         accesses => Admission::NthAccess { accesses, fill_percent: 0 },
     };
     // Watches signals before serving, so that no signal leaves the tier out of order.
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
-        .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(|error| {
+        Failure::new(Exit::Failure, format!("installing the Ctrl-C handler: {error}"))
+    })?;
     let page = page::open(args)?;
     let opened = open(args, admission)?;
     let (mut offer, set, told, identities) = match opened {
@@ -126,7 +127,7 @@ fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
     drop(page);
     notify("STOPPING=1");
     drop(door);
-    crate::say!("ending: what was asked is answered");
+    crate::say!("stopping: open requests are completed first");
     let ended = end(running, args.end_within.to_duration());
     told.iter()
         .flat_map(std::sync::mpsc::Receiver::try_iter)
@@ -140,14 +141,19 @@ fn how_left(left: Option<Left>) -> Result<Exit, Failure> {
     let (in_order, waiting) =
         left.map_or((false, Vec::new()), |left| (left.in_order, left.waiting));
     for (name, bytes) in waiting {
-        crate::say!("{name}: {} stay in its log", Bytes::new(bytes));
+        crate::say!("{name}: {} remain in its log", Bytes::new(bytes));
     }
     if in_order {
-        crate::say!("the tier is left in order");
+        crate::say!("the tier is closed cleanly");
         return Ok(Exit::Success);
     }
-    Err(Failure::new(Exit::Failure, "the tier is not left in order; what its logs have is kept").hint(Some(
-        "serve it again when backing stores and cache take writes: what was answered is put into the backing stores",
+    Err(Failure::new(
+        Exit::Failure,
+        "the tier is not closed cleanly; the contents of its logs are kept",
+    )
+    .hint(Some(
+        "serve it again when backing stores and cache accept writes: completed writes are then \
+        written to the backing stores",
     )))
 }
 
@@ -236,10 +242,13 @@ fn end(mut running: Arc<block_server::Running>, most: Duration) -> Result<(), Fa
 }
 
 fn said(set: &Set) {
-    let state =
-        if set.was_clean { "was left in order" } else { "was not left in order, and is again" };
+    let state = if set.was_clean {
+        "was closed cleanly"
+    } else {
+        "was not closed cleanly, and is recovered"
+    };
     crate::say!(
-        "the tier {state}: {} held, {} to come",
+        "the tier {state}: {} cached, {} to destage",
         count(set.pages as u64, "page"),
         count(set.writes as u64, "write")
     );
@@ -264,7 +273,7 @@ fn ask(door: &TierDoorArgs, command: &Command) -> Result<Option<Report>, Failure
 
 fn drain(args: &TierDiskArgs) -> Result<Exit, Failure> {
     ask(&args.door, &Command::Drain { disk: args.disk.clone() })?;
-    crate::say!("all that {} had in its log is on its backing store", args.disk);
+    crate::say!("the backing store has all that the log of {} held", args.disk);
     Ok(Exit::Success)
 }
 
@@ -282,8 +291,7 @@ fn status(args: &TierStatusArgs) -> Result<Exit, Failure> {
 
 fn status_once(args: &TierStatusArgs) -> Result<Exit, Failure> {
     let report = ask(&args.door, &Command::Status)?;
-    let report =
-        report.ok_or_else(|| Failure::new(Exit::Failure, "the server said nothing of itself"))?;
+    let report = report.ok_or_else(|| Failure::new(Exit::Failure, "the server sent no status"))?;
     match args.format {
         Format::Json => output::print_json(&report)?,
         Format::Text => output::show(&text(&report))?,
@@ -305,7 +313,8 @@ fn memory_text(memory: &MemoryReport, counters: &Counters, reads: u64) -> String
         taken => format!(" ({:.2} to 1)", memory.held_bytes as f64 / taken as f64),
     };
     format!(
-        "memory: {} held in {} of {}{ratio}, {} more to know where; {} of reads from it alone\n",
+        "memory: {} held in {} of {}{ratio}, plus {} of index; {} of reads served from memory \
+        alone\n",
         Bytes::new(memory.held_bytes),
         Bytes::new(memory.taken_bytes),
         Bytes::new(memory.bytes),
@@ -326,7 +335,8 @@ fn text(report: &Report) -> String {
         false => String::new(),
     };
     let mut text = format!(
-        "{} of {} held{part}; {} read, {share} of them without a backing store; {} written, {} put into backing stores; {} evicted\n",
+        "{} of {} cached{part}; {} read, {share} of them without a backing store; {} written, {} \
+        destaged to backing stores; {} evicted\n",
         Bytes::new(taken),
         Bytes::new(report.page_bytes),
         count(reads, "time"),
@@ -337,10 +347,7 @@ fn text(report: &Report) -> String {
     );
     text += &report.memory.map(|memory| memory_text(&memory, counters, reads)).unwrap_or_default();
     if counters.checksum_errors > 0 {
-        text += &format!(
-            "{} not what they should have been\n",
-            count(counters.checksum_errors, "block")
-        );
+        text += &format!("{} with a wrong checksum\n", count(counters.checksum_errors, "block"));
     }
     if report.has_failed {
         text += "the cache device has failed: nothing is cached any more\n";
@@ -375,7 +382,7 @@ fn text(report: &Report) -> String {
     for disk in &report.disks {
         for peer in disk.peers.iter().filter(|peer| peer.lag_bytes > 0) {
             let lag = Bytes::new(peer.lag_bytes);
-            text += &format!("{}: the copy on {} lacks {lag} of its log\n", disk.name, peer.name);
+            text += &format!("{}: the copy on {} lags {lag} behind its log", disk.name, peer.name);
         }
         if disk.counters.throttled_ns > 0 {
             let time = Nanos(disk.counters.throttled_ns);
@@ -383,16 +390,16 @@ fn text(report: &Report) -> String {
         }
         if disk.is_damaged {
             text += &format!(
-                "{}: what its log holds cannot be read; nothing goes to its backing store\n",
+                "{}: its log cannot be read; nothing is destaged to its backing store\n",
                 disk.name
             );
         }
         if disk.is_fenced {
-            text += &format!("{}: another host owns it; nothing of it is answered\n", disk.name);
+            text += &format!("{}: another host owns it; its requests are refused\n", disk.name);
         }
         if disk.is_refused {
             text +=
-                &format!("{}: its backing store refused lately; it is tried again\n", disk.name);
+                &format!("{}: its backing store failed recently; it is tried again\n", disk.name);
         }
     }
     text
@@ -450,12 +457,12 @@ fn skipped_as_json(found: Skipped) -> serde_json::Value {
 fn examined(found: &Examined) -> String {
     let set = &found.superblock;
     let state = if set.state == tier::format::SetState::Clean {
-        "left in order"
+        "closed cleanly"
     } else {
-        "not left in order"
+        "not closed cleanly"
     };
     let mut text = format!(
-        "a tier of {}, opened {}, {state}: {} of {} held\n",
+        "a tier of {}, opened {}, {state}: {} of {} cached\n",
         Bytes::new(set.device_bytes),
         count(set.opens, "time"),
         count(found.pages as u64, "page"),

@@ -47,14 +47,14 @@ pub fn say(args: &TierServeArgs, places: &[ListenAddress]) {
     for place in places {
         match place {
             ListenAddress::Vhost { path, disk } => {
-                crate::say!("serving {disk} to a machine at {}, over vhost-user", path.display());
+                crate::say!("serving {disk} to a VM at {}, over vhost-user", path.display());
             }
             ListenAddress::Ublk { disk, .. } => {
                 crate::say!("serving {disk} to this host as {place}")
             }
             ListenAddress::Unix(path) if args.disks.is_empty() && args.file.is_some() => {
                 crate::say!(
-                    "serving at {}, and no disk until `tilemark tier attach`",
+                    "serving at {}; there is no disk until `tilemark tier attach`",
                     path.display()
                 );
             }
@@ -73,6 +73,10 @@ pub fn say(args: &TierServeArgs, places: &[ListenAddress]) {
     }
     if let Some(hold) = &args.hold {
         let places: Vec<String> = places.iter().map(ToString::to_string).collect();
-        crate::say!("holding copies in {} for who comes to {}", hold.display(), places.join(", "));
+        crate::say!(
+            "holding copies of logs in {} for peers that connect to {}",
+            hold.display(),
+            places.join(", ")
+        );
     }
 }

@@ -77,7 +77,7 @@ fn from_fio(
         let path = to.join(file);
         let failed = |error: std::io::Error| {
             Failure::new(Exit::Failure, format!("writing {}: {error}", path.display()))
-                .hint(Some("nothing that exists is overwritten"))
+                .hint(Some("existing files are not overwritten"))
         };
         let mut made = std::fs::File::create_new(&path).map_err(failed)?;
         std::io::Write::write_all(&mut made, text.as_bytes()).map_err(failed)?;

@@ -28,7 +28,8 @@ pub fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
     }
     if reports.is_empty() {
         let message = format!("there is nothing to verify at {}", args.target);
-        let hint = "run with --verify --keep, or see what a killed run left with tilemark cleanup --dry-run";
+        let hint = "run with --verify --keep, or list the leftovers of a killed run with tilemark \
+            cleanup --dry-run";
         return Err(Failure::new(Exit::Failure, message).hint(Some(hint)));
     }
     match args.format {

@@ -81,7 +81,10 @@ fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
     let below = watcher.disks_below();
     if !below.is_empty() {
         let below = below.join(", ");
-        crate::say!("other disks are made of {below}: a VM's I/O through both counts once, above");
+        crate::say!(
+            "{below} lie below other disks: a VM's I/O through both is counted once, at \
+            the upper disk"
+        );
     }
     if let Some(address) = args.metrics {
         let totals = Arc::clone(&totals);
@@ -137,7 +140,7 @@ impl Keeper {
         if (lost > 0) != self.is_losing {
             self.is_losing = lost > 0;
             match self.is_losing {
-                true => crate::say!("{lost} events were lost: more --buffer keeps more"),
+                true => crate::say!("{lost} events were lost; a larger --buffer loses fewer"),
                 false => crate::say!("no events are lost any more"),
             }
         }
@@ -246,8 +249,10 @@ fn neighbours(args: &WatchNeighboursArgs) -> Result<Exit, Failure> {
     let window = window(&archive, &look.window, NEIGHBOUR_SLICES)?;
     let is_known = |slice: &Slice| slice.io.keys().any(|key| *key.vm == *args.vm);
     if !window.slices.iter().any(is_known) {
-        let text = format!("nothing was seen of a VM {} in that time", args.vm);
-        return Err(Failure::new(Exit::Usage, text).hint(Some("tilemark watch status lists them")));
+        let text = format!("no I/O of VM {} was seen in that time", args.vm);
+        return Err(
+            Failure::new(Exit::Usage, text).hint(Some("tilemark watch status lists the VMs"))
+        );
     }
     let found = watch::neighbours(&window.slices, &args.vm, SEED);
     let document = NeighbourDocument::new(&args.vm, &found);

@@ -66,7 +66,7 @@ impl Recordings {
         }
         let begun = self.evidences.begin(&host(), change, (now_s, self.per_day));
         let Some(trace) = begun.map_err(|error| error.to_string())? else {
-            return Err(format!("there were {} in 24 hours", self.per_day));
+            return Err(format!("there were already {} in 24 hours", self.per_day));
         };
         let mut command = this_program();
         command.arg("record").arg(device).arg("--out").arg(&trace);

@@ -59,10 +59,10 @@ impl Alarms {
         let mut judge = Judge::new(rules);
         let longest_s = rules.longest_window().0 / Nanos::SECOND.0;
         if let Err(error) = restore(&mut judge, store, longest_s * WINDOWS_AGAIN) {
-            crate::say!("alarms from before are not known: {error}");
+            crate::say!("alarms from before the start cannot be read: {error}");
         }
         for alarm in judge.active() {
-            crate::say!("alarm from before: {}", alarm.summary());
+            crate::say!("alarm from before the start: {}", alarm.summary());
         }
         senders.tell(&[], judge.active());
         show(&judge, totals);
@@ -79,7 +79,7 @@ impl Alarms {
     pub fn judge(&mut self, slice: &Slice) {
         let is_behind = self.slices.try_send(slice.clone()).is_err();
         if is_behind && !self.is_behind {
-            crate::say!("rules are not judged in time: some slices are left out");
+            crate::say!("rules are evaluated too slowly: some slices are left out");
         }
         self.is_behind = is_behind;
     }
@@ -88,7 +88,7 @@ impl Alarms {
     pub fn finish(self) {
         drop(self.slices);
         if self.thread.join().is_err() {
-            crate::say!("the thread that judges rules had ended");
+            crate::say!("the thread that evaluates rules has ended");
         }
     }
 }

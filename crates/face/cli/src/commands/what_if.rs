@@ -35,12 +35,13 @@ pub fn run(args: &WhatIfArgs) -> Result<Exit, Failure> {
     changes(args).apply_to(&subject).map_err(|error| unchanged(&error))?;
     let options = options(args, simulate::is_at_terminal());
     let control = Arc::new(Control::default());
-    let signals = signals::watch(Arc::clone(&control))
-        .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
+    let signals = signals::watch(Arc::clone(&control)).map_err(|error| {
+        Failure::new(Exit::Failure, format!("installing the Ctrl-C handler: {error}"))
+    })?;
     signals.hush();
     deadline::after(args.within, &control)?;
     if subject.model == ModelKind::Fitted {
-        crate::say!("fitting models: the run's users are played against each");
+        crate::say!("fitting models: the run's users are simulated on each");
     }
     let threads = args.threads.or_else(|| std::thread::available_parallelism().ok());
     let refined = subject.refine(threads.map_or(1, NonZeroUsize::get), &control);
@@ -71,7 +72,7 @@ pub fn run(args: &WhatIfArgs) -> Result<Exit, Failure> {
 fn options(args: &WhatIfArgs, is_at_terminal: bool) -> Options {
     let is_quick = args.quick || is_at_terminal && !args.standard;
     if is_quick && !args.quick {
-        crate::say!("quick, for this is a terminal; --standard for five seeds");
+        crate::say!("profile quick, because this is a terminal; --standard uses five seeds");
     }
     let (repeats, lengthen_max) = match is_quick {
         true => (Options::REPEATS_QUICK, Options::LENGTHEN_MAX_QUICK),
@@ -90,10 +91,10 @@ fn options(args: &WhatIfArgs, is_at_terminal: bool) -> Options {
 fn too_short(within: Option<Nanos>) -> Failure {
     let within = within.unwrap_or_default();
     let text = format!(
-        "the time of {within} ended before both arrays were searched with one seed; there is no \
-         answer"
+        "the time limit of {within} passed before both arrays were searched with one seed; there \
+         is no answer"
     );
-    let hint = "give more time, or search less: --tiles-max N";
+    let hint = "allow more time, or search less: --tiles-max N";
     Failure::new(Exit::Inconclusive, text).hint(Some(hint))
 }
 

@@ -37,12 +37,15 @@ pub fn run(args: &WhatIfArgs, vm: &str, cache: Bytes) -> Result<Exit, Failure> {
     }
     let is_known = |name: &str| pattern.fits(name);
     if !slices.slices.iter().flat_map(|slice| slice.io.keys()).any(|key| is_known(&key.vm)) {
-        let text = format!("nothing was seen of a VM {} in that time", untrusted::shown(vm));
-        return Err(Failure::new(Exit::Usage, text).hint(Some("tilemark watch status lists them")));
+        let text = format!("no I/O of VM {} was seen in that time", untrusted::shown(vm));
+        return Err(
+            Failure::new(Exit::Usage, text).hint(Some("tilemark watch status lists the VMs"))
+        );
     }
     sets.rows.retain(|row| is_known(&row.vm));
     let hits = watch::cache_hits(&sets.rows, &slices.slices, cache).map_err(|error| {
-        let hint = "a set of an hour is stored when the hour is over; longer sets say more";
+        let hint = "the working set of an hour is stored when the hour is over; a longer time \
+            gives more certain sets";
         Failure::from_error(Exit::Inconclusive, &error).hint(Some(hint))
     })?;
     let lost = slices.slices.iter().map(|slice| slice.lost).fold(0, u64::saturating_add);

@@ -104,7 +104,9 @@ impl Inline {
             self.request = request;
             self.view.notice = match request {
                 Request::GoOn => String::new(),
-                Request::Stop => "stopping, keeping the result so far; once more aborts".to_owned(),
+                Request::Stop => {
+                    "stopping, keeping the result so far; press again to abort".to_owned()
+                }
                 Request::Abort => "aborting".to_owned(),
             };
         }
@@ -332,11 +334,11 @@ mod tests {
             title: "step: 12 tiles, 96 VMs, repeat 1 of 3, at most 2 min; about 14 min left of \
                     the run"
                 .to_owned(),
-            phase: "measuring for longer, as it did not decide, 12 s left".to_owned(),
+            phase: "measuring for longer, because the result was undecided, 12 s left".to_owned(),
             rates: "123,456 IOPS (70 % reads), 1.2 GB/s (1.1 GiB/s), p99 12.3 ms, busiest worker \
                     12 % CPU"
                 .to_owned(),
-            beside: "in the way: other processes used 38 % of the processors (limit 10 %), most \
+            beside: "disturbed by: other processes used 38 % of the processors (limit 10 %), most \
                      of it cc1plus"
                 .to_owned(),
             history: [1, 2, 123_456].into(),

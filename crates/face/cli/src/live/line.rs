@@ -187,8 +187,8 @@ pub(super) fn larger_line(event: &Progress<'_>) -> String {
     };
     let held = count(u64::from(*held), "tile");
     format!(
-        "edge: with {before} of disks per tile {held} passed and {failed} failed; it is confirmed with \
-         {after} per tile"
+        "edge: with {before} of disks per tile {held} passed and {failed} failed; the edge is \
+         confirmed with {after} per tile"
     )
 }
 
@@ -207,7 +207,7 @@ pub(super) fn phase_line(tick: &Tick) -> String {
         (false, _) => "warming up",
         (true, false) => "measuring",
         // Otherwise the time left would seem to run backwards.
-        (true, true) => "measuring for longer, as it did not decide",
+        (true, true) => "measuring for longer, because the result was undecided",
     };
     format!("{state}, {} left", tick.left)
 }
@@ -245,7 +245,7 @@ pub(super) fn worst(tick: &Tick) -> Option<&LimitSoFar> {
 
 /// Returns the first disturbance of the step so far.
 pub(super) fn in_the_way(tick: &Tick) -> Option<String> {
-    tick.disturbances.first().map(|own| format!("in the way: {own}"))
+    tick.disturbances.first().map(|own| format!("disturbed by: {own}"))
 }
 
 pub(super) fn limit_line(limit: &LimitSoFar) -> String {

@@ -78,7 +78,7 @@ pub fn page(live: Live, base: &Path) -> Option<Page> {
     if !is_wanted {
         return None;
     }
-    Page::open(base).inspect_err(|error| crate::say!("there is no page: {error}")).ok()
+    Page::open(base).inspect_err(|error| crate::say!("the web page cannot be served: {error}")).ok()
 }
 
 /// Creates the view on stderr alone.

@@ -84,7 +84,7 @@ fn cursor() -> Result<Position> {
     tty.write_all(b"\x1b[6n")?;
     let answer = answer(&mut tty);
     drop(raw);
-    parse(&answer?).ok_or_else(|| Error::other("the terminal does not say where its cursor is"))
+    parse(&answer?).ok_or_else(|| Error::other("the terminal does not report its cursor position"))
 }
 
 fn answer(tty: &mut File) -> Result<Vec<u8>> {

@@ -94,15 +94,15 @@ impl CacheDocument {
         }
         lines.push(String::new());
         lines.push(format!(
-            "predicted, not measured: from means over {} of {} to {}, for a warm LRU cache that \
-             takes reads and writes",
+            "predicted, not measured: from averages over {} of {} to {}; assumes a warm LRU cache \
+             for reads and writes",
             count(self.hours as u64, "hour"),
             stamp(self.from_s),
             stamp(self.to_s),
         ));
         if self.lost_events > 0 {
             let lost = count(self.lost_events, "event");
-            lines.push(format!("{lost} lost meanwhile: no number here has them"));
+            lines.push(format!("{lost} lost in this time: these numbers do not include them"));
         }
         lines.join("\n") + "\n"
     }

@@ -15,7 +15,8 @@ pub fn calibration(found: &Calibration) -> String {
             .to_owned(),
     );
     lines.push(
-        "to p99: the same of the fastest 99 % of both, which the search looked at".to_owned(),
+        "to p99: the same distance for the fastest 99 % of both, which the search minimised"
+            .to_owned(),
     );
     lines.extend(demerits(found));
     lines.push(String::new());
@@ -123,12 +124,13 @@ fn demerits(found: &Calibration) -> Vec<String> {
     table.row(std::iter::once("all".to_owned()).chain(values).collect());
     let mut lines = table.lines();
     lines.push(format!(
-        "the worst loop is off by {}; all columns are of rounds 2 and 4, which were not fitted",
+        "the worst loop is off by {}; all columns show rounds 2 and 4, which were not used for the \
+        fit",
         percent(all.worst)
     ));
     lines.push(
-        "unseen: by a model made without these loops; floor: rounds 1 and 3 themselves in the \
-         place of a model"
+        "unseen: error of a model fitted without these loops; floor: error of rounds 1 and 3 \
+         themselves, used in place of a model"
             .to_owned(),
     );
     lines
@@ -156,7 +158,7 @@ fn noise(found: &Calibration) -> Vec<String> {
     )];
     lines.extend(found.drift.map(|drift| {
         format!(
-            "drift     the last round against the first: {:.2} times the IOPS, demerit {}",
+            "drift     the last round compared with the first: {:.2} times the IOPS, demerit {}",
             drift.iops,
             percent(drift.demerit)
         )

@@ -68,7 +68,8 @@ pub fn estate(sheet: &EstateSheet, out: &Path) -> String {
     lines.extend(sheet.missing.iter().map(|text| format!("not known  {text}")));
     lines.push(format!("written    {}: tile.toml, its workloads, estate.json", out.display()));
     lines.push(format!(
-        "           tilemark run --quick --estate {} DATASTORE says how much of it a datastore carries",
+        "           tilemark run --quick --estate {} DATASTORE measures how much of it a datastore \
+        carries",
         out.display()
     ));
     lines.join("\n") + "\n"

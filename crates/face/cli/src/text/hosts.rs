@@ -8,8 +8,13 @@ pub(super) fn hosts(step: &Step) -> Vec<String> {
     if step.hosts.is_empty() {
         return Vec::new();
     }
-    let mut table =
-        Table::new(&["host", ">tiles", ">IOPS", ">began late", "its I/Os against the others'"]);
+    let mut table = Table::new(&[
+        "host",
+        ">tiles",
+        ">IOPS",
+        ">began late",
+        "its I/Os compared with the others",
+    ]);
     for host in &step.hosts {
         table.row(vec![
             host.host.clone(),

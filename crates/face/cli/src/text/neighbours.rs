@@ -58,8 +58,8 @@ impl NeighbourDocument {
         let mut lines: Vec<String> = self.neighbours.iter().map(|own| own.sentence(&vm)).collect();
         for [first, second] in &self.together {
             lines.push(format!(
-                "{} and {} have much I/O at the same times, when {vm} is slower: which of them goes \
-                 along with it cannot be told.",
+                "{} and {} have much I/O at the same times, when {vm} is slower: it is unknown \
+                 which of the two causes it.",
                 untrusted::shown(first),
                 untrusted::shown(second)
             ));

@@ -16,7 +16,7 @@ pub fn power(run: &Run) -> Vec<String> {
 fn meter(meter: &MeterFacts) -> String {
     let idle = match (meter.idle_watts.value, &meter.idle_watts.reason) {
         (Some(watts), _) => format!("idle {watts:.1} W"),
-        (None, why) => format!("idle not known: {}", why.as_deref().unwrap_or_default()),
+        (None, why) => format!("idle power unknown: {}", why.as_deref().unwrap_or_default()),
     };
     let notes: String = meter.notes.iter().map(|note| format!("; {note}")).collect();
     format!(

@@ -36,7 +36,7 @@ fn sentence(recheck: &Recheck) -> String {
             format!("{}: {differ} of {compared} differ from the raw series", recheck.run)
         }
         Agreement::NotRechecked => {
-            format!("{}: it could not be judged again from the raw series", recheck.run)
+            format!("{}: the raw series do not allow a new verdict", recheck.run)
         }
     }
 }

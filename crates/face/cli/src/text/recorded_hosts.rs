@@ -67,7 +67,7 @@ pub fn hosts_recorded(all: &HostsRecorded) -> String {
     lines.extend(table.lines());
     for host in &all.hosts {
         if let Some(why) = &host.lost {
-            lines.push(format!("host {}: {why}; what it has until then stays there", host.host));
+            lines.push(format!("host {}: {why}; its trace up to then stays there", host.host));
         }
     }
     for host in &all.hosts {

@@ -65,23 +65,23 @@ fn losses(recorded: &Recorded) -> Vec<String> {
     let lost = match recorded.lost_events {
         0 => "lost: no events".to_owned(),
         lost => format!(
-            "lost: {}{}, which did not fit the kernel's buffer; --buffer makes it larger",
+            "lost: {}{}, which did not fit into the kernel's buffer; --buffer makes it larger",
             count(lost, "event"),
             gaps(&recorded.gaps)
         ),
     };
     let counts = &recorded.not_recorded;
     let [before, end] = match recorded.lost_events {
-        0 => ["sent before the beginning", "whose end was not seen within a minute"],
+        0 => ["sent before the recording began", "not completed within a minute"],
         _ => [
-            "sent before the beginning, or whose beginning was lost",
-            "whose end was lost, or not seen within a minute",
+            "sent before the recording began, or whose start event was lost",
+            "whose completion event was lost, or not completed within a minute",
         ],
     };
     let reasons = [
-        (counts.unwanted, "of senders that were not asked for"),
+        (counts.unwanted, "of processes that were not selected"),
         (counts.unmatched, before),
-        (counts.unfinished, "not ended at the end"),
+        (counts.unfinished, "not completed when the recording ended"),
         (counts.abandoned, end),
     ];
     let told = reasons.iter().filter(|(number, _)| *number > 0);
@@ -106,7 +106,7 @@ fn gaps(gaps: &[Gap]) -> String {
         shown.push(format!("and {} more", gaps.len() - SHOWN));
     }
     let (gaps, shown) = (count(gaps.len() as u64, "gap"), shown.join(", "));
-    format!(" in {gaps} ({shown}; what was under way then is not in the trace)")
+    format!(" in {gaps} ({shown}; I/Os in flight then are not in the trace)")
 }
 
 fn cost(recorded: &Recorded) -> String {

@@ -11,7 +11,7 @@ pub fn replay(step: &Step) -> Vec<String> {
     let late = &replay.submission_error;
     if late.samples > 0 {
         lines.push(format!(
-            "           sent after due: {} at p50, {} at p99, {} at most; {} by more than 1 ms",
+            "           sent after due: {} at p50, {} at p99, {} maximum; {} by more than 1 ms",
             latency(late.p50_ns),
             latency(late.p99_ns),
             latency(late.max_ns),
@@ -53,7 +53,7 @@ fn played(trace: &PlayedTrace) -> Vec<String> {
         changed.push(format!("{} left out", count(trace.discards, "discard")));
     }
     if trace.empty > 0 {
-        changed.push(format!("{} of no bytes left out", count(trace.empty, "I/O")));
+        changed.push(format!("{} of zero bytes left out", count(trace.empty, "I/O")));
     }
     if !changed.is_empty() {
         lines.push(format!("           {}", changed.join("; ")));
@@ -69,12 +69,12 @@ fn ended(replay: &ReplayFacts) -> String {
     let sent = format!("{} sent", count(replay.submitted, "I/O"));
     match replay.elapsed_ns {
         Some(elapsed) if replay.ended == replay.copies => format!(
-            "           {} played to the end, {sent}; the last answer came after {}",
+            "           {} played to the end, {sent}; the last completion came after {}",
             copies(replay.copies),
             Nanos(elapsed)
         ),
         _ => format!(
-            "           {} of {} came to the end; {sent}",
+            "           {} of {} played to the end; {sent}",
             replay.ended,
             copies(replay.copies),
         ),

@@ -13,7 +13,7 @@ pub fn study(result: &StudyResult) -> String {
     say(&format!("{}: {} ({how})", result.name, result.title));
     say(&facts(result));
     if !result.complete {
-        say("INTERRUPTED: not everything was run");
+        say("INTERRUPTED: not all runs were done");
     }
     if !result.points.is_empty() {
         say("");

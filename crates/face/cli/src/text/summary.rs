@@ -243,7 +243,7 @@ fn workloads(run: &Run, step: &Step) -> Vec<String> {
     let of_tile: Vec<_> = step.workloads.iter().filter(|own| own.tile == Some(tile)).collect();
     let operations: Vec<_> = step.workloads.iter().filter(|own| own.tile.is_none()).collect();
     let mut lines = match table_of(&of_tile, ">of a tile") {
-        None => vec![format!("no action ended at {}", count(u64::from(step.tiles), "tile"))],
+        None => vec![format!("no action completed at {}", count(u64::from(step.tiles), "tile"))],
         Some(table) => {
             let of = match step.tiles {
                 1 => "1 tile".to_owned(),
@@ -251,14 +251,15 @@ fn workloads(run: &Run, step: &Step) -> Vec<String> {
                     format!("tile {} of {tiles}, the worst; the others are in run.json", tile + 1)
                 }
             };
-            let title = "response times, intended start to done, percentiles within 0.8 %";
+            let title =
+                "response times, from intended start to completion, percentiles within 0.8 %";
             std::iter::once(format!("{title} ({of}):")).chain(table.lines()).collect()
         }
     };
     if !operations.is_empty() {
         lines.push("infrastructure operations beside the tiles, and their stages:".to_owned());
         match table_of(&operations, ">of reference") {
-            None => lines.push("  none ended while it was measured".to_owned()),
+            None => lines.push("  none completed in the measured time".to_owned()),
             Some(table) => lines.extend(table.lines()),
         }
     }

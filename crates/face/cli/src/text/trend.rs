@@ -113,7 +113,7 @@ impl Row {
             self.tiles.clone(),
             self.score.map_or_else(dash, |score| format!("{score:.2}")),
             match (&self.price_not_read, &self.price_per_vm) {
-                (Some(tag), _) => format!("\"{tag}\" is no price"),
+                (Some(tag), _) => format!("\"{tag}\" is not a price"),
                 (None, Some(price)) => price.text(),
                 (None, None) => dash(),
             },
@@ -183,12 +183,12 @@ impl Trend {
     }
 
     const HEADS: [&str; 6] =
-        ["started (UTC)", "run", "tiles that held", "score", "price of a VM", "against the first"];
+        ["started (UTC)", "run", "tiles that held", "score", "price per VM", "against the first"];
 
     /// Returns a text for people.
     pub fn text(&self) -> String {
         if self.runs.is_empty() {
-            return "no complete run fits; `tilemark runs` lists them\n".to_owned();
+            return "no complete run matches; `tilemark runs` lists all runs\n".to_owned();
         }
         let mut table = Table::new(&Self::HEADS);
         self.runs.iter().for_each(|row| table.row(row.cells().to_vec()));

@@ -107,10 +107,10 @@ impl Status {
     /// Returns a text for people.
     pub fn text(&self) -> String {
         let Some((from, to)) = self.from_s.zip(self.to_s) else {
-            return format!("{}: nothing was seen yet\n", untrusted::shown(&self.host));
+            return format!("{}: no I/O was seen yet\n", untrusted::shown(&self.host));
         };
         let mut lines = vec![format!(
-            "{}: {} to {} (UTC), {} of it watched, {} in all",
+            "{}: {} to {} (UTC), {} of it watched, {} in total",
             untrusted::shown(&self.host),
             stamp(from),
             stamp(to),

@@ -240,7 +240,7 @@ fn shown(text: &str) -> String {
 pub fn clock(ahead_s: i64) -> String {
     let by = Nanos::from_secs(ahead_s.unsigned_abs());
     let how = if ahead_s > 0 { "ahead" } else { "behind" };
-    format!("its clock is {by} {how}: its times are wrong by that")
+    format!("its clock is {by} {how}: its times are wrong by as much")
 }
 
 fn more(rows: usize) -> Option<String> {

@@ -73,7 +73,7 @@ impl RulesText {
     /// Returns a text for people.
     pub fn text(&self) -> String {
         let to = match &self.send[..] {
-            [] => "alarms are lines on standard error and go nowhere else".to_owned(),
+            [] => "alarms are only written to standard error".to_owned(),
             all => format!("alarms go to {}", all.join(", ")),
         };
         let rules = count(self.rules.len() as u64, "rule");
@@ -102,8 +102,10 @@ impl RulesText {
             lines.extend(recording);
         }
         lines.push(String::new());
-        lines
-            .push("begins, ends: fewest I/Os of a VM in a window that can begin or end".to_owned());
+        lines.push(
+            "begins, ends: minimum I/Os of a VM in a window that can begin or end an alarm"
+                .to_owned(),
+        );
         lines.push("its alarm".to_owned());
         lines.join("\n") + "\n"
     }

@@ -67,7 +67,7 @@ fn model_error(error: &ModelError) -> Vec<String> {
     }
     if error.low_factor < 1.0 || error.high_factor > 1.0 {
         lines.push(format!(
-            "  both intervals are widened by it: low end x {:.2}, high end x {:.2}",
+            "  both intervals are widened by this error: low end x {:.2}, high end x {:.2}",
             error.low_factor, error.high_factor
         ));
     }
@@ -103,7 +103,7 @@ fn percent(model: f64, measured: f64) -> String {
     if measured > 0.0 {
         units::print::change(model / measured - 1.0)
     } else {
-        "nothing to compare with".to_owned()
+        "no measurement to compare with".to_owned()
     }
 }
 

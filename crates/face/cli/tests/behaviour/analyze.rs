@@ -195,7 +195,7 @@ fn agrees_with_its_run(place: &Workspace, run: &Run) -> Value {
         (&serde_json::json!([]), &serde_json::json!([]))
     );
     let said = json["cannot_say"].to_string();
-    assert!(said.contains("histograms of each second, not records"), "{said}");
+    assert!(said.contains("a histogram per second, not single I/Os"), "{said}");
     for finding in json["findings"].as_array().expect("a list") {
         assert!(finding["samples"].as_u64() >= Some(30), "{finding}");
     }

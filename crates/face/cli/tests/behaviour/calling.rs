@@ -113,9 +113,14 @@ fn what_cannot_be_called_is_refused_before_anything_is_written() {
         assert!(place.names("ds").is_empty() && place.runs().is_empty(), "{endpoints:?} wrote");
     };
     let address = "--endpoint page=http://";
-    refused(&[], 2, "nothing says what answers", address);
+    refused(&[], 2, "no service or model is given", address);
     refused(&["page=model:4x2ms"], 2, "takes an address", address);
-    refused(&["page=https://web/"], 2, "no address of a service that speaks http", address);
+    refused(
+        &["page=https://web/"],
+        2,
+        "not an address of a service with the protocol http",
+        address,
+    );
     refused(&["page=http://me:secret@web/"], 2, "a user or a password", address);
     refused(&["page=web"], 2, "nor an address", "");
     refused(&["page=http://web/", "pgae=http://web/"], 2, "\"pgae\"", "did you mean \"page\"?");
@@ -130,8 +135,8 @@ fn password_for_no_login_is_refused() {
     let file = place.path("password");
     std::fs::write(&file, "geheim\n").expect("a file");
     for (named, message) in [
-        (format!("page={}", file.display()), "whose protocol has logins"),
-        (format!("other={}", file.display()), "whose protocol has logins"),
+        (format!("page={}", file.display()), "and a protocol with logins"),
+        (format!("other={}", file.display()), "and a protocol with logins"),
         ("page=/nonexistent".to_owned(), "/nonexistent"),
     ] {
         let words = ["--tiles", "1", "--endpoint", &endpoint, "--credentials", &named];

@@ -46,7 +46,7 @@ fn import_overwrites_nothing_and_names_bad_rows() {
     assert!(said.contains("row 4: VM \"web\" is listed twice"), "{said}");
     let (code, _, said) = import(&place, &[&list]);
     assert_eq!(code, Some(3), "{said}");
-    assert!(said.contains("is there already"), "{said}");
+    assert!(said.contains("exists already"), "{said}");
     let words = ["run", "--estate", "nowhere", "/tmp"];
     let output = place.output(&words);
     assert_eq!(output.status.code(), Some(2), "{}", err(&output));

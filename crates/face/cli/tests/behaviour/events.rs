@@ -62,7 +62,7 @@ fn is_sound(run: &Run) {
         assert!(owed.all(|check| check.passed), "{:?}", step.checks);
     }
     let verified = run.warnings.iter().find(|warning| warning.id == "verified").expect("read back");
-    assert!(verified.text.contains("every block holds what was written to it"), "{verified:?}");
+    assert!(verified.text.contains("every block has its last written content"), "{verified:?}");
 }
 
 fn step(run: &Run, tiles: u32) -> &Step {
@@ -115,7 +115,7 @@ events = [
     assert!((work - all).abs() < 1.0, "what hosts drove is all there was: {work} of {all}");
     assert!(step.hosts[1].tiles == [1] && step.hosts[1].operations_per_s > 0.0);
     assert!(step.warnings.iter().any(|warning| warning.id == "tiles-moved"));
-    assert!(said.contains("tile 2: b to a, stood still for"), "{said}");
+    assert!(said.contains("tile 2: b to a, stopped for"), "{said}");
     assert_eq!(place.names("ds"), [""; 0], "nothing is left");
     if let Some(hosts) = hosts_by_tile(&place) {
         assert_eq!(hosts, "1a 1b 2a 2b 3c");
@@ -142,7 +142,7 @@ fn stopped_host_delays_its_own_tiles_and_blames_no_generator() {
     assert!(longest(1) > Some(900_000_000), "felt by its own: {:?}", longest(1));
     assert!(!step.hosts[1].generator.saturated, "{:?}", step.hosts[1].generator);
     assert!(!step.warnings.iter().any(|warning| warning.id == "tiles-moved"));
-    assert!(said.contains("tile 2: stood still on b for 1 s"), "{said}");
+    assert!(said.contains("tile 2: stopped on b for 1 s"), "{said}");
     assert!(said.contains("the other tile: response times"), "{said}");
 }
 
@@ -170,7 +170,7 @@ restart = { delay = "300ms" }
         let felt = lost.survivors.as_ref().expect("others");
         assert!(!felt.tiles.contains(&1) && felt.samples_during > 0, "{felt:?}");
     }
-    assert!(said.contains("tile 2: begun anew on a after"), "{said}");
+    assert!(said.contains("tile 2: restarted on a after"), "{said}");
     assert_eq!(place.names("ds"), [""; 0], "nothing is left");
 }
 
@@ -210,15 +210,15 @@ fn impossible_events_are_refused_with_their_line_in_the_plan() {
         assert!(text.contains(says), "{events}: {text}");
         assert_eq!((place.names("ds"), place.runs().len()), (Vec::new(), 0));
     };
-    refused(drain, &[], &[], "events: there is no host for it to happen to");
-    refused(drain, &["a", "c"], &[], "events[0].host: there is no host \"b\"; there are a, c");
-    refused(drain, &["b"], &[], "events[0].host: that was the last host");
-    refused(drain, &["a", "b"], &["--storage", "local"], "take storage that all hosts see");
+    refused(drain, &[], &[], "events: the plan has no host that this can happen to");
+    refused(drain, &["a", "c"], &[], "events[0].host: there is no host \"b\"; the hosts are a, c");
+    refused(drain, &["b"], &[], "events[0].host: this was the last host");
+    refused(drain, &["a", "b"], &["--storage", "local"], "need storage that all hosts see");
     refused(drain, &["a", "b"], &["--buffered"], "engine.buffered = false");
     let lose = r#"events = [{ at = "1s", kind = "lose-host", host = "b" }]"#;
     refused(lose, &["a", "b"], &[], "without [restart] a lost host voids every step");
     let late = r#"events = [{ at = "9s", kind = "drain", host = "b" }]"#;
-    refused(late, &["a", "b"], &[], "it is at 9 s, and a step is measured for 5 s");
+    refused(late, &["a", "b"], &[], "it is at 9 s, but a step is measured for 5 s");
     refused(late, &["a", "b"], &[], "in plan.toml, line 5, column 18");
     refused("restart = { delay = \"1s\" }", &[], &[], "restart: there is no host");
     let simulated = place.output(&["simulate", "plan.toml"]);

@@ -234,7 +234,7 @@ fn disks_kept_on_an_export_can_be_verified_and_removed() {
         (&["verify", &export][..], "every block is right"),
         (&["cleanup", "--dry-run", &export], "would remove"),
         (&["cleanup", &export], "removed"),
-        (&["cleanup", &export], "nothing of Tilemark's is there"),
+        (&["cleanup", &export], "no files of Tilemark are there"),
     ] {
         let done = foreign.command(words).output().expect("it starts");
         assert_eq!(done.status.code(), Some(0), "{words:?} {}{}", out(&done), err(&done));
@@ -290,7 +290,7 @@ fn an_export_that_cannot_be_is_refused_with_the_reason() {
         (&["nfs:filer:x"], "does not begin with /"),
         (&["--over", "iscsi://filer/iqn.2026-11.x/1"], "iscsiadm"),
         (&["--over", "smb:filer:/x", "ds"], "neither a protocol"),
-        (&["--over", nobody, "ds"], "is a datastore itself"),
+        (&["--over", nobody, "ds"], "names a datastore"),
     ] {
         let (code, told) = run(words);
         assert_eq!(code, Some(2), "{words:?} {told}");

@@ -24,7 +24,7 @@ fn files_that_are_no_trace_are_refused_by_every_command() {
         ("vmstat.txt", "vmstat", "record one with"),
         ("job_clat_hist.1.log", "histogram log of fio", "write_lat_log"),
         ("trace.csv.bz2", "packed with bzip2", "hint: unpack it"),
-        ("order.txt", "mqsim and disksim fit", "name it with --"),
+        ("order.txt", "mqsim and disksim fit", "name the format with --"),
     ] {
         let commands: [&[&str]; 4] = [
             &["import", file, "--out", "a.tmt"],
@@ -74,7 +74,7 @@ fn histograms_of_vscsistats_are_analysed() {
     assert_eq!(json["histograms"][0]["buckets"][0]["frequency"], 7);
     let filtered = place.output(&["analyze", "vscsistats.txt", "--vm", "web"]);
     assert_eq!(filtered.status.code(), Some(2));
-    assert!(err(&filtered).contains("--vm takes single I/Os"), "{}", err(&filtered));
+    assert!(err(&filtered).contains("--vm needs single I/Os"), "{}", err(&filtered));
     let import = place.output(&["import", "vscsistats.txt", "--out", "a.tmt"]);
     assert!(err(&import).contains("tilemark analyze FILE shows them"), "{}", err(&import));
 }
@@ -88,8 +88,8 @@ fn words_of_other_tools_are_answered_with_what_does_the_same() {
     let plan = |datastore: &str| format!("datastore = \"{datastore}\"\ntile = \"vdi\"\n");
     place.write("pve.toml", &plan("pve:local-lvm"));
     let commands: [(&[&str], &str, &str); 8] = [
-        (&["plan", "pve.toml"], "Proxmox VE", "pve:NAME works on a node of Proxmox VE"),
-        (&["run", "plan.json"], "plan.json is JSON, and a plan is TOML", "tile = \"shop\""),
+        (&["plan", "pve.toml"], "Proxmox VE", "pve:NAME works only on a node of Proxmox VE"),
+        (&["run", "plan.json"], "plan.json is JSON, but a plan is TOML", "tile = \"shop\""),
         (&["simulate", "plan.toml"], "plan.toml is JSON", "schema plan"),
         (&["analyze", "a.csv", "--from", "msr"], "msr", "--trace-format msr"),
         (&["simulate", "--array", "vnx5500", "--disks", "12"], "--disks", "--with pool.NAME.count"),

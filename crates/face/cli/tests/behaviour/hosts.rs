@@ -73,7 +73,7 @@ fn three_hosts_share_tiles_by_weight_and_report_each_share() {
     }
     let verified = run.warnings.iter().find(|warning| warning.id == "verified").expect("read back");
     assert!(["host a", "host b", "host c"].iter().all(|host| verified.text.contains(host)));
-    assert!(out(&output).contains("its I/Os against the others'"), "{}", out(&output));
+    assert!(out(&output).contains("its I/Os compared with the others"), "{}", out(&output));
     assert_eq!(place.names("ds"), [""; 0], "nothing is left");
     let again = place.output(&["verify-report", "latest"]);
     assert_eq!(again.status.code(), Some(0), "{}{}", out(&again), err(&again));
@@ -222,8 +222,7 @@ fn points_of_killed_host_are_simulated_on_other_hosts() {
     kill_process(agent(&place, "b"), Signal::KILL).expect("it is there");
     let ended = study.end();
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    let told = "host b: gone: its agent ended, or nothing came from it for 2 s; what it \
-                simulated is simulated elsewhere";
+    let told = "host b: gone: its agent ended, or nothing came from it for 2 s; other hosts simulate its share";
     assert_eq!(ended.stderr.matches(told).count(), 1, "{}", ended.stderr);
     assert!(out(&alone) == ended.stdout, "the documents differ");
 }
@@ -318,7 +317,7 @@ fn a_simulation_goes_on_here_when_its_hosts_are_lost() {
     kill_process(agent(&place, "a"), Signal::KILL).expect("it is there");
     let ended = run.end();
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    let said = ended.stderr.matches("what it simulated is simulated elsewhere").count();
+    let said = ended.stderr.matches("other hosts simulate its share").count();
     assert!(said <= 1, "{}", ended.stderr);
     assert!(taken(&place) == alone, "losing the host changed it");
 }
@@ -420,7 +419,11 @@ fn what_a_hosts_owner_did_not_allow_is_refused_with_what_is() {
         command.output().expect("it starts")
     };
     assert_eq!(output.status.code(), Some(1), "{}", err(&output));
-    assert!(err(&output).contains("may not be used here; allowed: dir:"), "{}", err(&output));
+    assert!(
+        err(&output).contains("may not be used on this host; allowed: dir:"),
+        "{}",
+        err(&output)
+    );
     assert_eq!((place.names("other"), place.runs()), (Vec::new(), Vec::new()));
     let nothing = place.output(&["agent", "--join", "@none", "--config", "none.toml"]);
     assert_eq!(nothing.status.code(), Some(3), "{}", err(&nothing));
@@ -435,11 +438,11 @@ fn bad_tokens_names_and_command_plans_are_refused() {
         assert_eq!(output.status.code(), Some(code), "{args:?}: {text}");
         assert!(text.contains(says), "{args:?}: {text}");
     };
-    let seen = "--join takes no token on the command line";
+    let seen = "--join accepts no token on the command line";
     refused(&["agent", "--join", "secret", "--allow", "dir:ds"], 2, seen);
     std::fs::write(place.path("token"), "secret").expect("written");
-    refused(&["agent", "--join", "@token", "--allow", "dir:ds"], 2, "this is no invitation");
-    refused(&["hosts", "--host", "a=rsh:b"], 2, "behind the name comes");
+    refused(&["agent", "--join", "@token", "--allow", "dir:ds"], 2, "not a valid invitation");
+    refused(&["hosts", "--host", "a=rsh:b"], 2, "after the name, write");
     refused(&["hosts", "--host", "a=ssh:-oProxyCommand=x"], 2, "does not begin with `-`");
     refused(
         &["hosts", "--host", "a=exec:true", "--host", "a=exec:true"],
@@ -447,19 +450,19 @@ fn bad_tokens_names_and_command_plans_are_refused() {
         "host a is named twice",
     );
     refused(&["hosts", "--host", "a=exec:exit 7"], 1, "host a: its agent ended before it joined");
-    refused(&["hosts", "--host", "a=exec:exit 7"], 1, "\nhint: what it said is above");
+    refused(&["hosts", "--host", "a=exec:exit 7"], 1, "\nhint: its output is above");
     let nobody = ["hosts", "--host", "a=join", "--join-within", "1s"];
-    refused(&nobody, 1, "host a: did not join within 1 s\nhint: it must reach this machine");
+    refused(&nobody, 1, "host a: did not join within 1 s\nhint: the agent must reach this host");
     let anywhere = ["hosts", "--host", "a=join", "--listen", "0.0.0.0:0"];
     refused(&anywhere, 3, "hosts cannot connect to 0.0.0.0");
-    refused(&["run", "file:x", "--host", "a=join"], 3, "would write over one another");
+    refused(&["run", "file:x", "--host", "a=join"], 3, "would overwrite each other's data");
     refused(&["run", "ds", "--placement", "sideways", "--host", "a=join"], 2, "placement");
     let file = ["prepare", "file:x", "--tiles", "1", "--host", "a=join", "--storage", "local"];
     refused(&file, 3, "only directories keep disks");
     let plan =
         "datastore = \"ds\"\ntile = \"tile.toml\"\n[hosts]\nmembers = [\"a=exec:touch caught\"]\n";
     place.write("plan.toml", plan);
-    refused(&["run", "plan.toml"], 2, "a plan cannot name commands to run");
+    refused(&["run", "plan.toml"], 2, "a plan may not name commands to run");
     assert!(!place.path("caught").exists());
 }
 
@@ -497,15 +500,15 @@ fn what_is_not_done_over_hosts_says_so_and_what_is() {
     let played = ["run", "ds", "--tile", "played-tile.toml"];
     refused(&played, 3, "a tile that plays a trace runs on one host", "--to-workload");
     let replay = ["replay", "web.csv", "--on", "ds"];
-    refused(&replay, 2, "replay runs on this machine alone", "copy the trace to each host");
+    refused(&replay, 2, "replay runs on this host only", "copy the trace to each host");
     let simulate = ["simulate", "--array", "vnx5500", "--tile", "played-tile.toml", "--tiles", "1"];
-    refused(&simulate, 3, "a tile that plays a trace is simulated on one machine", "--threads");
+    refused(&simulate, 3, "a tile that plays a trace is simulated on one host", "--threads");
     let simulate = ["simulate", "--array", "vnx5500"];
-    refused(&simulate, 2, "a search has no steps that are known before", "--tiles FIRST..LAST");
+    refused(&simulate, 2, "the steps of a search are not known in advance", "--tiles FIRST..LAST");
     refused(
         &["run", "file:x", "--tile", "tile.toml"],
         3,
-        "would write over one another",
+        "would overwrite each other's data",
         "--storage local",
     );
 }
@@ -805,7 +808,7 @@ fn a_slow_link_loses_no_slice() {
     let code = output.status.code();
     // With too uncertain a clock no run begins; otherwise the run is complete.
     if code == Some(1) {
-        assert!(err(&output).contains("its clock is known to"), "{}", err(&output));
+        assert!(err(&output).contains("its clock is only known within"), "{}", err(&output));
         return;
     }
     assert!(matches!(code, Some(0 | 5)), "{}", err(&output));

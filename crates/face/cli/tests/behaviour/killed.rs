@@ -29,7 +29,7 @@ fn killed_at(moment: &str, more: &[&str]) {
     left.sort();
     assert_eq!(left, [".tilemark-mine", "mine"]);
     let again = out(&place.output(&["cleanup", "ds"]));
-    assert_eq!(again, "nothing of Tilemark's is there\n");
+    assert_eq!(again, "no files of Tilemark are there\n");
 
     let runs = out(&place.output(&["runs"]));
     assert!(runs.contains("  abandoned  "), "{runs}");

@@ -23,7 +23,7 @@ fn first_column(text: &str, head: &str) -> Vec<String> {
 /// Kinds of datastores, from the error for an unknown kind.
 fn datastores() -> BTreeSet<String> {
     let error = "none:/x".parse::<datastore::Target>().expect_err("no kind").to_string();
-    let list = error.rsplit("known are ").next().expect("a list").replace(" and ", ", ");
+    let list = error.rsplit("supported are ").next().expect("a list").replace(" and ", ", ");
     list.split(", ").map(str::to_owned).collect()
 }
 

@@ -43,7 +43,7 @@ fn runs_are_found_by_name_and_tag_and_compared_by_tag() {
 fn trend_compares_each_run_with_the_first_and_tells_prices() {
     let place = Workspace::new();
     let trend = |words: &[&str]| out(&place.output(&[&["runs"][..], words].concat()));
-    assert!(trend(&["trend"]).contains("no complete run fits"));
+    assert!(trend(&["trend"]).contains("no complete run matches"));
     let first = simulate(&place, "price=12000 EUR", "1");
     simulate(&place, "price=9000", "1");
     let json = trend(&["trend", "--format", "json"]);

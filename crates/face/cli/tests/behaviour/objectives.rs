@@ -48,7 +48,7 @@ fn unknown_expectation_gets_a_suggestion_and_runs_nothing() {
         ("lights.read.p95 <= 1s", "did you mean \"light\"?"),
         ("light.reed.p95 <= 1s", "did you mean \"read\"?"),
         ("tiles = 8", "tiles >= 8"),
-        ("light.read.p95 >= 1s", "a time is held to <="),
+        ("light.read.p95 >= 1s", "compares a time; write <="),
     ] {
         let output = simulate(&place, &["--expect", text]);
         assert_eq!(output.status.code(), Some(2), "{text}: {}", err(&output));

@@ -95,7 +95,7 @@ fn spoilt(which: &str) {
     assert_eq!(ended.code, Some(1), "{}{}", ended.stdout, ended.stderr);
     let said = "the operation deploy failed in its stage checking: read at byte ";
     assert!(ended.stderr.contains(said), "{}", ended.stderr);
-    assert!(ended.stderr.contains("data read is not the data written"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("data read differ from the data written"), "{}", ended.stderr);
     assert!(ended.stderr.contains("disk operations/deploy/clone"), "{}", ended.stderr);
     assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
 }

@@ -211,7 +211,7 @@ fn operations_unfit_for_the_tile_are_refused_before_any_write() {
     refused("--operations=standards", "did you mean");
     let ours = format!("--operations={}", place.path("ours.toml").display());
     place.write("move.toml", &MOVE.replace("move = { ", "move = { disk = \"nowhere\", "));
-    refused(&ours, "it moves disk \"nowhere\", which the tile has not");
+    refused(&ours, "it moves disk \"nowhere\", which the tile does not have");
     place.write("move.toml", &MOVE.replace("outstanding = 4", "outstanding = 65"));
     refused(&ours, "65 is not from 1 to 64");
     place.write("move.toml", &MOVE.replace("name = \"move\"\ntitle", "name = \"users\"\ntitle"));
@@ -221,6 +221,6 @@ fn operations_unfit_for_the_tile_are_refused_before_any_write() {
         "copy.toml",
         &COPY.replace("name = \"to\", size = \"128MiB\"", "name = \"to\", size = \"64MiB\""),
     );
-    refused(&ours, "a copy is as large as what is copied");
+    refused(&ours, "a copy must be as large as its source");
     assert!(place.runs().is_empty());
 }

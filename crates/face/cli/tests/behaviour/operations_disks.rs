@@ -197,9 +197,9 @@ fn bad_second_datastore_is_refused_before_any_write() {
         assert!(err(&output).contains(said), "{}", err(&output));
         assert!(place.runs().is_empty());
     };
-    refused(2, "nothing of this run lies there", &["--second", "other"]);
-    refused(2, "is the first datastore too", &["--second", "ds", &group]);
-    refused(2, "is the first datastore too", &["--second", "alias", &group]);
+    refused(2, "this run has no data there", &["--second", "other"]);
+    refused(2, "is also the first datastore", &["--second", "ds", &group]);
+    refused(2, "is also the first datastore", &["--second", "alias", &group]);
     refused(3, "nowhere", &["--second", "nowhere", &group]);
     assert!(place.names("ds").is_empty() && place.names("other").is_empty());
 }

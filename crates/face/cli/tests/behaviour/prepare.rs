@@ -86,7 +86,7 @@ fn prepared_disks_survive_kill_9_and_are_removed_on_request() {
     assert!(matches!(by_part.status.code(), Some(0 | 5)), "{}", text(&by_part));
     let before = run("run", &[&TILE, &ALLOW, &SHORT, &part("previous")]);
     assert_eq!(before.status.code(), Some(3), "only one run left disks: {}", text(&before));
-    assert!(text(&before).contains("no latest~1 among the runs"), "{}", text(&before));
+    assert!(text(&before).contains("no run matches latest~1"), "{}", text(&before));
     let last = run("run", &[&TILE, &ALLOW, &SHORT, &REUSE, &["--remove"]]);
     assert!(matches!(last.status.code(), Some(0 | 5)), "{}", text(&last));
     assert_eq!(left(place), 0);

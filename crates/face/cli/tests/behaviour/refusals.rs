@@ -233,7 +233,6 @@ fn open_file_limit_too_low_is_refused_with_the_numbers() {
     place.surroundings(&mut shell);
     let output = shell.output().expect("a shell");
     assert_eq!(output.status.code(), Some(3), "{}", err(&output));
-    let wanted = "40 tiles need 384 open files, one for each virtual disk and 64 more, and this \
-                  process may open 100";
+    let wanted = "40 tiles need 384 open files, one for each virtual disk and 64 more, but this process may open only 100";
     assert!(err(&output).contains(wanted), "{}", err(&output));
 }

@@ -124,7 +124,7 @@ fn unplayable_trace_is_refused_before_any_write() {
         (&["web.csv"], "--on"),
         (&["web.csv", "--on", "ds", "--array", "hdd-raid10"], "cannot be used with"),
         (&["web.csv", "--on", "ds", "--vm", "wep"], "no VM is called \"wep\""),
-        (&["web.csv", "--on", "ds", "--limit", "reads p99 1ms"], "is no limit"),
+        (&["web.csv", "--on", "ds", "--limit", "reads p99 1ms"], "is not a limit"),
     ];
     for (words, wanted) in cases {
         let output = place.output(&[&["replay"], words].concat());

@@ -46,7 +46,7 @@ fn json(output: &Output) -> Value {
 }
 
 fn number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
+    value.as_u64().unwrap_or_else(|| panic!("{value} is not a number"))
 }
 
 /// Names of the two agents' tracing instances.
@@ -203,7 +203,7 @@ fn a_machine_that_moves_from_one_host_to_another_is_one() {
         all["overview"]
     );
     let text = out(&place.output(&words("analyze", &hosts, &[name, "--vm", "web1"])));
-    assert!(text.contains("moved: other hosts saw it, too"), "{text}");
+    assert!(text.contains("moved: other hosts saw I/O of this VM, too"), "{text}");
     let nobody = place.output(&words("analyze", &hosts, &[name, "--vm", "web2"]));
     assert_eq!(nobody.status.code(), Some(2), "{}", err(&nobody));
     assert!(err(&nobody).contains("VM \"web2\" is on none of the hosts"), "{}", err(&nobody));
@@ -222,12 +222,16 @@ fn host_forbidding_recording_is_named_and_others_keep_nothing() {
     let output = place.output(&words("record", &hosts, &[&disk.0, "--duration", "60s"]));
     assert_eq!(output.status.code(), Some(1), "{}", err(&output));
     let said = err(&output);
-    assert!(said.contains("host b: recording is not allowed here"), "{said}");
+    assert!(said.contains("host b: recording is not allowed on this host"), "{said}");
     assert!(said.contains("`record = true`"), "what to write is said: {said}");
     assert_eq!(place.names("on-a"), [""; 0], "a began, and removed what it had");
     assert_eq!(instances(&place), [""; 0]);
     let output = place.output(&words("analyze", &hosts[2..], &["record-1"]));
-    assert!(err(&output).contains("host b: recording is not allowed here"), "{}", err(&output));
+    assert!(
+        err(&output).contains("host b: recording is not allowed on this host"),
+        "{}",
+        err(&output)
+    );
 }
 
 #[test]
@@ -339,12 +343,12 @@ fn missing_trace_and_single_host_options_are_refused() {
     };
     let lacks = "host a: there is no record-1-a.tmt in ";
     refused(&words("analyze", &hosts, &["record-1"]), 1, lacks);
-    let is_no_name = "`../etc` is no name";
+    let is_no_name = "`../etc` is not a valid name";
     refused(&words("analyze", &hosts, &["../etc"]), 2, is_no_name);
     let single = ["record-1", "--to-workload", "w.toml"];
     refused(&words("analyze", &hosts, &single), 2, "needs single I/Os");
-    refused(&words("record", &hosts, &["--pid", "1"]), 2, "--pid is of one host");
-    refused(&words("record", &hosts, &["--out", "x.tmt"]), 2, "--out is for the trace of this");
+    refused(&words("record", &hosts, &["--pid", "1"]), 2, "--pid works on one host only");
+    refused(&words("record", &hosts, &["--out", "x.tmt"]), 2, "--out is for a trace of this");
     refused(&["analyze", "x.tmt", "--collect", "here"], 2, "--host");
     let twice = [&hosts[..2], &hosts[..2]].concat();
     refused(&words("record", &twice, &[]), 3, "a is named twice");

@@ -25,7 +25,7 @@ fn place_for(tile: [&str; 4]) -> Option<Workspace> {
     let tried = place.run_command(&[&tile[..], &["--tiles", "1"]].concat()).output();
     let tried = tried.expect("the program starts");
     let text = err(&tried);
-    if text.contains("is not here")
+    if text.contains("was not found")
         || text.contains("no program ")
         || text.contains("run as root")
         || text.contains("cannot enter")
@@ -249,5 +249,5 @@ fn site_does_not_run_as_root() {
     let words = ["app", "serve", "web", "--data", ".", "--database", ".", "--socket", "."];
     let output = place.output(&words);
     assert_eq!(output.status.code(), Some(3), "{}", err(&output));
-    assert!(err(&output).contains("does not run as root"), "{}", err(&output));
+    assert!(err(&output).contains("refuses to run as root"), "{}", err(&output));
 }

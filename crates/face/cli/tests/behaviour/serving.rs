@@ -95,7 +95,7 @@ fn a_page_that_nobody_looked_at_closes_with_the_run() {
     let Some(place) = Workspace::usable() else { return };
     let output = place.run(0, &["--live", "web"]);
     let said = err(&output);
-    assert!(said.contains("page: closed, as nobody looks"), "{said}");
+    assert!(said.contains("page: closed, because no browser shows it"), "{said}");
     let address = said.lines().find(|line| line.starts_with("page       ")).expect("an address");
     let closed = TcpStream::connect(("127.0.0.1", port_of(address)));
     // Another test may have taken the port meanwhile, and does not know this run.
@@ -174,5 +174,5 @@ fn what_cannot_be_served_says_why() {
     assert_eq!(output.status.code(), Some(2), "{}", err(&output));
     let output = place.output(&["serve", "--inherited", "127.0.0.1", "runs"]);
     assert_eq!(output.status.code(), Some(2), "{}", err(&output));
-    assert!(err(&output).contains("standard input is not an open address"), "{}", err(&output));
+    assert!(err(&output).contains("standard input is not a listening socket"), "{}", err(&output));
 }

@@ -93,12 +93,12 @@ fn what_cannot_be_set_says_where_it_was_and_what_would_do() {
     let place = Workspace::new();
     for (text, said) in [
         ("[run]\ntiles = 2\n", "has no version"),
-        ("version = 2\n", "is of version 2, and this program reads version 1"),
+        ("version = 2\n", "has version 2, but this program reads version 1"),
         ("version = 1\n[rnu]\n", "did you mean \"run\"?"),
         ("version = 1\n[run]\ntile-max = 2\n", "did you mean \"tiles-max\"?"),
         ("version = 1\n[run]\nquick = 3\n", "is a switch"),
-        ("version = 1\n[run]\nrepeats = { a = 1 }\n", "is no text and no number"),
-        ("version = 1\n[run]\ndestroy-data = \"S1\"\n", "would permit to destroy data"),
+        ("version = 1\n[run]\nrepeats = { a = 1 }\n", "is neither a string nor a number"),
+        ("version = 1\n[run]\ndestroy-data = \"S1\"\n", "would allow data to be destroyed"),
         ("version = ", "cannot be read"),
     ] {
         config(&place, text);
@@ -109,7 +109,7 @@ fn what_cannot_be_set_says_where_it_was_and_what_would_do() {
     }
     config(&place, "version = 1\n");
     for (name, value, said) in [
-        ("TILEMARK_OVERWRITE_FILE", "1", "would permit to destroy data"),
+        ("TILEMARK_OVERWRITE_FILE", "1", "would allow data to be destroyed"),
         ("TILEMARK_QUICK", "perhaps", "write 1 or 0"),
         ("TILEMARK_REPEATS", "many", "tilemark config show"),
     ] {

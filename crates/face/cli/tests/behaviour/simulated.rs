@@ -243,7 +243,7 @@ fn an_endpoint_without_a_model_or_with_an_address_is_refused() {
     let said = err(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(
-        said.contains("nothing says what answers") && said.contains("--endpoint page="),
+        said.contains("no service or model is given") && said.contains("--endpoint page="),
         "{said}"
     );
     let slip = [&CALLS[..], &["--endpoint", "pgae=model:4x2ms"]].concat();
@@ -251,7 +251,7 @@ fn an_endpoint_without_a_model_or_with_an_address_is_refused() {
     assert!(said.contains("did you mean \"page\"?"), "{said}");
     let address = [&CALLS[..], &["--endpoint", "page=http://web/"]].concat();
     let said = err(&place.output(&simulate_words(&address)));
-    assert!(said.contains("here that takes a model"), "{said}");
+    assert!(said.contains("but this needs a model"), "{said}");
 }
 
 #[test]

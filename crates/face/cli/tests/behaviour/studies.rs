@@ -110,7 +110,7 @@ fn a_result_that_cannot_be_kept_is_told_all_the_same() {
     place.write("taken", "");
     let output = place.output(&[&BRIEF[..], &["--out", "taken"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
-    assert!(err(&output).contains("the result is not kept"), "{}", err(&output));
+    assert!(err(&output).contains("the result was not saved"), "{}", err(&output));
     assert!(out(&output).contains("E2"), "{}", out(&output));
 }
 
@@ -177,7 +177,7 @@ fn an_interrupted_study_says_what_it_has() {
     running.signal(Signal::INT);
     let ended = running.end();
     assert_eq!(ended.code, Some(130), "{}", ended.stderr);
-    assert!(ended.stderr.contains("shard 1/2 has no part, run it again"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("shard 1/2 wrote no part; run it again"), "{}", ended.stderr);
     assert_eq!(ended.stdout, "");
     assert_eq!(place.names("runs/studies").len(), kept, "no part");
 }

@@ -223,7 +223,7 @@ fn simulate_is_quick_on_a_terminal_and_standard_in_a_pipe() {
     };
     let screen = out(&typed);
     assert!(has_profile(&screen, "quick"), "{screen}");
-    assert!(screen.contains("--standard for three repeats"), "{screen}");
+    assert!(screen.contains("--standard uses three repeats"), "{screen}");
 }
 
 #[test]

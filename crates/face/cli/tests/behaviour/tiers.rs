@@ -294,12 +294,12 @@ fn commands_say_how_it_is_and_change_it() {
     let status = words_of(&out(&tiered.tier(&["status", "s"])));
     assert!(status.contains("vm1 through 0 B 0 clean"), "{status}");
     let unknown = tiered.tier(&["drain", "s", "vm2"]);
-    assert!(err(&unknown).contains("no disk \"vm2\"; there are vm1"), "{}", err(&unknown));
+    assert!(err(&unknown).contains("no disk \"vm2\"; the disks are vm1"), "{}", err(&unknown));
     drop(client);
     server.signal(Signal::TERM);
     assert_eq!(server.end().code, Some(0));
     let checked = out(&tiered.tier(&["check", "fast"]));
-    assert!(checked.contains("left in order") && checked.contains("vm1"), "{checked}");
+    assert!(checked.contains("closed cleanly") && checked.contains("vm1"), "{checked}");
     let alone = std::fs::read(tiered.place.path("vm1.raw")).expect("the file");
     assert!(alone[..8192] == [5; 8192], "the backing file has it");
 }
@@ -313,7 +313,7 @@ fn what_cannot_be_done_is_refused_in_words_and_nothing_is_made() {
     };
     let (code, said) = code_of(&["init", "fast", "--size", "1GiB"]);
     assert!(
-        code == Some(3) && said.contains("is there already") && said.contains("hint: "),
+        code == Some(3) && said.contains("exists already") && said.contains("hint: "),
         "{said}"
     );
     let (code, said) = code_of(&["init", "small", "--size", "1MiB"]);
@@ -347,7 +347,7 @@ fn tier_metrics_are_served_on_loopback_only() {
     let words = ["tier", "serve", "fast", "--disk", "vm1=vm1.raw", "--socket", "s"];
     let elsewhere = tiered.place.output(&[&words[..], &["--metrics", "0.0.0.0:0"]].concat());
     assert_eq!(elsewhere.status.code(), Some(3), "{}", err(&elsewhere));
-    assert!(err(&elsewhere).contains("this machine alone"), "{}", err(&elsewhere));
+    assert!(err(&elsewhere).contains("this host only"), "{}", err(&elsewhere));
     let mut server = Running::new(
         tiered
             .place
@@ -452,7 +452,7 @@ fn disk_takes_own_policy_and_returns_to_common_one() {
     };
     let refusals: [(&[&str], i32, &[&str]); 7] = [
         (&["vm1", "--policy", "s3-fifo"], 2, &["did you mean \"s3fifo\"?"]),
-        (&["vm2", "--policy", "arc"], 1, &["no disk \"vm2\"; there are vm1"]),
+        (&["vm2", "--policy", "arc"], 1, &["no disk \"vm2\"; the disks are vm1"]),
         (&["vm1", "--policy", "arc"], 1, &["100 % of vm1", "hint: ", "--share 30"]),
         (&["--policy", "common"], 1, &["name the disk"]),
         (&["--share", "30"], 2, &["DISK"]),

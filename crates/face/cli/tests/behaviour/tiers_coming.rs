@@ -82,15 +82,15 @@ fn disk_attaches_and_detaches_while_others_are_served() {
     let mut client = tier.client("vm2");
     client.write(4096, &[2; 8192]).expect("it is taken");
     let said = tier.refused(&["attach", "s", "vm2=vm2.raw"]);
-    assert!(said.contains("a disk of this name is served already"), "{said}");
+    assert!(said.contains("a disk of this name is already served"), "{said}");
     let said = tier.refused(&["attach", "s", "vm3=vm2.raw"]);
     assert!(said.contains("vm3 is not attached") && said.contains("hint: "), "{said}");
     let said = tier.done(&["detach", "s", "vm2"]);
-    assert!(said.contains("vm2 is detached: its backing store is all there is of it"), "{said}");
+    assert!(said.contains("vm2 is detached: its backing store holds all of its data"), "{said}");
     assert!(client.wait_any_is_over(), "its clients are gone");
     assert_eq!(tier.content()[4096..12288], [2; 8192]);
     let said = tier.refused(&["detach", "s", "vm2"]);
-    assert!(said.contains("no disk \"vm2\"; there are vm1"), "{said}");
+    assert!(said.contains("no disk \"vm2\"; the disks are vm1"), "{said}");
     first.write(4096, &[1; 4096]).expect("the other does not notice");
     // Another set may open the file at once.
     tier.init("other");
@@ -232,7 +232,7 @@ fn other_users_can_neither_read_nor_change_the_server() {
     let Ok((said, error)) = asked(65_534) else {
         return eprintln!("skipped: python3 is not installed");
     };
-    assert!(said.contains("only who serves it may ask"), "{said}{error}");
+    assert!(said.contains("only the user who serves the tier"), "{said}{error}");
     assert!(!names().contains("vm2"), "{}", names());
     let (said, error) = asked(0).expect("it was there");
     assert!(said.contains("done") && names().contains("vm2"), "{said}{error}");

@@ -38,7 +38,7 @@ impl Hosts {
         let (socket, held) = (format!("{host}.sock"), format!("{host}.held"));
         let words = ["tier", "serve", "--hold", &held, "--socket", &socket];
         let mut running = Running::new(self.place.command(&words));
-        running.wait_for("holding copies in");
+        running.wait_for("holding copies of logs in");
         running
     }
 
@@ -179,7 +179,7 @@ fn killed_copy_holder_costs_no_answer_and_rejoins() {
     holder.end();
     client.write(8192, &[2; 8192]).expect("it is answered without him");
     client.flush().expect("a flush is answered");
-    owner.wait_for("is lost, and holds no copy any more");
+    owner.wait_for("is lost and no longer holds a copy");
     let alone = hosts.tier(&["drain", "a.vm", "vm1"]);
     assert_eq!(alone.status.code(), Some(0), "{}", err(&alone));
     let holder = hosts.hold("b");
@@ -256,7 +256,7 @@ fn takeover_without_a_copy_needs_accept_loss() {
     let taken = hosts.takeover(&["--accept-loss"]);
     assert_eq!(taken.status.code(), Some(0), "{}", err(&taken));
     let stale = hosts.tier(&["serve", "a", "--disk", "vm1=vm1.raw", "--socket", "a.vm"]);
-    assert!(err(&stale).contains("went on to"), "{}", err(&stale));
+    assert!(err(&stale).contains(" continued"), "{}", err(&stale));
     // Writes that the disk lost can be exported until they are forgotten.
     let listed = out(&hosts.tier(&["stale", "list", "a", "vm1=vm1.raw"]));
     assert!(listed.contains("1 write (4 KiB) of generation 1, which went on to 2"), "{listed}");
@@ -312,18 +312,18 @@ fn owner_on_another_host_is_not_assumed_dead() {
     // A host without a machine id has no reservation key either, and is told so.
     let has_name = std::fs::read("/etc/machine-id").is_ok_and(|name| !name.is_empty());
     let refused = hosts.takeover(&["--fence-proof", "pr"]);
-    let expected = if has_name { "holds no reservation of" } else { "this machine has no name" };
+    let expected = if has_name { "holds no reservation of" } else { "this host has no name" };
     let said = err(&refused);
     assert!(said.contains(expected) && said.contains("hint: "), "{said}");
     let words = ["serve", "b", "--disk", "vm2=vm2.raw", "--socket", "b.vm", "--reserve"];
     std::fs::write(hosts.place.path("vm2.raw"), vec![0; BYTES]).expect("room");
     let refused = hosts.tier(&words);
-    let expected = if has_name { "cannot be reserved" } else { "this machine has no name" };
+    let expected = if has_name { "cannot be reserved" } else { "this host has no name" };
     let said = err(&refused);
     assert!(refused.status.code() == Some(3) && said.contains(expected), "{said}");
     assert!(!hosts.place.path("vm2.raw.tilemark-tier").exists(), "nothing is made");
     let refused = hosts.takeover(&["--fence-proof", "agent:exit 7"]);
-    assert!(err(&refused).contains("the fence agent says no"), "{}", err(&refused));
+    assert!(err(&refused).contains("the fence agent refused"), "{}", err(&refused));
     let taken = hosts.takeover(&["--fence-proof", "agent:true"]);
     assert_eq!(taken.status.code(), Some(0), "{}", err(&taken));
     let content = std::fs::read(hosts.place.path("vm1.raw")).expect("the file");

@@ -51,7 +51,7 @@ fn repeated_reads_hit_memory_and_compression_is_reported() {
     assert_eq!(said["memory_hit_bytes"].as_u64(), Some(128 * 4096));
     let text = out(&tiered.tier(&["status", "s"]));
     assert!(text.contains("memory: 256 KiB held in 1"), "{text}");
-    assert!(text.contains("66.7 % of reads from it alone"), "{text}");
+    assert!(text.contains("66.7 % of reads served from memory alone"), "{text}");
     // Memory is lost with the server.
     server.signal(Signal::KILL);
     assert_eq!(server.end().code, None, "a signal ended it");
@@ -79,7 +79,7 @@ fn memory_that_is_not_there_or_of_no_use_is_refused_in_one_line() {
     let tiered = Tiered::new();
     for (size, code, words) in [
         ("900TiB", 3, "more than the"),
-        ("4KiB", 3, "0 is none"),
+        ("4KiB", 3, "0 for no memory"),
         ("much", 2, "--memory"),
         ("-1", 2, "--memory"),
         ("12", 2, "--memory"),

@@ -119,19 +119,19 @@ fn a_disk_goes_to_another_server_and_back_and_no_byte_is_lost() {
     let mut known = Known { content: vec![0; BYTES], unsure: None };
     let found = servers.find("b", "a");
     assert_eq!(found.status.code(), Some(0), "{}", err(&found));
-    assert!(err(&found).contains("owns it until something is written here"), "{}", err(&found));
+    assert!(err(&found).contains("owns it until the first write here"), "{}", err(&found));
     assert!(servers.status("b").contains("vm1: nbd+unix:///?socket=a.sock owns it"));
     let (mut at_a, mut at_b) = (servers.client("a"), servers.client("b"));
     known.fill(&mut at_a, 1);
     known.compare(&mut at_b, "asked of a");
     known.fill(&mut at_b, 2);
-    a.wait_for("vm1 was let go of for nbd+unix:///?socket=b.sock");
-    b.wait_for("vm1 is owned here now");
+    a.wait_for("vm1 was released to nbd+unix:///?socket=b.sock");
+    b.wait_for("this server now owns vm1");
     assert!(servers.status("a").contains("vm1: nbd+unix:///?socket=b.sock owns it"));
     known.compare(&mut at_a, "asked of b");
     // The VM did not arrive, and continues where it was.
     known.fill(&mut at_a, 3);
-    b.wait_for("vm1 was let go of for nbd+unix:///?socket=a.sock");
+    b.wait_for("vm1 was released to nbd+unix:///?socket=a.sock");
     known.compare(&mut at_b, "asked of a again");
     known.compare(&mut at_a, "where it is");
     drop((at_a, at_b));

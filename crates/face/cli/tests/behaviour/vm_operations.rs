@@ -93,7 +93,10 @@ fn machines_are_moved_beside_a_tile_checked_and_gone_at_the_end() {
     assert!(counts.iter().all(|(_, count, errors)| *count >= 1 && *errors == 0), "{counts:?}");
     let machines = step.warnings.iter().chain(&run.warnings).find(|own| own.id == "machines");
     let text = &machines.expect("what they came to is told").text;
-    assert!(text.contains("unified on QEMU") && text.contains("checksums found right"), "{text}");
+    assert!(
+        text.contains("unified on QEMU") && text.contains("correct heartbeat and checksums"),
+        "{text}"
+    );
     assert!(text.contains("KVM"), "what ran the guests is told: {text}");
     let score = step.score.as_ref().expect("a score");
     assert!(score.infrastructure.value.is_some(), "{score:?}");
@@ -179,7 +182,7 @@ fn machines_of_a_killed_run_are_found_and_ended_by_cleanup() {
         assert_eq!(output.status.code(), Some(0), "{}{said}", out(&output));
     }
     assert!(!found.iter().any(is_there), "{found:?}: {said}");
-    assert!(said.contains("of machines of /tmp/tilemark-vm-"), "{said}");
+    assert!(said.contains("VM process(es) of /tmp/tilemark-vm-"), "{said}");
     assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
 }
 
@@ -194,17 +197,17 @@ fn operations_real_vms_cannot_do_are_refused_before_any_write() {
     };
     let array = ["--array", "nvme-local"];
     let simulated = place.output(&simulate_words(&[&words[..], &array].concat()));
-    refused(simulated, "nothing says what answers");
+    refused(simulated, "no service or model is given");
     let run = |more: &[&str]| place.run_command(&[&words[..], more].concat());
     refused(run(&["--verify"]).output().expect("it runs"), "verification cannot follow");
     let address = ["--endpoint", "unified-migration-check=http://127.0.0.1:1/"];
-    refused(run(&address).output().expect("it runs"), "machines of the run's own");
+    refused(run(&address).output().expect("it runs"), "VMs of the run itself");
     let empty = place.path("empty");
     std::fs::create_dir(&empty).expect("made");
     let missing = run(&[]).env("XDG_CACHE_HOME", &empty).output().expect("it runs");
     refused(missing, "scripts/vm-guest builds it");
     place.write("one.toml", &UNIFIED.replace("unified-migration-check", "unified-migration-look"));
-    refused(run(&[]).output().expect("it runs"), "no phase of an operation");
+    refused(run(&[]).output().expect("it runs"), "not a phase of an operation");
     assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
 }
 
@@ -283,7 +286,7 @@ fn named_vm_is_saved_beside_a_tile_and_unknown_vm_refused() {
     refused(&[], "none is named for it (0 named)");
     refused(&["--machine", &machine("tes")], "there is no machine \"tes\" at test:///default");
     let test = machine("test");
-    refused(&["--machine", &test, "--machine", &test], "no workload is left that takes it");
+    refused(&["--machine", &test, "--machine", &test], "no workload is left that needs it");
     refused(&["--machine", "libvirt:test*"], "named exactly");
     let output =
         run(&["--machine", &test, "--repeats", "1", "--duration", "8s", "--format", "json"]);
@@ -297,7 +300,7 @@ fn named_vm_is_saved_beside_a_tile_and_unknown_vm_refused() {
     let told: Vec<&str> =
         run.warnings.iter().chain(&step.warnings).map(|own| own.text.as_str()).collect();
     let told = told.join("\n");
-    assert!(told.contains("no guest agent answers, so nothing inside it was checked"), "{told}");
+    assert!(told.contains("no guest agent answers, so the guest itself was not checked"), "{told}");
     assert!(!told.contains("checksums"), "{told}");
     let left =
         std::fs::read_dir(state.join("tilemark/machines")).expect("ledgers were there").count();

@@ -80,8 +80,8 @@ fn host_forbidding_watch_is_named_with_the_line_to_write() {
     let output = status(&place, &[&a, &b], &[]);
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     let text = out(&output);
-    assert!(text.contains("left out: its watch store may not be read from elsewhere"), "{text}");
-    let hint = "hint: b: its owner allows it by a line `watch = true`";
+    assert!(text.contains("left out: other hosts may not read this host's watch store"), "{text}");
+    let hint = "hint: b: the host's owner can allow it by a line `watch = true`";
     assert!(text.contains(hint) && text.contains("/etc/tilemark/agent.toml"), "{text}");
     assert!(text.contains("sql1") && !text.contains("backup"), "the other is shown: {text}");
     let alone = status(&place, &[&b], &[]);
@@ -152,7 +152,7 @@ fn lying_and_silent_hosts_are_named_and_others_shown() {
     let told: Value = serde_json::from_str(&ended.stdout).expect("JSON");
     let trouble = |at: usize| told["hosts"][at]["trouble"].as_str().unwrap_or_default();
     assert_eq!(trouble(0), "", "{told}");
-    assert!(trouble(1).contains("what cannot be: it answers another question"), "{}", trouble(1));
+    assert!(trouble(1).contains("what cannot be: it belongs to another request"), "{}", trouble(1));
     assert!(trouble(2).starts_with("did not answer within 15 s"), "{}", trouble(2));
     let vms: Vec<_> = told["vms"].as_array().expect("rows").iter().map(|row| &row["vm"]).collect();
     assert_eq!(vms, [&json!("sql1"), &json!("web1"), &json!("a/kworker")]);
@@ -202,14 +202,14 @@ fn page_goes_on_without_a_lost_host_and_takes_it_up_again() {
     kill_process(before, Signal::KILL).expect("it is there");
     let without = page(&|page| !is_whole(page));
     let sentence = without["sentence"].as_str().expect("a sentence");
-    assert!(sentence.ends_with("Not in any number: b."), "{sentence}");
+    assert!(sentence.ends_with("Not included: b."), "{sentence}");
     let names = without["vms"].as_array().expect("rows").iter().map(|row| row["name"].clone());
     assert_eq!(names.collect::<Vec<_>>(), ["sql1", "web1", "a/kworker"]);
     serve.wait_for("host b: left out: ");
     std::fs::remove_file(place.path("b.away")).expect("it is there");
     let again = page(&is_whole);
     assert_eq!(again["vms"], whole["vms"]);
-    serve.wait_for("host b is shown again");
+    serve.wait_for("host b is no longer left out");
     let agents = [agent(&place, "a"), agent(&place, "b")];
     serve.signal(Signal::TERM);
     assert_eq!(serve.end().code, Some(0));

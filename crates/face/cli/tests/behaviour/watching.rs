@@ -46,7 +46,7 @@ fn watched_io_is_in_status_and_export_until_forgotten() {
     let reads = Reads::of(&disk);
     let second = watch(&place, &[&disk.0]).output().expect("started");
     assert_eq!(second.status.code(), Some(3), "{}", err(&second));
-    assert!(err(&second).contains("w is written by another `tilemark watch`"), "{}", err(&second));
+    assert!(err(&second).contains("another `tilemark watch` writes to w"), "{}", err(&second));
     assert!(err(&second).contains("hint: tilemark watch status --store"), "{}", err(&second));
     // Enough reads for a row, however slow the computer is.
     wait_for("reads", || read_ios(&disk) > before + 200);
@@ -170,7 +170,7 @@ fn directory_that_is_no_store_is_refused() {
         let output = ask(&place, 2, &[subcommand, &["--store", "runs"]].concat());
         let text = err(&output);
         assert!(text.contains("runs is not a watch store"), "{text}");
-        assert!(text.contains("hint: tilemark watch --store DIR makes one"), "{text}");
+        assert!(text.contains("hint: tilemark watch --store DIR creates a store"), "{text}");
         assert!(place.names("runs").is_empty(), "nothing was made");
     }
     place.write("runs/other", "");
@@ -219,12 +219,12 @@ fn wrong_rule_is_refused_before_anything_is_made() {
     for args in [&["check-rules", "rules.toml"][..], &["--store", "w", "--rules", "rules.toml"]] {
         let text = err(&ask(&place, 2, args));
         assert!(text.contains("in rules.toml, line 3"), "{text}");
-        assert!(text.contains("an address begins with https:// or http://"), "{text}");
+        assert!(text.contains("an address must begin with https:// or http://"), "{text}");
         assert!(!text.contains("secret"), "{text}");
     }
     place.write("rules.toml", &RULES.replace("write p95", "write p96"));
     let text = err(&ask(&place, 2, &["check-rules", "rules.toml"]));
-    assert!(text.contains("line 8") && text.contains("known are p50, p95, p99"), "{text}");
+    assert!(text.contains("line 8") && text.contains("supported are p50, p95, p99"), "{text}");
     let text = err(&ask(&place, 2, &["--store", "w", "--rules", "gone.toml"]));
     assert!(text.contains("cannot read rules file gone.toml"), "{text}");
     assert!(!place.path("w").exists());
@@ -270,10 +270,10 @@ fn broken_limit_reaches_a_web_hook_once_across_restarts() {
     drop(reads);
     running.wait_for("alarm over: dd on ");
     let line = running.seen_last();
-    assert!(line.ends_with("no more such I/O"), "{line}");
+    assert!(line.ends_with("there is no such I/O any more"), "{line}");
     running.signal(Signal::TERM);
     let ended = running.end();
-    assert!(ended.stderr.contains("alarm from before: dd on "), "{}", ended.stderr);
+    assert!(ended.stderr.contains("alarm from before the start: dd on "), "{}", ended.stderr);
     assert!(!ended.stderr.contains("alarm: "), "{}", ended.stderr);
     let (_, body) = hooks.recv_timeout(DEADLINE).expect("a message");
     assert_eq!((&body["state"], &body["reason"]), (&"ended".into(), &"gone".into()), "{body}");

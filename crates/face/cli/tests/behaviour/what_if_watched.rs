@@ -79,8 +79,8 @@ fn hits_of_a_cache_are_predicted_from_working_sets() {
         "A cache of 2 GiB would hold 99.4 % to 100 % of the bytes that web1 reads and writes.",
         "It would keep them for 24.0 hours or more after their last use.",
         "web1  2 MiB/s      1 GiB      2 GiB  99.4 % to 100 %",
-        "1 event lost meanwhile: no number here has them",
-        "from means over 25 hours of 2026-11-24 23:00:00 to 2026-11-26 00:00:00",
+        "1 event lost in this time: these numbers do not include them",
+        "from averages over 25 hours of 2026-11-24 23:00:00 to 2026-11-26 00:00:00",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -100,8 +100,8 @@ fn what_cannot_be_told_is_refused() {
     let place = Workspace::new();
     store(&place.path("w"));
     for (code, args, part) in [
-        (2, &["--watch", "nobody", "--cache", "1GiB", "w"][..], "nothing was seen of a VM nobody"),
-        (2, &["--watch", "", "--cache", "1GiB", "w"], "an empty pattern fits no name"),
+        (2, &["--watch", "nobody", "--cache", "1GiB", "w"][..], "no I/O of VM nobody"),
+        (2, &["--watch", "", "--cache", "1GiB", "w"], "an empty pattern matches no name"),
         (2, &["--watch", "web1", "w"], "--cache <SIZE>"),
         (2, &["--watch", "web1", "--cache", "1GiB", "--disks", "4", "w"], "cannot be used with"),
         (2, &["--cache", "1GiB"], "<RUN>"),

@@ -8,20 +8,22 @@ const RATE: Kind = Kind(
     "tilemark_action_rate_actions_per_second",
     "tilemark.action.rate",
     OPERATIONS_OF_ACTIONS,
-    "Actions of users that ended well a second: of the last seconds, or of the step held",
+    "Successful actions of users per second: of the last seconds, or of the largest step that \
+    passed",
 );
 const P95: Kind = Kind(
     "tilemark_action_response_p95_seconds",
     "tilemark.action.response.p95",
     SECONDS,
     "95th percentile of response time from the intended start: of the last seconds, or of the \
-     step held",
+     largest step that passed",
 );
 const SHARE: Kind = Kind(
     "tilemark_limit_used_ratio",
     "tilemark.limit.used",
     Some(("ratio", "1")),
-    "Measured as a share of the limit, broken above 1: of the last step judged, or of the step held",
+    "Measured value as a share of the limit, broken above 1: of the last judged step, or of the \
+    largest step that passed",
 );
 const VERDICT: Kind = Kind(
     "tilemark_step_verdict",

@@ -75,7 +75,7 @@ impl Traces {
     }
 
     fn insert(&self, trace: Trace) -> RunId {
-        let id = RunId::parse(&trace.facts.id).expect("ids of traces are made as ids");
+        let id = RunId::parse(&trace.facts.id).expect("the id of a trace is valid");
         let mut added = locked(&self.added);
         added.retain(|known| known.facts.id != trace.facts.id);
         added.push(Arc::new(trace));

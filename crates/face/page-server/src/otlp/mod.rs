@@ -80,7 +80,7 @@ impl Drop for Pusher {
 enum PushError {
     #[error(transparent)]
     Figures(#[from] ProviderError),
-    #[error("pushing figures to {endpoint}: {source}")]
+    #[error("pushing metrics to {endpoint}: {source}")]
     Post { endpoint: String, source: io::Error },
 }
 

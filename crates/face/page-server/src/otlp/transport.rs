@@ -38,7 +38,7 @@ pub fn post(settings: &Settings, body: &[u8]) -> io::Result<()> {
 }
 
 fn connect(host: &str, until: Instant) -> io::Result<TcpStream> {
-    let mut last = io::Error::other("the name has no address");
+    let mut last = io::Error::other("the host name has no address");
     for address in host.to_socket_addrs()? {
         match TcpStream::connect_timeout(&address, left(until)?) {
             Ok(stream) => return Ok(stream),

@@ -54,7 +54,7 @@ pub fn expectations(page: &mut Page, run: &Run) {
         vec![Cell::text(own.text.clone()), Cell::text(own.outcome()), Cell::text(found)]
     };
     let rows = run.expectations.iter().map(row).collect();
-    page.table("They change nothing of what was run.", &["expected", "", "found"], rows);
+    page.table("Expectations have no effect on the run.", &["expected", "", "found"], rows);
 }
 
 pub fn warnings(page: &mut Page, run: &Run) {

@@ -41,8 +41,8 @@ const STEP_TABLES: [StepTable; 11] = [
     },
     StepTable {
         title: "Limits",
-        about: "All tiles together, which decides a step. An interval covers the true value with \
-                the confidence beside it.",
+        about: "All tiles together; these results decide a step. An interval covers the true value \
+                with the confidence beside it.",
         rows: |step| list(&step.limits),
         columns: &[
             ("workload", "/workload"),
@@ -62,8 +62,8 @@ const STEP_TABLES: [StepTable; 11] = [
     },
     StepTable {
         title: "Hosts",
-        about: "How long I/Os of a host took against the same kinds of all others: 1 is equal. A \
-                host that breaks a limit fails the step.",
+        about: "Duration of a host's I/Os, divided by that of the same kinds on all other hosts: 1 \
+                is equal. A host that breaks a limit fails the step.",
         rows: |step| list(&step.hosts),
         columns: &[
             ("host", "/host"),
@@ -74,7 +74,7 @@ const STEP_TABLES: [StepTable; 11] = [
             ("to", "/against_others/high"),
             ("samples", "/against_others/samples"),
             ("began late", "/began_late_ns"),
-            ("slices asked for again", "/slices_fetched"),
+            ("slices requested again", "/slices_fetched"),
         ],
     },
     StepTable {
@@ -99,8 +99,8 @@ const STEP_TABLES: [StepTable; 11] = [
     },
     StepTable {
         title: "Events",
-        about: "How long I/Os and calls of tiles took that nothing happened to, against the same \
-                kinds before: 1 is as before.",
+        about: "Duration of I/Os and calls of tiles not affected by the event, divided by that of \
+                the same kinds before it: 1 is unchanged.",
         rows: |step| step.events.iter().map(|own| json!({ "text": own.told() })).collect(),
         columns: &[("what happened", "/text")],
     },
@@ -110,8 +110,8 @@ const STEP_TABLES: [StepTable; 11] = [
                 I/O, divided by those in the other slices.",
         rows: |step| list(step.under_operations.as_slice()),
         columns: &[
-            ("operations, of the time", "/share_of_time"),
-            ("the tiles' actions then took", "/against_rest/times"),
+            ("operations, share of time", "/share_of_time"),
+            ("slowdown of tiles' actions", "/against_rest/times"),
             ("interval from", "/against_rest/low"),
             ("to", "/against_rest/high"),
             ("samples", "/against_rest/samples"),
@@ -119,7 +119,7 @@ const STEP_TABLES: [StepTable; 11] = [
     },
     StepTable {
         title: "Energy of the measured time",
-        about: "What each meter showed.",
+        about: "Readings of each meter.",
         rows: |step| step.power.as_ref().map_or_else(Vec::new, |power| list(&power.meters)),
         columns: &[
             ("meter", "/meter"),
@@ -134,7 +134,8 @@ const STEP_TABLES: [StepTable; 11] = [
     },
     StepTable {
         title: "I/O of the measured time",
-        about: "Service time: from submitted to done. Percentiles are at most 0.8 % too long.",
+        about: "Service time: from submission to completion. Percentiles are at most 0.8 % too \
+            long.",
         rows: |step| list(&step.io),
         columns: &[
             ("direction", "/direction"),
@@ -151,7 +152,7 @@ const STEP_TABLES: [StepTable; 11] = [
     },
     StepTable {
         title: "Calls of the measured time",
-        about: "Service time: from made to answered. Calls that failed have none.",
+        about: "Service time: from sent to answered. Failed calls have none.",
         rows: |step| list(&step.calls),
         columns: &[
             ("workload", "/workload"),
@@ -169,8 +170,8 @@ const STEP_TABLES: [StepTable; 11] = [
     },
     StepTable {
         title: "Work of each workload",
-        about: "A step's score is the sum over its tiles of the geometric mean of the column \
-                \"of it\". What belongs to no tile is an infrastructure operation.",
+        about: "A step's score is the sum over its tiles of the geometric mean of the column \"of \
+                it\". Rows without a tile are infrastructure operations.",
         rows: |step| list(&step.workloads),
         columns: &[
             ("tile", "/tile"),
@@ -186,7 +187,7 @@ const STEP_TABLES: [StepTable; 11] = [
     },
     StepTable {
         title: "Checks of the measurement against itself",
-        about: "Each must pass, or the step says so.",
+        about: "A step with a failed check says so.",
         rows: |step| list(&step.checks),
         columns: &[
             ("check", "/id"),
@@ -233,9 +234,9 @@ pub fn of_run(page: &mut Page, run: &Run) {
         ("uncertainty", "/uncertainty"),
         ("idle W", "/idle_watts"),
     ];
-    table("Meters", "What was read beside the run.", &list(&run.meters), &columns);
+    table("Meters", "Power meters read during the run.", &list(&run.meters), &columns);
     let columns = [("key", "/key"), ("value", "/value"), ("origin", "/origin")];
-    table("Values of the plan", "Each with who gave it.", &list(&run.plan), &columns);
+    table("Values of the plan", "Each value with its origin.", &list(&run.plan), &columns);
 }
 
 fn write(

@@ -128,7 +128,7 @@ fn words(event: &Event) -> String {
         EventKind::RunEnd => {
             format!("the run ended: {}", field("answer").unwrap_or_else(|| "no answer".to_owned()))
         }
-        EventKind::LargerDisks => "disks were made anew, larger".to_owned(),
+        EventKind::LargerDisks => "disks were made again, larger".to_owned(),
         EventKind::StepStart => format!("{} began", tiles()),
         EventKind::StepEnd => {
             let verdict = field("verdict").unwrap_or_else(|| "ended".to_owned());

@@ -23,7 +23,7 @@ pub(crate) fn access(source: &Source) -> &AccessPage {
 /// Returns the answer for I/O without offsets.
 fn unknown(is_observed: bool) -> AccessPage {
     let why = match is_observed {
-        true => "Which bytes are used is said once the recording has ended.",
+        true => "The bytes in use are shown when the recording has ended.",
         false => {
             "A run's files hold histograms and no offsets of I/Os, so its working sets and \
              alignment are unknown. A trace recorded beside a run (tilemark record) has them."
@@ -37,7 +37,7 @@ fn of_trace(path: &Path) -> AccessPage {
     match analysed(path) {
         Ok(analysis) => page(analysis),
         Err(error) => {
-            let sentence = format!("Which bytes are used cannot be said: {error}.");
+            let sentence = format!("The bytes in use cannot be shown: {error}.");
             AccessPage { sentence, ..AccessPage::default() }
         }
     }

@@ -25,13 +25,13 @@ pub(crate) fn curve(source: &Source) -> TileCurve {
 fn sentence(source: &Source) -> String {
     let Some(run) = source.run() else {
         return match source.is_observed() {
-            true => "There are no tiles in what was only watched.".to_owned(),
-            false => "No step has ended yet.".to_owned(),
+            true => "A watched host has no tiles.".to_owned(),
+            false => "No step is complete yet.".to_owned(),
         };
     };
     if source.is_running() {
         let done = units::print::count(run.steps.len() as u64, "step");
-        return format!("{done} done so far; where it breaks is not known yet.");
+        return format!("{done} done so far; the breaking point is not known yet.");
     }
     let first = run.steps.first().map(|step| step.tiles);
     if first.is_some_and(|tiles| run.steps.iter().all(|step| step.tiles == tiles)) {

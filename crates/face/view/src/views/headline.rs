@@ -82,11 +82,9 @@ fn breaks(run: &Run) -> String {
     }
     let nearest = answer.tiles_held.map(|held| words::nearest(run, held)).unwrap_or_default();
     let ended = match (answer.status, answer.edge) {
-        (Status::Interrupted, _) => "The run was ended before anything broke.",
-        (_, Edge::CapacityReached) => {
-            "Nothing broke: the disks that were measured filled the datastore first."
-        }
-        (_, Edge::LadderEnded) => "Nothing broke: more tiles were not asked for.",
+        (Status::Interrupted, _) => "The run was ended before a limit broke.",
+        (_, Edge::CapacityReached) => "Nothing broke: the disks filled the datastore first.",
+        (_, Edge::LadderEnded) => "Nothing broke: the run tried no more tiles.",
         (_, Edge::ThroughputFlat) => "More tiles did no more work.",
         _ => return words::sentence_of(run),
     };

@@ -176,7 +176,7 @@ fn memory_sentence(counts: &[TierCounts]) -> String {
 fn held_sentence(capacity: u64, counts: &[TierCounts], points: &Points) -> String {
     // A point without readings of the tier does not mean that the tier is empty.
     let Some(last) = last_known(counts) else {
-        return "There is no course of what it held.".to_owned();
+        return "There is no record of its contents over time.".to_owned();
     };
     let evicted = counts.iter().map(|counts| counts.evicted_bytes).sum();
     let room = match counts.iter().position(|counts| counts.evicted_bytes > 0) {
@@ -381,7 +381,7 @@ fn heroes(source: &Source, lens: &Lens, totals: &Totals, summary: &Summary) -> V
 
 fn few(number: u64, noun: &str) -> String {
     match number {
-        0 => format!("no {noun}s met it"),
+        0 => format!("no {noun}s reached it"),
         _ => format!("too few {noun}s ({number})"),
     }
 }
@@ -458,7 +458,7 @@ fn saved(totals: &Totals, note: &str) -> TierHero {
     let known = backing.zip(observed).filter(|_| totals.backing.count() >= ENOUGH);
     let text = match known {
         Some((behind, seen)) if behind >= seen => (behind - seen).to_string(),
-        Some((behind, seen)) => format!("none: {} longer than behind it", seen - behind),
+        Some((behind, seen)) => format!("none: {} longer than behind the tier", seen - behind),
         None => "not recorded".to_owned(),
     };
     TierHero {
@@ -471,7 +471,7 @@ fn saved(totals: &Totals, note: &str) -> TierHero {
             Some((behind, seen)) => format!(
                 "p99 behind the tier {behind}, p99 that the application sees {seen}, {note}"
             ),
-            None => "this run does not have the latency behind its tier".to_owned(),
+            None => "this run did not record the latency behind its tier".to_owned(),
         },
         spark: Vec::new(),
     }
@@ -486,7 +486,7 @@ fn sentence(is_present: bool, summary: &Summary) -> String {
         return words::too_few(counts.reads + counts.writes);
     }
     let reads = match counts.reads {
-        0 => format!("No reads met {}", summary.name()),
+        0 => format!("No reads reached {}", summary.name()),
         reads => format!(
             "{} of {} came from {}",
             percent(ratio(counts.read_hits, reads)),
@@ -496,7 +496,7 @@ fn sentence(is_present: bool, summary: &Summary) -> String {
     };
     let writes = match (counts.writes, counts.writes_absorbed) {
         (0, _) => "there were no writes".to_owned(),
-        (writes, 0) => format!("none of {} was answered by it alone", count(writes, "write")),
+        (writes, 0) => format!("it answered none of {} alone", count(writes, "write")),
         (writes, absorbed) => {
             format!(
                 "it answered {} of {}",

@@ -25,7 +25,7 @@ const HOUR_NS: u64 = 3_600_000_000_000;
 /// Makes view `watch`: VMs, disks, working sets and parts of the latency in the lens's time.
 pub(crate) fn watch(source: &Source, lens: &Lens) -> WatchPage {
     let Some(watched) = source.watched() else {
-        let sentence = "This is no watched host.".to_owned();
+        let sentence = "This is not a watched host.".to_owned();
         return WatchPage { sentence, ..WatchPage::default() };
     };
     let (from, to) = lens.time.unwrap_or_default();
@@ -109,7 +109,7 @@ fn sentence(loads: &[Load], merged: &Merged, hosts: &[WatchedHost]) -> String {
         hosts.map_or_else(String::new, |hosts| format!(" (on {})", hosts.join(", then ")))
     };
     let first = match loads.first() {
-        None => "No I/O ended in this time.".to_owned(),
+        None => "No I/O completed in this time.".to_owned(),
         Some(first) if first.slow == 0 => format!("No I/O took longer than {limit}."),
         Some(first) => format!(
             "{}{} suffers most: {} of its I/Os took longer than {limit}.",
@@ -122,7 +122,7 @@ fn sentence(loads: &[Load], merged: &Merged, hosts: &[WatchedHost]) -> String {
     let lost: Vec<&str> = lost.map(|host| host.name.as_str()).collect();
     match lost.is_empty() {
         true => first,
-        false => format!("{first} Not in any number: {}.", lost.join(", ")),
+        false => format!("{first} Not included: {}.", lost.join(", ")),
     }
 }
 
@@ -349,7 +349,7 @@ fn split_sentence(guests: Means, hosts: Means) -> String {
         parts.push(format!("the device takes {} ({ios})", mean(hosts, device_ns)));
     }
     let absent = match (guests.count, hosts.count) {
-        (0, _) => " No guest tells what it waits.",
+        (0, _) => " No guest reports its wait.",
         (_, 0) => " The host's kernel does not see these disks.",
         _ => "",
     };

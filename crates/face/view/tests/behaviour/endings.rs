@@ -60,7 +60,7 @@ fn an_interrupted_run_claims_no_edge() {
         run.answer.first_broken = None;
     };
     let said = headline(unbroken).breaks;
-    assert!(said.starts_with("The run was ended before anything broke."), "{said}");
+    assert!(said.starts_with("The run was ended before a limit broke."), "{said}");
     let inconclusive = headline(|run| run.answer.status = Status::Inconclusive);
     assert_eq!(inconclusive.verdict, "inconclusive");
     assert_eq!(headline(|_| ()).verdict, "passed");
@@ -122,8 +122,8 @@ fn the_nearest_limit_is_the_one_with_the_least_room() {
 #[test]
 fn each_end_of_a_ladder_is_told_as_what_it_was() {
     for (edge, begins) in [
-        (Edge::CapacityReached, "Nothing broke: the disks that were measured filled the datastore"),
-        (Edge::LadderEnded, "Nothing broke: more tiles were not asked for. Nearest to its limit"),
+        (Edge::CapacityReached, "Nothing broke: the disks filled the datastore"),
+        (Edge::LadderEnded, "Nothing broke: the run tried no more tiles. Nearest to its limit"),
         (Edge::ThroughputFlat, "More tiles did no more work."),
     ] {
         let said = headline(|run| (run.answer.first_broken, run.answer.edge) = (None, edge)).breaks;
@@ -175,7 +175,7 @@ fn a_count_that_passed_above_one_that_failed_is_not_held() {
     let said = &source.live_state().expect("it runs").headline;
     assert_eq!(said, "Held so far: 2 tiles; 3 failed. Trying 5.");
     let curve = sentence(&source, View::Curve, &[]);
-    assert_eq!(curve, "4 steps done so far; where it breaks is not known yet.");
+    assert_eq!(curve, "4 steps done so far; the breaking point is not known yet.");
 }
 
 fn live() -> LiveState {

@@ -60,7 +60,7 @@ fn one_io_is_shown_and_nothing_is_said_of_it() {
     let lens = Lens::default();
     let overview = model::overview(&source, &lens);
     assert_eq!(overview.sizes.iter().map(|row| row.count).sum::<u64>(), 1);
-    assert!(overview.cause.contains("Too few I/Os to say anything: 1"), "{}", overview.cause);
+    assert!(overview.cause.contains("Too few I/Os for a statement: 1"), "{}", overview.cause);
     assert!(overview.findings.iter().all(|finding| finding.id == "limit"));
     let write = overview.heroes.iter().find(|hero| hero.label == "write p99").expect("it is there");
     assert_eq!((write.value, write.text.as_str()), (None, "too few writes"));

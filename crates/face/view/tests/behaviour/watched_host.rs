@@ -161,5 +161,5 @@ fn working_sets_and_latency_are_of_the_chosen_vm() {
     let page = answer(&source, &[("wl", "sql1 on sdb")]);
     assert_eq!(page["split"]["guest_ns"], serde_json::json!([]));
     let sentence = page["split"]["sentence"].as_str().unwrap();
-    assert!(sentence.ends_with("No guest tells what it waits."), "{sentence}");
+    assert!(sentence.ends_with("No guest reports its wait."), "{sentence}");
 }

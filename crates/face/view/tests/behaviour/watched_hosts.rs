@@ -85,7 +85,7 @@ fn hosts_are_shown_as_one_and_a_lost_one_is_named() {
     let lost = &page["hosts"][1];
     assert_eq!((&lost["trouble"], &lost["hint"]), (&json!("gone"), &json!("start it again")));
     let sentence = page["sentence"].as_str().expect("a sentence");
-    assert!(sentence.ends_with(" Not in any number: b."), "{sentence}");
+    assert!(sentence.ends_with(" Not included: b."), "{sentence}");
     assert_eq!(names(&page["vms"]), ["sql1", "web1", "a/kworker"]);
     assert_eq!(names(&page["disks"]), [SHARED, "a/nvme0n1"], "names stay");
 

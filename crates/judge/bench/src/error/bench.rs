@@ -69,7 +69,7 @@ pub enum BenchError {
     Series(#[from] run_store::series::SeriesError),
     /// The tiles of the first step do not fit into the datastore.
     #[error(
-        "{tiles} tiles of {per_tile} need {needed}, and the datastore has room for {capacity}",
+        "{tiles} tiles of {per_tile} need {needed}, but the datastore has room for {capacity}",
         needed = *.per_tile * u64::from(*.tiles)
     )]
     TooLarge {
@@ -82,7 +82,7 @@ pub enum BenchError {
     },
     /// The tiles of the first step do not fit into the modelled array.
     #[error(
-        "{tiles} tiles of {per_tile} need {needed}, and the array \"{array}\" holds {capacity}",
+        "{tiles} tiles of {per_tile} need {needed}, but the array \"{array}\" holds {capacity}",
         needed = *.per_tile * u64::from(*.tiles)
     )]
     ArrayTooSmall {
@@ -109,8 +109,8 @@ pub enum BenchError {
     Service(#[source] sim::ParameterError),
     /// In a simulation, virtual time does not advance.
     #[error(
-        "the {workload} of tile {tile} lets no time pass: {events} events at {at}. Its users do not \
-         pause, and the array \"{array}\" answers them at once"
+        "the {workload} of tile {tile} makes no progress in time: {events} events at {at}. Its \
+         users have no think time, and the array \"{array}\" answers at once"
     )]
     Runaway {
         /// Name of the array.
@@ -129,8 +129,8 @@ pub enum BenchError {
     Simulation(#[from] sim::SimError),
     /// There are no suitable disks of an earlier run.
     #[error(
-        "no {reuse} among the runs that have ended and left disks at {datastore} that fit {tiles} \
-         tile(s) of this plan (looked at {looked_at})"
+        "no run matches {reuse}: it must have ended and have left disks at {datastore} that fit \
+         {tiles} tile(s) of this plan (searched {looked_at})"
     )]
     NothingToReuse {
         /// Requested selection among the suitable runs: `latest`, `latest~1`.
@@ -143,7 +143,7 @@ pub enum BenchError {
         looked_at: usize,
     },
     /// An earlier run left a disk of another size.
-    #[error("disk \"{disk}\" of run {run_id} has {has}, and this plan asks for {asked}")]
+    #[error("disk \"{disk}\" of run {run_id} has {has}, but this plan needs {asked}")]
     ReuseSize {
         /// Identifier of the run.
         run_id: String,
@@ -155,10 +155,10 @@ pub enum BenchError {
         asked: Bytes,
     },
     /// A search cannot be prepared in advance, because its number of tiles is unknown.
-    #[error("preparing searches for nothing and needs the number of tiles")]
+    #[error("prepare does not search, so it needs the number of tiles")]
     PrepareSearch,
     /// The load only reads, but the directory has no disks yet.
-    #[error("a directory holds nothing that could be read without writing it first")]
+    #[error("--read-only needs existing data, but a directory has none until the run writes it")]
     NothingToRead,
     /// The storage failed I/Os.
     #[error("{}", describe(.failures, *.tiles))]
@@ -169,7 +169,7 @@ pub enum BenchError {
         failures: Vec<Failure>,
     },
     /// The users of the first step do not fit into memory.
-    #[error("{tiles} tiles have {users} users, and at most {max} are kept in memory")]
+    #[error("{tiles} tiles have {users} users, but at most {max} users are supported")]
     TooManyUsers {
         /// Tiles of the first step.
         tiles: u32,
@@ -182,13 +182,16 @@ pub enum BenchError {
     #[error("the tier: {0}")]
     Tier(tier_service::Refusal),
     /// The disk is only a part of a file or device, and a tier serves whole ones.
-    #[error("disk \"{disk}\" is a part of a file or device, and a tier serves whole ones")]
+    #[error(
+        "disk \"{disk}\" is a part of a file or device, but a tier serves only whole files and \
+        devices"
+    )]
     TierParts {
         /// Name of the disk.
         disk: String,
     },
     /// A tier is used together with a feature for which other programs or hosts access the disks.
-    #[error("--through-tier is for disks that this machine alone drives, and {what}")]
+    #[error("--through-tier is for disks that only this host drives, but {what}")]
     TierAlone {
         /// Feature that accesses the disks.
         what: &'static str,
@@ -197,13 +200,13 @@ pub enum BenchError {
     #[error(transparent)]
     Over(std::sync::Arc<over::OverError>),
     /// The disk is not a whole file, and a protocol's server serves whole files.
-    #[error("disk \"{disk}\" is no file of its own, and --over serves whole files")]
+    #[error("disk \"{disk}\" is not a file of its own, but --over serves only whole files")]
     OverParts {
         /// Name of the disk.
         disk: String,
     },
     /// The datastore has no file for each disk, and a protocol's server serves whole files.
-    #[error("--over serves whole files, and {target} is a {noun}, in which disks are parts")]
+    #[error("--over serves only whole files, but in {target} (a {noun}) disks are parts")]
     OverTarget {
         /// Datastore as given.
         target: String,
@@ -211,13 +214,13 @@ pub enum BenchError {
         noun: &'static str,
     },
     /// `--over` is used together with a feature for which other programs or hosts access the disks.
-    #[error("--over is for disks that this computer's load alone uses, and {what}")]
+    #[error("--over is for disks that only the load on this host uses, but {what}")]
     OverAlone {
         /// Feature that accesses the disks.
         what: &'static str,
     },
     /// The directory for the verification state cannot be created.
-    #[error("making {} for the state of verification", .path.display())]
+    #[error("creating {} for the verification state", .path.display())]
     StateDir {
         /// Path of the directory.
         path: std::path::PathBuf,
@@ -325,7 +328,7 @@ impl BenchError {
             }
             Self::Tier(refusal) => refusal.hint.clone().map(Into::into),
             Self::Unreachable(_) => {
-                Some("start the service, or name another address with --endpoint".to_owned())
+                Some("start the service, or give another address with --endpoint".to_owned())
             }
             Self::Meter(error) => error.hint().map(str::to_owned),
             Self::TooManyUsers { .. } => {
@@ -335,15 +338,16 @@ impl BenchError {
                 Some("use a smaller scale.footprint or a larger datastore".to_owned())
             }
             Self::ArrayTooSmall { .. } | Self::Plant { .. } => Some(
-                "fewer tiles, a smaller --footprint, or another array; --with changes one key \
-                 of it"
+                "use fewer tiles, a smaller --footprint or another array; --with changes one key \
+                 of the array"
                     .to_owned(),
             ),
             Self::Runaway { .. } => {
                 Some("give the array a service time above 0, or the users a think time".to_owned())
             }
             Self::NothingToReuse { .. } => Some(
-                "make them with tilemark prepare, with the same --tile and --footprint".to_owned(),
+                "create the disks with tilemark prepare, with the same --tile and --footprint"
+                    .to_owned(),
             ),
             Self::ReuseSize { .. } => {
                 Some("use the --tile and --footprint that were used to prepare".to_owned())

@@ -8,15 +8,15 @@ pub enum PlanError {
     #[error("no datastore was given")]
     NoDatastore,
     /// The second datastore is the same as the first.
-    #[error("{second} is the first datastore too, so nothing can move between the two")]
+    #[error("{second} is also the first datastore, so nothing can move between the two")]
     SecondIsFirst {
         /// Datastore as given.
         second: String,
     },
     /// The plan has a second datastore, but no disk is placed on it.
     #[error(
-        "a second datastore was given, and nothing of this run lies there. Only operations \
-         (--operations) move disks to it, or have disks that are on = \"second\""
+        "a second datastore was given, but this run has no data there. Only operations \
+         (--operations) move disks to it or create disks on it (on = \"second\")"
     )]
     SecondUnused,
     /// The plan has no tile.
@@ -37,15 +37,15 @@ pub enum PlanError {
         help: String,
     },
     /// Tiles need real servers, which need a directory, but the datastore is not a directory.
-    #[error("real servers keep their data in a directory, and {} is none", target.display())]
+    #[error("real servers keep their data in a directory, but {} is not one", target.display())]
     NoPlaceForServers {
         /// Path of the datastore.
         target: std::path::PathBuf,
     },
     /// A password is given for an endpoint that uses none.
     #[error(
-        "a password is given for \"{name}\", which is no endpoint with an address whose protocol has \
-         logins"
+        "a password is given for \"{name}\", but only an endpoint with an address and a protocol \
+         with logins takes one"
     )]
     NoLogin {
         /// Name of the endpoint.
@@ -53,7 +53,8 @@ pub enum PlanError {
     },
     /// A called endpoint has neither a service nor a model.
     #[error(
-        "the workload \"{workload}\" calls the endpoint \"{name}\", and nothing says what answers"
+        "the workload \"{workload}\" calls the endpoint \"{name}\", but no service or model is \
+        given for it"
     )]
     MissingEndpoint {
         /// Name of the workload.
@@ -65,8 +66,8 @@ pub enum PlanError {
     },
     /// An endpoint of protocol `vm` is not a phase of an operation.
     #[error(
-        "the workload \"{workload}\" calls the endpoint \"{name}\" of machines, which is no phase of an \
-         operation, such as live-migration-copying"
+        "the workload \"{workload}\" calls the endpoint \"{name}\" of machines; that is not a \
+         phase of an operation, such as live-migration-copying"
     )]
     NoPhase {
         /// Name of the workload.
@@ -76,15 +77,15 @@ pub enum PlanError {
     },
     /// Verification cannot track writes by real virtual machines.
     #[error(
-        "verification cannot follow what real machines write to the disks of \"{workload}\"; their guests \
-         check it themselves"
+        "verification cannot follow writes of real VMs to the disks of \"{workload}\"; the guests \
+         check these writes themselves"
     )]
     MachinesVerified {
         /// Name of the workload.
         workload: String,
     },
     /// The endpoint needs a service and has a model, or vice versa.
-    #[error("the endpoint \"{name}\" is answered by {given}, and here that takes {takes}")]
+    #[error("the endpoint \"{name}\" is answered by {given}, but this needs {takes}")]
     WrongEndpoint {
         /// Name of the endpoint.
         name: String,
@@ -107,7 +108,7 @@ pub enum PlanError {
     #[error("hosts.placement: {0}")]
     Placement(#[from] spec::PlacementError),
     /// The plan has events of hosts, but no hosts.
-    #[error("{key}: there is no host for it to happen to")]
+    #[error("{key}: the plan has no host that this can happen to")]
     NoHosts {
         /// Key in the plan.
         key: &'static str,
@@ -118,11 +119,12 @@ pub enum PlanError {
     /// Moving tiles need direct I/O. A host cannot see another host's page cache, so moved tiles
     /// would lose their writes.
     #[error(
-        "events and restart take engine.buffered = false: a tile that moves leaves its page cache behind"
+        "events and restart need engine.buffered = false: a tile that moves leaves its page cache \
+        behind"
     )]
     BufferedMoves,
     /// A simulation has no hosts, so it cannot have events of hosts.
-    #[error("events and restart are of hosts that drive load, and a simulation has none")]
+    #[error("events and restart act on hosts that drive load, but a simulation has none")]
     SimulatedEvents,
     /// An expectation refers to an object that the tile does not have.
     #[error(transparent)]

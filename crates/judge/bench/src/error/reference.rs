@@ -8,8 +8,8 @@ use workload::BuildError;
 pub enum ReferenceError {
     /// On storage without delay, the workload never lets virtual time advance.
     #[error(
-        "workload \"{workload}\" has no pause of its own: on ideal storage it would do endlessly \
-         much work, so it cannot be its own reference ({source})"
+        "workload \"{workload}\" has no pause of its own: on ideal storage its rate would be \
+         unlimited, so it cannot be its own reference ({source})"
     )]
     Endless {
         /// Name of the workload.
@@ -19,7 +19,8 @@ pub enum ReferenceError {
     },
     /// The workload completes no counted work in a long time.
     #[error(
-        "workload \"{workload}\" finishes nothing its metric counts in {time} on ideal storage"
+        "workload \"{workload}\" completes nothing that its metric counts within {time} on ideal \
+        storage"
     )]
     Nothing {
         /// Name of the workload.
@@ -42,7 +43,7 @@ impl ReferenceError {
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Endless { .. } | Self::Nothing { .. } => {
-                Some("give the value that counts as one tile's worth as metric.reference")
+                Some("set metric.reference to the value that counts as one tile's worth")
             }
             Self::Build { .. } => None,
         }

@@ -14,20 +14,21 @@ pub enum ReplayError {
     #[error("{0}")]
     Format(String),
     /// The trace has no I/O to replay.
-    #[error("{}: there is no read, write or flush to play", trace.display())]
+    #[error("{}: the trace has no read, write or flush to play", trace.display())]
     Nothing {
         /// Path of the trace.
         trace: PathBuf,
     },
     /// The trace contains references in order, but no times.
-    #[error("{}: it says in what order I/Os came and not when", trace.display())]
+    #[error("{}: the trace has the order of I/Os but not their times", trace.display())]
     NoTimes {
         /// Path of the trace.
         trace: PathBuf,
     },
     /// The trace has no completion times, so the dependencies between its I/Os are unknown.
     #[error(
-        "{}: it does not say when I/Os ended ({format}), so what waited for what is not known",
+        "{}: the trace has no completion times ({format}), so it is unknown which I/O waited for \
+        which",
         trace.display()
     )]
     NoLatency {
@@ -50,7 +51,7 @@ pub enum ReplayError {
     },
     /// The trace does not fit into the available memory.
     #[error(
-        "{}: it has more than {max} I/Os to play, which take {} of memory",
+        "{}: the trace has more than {max} I/Os to play, the most that fit into {} of memory",
         trace.display(),
         Bytes::new(*bytes)
     )]
@@ -63,7 +64,7 @@ pub enum ReplayError {
         bytes: u64,
     },
     /// The trace has more devices than the maximum number of disks.
-    #[error("{}: it has more than {max} devices", trace.display())]
+    #[error("{}: the trace has more than {max} devices", trace.display())]
     TooManyDevices {
         /// Path of the trace.
         trace: PathBuf,
@@ -78,11 +79,11 @@ impl ReplayError {
         match self {
             Self::Trace(error) => error.hint().map(str::to_owned),
             Self::NoTimes { .. } => {
-                Some("--speed max plays one I/O after the other, without pauses".to_owned())
+                Some("--speed max plays one I/O after another, without pauses".to_owned())
             }
             Self::NoLatency { .. } => Some(
-                "without --closed it is played by its times; --speed max plays one I/O after the \
-                 other"
+                "without --closed, I/Os are sent at their recorded times; --speed max plays one \
+                 I/O after another"
                     .to_owned(),
             ),
             Self::Unknown { name, known, what, .. } => {

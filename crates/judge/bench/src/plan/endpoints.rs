@@ -92,7 +92,7 @@ pub fn addresses<'a>(
     for (name, protocol) in spoken {
         let Some(answering) = given.get(name) else { continue };
         if protocol == Protocol::Vm {
-            return Err(wrong(name, answering, "machines of the run's own, and no address", None));
+            return Err(wrong(name, answering, "VMs of the run itself, not an address", None));
         }
         let Answering::Address(text) = answering else {
             return Err(wrong(name, answering, "an address", Some(protocol)));
@@ -161,7 +161,7 @@ mod tests {
             layer(&[("page", "model:2x1ms")]).plan.endpoints
         );
 
-        let missing = resolved(&[layer(&[])]).expect_err("nothing says what answers");
+        let missing = resolved(&[layer(&[])]).expect_err("no service or model is given");
         assert!(matches!(&missing, PlanError::MissingEndpoint { name, .. } if name == "page"));
         let wrong = resolved(&[layer(&[("pge", "model:2x1ms")])]).expect_err("a slip");
         let PlanError::UnknownEndpoint { help, .. } = wrong else { panic!("{wrong}") };

@@ -164,7 +164,7 @@ fn resolve_with(
     }
     let placement = settings.hosts.placement.as_deref().map(str::parse).transpose()?;
     let (measure, scale) = (&settings.measure, &settings.scale);
-    let filled = "the last two layers have it";
+    let filled = "the method and the defaults set every key";
     let (duration, time) = (measure.duration.expect(filled), scale.time.expect(filled));
     Ok(ResolvedPlan {
         datastore: settings.datastore.clone().expect(filled),

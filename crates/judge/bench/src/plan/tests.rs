@@ -139,7 +139,7 @@ fn a_value_out_of_range_is_named_with_what_is_allowed() {
     );
     let error = resolve(&[zero, Layer::of_plan(&plan_file())], tile_with_periods(&[]), HERE)
         .expect_err("nothing to measure");
-    assert_eq!(error.to_string(), "scale.footprint is 0, and must be above 0 and at most 1");
+    assert_eq!(error.to_string(), "scale.footprint is 0, but must be above 0 and at most 1");
 }
 
 /// JSON has no NaN: merging layers would take it for an absent value.
@@ -150,7 +150,7 @@ fn factor_that_is_no_number_is_refused() {
         let flag = layer(Origin::Flag, Plan { scale, ..Plan::default() });
         let error = resolve(&[flag, Layer::of_plan(&plan_file())], tile_with_periods(&[]), HERE)
             .expect_err("no time to stretch");
-        let allowed = format!("scale.time is {factor}, and must be above 0 and at most 100");
+        let allowed = format!("scale.time is {factor}, but must be above 0 and at most 100");
         assert_eq!(error.to_string(), allowed);
     }
 }

@@ -63,7 +63,7 @@ pub fn recheck(stored: &StoredRun, tile: Option<&str>) -> Result<Recheck, Rechec
         }
         Err(why) => recheck.not_rechecked.push(NotRechecked::new(
             "every step, limit and score",
-            format!("the load cannot be known: {why}"),
+            format!("the load is unknown: {why}"),
         )),
     }
     let differs = recheck.items().any(Item::differs);
@@ -97,7 +97,7 @@ fn sums(stored: &StoredRun) -> Result<Vec<Item>, RunDirError> {
         let (what, found) = match problem {
             ChecksumProblem::Changed { name } => (name, "other content"),
             ChecksumProblem::Missing { name } => (name, "it is gone"),
-            ChecksumProblem::Added { name } => (name, "it was not there"),
+            ChecksumProblem::Added { name } => (name, "the file is missing"),
             ChecksumProblem::Unreadable { line } => {
                 (format!("{} line {line}", files::SUMS), "it cannot be read")
             }
@@ -138,8 +138,8 @@ fn definitions(
         let found = u64::from(step.tiles).saturating_mul(copies.sum());
         if found > MEMBERS_MAX {
             return Err(format!(
-                "the {} tiles of step {} are {found} workloads, and at most {MEMBERS_MAX} are \
-                 judged again",
+                "the {} tiles of step {} have {found} workloads, but a recheck supports at most \
+                 {MEMBERS_MAX}",
                 step.tiles, step.step
             )
             .into());
@@ -164,8 +164,8 @@ fn definitions(
     let sum = tile_sha256(&resolved.traces.identify(&resolved.tile_set));
     if sum != run.tile.sha256 && tile.is_none() {
         return Err(format!(
-            "tile \"{name}\" is not the one that was run (SHA-256 {sum}, and the run's is {}). \
-             The version of tilemark that made the run has it; else name its file",
+            "tile \"{name}\" is not the tile of the run (SHA-256 {sum}, the run has {}). Use the \
+             tilemark version that made the run, or name the tile's file",
             run.tile.sha256
         )
         .into());
@@ -194,7 +194,7 @@ fn steps(
     if !beside.is_empty() {
         recheck.not_rechecked.push(NotRechecked::new(
             "steps with disks of another size",
-            "the plan describes the run's own steps",
+            "the plan does not match the run's own steps",
         ));
     }
     let mut slices = Slices::of(stored.path())?
@@ -257,7 +257,7 @@ fn compare(
     let mut items = Vec::new();
     if stored.verdict == Verdict::Interrupted {
         let what = format!("verdict of step {}, repeat {}", stored.step, stored.repeat);
-        let why = "it was not finished, for a reason that no series has";
+        let why = "the step was not finished, and the series do not have the reason";
         not_rechecked.push(NotRechecked::new(what, why));
     } else {
         items.push(Item::compare("verdict", &stored.verdict, &again.verdict).deciding());
@@ -333,7 +333,8 @@ fn answer(run: &Run, plan: &ResolvedPlan, again: &[Again], recheck: &mut Recheck
     } else {
         recheck.not_rechecked.push(NotRechecked::new(
             "interval of tiles held",
-            "an earlier version stored the run, without how many tiles might have been tried",
+            "an earlier version stored the run, without the number of tiles that could have been \
+            tried",
         ));
     }
     let computed: Vec<Step> = again.iter().map(|(step, _, _)| step.clone()).collect();
@@ -361,31 +362,29 @@ fn beyond_the_series(run: &Run) -> Vec<NotRechecked> {
         ),
         NotRechecked::new(
             "the generator's CPU time per I/O",
-            "it is the whole process's, and the series have its worker threads only",
+            "the stored value covers the whole process, but the series have only its worker \
+            threads",
         ),
-        NotRechecked::new(
-            "check submitted-is-completed",
-            "it is about I/Os after the last slice, too",
-        ),
+        NotRechecked::new("check submitted-is-completed", "it includes I/Os after the last slice"),
         NotRechecked::new("sentences and warnings of the answer", "they are words, not numbers"),
     ];
     if run.steps.iter().any(|step| step.model.is_some()) {
         all.push(NotRechecked::new(
-            "what modelled parts, tiers and hosts did",
-            "no series has it; the same plan, array and seed give it again",
+            "figures of modelled parts, tiers and hosts",
+            "the series do not have them; the same plan, array and seed give them again",
         ));
     }
     if run.steps.iter().any(|step| step.replay.is_some()) {
-        all.push(NotRechecked::new("how punctually traces were played", "no series has it"));
+        all.push(NotRechecked::new("lateness of replayed I/Os", "the series do not have it"));
     }
     if !run.hosts.is_empty() {
         all.push(NotRechecked::new(
-            "how hosts' generators, clocks and I/Os compare",
-            "the series have the sum of all generators",
+            "comparison of hosts' generators, clocks and I/Os",
+            "the series have only the sum of all generators",
         ));
     }
     if run.prefill.is_some() {
-        all.push(NotRechecked::new("the speed of the prefill", "no series has it"));
+        all.push(NotRechecked::new("the speed of the prefill", "the series do not have it"));
     }
     all
 }

@@ -105,7 +105,7 @@ fn a_run_whose_tile_is_not_known_is_not_said_to_agree() {
     forge(&directory, |run| run["tile"]["sha256"] = json!("00"));
     let found = judged(&directory);
     assert_eq!(found.result, Agreement::NotRechecked);
-    assert!(found.not_rechecked.iter().any(|own| own.why.contains("is not the one that was run")));
+    assert!(found.not_rechecked.iter().any(|own| own.why.contains("is not the tile of the run")));
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn workload_of(replay: Replay, recording: &Recording, asked: Asked) -> Workload 
         size: Bytes::new((*end).min(most.get())).max(Bytes::MIB).round_up(Bytes::MIB),
         role: Role::Data,
         on: On::First,
-        source: Some(format!("what the trace touches of its device {device}")),
+        source: Some(format!("size of the area that the trace touches on its device {device}")),
     };
     let whose = replay.vm.as_ref().map_or_else(String::new, |vm| format!(", VM {vm}"));
     Workload {

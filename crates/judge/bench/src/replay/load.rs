@@ -157,14 +157,18 @@ fn warnings(
         && replay.speed != Speed::Max
     {
         let text = format!(
-            "the trace's times are multiples of {resolution}: everything of one of them is sent \
-             at once, and bursts are larger than they were"
+            "the trace's times are multiples of {resolution}: I/Os with the same time are sent at \
+             once, so bursts are larger than recorded"
         );
-        warn("coarse-times", text, Some("--closed keeps the order of I/Os, if it has latencies"));
+        warn(
+            "coarse-times",
+            text,
+            Some("--closed keeps the order of I/Os, if the trace has latencies"),
+        );
     }
     if one_at_a_time {
-        let text = "the trace does not say when I/Os ended, so they are played one after the \
-                    other, whatever was under way at once";
+        let text = "the trace has no completion times, so I/Os are played one after another, even \
+                    if they overlapped when recorded";
         warn("one-at-a-time", text.to_owned(), None);
     }
     let losses = &info.losses;
@@ -174,12 +178,17 @@ fn warnings(
         ("trace-disordered", losses.disordered, "I/Os of the trace are far out of order"),
     ] {
         if count > 0 {
-            warn(id, format!("{count} {what}: they are not played as they were"), None);
+            warn(
+                id,
+                format!("{count} {what}: the replay differs from the recorded load there"),
+                None,
+            );
         }
     }
     let endless = schedule.counts().endless;
     if schedule.waits() == Waits::ForAnswers && !one_at_a_time && endless > 0 {
-        let text = format!("nothing waits for {endless} I/Os whose end the trace does not have");
+        let text =
+            format!("{endless} I/Os have no completion in the trace, so nothing waits for them");
         warn("trace-endless", text, None);
     }
     let held = Bytes::new(schedule.bytes());
@@ -266,10 +275,10 @@ mod tests {
         silent.has_latency = false;
         let closed = Replay { pace: Pace::Closed, ..replay() };
         let error = recording(silent.clone(), &closed).expect_err("no latencies");
-        assert!(error.to_string().contains("when I/Os ended"), "{error}");
+        assert!(error.to_string().contains("no completion times"), "{error}");
         assert!(error.hint().expect("a hint").contains("--speed max"));
         let fast = Replay { speed: Speed::Max, ..replay() };
-        let played = recording(silent, &fast).expect("one after the other");
+        let played = recording(silent, &fast).expect("one after another");
         assert_eq!(
             (played.pace(), played.warnings[0].id.as_str()),
             ("one-at-a-time", "one-at-a-time")
@@ -277,7 +286,7 @@ mod tests {
         let mut references = info();
         references.clock = Clock::Order;
         let error = recording(references.clone(), &replay()).expect_err("no times");
-        assert!(error.to_string().contains("not when"), "{error}");
+        assert!(error.to_string().contains("but not their times"), "{error}");
         assert_eq!(recording(references, &fast).expect("in order").pace(), "one-at-a-time");
         let nothing = Replay { vm: Some("web".to_owned()), devices: Some(Vec::new()), ..replay() };
         let error = recording(info(), &nothing).expect_err("nothing");

@@ -241,13 +241,13 @@ fn line(operation: Operation, good: &[Report], is_named: bool) -> Option<String>
     let count = own().count();
     let still = own().filter_map(|report| report.stood_still).max();
     let still = still.map(|still| {
-        format!(", a machine stood still for {:.1} ms at most", still.as_secs_f64() * 1e3)
+        format!(", the longest pause of a VM was {:.1} ms", still.as_secs_f64() * 1e3)
     });
     let checked = match (operation, own().next_back()) {
         (Operation::Destroy, _) | (_, None) => String::new(),
         // Of a virtual machine of the user, only the answers of its platform are known.
         (_, Some(last)) if is_named => format!(", after the last: {}", last.checked),
-        _ => ", each with its heartbeat and checksums found right".to_owned(),
+        _ => ", each with correct heartbeat and checksums".to_owned(),
     };
     (count > 0).then(|| format!("{count} x {operation}{checked}{}", still.unwrap_or_default()))
 }
@@ -272,10 +272,13 @@ mod tests {
             "libvirt:web01,at=qemu+ext:///system?command=/tmp/x",
             "libvirt:web01,to=qemu+ssh://other/system",
         ] {
-            assert!(refused(text).expect("refused").contains("another connection"), "{text}");
+            assert!(
+                refused(text).expect("refused").contains("a libvirt connection other"),
+                "{text}"
+            );
         }
         let token =
             refused("proxmox:web01,at=https://pve,credentials=/root/.token").expect("refused");
-        assert!(token.contains("a plan cannot name credentials"), "{token}");
+        assert!(token.contains("a plan may not name credentials"), "{token}");
     }
 }

@@ -314,7 +314,7 @@ impl RealRig {
 
     /// Returns the first datastore of the rig.
     pub fn datastore(&self) -> &Datastore {
-        &self.first.as_ref().expect("it is taken only when the rig is given up").store
+        &self.first.as_ref().expect("the holding is present until the rig is dropped").store
     }
 
     /// Returns the second datastore, if there is one.
@@ -615,7 +615,7 @@ impl RealRig {
             return Err(BenchError::Mismatch(wrong));
         }
         let bytes = Bytes::new(report.disks.iter().map(|disk| disk.bytes_judged).sum());
-        Ok(Some(format!("{bytes} were read back; every block holds what was written to it")))
+        Ok(Some(format!("{bytes} were read back; every block has its last written content")))
     }
 }
 

@@ -73,10 +73,13 @@ pub struct TierSpec {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TierSpecError {
     /// The text has no `size=`.
-    #[error("a tier is DIRECTORY,size=SIZE, and then mode=back, policy=, admission=, page=, log=")]
+    #[error(
+        "a tier is DIRECTORY,size=SIZE, optionally followed by mode=back, policy=, admission=, \
+        page=, log="
+    )]
     NoSize,
     /// The key is unknown, or its value is invalid.
-    #[error("\"{key}\" is no setting of a tier, or \"{value}\" is no value of it")]
+    #[error("\"{key}\" is not a setting of a tier, or \"{value}\" is not a valid value")]
     Key {
         /// Key as given.
         key: String,
@@ -220,8 +223,8 @@ impl Through {
         };
         let caching = Caching { policy: self.spec.policy, admission, ..Caching::default() };
         let set = Set::open(&self.set, caching, &[], &opening)?;
-        let directory =
-            SocketDir::make().map_err(|error| kernel("make a place for a socket", error))?;
+        let directory = SocketDir::make()
+            .map_err(|error| kernel("create the directory for the socket", error))?;
         let socket = directory.0.join("s");
         let listen = Listen { place: ListenAddress::Unix(socket.clone()), tls: None };
         let (control, times) = (set.control, set.times);
@@ -383,7 +386,7 @@ impl ServedLoad {
             self.control.ask(drain, &self.running, DRAIN_MAX).map_err(BenchError::Tier)?;
         }
         let running = Arc::into_inner(self.running)
-            .ok_or_else(|| BenchError::Tier(Refusal::new("somebody still asks the tier")))?;
+            .ok_or_else(|| BenchError::Tier(Refusal::new("the tier is still in use")))?;
         running.stop().map_err(|error| kernel("close the tier", error))
     }
 }

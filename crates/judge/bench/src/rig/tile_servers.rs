@@ -84,7 +84,7 @@ pub fn check(plan: &ResolvedPlan, is_on_export: bool) -> Result<(), BenchError> 
         need.kind.check().map_err(Box::new)?;
         // FUSE shows a mount to nobody but the user who made it.
         if is_on_export {
-            let what = "servers of another user have their data on an export";
+            let what = "servers that run as another user keep their data on an export";
             return Err(BenchError::OverAlone { what });
         }
     }
@@ -256,7 +256,7 @@ impl ServersWatch {
             id: "real-servers".to_owned(),
             text: format!(
                 "real servers answered the calls, each with this memory, page cache included: {}. \
-                 They used {:.2} s of processor time a second, and the load generator {:.2} s",
+                 They used {:.2} s of processor time per second, the load generator {:.2} s",
                 kinds.into_iter().collect::<Vec<_>>().join("; "),
                 of_servers / seconds,
                 driver / seconds
@@ -288,7 +288,7 @@ fn in_memory(all: &Applications) -> Option<Warning> {
         id: "servers-data-in-memory".to_owned(),
         text: format!(
             "the data of {name} fits into the memory of its server: the storage sees its writes \
-             and flushes, and few of its reads"
+             and flushes, but few of its reads"
         ),
         value: Some(own.data.to_string()),
         limit: Some(own.memory.to_string()),
@@ -327,7 +327,7 @@ fn mail_notes(name: &str, own: &Deliveries, queued: u64, seconds: f64) -> Vec<Wa
         value: Some(format!("{growth:.0} mails")),
         limit: Some(format!("{in_a_minute:.0} mails")),
         hint: Some(
-            "delivery takes more of the storage than acceptance; use fewer tiles".to_owned(),
+            "delivery needs more of the storage than acceptance; use fewer tiles".to_owned(),
         ),
     });
     [Some(note), grew].into_iter().flatten().collect()

@@ -102,7 +102,7 @@ fn weighted(applications: Interval, runs: &[&Step]) -> Option<Interval> {
     let mean = parts.iter().sum::<f64>() / parts.len() as f64;
     let Interval { low, high, confidence, method } = applications;
     let [low, high] = [low, high].map(|part| weighted_total(part, Some(mean)));
-    let method = format!("{method}; infrastructure operations with the mean of the repeats");
+    let method = format!("{method}; the mean of the repeats is used for infrastructure operations");
     Interval::new(low?, high?, confidence, method)
 }
 
@@ -183,7 +183,7 @@ impl AnswerInput<'_> {
                 kind: Resource::Capacity,
                 name: self.facts.target.datastore.clone(),
                 utilisation: None,
-                text: format!("room for disks was at its limit: {} fit", self.facts.fits),
+                text: format!("the room for disks was exhausted: {} fit", self.facts.fits),
                 source: "size of the disks and of the datastore".to_owned(),
             });
         }

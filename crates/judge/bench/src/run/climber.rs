@@ -133,7 +133,9 @@ impl<'a, R: Rig> Climber<'a, R> {
                         let new: Vec<String> = all.into_iter().filter(is_new).collect();
                         seen.extend(new);
                     }
-                    Err(error) => seen.push(format!("not all was read back: {error}")),
+                    Err(error) => {
+                        seen.push(format!("verification could not read everything back: {error}"))
+                    }
                 }
                 Err(BenchError::Mismatch(seen))
             }

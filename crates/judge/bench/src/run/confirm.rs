@@ -93,7 +93,7 @@ pub fn larger(
 }
 
 fn is_slow(bytes: Bytes, per_s: f64, seconds: f64) -> bool {
-    #[expect(clippy::cast_precision_loss, reason = "a share of time needs no last byte")]
+    #[expect(clippy::cast_precision_loss, reason = "a share of time needs no full precision")]
     let bytes = bytes.get() as f64;
     bytes / per_s > seconds
 }

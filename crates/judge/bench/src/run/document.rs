@@ -125,8 +125,7 @@ impl<'a> RunFacts<'a> {
         self.warnings.push(Warning {
             id: "reused".to_owned(),
             text: format!(
-                "the disks that run {run_id} left are used again, with what it and the runs since \
-                 wrote to them"
+                "the disks of run {run_id} are reused, with all data written to them since"
             ),
             value: None,
             limit: None,
@@ -192,14 +191,14 @@ impl<'a> RunFacts<'a> {
         (footprint < 1.0).then(|| Warning {
             id: Known::ScaledFootprint.id().to_owned(),
             text: format!(
-                "disks have 1/{:.0} of their full size, so caches of the storage hold more of them \
-                 than they would{caches}{kept}",
+                "disks have 1/{:.0} of their full size, so caches of the storage hold a larger \
+                 share of them than at full size{caches}{kept}",
                 1.0 / footprint
             ),
             value: Some(format!("{footprint:.6}")),
             limit: Some("1".to_owned()),
             hint: Some(match self.target.is_simulated() {
-                true => "a simulation without --footprint has the full size".to_owned(),
+                true => "a simulation without --footprint uses the full size".to_owned(),
                 false => "--full-size, --standard and --full use larger disks".to_owned(),
             }),
         })
@@ -321,7 +320,7 @@ pub fn caches(plan: &ResolvedPlan, preflight: &Preflight) -> String {
     let device = preflight.device.as_ref();
     let device = device.and_then(|device| Some((&device.name, device.write_cache.as_ref()?)));
     let device = device.map_or_else(String::new, |(name, cache)| format!("{name} says {cache}, "));
-    format!("{page_cache}, {device}and what lies behind cannot be seen")
+    format!("{page_cache}, {device}and the layers below cannot be seen")
 }
 
 pub(crate) const fn profile_name(profile: Profile) -> &'static str {
@@ -416,8 +415,7 @@ mod tests {
         assert_eq!(found.tiles_interval.map(|i| (i.low, i.high)), Some((13, Some(20))));
         assert!(
             found.sentence.starts_with(
-                "This datastore holds 18 to 20 tiles (95 %), 19 most likely. Tile 20 fails because it \
-                 did not pass. Score 17.25. With the error of the model 13 to 20 tiles. The array"
+                "This datastore holds 18 to 20 tiles (95 %), 19 most likely. Tile 20 fails because it did not pass. Score 17.25. With the error of the model 13 to 20 tiles. The array"
             ),
             "{found:?}"
         );

@@ -37,18 +37,18 @@ pub enum Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Verified => "verified disks are not made anew",
+            Self::Verified => "verified disks cannot be made again",
             Self::Reused => "the disks of an earlier run are used",
-            Self::Second => "there is a second datastore",
+            Self::Second => "the run has a second datastore",
             Self::Tier => "they are reached through a tier",
             Self::Operations => "infrastructure operations use them",
             Self::Hosts => "several hosts drive the load",
             Self::Rig => "this storage keeps its disks until the run ends",
             Self::Open => "the search ended before the edge was known",
-            Self::Time => "the time left does not suffice for larger ones",
-            Self::Room => "larger ones do not fit",
-            Self::Speed => "how fast larger ones are filled is not known",
-            Self::Undecided => "no step with larger ones said anything",
+            Self::Time => "the time left does not suffice for larger disks",
+            Self::Room => "larger disks do not fit",
+            Self::Speed => "the fill rate of larger disks is unknown",
+            Self::Undecided => "no step with larger disks was conclusive",
         })
     }
 }

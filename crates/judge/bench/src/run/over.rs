@@ -50,7 +50,7 @@ impl CheckedOver {
     /// A program is missing, too old or not allowed.
     pub fn find(word: OverProtocol) -> Result<Self, BenchError> {
         let protocol = over::find(word.word());
-        let protocol = protocol.expect("a test compares the words with the protocols");
+        let protocol = protocol.expect("a test compares the texts with the protocols");
         let checked = over::check(protocol)?;
         Ok(Self { protocol, checked })
     }
@@ -91,8 +91,8 @@ impl CheckedOver {
     pub fn warnings(&self) -> Vec<Warning> {
         let facts = self.protocol.facts();
         let hop = format!(
-            "the disks are reached by {} on this computer ({}): server, initiator and load \
-             share its processors. A kernel initiator or a real network differs",
+            "{} on this computer gives access to the disks ({}): server, initiator and load share \
+             its processors. A kernel initiator or a real network differs",
             facts.word, facts.hop
         );
         let mut warnings = vec![note("over-hop", hop)];
@@ -110,8 +110,8 @@ pub(super) fn describe_export(export: &MountedExport, site: &mut Site) {
     site.target.summary =
         format!("{}; over {} from {}", site.target.summary, served.protocol, served.server);
     let hop = format!(
-        "the datastore is an export of the server {}, reached by {}: a kernel client differs, and \
-         the server's processors and caches are not seen",
+        "the datastore is an export of the server {}, mounted by {}: a kernel client differs, and \
+         the server's processors and caches cannot be seen",
         served.server, served.hop
     );
     site.warnings.push(note("over-hop", hop));

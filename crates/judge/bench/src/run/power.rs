@@ -121,7 +121,7 @@ fn changed(policies: &PowerPolicies) -> Option<Warning> {
         text: format!("the machine's power policies changed while it ran: {}", changes.join("; ")),
         value: None,
         limit: None,
-        hint: Some("keep tuned and power profiles as they are for the length of a run".to_owned()),
+        hint: Some("do not change tuned and power profiles during a run".to_owned()),
     })
 }
 
@@ -133,7 +133,7 @@ pub(super) fn close(panel: Option<&Panel>) -> Vec<Warning> {
         text,
         value: None,
         limit: None,
-        hint: Some("look at the ranges of the analyser before it is used again".to_owned()),
+        hint: Some("check the ranges of the power analyser before the next use".to_owned()),
     };
     told.into_iter().map(warning).collect()
 }

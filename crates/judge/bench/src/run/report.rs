@@ -43,7 +43,7 @@ pub fn add(
         text: format!("the report was not written: {reason}"),
         value: None,
         limit: None,
-        hint: Some("everything it would show is in the other files of the run".to_owned()),
+        hint: Some("the other files of the run have all of its content".to_owned()),
     };
     observer.event(&Progress::Warning(&warning));
     run.warnings.push(warning);

@@ -106,9 +106,10 @@ pub(super) fn describe(
     if own.shares {
         site.warnings.push(Warning {
             id: "second-shares".to_owned(),
-            text: "both datastores lie on the same file system or device, so a move between them \
-                   reads and writes one storage"
-                .to_owned(),
+            text:
+                "both datastores are on the same file system or device, so a move reads from and \
+                   writes to the same storage"
+                    .to_owned(),
             value: None,
             limit: None,
             hint: None,

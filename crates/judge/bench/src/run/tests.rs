@@ -223,7 +223,7 @@ fn search_ends_at_most_tiles_whose_users_fit_into_memory() {
     let ran = run_fake_with(&plan, many, &mut rig, &Control::default()).expect("a run");
     let answer = &ran.finished.run.answer;
     assert_eq!((answer.tiles_held, answer.edge), (Some(3), Edge::LadderEnded));
-    assert!(answer.sentence.contains("users are kept in memory"), "{}", answer.sentence);
+    assert!(answer.sentence.contains("users fit into memory"), "{}", answer.sentence);
 }
 
 /// `plan` shows, and `run` makes, disks of the same size: both use this function.
@@ -263,7 +263,7 @@ fn a_plan_whose_first_step_does_not_fit_names_both_sizes() {
     rig.capacity = Bytes::MIB * 200;
     let error = run_fake(&plan, &mut rig, &Control::default()).err().expect("too large");
     let text = error.to_string();
-    assert_eq!(text, "4 tiles of 64 MiB need 256 MiB, and the datastore has room for 200 MiB");
+    assert_eq!(text, "4 tiles of 64 MiB need 256 MiB, but the datastore has room for 200 MiB");
 }
 
 #[test]

@@ -85,21 +85,21 @@ impl<'a> Before<'a> {
         ));
         site.warnings.push(note(
             "tier-begins-empty",
-            "the tier begins empty and stays from step to step, so steps that ran earlier had a colder \
-             one: its hits are beside each step",
+            "the tier begins empty and is kept between steps, so earlier steps had a colder tier; \
+             each step has its hits",
         ));
         if spec.is_back {
             site.warnings.push(note(
                 "tier-owes",
                 "writes in the log at the end of a step reach the datastore unmeasured \
-                 (tier.dirty_bytes): a load that outlasts the log is slower",
+                 (tier.dirty_bytes): a load that runs longer than the log lasts is slower",
             ));
         }
         if self.shares {
             site.warnings.push(note(
                 "tier-shares",
-                "the tier lies on the file system or device of the datastore, so both take turns \
-                 at one storage",
+                "the tier is on the file system or device of the datastore, so both compete for \
+                 the same storage",
             ));
         }
     }

@@ -41,7 +41,7 @@ pub fn per_kilowatt(
     let servers = servers(meters, hosts);
     let all = all(meters, servers.clone());
     vec![
-        of(PowerCategory::PerformanceOnly, Err("power is no part of this category".into())),
+        of(PowerCategory::PerformanceOnly, Err("this category does not include power".into())),
         of(PowerCategory::Server, servers),
         of(PowerCategory::ServerAndStorage, all),
     ]
@@ -51,17 +51,19 @@ fn servers(meters: &[Metered<'_>], hosts: &[String]) -> Result<f64, Absent> {
     let own = || meters.iter().filter(|meter| meter.scope == MeterScope::Host);
     if own().next().is_none() {
         return Err(match of_scope(meters, MeterScope::Rack).next() {
-            Some(rack) => format!("the meter {} sees servers and storage as one", rack.name).into(),
+            Some(rack) => {
+                format!("the meter {} measures servers and storage together", rack.name).into()
+            }
             None => "no meter has the scope host".into(),
         });
     }
     if hosts.len() > 1 {
         if let Some(meter) = own().find(|meter| meter.of.is_empty()) {
-            return Err(format!("the meter {} does not say which host it is of", meter.name).into());
+            return Err(format!("the meter {} has no host", meter.name).into());
         }
         let is_seen = |host: &&String| own().any(|meter| meter.of.contains(host));
         if let Some(host) = hosts.iter().find(|host| !is_seen(host)) {
-            return Err(format!("no meter of the scope host is of {host}").into());
+            return Err(format!("no meter of the scope host measures {host}").into());
         }
     }
     sum(own())
@@ -125,7 +127,7 @@ mod tests {
         let [alone, servers, all] = told(&[("plug", MeterScope::Host, &[], 400.0)], &[]);
         assert_eq!(servers.value, Some(30.0));
         assert_eq!(why(&all), "no meter has the scope storage or rack");
-        assert_eq!(why(&alone), "power is no part of this category");
+        assert_eq!(why(&alone), "this category does not include power");
     }
 
     #[test]
@@ -142,7 +144,7 @@ mod tests {
     #[test]
     fn a_rack_is_servers_and_storage_and_never_servers_alone() {
         let [_, servers, all] = told(&[("strip", MeterScope::Rack, &[], 600.0)], &[]);
-        assert_eq!(why(&servers), "the meter strip sees servers and storage as one");
+        assert_eq!(why(&servers), "the meter strip measures servers and storage together");
         assert_eq!(all.value, Some(20.0));
         let both =
             [("plug", MeterScope::Host, &[][..], 400.0), ("strip", MeterScope::Rack, &[], 600.0)];
@@ -160,14 +162,14 @@ mod tests {
     #[test]
     fn every_host_that_drives_needs_a_meter_of_its_own() {
         let one = [("plug", MeterScope::Host, &["a"][..], 400.0)];
-        assert_eq!(why(&told(&one, &["a", "b"])[1]), "no meter of the scope host is of b");
+        assert_eq!(why(&told(&one, &["a", "b"])[1]), "no meter of the scope host measures b");
         let both = [one[0], ("other", MeterScope::Host, &["b"][..], 200.0)];
         assert_eq!(told(&both, &["a", "b"])[1].value, Some(20.0));
         let strip = [("strip", MeterScope::Host, &["a", "b"][..], 600.0)];
         assert_eq!(told(&strip, &["a", "b"])[1].value, Some(20.0));
         let nobody = [("plug", MeterScope::Host, &[][..], 400.0)];
         let told = told(&nobody, &["a", "b"]);
-        assert_eq!(why(&told[1]), "the meter plug does not say which host it is of");
+        assert_eq!(why(&told[1]), "the meter plug has no host");
     }
 
     #[test]

@@ -129,7 +129,7 @@ fn a_simulation_ends_when_it_is_asked_to() {
 fn settings_out_of_range_are_named() {
     let wrong = Settings { footprint: 2.0, ..brief() };
     let error = Stage::new(&shop(), &wrong).expect_err("a refusal");
-    assert_eq!(error.to_string(), "scale.footprint is 2, and must be above 0 and at most 1");
+    assert_eq!(error.to_string(), "scale.footprint is 2, but must be above 0 and at most 1");
 }
 
 /// Four cores of which 84 % may be used, and 40 ms of processor time per order: 20 users need more

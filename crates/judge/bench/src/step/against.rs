@@ -154,7 +154,7 @@ impl Sums {
         let all = self.compared(part, kinds, &positions);
         let mut found = AgainstOthers {
             samples: all.map_or(0, |(count, _)| count),
-            times: absent("nothing of the same kinds was done elsewhere"),
+            times: absent("the other hosts did no I/O of the same kinds"),
             low: absent("too few blocks of time"),
             high: absent("too few blocks of time"),
         };

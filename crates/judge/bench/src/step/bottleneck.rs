@@ -31,7 +31,7 @@ const SAME_RATE: f64 = 1.06;
 /// Minimum share of busy time above which a device is not waiting for the load.
 const BUSY_MIN: f64 = 0.95;
 
-const LAW: &str = "the model's utilisation of its parts, held against 80 %";
+const LAW: &str = "the model's utilisation of its parts, compared with 80 %";
 
 /// Returns the resource at its limit in a step. `earlier` are the other steps of the same ladder.
 pub fn of(step: &Step, earlier: &[Step]) -> Bottleneck {
@@ -70,11 +70,11 @@ fn of_model(model: &ModelFacts) -> Bottleneck {
         (Some(working), _) if full(&working) => working,
         (_, Some(waiting)) if full(&waiting) => waiting,
         (Some(nearest), _) | (None, Some(nearest)) => table(model).unwrap_or_else(|| Bottleneck {
-            text: format!("nothing in the model was at its limit: {} at most", nearest.text),
+            text: format!("nothing in the model was at its limit: {} maximum", nearest.text),
             kind: Resource::NoneSeen,
             ..nearest
         }),
-        (None, None) => nothing("the model has no part that could be"),
+        (None, None) => nothing("the model has no part with a limit"),
     }
 }
 
@@ -87,8 +87,8 @@ fn table(model: &ModelFacts) -> Option<Bottleneck> {
         name: table.name.clone(),
         utilisation: None,
         text: format!(
-            "{} answers from a table of what was measured, and when that is at its limit is not \
-             known; {:.1} I/Os were inside on average",
+            "{} uses a table of measurements, which does not show its limit; {:.1} I/Os were in it \
+             on average",
             table.name, table.inside
         ),
         source: LAW.to_owned(),
@@ -163,7 +163,7 @@ fn processors(step: &Step) -> Option<Bottleneck> {
             percent(used),
             percent(own)
         ),
-        source: format!("{}, held against 90 %", GaugeName::CpuOthers.source()),
+        source: format!("{}, compared with 90 %", GaugeName::CpuOthers.source()),
     })
 }
 
@@ -229,21 +229,21 @@ fn flushes(step: &Step) -> Option<Bottleneck> {
         name: busiest(step).map_or_else(String::new, |device| device.name.to_owned()),
         utilisation: Some(share),
         text: format!("flushes took {} of all time spent in I/Os", percent(share)),
-        source: "service times of this step, held against 50 %".to_owned(),
+        source: "service times of this step, compared with 50 %".to_owned(),
     })
 }
 
 fn nearest(step: &Step) -> Bottleneck {
     let Some(Device { name, busy, queue }) = busiest(step) else {
-        return nothing("the storage shows neither a device nor a queue");
+        return nothing("no device or queue statistics are available for this storage");
     };
     Bottleneck {
         kind: Resource::NoneSeen,
         name: name.to_owned(),
         utilisation: Some(busy),
         text: format!(
-            "nothing that can be seen here was at its limit: {name} had something to do {} of the \
-             time, {queue:.1} I/Os queued",
+            "nothing that can be seen here was at its limit: {name} was busy {} of the time, \
+             {queue:.1} I/Os queued",
             percent(busy)
         ),
         source: GaugeName::DeviceBusy.source().to_owned(),
@@ -301,7 +301,7 @@ mod tests {
         // I/Os per second.
         let table = modelled(vec![part("pool disk disks", PartKind::Disk, 0.0)], 0.2);
         assert_eq!((table.kind, table.utilisation), (Resource::NoneSeen, None), "{table:?}");
-        assert!(table.text.contains("not known; 1.0 I/Os were inside"), "{table:?}");
+        assert!(table.text.contains("its limit; 1.0 I/Os were in it"), "{table:?}");
         let idle = modelled(vec![part("link", PartKind::Link, 0.3)], 0.2);
         assert_eq!((idle.kind, idle.name.as_str()), (Resource::NoneSeen, "link"));
     }
@@ -333,7 +333,7 @@ mod tests {
         let before = [real(8, 9_000.0, 10.0)];
         let rising = of(&real(12, 13_000.0, 20.0), &before);
         assert_eq!(rising.kind, Resource::NoneSeen, "{rising:?}");
-        assert!(rising.text.contains("sda had something to do 100 % of the time"), "{rising:?}");
+        assert!(rising.text.contains("sda was busy 100 % of the time"), "{rising:?}");
         assert!(rising.text.contains("20.0 I/Os queued"), "{rising:?}");
         let flat = of(&real(12, 9_100.0, 60.0), &before);
         assert_eq!((flat.kind, flat.name.as_str()), (Resource::Device, "sda"));
@@ -360,7 +360,7 @@ mod tests {
             assert_eq!((flat.kind, flat.name.as_str()), (Resource::Device, "sda"), "{flat:?}");
             assert!(flat.text.contains("from 10.0 to 60.0"), "{flat:?}");
             let rising = of(&with(12, 13_000.0, idle_first, 20.0), &before);
-            assert!(rising.text.contains("sda had something to do 100 %"), "{rising:?}");
+            assert!(rising.text.contains("sda was busy 100 %"), "{rising:?}");
         }
         // Load of another host is no load of this host.
         let mut step = real(2, 100.0, 1.0);

@@ -134,8 +134,8 @@ pub fn clock_step(before: Clocks, after: Clocks) -> Option<Warning> {
     let seconds = |ns: i128| format!("{:.3} s", ns as f64 / 1e9);
     (moved.abs() > allowed).then(|| Warning {
         id: "clock-step".to_owned(),
-        text: "the wall clock was set while the step ran; times of day in this result are off, \
-               measured times are not"
+        text: "the wall clock was set while the step ran; times of day in this result are wrong, \
+               measured times are correct"
             .to_owned(),
         value: Some(seconds(moved)),
         limit: Some(seconds(allowed)),

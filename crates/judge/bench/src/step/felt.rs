@@ -141,7 +141,7 @@ impl Felt {
             tiles,
             samples_before: count(before),
             samples_during: count(during),
-            times: Figure::absent("nothing of one kind was done before and during it"),
+            times: Figure::absent("one kind of work was not done both before and during it"),
             low: few(),
             high: few(),
         };

@@ -68,8 +68,8 @@ pub fn slow_hosts(hosts: &[HostStep]) -> Vec<String> {
         let (times, low, high) = (times.value?, low.value?, high.value?);
         (low > SLOW_MIN).then(|| {
             format!(
-                "the I/Os of host {} take {times:.1} times as long as the same of the others \
-                 ({low:.1} to {high:.1}, {samples} of them)",
+                "the I/Os of host {} take {times:.1} times as long as the same kinds on the other \
+                 hosts ({low:.1} to {high:.1}, {samples} of them)",
                 host.host
             )
         })

@@ -100,7 +100,10 @@ fn warning(meter: &MeterEnergy) -> Option<Warning> {
     };
     Some(Warning {
         id: "meter".to_owned(),
-        text: format!("the meter {} carries no energy of this step: {why}{others}", meter.meter),
+        text: format!(
+            "the meter {} has no usable energy for this step: {why}{others}",
+            meter.meter
+        ),
         value: None,
         limit: None,
         hint: Some("tilemark meter test SPEC reads ten samples of it".to_owned()),

@@ -215,7 +215,7 @@ impl StepFacts<'_> {
         let position = self.members[index].workload;
         let metric = &self.tile.at(position).0.metric;
         let reference = self.references.0[position];
-        let absent = || Figure::absent("the workload is load only and has no part in the score");
+        let absent = || Figure::absent("the workload is only load and is not part of the score");
         let (value, normalised) = match reference.value {
             None => (absent(), absent()),
             Some(_) if self.window.duration == Nanos::ZERO => {
@@ -245,7 +245,7 @@ impl StepFacts<'_> {
         let mut without = operations.filter(|at| of(*at) == 0.0);
         let name = &self.topology.instances[without.next()?].workload;
         let time = self.window.duration;
-        Some(format!("no {name} ended in the {time} that were measured"))
+        Some(format!("no {name} completed in the measured {time}"))
     }
 
     fn score(&self, workloads: &[WorkloadResult]) -> Option<Score> {
@@ -359,10 +359,13 @@ pub fn unsure_limits(judge: &StepJudge<'_>, judged: &Judged) -> Vec<Warning> {
     unsure
         .map(|limit| Warning {
             id: "operation-not-sure".to_owned(),
-            text: format!("{}, and are taken for kept", sentence(&limit.workload, &limit.result)),
+            text: format!(
+                "{}, and the limits are assumed to be met",
+                sentence(&limit.workload, &limit.result)
+            ),
             value: Some(format!("{} samples", limit.result.samples)),
             limit: None,
-            hint: Some("a longer measure.duration has more of them".to_owned()),
+            hint: Some("a longer measure.duration gives more samples".to_owned()),
         })
         .collect()
 }
@@ -377,7 +380,7 @@ pub fn untested_limits(judged: &Judged) -> Vec<Warning> {
         .map(|limit| Warning {
             id: "limit-not-tested".to_owned(),
             text: format!(
-                "the {}'s limit on {} was not tested: nothing it applies to was done",
+                "the {}'s limit on {} was not tested: no such work was done",
                 limit.workload, limit.result.name
             ),
             value: Some("0 samples".to_owned()),

@@ -278,7 +278,7 @@ impl<R: Rig> StepBench<'_, R> {
             text,
             value: None,
             limit: Some(format!("{SLOW_MIN} times")),
-            hint: Some("look at its path to the storage: link, switch, multipath".to_owned()),
+            hint: Some("check the host's path to the storage: link, switch, multipath".to_owned()),
         }));
         let facts = StepFacts {
             gauges,
@@ -301,7 +301,7 @@ impl<R: Rig> StepBench<'_, R> {
             rule: "none".to_owned(),
             reached: false,
             duration_ns: course.elapsed.0,
-            detail: "the step ended while it warmed up".to_owned(),
+            detail: "the step ended during warm-up".to_owned(),
         });
         let mut step = facts.step(place, warm_up, checks, warnings);
         (step.generator.cpu_user_us_per_io, step.generator.cpu_system_us_per_io) =
@@ -347,14 +347,14 @@ impl<'a> Beside<'a> {
             let late = Nanos(host.slice_late_max_ns);
             if late > SLICE_LATE_MAX {
                 return Some(format!(
-                    "host {} was {late} late with what it had done (limit {SLICE_LATE_MAX})",
+                    "host {} reported its slices {late} late (limit {SLICE_LATE_MAX})",
                     host.host
                 ));
             }
             let began = Nanos(host.began_late_ns);
             if began > BEGAN_LATE_MAX {
                 return Some(format!(
-                    "host {} began {began} after the common moment (limit {BEGAN_LATE_MAX})",
+                    "host {} began {began} after the common start time (limit {BEGAN_LATE_MAX})",
                     host.host
                 ));
             }
@@ -420,7 +420,7 @@ fn tiles_moved(events: &[StepEvent]) -> Option<Warning> {
             .to_owned(),
         value: Some(format!("{count} times")),
         limit: None,
-        hint: Some("the column host of the series says which host drove what".to_owned()),
+        hint: Some("the column host of the series names the host that drove each row".to_owned()),
     })
 }
 
@@ -484,7 +484,7 @@ fn carried_stage(kind: &str) -> Option<(&'static str, &'static str)> {
 
 /// Returns user and kernel CPU time per completed I/O, in microseconds.
 fn cpu_per_io(outcome: &LoadOutcome) -> (Figure, Figure) {
-    let absent = || Figure::absent("no process was driven, or nothing finished");
+    let absent = || Figure::absent("no process ran, or nothing completed");
     match outcome.cpu_s {
         Some((user, system)) if outcome.completed > 0 => {
             #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]

@@ -95,7 +95,7 @@ impl WarmUpRule {
     fn detail(&self, checks: Option<[stats::WindowCheck; 2]>) -> String {
         match checks {
             None => format!(
-                "not tested: the rule needs {}, the longest warm-up is {}",
+                "not tested: the rule needs {}, but the longest warm-up is {}",
                 Nanos(self.span_time().0.saturating_mul(2)),
                 self.longest
             ),

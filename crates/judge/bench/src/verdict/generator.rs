@@ -81,8 +81,8 @@ pub(super) fn standstill(
         let share = totals.away.as_secs_f64() / duration.as_secs_f64().max(f64::MIN_POSITIVE);
         (share > PAUSE_SHARE_MAX && totals.away >= PAUSE_MIN).then(|| {
             format!(
-                "it was stopped, or kept by the kernel, for {} in all, {:.0} % of the time \
-                 measured (limit {:.0} %)",
+                "it was stopped, or not scheduled by the kernel, for {} in all, {:.0} % of the \
+                 time measured (limit {:.0} %)",
                 totals.away,
                 share * 100.0,
                 PAUSE_SHARE_MAX * 100.0
@@ -120,8 +120,8 @@ fn queueing(totals: &GeneratorTotals) -> Option<String> {
     let share = totals.queued_early as f64 / totals.submitted.max(1) as f64;
     (share > QUEUED_SHARE_MAX).then(|| {
         format!(
-            "{:.1} % of its requests waited for one of its own slots while the storage had few to \
-             answer (limit {:.0} %)",
+            "{:.1} % of its requests waited for one of its own slots while the storage had few \
+             outstanding requests (limit {:.0} %)",
             share * 100.0,
             QUEUED_SHARE_MAX * 100.0
         )

@@ -50,7 +50,7 @@ pub fn judge_limit(limit: &Limit, samples: &Samples, confidence: f64) -> LimitRe
             let max = all.max().unwrap_or(Nanos::ZERO);
             measured(&mut result, max);
             result.verdict = verdict(max <= bucket_top(bound));
-            result.reason = Some("reported; a maximum decides nothing".to_owned());
+            result.reason = Some("reported only; a maximum has no verdict".to_owned());
         }
     }
     result
@@ -131,13 +131,13 @@ fn decide(result: &mut LimitResult, broken: bool, kept: bool, alone: bool) {
     let (verdict, reason) = if broken {
         (Verdict::Failed, None)
     } else if alone {
-        let count = format!("{unfinished} had not finished when the time ended");
-        (Verdict::Failed, Some(format!("{count}, and had been waited for longer than the limit")))
+        let count = format!("{unfinished} had not completed when the time ended");
+        (Verdict::Failed, Some(format!("{count}, after waiting for longer than the limit")))
     } else if kept {
         (Verdict::Passed, None)
     } else {
         let reason =
-            format!("{} samples do not decide: the interval spans the limit", result.samples);
+            format!("{} samples are not enough: the interval spans the limit", result.samples);
         (Verdict::Inconclusive, Some(reason))
     };
     if verdict == Verdict::Failed {

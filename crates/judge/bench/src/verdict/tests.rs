@@ -613,7 +613,7 @@ fn storage_without_answers_fails_instead_of_lacking_samples() {
     let mut unscored = workload(SHOP);
     unscored.metric.count = Counted::None;
     let unscored = Bed { tile: tile_of(vec![unscored]), ..bed(1) };
-    assert_ne!(unscored.judge(std::slice::from_ref(&hung)).0.cause, Cause::NoAnswer, "load only");
+    assert_ne!(unscored.judge(std::slice::from_ref(&hung)).0.cause, Cause::NoAnswer, "only load");
     let (judged, wants_more) = bed(1).judge(&[hung]);
     assert_eq!((judged.verdict, wants_more), (Verdict::Failed, false), "{}", judged.reason);
     assert!(judged.reason.contains("no answer at all"), "{}", judged.reason);

@@ -6,7 +6,7 @@ use units::Nanos;
 pub fn sentence(workload: &str, result: &LimitResult) -> String {
     let (limit, subject) = (Nanos(result.limit_ns), subject(workload, result));
     let Some(measured) = result.measured_ns.map(Nanos) else {
-        return format!("{subject} left no sample to hold against the limit of {limit}");
+        return format!("{subject} have no samples to compare with the limit of {limit}");
     };
     let statistic = match result.statistic {
         Statistic::Mean => "on average".to_owned(),
@@ -26,7 +26,7 @@ pub fn sentence(workload: &str, result: &LimitResult) -> String {
             format!("{subject} take {measured} {statistic}, within the limit of {limit}")
         }
         Verdict::Inconclusive | Verdict::Interrupted => format!(
-            "{} samples of {subject} do not decide: {measured} {statistic}{}, against a limit of \
+            "{} samples of {subject} are not enough: {measured} {statistic}{}, against a limit of \
              {limit}",
             result.samples,
             interval(result)

@@ -14,7 +14,7 @@ pub(super) const SECTOR: u64 = 512;
 
 /// Note on jobs without `direct`. fio's I/O then differs from the I/O of a virtual machine's disk.
 const BUFFERED: &str =
-    "direct is not set, so fio goes through the page cache: a run here does with --buffered";
+    "direct is not set, so fio uses the page cache; --buffered does the same here";
 
 /// Direction of a data transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,7 +178,8 @@ impl<'a> Reader<'a> {
         if depth > 1 && SYNCHRONOUS.contains(&engine) {
             let whose = if named.is_none() { "fio's default engine" } else { "this engine" };
             self.note(format!(
-                "iodepth={depth} is 1: {engine}, {whose}, answers one I/O before it takes the next"
+                "iodepth={depth} becomes 1: {engine}, {whose}, completes each I/O before it takes \
+                the next"
             ));
             return Ok(1);
         }
@@ -191,21 +192,21 @@ impl<'a> Reader<'a> {
             Some(Quantity::Count(bytes)) => {
                 if self.kb_base.is_odd(text) {
                     self.note(format!(
-                        "{option}={text} is {bytes} B: prefixes with iB are powers of 1,000 to fio \
-                         unless kb_base=1000"
+                        "{option}={text} becomes {bytes} B: prefixes with iB are powers of 1,000 \
+                         in fio unless kb_base=1000"
                     ));
                 }
                 Ok(bytes)
             }
             Some(Quantity::Percent(_)) => {
-                Err(self.wrong(option, text, "is a share of a file that is not known here"))
+                Err(self.wrong(option, text, "is a percentage of a file of unknown size"))
             }
             None if text.contains(['$', '*', '(']) => {
-                let why = "is of a variable or a sum: write its value into the file";
+                let why = "uses a variable or an expression: replace it by its value";
                 Err(self.wrong(option, text, why))
             }
             None => {
-                let known = "is no size: a whole number, with k, m, g, t or p behind it";
+                let known = "is not a size: write a whole number, followed by k, m, g, t or p";
                 Err(self.wrong(option, text, known))
             }
         }
@@ -225,7 +226,9 @@ impl<'a> Reader<'a> {
         }
         if named.is_some() {
             if copies > 1 {
-                self.note(format!("its {copies} copies use the same files: one disk for all"));
+                self.note(format!(
+                    "its {copies} copies use the same files, so they share one disk"
+                ));
             }
             let data = Data { shared: named.map(str::to_owned), size: Bytes::new(of_one) };
             return Ok((data, files));
@@ -247,12 +250,13 @@ impl<'a> Reader<'a> {
         }
         let Some(text) = self.get(&["size"]) else {
             let given = self.size.map(Bytes::get);
-            return given
-                .ok_or_else(|| self.wrong("size", "", "is absent: how large is the disk?"));
+            return given.ok_or_else(|| {
+                self.wrong("size", "", "is absent, so the size of the disk is unknown")
+            });
         };
         match (self.kb_base.parse(text), self.size) {
             (Some(Quantity::Percent(percent)), Some(whole)) => {
-                self.note(format!("size={text} is of {whole}"));
+                self.note(format!("size={text} is a percentage of {whole}"));
                 Ok(whole.scale(percent / 100.0).get())
             }
             _ => self.bytes("size", text),
@@ -278,11 +282,12 @@ impl<'a> Reader<'a> {
                 return Err(self.wrong(
                     "rw",
                     text,
-                    "is none of read, write, randread, randwrite, rw, randrw: no step here discards",
+                    "is not one of read, write, randread, randwrite, rw and randrw; discards are \
+                    not supported",
                 ));
             }
             _ => {
-                let known = "is none of read, write, randread, randwrite, rw, randrw";
+                let known = "is not one of read, write, randread, randwrite, rw and randrw";
                 return Err(self.wrong("rw", text, known));
             }
         };
@@ -332,16 +337,16 @@ impl<'a> Reader<'a> {
             return Ok(None);
         }
         if !is_random {
-            let why = "leaves gaps between I/Os, which no address here does";
+            let why = "leaves gaps between I/Os, which is not supported here";
             return Err(self.wrong("rw", text, why));
         }
         match self.kb_base.parse(behind) {
             Some(Quantity::Count(1)) => Ok(None),
             Some(Quantity::Count(runs @ 2..=1_000_000)) => {
-                self.note(format!("rw={text}: {runs} I/Os in a row are so many on average here"));
+                self.note(format!("rw={text}: here {runs} I/Os in a row are an average"));
                 Ok(Some(runs))
             }
-            _ => Err(self.wrong("rw", text, "has no number from 1 to 1000000 behind the colon")),
+            _ => Err(self.wrong("rw", text, "has no number from 1 to 1000000 after the colon")),
         }
     }
 

@@ -50,11 +50,11 @@ pub(super) fn left_out<'a>(
 fn why_value(key: &str, value: &str) -> Option<&'static str> {
     match (key, value) {
         ("direct", "0") | ("buffered", "1") => {
-            Some("runs go past the page cache; --buffered goes through it")
+            Some("runs bypass the page cache; --buffered uses it")
         }
-        ("random_distribution", value) if !is_known_distribution(value) => Some(
-            "random, zipf, pareto and zoned have the same meaning here; places are uniform instead",
-        ),
+        ("random_distribution", value) if !is_known_distribution(value) => {
+            Some("only random, zipf, pareto and zoned are supported; offsets are uniform instead")
+        }
         _ => None,
     }
 }
@@ -67,10 +67,10 @@ fn is_known_distribution(value: &str) -> bool {
 fn why(key: &str) -> &'static str {
     match key {
         "runtime" | "time_based" | "ramp_time" | "loops" | "startdelay" | "number_ios" => {
-            "how long a step takes is the plan's: --duration, --warm-up-min"
+            "the plan sets the length of a step: --duration, --warm-up-min"
         }
         "filename" | "directory" | "filename_format" | "openfiles" => {
-            "where disks lie is the datastore that a run names"
+            "the datastore of the run determines the location of disks"
         }
         "ioengine"
         | "thread"
@@ -84,23 +84,23 @@ fn why(key: &str) -> &'static str {
         | "iodepth_batch_complete"
         | "iodepth_batch_complete_min"
         | "iodepth_batch_complete_max"
-        | "iodepth_low" => "how load is made is Tilemark's: io_uring, one ring a worker",
+        | "iodepth_low" => "Tilemark makes load in its own way: io_uring, one ring per worker",
         "group_reporting" | "write_bw_log" | "write_lat_log" | "write_iops_log"
         | "log_avg_msec" | "output" | "output-format" | "stonewall" | "new_group" => {
-            "results are told in Tilemark's way, and all jobs run at the same time"
+            "Tilemark reports results in its own way, and all jobs run at the same time"
         }
         "verify" | "do_verify" | "verify_fatal" | "verify_pattern" => {
             "run --verify checks every block"
         }
         "thinktime" | "thinktime_blocks" | "thinktime_spin" | "rate_process" => {
-            "when I/Os begin: write it by hand as think or as an open load (docs/language.md)"
+            "start times of I/Os: write them by hand as think or as an open load (docs/language.md)"
         }
         "randrepeat" | "randseed" | "allrandrepeat" | "norandommap" | "random_generator" => {
-            "random places come from the run's seed"
+            "random offsets come from the run's seed"
         }
         "offset" | "io_size" | "offset_increment" | "zonesize" | "zonemode" => {
-            "where on the disk: write it by hand as within or mixed (docs/language.md)"
+            "offsets on the disk: write them by hand as within or mixed (docs/language.md)"
         }
-        _ => "it is not known here",
+        _ => "this option is unknown here",
     }
 }

@@ -66,10 +66,10 @@ pub enum FioError {
         why: String,
     },
     /// The file has more jobs than fio itself starts.
-    #[error("the job file has more than {JOBS_MAX} jobs, and fio starts at most so many")]
+    #[error("the job file has more than {JOBS_MAX} jobs, the maximum of fio")]
     TooMany,
     /// The file has no job.
-    #[error("the job file has no job: a section [NAME] beside [global]")]
+    #[error("the job file has no job; a job is a section [NAME] other than [global]")]
     NoJob,
     /// A value is invalid or has no equivalent.
     #[error("job \"{job}\": {option}={value} {why}")]
@@ -92,7 +92,7 @@ impl FioError {
             Self::Value { option: "size", value, .. }
                 if value.is_empty() || value.ends_with('%') =>
             {
-                Some("--size SIZE is the size of jobs that name none, or a share of it")
+                Some("--size SIZE is used for jobs without a size or with a size in percent")
             }
             _ => None,
         }
@@ -183,7 +183,7 @@ unheard_of=7
         let left: Vec<String> =
             made.left.iter().map(|own| format!("{} {}", own.section, own.option)).collect();
         assert_eq!(left, ["global ioengine=libaio", "global runtime=60", "log unheard_of=7"]);
-        assert_eq!(made.left[2].why, "it is not known here");
+        assert_eq!(made.left[2].why, "this option is unknown here");
     }
 
     #[test]
@@ -217,10 +217,10 @@ unheard_of=7
             ("rw=read\n", "line 1"),
             ("[a\n", "has no ]"),
             ("[a]\n[a]\n", "line 2"),
-            ("[a]\nrw=read\n", "how large is the disk?"),
-            ("[a]\nrw=trim\nsize=1g\n", "rw=trim is none of"),
-            ("[a]\nsize=many\n", "is no size"),
-            ("[a]\nsize=${SIZE}\n", "is of a variable"),
+            ("[a]\nrw=read\n", "the size of the disk is unknown"),
+            ("[a]\nrw=trim\nsize=1g\n", "rw=trim is not one of"),
+            ("[a]\nsize=many\n", "is not a size"),
+            ("[a]\nsize=${SIZE}\n", "uses a variable"),
             ("[a]\nsize=1g\niodepth=0\n", "is not from 1 to 65536"),
             ("[a]\nsize=1g\nrandom_distribution=zipf:9\n", "is not from 0 to 3"),
         ] {

@@ -34,7 +34,7 @@ impl Reader<'_> {
             return Ok(distribution.clone());
         }
         if *distribution != Places::Uniform {
-            self.note("places in runs are uniform here, whatever random_distribution says".into());
+            self.note("offsets in runs are uniform here, for any random_distribution".into());
         }
         Ok(if percent > 0.0 {
             Places::Mixed { random: percent }
@@ -57,7 +57,7 @@ impl Reader<'_> {
                 let theta = number(ZIPF_THETA).filter(|theta| (0.0..=3.0).contains(theta));
                 let theta = theta.ok_or_else(|| self.wrong(OPTION, text, "is not from 0 to 3"))?;
                 if !centre.is_empty() {
-                    self.note(format!("{OPTION}={text}: popular places are scattered here"));
+                    self.note(format!("{OPTION}={text}: popular offsets are scattered here"));
                 }
                 Ok(Places::Zipf { exponent: theta })
             }
@@ -66,14 +66,18 @@ impl Reader<'_> {
                     self.wrong(OPTION, text, "is not above 0 and below 0.5, which would be uniform")
                 })?;
                 self.note(format!(
-                    "{OPTION}={text} is dealt out to {PARETO_STEPS} parts of the disk"
+                    "{OPTION}={text} is approximated by {PARETO_STEPS} parts of the disk"
                 ));
                 Ok(Places::Hot(pareto(h)))
             }
             "zoned" if !text.contains(',') => {
                 let zones = zones(text.split_once(':').map_or("", |(_, zones)| zones));
                 zones.map(Places::Hot).ok_or_else(|| {
-                    self.wrong(OPTION, text, "is no list IO/DISK:IO/DISK of percents up to 100")
+                    self.wrong(
+                        OPTION,
+                        text,
+                        "is not a list IO/DISK:IO/DISK of percentages up to 100",
+                    )
                 })
             }
             _ => Ok(Places::Uniform),

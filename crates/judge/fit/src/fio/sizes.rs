@@ -77,15 +77,15 @@ impl<'a> Reader<'a> {
     fn range(&mut self, text: &'a str) -> Result<Vec<(u64, f64)>, FioError> {
         let ends = text.split_once('-').or_else(|| text.split_once(':'));
         let Some((least, most)) = ends else {
-            return Err(self.wrong("bsrange", text, "is no range LEAST-MOST"));
+            return Err(self.wrong("bsrange", text, "is not a range LEAST-MOST"));
         };
         let (least, most) = (self.block("bsrange", least)?, self.block("bsrange", most)?);
         if most < least {
-            return Err(self.wrong("bsrange", text, "ends below its beginning"));
+            return Err(self.wrong("bsrange", text, "ends before it begins"));
         }
         let count = most / least;
         if count > RANGE_MAX {
-            let why = format!("has {count} sizes, and a mix here at most {RANGE_MAX}");
+            let why = format!("has {count} sizes, but a mix has at most {RANGE_MAX} here");
             return Err(self.wrong("bsrange", text, why));
         }
         Ok((1..=count).map(|times| (times * least, 1.0)).collect())

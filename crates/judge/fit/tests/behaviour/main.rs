@@ -338,7 +338,7 @@ fn what_cannot_be_fitted_is_refused() {
     let mixed = observed(info(false), several.clone()).expect_err("two VMs");
     assert_eq!(
         mixed.to_string(),
-        "made.tmt has I/O of 2 VMs, and a workload is fitted to one: web 1 (2000), db (1000)"
+        "made.tmt has I/O of 2 VMs, but a workload is fitted to one: web 1 (2000), db (1000)"
     );
     let one = IoSelection { vm: Some("db".to_owned()), ..wanted() };
     assert!(gather(&mut Memory::new(info(false), several.clone()), &one).is_ok());

@@ -107,7 +107,7 @@ impl Seeing {
         if let Some(job) = current.as_ref().filter(|job| job.is_going()) {
             return match job.order == order {
                 true => Ok(()),
-                false => Err(AgentError::refused("it is at work on something else")),
+                false => Err(AgentError::refused("the agent is busy with another job")),
             };
         }
         let who = match &order {
@@ -193,8 +193,9 @@ impl Job {
         began: &SyncSender<Result<(), AgentError>>,
     ) -> Result<State, AgentError> {
         let directories = directories(sight)?;
-        let directory =
-            directories.first().ok_or_else(|| AgentError::refused("no directory is allowed"))?;
+        let directory = directories
+            .first()
+            .ok_or_else(|| AgentError::refused("no directory is allowed for recordings"))?;
         let target = directory.join(file_name(&order.recording, &order.host));
         let capture = Capture::start(options(order)?).map_err(|error| {
             let hint = error.hint();
@@ -291,7 +292,7 @@ fn folded(
     store: &Store,
     path: &Path,
 ) -> Result<HostPart, AgentError> {
-    let alone = || format!("{} is no part of a recording over hosts", path.display());
+    let alone = || format!("{} is not part of a recording over hosts", path.display());
     let part_of = store.part_of().ok_or_else(|| AgentError::refused(alone()))?;
     let info = store.info();
     let filter = filter(order, info);

@@ -277,7 +277,7 @@ impl Reach {
                 let seconds = self.shared.join_within.as_secs();
                 Err(trouble(
                     format!("did not join within {seconds} s"),
-                    Some("it must reach this machine at the address that it listens at"),
+                    Some("the agent must reach this host at the address that it listens on"),
                 ))
             }
         }

@@ -66,5 +66,5 @@ fn met(version: &str) -> Result<(), String> {
 fn hosts_of_one_version_meet_and_one_of_another_is_named() {
     met("1.0").expect("the same");
     let error = met("1.1").expect_err("another");
-    assert_eq!(error, "host a: has tilemark 1.1, and this is 1.0");
+    assert_eq!(error, "host a: has tilemark 1.1, but this host has 1.0");
 }

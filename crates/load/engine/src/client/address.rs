@@ -22,7 +22,7 @@ pub struct Address {
 
 /// Error of a text that is not an address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("\"{text}\" is no address of a service that speaks {protocol}: {why}")]
+#[error("\"{text}\" is not an address of a service with the protocol {protocol}: {why}")]
 pub struct AddressError {
     /// Text as given.
     pub text: String,
@@ -51,7 +51,7 @@ impl Address {
 
     fn read(text: &str, protocol: &str) -> Result<Self, &'static str> {
         let known = PROTOCOLS.iter().find(|known| known.name == protocol);
-        let protocol = known.ok_or("nothing here speaks it")?;
+        let protocol = known.ok_or("Tilemark has no client for this protocol")?;
         let rest = text.strip_prefix(protocol.name).and_then(|rest| rest.strip_prefix("://"));
         let rest = rest.ok_or("it does not begin with the protocol and ://")?;
         if text.len() > TEXT_MAX || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -59,23 +59,23 @@ impl Address {
         }
         let (place, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
         if path.contains('#') || path.starts_with('?') {
-            return Err("after the host comes a path that begins with / and has no #");
+            return Err("after the host must come a path that begins with / and has no #");
         }
         let (user, place) = match place.rsplit_once('@') {
             Some(_) if !protocol.has_logins => {
-                return Err("it has a user or a password, which would be kept in every result");
+                return Err("it has a user or a password, which would be stored in every result");
             }
             Some((user, _)) if !is_user(user) => {
                 return Err(
-                    "it has a password, which would be kept in every result, or a user with \
-                     other letters than a to z, 0 to 9, - . _",
+                    "it has a password, which would be stored in every result, or a user with \
+                     characters other than a to z, 0 to 9, - . _",
                 );
             }
             Some((user, place)) => (Some(user.to_owned()), place),
             None => (None, place),
         };
         if !protocol.has_path && !matches!(path, "" | "/") {
-            return Err("it has a path, and the protocol has none");
+            return Err("it has a path, but the protocol has no paths");
         }
         let is_port = |at: &usize| !place[*at..].contains(']');
         let (host, port) = match place.rfind(':').filter(is_port) {
@@ -84,7 +84,7 @@ impl Address {
         };
         let port = port.ok_or("the port is not 1 to 65535")?;
         if !is_host(host) {
-            return Err("it has no host, or one that is neither a name nor an IP address");
+            return Err("it has no host, or its host is neither a name nor an IP address");
         }
         let path = if path.is_empty() { "/" } else { path };
         Ok(Self { protocol, user, host: host.to_owned(), port, path: path.to_owned() })

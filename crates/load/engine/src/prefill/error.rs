@@ -51,11 +51,11 @@ impl PrefillError {
         };
         match number {
             libc::ENOSPC | libc::EDQUOT => Some(
-                "the storage promised more than it has (thin, quota, others writing): free \
-                      space or run fewer tiles",
+                "the storage had less space than it reported (thin provisioning, quota, other \
+                      writers): free space or run fewer tiles",
             ),
             libc::EIO | libc::ENODEV | libc::ENXIO => {
-                Some("the kernel log (dmesg) says what the device answered")
+                Some("the kernel log (dmesg) shows the device's error")
             }
             _ => None,
         }

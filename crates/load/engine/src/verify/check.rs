@@ -91,7 +91,7 @@ pub enum CheckError {
     #[error(transparent)]
     State(#[from] StateError),
     /// The disk's size differs from the size in its state.
-    #[error("disk \"{disk}\" has {size} B, but its verification state is of {expected} B")]
+    #[error("disk \"{disk}\" has {size} B, but its verification state is for {expected} B")]
     Size {
         /// Name of the disk.
         disk: String,

@@ -24,8 +24,8 @@ pub enum StateError {
     },
     /// The file was shortened while it was in use.
     #[error(
-        "verification state {path} has {bytes} bytes and had {wanted} when it was opened: what was \
-         written cannot be verified any more",
+        "verification state {path} has {bytes} bytes, but had {wanted} when it was opened: earlier \
+         writes can no longer be verified",
         path = path.display()
     )]
     Short {
@@ -45,7 +45,7 @@ pub enum StateError {
         reason: HeaderError,
     },
     /// The file belongs to another disk or to another verification.
-    #[error("verification state {path} is of {found}, not of {wanted}", path = path.display())]
+    #[error("verification state {path} belongs to {found}, not to {wanted}", path = path.display())]
     Other {
         /// Path of the state file.
         path: PathBuf,
@@ -60,8 +60,8 @@ impl StateError {
     /// Returns advice on what to try next.
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Short { .. } => Some("verify again from new disks"),
-            Self::Other { .. } => Some("remove it together with the disk it belongs to"),
+            Self::Short { .. } => Some("verify again with new disks"),
+            Self::Other { .. } => Some("remove it together with its disk"),
             Self::Io { .. } | Self::Locked { .. } | Self::Format { .. } => None,
         }
     }

@@ -208,7 +208,7 @@ impl Drop for State {
 
 /// Returns the file name of a disk's state, as a C string.
 pub fn entry_name(disk: &str) -> CString {
-    CString::new(file_name(disk)).expect("every byte but plain ones was encoded")
+    CString::new(file_name(disk)).expect("all special bytes are encoded")
 }
 
 /// Returns the temporary name of a state file that is being written.

@@ -24,8 +24,9 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             return self.lend(request);
         }
         let kept = self.kept.remove(&(instance, request.token.0));
-        let (buffer, length) = kept.expect("a machine writes what a read of the same token kept");
-        assert_eq!(length, request.length, "a machine writes all that it kept");
+        let (buffer, length) =
+            kept.expect("an earlier read with the same token kept the data to write");
+        assert_eq!(length, request.length, "a state machine writes all of the kept data");
         Some(buffer)
     }
 

@@ -146,7 +146,7 @@ fn a_load_begins_at_its_moment_or_says_how_late_it_was() {
 fn wrong_options_are_refused_by_name() {
     let refused = |options| start(vec![on_file(load(1))], options).expect_err("a refusal");
     let error = refused(Options { workers: 0, ..Options::default() });
-    assert_eq!(error.to_string(), "workers is 0, allowed is 1 to 1024");
+    assert_eq!(error.to_string(), "workers is 0, but allowed is 1 to 1024");
     let error = refused(Options { depth: 100_000, ..Options::default() });
-    assert_eq!(error.to_string(), "depth is 100000, allowed is 1 to 16384");
+    assert_eq!(error.to_string(), "depth is 100000, but allowed is 1 to 16384");
 }

@@ -42,7 +42,7 @@ fn a_second_name_of_a_foreign_file_is_not_opened_as_state() {
     let disk = disks::on_file(&place.path().join("disk"), "disk", Bytes::MIB);
     let setup = Setup { state_dir: disks::own(&state), seed: 1, epoch_unix_ns: 0, elsewhere: None };
     let error = Tracker::open(&setup, &disk).unwrap_err().to_string();
-    assert!(error.contains("several names"), "{error}");
+    assert!(error.contains("several hard links"), "{error}");
     assert_eq!(fs::read_to_string(&victim).unwrap(), FOREIGN);
 }
 

@@ -383,7 +383,7 @@ fn state_that_is_shortened_while_in_use_is_an_error() {
         file.set_len(0).expect("shortened");
     }
     let error = tracker.check().expect_err("shortened").to_string();
-    assert!(error.contains("has 0 bytes and had"), "{error}");
+    assert!(error.contains("has 0 bytes, but had"), "{error}");
     assert!(tracker.on_submit_write(Nanos(6), 0, &mut [0; 4096]).is_err());
     drop(ticket);
 }

@@ -49,7 +49,7 @@ fn wrong_password_and_foreign_domain_are_refused() {
     let mut stranger = Session::imap(server.ports().imap, "guess").expect("connected");
     let error = stranger.call("u1 read=1").expect_err("no such password");
     assert!(matches!(error, MailServerError::Call { .. }), "{error}");
-    assert!(error.to_string().contains("says that the request failed"), "{error}");
+    assert!(error.to_string().contains("reports a failed request"), "{error}");
     let answer = say(
         server.ports().smtp,
         &["EHLO x", "MAIL FROM:<u1@tile.test>", "RCPT TO:<a@example.com>"],

@@ -69,12 +69,12 @@ impl Calibrated {
             ""
         };
         let Some(check) = &self.check else {
-            return format!("{cache}nobody knows how far it is off: no tile was run on both");
+            return format!("{cache}its error is unknown: no tile was run on both");
         };
         let time = check.modelled_time.as_secs_f64() / check.measured_time.as_secs_f64();
         format!(
             "{cache}with one tile {} it is off by {} in I/Os per second ({:.0} measured, {:.0} \
-             modelled) and {} in their mean time ({} measured, {} modelled)",
+             modelled) and by {} in their mean time ({} measured, {} modelled)",
             check.tile,
             change(check.modelled_rate / check.measured_rate - 1.0),
             check.measured_rate,

@@ -134,7 +134,7 @@ fn all() -> Ratio {
     Ratio::ONE
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out a reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_all(share: &Ratio) -> bool {
     *share == Ratio::ONE
 }
@@ -143,7 +143,7 @@ fn eighty() -> Ratio {
     Ratio::new(0.8)
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out a reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 const fn is_no(answer: &bool) -> bool {
     !*answer
 }
@@ -155,7 +155,7 @@ const fn unity() -> f64 {
 #[expect(
     clippy::trivially_copy_pass_by_ref,
     clippy::float_cmp,
-    reason = "serde hands out a reference; exactly the default"
+    reason = "serde passes a reference; exactly the default"
 )]
 fn is_unity(value: &f64) -> bool {
     *value == 1.0

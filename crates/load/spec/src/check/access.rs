@@ -143,7 +143,10 @@ impl<'a> Steps<'a> {
                 let place = place.key("snapshot");
                 self.times_of_its_own(&place, &SNAPSHOT_STAGES, found);
                 if one.keep == Nanos::ZERO {
-                    found.add(place.key("keep"), "a snapshot that is kept for 0 s is none");
+                    found.add(
+                        place.key("keep"),
+                        "a snapshot is kept for 0 s, but must be kept longer",
+                    );
                 }
             }
         }
@@ -164,11 +167,14 @@ impl<'a> Steps<'a> {
         found: &mut Findings,
     ) {
         if self.is_inside {
-            found.add(place.clone(), "a stage is a step of the action itself, not inside another");
+            found.add(
+                place.clone(),
+                "a stage must be a step of the action itself, not inside another step",
+            );
         }
         for name in names {
             if !self.stages.insert(name) {
-                found.add(place.clone(), format!("the action has a stage \"{name}\" already"));
+                found.add(place.clone(), format!("the action already has a stage \"{name}\""));
             }
         }
     }
@@ -207,7 +213,7 @@ impl<'a> Steps<'a> {
             && of != other
         {
             let message = format!("{from} has {of} and {to} has {other}");
-            found.add_help(place.key("to"), message, "a copy is as large as what is copied");
+            found.add_help(place.key("to"), message, "a copy must be as large as its source");
         }
     }
 
@@ -216,7 +222,7 @@ impl<'a> Steps<'a> {
     fn one_file_system(&self, link: &Link, place: &DefinitionPath, found: &mut Findings) {
         let on = |name: &str| self.disks.iter().find(|disk| disk.name == name).map(|disk| disk.on);
         if on(&link.from) != on(&link.to) {
-            let message = format!("{} and {} lie on two datastores", link.from, link.to);
+            let message = format!("{} and {} are on different datastores", link.from, link.to);
             found.add_help(place.key("to"), message, "disks share blocks within one file system");
         }
     }
@@ -269,7 +275,7 @@ impl<'a> Steps<'a> {
             },
         };
         if let Some(why) = why {
-            found.add(place.key("ask"), format!("what is asked cannot be: {why}"));
+            found.add(place.key("ask"), format!("the request is invalid: {why}"));
         }
         self.kind(call.kind.as_deref(), CALL, &call.endpoint, place, found);
     }
@@ -294,7 +300,7 @@ impl<'a> Steps<'a> {
         if *first != here {
             found.add_help(
                 place.key("kind"),
-                format!("kind \"{name}\" is {} elsewhere, and {} here", first.told(), here.told()),
+                format!("kind \"{name}\" is {} elsewhere, but {} here", first.told(), here.told()),
                 "a kind of I/O is one direction on one disk; give this one another name",
             );
         }
@@ -397,7 +403,7 @@ fn address(address: &Address, place: &DefinitionPath, found: &mut Findings) {
                 found.add(
                     place.key("length"),
                     format!(
-                        "start {} and length {} end beyond the disk, at {}",
+                        "start {} and length {} end after the end of the disk, at {}",
                         within.start,
                         within.length,
                         percent(end)
@@ -461,7 +467,8 @@ fn reuse(reuse: &Reuse, place: &DefinitionPath, found: &mut Findings) {
     let place = place.key("misaligned");
     for (i, places) in reuse.misaligned.iter().enumerate() {
         if places.by.get() >= PAGE {
-            let message = format!("{} is not below 4 KiB, of which it is a remainder", places.by);
+            let message =
+                format!("{} is not below 4 KiB, but must be an offset within 4 KiB", places.by);
             found.add(place.index(i).key("by"), message);
         }
         if reuse.misaligned[..i].iter().any(|before| before.by == places.by) {
@@ -501,7 +508,7 @@ fn room(
         found.add(
             place.key("size"),
             format!(
-                "a block of {block} does not fit into {room}, the part of disk \"{}\" it is meant for",
+                "a block of {block} does not fit into {room}, its part of disk \"{}\"",
                 disk.name
             ),
         );

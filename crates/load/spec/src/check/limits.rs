@@ -93,14 +93,14 @@ fn statistic(limit: &Limit, place: &DefinitionPath, found: &mut Findings) {
         1 => {}
         0 => found.add_help(
             place.clone(),
-            "the limit holds no statistic against a time",
+            "the limit has no statistic with a time",
             "add percentile and limit, or mean, or max",
         ),
         _ => {
             let second = if limit.max.is_some() { "max" } else { "mean" };
             found.add_help(
                 place.key(second),
-                "a limit holds exactly one statistic: a percentile, the mean or the maximum",
+                "a limit must have exactly one statistic: a percentile, the mean or the maximum",
                 "write a second [[limit]] for the second statistic",
             );
         }

@@ -85,8 +85,8 @@ fn second(text: &str, first: &str, place: DefinitionPath, found: &mut Findings) 
         (true, _) => second_pool(text, place, found),
         (false, POOL | ARRAY) => found.add_help(
             place,
-            format!("\"{text}\" is modelled, and the datastore is real storage"),
-            "write a second datastore: dir:PATH of a directory on it, for example",
+            format!("\"{text}\" is modelled, but the datastore is real storage"),
+            "write a second datastore, for example dir:PATH of a directory on it",
         ),
         (false, _) => target(text, place, found),
     }
@@ -101,8 +101,8 @@ pub(super) fn second_pool(text: &str, place: DefinitionPath, found: &mut Finding
         Some((POOL, _)) => {}
         _ => found.add_help(
             place,
-            format!("\"{text}\" is no pool of a modelled array"),
-            "write pool:NAME, by the name of a pool in the array's file",
+            format!("\"{text}\" is not a pool of a modelled array"),
+            "write pool:NAME, with the name of a pool in the array's file",
         ),
     }
 }
@@ -134,7 +134,7 @@ fn ladder(ladder: &Ladder, place: &DefinitionPath, found: &mut Findings) {
             Ok(LadderSpec::Search { .. }) => {}
             Ok(_) if ladder.tiles_max.is_some() => found.add_help(
                 place.key("tiles-max"),
-                format!("tiles-max bounds a search, and tiles = \"{text}\" is none"),
+                format!("tiles-max bounds a search, but tiles = \"{text}\" is not a search"),
                 "leave one of the two out",
             ),
             Ok(_) => {}

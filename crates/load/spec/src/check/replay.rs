@@ -18,18 +18,18 @@ pub(super) fn replay_kinds(
     let disks: usize = workload.vms.iter().map(|vm| vm.disks.len()).sum();
     if disks == 0 && !workload.vms.is_empty() {
         let help = "add a [[vm.disk]] for each device of the trace";
-        found.add_help(root.key("vm").index(0), "a replay without a disk has nowhere to go", help);
+        found.add_help(root.key("vm").index(0), "a replay needs a disk", help);
     }
     if let Some(devices) = &replay.devices
         && devices.len() != disks
     {
         let message = format!(
-            "there are {} devices for {disks} disks, and each disk plays one device",
+            "there are {} devices but {disks} disks; each disk plays one device",
             devices.len()
         );
         found.add(place.key("devices"), message);
     }
-    let help = "a workload has users and actions, or it plays a trace back";
+    let help = "a workload either has users and actions, or plays a trace";
     if !workload.groups.is_empty() {
         found.add_help(root.key("users").index(0), "a replay has no users", help);
     }

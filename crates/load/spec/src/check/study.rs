@@ -73,7 +73,7 @@ fn configuration(
         (None, None) => found.add_help(
             place.clone(),
             format!("the configuration \"{}\" has no array", each.name),
-            "give it array = NAME, or like = the name of a configuration before it",
+            "give it array = NAME, or like = the name of an earlier configuration",
         ),
         (Some(_), None) => {
             if each.tile.is_none() && study.tile.is_none() {
@@ -148,7 +148,7 @@ fn claim(claim: &Claim, names: &[&str], place: &DefinitionPath, found: &mut Find
         None if claim.why.is_none() && claim.kind != Kind::Input => found.add_help(
             place.clone(),
             format!("the claim \"{}\" has no measure", claim.id),
-            "give it one, or say in why = \"...\" why it cannot be measured",
+            "give it a measure, or say in why = \"...\" why it cannot be measured",
         ),
         None => {}
     }
@@ -157,7 +157,7 @@ fn claim(claim: &Claim, names: &[&str], place: &DefinitionPath, found: &mut Find
 fn published(published: &Published, place: &DefinitionPath, found: &mut Findings) {
     match published.bounds() {
         Some((low, high)) if !(low.is_finite() && high.is_finite()) => {
-            found.add(place.clone(), "what is published is no finite number");
+            found.add(place.clone(), "the published value is not a finite number");
         }
         Some((low, high)) if low > high => {
             let message = format!("the range ends at {high}, before it begins at {low}");
@@ -177,14 +177,14 @@ fn tolerance(claim: &Claim, place: &DefinitionPath, found: &mut Findings) {
             found.add(place.key("range"), message);
         }
         Tolerance::Order(false) | Tolerance::Exact(false) => {
-            found.add_help(place.clone(), "a tolerance that is false allows nothing", "write true");
+            found.add_help(place.clone(), "a tolerance of false allows nothing", "write true");
         }
         Tolerance::Absolute(_) | Tolerance::Relative(_) | Tolerance::Exact(_)
             if claim.published.bounds().is_none() =>
         {
             found.add_help(
                 place.clone(),
-                "this tolerance needs a published number, and words are published",
+                "this tolerance needs a published number, but words are published",
                 "use range, at-least, at-most or order",
             );
         }

@@ -56,7 +56,7 @@ fn application(workload: &Workload, found: &mut Findings) {
     if !workload.endpoints.iter().any(|endpoint| protocols.contains(&endpoint.protocol)) {
         let names: Vec<&str> = protocols.iter().map(|own| own.name()).collect();
         let message =
-            format!("no endpoint speaks {}, as this application does", names.join(" or "));
+            format!("no endpoint speaks {}, the protocol of this application", names.join(" or "));
         found.add(place.key("kind"), message);
     }
 }
@@ -213,7 +213,7 @@ fn bursts(bursts: &[Burst], place: &DefinitionPath, found: &mut Findings) {
             }
         }
         if burst.time == Ratio::ONE {
-            found.add(place.key("time"), "a burst that takes all of the time is none");
+            found.add(place.key("time"), "a burst that takes all of the time is not a burst");
         }
         if burst.length < BURST_MIN {
             let message = format!("the length {} is below {BURST_MIN}", burst.length);
@@ -289,7 +289,8 @@ fn ideal_speed(workload: &Workload, found: &mut Findings) {
     if endless && workload.metric.reference.is_none() && workload.metric.count != Counted::None {
         found.add_help(
             DefinitionPath::default().key("metric"),
-            "a closed loop without think time has no speed of its own, so the metric needs a reference",
+            "a closed loop without think time has no rate of its own, so the metric needs a \
+            reference",
             "add metric.reference: the value that counts as one tile's worth",
         );
     }

@@ -48,7 +48,7 @@ fn not_there(what: &'static str, path: &str) -> SpecError {
     let known = shipped::study_files().iter().map(|file| file.name);
     let near = nearest(path, known.filter(|name| name.contains('/')));
     let near = near.map_or_else(String::new, |name| format!("did you mean \"{name}\"? "));
-    let help = format!("{near}it is looked for in the folder of the shipped studies");
+    let help = format!("{near}the folder of the shipped studies was searched");
     SpecError::NotShipped { what, name: path.to_owned(), help }
 }
 

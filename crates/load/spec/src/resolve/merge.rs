@@ -77,9 +77,9 @@ fn is_removal(change: &Value, path: &str) -> Result<bool, Problem> {
             Ok(true)
         }
         Some(Value::Boolean(true)) => {
-            Err(mistake(path, "is removed, so nothing else can be said of it"))
+            Err(mistake(path, "is removed, so it cannot have other settings"))
         }
-        Some(_) => Err(mistake(&format!("{path}.{REMOVE}"), "is true, or is left out")),
+        Some(_) => Err(mistake(&format!("{path}.{REMOVE}"), "must be true, or be left out")),
     }
 }
 
@@ -182,7 +182,7 @@ fn change_entry(
     let mut same = base.iter_mut().filter(|entry| name_of(entry, id) == Some(name));
     let (first, second) = (same.next(), same.next());
     if second.is_some() {
-        let help = "remove them all and add what is wanted with a second overlay";
+        let help = "remove all of them, and add new ones with a second overlay";
         let message = "stands for several entries, so it cannot be changed";
         return Err(Problem { help: Some(help.to_owned()), ..mistake(path, message) });
     }

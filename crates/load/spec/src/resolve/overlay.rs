@@ -63,12 +63,12 @@ pub fn with_all(name: &str, base: &str, overlays: &[Table]) -> Result<Array, Spe
     let invalid = |text: &str, problems| {
         SpecError::Invalid(Box::new(Invalid::new(&format!("{name} with changes"), text, problems)))
     };
-    let before: Table = toml::from_str(base).expect("an array that loaded is TOML");
+    let before: Table = toml::from_str(base).expect("a loaded array is valid TOML");
     let mut document = before.clone();
     for overlay in overlays {
         merge(&mut document, overlay).map_err(|problem| invalid(base, vec![problem]))?;
     }
-    let text = toml::to_string(&document).expect("what was read as TOML can be written as such");
+    let text = toml::to_string(&document).expect("parsed TOML can be serialised");
     load_array(name, &text).map_err(|error| match error {
         SpecError::Invalid(error) => {
             let named = |problem: &Problem| by_name(problem.clone(), &text, (&before, &document));
@@ -141,8 +141,8 @@ pub fn overlay(settings: &[impl AsRef<str>]) -> Result<Table, SpecError> {
 }
 
 const NO_VALUE: &str = "has no \"=\"";
-const NO_KEY: &str = "has no key of names with dots between";
-const TWICE: &str = "is about a key that another setting is about";
+const NO_KEY: &str = "has no key (names with dots between them)";
+const TWICE: &str = "sets a key that another setting sets too";
 
 /// Splits a dotted key into its names.
 fn key_path(key: &str) -> Option<Vec<String>> {

@@ -136,7 +136,8 @@ pub fn resolve_study_text(file: File, folder: &Folder) -> Result<ResolvedStudy, 
     }
     let real = |each| ResolvedReal::new(each, &study, folder);
     let reals = study.reals.iter().map(real).collect::<Result<Vec<_>, _>>()?;
-    let formula = |text: &str, scope| parse(text, scope).expect("the study's check read it");
+    let formula =
+        |text: &str, scope| parse(text, scope).expect("the study's check parsed the formula");
     let tables = study.tables.iter().map(|each| formula(&each.measure, Scope::Table)).collect();
     let claim = |text: &String| formula(text, Scope::Claim);
     let claims = study.claims.iter().map(|each| each.measure.as_ref().map(claim)).collect();
@@ -163,7 +164,7 @@ struct Merged {
 impl Merged {
     fn new(each: &Configuration, study: &Study, known: &IndexMap<&str, Self>) -> Self {
         let like = each.like.as_deref().map(|name| known[name].clone());
-        let checked = "the study's check found it";
+        let checked = "the study's check found the tile";
         let (array, tile, tiles) = (each.array.clone(), each.tile.clone(), each.tiles.clone());
         let (operations, second) = (each.operations.clone(), each.second.clone());
         let mut merged = match like {
@@ -243,7 +244,7 @@ impl Merged {
 impl ResolvedReal {
     fn new(each: &RealConfiguration, study: &Study, folder: &Folder) -> Result<Self, SpecError> {
         let tile = each.tile.as_ref().or(study.tile.as_ref());
-        let tile_name = tile.expect("the study's check found it").clone();
+        let tile_name = tile.expect("the study's check found the tile").clone();
         let changes = std::slice::from_ref(&each.workload);
         let scale = scale_over(&each.scale, &study.scale);
         Ok(Self {
@@ -311,7 +312,7 @@ fn changed(
     let name = format!("workload {} of configuration \"{configuration}\"", workload.name);
     let mut table = Changes::try_from(workload).expect("a workload is a TOML table");
     lay_over(&mut table, changes);
-    let text = toml::to_string(&table).expect("a TOML table can be written");
+    let text = toml::to_string(&table).expect("a TOML table can be serialised");
     load_workload(&name, &text)
 }
 
@@ -336,14 +337,14 @@ fn check_second(
     let known: Vec<&str> = array.pools.iter().map(|pool| pool.name.as_str()).collect();
     let pool = second.split_once(':').map_or(second, |(_, pool)| pool);
     if !known.contains(&pool) {
-        return Err(wrong("which its array has not", did_you_mean(pool, &known, "pools")));
+        return Err(wrong("which its array does not have", did_you_mean(pool, &known, "pools")));
     }
     let mut operations = tile.operations.iter().map(|(own, _)| own);
     if operations.any(lies_on_second) {
         return Ok(());
     }
     let help = "give it operations = NAME that move disks, or have disks that are on = \"second\"";
-    Err(wrong("and nothing of it lies there", help.to_owned()))
+    Err(wrong("but it has no data there", help.to_owned()))
 }
 
 /// Returns true if an operation has a disk on the second datastore, or moves a disk there.

@@ -62,7 +62,7 @@ pub(super) fn beside(
         };
         if !is_there {
             let what = disk.map_or_else(|| "a disk".to_owned(), |name| format!("disk \"{name}\""));
-            return refused(format!("it moves {what}, which the tile has not"));
+            return refused(format!("it moves {what}, which the tile does not have"));
         }
         if moved.first().is_some_and(|first| *first != disk) {
             let why = "it moves, or takes snapshots of, more than one disk of a tile";

@@ -116,11 +116,13 @@ impl<'de> Deserialize<'de> for TileList {
                     LadderSpec::Fixed(tiles) => (tiles, tiles),
                     LadderSpec::Range(first, last) => (first, last),
                     LadderSpec::Search { .. } => {
-                        return Err(E::custom("a study names its numbers of tiles: \"1..5\""));
+                        return Err(E::custom("a study must list its numbers of tiles: \"1..5\""));
                     }
                 };
                 if last > TILES_MAX {
-                    return Err(E::custom(format_args!("{last} tiles are more than {TILES_MAX}")));
+                    return Err(E::custom(format_args!(
+                        "{last} tiles are more than the maximum of {TILES_MAX}"
+                    )));
                 }
                 Ok(TileList((first..=last).collect()))
             }

@@ -243,7 +243,7 @@ fn mistakes_in_formulas_point_at_their_place() {
 fn parts_inside_one_another_end_somewhere() {
     for deep in ["(".repeat(10_000), "-".repeat(10_000), "not ".repeat(10_000)] {
         let error = parse(&deep, Scope::Claim).expect_err("too deep");
-        assert_eq!(error.message, "too many parts inside one another");
+        assert_eq!(error.message, "too many nested parts");
     }
 }
 

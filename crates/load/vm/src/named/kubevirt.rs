@@ -57,7 +57,7 @@ fn wrong(answer: &Answer) -> String {
     let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let text = |key: &str| body.get(key).and_then(Value::as_str);
     let reason = text("reason").unwrap_or(&answer.reason);
-    let said = text("message").unwrap_or("it says nothing more");
+    let said = text("message").unwrap_or("it gives no details");
     format!("{} {}: {}", answer.status, untrusted::shown(reason), untrusted::shown(said))
 }
 
@@ -75,7 +75,7 @@ impl Kubevirt {
             "/apis/subresources.kubevirt.io/v1/version",
             &Sent::Nothing,
         )?;
-        let version = text(&version, "/gitVersion").unwrap_or("of no known version");
+        let version = text(&version, "/gitVersion").unwrap_or("of unknown version");
         own.about = format!("KubeVirt {} at {}", untrusted::shown(version), own.api.at);
         own.find()?;
         Ok(own)
@@ -151,7 +151,7 @@ impl Kubevirt {
             "/status/conditions/0/reason",
         ];
         let said =
-            pointers.iter().find_map(|own| text(object, own)).unwrap_or("it does not say why");
+            pointers.iter().find_map(|own| text(object, own)).unwrap_or("it gives no reason");
         let said = untrusted::shown(said).into_owned();
         VmError::NotDone { machine: self.api.machine.clone(), what, said }
     }
@@ -186,11 +186,12 @@ impl Platform for Kubevirt {
         let refused = |text: &str| Err(VmError::Unsupported(text.to_owned()));
         match operation {
             Operation::StorageMigration | Operation::UnifiedMigration => refused(
-                "moves of disks are not there for KubeVirt: it carries them out by a change of the machine's own \
-                 description, which is yours",
+                "moves of disks are not supported for KubeVirt: they would change your machine's \
+                 own description",
             ),
             Operation::Deploy(DeployKind::Linked) => refused(
-                "KubeVirt leaves it to the class of storage whether a clone is linked: deploy is there",
+                "linked clones are not supported for KubeVirt, because the storage class decides \
+                whether a clone is linked; use deploy",
             ),
             Operation::Deploy(DeployKind::Full) => Ok(()),
             _ => self.instance(&self.api.machine).map(drop),
@@ -239,9 +240,9 @@ impl Platform for Kubevirt {
                 self.make(MIGRATIONS, ("VirtualMachineInstanceMigration", &name), &spec)?;
                 job(MIGRATIONS, &name, Kind::Migration, Some(made))
             }
-            Step::Migrate { disks: true } | Step::MoveDisk => {
-                Err(VmError::Unsupported("moves of disks are not there for KubeVirt".to_owned()))
-            }
+            Step::Migrate { disks: true } | Step::MoveDisk => Err(VmError::Unsupported(
+                "moves of disks are not supported for KubeVirt".to_owned(),
+            )),
         }
     }
 
@@ -281,14 +282,14 @@ impl Platform for Kubevirt {
 
     fn check(&mut self, clone: Option<&str>) -> Result<String, VmError> {
         let instance = self.instance(clone.unwrap_or(&self.api.machine))?;
-        let node = text(&instance, "/status/nodeName").unwrap_or("of no known name");
+        let node = text(&instance, "/status/nodeName").unwrap_or("of unknown name");
         let conditions = instance.pointer("/status/conditions").and_then(Value::as_array);
         let is_connected = conditions.into_iter().flatten().any(|own| {
             text(own, "/type") == Some("AgentConnected") && text(own, "/status") == Some("True")
         });
         let agent = match is_connected {
             true => "its guest agent is connected",
-            false => "no guest agent is connected, so nothing inside it was checked",
+            false => "no guest agent is connected, so the guest itself was not checked",
         };
         Ok(format!("running on node {}; {agent}", untrusted::shown(node)))
     }

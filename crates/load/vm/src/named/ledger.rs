@@ -118,7 +118,8 @@ fn failed(attempt: &'static str, path: &Path) -> impl FnOnce(io::Error) -> VmErr
 pub fn usual_state() -> Result<PathBuf, VmError> {
     let named = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = named("XDG_STATE_HOME").or_else(|| Some(named("HOME")?.join(".local/state")));
-    let text = "what is made on machines of yours is written down below $XDG_STATE_HOME or $HOME, and neither is set";
+    let text = "objects made on your machines are recorded below $XDG_STATE_HOME or $HOME, but \
+        neither is set";
     Ok(state.ok_or_else(|| VmError::Unsupported(text.to_owned()))?.join("tilemark/machines"))
 }
 

@@ -142,7 +142,8 @@ impl Libvirt {
                 let count = more + usize::from(found.is_some());
                 let wanted = self.disk.as_deref().unwrap_or("the only one");
                 let text = format!(
-                    "machine {} has {count} disks that are files and fit disk = \"{wanted}\": one is wanted",
+                    "machine {} has {count} disks that are files and match disk = \"{wanted}\"; \
+                    exactly one must match",
                     self.name
                 );
                 Err(VmError::Unsupported(text))
@@ -164,8 +165,8 @@ impl Libvirt {
         match version {
             Some((major, text)) if major < MOVES_EMULATED => Err(VmError::Version {
                 version: text,
-                why: "damages a guest that it emulates and moves while it runs: pages are lost and it says \
-                      \"completed\"",
+                why: "damages an emulated guest that is moved while it runs: pages are lost, but \
+                      it reports \"completed\"",
                 works: "9.0",
             }),
             _ => Ok(()),
@@ -209,7 +210,7 @@ impl Libvirt {
 
     fn no_storage(&self) -> VmError {
         let text = format!(
-            "moving the disk of {} needs storage=POOL, a storage pool of files that libvirt knows",
+            "moving the disk of {} needs storage=POOL, a libvirt storage pool of files",
             self.name
         );
         VmError::Unsupported(text)
@@ -254,7 +255,7 @@ impl Libvirt {
         let words = ["qemu-agent-command", "--domain", uuid, "--timeout", "5", "--cmd", ping];
         match self.virsh().ask(&words) {
             Ok(_) => "its guest agent answers",
-            Err(_) => "no guest agent answers, so nothing inside it was checked",
+            Err(_) => "no guest agent answers, so the guest itself was not checked",
         }
     }
 }
@@ -288,8 +289,10 @@ impl Platform for Libvirt {
             Operation::StorageMigration if self.storage.is_none() => Err(self.no_storage()),
             Operation::LiveMigration | Operation::UnifiedMigration => {
                 if self.places.len() < 2 {
-                    let text =
-                        format!("moving {} needs to=URI, the libvirt that it goes to", self.name);
+                    let text = format!(
+                        "moving {} needs to=URI, the libvirt of the target host",
+                        self.name
+                    );
                     return Err(VmError::Unsupported(text));
                 }
                 self.wants(&uuid, "running")?;

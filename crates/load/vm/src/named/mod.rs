@@ -310,6 +310,6 @@ impl<P: Platform> Drop for Named<P> {
 }
 
 fn no_storm() -> VmError {
-    let text = "a boot storm takes machines of our own: of one that is named there is one";
+    let text = "a boot storm needs Tilemark's own machines: a named machine exists only once";
     VmError::Unsupported(text.to_owned())
 }

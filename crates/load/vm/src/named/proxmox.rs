@@ -80,7 +80,7 @@ impl Proxmox {
         };
         let version = own.data(Method::Get, "/version", &Sent::Nothing)?;
         let version =
-            version.get("version").and_then(Value::as_str).unwrap_or("of no known version");
+            version.get("version").and_then(Value::as_str).unwrap_or("of unknown version");
         own.about = format!("Proxmox VE {} at {}", untrusted::shown(version), own.api.at);
         own.nodes.0 = own.find()?.node;
         Ok(own)
@@ -191,7 +191,8 @@ impl Proxmox {
                 let wanted = self.disk.as_deref().unwrap_or("the only one");
                 let machine = &self.api.machine;
                 let text = format!(
-                    "machine {machine} has {count} disks that fit disk = \"{wanted}\": one is wanted"
+                    "machine {machine} has {count} disks that match disk = \"{wanted}\"; exactly \
+                    one must match"
                 );
                 Err(VmError::Unsupported(text))
             }
@@ -203,7 +204,7 @@ impl Proxmox {
         let (disk, now) = self.disk(&seen)?;
         let home = self.storages.0.get_or_insert_with(|| now.clone()).clone();
         let to = match &self.storages.1 {
-            None => return Err(self.lacks("storage=NAME, the storage that its disk goes to")),
+            None => return Err(self.lacks("storage=NAME, the target storage of its disk")),
             Some(to) if *to == now => home,
             Some(to) => to.clone(),
         };
@@ -214,7 +215,7 @@ impl Proxmox {
     fn migrate(&mut self, ledger: &mut Ledger, disks: bool) -> Result<Job, VmError> {
         let seen = self.find()?;
         let to = match &self.nodes.1 {
-            None => return Err(self.lacks("to=NODE, the node that it goes to")),
+            None => return Err(self.lacks("to=NODE, the target node")),
             Some(to) if *to == seen.node => self.nodes.0.clone(),
             Some(to) => to.clone(),
         };
@@ -301,10 +302,10 @@ impl Platform for Proxmox {
         let seen = self.find()?;
         match operation {
             Operation::StorageMigration if self.storages.1.is_none() => {
-                return Err(self.lacks("storage=NAME, the storage that its disk goes to"));
+                return Err(self.lacks("storage=NAME, the target storage of its disk"));
             }
             Operation::LiveMigration | Operation::UnifiedMigration if self.nodes.1.is_none() => {
-                return Err(self.lacks("to=NODE, the node that it goes to"));
+                return Err(self.lacks("to=NODE, the target node"));
             }
             Operation::Deploy(_) => return Ok(()),
             _ => {}
@@ -414,7 +415,7 @@ impl Platform for Proxmox {
         let ping = self.data(Method::Post, &Self::path(&seen, "/agent/ping"), &Sent::Nothing);
         let agent = match ping {
             Ok(_) => "its guest agent answers",
-            Err(_) => "no guest agent answers, so nothing inside it was checked",
+            Err(_) => "no guest agent answers, so the guest itself was not checked",
         };
         let disk = self
             .disk(&seen)

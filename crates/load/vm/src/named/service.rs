@@ -101,7 +101,7 @@ impl Api {
             return Ok(Value::Null);
         }
         serde_json::from_slice(&answer.body).map_err(|error| {
-            let text = format!("what came is no JSON: {error}");
+            let text = format!("the answer is not JSON: {error}");
             let (at, source) = (self.at.clone(), RemoteError::Nonsense(text));
             VmError::Remote { machine, at, command, source }
         })

@@ -110,7 +110,7 @@ impl Vm {
         let what = compared?;
         let damage = |what| VmError::Damaged { machine: self.machine.name.clone(), what };
         if beat.pages < self.known.pages || beat.blocks < self.known.blocks {
-            return Err(damage("its counts went back".to_owned()));
+            return Err(damage("its counters went backwards".to_owned()));
         }
         self.machine.beat_after(beat.number, limits.beat, go_on)?;
         (self.known.beat, self.known.pages, self.known.blocks) =
@@ -123,14 +123,14 @@ impl Vm {
         let work = &self.work;
         if seen.lost_pages + seen.lost_blocks + seen.errors > 0 {
             return Err(damage(format!(
-                "{} pages and {} blocks do not hold what was written, {} I/Os of its disk failed",
+                "{} pages and {} blocks have wrong content, {} I/Os of its disk failed",
                 seen.lost_pages, seen.lost_blocks, seen.errors
             )));
         }
         let pairs = [
-            ("the memory that stays", seen.still, guest::still(work)),
-            ("the memory that is rewritten", seen.dirty, guest::dirty(work, seen.pages)),
-            ("the disk that stays", seen.disk, self.known.disk),
+            ("the unchanged memory", seen.still, guest::still(work)),
+            ("the rewritten memory", seen.dirty, guest::dirty(work, seen.pages)),
+            ("the unchanged disk", seen.disk, self.known.disk),
         ];
         for (what, has, wanted) in pairs {
             if has != wanted {
@@ -168,8 +168,8 @@ impl Vm {
             return Ok(());
         }
         let what = format!(
-            "{} does not hold what the guest saw: {wrong} stamped blocks differ, digests {first:016x} \
-             and {:016x}, not {:016x} and {:016x}",
+            "{} differs from the content that the guest saw: {wrong} stamped blocks differ, \
+             digests {first:016x} and {:016x}, not {:016x} and {:016x}",
             self.disk.name,
             digest.get(),
             seen.disk,

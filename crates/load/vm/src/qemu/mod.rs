@@ -149,7 +149,7 @@ impl Qemu {
         let mut sizes = disks.iter().chain(&template).map(|disk| disk.size.get());
         let size = sizes.next().unwrap_or(0);
         if disks.is_empty() || !size.is_multiple_of(16384) || sizes.any(|other| other != size) {
-            let text = "machines need disks, all of one size, which is a multiple of 16 KiB";
+            let text = "machines need disks of one size, which must be a multiple of 16 KiB";
             return Err(VmError::Unsupported(text.to_owned()));
         }
         let directory = options.image.unwrap_or_else(Image::usual_directory);

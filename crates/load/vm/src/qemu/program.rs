@@ -105,14 +105,14 @@ impl Program {
 
     /// Refuses a version whose monitor is unknown.
     pub(super) fn check(&self) -> Result<(), VmError> {
-        let why = "is older than what was tried";
+        let why = "is older than the tested versions";
         self.at_least(KNOWN, why, "7.2")
     }
 
     /// Refuses to migrate a running guest with a version that is known to damage it.
     pub(super) fn check_moves(&self, accelerator: Accelerator) -> Result<(), VmError> {
-        let why = "damages a guest that it emulates and moves while it runs: pages are lost and it \
-                   says \"completed\"";
+        let why = "damages an emulated guest that is moved while it runs: pages are lost, but it \
+                   reports \"completed\"";
         match accelerator {
             Accelerator::Kvm => Ok(()),
             Accelerator::Emulation => self.at_least(MOVES_EMULATED, why, "9.0"),
@@ -161,7 +161,7 @@ mod tests {
         let refused = program(Version(7, 2, 22)).check_moves(Accelerator::Emulation);
         let text = refused.expect_err("it corrupts them").to_string();
         assert!(
-            text.contains("QEMU 7.2.22 damages a guest") && text.contains("9.0 or later"),
+            text.contains("QEMU 7.2.22 damages an emulated guest") && text.contains("9.0 or later"),
             "{text}"
         );
         assert!(program(Version(7, 2, 22)).check_moves(Accelerator::Kvm).is_ok());

@@ -117,7 +117,7 @@ impl Vm {
         let cancelled =
             self.machine.ask("block-job-cancel", json!({ "device": JOB, "force": true }));
         if cancelled.is_ok() {
-            let what = ("giving the merge up", base.limits.switch_over);
+            let what = ("cancelling the merge", base.limits.switch_over);
             let _ = self.machine.job_ended(JOB, what, &|| Ok(()));
         }
         let _ = self.merge(base, &|| Ok(()));

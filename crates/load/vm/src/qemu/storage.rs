@@ -41,7 +41,7 @@ pub(super) fn mirror(
 pub(super) fn stop_mirror(machine: &mut Machine, base: &Base, target: &str) {
     let cancelled = machine.ask("block-job-cancel", json!({ "device": JOB, "force": true }));
     if cancelled.is_ok() {
-        let what = ("giving the copy up", base.limits.switch_over);
+        let what = ("cancelling the copy", base.limits.switch_over);
         let _ = machine.job_ended(JOB, what, &|| Ok(()));
     }
     let _ = machine.ask("blockdev-del", json!({ "node-name": target }));

@@ -174,12 +174,12 @@ fn damaged_move_fails_and_vm_continues_at_its_source() {
     });
     let failure = fails(&mut qemu, Operation::UnifiedMigration, &mut spoil);
     assert_eq!((failure.phase, &failure.after), (Some(Phase::Check), &After::Whole), "{failure}");
-    assert!(failure.to_string().contains("damaged: the disk that stays"), "{failure}");
+    assert!(failure.to_string().contains("damaged: the unchanged disk"), "{failure}");
     // A byte of its memory is changed.
     let harm = flip_a_byte(&qemu);
     let failure = fails(&mut qemu, Operation::UnifiedMigration, &mut At::phase(2, harm));
     assert_eq!((failure.phase, &failure.after), (Some(Phase::Check), &After::Whole), "{failure}");
-    assert!(failure.to_string().contains("do not hold what was written"), "{failure}");
+    assert!(failure.to_string().contains("have wrong content"), "{failure}");
     goes_on(&mut qemu);
 }
 

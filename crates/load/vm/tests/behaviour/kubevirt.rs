@@ -226,7 +226,7 @@ fn missing_or_impossible_is_refused_before_any_change() {
     }
     rig.cluster().objects.remove(&instance("web01"));
     let failure = fails(&mut machine, Operation::LiveMigration).to_string();
-    assert!(failure.contains("is \"Stopped\", and must be \"Running\""), "{failure}");
+    assert!(failure.contains("is \"Stopped\", but must be \"Running\""), "{failure}");
     assert!(rig.server.asked().iter().all(|own| own.method == "GET"));
 }
 

@@ -305,7 +305,7 @@ fn libvirt_names_are_exact_and_leftovers_are_removed() {
     }
     let mut golden = hosts.open("golden").expect("it is there");
     let failure = golden.perform(Operation::LiveMigration, &mut ()).expect_err("it is off");
-    assert!(failure.to_string().contains("is \"shut off\", and must be \"running\""), "{failure}");
+    assert!(failure.to_string().contains("is \"shut off\", but must be \"running\""), "{failure}");
     let mut web = hosts.open("web01").expect("it is there");
     let failure = web.perform(DEPLOY, &mut ()).expect_err("it runs");
     assert!(failure.to_string().contains("must be \"shut off\""), "{failure}");

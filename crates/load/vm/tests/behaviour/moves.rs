@@ -56,7 +56,7 @@ fn machines_are_deployed_from_the_template_which_stays_as_it_is() {
     done(&mut qemu, Operation::Deploy(DeployKind::Linked));
     let failure =
         qemu.perform(Operation::BootStorm { machines: 2 }, &mut ()).expect_err("no disk is left");
-    assert!(failure.to_string().contains("2 disks are needed and 0 are free"), "{failure}");
+    assert!(failure.to_string().contains("2 disks are needed, but only 0 are free"), "{failure}");
     done(&mut qemu, Operation::Destroy);
     done(&mut qemu, Operation::BootStorm { machines: 2 });
     done(&mut qemu, Operation::Destroy);

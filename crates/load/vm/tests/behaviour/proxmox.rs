@@ -395,7 +395,7 @@ fn documented_errors_are_reported_and_vm_is_unchanged() {
             "already exists",
         ),
         (DEPLOY, "/clone", "501 Method 'POST' not implemented", "", "not implemented"),
-        (DEPLOY, "/clone", "200 OK", r#"{"data":"no UPID"}"#, "is no answer to it"),
+        (DEPLOY, "/clone", "200 OK", r#"{"data":"no UPID"}"#, "an invalid answer to"),
     ] {
         rig.cluster().wrong.push(("POST", path, status, body));
         let failure = fails(&mut machine, operation);
@@ -434,8 +434,8 @@ fn wrong_token_or_certificate_is_reported_and_not_shown() {
     assert!(error.contains("401 authentication failure") && !error.contains("secret"), "{error}");
     let unknown = NamedMachine { ca: None, ..rig.machine("web01") };
     let error =
-        named::open(&unknown, "test", &rig.state(), limits()).err().expect("nobody vouches");
-    assert!(error.to_string().contains("nobody vouches for its certificate"), "{error}");
+        named::open(&unknown, "test", &rig.state(), limits()).err().expect("no authority vouches");
+    assert!(error.to_string().contains("no authority vouches for its certificate"), "{error}");
 }
 
 /// Observer that stops the operation at once.

@@ -256,7 +256,7 @@ impl<M: Machine> Carried<M> {
         }
         let slot = self.free.pop().unwrap_or_else(|| {
             self.flights.push(Flight::Free);
-            u32::try_from(self.flights.len() - 1).expect("far fewer are under way")
+            u32::try_from(self.flights.len() - 1).expect("fewer than 2^32 are in flight")
         });
         self.flights[slot as usize] = flight;
         Token(OWN | slot)

@@ -167,7 +167,8 @@ impl ScheduleBuilder {
         let mut roots = Vec::with_capacity(self.lanes.len());
         let mut steps = Vec::new();
         for mut lane in std::mem::take(&mut self.lanes) {
-            let base = u32::try_from(steps.len()).expect("counted when they were pushed");
+            let base =
+                u32::try_from(steps.len()).expect("the entries were counted when they were pushed");
             lane.steps.iter_mut().for_each(|step| step.first += base);
             if lane.roots > 0 {
                 roots.push(base..base + lane.roots);
@@ -205,7 +206,8 @@ impl Lane {
         observed: &Observed,
         mut step: Step,
     ) {
-        let place = u32::try_from(self.steps.len()).expect("counted when they were pushed");
+        let place = u32::try_from(self.steps.len())
+            .expect("the entries were counted when they were pushed");
         let issue = observed.issue;
         let waits_for = self.waits_for(options, place, issue);
         let since = match waits_for {

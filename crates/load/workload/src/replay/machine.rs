@@ -171,7 +171,7 @@ impl Machine for ReplayMachine {
         }
         debug_assert!(
             self.schedule.waits() == Waits::ForAnswers || self.stretches.len() <= 1,
-            "by the clock there is one stretch"
+            "a replay with fixed times has one phase"
         );
     }
 }

@@ -250,7 +250,7 @@ impl Component for Hdd {
     }
 
     fn wake(&mut self, now: Nanos, _tag: u32, out: &mut Outbox) {
-        let job = self.serving.take().expect("an alarm ends a request");
+        let job = self.serving.take().expect("an alarm completes a request");
         self.meter.leave(now, job.length);
         self.meter.stop(now);
         out.answer(&job, Ok(()));

@@ -181,7 +181,7 @@ impl Replicated {
     }
 
     fn send(&mut self, place: u32, (from, to): (u32, u32), length: u32, out: &mut Outbox) {
-        let network = self.ways.network.expect("only asked where there is one");
+        let network = self.ways.network.expect("the caller checked that there is one");
         let child = self.children[place];
         self.counts.network_bytes += u64::from(length);
         let job = self.jobs[child.job].job;

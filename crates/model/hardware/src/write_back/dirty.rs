@@ -158,7 +158,7 @@ impl DirtyPages {
             bits &= !((u64::MAX >> (64 - pages)) << from);
             let offset = (element * self.pages + u64::from(from)) * self.page;
             let length = u64::from(pages) * self.page;
-            let length = u32::try_from(length).expect("an element is 4 MiB at most");
+            let length = u32::try_from(length).expect("an element is at most 4 MiB");
             runs.push(Run { offset, length, pages });
         }
     }

@@ -67,7 +67,7 @@ impl Layout {
                 let find = |span: &PoolSpan| {
                     span.pool == pool && span.tile.is_none_or(|tile| tile == instance.tile)
                 };
-                let place = pools.iter().position(find).expect("every tile of a plan has its own");
+                let place = pools.iter().position(find).expect("every tile of a plan has a pool");
                 let base = pools[place].used;
                 pools[place].used += disk.size.round_up(ALIGNMENT).get();
                 Ok(Extent { pool: place, base, size: disk.size })

@@ -251,11 +251,11 @@ impl Plant {
     }
 
     fn tier_part(&self, part: PartId) -> &TierPart {
-        self.parts().part(part).expect("a tier is where it was added")
+        self.parts().part(part).expect("the part at this place is a tier")
     }
 
     fn tier_part_mut(&mut self, part: PartId) -> &mut TierPart {
-        self.site.array.part_mut(part).expect("a tier is where it was added")
+        self.site.array.part_mut(part).expect("the part at this place is a tier")
     }
 
     fn parts(&self) -> &Array {

@@ -180,11 +180,11 @@ impl PagedPart {
     }
 
     fn tier(&self) -> &Tier {
-        self.tier.as_deref().expect("a tier is out only while tiers are warmed")
+        self.tier.as_deref().expect("the tier is only absent while tiers are warmed")
     }
 
     fn tier_mut(&mut self) -> &mut Tier {
-        self.tier.as_deref_mut().expect("a tier is out only while tiers are warmed")
+        self.tier.as_deref_mut().expect("the tier is only absent while tiers are warmed")
     }
 
     fn host(&mut self, host: HostId) -> &mut Host {

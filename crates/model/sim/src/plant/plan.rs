@@ -60,7 +60,7 @@ pub struct PlantPlan<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlantError {
     /// The virtual disks do not fit.
-    #[error("the virtual disks take {needed} of pool \"{pool}\", which holds {capacity}")]
+    #[error("the virtual disks take {needed} of pool \"{pool}\", but it holds only {capacity}")]
     TooSmall {
         /// Name of the pool, with its tile if every tile has one.
         pool: String,
@@ -80,7 +80,7 @@ pub enum PlantError {
         capacity: Bytes,
     },
     /// A request would take no time, so that a closed loop would never let time pass.
-    #[error("disk \"{disk}\" answers 4 KiB in 0 s")]
+    #[error("disk \"{disk}\" takes 0 s for 4 KiB")]
     ZeroService {
         /// Name of the disk.
         disk: String,
@@ -131,7 +131,7 @@ pub enum PlantError {
         source: tier::GeometryError,
     },
     /// There are more virtual machines than ids.
-    #[error("{count} virtual machines are more than 65,536")]
+    #[error("{count} virtual machines are more than the maximum of 65,536")]
     TooMany {
         /// Number of virtual machines.
         count: usize,

@@ -35,7 +35,7 @@ impl TierState {
 
 /// Error that a state does not fit a plant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the state is of other {what}")]
+#[error("the state belongs to other {what}")]
 pub struct OtherTiers {
     /// Part of the state that differs.
     pub what: &'static str,

@@ -60,7 +60,7 @@ impl TierContent {
 }
 
 /// Reason why the content is always present outside of warming.
-const OUT: &str = "a tier is out only while tiers are warmed";
+const OUT: &str = "the tier is only absent while tiers are warmed";
 
 impl TierPart {
     /// Returns the content of the tier.
@@ -84,7 +84,7 @@ impl TierPart {
         match (&mut self.kind, content) {
             (Kind::Paged(part), TierContent::Paged(tier)) => part.tier = Some(tier),
             (Kind::Served(part), TierContent::Served(sets)) => part.sets = Some(sets),
-            _ => unreachable!("content goes back to where it came from"),
+            _ => unreachable!("the content returns to the part it came from"),
         }
     }
 

@@ -16,7 +16,7 @@ pub struct Touched {
 impl Touched {
     pub fn new(end: u64) -> Self {
         let chunks = end.div_ceil(PAGE * CHUNK);
-        let chunks = usize::try_from(chunks).expect("addresses of a plant fit memory");
+        let chunks = usize::try_from(chunks).expect("the addresses of a plant fit into memory");
         Self { chunks: vec![None; chunks] }
     }
 

@@ -89,7 +89,7 @@ impl Levels {
             if let Some(part) = array.part_mut::<TierPart>(*part) {
                 return Level::Tier(part.take());
             }
-            let part = array.part_mut::<ReadMemory>(*part).expect("a level is tier or memory");
+            let part = array.part_mut::<ReadMemory>(*part).expect("the level is a tier or memory");
             Level::Memory(Box::new(part.pages.clone()))
         };
         let levels: Vec<Level> = parts.iter().map(take).collect();
@@ -108,13 +108,16 @@ impl Levels {
             match level {
                 Level::Tier(mut tier) => {
                     tier.get_mut().settle();
-                    let part = array.part_mut::<TierPart>(*part).expect("it was taken from there");
+                    let part = array
+                        .part_mut::<TierPart>(*part)
+                        .expect("the content was taken from this part");
                     part.put(tier);
                 }
                 Level::Memory(mut pages) => {
                     pages.counters = Counters::default();
-                    let part =
-                        array.part_mut::<ReadMemory>(*part).expect("it was taken from there");
+                    let part = array
+                        .part_mut::<ReadMemory>(*part)
+                        .expect("the content was taken from this part");
                     part.pages = *pages;
                 }
             }

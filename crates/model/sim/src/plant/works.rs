@@ -68,7 +68,7 @@ impl Works {
             steps: planned,
             next: 0,
             under_way: 0,
-            awaited: u32::try_from(awaited).expect("a request has few steps"),
+            awaited: u32::try_from(awaited).expect("a request has fewer than 2^32 steps"),
             has_background,
             result: Ok(()),
         });
@@ -82,7 +82,7 @@ impl Works {
         let (from, phase) = (work.next, work.steps[work.next].phase);
         let count = work.steps[from..].iter().take_while(|own| own.phase == phase).count();
         work.next += count;
-        work.under_way = u32::try_from(count).expect("a request has few steps");
+        work.under_way = u32::try_from(count).expect("a request has fewer than 2^32 steps");
         (work.job, from..from + count)
     }
 

@@ -5,7 +5,7 @@ pub(crate) mod histogram {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use stats::{Compact, Histogram};
 
-    #[expect(clippy::ref_option, reason = "serde hands it over so")]
+    #[expect(clippy::ref_option, reason = "serde passes a reference")]
     pub(crate) fn serialize<S: Serializer>(
         of: &Option<Box<Histogram>>,
         to: S,

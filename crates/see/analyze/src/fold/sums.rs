@@ -24,7 +24,7 @@ pub struct Sums {
 
 /// Reason why received sums cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the sums name {what} {index}, and {known} are known")]
+#[error("the sums name {what} {index}, but only {known} exist")]
 pub struct Unknown {
     what: &'static str,
     index: usize,

@@ -188,7 +188,7 @@ fn a_machine_that_moved_says_from_when_to_when_it_was_where() {
     let second = 1_000_000_000;
     assert_eq!(rows, [("a", 0, second, true), ("b", 2 * second, 3 * second, true)]);
     let text = hosts_text(&answer, &[View::Overview]);
-    assert!(text.contains("moved: other hosts saw it, too"), "{text}");
+    assert!(text.contains("moved: other hosts saw I/O of this VM, too"), "{text}");
     let alone = merged(vec![part("a", Nanos::ZERO, &io, &["web"], &web)]);
     assert!(!alone.machines[0].moved && alone.all.cannot_say.is_empty());
 }
@@ -201,7 +201,7 @@ fn sums_that_name_somebody_unknown_or_are_cut_are_refused() {
     let (host, error) = refused.expect_err("one is not named");
     assert_eq!(
         (host.as_str(), error.to_string().as_str()),
-        ("a", "the sums name VM 1, and 1 are known")
+        ("a", "the sums name VM 1, but only 1 exist")
     );
     let bytes =
         postcard::to_stdvec(&part("a", Nanos::ZERO, &ios(1, 99, 1000, 2), &["x", "y"], &[]));

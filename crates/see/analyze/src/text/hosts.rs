@@ -47,7 +47,11 @@ fn machines(answer: &HostsAnalysis) -> String {
             number(row.count),
             Nanos(row.from_ns).to_string(),
             Nanos(row.to_ns).to_string(),
-            if row.moved { "moved: other hosts saw it, too".to_owned() } else { String::new() },
+            if row.moved {
+                "moved: other hosts saw I/O of this VM, too".to_owned()
+            } else {
+                String::new()
+            },
         ]);
     }
     let lines: String = table.lines().iter().map(|line| format!("{line}\n")).collect();

@@ -35,7 +35,7 @@ pub fn text(answer: &Analysis, views: &[View]) -> String {
         }
     }
     if !answer.cannot_say.is_empty() {
-        text += "\nWhat cannot be said\n";
+        text += "\nNot available\n";
         for remark in &answer.cannot_say {
             let _ = writeln!(text, "  {}: {}", remark.what, remark.why);
         }
@@ -59,14 +59,17 @@ fn head(answer: &Analysis) -> String {
     if source.filtered > 0 {
         // Without a filter only these are left out.
         let why = match answer.filter == FilterFacts::default() {
-            true => "at disks below others are left out: parts of those above",
+            true => {
+                "at disks below other disks are left out: they are parts of I/Os at the upper \
+                disks"
+            }
             false => "are left out by the filter",
         };
         let _ = writeln!(text, "  {} I/Os {why}", number(source.filtered));
     }
     let losses = [
-        (source.bad, "could not be understood"),
-        (source.dropped, "were lost by who recorded them"),
+        (source.bad, "could not be parsed"),
+        (source.dropped, "were lost by the program that recorded them"),
         (source.disordered, "were too far out of order"),
     ];
     for (count, what) in losses.iter().filter(|(count, _)| *count > 0) {

@@ -183,7 +183,7 @@ fn cannot_say(material: &Material) -> Vec<Remark> {
     };
     if !material.subject.info.has_latency {
         say(
-            "latency, what it comes from, the matrix",
+            "latency, its causes, the matrix",
             format!("the format {} has no latencies", material.subject.info.format),
         );
     }
@@ -202,7 +202,8 @@ fn cannot_say(material: &Material) -> Vec<Remark> {
         say(
             "outstanding I/Os exactly",
             format!(
-                "{} I/Os were in flight for long over a border of the parts read at once",
+                "{} I/Os were in flight for long across the border between two parts that were \
+                read at once",
                 fold.unseen
             ),
         );

@@ -26,7 +26,7 @@ fn io_through_two_disks_counts_once_unless_devices_are_named() {
     let answer = everything(fold_of(&records, &Settings::default()), &subject(1));
     assert_eq!((answer.overview[0].reads, answer.source.filtered), (40, 40));
     let text = text(&answer, &[View::Overview]);
-    assert!(text.contains("40 I/Os at disks below others are left out"), "{text}");
+    assert!(text.contains("40 I/Os at disks below other disks are left out"), "{text}");
     let filter = Filter { devices: Some(vec![1]), ..Filter::default() };
     let settings = Settings { filter, ..Settings::default() };
     let answer = everything(fold_of(&records, &settings), &subject(1));

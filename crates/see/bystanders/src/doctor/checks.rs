@@ -33,7 +33,7 @@ pub(super) fn load(root: &Root) -> Finding {
     Finding::noise(
         ID,
         found,
-        "something else uses the processors, and perhaps the storage",
+        "other programs use the processors, and perhaps the storage",
         "stop other work, then measure",
     )
 }
@@ -56,7 +56,7 @@ pub(super) fn steal(root: &Root) -> Finding {
     Finding::noise(
         ID,
         found,
-        "the machine pauses without knowing; latencies include it",
+        "the VM is paused without notice; latencies include these pauses",
         "use a host without other guests, or more repeats",
     )
 }
@@ -76,7 +76,12 @@ pub(super) fn pressure(root: &Root) -> Finding {
     if share < 5.0 {
         return Finding::good(ID, found);
     }
-    Finding::noise(ID, found, "the storage already has load", "find it (iotop, or the hypervisor)")
+    Finding::noise(
+        ID,
+        found,
+        "the storage already has load",
+        "find the cause (iotop, or the hypervisor)",
+    )
 }
 
 fn meminfo(root: &Root, key: &str) -> Option<u64> {
@@ -98,7 +103,7 @@ pub(super) fn memory(root: &Root) -> Finding {
     Finding::harmful(
         ID,
         found,
-        "a run of 40 tiles wants 300 MB; below that the machine starts to reclaim",
+        "a run of 40 tiles needs 300 MB; below that the host starts to reclaim memory",
         "free memory",
     )
 }
@@ -128,7 +133,7 @@ pub(super) fn clock_source(root: &Root) -> Finding {
         Some(name) => Finding::harmful(
             ID,
             format!("\"{name}\""),
-            "reading this clock enters the kernel; every latency pays for it",
+            "reading this clock enters the kernel, which makes every latency longer",
             "boot with a working TSC (clocksource=tsc)",
         ),
     }
@@ -137,14 +142,16 @@ pub(super) fn clock_source(root: &Root) -> Finding {
 /// Checks io_uring. The system's setting is read only after a refusal, for the hint.
 pub(super) fn io_uring(root: &Root, refusal: Option<&str>) -> Finding {
     const ID: &str = "io-uring";
-    const WHY: &str = "load is made by a pool of threads instead, at several times the CPU per I/O";
-    let Some(refusal) = refusal else { return Finding::good(ID, "a ring was set up and answered") };
+    const WHY: &str = "a pool of threads makes load instead, at several times the CPU per I/O";
+    let Some(refusal) = refusal else {
+        return Finding::good(ID, "a ring was set up and completed a request");
+    };
     match root.read("proc/sys/kernel/io_uring_disabled").as_deref() {
         Some("0") | None => Finding::harmful(
             ID,
             format!("refused: {refusal}"),
             WHY,
-            "a container: give it a seccomp profile that allows io_uring_setup, io_uring_enter and \
+            "in a container, use a seccomp profile that allows io_uring_setup, io_uring_enter and \
              io_uring_register",
         ),
         Some(value) => Finding::harmful(
@@ -165,11 +172,11 @@ pub(super) fn virtualised(root: &Root) -> Finding {
         return Finding::noise(
             ID,
             "this is a virtual machine".to_owned(),
-            "its host's cache and other guests are part of what is measured",
-            "say so beside the result; compare only runs from the same guest",
+            "the measurement includes the cache and the other guests of its host",
+            "state this beside the result; compare only runs from the same guest",
         );
     }
-    Finding::good(ID, "bare metal, as far as the processor says")
+    Finding::good(ID, "bare metal, as far as the processor reports")
 }
 
 pub(super) fn cgroup_cpu(root: &Root) -> Finding {
@@ -178,7 +185,7 @@ pub(super) fn cgroup_cpu(root: &Root) -> Finding {
         Some(limit) if !limit.starts_with("max") => Finding::harmful(
             ID,
             format!("cpu.max = {limit}"),
-            "the generator is stopped when its share is used up, which looks like slow storage",
+            "the generator is stopped when it has used up its share, which looks like slow storage",
             "lift the limit for the run",
         ),
         _ => Finding::good(ID, "no limit visible"),

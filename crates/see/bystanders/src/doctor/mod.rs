@@ -102,19 +102,19 @@ pub fn watch(time: Duration) -> Vec<Finding> {
         watch.look()
     });
     if seen.is_err() {
-        return vec![Finding::unknown(ID, "what other processes do")];
+        return vec![Finding::unknown(ID, "load of other processes")];
     }
     let found = WindowSums::of(watch.seconds(), watch.device()).disturbances(0.0);
     if found.is_empty() && watch.seconds().iter().any(|second| second.hides_bytes) {
-        let what = "nothing else uses processors; what other users' processes do to storage";
+        let what = "nothing else uses processors; I/O of other users' processes";
         return vec![Finding::unknown(ID, what)];
     }
     if found.is_empty() {
-        return vec![Finding::good(ID, "nothing else uses processors or storage to speak of")];
+        return vec![Finding::good(ID, "nothing else uses processors or storage noticeably")];
     }
     let finding = |disturbance: Disturbance| {
         let why = "steps that break a limit beside it are inconclusive";
-        let try_next = "end it, or wait for it, then measure";
+        let try_next = "stop it, or wait for its end, then measure";
         Finding::harmful(ID, disturbance.to_string(), why, try_next)
     };
     found.into_iter().map(finding).collect()

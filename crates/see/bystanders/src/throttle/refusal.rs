@@ -16,12 +16,12 @@ pub enum ThrottleRefusal {
     },
     /// Path that is not on exactly one block device.
     #[error(
-        "no single block device is behind {} (memory, a network, or several devices)",
+        "there is no single block device behind {} (memory, a network, or several devices)",
         .0.display()
     )]
     NoDevice(PathBuf),
     /// Kernel without I/O limits.
-    #[error("this machine has no control group for block I/O that this process can see")]
+    #[error("this host has no control group for block I/O that this process can see")]
     NoController,
     /// Control group that cannot be created, usually because root's rights are missing.
     #[error("making the control group {}", .path.display())]
@@ -46,7 +46,7 @@ pub enum ThrottleRefusal {
     /// Group shared with other processes. Version 2 limits only groups whose parent has no
     /// processes.
     #[error(
-        "other processes share the control group {}, and version 2 sets no limits below it then",
+        "other processes share the control group {}, so version 2 sets no limits below it",
         .group.display()
     )]
     Shared {
@@ -66,7 +66,7 @@ impl ThrottleRefusal {
             Self::Shared { .. } => {
                 Some("start it in a group of its own: systemd-run --scope -p Delegate=io ...")
             }
-            Self::NoDevice(_) => Some("name a directory on a disk of this machine"),
+            Self::NoDevice(_) => Some("name a directory on a disk of this host"),
             _ => None,
         }
     }

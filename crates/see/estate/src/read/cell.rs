@@ -70,7 +70,7 @@ impl Cell {
         };
         number
             .filter(|number| number.is_finite() && *number >= 0.0)
-            .ok_or_else(|| format!("\"{}\" is no number of 0 or more", self.text()).into())
+            .ok_or_else(|| format!("\"{}\" is not a number of 0 or more", self.text()).into())
     }
 
     pub fn count(&self, mark: DecimalMark) -> Result<u32, Malformed> {
@@ -78,12 +78,12 @@ impl Cell {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "it is whole and within bounds"
+            reason = "the number is whole and within bounds"
         )]
         if number.fract() == 0.0 && number <= 65536.0 {
             Ok(number as u32)
         } else {
-            Err(format!("{number} is no count of processors").into())
+            Err(format!("{number} is not a number of processors").into())
         }
     }
 
@@ -91,7 +91,11 @@ impl Cell {
     /// reaches.
     pub fn rate(&self, mark: DecimalMark) -> Result<f64, Malformed> {
         let number = self.number(mark)?;
-        if number <= 1e9 { Ok(number) } else { Err(format!("{number} is no rate of a VM").into()) }
+        if number <= 1e9 {
+            Ok(number)
+        } else {
+            Err(format!("{number} is not a possible rate of a VM").into())
+        }
     }
 
     /// Parses a share from 0 to 1, or in percent.
@@ -100,7 +104,7 @@ impl Cell {
         let bare = Self::Text(text.trim_end_matches(['%', ' ', '\u{a0}', '\u{202f}']).to_owned());
         let bare = if let Self::Number(own) = self { *own } else { bare.number(mark)? };
         let share = if text.ends_with('%') || bare > 1.0 { bare / 100.0 } else { bare };
-        if share <= 1.0 { Ok(share) } else { Err(format!("\"{text}\" is no share").into()) }
+        if share <= 1.0 { Ok(share) } else { Err(format!("\"{text}\" is not a share").into()) }
     }
 
     /// Parses a size, or a rate of bytes, in the cell's own unit or in the column's unit.
@@ -111,10 +115,12 @@ impl Cell {
                 let (number, own_unit) = size::split(own);
                 let number = Self::Text(number.to_owned())
                     .number(mark)
-                    .map_err(|_| format!("\"{text}\" is no size"))?;
+                    .map_err(|_| format!("\"{text}\" is not a size"))?;
                 let known = match own_unit {
                     "" => unit,
-                    own => Some(size::unit(own).ok_or_else(|| format!("\"{text}\" is no size"))?),
+                    own => {
+                        Some(size::unit(own).ok_or_else(|| format!("\"{text}\" is not a size"))?)
+                    }
                 };
                 (number, known)
             }
@@ -124,21 +130,22 @@ impl Cell {
             (number, Some(unit)) => number * unit,
             (0.0, None) => 0.0,
             _ => {
-                return Err(
-                    format!("the size {text} has no unit, in its heading or behind it").into()
-                );
+                return Err(format!(
+                    "the size {text} has no unit, neither in its heading nor after the number"
+                )
+                .into());
             }
         };
         // An exbibyte on one VM means a wrong unit.
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "it is below 2^60"
+            reason = "the number is below 2^60"
         )]
         if bytes < 1_152_921_504_606_846_976.0 {
             Ok(Bytes::new(bytes as u64))
         } else {
-            Err(format!("{text} are more than a VM has").into())
+            Err(format!("{text} are more than a VM can have").into())
         }
     }
 

@@ -61,7 +61,7 @@ impl Format for DomStats {
                 {
                     found.bad.add(
                         &input.at("", line),
-                        format!("{key} is \"{value}\" and no whole number"),
+                        format!("{key} is \"{value}\", not a whole number"),
                     );
                 }
                 sample.0.insert(key.to_owned(), value.to_owned());
@@ -189,7 +189,7 @@ fn record(
         (1, _) => Load::default(),
         (_, Some(every)) => load(&samples, every),
         (_, None) => {
-            found.bad.add(&at, "it has several samples, and nobody says how far they are apart");
+            found.bad.add(&at, "it has several samples, but not the time between them");
             Load::default()
         }
     };

@@ -38,7 +38,7 @@ impl Format for DomXml {
                 Event::Start(element) => {
                     found.begins(&element);
                     if path.len() == DEPTH_MAX {
-                        let what = format!("more than {DEPTH_MAX} elements inside one another");
+                        let what = format!("more than {DEPTH_MAX} nested elements");
                         return Err(input.broken(NAME, what));
                     }
                     path.push(element.local_name().as_ref().to_owned());

@@ -7,7 +7,7 @@ use super::size;
 
 /// Content of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "`COLUMNS` says what each is called")]
+#[expect(missing_docs, reason = "`COLUMNS` has the name of each column")]
 pub enum Column {
     Vm,
     Id,
@@ -156,7 +156,7 @@ pub enum NamedColumnError {
     #[error("there is no column \"{0}\"; columns are {known}", known = names().join(", "))]
     Unknown(String),
     /// The unit is none of the known units of size.
-    #[error("\"{0}\" is no unit of sizes: write KiB, MiB, GiB, TiB or B")]
+    #[error("\"{0}\" is not a unit of sizes: write KiB, MiB, GiB, TiB or B")]
     Unit(String),
 }
 

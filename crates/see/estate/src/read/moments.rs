@@ -79,8 +79,9 @@ fn at_once(mut rows: Vec<Moment>, kind: Kind, found: &mut Findings) -> Vec<Recor
     let is_told_apart = kind.has_parts && parts.len() == rows.len();
     if with_load > 1 && !is_told_apart {
         let what = format!(
-            "\"{}\" has {with_load} rows, and nothing says whether they are its disks or moments. A column of times \
-             (Timestamp) or of disks (Disk, Instance) says it, or --column time=HEADING, --column disk=HEADING",
+            "\"{}\" has {with_load} rows, but it is unknown whether they are disks or times. Add a \
+             column of times (Timestamp) or of disks (Disk, Instance), or give --column \
+             time=HEADING, --column disk=HEADING",
             rows[0].record.name
         );
         found.bad.add(&rows[0].record.at, what);
@@ -101,7 +102,7 @@ fn over_time(rows: Vec<Moment>, kind: Kind, found: &mut Findings) -> Option<Reco
     for row in rows {
         let is_new = told.insert((row.part.clone(), row.time.clone()));
         if !is_new && kind.has_parts {
-            let what = format!("\"{}\" has this moment twice", row.record.name);
+            let what = format!("\"{}\" has this time twice", row.record.name);
             found.bad.add(&row.record.at, what);
             continue;
         }

@@ -17,7 +17,7 @@ pub enum DecimalMark {
 
 /// Error for an unknown decimal mark.
 #[derive(Debug, thiserror::Error)]
-#[error("\"{0}\" is no decimal mark: write . or ,")]
+#[error("\"{0}\" is not a decimal mark: write . or ,")]
 pub struct DecimalMarkError(String);
 
 impl FromStr for DecimalMark {

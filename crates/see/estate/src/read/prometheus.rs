@@ -88,7 +88,8 @@ impl Format for Range {
         }
         if all.is_empty() {
             found.note(format!(
-                "{} adds nothing: the result of Prometheus is empty (\"result\": []), no series fits the query and the time",
+                "{} adds nothing: the result of Prometheus is empty (\"result\": []), no series \
+                matches the query and the time",
                 input.path
             ));
         }
@@ -134,17 +135,17 @@ fn series_of(one: &Value) -> Result<Series, Malformed> {
     let labels = one.get("metric").and_then(Value::as_object).ok_or("it has no metric")?;
     let label = |name: &str| labels.get(name).and_then(Value::as_str);
     let metric = label("__name__")
-        .ok_or("its metric has no name: ask for the counter itself, not for its rate")?;
+        .ok_or("its metric has no name: query the counter itself, not its rate")?;
     let known = METRICS.iter().find(|(own, _)| *own == metric);
-    let (_, what) = known.ok_or_else(|| format!("nothing is known of {metric}"))?;
+    let (_, what) = known.ok_or_else(|| format!("the metric {metric} is unknown"))?;
     let device = label("device").or_else(|| label("target_device")).unwrap_or_default();
-    let name = NAMES.iter().find_map(|name| label(name)).ok_or("no label says whose it is")?;
+    let name = NAMES.iter().find_map(|name| label(name)).ok_or("no label names its VM")?;
     let is_node = metric.starts_with("node_");
     let seen_by = if is_node { "" } else { label("instance").unwrap_or_default() };
     let values = one
         .get("values")
         .and_then(Value::as_array)
-        .ok_or("it has no values: is it a range query?")?;
+        .ok_or("it has no values; check that it is a range query")?;
     let sample = |value: &Value| {
         let pair = value.as_array()?;
         let number = pair.get(1)?.as_str()?.parse::<f64>().ok()?;
@@ -189,13 +190,13 @@ impl Machine {
                 Layer::Counted => {}
                 Layer::Below => continue,
                 Layer::Stacked => found.note(format!(
-                    "of {name} only devices that lie on others were counted ({device}): what passes several of them \
-                     counts more than once"
+                    "of {name} only devices that lie on others were counted ({device}): I/O \
+                     through several of them counts more than once"
                 )),
             }
             let counters = seen.into_values().map(one_counter).collect();
             let samples = in_turn(counters).ok_or_else(|| {
-                format!("two VMs are called \"{name}\", on two hypervisors at a time")
+                format!("two VMs are called \"{name}\", on two hypervisors at the same time")
             })?;
             if what == What::Capacity {
                 capacity += samples.last().map_or(0.0, |(_, bytes)| bytes.max(0.0));

@@ -210,7 +210,7 @@ impl Format for Rates {
         if !load.is_known() {
             found.note(match list(input).is_empty() {
                 true => format!("{} is an empty list and adds nothing", input.path),
-                false => format!("no I/O in {} (off all week?)", input.path),
+                false => format!("no I/O in {} (powered off all week?)", input.path),
             });
             return Ok(Vec::new());
         }

@@ -43,7 +43,8 @@ impl Format for Text {
             // Separators at the end of a line make empty cells without a heading.
             let is_longer = row.iter().skip(table.width()).any(|cell| !cell.trim().is_empty());
             if is_longer || row.len() < table.width() {
-                let what = format!("it has {} columns, the heading {}", row.len(), table.width());
+                let what =
+                    format!("it has {} columns, but the heading has {}", row.len(), table.width());
                 found.bad.add(&input.at("", line), what);
                 continue;
             }

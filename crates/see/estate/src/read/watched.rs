@@ -50,14 +50,16 @@ pub(super) fn read(
     window.unreadable.iter().for_each(|file| found.note(format!("left out: {file}")));
     let (loads, others) = loads(&window.slices);
     if loads.is_empty() {
-        let what = "it has seen no virtual machine (QEMU) in its last week".to_owned();
+        let what = "it has no virtual machine (QEMU) with I/O in its last week".to_owned();
         return Err(ReadError::Broken { path, format: NAME, what });
     }
     if others > 0 {
-        found.note(format!("{path}: senders that are no virtual machines are left out ({others})"));
+        found.note(format!(
+            "{path}: senders of I/O that are not virtual machines are left out ({others})"
+        ));
     }
     let watched: f64 = window.slices.iter().map(|slice| slice.watched.as_secs_f64()).sum();
-    found.note(format!("{path}: loads are of {:.1} hours of its last week", watched / 3600.0));
+    found.note(format!("{path}: loads come from {:.1} hours of its last week", watched / 3600.0));
     let records = (1..).zip(loads).map(|(row, (name, loads))| Record {
         at: RowLocation { file: number, path: path.clone(), part: String::new(), row },
         name: name.to_string(),

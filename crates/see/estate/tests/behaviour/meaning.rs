@@ -93,7 +93,7 @@ fn two_lists_of_the_same_machines_are_one_estate() {
     {
         let both = inventory(&files);
         assert_eq!((both.vms.len(), one(&both, "a").used), (1, Some(Bytes::new(40 * GIB))));
-        assert!(both.notes[0].contains("are taken for the same"), "{:?}", both.notes);
+        assert!(both.notes[0].contains("count as one VM"), "{:?}", both.notes);
     }
 }
 

@@ -36,9 +36,9 @@ fn rows_that_cannot_be_used_are_counted_and_located() {
         "row 4: VM \"ok\" is listed twice",
         "row 5: its state \"half on\" is neither on nor off",
         "row 6:",
-        "row 7: it has 2 columns, the heading 4",
-        "row 8: \"-1\" is no size",
-        "row 9: 2.5 is no count of processors",
+        "row 7: it has 2 columns, but the heading has 4",
+        "row 8: \"-1\" is not a size",
+        "row 9: 2.5 is not a number of processors",
     ] {
         assert!(told.contains(part), "{part} is not in\n{told}");
     }
@@ -165,7 +165,7 @@ proptest! {
 fn xml_nested_deeper_than_libvirt_nests_is_refused() {
     let nested = |depth: usize| "<domain>".repeat(depth) + &"</domain>".repeat(depth);
     let error = refused("deep.xml", nested(100_000).as_bytes());
-    assert!(error.to_string().contains("more than 256 elements inside one another"), "{error}");
+    assert!(error.to_string().contains("more than 256 nested elements"), "{error}");
 }
 
 #[test]

@@ -73,8 +73,8 @@ fn loads_are_percentiles_of_minutes_of_virtual_machines_alone() {
         near(idle.reads_per_s, 2.0);
         assert_eq!(idle.writes_per_s, Some(0.0), "a quiet minute is one of rate zero");
         let notes = inventory.notes.join("\n");
-        assert!(notes.contains("no virtual machines are left out (1)"), "{notes}");
-        assert!(notes.contains("loads are of 4.0 hours"), "{notes}");
+        assert!(notes.contains("not virtual machines are left out (1)"), "{notes}");
+        assert!(notes.contains("loads come from 4.0 hours"), "{notes}");
     }
 }
 

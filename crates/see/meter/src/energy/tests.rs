@@ -69,7 +69,7 @@ fn nothing_is_made_up_where_samples_are_missing() {
         [0.0, 1.0, 2.0, 4.5, 5.0, 6.0].iter().map(|s| Sample::watts(at(*s), 100.0)).collect();
     assert!(energy(&samples, span(0.5, 1.5), WATTS).is_ok());
     let gap = energy(&samples, span(1.5, 5.5), WATTS).expect_err("2.5 s without a sample");
-    assert_eq!(gap.to_string(), "no sample came for 2.5 s (limit 2 s, two periods)");
+    assert_eq!(gap.to_string(), "there was no sample for 2.5 s (limit 2 s, two periods)");
     assert_eq!(energy(&samples, span(5.5, 7.0), WATTS), Err(Void::NoEnd));
     assert_eq!(energy(&samples[1..], span(0.5, 1.5), WATTS), Err(Void::NoBegin));
     assert_eq!(energy(&[], span(0.5, 1.5), WATTS), Err(Void::NoBegin));

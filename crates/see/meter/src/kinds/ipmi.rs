@@ -140,9 +140,9 @@ fn watts(told: &PowerReading) -> Result<f64, Fault> {
     match told.watts {
         Some(watts) if watts > 0.0 && watts < NO_READING_WATTS => Ok(watts),
         Some(watts) => Err(Fault::Nonsense(format!(
-            "{watts} W is what a controller shows that knows no power"
+            "{watts} W is the reading of a controller that does not know the power"
         ))),
-        None => Err(Fault::Nonsense("ipmitool told no watts".to_owned())),
+        None => Err(Fault::Nonsense("ipmitool printed no watts".to_owned())),
     }
 }
 
@@ -161,10 +161,10 @@ fn told(output: &str) -> PowerReading {
 impl Meter for Ipmi {
     fn about(&self) -> About {
         let mut notes =
-            vec![format!("it says that it samples over {}", untrusted::shown(&self.says))];
+            vec![format!("it reports that it samples over {}", untrusted::shown(&self.says))];
         if !self.is_active {
-            let text = "it says that power reading is deactivated, and shows watts: they count only \
-                        if they follow the load";
+            let text = "it reports that power reading is deactivated, but shows watts: they count \
+                        only if they follow the load";
             notes.push(text.to_owned());
         }
         About {

@@ -87,7 +87,7 @@ pub(super) fn open(spec: &Spec) -> Result<Box<dyn Meter>, Fault> {
 
 fn connect(host: &str, port: u16) -> std::io::Result<BufReader<TcpStream>> {
     let address = (host, port).to_socket_addrs()?.next();
-    let address = address.ok_or_else(|| std::io::Error::other("the name has no address"))?;
+    let address = address.ok_or_else(|| std::io::Error::other("the host name has no address"))?;
     let stream = TcpStream::connect_timeout(&address, ANSWER_MAX)?;
     stream.set_read_timeout(Some(ANSWER_MAX))?;
     stream.set_write_timeout(Some(ANSWER_MAX))?;
@@ -100,7 +100,7 @@ impl Analyser {
         let hello = self.ask("Hello")?;
         if hello != HELLO {
             return Err(Fault::Unfit(format!(
-                "it is no PTDaemon: it says {}",
+                "it is not PTDaemon: it answers {}",
                 untrusted::shown(&hello)
             )));
         }
@@ -112,7 +112,7 @@ impl Analyser {
         let millis = self.period.0 / 1_000_000;
         let going = self.ask(&format!("Go,{millis},0,tilemark"))?;
         if !going.starts_with("Starting untimed measurement") {
-            return Err(Fault::Unfit(format!("it does not begin: {}", untrusted::shown(&going))));
+            return Err(Fault::Unfit(format!("it does not start: {}", untrusted::shown(&going))));
         }
         Ok(())
     }
@@ -166,7 +166,7 @@ impl Analyser {
         }
         let count = line::count(&head).filter(|count| *count <= SAMPLES_MAX);
         let count = count.ok_or_else(|| {
-            Fault::Nonsense(format!("asked {question}, it said {}", untrusted::shown(&head)))
+            Fault::Nonsense(format!("asked {question}, it answered {}", untrusted::shown(&head)))
         })?;
         let mut lines = Vec::new();
         for _ in 0..count {
@@ -187,7 +187,7 @@ impl Analyser {
                 Ranges::Fixed(Some(most)) if reading.amps.is_some_and(|amps| amps > *most) => {
                     let amps = reading.amps.unwrap_or_default();
                     return Err(Fault::Unfit(format!(
-                        "{amps} A are above its fixed range, {most} A"
+                        "{amps} A are above its fixed range of {most} A"
                     )));
                 }
                 _ => {}
@@ -246,8 +246,8 @@ impl Meter for Analyser {
             }
             (Phase::Measured, Ranges::Fixed(_)) => Ok(()),
             (Phase::Measured, _) => Err(Fault::Unfit(format!(
-                "the warm-up was too short for its first pass: ranges are still automatic after fewer \
-                 than {RANGING_SAMPLES} samples"
+                "the warm-up was too short for the first pass: ranges are still automatic after \
+                 fewer than {RANGING_SAMPLES} samples"
             ))),
             // Ranges fixed for a load do not suit idle time.
             (Phase::Idle, Ranges::Automatic) => Ok(()),

@@ -59,8 +59,9 @@ impl Rapl {
     ///
     /// If there are no counters, or they may not be read.
     fn below(class: &Path, period: Nanos) -> Result<Self, Fault> {
-        let entries = fs::read_dir(class)
-            .map_err(|error| Fault::Unfit(format!("looking into {}: {error}", class.display())))?;
+        let entries = fs::read_dir(class).map_err(|error| {
+            Fault::Unfit(format!("reading the directory {}: {error}", class.display()))
+        })?;
         let mut zones: Vec<Zone> =
             entries.filter_map(Result::ok).filter_map(|entry| zone(&entry.path())).collect();
         zones.sort_by(|a, b| a.file.cmp(&b.file));
@@ -117,7 +118,7 @@ impl Zone {
             }
         })?;
         let now: f64 = text.trim().parse().map_err(|_| {
-            Fault::Nonsense(format!("{} is no number", untrusted::shown(text.trim())))
+            Fault::Nonsense(format!("{} is not a number", untrusted::shown(text.trim())))
         })?;
         let last = self.last.replace(now).unwrap_or(now);
         let grown = if now >= last { now - last } else { now + self.range - last };
@@ -136,7 +137,7 @@ impl Meter for Rapl {
             // Steps of the hardware are 61 uJ and coarser, updated about every millisecond.
             method: MeterMethod::Estimated,
             counter_step: Some(1e-3),
-            notes: vec!["processors and memory alone, not the server".to_owned()],
+            notes: vec!["only processors and memory, not the server".to_owned()],
             ..About::measured(format!("powercap {}", names.join(", ")), self.period)
         }
     }

@@ -61,8 +61,7 @@ pub(super) fn open(spec: &Spec) -> Result<Box<dyn Meter>, Fault> {
     if !found.is_empty() {
         found.push((path, pointer));
         return Err(Fault::Unfit(format!(
-            "several chassis show watts, and which one is meant cannot be guessed: {}; put its path \
-             behind the address",
+            "several chassis show watts; add the path of the right one to the address: {}",
             listed(&found)
         )));
     }

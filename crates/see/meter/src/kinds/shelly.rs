@@ -82,14 +82,14 @@ pub(super) fn open(spec: &Spec) -> Result<Box<dyn Meter>, Fault> {
 fn unmetered(model: &str) -> Fault {
     let model = untrusted::shown(model);
     Fault::Unfit(format!(
-        "a Shelly {model} shows no power there: it has no meter, or id=N is another"
+        "a Shelly {model} shows no power there: it has no meter, or needs another id=N"
     ))
 }
 
 /// Makes the fault for several channels without a selection.
 fn several(channels: &[String]) -> Fault {
     Fault::Unfit(format!(
-        "it has {} channels and tells no total: {}; id=N says which one counts",
+        "it has {} channels but no total: {}; id=N selects one",
         channels.len(),
         channels.join(", ")
     ))
@@ -197,7 +197,7 @@ impl Meter for Plug {
         let at = Nanos(asked.0.midpoint(monotonic().0));
         let is_false = |at: &String| found.pointer(at) == Some(&Value::Bool(false));
         if self.source.valid.iter().any(is_false) {
-            return Err(Fault::Nonsense("its own meter says that it is not valid".to_owned()));
+            return Err(Fault::Nonsense("its own meter reports an invalid reading".to_owned()));
         }
         let watts = number(&found, &self.source.watts)
             .ok_or_else(|| Fault::Nonsense("its answer has no power".to_owned()))?;
@@ -207,4 +207,4 @@ impl Meter for Plug {
 }
 
 /// Note for `facts` about the usual accuracy of such plugs.
-const NOTE: &str = "a smart plug: its maker states no class of accuracy, 1 to 3 % is usual";
+const NOTE: &str = "a smart plug: its maker states no accuracy class, 1 to 3 % is usual";

@@ -95,7 +95,7 @@ impl Pdu {
         loop {
             let read = self.socket.recv(&mut datagram).map_err(failed)?;
             let (asked, value) = answer(&datagram[..read])
-                .ok_or_else(|| Fault::Nonsense("its answer is no SNMP".to_owned()))?;
+                .ok_or_else(|| Fault::Nonsense("its answer is not SNMP".to_owned()))?;
             // An answer that comes after the next request belongs to the former one.
             if asked == self.asked {
                 return value.map_err(|why| Fault::Nonsense(format!("SNMP: {why}")));
@@ -109,7 +109,8 @@ impl Pdu {
             Value::Number(number) => Some(number),
             Value::Text(text) => text.trim().parse().ok(),
         };
-        let number = number.ok_or_else(|| Fault::Nonsense("the object is no number".to_owned()))?;
+        let number =
+            number.ok_or_else(|| Fault::Nonsense("the object is not a number".to_owned()))?;
         Ok(number * self.scale)
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn open(spec: &Spec) -> Result<Box<dyn Meter>, Fault> {
         }
     }
     let none =
-        || Fault::Unfit("it answers, and has no ENERGY.Power: this device has no meter".to_owned());
+        || Fault::Unfit("it answers, but has no ENERGY.Power: this device has no meter".to_owned());
     Err(why.unwrap_or_else(none))
 }
 
@@ -62,7 +62,7 @@ fn status(place: &ServiceAddress, path: &str) -> Result<Value, Fault> {
     }
     match (answer.status, found) {
         (200, Some(found)) => Ok(found),
-        (200, None) => Err(Fault::Nonsense(format!("what is at {path} is no JSON"))),
+        (200, None) => Err(Fault::Nonsense(format!("the answer at {path} is not JSON"))),
         (status, _) => Err(Fault::Unanswered(format!("HTTP status {status} at {path}"))),
     }
 }
@@ -81,7 +81,7 @@ impl Meter for Plug {
             resolution_watts: Some(1.0),
             counter_step: Some(KILOWATT_HOUR / 1000.0),
             notes: vec![
-                "a smart plug: its accuracy is that of its calibration, 1 to 3 % is usual"
+                "a smart plug: its accuracy depends on its calibration, 1 to 3 % is usual"
                     .to_owned(),
             ],
             ..About::measured("Tasmota", self.period)

@@ -72,7 +72,7 @@ fn a_meter_of_a_host_that_does_not_take_part_is_refused() {
     assert!(of("shelly:plug", &[]).is_ok());
     assert!(of("shelly:plug,of=a+b", &["a", "b", "c"]).is_ok());
     assert!(of("shelly:plug,of=d", &["a"]).is_err_and(|text| text.contains("there are a")));
-    assert!(of("shelly:plug,of=a", &[]).is_err_and(|text| text.contains("but this one")));
+    assert!(of("shelly:plug,of=a", &[]).is_err_and(|text| text.contains("only this host")));
 }
 
 #[test]

@@ -105,14 +105,14 @@ impl Watched {
     pub fn end(&self, until: Instant) -> Option<String> {
         while !self.is_over() {
             if Instant::now() >= until {
-                return Some(format!("the meter {} hangs and was left to itself", self.name));
+                return Some(format!("the meter {} hangs and is no longer read", self.name));
             }
             std::thread::sleep(Duration::from_millis(5));
         }
         let thread = held(&self.shared.thread).take();
         thread.and_then(|thread| thread.join().err()).map_or_else(
             || held(&self.shared.unclosed).take(),
-            |_| Some(format!("the thread of the meter {} died", self.name)),
+            |_| Some(format!("the thread of the meter {} ended with an error", self.name)),
         )
     }
 }

@@ -41,7 +41,7 @@ fn other_components_are_found_and_the_asked_one_is_taken() {
     assert_eq!(read(&mut meter).watts, Some(-2.5), "the log refuses what cannot be");
     assert!(server.asked().contains(&"/rpc/PM1.GetStatus?id=1".to_owned()));
     let fault = opened(&format!("shelly:{}", server.at)).err().expect("nothing is at 0");
-    assert!(fault.to_string().contains("id=N is another"), "{fault}");
+    assert!(fault.to_string().contains("needs another id=N"), "{fault}");
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn a_shelly_of_the_first_generation_counts_watt_minutes() {
     assert_eq!(meter.about().counter_step, Some(60.0));
     server.set("/status", &status.replace("\"is_valid\":true", "\"is_valid\":false"));
     let fault = meter.read().expect_err("its meter says so");
-    assert!(fault.to_string().contains("not valid"), "{fault}");
+    assert!(fault.to_string().contains("invalid reading"), "{fault}");
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn several_channels_of_a_shelly_are_their_total_or_one_is_named() {
         "/status",
         &PHASES.replacen("\"is_valid\":true,\"total\":20", "\"is_valid\":false,\"total\":20", 1),
     );
-    assert!(meter.read().expect_err("a phase").to_string().contains("not valid"));
+    assert!(meter.read().expect_err("a phase").to_string().contains("invalid reading"));
     server.set("/status", PHASES);
     let mut second = opened(&format!("shelly:{},id=1", server.at)).expect("it is there");
     assert_eq!((read(&mut second).watts, read(&mut second).joules), (Some(200.0), Some(72_000.0)));

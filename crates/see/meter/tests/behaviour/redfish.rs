@@ -89,7 +89,7 @@ fn a_certificate_that_nobody_signed_is_known_by_its_fingerprint() {
     let mut meter = of(&format!(",fingerprint={own}")).expect("it is the one");
     assert_eq!(watts(&mut meter), Some(374.2));
     assert!(!format!("{:?}", meter.about()).contains("calvin"));
-    let unknown = of("").err().expect("nobody vouches for it").to_string();
+    let unknown = of("").err().expect("no authority vouches for it").to_string();
     assert!(unknown.contains(&format!("fingerprint={own}")), "{unknown}");
     let other = of(&format!(",fingerprint={}", "ab".repeat(32))).err().expect("another one");
     assert!(other.to_string().contains("another certificate"), "{other}");

@@ -16,9 +16,9 @@ impl Foreign {
     }
 }
 
-const UNPACK: &str = "unpack it first: a trace is read as it is, or packed with gz, xz or zst";
-const RECORD: &str = "a trace has a row for each I/O: record one with tilemark record, blktrace or \
-                      biosnoop. --from FORMAT reads the file as a format in any case";
+const UNPACK: &str = "unpack it first: a trace is read unpacked, or packed with gz, xz or zst";
+const RECORD: &str = "a trace needs a row for each I/O: record one with tilemark record, blktrace \
+                      or biosnoop. --from FORMAT reads the file as that format in any case";
 const SINGLE: &str = "log single I/Os: write_lat_log=NAME with log_offset=1, without log_avg_msec";
 
 /// Magic numbers of packed files, whose content is not readable here: offset, bytes, kind.
@@ -48,7 +48,10 @@ pub(super) fn packed(head: &[u8]) -> Option<Foreign> {
         return Some(Foreign::new(what, UNPACK));
     }
     if PACKED_TWICE.iter().any(|magic| head.starts_with(magic)) {
-        return Some(Foreign::new("packed twice", "unpack it once: one packing is undone here"));
+        return Some(Foreign::new(
+            "packed twice",
+            "unpack it once: only one level of packing is supported",
+        ));
     }
     is_old_tar(head).then(|| Foreign::new("a tar archive", UNPACK))
 }
@@ -93,18 +96,18 @@ const JSON: Foreign = Foreign::new("JSON", RECORD);
 
 /// First bytes of other tools' text output.
 const BEGINS: [(&[u8], Foreign); 7] = [
-    (b"procs ", Foreign::new("a table of vmstat: sums of all I/O in a time", RECORD)),
+    (b"procs ", Foreign::new("a table of vmstat: sums of all I/O over time", RECORD)),
     (
         b"Linux ",
-        Foreign::new("a table of sysstat (iostat, sar, mpstat): sums of all I/O in a time", RECORD),
+        Foreign::new("a table of sysstat (iostat, sar, mpstat): sums of all I/O over time", RECORD),
     ),
-    (b"\"Dstat ", Foreign::new("a table of dstat: sums of all I/O in a time", RECORD)),
-    (b"\"pcp-dstat ", Foreign::new("a table of dstat: sums of all I/O in a time", RECORD)),
+    (b"\"Dstat ", Foreign::new("a table of dstat: sums of all I/O over time", RECORD)),
+    (b"\"pcp-dstat ", Foreign::new("a table of dstat: sums of all I/O over time", RECORD)),
     (b"{", JSON),
     (
         b"Histogram: ",
         Foreign::new(
-            "histograms of vscsiStats: what VMware counted of all I/Os",
+            "histograms of vscsiStats: VMware's counts of all I/Os",
             "tilemark analyze FILE shows them; vscsiStats -s -t -w WORLDGROUP and vscsiStats -t \
              record single commands",
         ),
@@ -176,7 +179,7 @@ fn fio_log(lines: &[&[u8]], name: &Path) -> Option<Foreign> {
     let is_bins = BINS.iter().any(|all| (0..=COARSENESS_MAX).any(|half| all >> half == bins));
     if is_bins && rows.iter().all(|row| row[1] <= 2) {
         return Some(Foreign::new(
-            "a histogram log of fio (write_hist_log): counts, no single I/Os",
+            "a histogram log of fio (write_hist_log): counts, not single I/Os",
             SINGLE,
         ));
     }
@@ -185,7 +188,7 @@ fn fio_log(lines: &[&[u8]], name: &Path) -> Option<Foreign> {
     }
     if rows.iter().filter(|row| is_average(row)).count() * 2 >= rows.len() {
         return Some(Foreign::new(
-            "a log of fio's averages (log_avg_msec): no single I/Os",
+            "a log of fio's averages (log_avg_msec): not single I/Os",
             SINGLE,
         ));
     }
@@ -198,8 +201,9 @@ fn fio_log(lines: &[&[u8]], name: &Path) -> Option<Foreign> {
         return Some(Foreign::new("a log of fio's bandwidth (write_bw_log): no latencies", SINGLE));
     }
     is_named("slat").then(|| {
-        let what = "a log of fio's submission latencies (slat): no I/O is over when they end";
-        Foreign::new(what, "the log beside it with _lat or _clat in its name is read")
+        let what = "a log of fio's submission latencies (slat): the I/O is not complete when they \
+            end";
+        Foreign::new(what, "use the log in the same directory with _lat or _clat in its name")
     })
 }
 

@@ -59,7 +59,7 @@ impl FromStr for Format {
         let is = |d: &&&Kind| d.name == wanted || d.aliases.contains(&wanted.as_str());
         ALL.iter().find(is).map(|d| Self(d)).ok_or_else(|| {
             let names: Vec<&str> = ALL.iter().map(|d| d.name).collect();
-            format!("trace format \"{text}\" is none of {}", names.join(", "))
+            format!("trace format \"{text}\" is not one of {}", names.join(", "))
         })
     }
 }

@@ -49,7 +49,7 @@ fn own(path: &Path, options: &OpenOptions) -> Result<Box<dyn Source>, TraceError
     match options.format {
         None => Ok(Box::new(store::open(path)?.source(Columns::ALL))),
         Some(format) => {
-            let reason = format!("it is a trace of Tilemark's own, and no {format} trace");
+            let reason = format!("it is a trace in Tilemark's own format, not a {format} trace");
             Err(wrong(path, &reason))
         }
     }

@@ -44,8 +44,7 @@ impl Lookup {
     /// Returns the index of a name in a column; the error describes an unknown name.
     pub(super) fn index(&self, column: &str, name: &str) -> Result<u16, Malformed> {
         let index = self.of(column).get(name).copied();
-        index
-            .ok_or_else(|| format!("column \"{column}\" has \"{name}\", which is not known").into())
+        index.ok_or_else(|| format!("column \"{column}\" has the unknown name \"{name}\"").into())
     }
 }
 
@@ -123,7 +122,7 @@ impl Decoder {
             }
             other => match schema::FLAGS.iter().find(|(flag, _)| *flag == other) {
                 Some((_, flag)) => flags(column, *flag, records),
-                None => Err("it was not asked for".into()),
+                None => Err("the column was not requested".into()),
             },
         }
     }
@@ -269,7 +268,7 @@ impl Translation {
             known
                 .get(name)
                 .copied()
-                .ok_or_else(|| Malformed::from(format!("\"{name}\" is not known")))
+                .ok_or_else(|| Malformed::from(format!("\"{name}\" is unknown")))
         });
         self.indices = indices.collect::<Result<_, _>>()?;
         self.dictionary = Some(Arc::clone(dictionary));

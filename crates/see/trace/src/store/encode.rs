@@ -50,13 +50,16 @@ pub(super) fn encode(
         columns.push(Arc::new(BooleanArray::from(bits)));
     }
     Ok(RecordBatch::try_new(Arc::clone(schema), columns)
-        .expect("all columns were made from the same records, as the schema has them"))
+        .expect("all columns have the same records and match the schema"))
 }
 
 fn signed(what: &str, unit: &str, value: u64) -> Result<i64, Malformed> {
     i64::try_from(value).map_err(|_| {
-        format!("a record has the {what} {value} {unit}, and a trace holds up to {}", i64::MAX)
-            .into()
+        format!(
+            "a record has the {what} {value} {unit}, but the maximum of a trace is {}",
+            i64::MAX
+        )
+        .into()
     })
 }
 

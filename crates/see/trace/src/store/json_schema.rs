@@ -79,36 +79,38 @@ fn column(field: &Field) -> Value {
 fn words(name: &str) -> &'static str {
     match name {
         schema::ISSUE => {
-            "Nanoseconds from the start of the trace to its issue; its number where the trace has \
-             no times."
+            "Nanoseconds from the start of the trace to the issue of the I/O; its number if the \
+             trace has no times."
         }
         schema::QUEUE => {
-            "Nanoseconds that it waited before the device got it; null where the source does not \
-             tell."
+            "Nanoseconds that the I/O waited before the device got it; null if the source does not \
+             report it."
         }
         schema::DEVICE_TIME => {
-            "Nanoseconds from the device getting it to its end, or from issue to end where \
-             queue_ns is null; null without latencies."
+            "Nanoseconds from the device getting the I/O to its completion, or from issue to \
+             completion if queue_ns is null; null without latencies."
         }
-        schema::VM => "The VM, process or control group that sent it; null where none is named.",
-        schema::DEVICE => "The device it went to; null where none is named.",
+        schema::VM => "The VM, process or control group that sent the I/O; null if unknown.",
+        schema::DEVICE => "The device of the I/O; null if unknown.",
         schema::OPERATION => "What it did.",
         schema::OFFSET => "First byte on the device; 0 for a flush.",
-        schema::LENGTH => "Bytes; those of a discard are not moved.",
+        schema::LENGTH => "Length in bytes; a discard moves no data.",
         schema::OUTSTANDING => {
-            "I/Os of the same device, issued before and not ended when this came, itself not \
-             counted; null without latencies."
+            "I/Os of the same device in flight when this I/O was issued, itself not counted; null \
+             without latencies."
         }
-        "fua" => "Durable before it was acknowledged (force unit access).",
-        "preflush" => "The device's volatile cache was flushed before it.",
-        "sync" => "Somebody waited for it.",
-        "readahead" => "Read ahead of need.",
-        "meta" => "Metadata of a file system.",
-        "error" => "Ended with an error.",
-        "sequential" => "Began where the last I/O of the same direction on the same device ended.",
+        "fua" => "The I/O was durable before it was acknowledged (force unit access).",
+        "preflush" => "The device's volatile cache was flushed before the I/O.",
+        "sync" => "A program waited for the I/O.",
+        "readahead" => "The I/O was read-ahead.",
+        "meta" => "The I/O was for metadata of a file system.",
+        "error" => "The I/O failed.",
+        "sequential" => {
+            "The I/O began where the last I/O of the same direction on the same device ended."
+        }
         schema::BELOW => {
-            "Part of an I/O of a disk above that is in the trace, too: sums over devices leave it \
-             out."
+            "The I/O is part of an I/O of an upper disk that is also in the trace: sums over \
+             devices leave it out."
         }
         _ => "",
     }

@@ -140,7 +140,7 @@ impl Manifest {
     }
 
     pub(super) fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("texts and numbers are JSON") + "\n"
+        serde_json::to_string_pretty(self).expect("strings and numbers can be JSON") + "\n"
     }
 
     pub(super) fn from_json(path: &Path, text: &str) -> Result<Self, TraceError> {
@@ -152,7 +152,7 @@ impl Manifest {
         let version: Version = serde_json::from_str(text).map_err(wrong)?;
         if !version.schema.starts_with(MAJOR) {
             let reason = format!(
-                "its schema is \"{}\", and this version reads \"{MAJOR}x\"",
+                "its schema is \"{}\", but this version reads \"{MAJOR}x\"",
                 version.schema
             );
             return Err(TraceError::format(path, reason));
@@ -169,7 +169,7 @@ impl Manifest {
         let names = self.vms.len().max(self.devices.len());
         if names > usize::from(u16::MAX) + 1 {
             return Err(
-                format!("it names {names} VMs or devices, and a trace has up to 65,536").into()
+                format!("it names {names} VMs or devices, but a trace has at most 65,536").into()
             );
         }
         match self.parts.iter().find(|part| part.file.contains(['/', '\\']) || part.file == "..") {

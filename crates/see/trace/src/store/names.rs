@@ -53,7 +53,7 @@ impl Names {
             return Ok(());
         }
         let (what, count) = (self.what, self.unique.len());
-        Err(format!("a record is of {what} {greatest} (from 0), and {count} are known").into())
+        Err(format!("a record has {what} {greatest} (from 0), but only {count} exist").into())
     }
 }
 

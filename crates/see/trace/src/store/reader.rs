@@ -69,7 +69,7 @@ pub fn open(directory: &Path) -> Result<Store, TraceError> {
             .map_err(TraceError::io(&path))?
             .len();
         if bytes != part.bytes {
-            let reason = format!("it has {bytes} bytes, and was written with {}", part.bytes);
+            let reason = format!("it has {bytes} bytes, but was written with {}", part.bytes);
             return Err(TraceError::format(&path, reason));
         }
     }
@@ -87,7 +87,7 @@ fn missing(directory: &Path, path: &Path, source: std::io::Error) -> TraceError 
     } else if !directory.exists() && partial.is_dir() {
         TraceError::Unfinished { path: partial }
     } else if directory.is_dir() {
-        TraceError::format(directory, format!("there is no {TRACE_FILE}, so it is no trace"))
+        TraceError::format(directory, format!("it has no {TRACE_FILE}, so it is not a trace"))
     } else {
         TraceError::Io { path: directory.to_owned(), source }
     }
@@ -250,10 +250,9 @@ impl Reader {
             let wrong = |reason: Malformed| TraceError::format(&path(), reason);
             match open.batches.next() {
                 Some(Ok(columns)) => {
-                    open.left = open
-                        .left
-                        .checked_sub(columns.num_rows())
-                        .ok_or_else(|| wrong("a row group has more records than it says".into()))?;
+                    open.left = open.left.checked_sub(columns.num_rows()).ok_or_else(|| {
+                        wrong("a row group has more records than its header says".into())
+                    })?;
                     open.decoder.append(&columns, batch).map_err(wrong)?;
                 }
                 Some(Err(error)) => return Err(TraceError::parquet(&path())(error.into())),
@@ -279,7 +278,7 @@ impl Reader {
         let wrong = |reason: Malformed| TraceError::format(&path, reason);
         let groups = footer.metadata().row_groups();
         let facts = groups.get(group.group).ok_or_else(|| {
-            wrong(format!("it has {} row groups, and {TRACE_FILE} says more", groups.len()).into())
+            wrong(format!("it has {} row groups, but {TRACE_FILE} lists more", groups.len()).into())
         })?;
         let left =
             usize::try_from(facts.num_rows()).map_err(|error| wrong(error.to_string().into()))?;

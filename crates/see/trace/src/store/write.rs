@@ -341,7 +341,7 @@ pub fn save(
     options: Options,
 ) -> Result<Written, TraceError> {
     let written = save_while(source, target, options, |_| true)?;
-    Ok(written.expect("nobody asked it to stop"))
+    Ok(written.expect("the writer was not asked to stop"))
 }
 
 /// Writes all records of a source as a trace, as long as `go_on` returns true. `go_on` is called

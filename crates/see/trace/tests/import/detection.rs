@@ -40,5 +40,5 @@ fn names_and_aliases_lead_to_one_format_each() {
         assert!(!format.help().is_empty() && format.help().len() <= 90, "{format}");
     }
     let error = "vsci".parse::<Format>().expect_err("no such format");
-    assert!(error.starts_with("trace format \"vsci\" is none of vscsi, "), "{error}");
+    assert!(error.starts_with("trace format \"vsci\" is not one of vscsi, "), "{error}");
 }

@@ -45,13 +45,13 @@ fn tables_of_sums_are_named_and_refused() {
         })
         .collect();
     refused_in_any_dress("vmstat.txt", &format!("{VMSTAT}{rows}"), "vmstat");
-    refused_in_any_dress("vmstat.txt", &rows, "no trace format fits");
+    refused_in_any_dress("vmstat.txt", &rows, "matches no trace format");
     let iostat = "Linux 6.8.0 (host) \t11/28/2026 \t_x86_64_\t(8 CPU)\n\n\
                   Device            r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz\n\
                   sda             10.00     40.00     0.00   0.00    0.50     4.00\n";
     refused_in_any_dress("iostat.txt", iostat, "sysstat");
     let bare = iostat.lines().skip(2).map(|line| format!("{line}\n")).collect::<String>();
-    refused_in_any_dress("iostat.txt", &bare, "no trace format fits");
+    refused_in_any_dress("iostat.txt", &bare, "matches no trace format");
     let dstat = "\"Dstat 0.7.4 CSV output\"\n\"Author:\",\"x\",,,,\"URL:\",\"y\"\n\n\
                  \"total cpu usage\",,,,\"dsk/total\",\n\"usr\",\"sys\",\"read\",\"writ\"\n1.0,2.0,0.0,4096.0\n";
     refused_in_any_dress("dstat.csv", dstat, "dstat");
@@ -64,7 +64,7 @@ fn diskstats_are_named_and_refused() {
         "   8       0 sda {counters}\n   8       1 sda1 {counters}\n 259  0 nvme0n1 {counters}\n"
     );
     refused_in_any_dress("diskstats", &text, "diskstats");
-    refused_in_any_dress("stat", &format!("{counters}\n"), "no trace format fits");
+    refused_in_any_dress("stat", &format!("{counters}\n"), "matches no trace format");
 }
 
 #[test]
@@ -144,7 +144,10 @@ fn two_formats_that_fit_equally_are_both_named() {
     let text = "0 0 2312 8 1\n12 0 4096 16 0\n31 0 64 8 1\n";
     let error = read_as(text.as_bytes(), None, 0).expect_err("undecided");
     assert!(error.to_string().contains("mqsim and disksim fit"), "{error}");
-    assert_eq!(error.hint(), Some("if it is one of these, name it with --from NAME"));
+    assert_eq!(
+        error.hint(),
+        Some("if the file has one of these formats, name the format with --from NAME")
+    );
     for format in [format("mqsim"), format("disksim")] {
         assert_eq!(read_as(text.as_bytes(), Some(format), 0).expect("decided").records.len(), 3);
     }
@@ -190,7 +193,7 @@ fn empty_short_and_arbitrary_files_are_refused() {
     let mut elf = b"\x7fELF\x02\x01\x01\0".to_vec();
     elf.resize(4096, 1);
     for bytes in [vec![0; 4096], vec![1; 4096], vec![2; 4096], vec![0xff; 4096], elf, vec![0, 1]] {
-        assert!(refused("a.bin", &bytes).contains("no trace format fits"), "{:?}", &bytes[..2]);
+        assert!(refused("a.bin", &bytes).contains("matches no trace format"), "{:?}", &bytes[..2]);
     }
 }
 

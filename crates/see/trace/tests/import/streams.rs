@@ -83,7 +83,7 @@ fn bad_lines_are_counted_and_located() {
     let error = read_as(text.as_bytes(), Some(format("msr")), 1).expect_err("one is allowed");
     assert_eq!(
         error.to_string(),
-        "disk.trace: 2 bad lines, 1 allowed; the first: \
+        "disk.trace: 2 bad lines, but only 1 are allowed; the first: \
          line 3 (byte 93): Timestamp is not a whole number: \"nonsense,here\""
     );
 }
@@ -115,7 +115,7 @@ fn line_ends_of_windows_and_a_byte_order_mark_do_no_harm() {
 fn an_unknown_text_names_the_formats() {
     let failed = read_as(b"dear diary\n", None, 0).expect_err("no trace");
     let text = failed.to_string();
-    assert!(text.starts_with("disk.trace: no trace format fits its beginning"), "{text}");
+    assert!(text.starts_with("disk.trace: its beginning matches no trace format"), "{text}");
     assert!(text.contains("vscsi, ") && text.contains("msr"), "{text}");
 }
 

@@ -12,13 +12,13 @@ use crate::{Archive, Known, LEVELS, Slice, WatchError, Window, journal, known};
 #[derive(Debug, thiserror::Error)]
 pub enum AnswerError {
     /// Bytes that are not a question.
-    #[error("it is no question about a watch store")]
+    #[error("it is not a valid request to a watch store")]
     Question,
     /// Store that cannot be read.
     #[error(transparent)]
     Store(#[from] WatchError),
     /// Answer that exceeds the limits, even with the coarsest slices.
-    #[error("an answer about {} is over the limits: {reason}", path.display())]
+    #[error("an answer about {} exceeds the limits: {reason}", path.display())]
     TooLarge {
         /// Path of the store.
         path: PathBuf,
@@ -31,9 +31,9 @@ impl AnswerError {
     /// Returns a hint, as a command or a sentence.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Question => Some("install one version of tilemark on all hosts"),
+            Self::Question => Some("install the same version of tilemark on all hosts"),
             Self::Store(error) => error.hint(),
-            Self::TooLarge { .. } => Some("ask for a shorter time"),
+            Self::TooLarge { .. } => Some("request a shorter time"),
         }
     }
 }

@@ -62,16 +62,16 @@ pub(crate) struct CheckedSlices {
 /// The bytes are not an answer that a store could give to this question.
 pub(crate) fn checked(bytes: &[u8], question: &Question) -> Result<Checked, Malformed> {
     if bytes.len() > ANSWER_MAX {
-        let text = format!("it has {} bytes, and at most {ANSWER_MAX} are read", bytes.len());
+        let text = format!("it has {} bytes, but the maximum is {ANSWER_MAX}", bytes.len());
         return Err(text.into());
     }
-    let (answer, rest) =
-        postcard::take_from_bytes::<Answer>(bytes).map_err(|_| "it is no answer about a store")?;
+    let (answer, rest) = postcard::take_from_bytes::<Answer>(bytes)
+        .map_err(|_| "it is not an answer about a store")?;
     if !rest.is_empty() {
-        return Err("there is something behind its end".into());
+        return Err("it has extra bytes at its end".into());
     }
     if answer.question != *question {
-        return Err("it answers another question".into());
+        return Err("it belongs to another request".into());
     }
     check_known(&answer.known)?;
     let content = match (answer.content, question) {
@@ -87,7 +87,7 @@ pub(crate) fn checked(bytes: &[u8], question: &Question) -> Result<Checked, Malf
             let rows = rows.iter().map(SetFacts::row).collect();
             CheckedContent::Sets(sets(rows, (0, u64::MAX))?)
         }
-        _ => return Err("it answers another question".into()),
+        _ => return Err("it belongs to another request".into()),
     };
     Ok(Checked { now_s: answer.now_s, known: answer.known, content })
 }
@@ -117,7 +117,7 @@ fn check_known(known: &Known) -> Result<(), Malformed> {
         check_name(&disk.name)?;
         check_name(disk.identity.as_deref().unwrap_or_default())?;
         if disk.identity.as_deref() == Some("") {
-            return Err("an identity of a disk is empty".into());
+            return Err("the identity of a disk is empty".into());
         }
     }
     Ok(())
@@ -197,10 +197,12 @@ fn check_time(slice: &Slice, window: (u64, u64), before: Option<&Slice>) -> Resu
     }
     if start_s >= window.1 || start_s.saturating_add(width_s) <= window.0 {
         let (from_s, to_s) = window;
-        return Err(format!("a slice at {start_s} is not within {from_s} to {to_s}").into());
+        return Err(format!("a slice at {start_s} is not from {from_s} to {to_s}").into());
     }
     match before {
-        Some(before) if before.start_s >= start_s => Err("its slices do not ascend".into()),
+        Some(before) if before.start_s >= start_s => {
+            Err("its slices are not in ascending order".into())
+        }
         _ => Ok(()),
     }
 }
@@ -214,7 +216,7 @@ fn check_cell(key: &Key, cell: &Cell, width_s: u64) -> Result<(), Malformed> {
     // A bucket of 2^32 I/Os is full.
     let is_full = || cell.latencies.buckets().any(|(_, count)| count == u32::MAX);
     if in_histogram > cell.count || (in_histogram < cell.count && !is_full()) {
-        let text = format!("{} I/Os, and {in_histogram} in their histogram", cell.count);
+        let text = format!("{} I/Os, but {in_histogram} in their histogram", cell.count);
         return Err(text.into());
     }
     if cell.bytes > cell.count.saturating_mul(BYTES_PER_IO_MAX) {
@@ -223,12 +225,12 @@ fn check_cell(key: &Key, cell: &Cell, width_s: u64) -> Result<(), Malformed> {
     // QEMU's histograms have other ends, and it counts what failed into its sums.
     let is_kernels = key.class.is_some();
     if is_kernels && !sums_of(cell).contains(&cell.latency_ns.into()) {
-        return Err(format!("{} ns are no sum of its latencies", cell.latency_ns).into());
+        return Err(format!("{} ns do not match the sum of its latencies", cell.latency_ns).into());
     }
     // Both are rounded, each time to 0.2 %.
     let longest_ns = cell.latency_ns.saturating_add(cell.latency_ns / 8).saturating_add(8);
     if cell.queue_ns.is_some_and(|queue_ns| queue_ns > longest_ns) {
-        return Err("it queued for longer than it took".into());
+        return Err("its queue time is longer than its latency".into());
     }
     Ok(())
 }
@@ -253,21 +255,25 @@ fn check_gauges(slice: &Slice) -> Result<(), Malformed> {
         check_name(scope)?;
         let is_number = |value: f64| (0.0..=GAUGE_MAX).contains(&value);
         if !is_number(folded.value) || !is_number(folded.most) {
-            return Err(format!("{} of {} is no number", name.name(), shortened(scope)).into());
+            return Err(format!("{} of {} is not a number", name.name(), shortened(scope)).into());
         }
     }
     Ok(())
 }
 
 fn sets(rows: Option<Vec<SetRow>>, window: (u64, u64)) -> Result<Vec<SetRow>, Malformed> {
-    let rows = rows.ok_or("a working set is of no span")?;
+    let rows = rows.ok_or("a working set has no time span")?;
     check_number("working sets", rows.len(), SETS_MAX)?;
     for row in &rows {
         check_name(&row.vm)?;
         let is_within = (window.0..window.1).contains(&row.start_s) && row.start_s % HOUR_S == 0;
         let is_share = row.share > 0.0 && row.share <= 1.0;
         if !is_within {
-            return Err(format!("a working set is of no hour asked for: {}", row.start_s).into());
+            return Err(format!(
+                "a working set is from an hour that was not requested: {}",
+                row.start_s
+            )
+            .into());
         }
         // Each is rounded by itself.
         let used = row.used_bytes.saturating_add(SetRow::PAGE_BYTES);
@@ -275,7 +281,7 @@ fn sets(rows: Option<Vec<SetRow>>, window: (u64, u64)) -> Result<Vec<SetRow>, Ma
         let is_sum = row.read_bytes.max(row.written_bytes) <= used
             && row.used_bytes <= both.saturating_add(SetRow::PAGE_BYTES);
         if !is_share || !is_sum {
-            return Err(format!("a working set of {} cannot be", shortened(&row.vm)).into());
+            return Err(format!("a working set of {} is impossible", shortened(&row.vm)).into());
         }
     }
     Ok(rows)

@@ -183,8 +183,8 @@ impl HostStores {
         let ask = |host: &dyn HostStore| {
             let answer = host.ask(bytes)?;
             checked(&answer, question).map_err(|error| HostTrouble {
-                text: format!("it answers what cannot be: {error}"),
-                hint: Some("its numbers are left out until its answers hold".to_owned()),
+                text: format!("its answer is invalid: {error}"),
+                hint: Some("its numbers are left out until its answers are valid".to_owned()),
             })
         };
         let answers: Vec<_> = std::thread::scope(|scope| {

@@ -253,19 +253,22 @@ fn lies_of_slices() -> Vec<(&'static str, Lie)> {
     };
     let long: &'static str = Box::leak("x".repeat(2000).into_boxed_str());
     vec![
-        ("21 I/Os, and 20 in their histogram", Box::new(first_cell(|cell| cell.count += 1))),
+        ("21 I/Os, but 20 in their histogram", Box::new(first_cell(|cell| cell.count += 1))),
         ("are too many", Box::new(first_cell(|cell| cell.errors = u64::MAX))),
-        ("are no sum of its latencies", Box::new(first_cell(|cell| cell.latency_ns *= 1000))),
-        ("it queued for longer", Box::new(first_cell(|cell| cell.queue_ns = Some(u64::MAX)))),
+        (
+            "do not match the sum of its latencies",
+            Box::new(first_cell(|cell| cell.latency_ns *= 1000)),
+        ),
+        ("its queue time is longer", Box::new(first_cell(|cell| cell.queue_ns = Some(u64::MAX)))),
         ("bytes in", Box::new(first_cell(|cell| cell.bytes = u64::MAX))),
-        ("is not within", Box::new(slices(|slices| slices[359].start_s = END_S + 3600))),
-        ("is not within", Box::new(slices(|slices| slices[0].start_s = 0))),
+        ("is not from", Box::new(slices(|slices| slices[359].start_s = END_S + 3600))),
+        ("is not from", Box::new(slices(|slices| slices[0].start_s = 0))),
         ("there is no slice of 10 s at", Box::new(slices(|slices| slices[3].start_s += 1))),
         ("there is no slice of 7 s", Box::new(slices(|slices| slices[3].width_s = 7))),
         ("do not ascend", Box::new(slices(|slices| slices.swap(0, 1)))),
         ("slices (limit 362)", Box::new(slices(|slices| slices.extend(slices.clone())))),
         (
-            "is no number",
+            "is not a number",
             Box::new(slices(|slices| {
                 slices[0].gauges.values_mut().for_each(|own| own.value = f64::NAN);
             })),
@@ -288,7 +291,7 @@ fn lies_of_slices() -> Vec<(&'static str, Lie)> {
 fn lies_of_answers() -> Vec<(&'static str, Lie)> {
     vec![
         (
-            "it answers another question",
+            "it belongs to another request",
             Box::new(|answer| {
                 let Content::Slices(_) = answer.content else { return };
                 let (from_s, to_s) = (END_S - 7200, END_S - 3600);
@@ -296,7 +299,7 @@ fn lies_of_answers() -> Vec<(&'static str, Lie)> {
             }),
         ),
         (
-            "it answers another question",
+            "it belongs to another request",
             Box::new(|answer| answer.content = Content::Sets(Vec::new())),
         ),
         (
@@ -323,7 +326,7 @@ fn lies_of_answers() -> Vec<(&'static str, Lie)> {
             }),
         ),
         (
-            "an identity of a disk is empty",
+            "the identity of a disk is empty",
             Box::new(|answer| {
                 let identity = Some(String::new());
                 answer.known.disks.push(KnownDisk { name: "sda".into(), identity, from_s: 0 });
@@ -345,7 +348,7 @@ fn host_that_lies_is_named_and_left_out() {
         let trouble = stores.notes()[1].trouble.clone();
         let trouble = trouble.unwrap_or_else(|| panic!("{reason}: it was believed"));
         assert!(trouble.text.contains(reason), "{reason}: {}", trouble.text);
-        assert!(trouble.text.starts_with("it answers what cannot be: "), "{}", trouble.text);
+        assert!(trouble.text.starts_with("its answer is invalid: "), "{}", trouble.text);
         assert_eq!(stores.notes()[0].trouble, None, "{reason}");
         assert_eq!(ios(&merged.slices), honest, "{reason}: the other is shown");
     }
@@ -356,9 +359,9 @@ fn overlong_answer_and_one_with_more_behind_it_are_refused() {
     let two = Two::new();
     let changes: [(&str, Change); 4] = [
         ("and at most", |bytes| [bytes, vec![0; ANSWER_MAX]].concat()),
-        ("behind its end", |bytes| [bytes, vec![0]].concat()),
-        ("it is no answer", |bytes| bytes[..bytes.len() / 2].to_vec()),
-        ("it is no answer", |_| b"\xff\xff\xff\xff\xff\xff\xff\xff\x01 hello".to_vec()),
+        ("at its end", |bytes| [bytes, vec![0]].concat()),
+        ("it is not an answer", |bytes| bytes[..bytes.len() / 2].to_vec()),
+        ("it is not an answer", |_| b"\xff\xff\xff\xff\xff\xff\xff\xff\x01 hello".to_vec()),
     ];
     for (reason, change) in changes {
         let stores = two.with_changed(change);

@@ -255,7 +255,8 @@ fn check(file: &File) -> Vec<Problem> {
         add(None, "rule", "there is no rule".to_owned(), help);
     }
     if file.rule.len() > RULES_MAX {
-        let message = format!("there are {} rules, and at most {RULES_MAX}", file.rule.len());
+        let message =
+            format!("there are {} rules, but the maximum is {RULES_MAX}", file.rule.len());
         add(None, "rule", message, "");
     }
     let mut names = BTreeSet::new();
@@ -263,23 +264,24 @@ fn check(file: &File) -> Vec<Problem> {
         let (name, path) = (rule.name.get_ref(), format!("rule[{at}].name"));
         let letters = name.chars().count();
         if name.trim().is_empty() || letters > NAME_MAX || name.chars().any(char::is_control) {
-            let message = format!("the name of a rule has 1 to {NAME_MAX} letters in one line");
+            let message =
+                format!("the name of a rule must have 1 to {NAME_MAX} letters in one line");
             add(Some(rule.name.span()), &path, message, "");
         }
         if !names.insert(name) {
             let message = format!("two rules have the name \"{}\"", untrusted::shown(name));
-            add(Some(rule.name.span()), &path, message, "alarms are told apart by it");
+            add(Some(rule.name.span()), &path, message, "alarms are identified by the name");
         }
         let (window, width_s) = (*rule.window.get_ref(), LEVELS[0].width_s);
         let (width, longest) = (Nanos::from_secs(width_s), Nanos::from_secs(86_400));
         if !window.0.is_multiple_of(width.0) || window < width || window > longest {
-            let message = format!("a window of {window} is not a multiple of {width} up to 1 day");
+            let message = format!("a window of {window} must be a multiple of {width} up to 1 day");
             let span = Some(rule.window.span());
             add(span, &format!("rule[{at}].for"), message, "as in for = \"5m\"");
         }
         let evidence = rule.evidence.as_ref().filter(|own| !EVIDENCE.contains(own.get_ref()));
         if let Some(own) = evidence {
-            let message = format!("a recording of {} is not 1 s to 10 min", own.get_ref());
+            let message = format!("a recording of {} must be 1 s to 10 min", own.get_ref());
             let path = format!("rule[{at}].evidence");
             add(Some(own.span()), &path, message, "as in evidence = \"30s\"");
         }
@@ -381,7 +383,7 @@ severity = "critical"
             (rule(&format!("{good}\nvm = \"\"")), &["line 4", "empty pattern"]),
             (
                 rule(&format!("{good}\nfor = \"15s\"")),
-                &["line 4", "15 s is not a multiple of 10 s"],
+                &["line 4", "15 s must be a multiple of 10 s"],
             ),
             (rule(&format!("{good}\nfor = \"2d\"")), &["line 4", "up to 1 day"]),
             (rule(&format!("{good}\nfor = \"0s\"")), &["line 4", "multiple of 10 s"]),
@@ -392,9 +394,13 @@ severity = "critical"
             ),
             (
                 rule(good).repeat(2),
-                &["line 5", "two rules have the name \"a\"", "hint: alarms are told apart by it"],
+                &[
+                    "line 5",
+                    "two rules have the name \"a\"",
+                    "hint: alarms are identified by the name",
+                ],
             ),
-            (rule(&format!("{good}\nevidence = \"1h\"")), &["line 4", "1h is not 1 s to 10 min"]),
+            (rule(&format!("{good}\nevidence = \"1h\"")), &["line 4", "1h must be 1 s to 10 min"]),
             (format!("evidence.per_day = -1\n{}", rule(good)), &["line 1"]),
             (rule(good).replace("\"a\"", "\" \""), &["line 2", "1 to 100 letters"]),
             (format!("rules = 1\n{}", rule(good)), &["line 1", "unknown key \"rules\""]),

@@ -67,15 +67,15 @@ impl Percentile {
 pub enum LimitError {
     /// The text has another form.
     #[error(
-        "the limit \"{0}\" is none: write DIRECTION PERCENTILE <= TIME or errors <= NUMBER, as in \
-         \"write p95 <= 20ms\""
+        "the limit \"{0}\" is invalid: write DIRECTION PERCENTILE <= TIME or errors <= NUMBER, as \
+         in \"write p95 <= 20ms\""
     )]
     Form(String),
     /// The direction is unknown.
-    #[error("the limit has the direction \"{0}\"; known are read, write, flush and any")]
+    #[error("the limit has the direction \"{0}\"; supported are read, write, flush and any")]
     Direction(String),
     /// The quantity is unknown.
-    #[error("the limit is of \"{0}\"; known are p50, p95, p99, p999 and errors")]
+    #[error("the limit has the quantity \"{0}\"; supported are p50, p95, p99, p999 and errors")]
     Quantity(String),
     /// The latency is not valid.
     #[error("the latency of the limit: {0}")]
@@ -84,7 +84,7 @@ pub enum LimitError {
     #[error("the limit has the latency 0, which every I/O breaks")]
     Zero,
     /// The number of failed I/Os is not valid.
-    #[error("the limit has \"{0}\" errors, which is no whole number")]
+    #[error("the limit has \"{0}\" errors, which is not a whole number")]
     Errors(String),
 }
 
@@ -182,8 +182,8 @@ mod tests {
         for (text, part) in [
             ("write p95 < 20ms", "as in \"write p95 <= 20ms\""),
             ("p95 <= 20ms", "is none"),
-            ("writes p95 <= 20ms", "\"writes\"; known are read, write, flush and any"),
-            ("write p96 <= 20ms", "\"p96\"; known are p50, p95, p99, p999 and errors"),
+            ("writes p95 <= 20ms", "\"writes\"; supported are read, write, flush and any"),
+            ("write p96 <= 20ms", "\"p96\"; supported are p50, p95, p99, p999 and errors"),
             ("write p95 <= 20", "20"),
             ("write p95 <= 0s", "latency 0"),
             ("errors <= -1", "\"-1\""),

@@ -10,7 +10,7 @@ pub struct Pattern(String);
 
 /// Error for an empty pattern, which matches no name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("an empty pattern fits no name; leave the key out, or write \"*\"")]
+#[error("an empty pattern matches no name; leave the key out, or write \"*\"")]
 pub struct EmptyPattern;
 
 impl TryFrom<String> for Pattern {

@@ -65,8 +65,8 @@ impl Change {
         let summary = self.alarm.summary();
         match self.end.map(|end| end.how) {
             None => format!("alarm: {summary}. {}", self.alarm.description()),
-            Some(Ending::Kept) => format!("alarm over: {summary}: kept again"),
-            Some(Ending::Gone) => format!("alarm over: {summary}: no more such I/O"),
+            Some(Ending::Kept) => format!("alarm over: {summary}: the limit is met again"),
+            Some(Ending::Gone) => format!("alarm over: {summary}: there is no such I/O any more"),
             Some(Ending::Joined) => format!("alarm over: {summary}: now part of the disk's alarm"),
         }
     }

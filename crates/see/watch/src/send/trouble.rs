@@ -67,7 +67,7 @@ impl fmt::Display for Problem {
                 write!(f, "{error}; given up, {} lost so far", count(*lost, "message"))
             }
             Self::Full { lost } => {
-                write!(f, "too many wait, {} lost so far", count(*lost, "message"))
+                write!(f, "too many alarms wait, {} lost so far", count(*lost, "message"))
             }
             Self::Unsent(unsent) => write!(f, "{} not delivered", count(*unsent, "message")),
         }

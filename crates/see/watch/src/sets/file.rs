@@ -70,7 +70,7 @@ pub(crate) fn read(
     let file = untrusted::open(&path).map_err(WatchError::io(&path))?;
     let length = file.metadata().map_err(WatchError::io(&path))?.len();
     if length > FILE_MAX {
-        let text = format!("it has {length} bytes, and at most {FILE_MAX} are read");
+        let text = format!("it has {length} bytes, but the maximum is {FILE_MAX}");
         return Err(WatchError::content(&path)(text.into()));
     }
     let is_wanted = |start_s: u64| (from_s..to_s).contains(&start_s) && Day::of(start_s) == day;

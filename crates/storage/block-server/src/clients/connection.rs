@@ -157,7 +157,7 @@ impl Connection {
     pub fn session(&self) -> &Session {
         match &self.stage {
             Stage::Serving(session) => session,
-            Stage::Shaking(_) => panic!("requests come after the handshake"),
+            Stage::Shaking(_) => panic!("the handshake is complete"),
         }
     }
 
@@ -189,13 +189,14 @@ impl Connection {
         match self.receiving.take().expect("memory was lent") {
             Target::Input => self.input.take_back(buffer, bytes),
             Target::Payload => {
-                let payload = self.payload.as_mut().expect("its data were lent");
+                let payload =
+                    self.payload.as_mut().expect("the payload's buffer is lent to this I/O");
                 payload.data = buffer;
                 payload.have += bytes;
             }
             Target::Cipher => match &mut self.channel {
                 Channel::Tls(encrypted) => encrypted.cipher.take_back(buffer, bytes),
-                Channel::Plain => unreachable!("there is no way back from TLS"),
+                Channel::Plain => unreachable!("a channel with cipher I/O stays encrypted"),
             },
         }
     }
@@ -273,7 +274,9 @@ impl Connection {
     }
 
     fn request(&mut self, pool: &mut Pool) -> Result<Step, Cut> {
-        let Stage::Serving(session) = &self.stage else { unreachable!("it was looked at") };
+        let Stage::Serving(session) = &self.stage else {
+            unreachable!("the session was checked before")
+        };
         let Some(header) = self.input.bytes().first_chunk::<REQUEST_BYTES>() else {
             return Ok(Step::Receive);
         };
@@ -299,7 +302,9 @@ impl Connection {
     }
 
     fn shake(&mut self, offered: Offered<'_>, pool: &mut Pool) -> Result<Step, Cut> {
-        let Stage::Shaking(handshake) = &mut self.stage else { unreachable!("it was looked at") };
+        let Stage::Shaking(handshake) = &mut self.stage else {
+            unreachable!("the request was checked before")
+        };
         // A client that never reads its answers must not make the handshake's output grow.
         if self.out.left() + self.sending >= nbd::limits::HANDSHAKE_OUTPUT {
             return Ok(Step::Wait);
@@ -316,7 +321,7 @@ impl Connection {
             server::Next::Wanted(name) => Ok(Step::Wanted(name)),
             server::Next::Serve(session) => {
                 let place = exports.iter().position(|export| export == session.export());
-                let place = place.expect("it is one of those that were offered");
+                let place = place.expect("the chosen export is one of the offered exports");
                 self.disk = own.map_or_else(|| offered.places[place], |(_, disk)| *disk);
                 self.stage = Stage::Serving(Box::new(session));
                 self.deadline = None;
@@ -324,7 +329,7 @@ impl Connection {
             }
             server::Next::StartTls => {
                 handshake.encrypted();
-                let tls = self.tls.as_ref().expect("it is offered where it can be had");
+                let tls = self.tls.as_ref().expect("TLS is offered only with certificates");
                 let begun = Encrypted::begin(tls, &mut self.out, pool).map_err(|_| Cut::Tls)?;
                 self.channel = Channel::Tls(Box::new(begun));
                 Ok(Step::Receive)

@@ -91,7 +91,7 @@ impl Clients {
                 self.vectors.push(vectors);
                 self.said(client, finished.result, batch, core)?;
             }
-            _ => unreachable!("work comes back as it went"),
+            _ => unreachable!("an I/O completes with its own kind of cargo"),
         }
         Ok(())
     }
@@ -143,7 +143,7 @@ impl Clients {
     ) -> io::Result<()> {
         let client = &mut self.clients[number];
         let sent = match result {
-            0.. => usize::try_from(result).expect("it is not negative"),
+            0.. => usize::try_from(result).expect("the result is not negative"),
             _ if [libc::EAGAIN, libc::EINTR].contains(&-result) => 0,
             _ => {
                 client.sending = 0;
@@ -334,7 +334,7 @@ impl Clients {
             }
         }
         let is_all = !is_read || result.is_err() || is_dead || left == request.length as usize;
-        assert!(is_all, "all that was asked for");
+        assert!(is_all, "a complete read has all requested bytes");
         self.clients[number].out = out;
     }
 }

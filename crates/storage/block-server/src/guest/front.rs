@@ -183,7 +183,8 @@ impl Guests {
                 kicked.watch = None;
                 kicked.give_up();
                 let error = io::Error::from_raw_os_error(-result);
-                core.shared.note(format!("kicks of queue {queue} cannot be watched: {error}"));
+                core.shared
+                    .note(format!("notifications of queue {queue} cannot be watched: {error}"));
                 return Ok(());
             }
             // The kernel ends a poll when its completion queue has no room.

@@ -147,14 +147,14 @@ impl Tracker {
 
     fn load<T: AtomicAccess>(&self, at: usize) -> T {
         let loaded = self.area.region.as_volatile_slice().load(at, Acquire);
-        loaded.expect("it lies within memory that was measured")
+        loaded.expect("the offset is within the checked area")
     }
 
     /// Stores a value with release ordering, so that a killed process leaves the stores in their
     /// order.
     fn store<T: AtomicAccess>(&self, at: usize, value: T) {
         let stored = self.area.region.as_volatile_slice().store(value, at, Release);
-        stored.expect("it lies within memory that was measured");
+        stored.expect("the offset is within the checked area");
     }
 }
 

@@ -54,12 +54,11 @@ impl Memory {
 /// Reason why memory cannot be mapped safely.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 pub(crate) enum Unsafe {
-    #[error(
-        "the machine's memory could be shrunk by its owner, and the server would end by touching it"
-    )]
+    #[error("the owner of the VM's memory could shrink it, which would crash the server on access")]
     Shrinks,
     #[error(
-        "the machine's memory is of huge pages or of a device, and the server would end by touching what is not there"
+        "the VM's memory has huge pages or belongs to a device; a missing page would crash the \
+        server on access"
     )]
     Special,
 }
@@ -72,7 +71,8 @@ impl Unsafe {
                 "give it memory of memfd, which QEMU seals (memory-backend-memfd; libvirt: <source type='memfd'/>)"
             }
             Self::Special => {
-                "give it memory of memfd with ordinary pages (memory-backend-memfd without hugetlb=on)"
+                "give the VM memory of memfd with ordinary pages (memory-backend-memfd without \
+                hugetlb=on)"
             }
         }
     }
@@ -95,7 +95,7 @@ pub(crate) fn check_backed(file: &File, offset: u64, bytes: u64) -> io::Result<(
     match offset.checked_add(bytes) {
         Some(end) if end <= there => Ok(()),
         _ => Err(io::Error::other(format!(
-            "{bytes} B of memory from {offset} on are not in a file of {there} B"
+            "{bytes} B of memory at offset {offset} are outside the file of {there} B"
         ))),
     }
 }
@@ -107,6 +107,6 @@ pub(crate) fn check_event(file: &File) -> io::Result<()> {
     let link = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
     match readlink(link, Vec::new()) {
         Ok(kind) if kind.as_bytes() == b"anon_inode:[eventfd]" => Ok(()),
-        _ => Err(io::Error::other("a queue's kick or call is no eventfd")),
+        _ => Err(io::Error::other("a queue's kick or call is not an eventfd")),
     }
 }

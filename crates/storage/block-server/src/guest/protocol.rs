@@ -92,7 +92,9 @@ pub(crate) fn speak(stream: UnixStream, seat: Seat, export: Export) {
             let hint = refused.map(|refused| refused.hint());
             shared.note_with_hint(format!("{name}, over vhost-user: {why}"), hint);
         }
-        why => shared.note(format!("{name}, over vhost-user: the front end is sent away: {why}")),
+        why => {
+            shared.note(format!("{name}, over vhost-user: the front end is disconnected: {why}"))
+        }
     }
 }
 
@@ -159,10 +161,10 @@ impl FrontEndSettings {
         let mut ring = ring(&memory, entries, places)?;
         ring.set_next_avail(base);
         ring.set_event_idx(features & 1 << VIRTIO_RING_F_EVENT_IDX != 0);
-        let index = u16::try_from(queue).expect("there are 64 at most");
+        let index = u16::try_from(queue).expect("there are at most 64 queues");
         let parts = QueueParts { ring, memory, area, index, kick, call };
         let made = GuestQueue::new(parts).map_err(|_| {
-            refused("a queue does not fit the memory for requests in flight, or lies outside")
+            refused("a queue does not fit into the memory for requests in flight, or is outside it")
         })?;
         self.said(queue)?.is_running = true;
         let (guest, made) = (self.seat.guest, Box::new(made));
@@ -175,7 +177,7 @@ impl FrontEndSettings {
             return Ok(());
         }
         let (reply, told) = sync_channel(1);
-        let index = u16::try_from(queue).expect("there are 64 at most");
+        let index = u16::try_from(queue).expect("there are at most 64 queues");
         self.seat.send(Order::Stop { guest: self.seat.guest, queue: index, reply })?;
         let base = told.recv().map_err(|_| Error::BackendInternalError)?;
         let said = self.said(queue)?;
@@ -198,11 +200,11 @@ impl FrontEndSettings {
 }
 
 fn ring(memory: &Memory, entries: u16, places: [u64; 3]) -> Result<Queue> {
-    let outside = || refused("a queue lies outside the machine's memory");
+    let outside = || refused("a queue is outside the VM's memory");
     let [table, available, used] = places;
     let place = |at: u64| memory.translate(at).map(vm_memory::GuestAddress).ok_or_else(outside);
-    let mut ring = Queue::new(ENTRIES_MAX).expect("it is a power of two");
-    let wrong = |_| refused("a queue has a size or place that none can have");
+    let mut ring = Queue::new(ENTRIES_MAX).expect("the queue size is a power of two");
+    let wrong = |_| refused("a queue has an invalid size or address");
     ring.try_set_size(entries).map_err(wrong)?;
     ring.try_set_desc_table_address(place(table)?).map_err(wrong)?;
     ring.try_set_avail_ring_address(place(available)?).map_err(wrong)?;
@@ -281,7 +283,7 @@ impl VhostUserBackendReqHandlerMut for FrontEndSettings {
     }
 
     fn set_vring_kick(&mut self, queue: u8, kick: Option<File>) -> Result<()> {
-        let kick = event(kick)?.ok_or_else(|| refused("queues without kicks are not served"))?;
+        let kick = event(kick)?.ok_or_else(|| refused("queues without kicks are not supported"))?;
         self.stop(queue.into())?;
         self.said(queue.into())?.kick = Some(kick);
         self.start(queue.into())
@@ -331,7 +333,7 @@ impl VhostUserBackendReqHandlerMut for FrontEndSettings {
     }
 
     fn set_config(&mut self, _: u32, _: &[u8], _: VhostUserConfigFlags) -> Result<()> {
-        Err(Error::InvalidOperation("nothing of the configuration can be changed"))
+        Err(Error::InvalidOperation("the configuration is read-only"))
     }
 
     fn get_inflight_fd(&mut self, wanted: &VhostUserInflight) -> Result<(VhostUserInflight, File)> {
@@ -356,7 +358,7 @@ impl VhostUserBackendReqHandlerMut for FrontEndSettings {
     }
 
     fn get_max_mem_slots(&mut self) -> Result<u64> {
-        Err(Error::InvalidOperation("memory comes in one piece"))
+        Err(Error::InvalidOperation("single memory regions cannot be changed"))
     }
 
     fn add_mem_region(
@@ -365,11 +367,11 @@ impl VhostUserBackendReqHandlerMut for FrontEndSettings {
         _: File,
         _: Option<bool>,
     ) -> Result<Option<vhost::VhostUserMemoryRegionBase>> {
-        Err(Error::InvalidOperation("memory comes in one piece"))
+        Err(Error::InvalidOperation("single memory regions cannot be changed"))
     }
 
     fn remove_mem_region(&mut self, _: &VhostUserSingleMemoryRegion) -> Result<()> {
-        Err(Error::InvalidOperation("memory comes in one piece"))
+        Err(Error::InvalidOperation("single memory regions cannot be changed"))
     }
 
     fn set_device_state_fd(
@@ -378,18 +380,18 @@ impl VhostUserBackendReqHandlerMut for FrontEndSettings {
         _: VhostTransferStatePhase,
         _: File,
     ) -> Result<Option<File>> {
-        Err(Error::InvalidOperation("it has no state to move"))
+        Err(Error::InvalidOperation("transfer of device state is not supported"))
     }
 
     fn check_device_state(&mut self) -> Result<()> {
-        Err(Error::InvalidOperation("it has no state to move"))
+        Err(Error::InvalidOperation("transfer of device state is not supported"))
     }
 
     fn get_shmem_config(&mut self) -> Result<VhostUserShMemConfig> {
-        Err(Error::InvalidOperation("it shares no memory"))
+        Err(Error::InvalidOperation("shared memory is not supported"))
     }
 
     fn set_log_base(&mut self, _: &VhostUserLog, _: File) -> Result<()> {
-        Err(Error::InvalidOperation("machines are not moved while they run"))
+        Err(Error::InvalidOperation("live migration is not supported"))
     }
 }

@@ -62,7 +62,8 @@ impl GuestQueue {
         let (tracker, left) = match area {
             Some(area) => {
                 let (tracker, left) = Tracker::begin(&area, index, size, used.0).ok_or(Broken)?;
-                let taken = u16::try_from(left.len()).expect("no more than the queue is long");
+                let taken =
+                    u16::try_from(left.len()).expect("at most as many as the queue has entries");
                 ring.set_next_avail(used.0.wrapping_add(taken));
                 (Some(tracker), left)
             }

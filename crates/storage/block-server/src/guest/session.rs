@@ -224,7 +224,7 @@ impl Guest {
     }
 
     fn understand(&mut self, at: u16, head: u16, most: u64) -> Option<Job> {
-        let queue = self.queues[usize::from(at)].as_mut().expect("it was just asked");
+        let queue = self.queues[usize::from(at)].as_mut().expect("the queue was just polled");
         let chain = queue.chain(head).ok().filter(|chain| chain.writable.bytes() > 0);
         let Some(chain) = chain else {
             // The chain has no room for a status.
@@ -232,7 +232,7 @@ impl Guest {
             self.keep(at, given);
             return None;
         };
-        let terms = self.terms.as_ref().expect("they came with the first queue");
+        let terms = self.terms.as_ref().expect("the terms were set with the first queue");
         let memory = &queue.memory.guest;
         let done = match terms.understand(memory, &chain) {
             Ok(Ask::Disk { operation, offset, bytes }) => {

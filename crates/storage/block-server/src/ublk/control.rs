@@ -27,7 +27,7 @@ impl Control {
         data: u64,
         mut bytes: Vec<u8>,
     ) -> io::Result<Vec<u8>> {
-        let length = u16::try_from(bytes.len()).expect("a command's bytes are few");
+        let length = u16::try_from(bytes.len()).expect("a command has fewer than 2^16 bytes");
         let address = if bytes.is_empty() { 0 } else { bytes.as_mut_ptr().expose_provenance() };
         let words = abi::control(device, address as u64, length, data);
         let fd = Fd(self.file.as_raw_fd());

@@ -26,11 +26,11 @@ pub(crate) enum Refusal {
     Forbidden(io::Error),
     #[error("this kernel's ublk_drv is too old")]
     Old,
-    #[error("it is the device of another server or disk")]
+    #[error("it belongs to another server or disk")]
     Foreign,
-    #[error("a server has it that has not ended")]
+    #[error("it belongs to a server that is still running")]
     InUse,
-    #[error("it was left for this disk when that had another size or other abilities")]
+    #[error("it was left by this disk when the disk had another size or other features")]
     Changed,
     #[error("cannot {what}: {source}")]
     Kernel { what: &'static str, source: io::Error },
@@ -41,14 +41,16 @@ impl Refusal {
     pub const fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Missing => {
-                "`modprobe ublk_drv`, which Linux has where it was built with BLK_DEV_UBLK; without it, use the disk over NBD"
+                "run `modprobe ublk_drv`; Linux has this module if it was built with BLK_DEV_UBLK. \
+                Without it, use the disk over NBD"
             }
-            Self::Forbidden(_) => "root may use it, or who has CAP_SYS_ADMIN",
+            Self::Forbidden(_) => "run as root or with CAP_SYS_ADMIN",
             Self::Old => "Linux 6.9 or newer is needed; use the disk over NBD",
             Self::Foreign => "choose another number",
-            Self::InUse => "end it, or choose another number",
+            Self::InUse => "end that server, or choose another number",
             Self::Changed => {
-                "make the disk what it was, end the server in order when nobody uses the device, and start it again"
+                "restore the disk's size and features, stop the server cleanly while the device is \
+                unused, and start it again"
             }
             Self::Kernel { .. } => return None,
         })
@@ -184,7 +186,7 @@ fn claim(control: &mut Control, number: u32, mark: u64, export: &Export) -> Resu
                     Err(error) => return Err(failed("add a device")(error)),
                 }
             }
-            Err(error) => return Err(failed("ask what it is")(error)),
+            Err(error) => return Err(failed("query the state of")(error)),
             Ok(info) => match abi::state_and_mark(&info) {
                 (_, seen) if seen != mark => return Err(Refusal::Foreign),
                 (abi::QUIESCED, _) => {
@@ -199,7 +201,7 @@ fn claim(control: &mut Control, number: u32, mark: u64, export: &Export) -> Resu
                 // Its server was killed before the kernel showed the device, so no request is lost.
                 (abi::DEAD, _) => {
                     let deleted = control.call(abi::DELETE, number, 0, Vec::new());
-                    deleted.map_err(failed("remove what was left of it"))?;
+                    deleted.map_err(failed("remove the rest of"))?;
                 }
                 // The device is live: its server may have been killed just now, and the kernel has not noticed.
                 _ => {}
@@ -229,7 +231,7 @@ fn describe(control: &mut Control, number: u32, export: &Export) -> Result<(), R
 fn is_as_it_was(control: &mut Control, number: u32, export: &Export) -> Result<(), Refusal> {
     let wanted = abi::params(export);
     let seen = control.call(abi::GET_PARAMS, number, 0, wanted.clone());
-    let seen = seen.map_err(failed("ask what it is like"))?;
+    let seen = seen.map_err(failed("query the parameters of"))?;
     // The first 8 bytes are the length and the set of parts, which the kernel may fill in differently.
     if seen[8..] == wanted[8..] { Ok(()) } else { Err(Refusal::Changed) }
 }

@@ -94,7 +94,7 @@ impl Hosts {
         let mut hosts = Slab::new();
         for (mut device, name) in devices {
             let at = core.exports.iter().position(|export| export.name() == name);
-            let place = core.places[at.expect("looked at when it was opened")];
+            let place = core.places[at.expect("the place was checked when the device was opened")];
             let begin = device.begin();
             let thread = Builder::new().name("ublk".to_owned());
             let queue = Queue::new(core.export(place));
@@ -133,7 +133,8 @@ impl Hosts {
             return;
         }
         if !matches!(one.phase, Phase::Gone) {
-            core.shared.note(format!("/dev/ublkb{} was removed by somebody", one.device.number));
+            core.shared
+                .note(format!("/dev/ublkb{} was removed by another program", one.device.number));
         }
         self.hosts.remove(host);
         core.connections -= 1;
@@ -208,9 +209,10 @@ impl Hosts {
         let one = &mut self.hosts[host];
         let otherwise = if core.is_stopping { Phase::Left } else { Phase::Serves };
         let (phase, note) = match std::mem::replace(&mut one.phase, Phase::Serves) {
-            Phase::Begins(thread) => {
-                (Phase::Serves, joined(thread).err().map(|error| format!("cannot be had: {error}")))
-            }
+            Phase::Begins(thread) => (
+                Phase::Serves,
+                joined(thread).err().map(|error| format!("cannot be used: {error}")),
+            ),
             Phase::Ends(thread) => match joined(thread) {
                 Ok(true) => (Phase::Gone, None),
                 Ok(false) => {

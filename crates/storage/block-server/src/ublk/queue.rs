@@ -54,7 +54,7 @@ impl Queue {
     /// kernel took the tag back.
     pub fn came(&mut self, tag: u16, result: i32) -> bool {
         let place = &mut self.tags[usize::from(tag)];
-        assert_eq!(*place, Tag::Fetching, "the kernel gives back what it has");
+        assert_eq!(*place, Tag::Fetching, "the kernel has this tag");
         *place = if result == 0 { Tag::Came } else { Tag::Over };
         result == 0
     }
@@ -72,7 +72,7 @@ impl Queue {
     /// Returns the request that the disk has answered; its tag goes back to the kernel.
     pub fn answered(&mut self, tag: u16) -> Ask {
         let place = std::mem::replace(&mut self.tags[usize::from(tag)], Tag::Fetching);
-        let Tag::Asked(ask) = place else { panic!("an answer is to what was asked") };
+        let Tag::Asked(ask) = place else { panic!("an answer belongs to a taken request") };
         ask
     }
 
@@ -120,7 +120,7 @@ impl Queue {
 
 /// Returns the negative error number for the kernel. NBD and Linux use the same numbers.
 pub(super) fn result(code: Code) -> i32 {
-    -i32::try_from(code.to_wire()).expect("numbers of errors are small")
+    -i32::try_from(code.to_wire()).expect("error numbers are small")
 }
 
 #[cfg(test)]

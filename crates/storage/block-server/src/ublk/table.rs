@@ -21,13 +21,13 @@ impl Table {
         let flags = MapFlags::SHARED | MapFlags::POPULATE;
         // SAFETY: a new mapping at a place of the kernel's choice touches no memory that is in use.
         let start = unsafe { mmap(ptr::null_mut(), BYTES, ProtFlags::READ, flags, file, 0) }?;
-        Ok(Self(NonNull::new(start.cast()).expect("a mapping is not at zero")))
+        Ok(Self(NonNull::new(start.cast()).expect("a mapping is not at address 0")))
     }
 
     /// Returns the descriptor of a request that arrived and is not answered. The kernel does not
     /// change the descriptor until the answer.
     pub fn get(&self, tag: u16) -> Descriptor {
-        assert!(tag < DEPTH, "tags are those that were fetched");
+        assert!(tag < DEPTH, "the tag was fetched");
         // SAFETY: so many are mapped until this is dropped; any bytes are a descriptor. Volatile, for another one writes it.
         unsafe { self.0.add(usize::from(tag)).read_volatile() }
     }
@@ -37,6 +37,6 @@ impl Drop for Table {
     fn drop(&mut self) {
         // SAFETY: it was mapped so, and nothing borrows it.
         let unmapped = unsafe { munmap(self.0.as_ptr().cast(), BYTES) };
-        debug_assert!(unmapped.is_ok(), "a mapping of ours can be taken back");
+        debug_assert!(unmapped.is_ok(), "our own mapping can be unmapped");
     }
 }

@@ -347,8 +347,8 @@ fn memory_whose_access_may_fault_is_refused() {
     let both = Both::of(ram("vm", SIZE));
     let (ordinary, huge) = (MemfdFlags::empty(), MemfdFlags::HUGETLB);
     for (is_sealed, pages, lie, words) in [
-        (false, ordinary, 0, "could be shrunk by its owner"),
-        (true, ordinary, 4096, "are not in a file of"),
+        (false, ordinary, 0, "could shrink it"),
+        (true, ordinary, 4096, "are outside the file of"),
         // Nobody has to have such pages for this: they are asked for when they are touched.
         (true, huge, 0, "huge pages"),
     ] {

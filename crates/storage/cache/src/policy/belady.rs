@@ -75,7 +75,7 @@ impl Policy for Belady {
         assert_eq!(
             self.references.get(self.at),
             Some(&page),
-            "reference {} is not the one that was foretold",
+            "reference {} differs from the given sequence",
             self.at
         );
         let due = self.next_use[self.at];

@@ -58,7 +58,8 @@ impl fmt::Display for PolicyKind {
 
 /// Error for a name that no policy has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown policy \"{name}\"; known are {}", PolicyKind::ALL.map(PolicyKind::name).join(", "))]
+#[error("unknown policy \"{name}\"; supported are \
+    {}", PolicyKind::ALL.map(PolicyKind::name).join(", "))]
 pub struct UnknownPolicy {
     /// Name that was requested.
     pub name: String,

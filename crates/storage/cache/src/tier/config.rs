@@ -144,7 +144,7 @@ pub enum ConfigError {
         bytes: u32,
     },
     /// The tier of one host holds no page, or too many.
-    #[error("a tier of {bytes} B holds no page of {page_bytes} B, or more than 2^28")]
+    #[error("a tier of {bytes} B holds no page of {page_bytes} B, or more than 2^28 pages")]
     Capacity {
         /// Size of the tier in bytes.
         bytes: u64,
@@ -152,7 +152,7 @@ pub enum ConfigError {
         page_bytes: u32,
     },
     /// The share of one host holds no page, or too many.
-    #[error("the share of host {host}, {bytes} B, holds no page or more than 2^28")]
+    #[error("the share of host {host}, {bytes} B, holds no page or more than 2^28 pages")]
     Share {
         /// Index of the host, counted from 0.
         host: usize,
@@ -166,7 +166,7 @@ pub enum ConfigError {
         hosts: usize,
     },
     /// The percentage for copies is too large.
-    #[error("{percent} % of a share for copies are more than 90 %")]
+    #[error("{percent} % of a share for copies exceed the maximum of 90 %")]
     Log {
         /// Requested percentage.
         percent: u8,
@@ -198,7 +198,7 @@ pub enum ConfigError {
         hosts: usize,
     },
     /// More copies than are supported.
-    #[error("{copies} copies are more than 2")]
+    #[error("{copies} copies exceed the maximum of 2")]
     Copies {
         /// Requested number of copies.
         copies: u8,

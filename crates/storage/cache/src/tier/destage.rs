@@ -119,7 +119,7 @@ impl Tier {
             Some(Copied { from, to, .. }) => (*from, *to),
             None => (0, self.config.page_bytes),
         };
-        let vm = VmId(u16::try_from(cache.owner(slot)).expect("it was a VM's id"));
+        let vm = VmId(u16::try_from(cache.owner(slot)).expect("the owner is the id of a VM"));
         Owed { page: cache.page(slot), vm, from, to }
     }
 

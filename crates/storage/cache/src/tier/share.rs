@@ -179,7 +179,7 @@ impl Cache {
 
     /// Records a page that the policy has admitted, as clean.
     pub(super) fn enter(&mut self, slot: Slot, page: PageId, owner: VmId) {
-        let place = self.free.take().expect("a place is free when a page comes in");
+        let place = self.free.take().expect("a slot is free when a page is admitted");
         if slot.position() >= self.frames.len() {
             self.grow(slot);
         }
@@ -207,7 +207,7 @@ impl Cache {
     /// Frees the place of a clean page that the policy has removed.
     pub(super) fn leave(&mut self, slot: Slot) {
         let Frame { place, owner, is_dirty } = self.frames[slot.position()];
-        debug_assert!(!is_dirty, "a dirty page is made clean before it leaves");
+        debug_assert!(!is_dirty, "a dirty page is destaged before it is evicted");
         self.owners[usize::from(owner)].unlink(&mut self.owned, slot.0);
         self.free.give(place);
     }

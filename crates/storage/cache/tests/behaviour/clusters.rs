@@ -338,7 +338,7 @@ fn a_cluster_that_cannot_be_is_refused_with_the_value() {
     let page = Config { page_bytes: 3000, ..good.clone() };
     assert_eq!(text(page), "page size 3000 B is not a power of two from 4 KiB to 1 MiB");
     let small = of(vec![1024, 1024 * KIB]);
-    assert_eq!(text(small), "the share of host 0, 1024 B, holds no page or more than 2^28");
+    assert_eq!(text(small), "the share of host 0, 1024 B, holds no page or more than 2^28 pages");
     let mut cluster = Tier::new(good).expect("in range");
     let nowhere = VmSettings { host: HostId(2), ..THROUGH };
     let error = cluster.set(VmId(0), nowhere).expect_err("two hosts");

@@ -238,7 +238,7 @@ fn impossible_tiers_are_refused_with_the_value_seen() {
     assert_eq!(refused(Config::new(1 << 30, 3000)), ConfigError::PageSize { bytes: 3000 });
     assert_eq!(refused(Config::new(1 << 30, 2 << 20)), ConfigError::PageSize { bytes: 2 << 20 });
     let error = refused(Config::new(1000, 4096)).to_string();
-    assert_eq!(error, "a tier of 1000 B holds no page of 4096 B, or more than 2^28");
+    assert_eq!(error, "a tier of 1000 B holds no page of 4096 B, or more than 2^28 pages");
     let marks = Config { dirty_low_percent: 60, ..Config::new(1 << 30, 4096) };
     assert_eq!(refused(marks), ConfigError::Watermarks { low: 60, high: 50 });
 }

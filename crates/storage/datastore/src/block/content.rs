@@ -59,7 +59,7 @@ pub(super) fn check_middle(
 ) {
     let rule = ("a sample of the middle is empty", "zeros, or any data under a label of ours");
     if let Some(label) = label {
-        let found = format!("not looked at: tilemark run {} filled it", label.run_id);
+        let found = format!("not checked: tilemark run {} filled it", label.run_id);
         return examination.check("content-middle", rule, found, None);
     }
     match middle::look(file, RESERVED..data_end(Bytes::new(size))) {
@@ -82,7 +82,7 @@ pub(super) fn check_middle(
 fn words(middle: &Middle) -> String {
     let Middle { looked, blocks, filled, .. } = middle;
     let filled = if *filled == 0 { "all zero".to_owned() } else { format!("{filled} hold data") };
-    format!("{looked} of {blocks} blocks of {} looked at, {filled}", Bytes::new(middle::BLOCK))
+    format!("{looked} of {blocks} blocks of {} checked, {filled}", Bytes::new(middle::BLOCK))
 }
 
 fn read_content(file: &File, size: u64) -> std::io::Result<(Option<Label>, Option<Signature>)> {

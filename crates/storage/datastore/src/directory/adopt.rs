@@ -41,7 +41,7 @@ pub(crate) fn check(
         path: resolved.join(format!("{PREFIX}{run_id}")),
         problem,
     });
-    let what = "what the earlier run left may be taken over";
+    let what = "the earlier run's disks may be taken over";
     examination.check("adopt", (what, "our marker, owner ended, not locked"), words, refusal);
     found
 }
@@ -101,12 +101,12 @@ fn check_state(dir: &HeldDir) -> Result<(), AdoptProblem> {
     let state = match held::open_dir(dir, STATE) {
         Ok(state) => state,
         Err(Errno::NOENT) => return Ok(()),
-        Err(_) => return Err(foreign(STATE, "thing that is no directory")),
+        Err(_) => return Err(foreign(STATE, "object that is not a directory")),
     };
     let names = held::entries(&state).map_err(|_| foreign(STATE, "unreadable directory"))?;
     for name in names {
         let found = held::look(&state, &name)
-            .map_err(|_| foreign(&name, "file that cannot be looked at"))?;
+            .map_err(|_| foreign(&name, "file that cannot be examined"))?;
         held::is_plain(&found).map_err(|found| foreign(&name, found))?;
     }
     Ok(())

@@ -84,7 +84,7 @@ fn open_disks(item: &OwnedDir, path: &Path) -> Result<Vec<VirtualDisk>, Datastor
         let flags = OFlags::RDONLY | OFlags::NONBLOCK;
         let fd = held::open_at(&item.fd, &file_name, flags, Mode::empty())
             .map_err(|error| io("open a disk in", error))?;
-        let status = fstat(&fd).map_err(|error| io("look at a disk in", error))?;
+        let status = fstat(&fd).map_err(|error| io("examine a disk in", error))?;
         if FileType::from_raw_mode(status.st_mode) != FileType::RegularFile {
             continue;
         }

@@ -102,7 +102,12 @@ fn check_existing(
     check_owner(existing, path, options, examination);
     let links = u32::try_from(existing.stat.st_nlink).unwrap_or(u32::MAX);
     let refusal = (links != 1).then(|| Refusal::HardLinks { path: path.to_owned(), links });
-    examination.check("hard-links", ("the file has one name", "1"), links.to_string(), refusal);
+    examination.check(
+        "hard-links",
+        ("the file has no further hard links", "1"),
+        links.to_string(),
+        refusal,
+    );
     let relatives = Graph::read().relatives(existing.place());
     check_swap(&relatives, path, examination);
     check_users(existing, &relatives, path, examination);
@@ -179,7 +184,7 @@ fn opened(existing: &Existing, path: &Path, examination: &mut Examination) -> Op
             if found.is_none() {
                 examination.warn(
                     "lease-unavailable",
-                    format!("whether {} is open elsewhere is not known: {why}", path.display()),
+                    format!("it is unknown whether {} is open elsewhere: {why}", path.display()),
                 );
             }
             found

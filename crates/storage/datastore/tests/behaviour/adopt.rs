@@ -188,7 +188,7 @@ fn a_disk_that_is_not_a_plain_file_of_ours_is_never_opened() {
     fs::remove_file(&path).expect("remove");
 
     fs::hard_link(&precious, &path).expect("link");
-    assert_eq!(disk_problem(dir.path()), "file with several names");
+    assert_eq!(disk_problem(dir.path()), "file with several hard links");
     fs::remove_file(&path).expect("remove");
 
     rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, Mode::RUSR, 0)

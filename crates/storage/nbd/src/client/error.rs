@@ -27,7 +27,7 @@ impl ClientError {
     /// Returns a hint on how to solve the problem, if there is one.
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::TooOld(..) => Some("use a server that knows the fixed newstyle handshake"),
+            Self::TooOld(..) => Some("use a server that supports the fixed newstyle handshake"),
             _ => None,
         }
     }
@@ -37,7 +37,7 @@ impl ClientError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
     /// The export does not support the operation.
-    #[error("export {export:?} does not offer to {operation}")]
+    #[error("export {export:?} does not support the operation {operation}")]
     Ability {
         /// Name of the export.
         export: String,
@@ -46,8 +46,8 @@ pub enum Unfit {
     },
     /// The range does not fit the size and the blocks of the export.
     #[error(
-        "{length} B from {offset} on do not fit export {export:?}. It has {size} B in blocks of \
-         {minimum} B and takes at most {maximum} B at once"
+        "{length} B at offset {offset} do not fit export {export:?}. It has {size} B in blocks of \
+         {minimum} B and accepts at most {maximum} B in one request"
     )]
     Range {
         /// Name of the export.

@@ -54,7 +54,7 @@ impl Handshake {
     /// If the export's name is longer than [`STRING_MAX`].
     #[must_use]
     pub fn new(wish: ClientDemands) -> Self {
-        assert!(wish.export.len() <= STRING_MAX, "a name that can be sent");
+        assert!(wish.export.len() <= STRING_MAX, "the name can be sent");
         Self {
             wish,
             state: State::Greeting,
@@ -71,7 +71,7 @@ impl Handshake {
     /// # Panics
     /// If the handshake did not ask for TLS.
     pub fn encrypted(&mut self, out: &mut Vec<u8>) {
-        assert!(self.state == State::Encrypting, "TLS begins when the handshake says so");
+        assert!(self.state == State::Encrypting, "the handshake asked for TLS");
         self.ask_structured(out);
     }
 

@@ -54,15 +54,15 @@ pub(super) fn read_block_sizes(data: &[u8]) -> Result<BlockSizes, Violation> {
 /// Returns the meaning of an error reply, in words; `None` for an unknown one.
 pub(super) fn reason(kind: u32) -> Option<&'static str> {
     Some(match kind {
-        reply::UNSUPPORTED => "it does not know that",
+        reply::UNSUPPORTED => "it does not support that",
         reply::POLICY => "it may not",
-        reply::INVALID => "it calls the question invalid",
-        reply::PLATFORM => "it cannot, where it runs",
-        reply::TLS_REQUIRED => "it wants TLS first",
-        reply::UNKNOWN => "it has none of that name",
+        reply::INVALID => "it reports an invalid request",
+        reply::PLATFORM => "its platform does not support that",
+        reply::TLS_REQUIRED => "it requires TLS first",
+        reply::UNKNOWN => "it has no export of that name",
         reply::SHUTDOWN => "it is shutting down",
-        reply::BLOCK_SIZE_REQUIRED => "it wants to be asked for block sizes",
-        reply::TOO_BIG => "the question is too long",
+        reply::BLOCK_SIZE_REQUIRED => "it requires a request for block sizes",
+        reply::TOO_BIG => "the request is too long",
         _ if kind & reply::ERROR != 0 => "for a reason that is not in the specification",
         _ => return None,
     })

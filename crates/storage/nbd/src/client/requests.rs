@@ -253,7 +253,7 @@ impl Requests {
     }
 
     fn finish(&mut self, cookie: u64) -> Result<Received, Violation> {
-        let pending = self.pending.remove(cookie).expect("it was asked for just now");
+        let pending = self.pending.remove(cookie).expect("the request was just found");
         let is_read = pending.operation == Operation::Read;
         if is_read && pending.failure.is_none() && !pending.parts.are_all_of(pending.length) {
             let wanted = format!("all {}", pending.length);

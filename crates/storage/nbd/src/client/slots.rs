@@ -41,7 +41,8 @@ impl Slots {
         self.get(cookie)?;
         let slot = &mut self.slots[place(cookie)];
         slot.0 = slot.0.wrapping_add(1);
-        self.free.push(u32::try_from(place(cookie)).expect("32 bits of it"));
+        self.free
+            .push(u32::try_from(place(cookie)).expect("a place is the lower 32 bits of a cookie"));
         slot.1.take()
     }
 

@@ -114,7 +114,7 @@ impl Handshake {
     /// # Panics
     /// If the client did not request TLS.
     pub fn encrypted(&mut self) {
-        assert!(self.state == State::Encrypting, "TLS begins when the handshake says so");
+        assert!(self.state == State::Encrypting, "the handshake asked for TLS");
         (self.tls, self.state) = (Tls::Active, State::Option);
         (self.is_structured, self.knows_blocks) = (false, false);
     }
@@ -234,7 +234,7 @@ impl Handshake {
             return Err(Violation::Options(OPTIONS_MAX));
         }
         if option == option::EXPORT_NAME && self.tls == Tls::Required {
-            return Err(Violation::Export("this server wants TLS first"));
+            return Err(Violation::Export("this server requires TLS first"));
         }
         if option == option::EXPORT_NAME && length as usize > OPTION_MAX {
             return Err(Violation::Export("its name is too long"));
@@ -326,7 +326,7 @@ impl Handshake {
         out: &mut Vec<u8>,
     ) -> Result<Next, Violation> {
         let export = check_name(exports, data)
-            .map_err(|_| Violation::Export("there is none of that name"))?;
+            .map_err(|_| Violation::Export("there is no export of that name"))?;
         out.u64(export.size());
         out.u16(export.abilities().to_wire(self.is_structured));
         if self.with_zeroes {

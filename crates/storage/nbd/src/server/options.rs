@@ -37,7 +37,7 @@ impl Known {
 
     pub(super) fn number(self) -> u32 {
         let found = KNOWN.iter().find(|(_, known)| *known == self);
-        found.map(|(number, _)| *number).expect("each has its line in the table")
+        found.map(|(number, _)| *number).expect("every option is in the table")
     }
 }
 
@@ -57,12 +57,10 @@ impl Answer {
     /// Returns the text of an error reply.
     fn words(self) -> &'static str {
         match self.0 {
-            reply::UNSUPPORTED => "this server does not know the option",
+            reply::UNSUPPORTED => "this server does not support the option",
             reply::POLICY => "this server has no TLS",
-            reply::INVALID => {
-                "the option's data are not as they must be, or it comes at the wrong time"
-            }
-            reply::TLS_REQUIRED => "this server wants TLS first",
+            reply::INVALID => "the option's data are invalid, or it comes at the wrong time",
+            reply::TLS_REQUIRED => "this server requires TLS first",
             reply::UNKNOWN => "there is no such export",
             reply::TOO_BIG => "the option's data are too long",
             _ => "",

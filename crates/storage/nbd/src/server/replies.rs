@@ -56,7 +56,10 @@ impl Session {
         is_last: bool,
         out: &mut Vec<u8>,
     ) {
-        assert!(self.is_structured && length > 0, "parts need structured replies, and bytes");
+        assert!(
+            self.is_structured && length > 0,
+            "a part needs structured replies and at least one byte"
+        );
         let payload = length.checked_add(8).expect("a part is shorter than 4 GiB");
         chunk_header(is_last, chunk::DATA, cookie, payload, out);
         out.u64(offset);
@@ -74,7 +77,10 @@ impl Session {
         is_last: bool,
         out: &mut Vec<u8>,
     ) {
-        assert!(self.is_structured && length > 0, "parts need structured replies, and bytes");
+        assert!(
+            self.is_structured && length > 0,
+            "a part needs structured replies and at least one byte"
+        );
         chunk_header(is_last, chunk::HOLE, cookie, 12, out);
         out.u64(offset);
         out.u32(length);

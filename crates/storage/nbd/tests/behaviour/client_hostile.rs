@@ -180,7 +180,7 @@ fn requests_that_do_not_fit_are_not_sent() {
     let mut fixed = requests("fixed", true);
     let refused = |error: Unfit| error.to_string();
     let error = fixed.submit(Operation::Write { fua: false }, 0, 512, &mut out).unwrap_err();
-    assert!(refused(error).contains("\"fixed\" does not offer to write"));
+    assert!(refused(error).contains("\"fixed\" does not support the operation write"));
     assert!(fixed.submit(Operation::Trim { fua: false }, 0, 512, &mut out).is_err());
     let mut vm2 = requests("vm2", true);
     for (offset, length) in [(1, 512), (0, 100), (0, 0), (1 << 30, 512), (0, (1 << 20) + 512)] {

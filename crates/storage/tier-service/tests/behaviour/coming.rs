@@ -132,9 +132,9 @@ fn refused_attach_gives_a_reason_and_leaves_nothing_behind() {
     let good = second(&host, true);
     let refusal = |coming: &Coming| attach(&served, coming).expect_err("refused");
     let twice = Coming { disk: "vm1".to_owned(), ..good.clone() };
-    assert!(refusal(&twice).contains("vm1 is not attached: a disk of this name is served already"));
+    assert!(refusal(&twice).contains("vm1 is not attached: a disk of this name is already served"));
     let named = Coming { disk: "../vm2".to_owned(), ..good.clone() };
-    assert!(refusal(&named).contains("has a name that none can have"));
+    assert!(refusal(&named).contains("is not a valid disk name"));
     let missing = Coming { backing: host.directory.path().join("no"), ..good.clone() };
     assert!(refusal(&missing).contains("vm2 is not attached: "));
     let ours = Coming { backing: host.backing(), ..good.clone() };
@@ -146,7 +146,7 @@ fn refused_attach_gives_a_reason_and_leaves_nothing_behind() {
     assert!(refusal(&peers).contains("a peer is NAME=ADDRESS"));
     std::fs::write(host.directory.path().join("letter"), [7; 12288]).expect("room");
     let sidecar = Some(host.directory.path().join("letter"));
-    assert!(refusal(&Coming { sidecar, ..good.clone() }).contains("is no sidecar of a tier"));
+    assert!(refusal(&Coming { sidecar, ..good.clone() }).contains("is not a sidecar of a tier"));
     // The newest writes are in the log of another set, which serves the disk.
     let other = Host::new(Mode::Back);
     let elsewhere = other.serve();
@@ -166,9 +166,9 @@ fn refused_attach_gives_a_reason_and_leaves_nothing_behind() {
     let error = attach(&third, &dirty).expect_err("it is another set's");
     assert!(error.contains("newest writes are in the log of another cache"), "{error}");
     let unknown = detach(&served, "vm2").expect_err("it is not there");
-    assert_eq!(unknown, "no disk \"vm2\"; there are vm1");
+    assert_eq!(unknown, "no disk \"vm2\"; the disks are vm1");
     let none = detach(&third, "vm1").expect_err("it is not there");
-    assert_eq!(none, "no disk \"vm1\"; there is none");
+    assert_eq!(none, "no disk \"vm1\"; no disk is served");
     // The refused disk is accepted once the cause is gone.
     attach(&served, &good).expect("it comes");
     assert_eq!(served.report().disks.len(), 2);

@@ -80,7 +80,7 @@ fn directory_of_copies_refuses_other_files_and_links() {
     std::fs::create_dir(&logs).expect("it is made");
     std::fs::write(logs.join("web.1.log"), [7; 10_000]).expect("it is written");
     let refused = Hold::open(&logs).expect_err("somebody's logs are there");
-    assert!(refused.to_string().contains("no copies of logs") && refused.hint().is_some());
+    assert!(refused.to_string().contains("not copies of logs") && refused.hint().is_some());
     assert_eq!(std::fs::read_dir(&logs).expect("it is there").count(), 1, "nothing is made");
     let foreign = directory.path().join("foreign");
     std::fs::write(&foreign, [7; 10_000]).expect("it is written");
@@ -213,7 +213,10 @@ fn peer_over_tls_holds_copies_and_returns_them() {
             |accepted: &[String]| TakeOver::open("vm1", moved.clone(), None, Proof::Word, accepted);
         let refused = open(&[]).expect("nobody has it").carry_out(&[], None);
         let refused = refused.expect_err("it is a copy");
-        assert!(refused.to_string().contains("backing store is not the one"), "{refused}");
+        assert!(
+            refused.to_string().contains("backing store differs from the recorded one"),
+            "{refused}"
+        );
         let hint = refused.hint().expect("it can be accepted");
         let accepted = hint.split("--accept-identity ").nth(1).expect("a hint").to_owned();
         let mut disk = open(&[accepted]).expect("nobody has it");
@@ -250,5 +253,5 @@ fn beyond_this_machine_nothing_is_said_in_the_clear() {
     let place = ListenAddress::Tcp("0.0.0.0:0".parse().expect("an address"));
     let listen = Listen { place, tls: None };
     let refused = block_server::start_with(Offer::default(), &[listen], Limits::default());
-    assert!(refused.expect_err("in the clear").to_string().contains("without TLS"));
+    assert!(refused.expect_err("must be encrypted").to_string().contains("without TLS"));
 }

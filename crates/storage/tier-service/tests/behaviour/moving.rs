@@ -160,7 +160,7 @@ fn disk_moves_to_its_writer_and_keeps_every_byte() {
         assert!(pair.content() == flat, "{mode:?}: all of it is there");
         // A disk without an owner is opened by an attach without `--from`.
         let error = attach(&b, &pair.coming("a", "b")).expect_err("it has not got it");
-        assert!(error.hint.is_some_and(|hint| hint.contains("attached without --from")));
+        assert!(error.hint.is_some_and(|hint| hint.contains("owner without --from")));
         a.ask(Command::Detach { disk: "vm1".to_owned() }).expect("nobody finds it there either");
         attach(&a, &Coming { elsewhere: None, ..pair.coming("a", "b") }).expect("it is free");
         compare(&mut pair.client("a"), &flat, "opened again");
@@ -277,29 +277,31 @@ fn who_cannot_have_it_is_told_why() {
     let other = pair.path("other.raw");
     std::fs::write(&other, vec![0; DISK_BYTES / 2]).expect("room");
     let said = refusal(&Coming { backing: other, ..good.clone() });
-    assert!(said.text.contains("other.raw has 4194304 B, and the disk of"), "{said}");
+    assert!(said.text.contains("other.raw has 4194304 B, but the disk of"), "{said}");
     let missing = Coming { backing: pair.path("none"), ..good.clone() };
-    assert!(refusal(&missing).text.contains("could not look at"));
+    assert!(refusal(&missing).text.contains("could not examine"));
     let to = |from: &str, at: &str| Coming {
         elsewhere: Some(Elsewhere { from: from.to_owned(), at: at.to_owned() }),
         ..good.clone()
     };
     let here = pair.address("b");
-    assert!(refusal(&to("a.example", &here)).text.contains("is no address of an NBD export"));
-    assert!(refusal(&to(&pair.address("a"), "b.example")).text.contains("is no address"));
+    assert!(refusal(&to("a.example", &here)).text.contains("is not an address of an NBD export"));
+    assert!(refusal(&to(&pair.address("a"), "b.example")).text.contains("is not an address"));
     assert!(
-        refusal(&to(&pair.address("c"), &here)).text.contains("does not give vm1 as its owner")
+        refusal(&to(&pair.address("c"), &here)).text.contains("as the owner, does not release vm1")
     );
     // A server without a tier has disks, and never gives one up.
     let ram = Box::new(RamDisk::new("vm1", DISK_BYTES as u64).expect("a disk"));
     let listen = Listen { place: pair.place("ram"), tls: None };
     let plain = block_server::start(vec![ram], &[listen], Limits::default()).expect("it starts");
     assert!(
-        refusal(&to(&pair.address("ram"), &here)).text.contains("does not give vm1 as its owner")
+        refusal(&to(&pair.address("ram"), &here))
+            .text
+            .contains("as the owner, does not release vm1")
     );
     plain.stop().expect("it ends");
     attach(&b, &good).expect("nothing of all that is in its way");
-    assert!(refusal(&good).text.contains("a disk of this name is served already"));
+    assert!(refusal(&good).text.contains("a disk of this name is already served"));
     // Only the owner answers for a disk, and a malformed pull moves nothing.
     for name in ["owner/vm1", "owner/vm2", "owner/", "heir/vm1", "heir/"] {
         assert!(Client::open(&pair.place("b"), name).is_err(), "{name}");
@@ -344,7 +346,7 @@ fn over_tls_a_disk_moves_within_one_authority_alone() {
     };
     let (stranger, at) = serve("b", false, &theirs);
     let said = attach(&stranger, &coming(&at)).expect_err("another authority is none");
-    assert!(said.text.contains("does not give vm1 as its owner"), "{said}");
+    assert!(said.text.contains("as the owner, does not release vm1"), "{said}");
     stranger.running.stop().expect("it ends");
     let (b, at_b) = serve("b", false, &ours);
     attach(&b, &coming(&at_b)).expect("it is found");

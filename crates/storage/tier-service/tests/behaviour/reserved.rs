@@ -194,7 +194,7 @@ fn new_sidecar_replaces_only_files_of_interrupted_take_overs() {
         refused.to_string()
     };
     std::fs::write(&new, "a note").expect("room");
-    assert!(refuses().contains("is no sidecar of a tier; it is left as it is"));
+    assert!(refuses().contains("is not a sidecar of a tier; it is left as it is"));
     assert_eq!(std::fs::read_to_string(&new).expect("it is there"), "a note");
     let kept = new.with_extension("kept");
     std::fs::rename(&new, &kept).expect("room");

@@ -20,7 +20,7 @@ fn hinted<T>(result: Result<T, SetError>) -> String {
 fn set_is_made_in_a_new_file_only_and_removed_on_failure() {
     let host = Host::new(Mode::Back);
     let there = hinted(tilemark_tier_service::make(&host.cache(), tier::Plan::new(1 << 30)));
-    assert!(there.contains("is there already"), "{there}");
+    assert!(there.contains("exists already"), "{there}");
     let small = host.directory.path().join("small");
     assert!(
         said(tilemark_tier_service::make(&small, tier::Plan::new(1 << 20))).contains("too small")
@@ -43,7 +43,7 @@ fn what_is_no_set_is_no_set() {
     let host = Host::new(Mode::Back);
     std::fs::write(host.directory.path().join("none"), vec![0; 32 << 20]).expect("room");
     let text = said(open(&host.directory.path().join("none"), &[host.opening()]));
-    assert!(text.contains("no superblock of a tier is there"), "{text}");
+    assert!(text.contains("there is no superblock of a tier"), "{text}");
     let text = said(open(&host.directory.path().join("absent"), &[host.opening()]));
     assert!(text.contains("absent"), "{text}");
     let twice = said(open(&host.cache(), &[host.opening(), host.opening()]));
@@ -69,7 +69,7 @@ fn foreign_file_with_a_sidecar_name_is_left_unchanged() {
         let beside = host.directory.path().join("disk.raw.tilemark-tier");
         std::fs::write(&beside, &content).expect("room");
         let text = hinted(host.open());
-        assert!(text.contains("is no sidecar of a tier"), "{text}");
+        assert!(text.contains("is not a sidecar of a tier"), "{text}");
         assert!(std::fs::read(&beside).expect("it is there") == content);
     }
 }
@@ -92,7 +92,7 @@ fn two_disks_never_share_a_sidecar_and_no_name_leads_elsewhere() {
     assert!(text.contains("sidecar is in use"), "{text}");
     for name in ["../vm1", "", ".vm1", "vm/1", "vm 1", &"x".repeat(65)] {
         let text = said(open(&host.cache(), &[named(name, host.backing())]));
-        assert!(text.contains("has a name that none can have"), "{name}: {text}");
+        assert!(text.contains("is not a valid disk name"), "{name}: {text}");
     }
 }
 
@@ -173,5 +173,5 @@ fn a_disk_that_is_not_there_is_named_with_those_that_are() {
     let host = Host::new(Mode::Back);
     let served = host.serve();
     let error = served.ask(Command::Drain { disk: "vm9".to_owned() }).expect_err("refused");
-    assert_eq!(error.text, "no disk \"vm9\"; there are vm1");
+    assert_eq!(error.text, "no disk \"vm9\"; the disks are vm1");
 }

@@ -131,14 +131,15 @@ pub struct Superblock {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SuperblockError {
     /// There is no superblock.
-    #[error("no superblock of a tier is there")]
+    #[error("there is no superblock of a tier")]
     None,
     /// The magic number is right, but the checksum is wrong.
     #[error("the superblock is damaged")]
     Damaged,
     /// A later program version wrote the superblock, and recorded that this version cannot read it.
     #[error(
-        "the set has format {format}, and needs a reader of format {reader} at least; this program reads {FORMAT}"
+        "the set has format {format} and needs a reader of format {reader} or later, but this \
+        program reads {FORMAT}"
     )]
     Later {
         /// Format of the set.
@@ -147,13 +148,13 @@ pub enum SuperblockError {
         reader: u32,
     },
     /// The set uses features that this program does not know.
-    #[error("the set uses features {bits:#x} that this program does not know")]
+    #[error("the set uses features {bits:#x}, which this program does not support")]
     Incompatible {
         /// Unknown feature bits.
         bits: u64,
     },
     /// A field has an impossible value.
-    #[error("the superblock says {field} {value}, which cannot be")]
+    #[error("the superblock has an invalid value: {field} {value}")]
     Field {
         /// Name of the field.
         field: &'static str,

@@ -161,7 +161,7 @@ impl Batch {
     }
 
     fn run(&mut self, run: u32) -> &mut Run {
-        self.runs.get_mut(&run).expect("a run that is under way is known")
+        self.runs.get_mut(&run).expect("the run is in flight")
     }
 
     /// Records the buffer in which the run gathers its bytes, and the number of reads for that.
@@ -181,7 +181,7 @@ impl Batch {
     /// Returns the span of a run, and its buffer.
     pub(super) fn run_bytes(&mut self, run: u32) -> (Span, Buf) {
         let found = self.run(run);
-        (found.span.clone(), found.buf.expect("a run of bytes has memory"))
+        (found.span.clone(), found.buf.expect("a run of bytes has a buffer"))
     }
 
     pub(super) fn run_length(&mut self, run: u32) -> u32 {
@@ -275,7 +275,7 @@ impl Batch {
         let mut found = Vec::new();
         for (block, from, to) in blocks_of(span.offset, span.bytes) {
             for (from, to, layer) in spans(&self.blocks[&block], from, to) {
-                let layer = layer.expect("a run is of what was written");
+                let layer = layer.expect("every part of a run was written");
                 let skip = u32::from(from) * 512;
                 found.push((
                     layer,

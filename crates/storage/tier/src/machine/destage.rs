@@ -83,7 +83,7 @@ impl Tier {
     }
 
     pub(super) fn batch(&mut self, index: u16) -> &mut Batch {
-        self.disk(index).destager.batch().expect("a batch is under way")
+        self.disk(index).destager.batch().expect("the disk has a batch in flight")
     }
 
     fn begin_run(&mut self, index: u16, run: u32, span: &Span, fx: &mut Fx) {
@@ -101,7 +101,7 @@ impl Tier {
             match layer.source {
                 Source::Zero { .. } => fx.push(Effect::Clear { buf, to, bytes }),
                 // The write has landed: otherwise its epoch would not be durable.
-                Source::Ram { .. } => panic!("what is destaged is in the log"),
+                Source::Ram { .. } => panic!("destaged data are in the log"),
                 Source::Flash { at } => {
                     reads += 1;
                     let chunk = self.geometry.chunk_of(at);

@@ -68,7 +68,7 @@ impl Flusher {
 
     /// Begins a flush. `covers` has the last accepted group of each log.
     pub(super) fn begin(&mut self, covers: Vec<(LogId, u64)>) {
-        assert!(!self.is_busy(), "one flush at a time");
+        assert!(!self.is_busy(), "at most one flush is in flight");
         self.in_flight = Some(covers);
         self.is_checkpoint = std::mem::take(&mut self.is_checkpoint_next);
         self.is_wanted = false;

@@ -60,7 +60,7 @@ impl Tier {
     /// Records that a block is stored in the memory tier.
     pub(super) fn kept(&mut self, io: IoId, kept: MemoryCells, fx: &mut Fx) {
         let Io::Keep { opened, block } = self.ios.remove(io.0) else {
-            panic!("what was to be kept has a number of its own")
+            panic!("the I/O stores a block in memory")
         };
         self.memory.kept(opened, block, kept, fx);
     }

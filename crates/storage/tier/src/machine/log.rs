@@ -238,14 +238,14 @@ impl Log {
     /// Records the completion of a flush of the cache device that began when groups up to this one
     /// were accepted.
     pub(super) fn flushed_to(&mut self, seq: u64) {
-        assert!(seq <= self.ends.accepted, "a flush covers what was accepted");
+        assert!(seq <= self.ends.accepted, "a flush covers only accepted groups");
         self.ends.flushed = self.ends.flushed.max(seq);
     }
 
     /// Records that groups up to this one are durable on the cache device and in all copies.
     /// Returns false if that was known.
     pub(super) fn durable_to(&mut self, seq: u64) -> bool {
-        assert!(seq <= self.ends.flushed, "what is durable was flushed");
+        assert!(seq <= self.ends.flushed, "durable groups were flushed");
         let is_new = seq > self.ends.durable;
         self.ends.durable = self.ends.durable.max(seq);
         is_new
@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "a flush covers what was accepted")]
+    #[should_panic(expected = "a flush covers only accepted groups")]
     fn flush_of_what_was_not_accepted_is_refused() {
         let (mut log, geometry) = log();
         let seq = write(&mut log, &geometry, false);

@@ -316,7 +316,7 @@ impl Tier {
                 && request.bytes.is_multiple_of(512)
                 && request.bytes <= most
                 && (request.bytes > 0) == (request.op != Op::Flush),
-            "a request of {} B at {} is none of disk {} with {} B",
+            "a request of {} B at offset {} is outside disk {} with {} B",
             request.bytes,
             request.offset,
             request.disk,
@@ -374,7 +374,7 @@ impl Tier {
             }
             Io::Table => self.table_written(is_ok, fx),
             Io::Superblock => self.superblock_written(is_ok, fx),
-            Io::Keep { .. } => panic!("what is kept is told by an event of its own"),
+            Io::Keep { .. } => panic!("stored blocks are reported by an event of their own"),
         }
         self.stir();
     }

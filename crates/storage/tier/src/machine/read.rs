@@ -62,7 +62,7 @@ impl Piecewise {
 
 impl Tier {
     pub(super) fn read(&mut self, request: Request, fx: &mut Fx) {
-        let buf = request.buf.expect("a read has memory");
+        let buf = request.buf.expect("a read has a buffer");
         let Request { id, disk, offset, .. } = request;
         // First, because it may evict a page that would be read.
         self.touch_read(&request);
@@ -166,7 +166,7 @@ impl Tier {
         let within = u32::try_from(offset % 4096).unwrap_or(0);
         let (source, at, check, is_whole) = match whence {
             From::Backing => (PartSource::Backing, offset, None, true),
-            From::Memory(_) => unreachable!("what is in memory is not read"),
+            From::Memory(_) => unreachable!("data in memory need no read"),
             From::Slot(slot, at, sum) => {
                 (PartSource::Slot { slot }, at, Some(Check { at: 0, bytes: 4096, sum }), true)
             }

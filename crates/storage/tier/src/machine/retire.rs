@@ -17,7 +17,7 @@ impl Tier {
     pub(super) fn retire_some(&mut self, index: u16, fx: &mut Fx) {
         let next = Nanos(self.now.0 + 1);
         let disk = self.disks[usize::from(index)].as_mut().expect("the disk is attached");
-        let batch = disk.destager.batch().expect("it is being retired");
+        let batch = disk.destager.batch().expect("the disk has a batch to retire");
         let last_order = batch.ends().last_order;
         for block in batch.take_blocks(next) {
             disk.overlay.retire(block, last_order);

@@ -82,7 +82,7 @@ impl Tier {
 
     pub(super) fn serve(&mut self, index: u16) {
         let disk = self.disk(index);
-        assert!(disk.stage == Stage::Ready, "what is served was attached");
+        assert!(disk.stage == Stage::Ready, "a served disk is attached");
         disk.stage = Stage::Serving;
     }
 

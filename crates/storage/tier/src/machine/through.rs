@@ -87,7 +87,7 @@ impl Tier {
         fx.push(match (op, buf) {
             (Op::Zero { unmap }, _) => Effect::Zero { io, place, at, bytes, unmap },
             (_, Some(buf)) => Effect::write(io, place, at, vec![Piece::Buf { buf, at: 0, bytes }]),
-            (_, None) => panic!("a write has memory"),
+            (_, None) => panic!("a write has a buffer"),
         });
     }
 

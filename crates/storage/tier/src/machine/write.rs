@@ -86,7 +86,7 @@ impl Tier {
         let source = match (request.op, request.buf) {
             (Op::Zero { unmap }, _) => Source::Zero { unmap },
             (_, Some(buf)) => Source::Ram { buf, at: 0 },
-            (_, None) => panic!("a write has memory"),
+            (_, None) => panic!("a write has a buffer"),
         };
         let range = (request.offset, request.bytes);
         disk.overlay.write(layers(*order, range, source, &request.sums.blocks));

@@ -23,7 +23,7 @@ pub(super) fn identity_in(word: &str) -> &str {
 
 /// Returns the hint that shows the owner how to confirm the storage.
 pub(super) fn accept(word: &str) -> String {
-    format!("if it is the right one, accept it, this once: --accept-identity {word}")
+    format!("if it is the right one, accept it for this start only: --accept-identity {word}")
 }
 
 pub(super) fn or_unknown(known: &str) -> &str {

@@ -322,7 +322,7 @@ fn older(
                 && sidecar.generation > entry.generation =>
         {
             let lost = format!(
-                "generation {} of the disk, and the newest there is {}",
+                "generation {} of the disk; the newest one found is {}",
                 sidecar.generation, entry.generation
             );
             Some(AttachError::CacheOlder { lost })

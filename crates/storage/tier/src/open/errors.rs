@@ -68,14 +68,15 @@ pub struct Attachment {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AttachError {
     /// The index does not exist, or belongs to another disk.
-    #[error("place {0} of the cache is another disk's, or there is no such place")]
+    #[error("place {0} of the cache belongs to another disk or does not exist")]
     Index(u16),
     /// The name is all zero, or two disks have it.
     #[error("a disk has no name, or two disks have the same name")]
     Name,
     /// There are more copies than peers, or more peers than a sidecar can name.
     #[error(
-        "copies of the log: {copies}, peers for them: {peers}; a peer has one copy, and a disk at most {HOLDERS} peers"
+        "copies of the log: {copies}, peers for them: {peers}; each copy needs a peer of its own, \
+        and a disk has at most {HOLDERS} peers"
     )]
     Copies {
         /// Requested number of copies.
@@ -84,7 +85,7 @@ pub enum AttachError {
         peers: usize,
     },
     /// There are more disks than the cache has room for logs.
-    #[error("{disks} disks need a log each, and the cache has room for {most}")]
+    #[error("{disks} disks need a log each, but the cache has room for {most}")]
     Many {
         /// Requested number of disks.
         disks: usize,
@@ -95,18 +96,20 @@ pub enum AttachError {
     #[error("its newest writes are in the log of another cache (set {}), and the backing store lacks them", hex(.0))]
     Owned(Uuid),
     /// A take-over of the disk is in progress, or was interrupted.
-    #[error("a take-over of the disk is running, or was stopped before its end")]
+    #[error("another take-over of the disk is running, or was interrupted")]
     Claimed,
     /// The owner has reserved the backing store, but the disk is to be served without a
     /// reservation.
     #[error(
-        "its backing device is reserved by its last server, as the sidecar says, and would be served without that"
+        "its last server reserved its backing device, according to the sidecar, but now it would \
+        be served without a reservation"
     )]
     Reserved,
     /// This set has writes for the disk. But according to the sidecar they were dropped on purpose,
     /// or another set continued without them.
     #[error(
-        "the log has writes of generation {log} of the disk, and the disk went on to generation {sidecar} without them. They are no longer destaged"
+        "the log has writes of generation {log} of the disk, but the disk continued with \
+        generation {sidecar} without them. They are no longer destaged"
     )]
     Stale {
         /// Generation of the log.
@@ -115,11 +118,12 @@ pub enum AttachError {
         sidecar: u64,
     },
     /// This set has writes for the disk, but the sidecar is missing or damaged.
-    #[error("the log has writes for this disk, and the disk's sidecar is missing or damaged")]
+    #[error("the log has writes for this disk, but the disk's sidecar is missing or damaged")]
     NoSidecar,
     /// This set has writes for the disk, but its backing store was changed.
     #[error(
-        "the log has {} for this disk, and its backing store was changed since the tier was left in order. Destaged now, they would cover that change", count_writes(*.writes)
+        "the log has {} for this disk, but its backing store was changed since the tier was closed \
+        cleanly. Destaging them now would overwrite that change", count_writes(*.writes)
     )]
     Changed {
         /// Number of writes in the log that would be written to the backing store.
@@ -128,7 +132,8 @@ pub enum AttachError {
         word: String,
     },
     /// The disk is on other storage than before.
-    #[error("the disk's {what} is not the one that the tier knows: it is {}, and was {known}", identity_in(.word))]
+    #[error("the disk's {what} differs from the recorded one: it is {}, but was \
+        {known}", identity_in(.word))]
     OtherPlace {
         /// Part of the disk: `backing store` or `sidecar`.
         what: &'static str,
@@ -138,7 +143,8 @@ pub enum AttachError {
         word: String,
     },
     /// The log has writes, but no identity proves to which storage they belong.
-    #[error("the log has {} for this disk, and whether its {what} is the one they belong to cannot be told. It is {}, and was {}", count_writes(*.writes), identity_in(.word), or_unknown(.known))]
+    #[error("the log has {} for this disk, but it is unknown whether they belong to its {what}. It \
+        is {}, but was {}", count_writes(*.writes), identity_in(.word), or_unknown(.known))]
     UnknownPlace {
         /// Part of the disk: `backing store` or `sidecar`.
         what: &'static str,
@@ -151,7 +157,8 @@ pub enum AttachError {
     },
     /// The cache is an older state. Newer writes were in the newer state, and are lost.
     #[error(
-        "the cache is older than the disk's sidecar, or damaged: it lacks what was written later ({lost}), and the backing store may lack it, too"
+        "the cache is older than the disk's sidecar, or damaged: it lacks later writes ({lost}), \
+        and the backing store may lack them, too"
     )]
     CacheOlder {
         /// Newer state that the sidecar records and the cache lacks, in words.
@@ -159,7 +166,9 @@ pub enum AttachError {
     },
     /// The sidecar is an older state, and so may be the backing store beside it.
     #[error(
-        "the sidecar is older than the cache (copy {found}, and the cache knows copy {known}), and so may be the backing store. The log has {} for a newer state, and writes destaged before them may be lost", count_writes(*.writes)
+        "the sidecar is older than the cache (copy {found}, but the cache knows copy {known}), and \
+        so may be the backing store. The log has {} for a newer state; writes destaged before them \
+        may be lost", count_writes(*.writes)
     )]
     SidecarOlder {
         /// Number of the sidecar copy that the cache has recorded.
@@ -171,7 +180,7 @@ pub enum AttachError {
     },
     /// The log seems to begin behind groups whose writes the backing store may lack.
     #[error(
-        "group {group} of the log of pages was durable and cannot be read. It may say where the disk's log begins, so writes of that log could be missed"
+        "group {group} of the log of pages was durable but cannot be read. It may say where the disk's log begins, so writes of that log could be missed"
     )]
     LogStart {
         /// Number of the damaged group of the pool's log.
@@ -179,7 +188,8 @@ pub enum AttachError {
     },
     /// Only the backing store is an older state.
     #[error(
-        "the backing store is older than when the tier used it last. The log has {} for a newer state, and writes destaged before them are lost", count_writes(*.writes)
+        "the backing store is older than at its last use by the tier. The log has {} for a newer \
+        state; writes destaged before them are lost", count_writes(*.writes)
     )]
     BackingOlder {
         /// Number of writes in the log.
@@ -194,18 +204,28 @@ impl AttachError {
     /// Returns a hint on how to solve the problem, if there is one.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
-            Self::Copies { .. } => "name as many peers as copies, --peer for each".into(),
+            Self::Copies { .. } => "name as many peers as copies, each with --peer".into(),
             Self::Many { .. } => "detach a disk, or make a larger cache (`tilemark tier init`)".into(),
-            Self::Owned(..) => "serve the disk with that cache, and `tilemark tier drain` or `detach` it there. If that cache is lost, `tilemark tier takeover`: without a copy its writes are lost".into(),
-            Self::Claimed => "make sure that no other host runs one, then take the disk over again".into(),
+            Self::Owned(..) => "serve the disk with that cache, and run `tilemark tier drain` or \
+                `detach` there. If that cache is lost, `tilemark tier takeover`: without a copy \
+                its writes are lost".into(),
+            Self::Claimed => "make sure that no other host runs a take-over, then take the disk \
+                over again".into(),
             Self::Reserved => "--reserve".into(),
             Self::Stale { .. } => "`tilemark tier stale export` saves them in a new file; after `tilemark tier stale forget` the disk is served".into(),
             Self::NoSidecar => NO_SIDECAR.into(),
-            Self::Changed { word, .. } => format!("to keep the change and lose the writes, `tilemark tier takeover NAME=BACKING --accept-loss`; to put the writes over it, once, --accept-identity {word}").into(),
+            Self::Changed { word, .. } => format!("to keep the change and lose the cached writes: \
+                `tilemark tier takeover NAME=BACKING --accept-loss`; to overwrite the change with \
+                the cached writes: --accept-identity {word}, for this start only").into(),
             Self::OtherPlace { word, .. } | Self::UnknownPlace { word, .. } => accept(word).into(),
-            Self::CacheOlder { .. } => "put the newest cache back. Or give up what the log had: `tilemark tier takeover NAME=BACKING --accept-loss` serves the backing store alone".into(),
-            Self::SidecarOlder { .. } => "put the newest sidecar and backing store back. To go on from the older state, give up what the log has: `tilemark tier takeover NAME=BACKING --accept-loss`".into(),
-            Self::BackingOlder { .. } => "put the newest backing store back, or give up what the log has: `tilemark tier takeover NAME=BACKING --accept-loss`".into(),
+            Self::CacheOlder { .. } => "restore the newest cache. Or give up the contents of the \
+                log: `tilemark tier takeover NAME=BACKING --accept-loss` serves the backing store \
+                alone".into(),
+            Self::SidecarOlder { .. } => "restore the newest sidecar and backing store. To \
+                continue from the older state, give up the contents of the log: `tilemark tier \
+                takeover NAME=BACKING --accept-loss`".into(),
+            Self::BackingOlder { .. } => "restore the newest backing store, or give up the \
+                contents of the log: `tilemark tier takeover NAME=BACKING --accept-loss`".into(),
             Self::LogStart { .. } | Self::Damaged(..) => DAMAGED.into(),
             Self::Index(..) | Self::Name => return None,
         })
@@ -214,11 +234,12 @@ impl AttachError {
 
 /// Hint for a missing sidecar.
 pub(super) const NO_SIDECAR: &str =
-    "put the newest sidecar back, or name its directory by --sidecar";
+    "restore the newest sidecar, or name its directory with --sidecar";
 
 /// Hint for a damaged log.
-const DAMAGED: &str = "`tilemark tier takeover` reads a copy of the log if there is one. With --accept-loss it gives the log \
-     up; then `tilemark tier stale export` puts what can be read of it into a new file";
+const DAMAGED: &str = "`tilemark tier takeover` reads a copy of the log if there is one. With \
+     --accept-loss it gives the log up; then `tilemark tier stale export` saves its readable part \
+     in a new file";
 
 /// Damage of the page table or the pool's log. The affected pages must be read from the backing
 /// stores again.
@@ -277,19 +298,20 @@ pub struct Damaged {
 impl std::fmt::Display for Damaged {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.missing_to == self.group {
-            true => write!(f, "group {} of the log was durable and cannot be read", self.group)?,
+            true => write!(f, "group {} of the log was durable but cannot be read", self.group)?,
             false => {
                 let (first, last) = (self.group, self.missing_to);
                 write!(
                     f,
-                    "of groups {first} to {last} of the log some were durable and cannot be read"
+                    "some of groups {first} to {last} of the log were durable but cannot be read"
                 )?;
             }
         }
         let Self { before, behind, .. } = self;
         write!(
             f,
-            ": of what the backing store may lack, {before} before and up to {behind} behind can be read"
+            ": of the writes that the backing store may lack, {before} before and up to {behind} \
+            behind can be read"
         )
     }
 }
@@ -310,7 +332,7 @@ impl std::fmt::Display for Skipped {
         match group == missing_to {
             true => write!(f, "group {group} of the log cannot be read, and")?,
             false => {
-                write!(f, "of groups {group} to {missing_to} of the log some cannot be read, and")?
+                write!(f, "some of groups {group} to {missing_to} of the log cannot be read, and")?
             }
         }
         write!(f, " the backing store has them: no write is lost, and no page of the disk counts")
@@ -353,7 +375,7 @@ pub enum OpenError {
     Superblock(#[from] SuperblockError),
     /// A group of the pool's log is missing that may have contained the start of a disk's log.
     #[error(
-        "group {group} of the log of pages was durable and cannot be read. It may say where the log of the disk at place {index} begins, so writes of that log could be missed"
+        "group {group} of the log of pages was durable but cannot be read. It may say where the log of the disk at place {index} begins, so writes of that log could be missed"
     )]
     Pool {
         /// Number of the missing group.
@@ -363,14 +385,15 @@ pub enum OpenError {
     },
     /// Two logs claim one chunk.
     #[error(
-        "chunk {0} of the cache belongs to two logs: what says where a log begins is damaged, or older than the logs"
+        "chunk {0} of the cache belongs to two logs: the record of where a log begins is damaged, \
+        or older than the logs"
     )]
     Chunk(u32),
     /// There is no free chunk for the log of a new disk.
     #[error("the cache has no room left for the log of another disk")]
     Full,
     /// The set is on other storage than before.
-    #[error("the cache is not where the tier knows it: it is on {}, and was on {known}", identity_in(.word))]
+    #[error("the cache has moved: it is on {}, expected on {known}", identity_in(.word))]
     OtherCache {
         /// Identity that was stored.
         known: String,
@@ -392,8 +415,11 @@ impl OpenError {
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Self::Pool { .. } => DAMAGED.into(),
-            Self::Chunk(..) => "put the newest cache back. If there is none, `tilemark tier takeover NAME=BACKING` reads a copy of a disk's log; --accept-loss gives the log up".into(),
-            Self::Full => "`tilemark tier drain` its disks, or detach one".into(),
+            Self::Chunk(..) => "restore the newest cache. If there is none, `tilemark tier \
+                takeover NAME=BACKING` reads a copy of a disk's log; --accept-loss gives the log \
+                up"
+            .into(),
+            Self::Full => "run `tilemark tier drain` for its disks, or detach a disk".into(),
             Self::OtherCache { word, .. } => accept(word).into(),
             Self::Attach { error, .. } => return error.hint(),
             Self::Io(..) | Self::Superblock(..) => return None,

@@ -70,7 +70,7 @@ pub(super) fn compare(
     }
     if sidecar.superblock > entry.superblock {
         let (known, found) = (sidecar.superblock, entry.superblock);
-        return Step::CacheOlder(format!("superblock {known}, and the newest there is {found}"));
+        return Step::CacheOlder(format!("superblock {known}; the newest one found is {found}"));
     }
     let moment = moment.filter(|moment| moment.opening == sidecar.opening).unwrap_or_default();
     let log = sidecar.log_durable.max(moment.log);
@@ -81,7 +81,7 @@ pub(super) fn compare(
     if moment.pool > reach.pool {
         let (known, found) = (moment.pool, reach.pool);
         return Step::CacheOlder(format!(
-            "group {known} of the log of pages, and the last there is {found}"
+            "group {known} of the log of pages; the last one found is {found}"
         ));
     }
     if is_interrupted { Step::Interrupted } else { Step::Same }

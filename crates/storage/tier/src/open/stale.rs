@@ -38,7 +38,7 @@ pub enum StaleError {
     #[error("the set has no such disk")]
     NoDisk,
     /// There is no sidecar, so it is unknown if the log is stale.
-    #[error("the sidecar is missing or damaged, and it says whether the log counts")]
+    #[error("the sidecar is missing or damaged, so it is unknown whether the log is valid")]
     NoSidecar,
     /// The log is not stale: it has the disk's newest writes.
     #[error("the log is not stale: it is the one that the sidecar names")]

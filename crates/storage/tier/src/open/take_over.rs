@@ -75,10 +75,13 @@ pub enum TakeOverError {
     #[error(transparent)]
     Io(#[from] IoError),
     /// The sidecar is missing, or both of its copies are damaged.
-    #[error("the sidecar is missing or damaged, and only it says who has the disk's newest writes")]
+    #[error(
+        "the sidecar is missing or damaged, but only it records who has the disk's newest \
+        writes"
+    )]
     NoSidecar,
     /// The sidecar belongs to another disk.
-    #[error("the sidecar is of a disk with another name")]
+    #[error("the sidecar belongs to a disk with another name")]
     OtherDisk,
     /// The backing store is, or may be, other storage than the disk's.
     #[error("the backing store {}the one that the sidecar is of: it is {}, and was {}", if *is_other { "is not " } else { "may not be " }, identity_in(.word), or_unknown(.known))]
@@ -92,7 +95,9 @@ pub enum TakeOverError {
     },
     /// The sidecar is an older state, and so perhaps is the backing store.
     #[error(
-        "the copy of the log begins with group {first}, and by the sidecar the backing store has groups only up to {retired}. The sidecar is an older state, and groups between would be lost"
+        "the copy of the log begins with group {first}, but according to the sidecar the backing \
+        store has groups only up to {retired}. The sidecar is an older state, and groups between \
+        would be lost"
     )]
     SidecarOlder {
         /// First group of the copy.
@@ -102,7 +107,8 @@ pub enum TakeOverError {
     },
     /// The longest copy lacks groups that were durable.
     #[error(
-        "the log reaches to group {found} in the longest copy, and group {known} was durable. The copy is an older state of itself, or damaged, and later writes would be lost"
+        "the log reaches to group {found} in the longest copy, but group {known} was durable. The \
+        copy is an older state of itself, or damaged, and later writes would be lost"
     )]
     Older {
         /// Last group that is known to have been durable.
@@ -112,7 +118,8 @@ pub enum TakeOverError {
     },
     /// Only the backing store is an older state.
     #[error(
-        "the backing store is older than when its owner used it last. The log has {} for a newer state, and writes destaged before them are lost", count_writes(*.writes)
+        "the backing store is older than at its last use by its owner. The log has {} for a newer \
+        state; writes destaged before them are lost", count_writes(*.writes)
     )]
     BackingOlder {
         /// Number of writes that would be written to the backing store.
@@ -133,7 +140,8 @@ pub enum TakeOverError {
     Damaged(Damaged),
     /// A write lies beyond the end of the backing store.
     #[error(
-        "the log has a write beyond the end of the backing store, so it is a smaller one than the disk's"
+        "the log has a write beyond the end of the backing store, so this backing store is smaller \
+        than the disk's"
     )]
     Beyond,
 }
@@ -143,11 +151,20 @@ impl TakeOverError {
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Self::NoSidecar => NO_SIDECAR.into(),
-            Self::OtherDisk => "NAME=BACKING with the name that its server used".into(),
+            Self::OtherDisk => {
+                "write NAME=BACKING with the name that the disk's server used".into()
+            }
             Self::OtherPlace { word, .. } => accept(word).into(),
-            Self::SidecarOlder { .. } => "put the newest sidecar and backing store back; --accept-loss gives up what the log had".into(),
-            Self::Older { .. } => "reach another copy, or put the newest one back; --accept-loss gives up what the log had".into(),
-            Self::BackingOlder { .. } => "put the newest backing store back; --accept-loss gives up what the log had".into(),
+            Self::SidecarOlder { .. } => "restore the newest sidecar and backing store; \
+                --accept-loss gives up the contents of the log"
+                .into(),
+            Self::Older { .. } => "start the peer with another copy, or restore the newest copy; \
+                --accept-loss gives up the contents of the log"
+                .into(),
+            Self::BackingOlder { .. } => {
+                "restore the newest backing store; --accept-loss gives up the contents of the log"
+                    .into()
+            }
             Self::Beyond => "name the disk's own backing store".into(),
             Self::Io(..) | Self::NoCopy { .. } | Self::Damaged(..) => return None,
         })

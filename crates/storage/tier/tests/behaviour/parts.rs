@@ -95,13 +95,13 @@ fn sweep(seed: u64, shape: Shape, steps: usize, stride: usize) -> usize {
     let answers = [stamps(&world.read_disk(0)), stamps(&world.read_disk(1))];
     world.close();
     let again = [stamps(&both_again(&world, shape, 0)), stamps(&both_again(&world, shape, 1))];
-    assert!(answers == again, "seed {seed}: what was left in order is there again");
+    assert!(answers == again, "seed {seed}: what was closed cleanly is there again");
     points
 }
 
 fn both_again(world: &World, shape: Shape, disk: u16) -> Vec<u8> {
     let mut devices = world.devices.clone();
-    let opened = devices.open_both(shape.mode).expect("it was left in order");
+    let opened = devices.open_both(shape.mode).expect("it was closed cleanly");
     let mut after = World::of(9, shape, devices, opened.tier, world.oracle.clone());
     after.other = world.other.clone();
     after.read_disk(disk)

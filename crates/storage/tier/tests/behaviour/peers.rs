@@ -59,7 +59,7 @@ impl HolderHost {
     }
 
     fn finish(&mut self, id: u64, chance: &mut Stream) -> (Work, bool) {
-        let work = self.work.remove(&id).expect("it is under way");
+        let work = self.work.remove(&id).expect("the I/O is in flight");
         let result = match work.is_flush {
             true => self.disk.finish_flush(id),
             false => self.disk.finish_write(id, false, chance),

@@ -623,7 +623,7 @@ impl World {
                 return Err(IoError::Checksum);
             }
         }
-        let buf = self.bufs.get_mut(&io.buf.0).expect("memory that is read into is there");
+        let buf = self.bufs.get_mut(&io.buf.0).expect("the destination buffer is set");
         let (skip, take, to) = (io.skip as usize, io.take as usize, io.to as usize);
         buf[to..to + take].copy_from_slice(&bytes[skip..skip + take]);
         if !io.wants_sums {

@@ -45,12 +45,12 @@ fn check(args: &AnalyzeArgs, file: &Path) -> Result<(), Failure> {
     let wrong = |message: String| Err(Failure::new(Exit::Usage, message));
     if run_directory::open(&args.trace).is_some() {
         return wrong(format!(
-            "{} is a run, which holds histograms and no single I/Os to fit a workload to",
+            "{} is a run; it holds histograms, but fitting a workload needs single I/Os",
             args.trace.display()
         ));
     }
     if args.vm.len() > 1 {
-        return wrong(format!("--to-workload fits one VM, and --vm names {}", args.vm.len()));
+        return wrong(format!("--to-workload fits one VM, but --vm names {}", args.vm.len()));
     }
     let is_other = !matches!(args.format, AnalyzeFormat::Text | AnalyzeFormat::Json);
     let others = [
@@ -62,16 +62,16 @@ fn check(args: &AnalyzeArgs, file: &Path) -> Result<(), Failure> {
         (is_other, "--format csv, parquet or vscsistats"),
     ];
     if let Some((_, option)) = others.iter().find(|(is_given, _)| *is_given) {
-        return wrong(format!("{option} has no meaning with --to-workload"));
+        return wrong(format!("{option} cannot be used with --to-workload"));
     }
     if file.extension().is_none_or(|end| end != "toml") {
         return wrong(format!(
-            "{} does not end in .toml, as the file of a workload in a tile must",
+            "{} does not end in .toml, which a tile requires of workload files",
             file.display()
         ));
     }
     if !args.force && file.symlink_metadata().is_ok() {
-        return wrong(format!("{} exists, and is not overwritten", file.display()))
+        return wrong(format!("{} exists already and is not overwritten", file.display()))
             .map_err(|failure| failure.hint(Some("choose another name, or add --force")));
     }
     Ok(())

@@ -52,7 +52,7 @@ fn check(args: &AnalyzeArgs) -> Result<(), Failure> {
     };
     let asked = [
         (args.to_workload.is_some(), "--to-workload"),
-        (args.view.iter().any(is_view), "--view of anything but overview, histograms and all"),
+        (args.view.iter().any(is_view), "--view other than overview, histograms or all"),
         (!args.vm.is_empty(), "--vm"),
         (!args.device.is_empty(), "--device"),
         (args.direction.is_some(), "--direction"),
@@ -66,7 +66,7 @@ fn check(args: &AnalyzeArgs) -> Result<(), Failure> {
         return Ok(());
     };
     let file = args.trace.display();
-    let message = format!("{file} holds histograms of vscsiStats, and {option} takes single I/Os");
+    let message = format!("{file} holds histograms of vscsiStats, but {option} needs single I/Os");
     let hint =
         "vscsiStats -s -t -w WORLDGROUP records single commands, which import and analyze read";
     Err(Failure::new(Exit::Usage, message).hint(Some(hint)))
@@ -81,7 +81,7 @@ fn text(found: &Histograms, is_whole: bool) -> String {
         }
     }
     let mut lines = vec![format!(
-        "histograms of vscsiStats: {}; single I/Os, and when they came, are not known",
+        "histograms of vscsiStats: {}; single I/Os and their times are unknown",
         count(disks.len() as u64, "virtual disk")
     )];
     for (group, disk) in disks {

@@ -79,11 +79,13 @@ mod with {
                 .map_err(|failure| failure.hint(Some("bring the trace here with --collect DIR")));
         }
         if args.trace_format.is_some() {
-            return wrong("--trace-format is for files, and hosts have traces of our own");
+            return wrong(
+                "--trace-format is for files; traces on hosts are always in Tilemark's format",
+            );
         }
         let text = args.trace.display().to_string();
         text.parse().map_err(|error| {
-            let hint = "with --host it is the name that tilemark record --host ... told";
+            let hint = "with --host, give the name that tilemark record --host ... printed";
             Failure::new(Exit::Usage, format!("{error}")).hint(Some(hint))
         })
     }

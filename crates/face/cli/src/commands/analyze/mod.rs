@@ -45,7 +45,7 @@ pub fn run(args: &AnalyzeArgs) -> Result<Exit, Failure> {
     }
     let (fold, subject, filter) = read::read(args)?;
     if fold.records() == 0 {
-        crate::say!("no I/O of {} counts", args.trace.display());
+        crate::say!("{} has no I/O that matches the options", args.trace.display());
     }
     let options = Options {
         tool: format!("tilemark {}", env!("CARGO_PKG_VERSION")),
@@ -69,17 +69,17 @@ fn check(args: &AnalyzeArgs) -> Result<(), Failure> {
     let is_tables = matches!(args.format, AnalyzeFormat::Csv | AnalyzeFormat::Parquet);
     if is_tables && args.out.is_none() {
         return wrong("--format csv and parquet write a file for each list".to_owned())
-            .map_err(|failure| failure.hint(Some("say where with --out DIR")));
+            .map_err(|failure| failure.hint(Some("name the output directory with --out DIR")));
     }
     if !is_tables && args.out.is_some() {
         return wrong("--out is for --format csv and parquet".to_owned());
     }
     let is_other = args.view.iter().any(|view| *view != ViewName::Histograms);
     if args.format == AnalyzeFormat::Vscsistats && is_other {
-        return wrong("--format vscsistats has the view histograms and no other".to_owned());
+        return wrong("--format vscsistats supports only --view histograms".to_owned());
     }
     if args.slice < SLICE_MIN {
-        return wrong(format!("--slice {} is below {SLICE_MIN}", args.slice));
+        return wrong(format!("--slice {} is below the minimum of {SLICE_MIN}", args.slice));
     }
     if args.force {
         return wrong("--force is for --to-workload".to_owned());

@@ -36,7 +36,7 @@ pub(super) fn failed(error: &TraceError) -> Failure {
     let hint = match error {
         // The hint of `trace` names --from, which is a time in this command.
         TraceError::Unrecognised { .. } => {
-            Some("if it is one of these, name it with --trace-format NAME")
+            Some("if the file has one of these formats, name the format with --trace-format NAME")
         }
         error => error.hint(),
     };

@@ -85,7 +85,7 @@ fn counts(filter: &Filter, vm: u16, row: &IoRecord) -> bool {
 }
 
 fn remarks(shown: StepKey) -> Vec<Remark> {
-    let why = "a run's series has histograms of each second, not records";
+    let why = "the series of a run has a histogram per second, not single I/Os";
     let remark = |what: &str, why: String| Remark { what: what.to_owned(), why };
     vec![
         remark(

@@ -42,7 +42,7 @@ pub fn attach(args: &TierAttachArgs) -> Result<Exit, Failure> {
     match &args.from {
         None => crate::say!("serving nbd+unix:///{name}?socket={socket}"),
         Some(from) => crate::say!(
-            "serving nbd+unix:///{name}?socket={socket}; {from} owns it until something is written here"
+            "serving nbd+unix:///{name}?socket={socket}; {from} owns it until the first write here"
         ),
     }
     Ok(Exit::Success)
@@ -69,7 +69,7 @@ pub fn detach(args: &TierDiskArgs) -> Result<Exit, Failure> {
         }
         asked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;
-    crate::say!("{} is detached: its backing store is all there is of it", args.disk);
+    crate::say!("{} is detached: its backing store holds all of its data", args.disk);
     Ok(Exit::Success)
 }
 
@@ -92,9 +92,9 @@ pub fn elsewhere_text(disk: &ElsewhereReport) -> String {
     let (name, waiting) = (&disk.name, count(disk.waiting as u64, "request"));
     match &disk.owner {
         Some(owner) if disk.is_pulled => {
-            format!("{name}: {owner} is asked to let go of it; {waiting} waiting\n")
+            format!("{name}: asking {owner} to release it; {waiting} waiting\n")
         }
         Some(owner) => format!("{name}: {owner} owns it\n"),
-        None => format!("{name}: it is let go of for another server; {waiting} waiting\n"),
+        None => format!("{name}: being released to another server; {waiting} waiting\n"),
     }
 }

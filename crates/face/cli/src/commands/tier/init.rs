@@ -25,7 +25,10 @@ pub fn init(args: &TierInitArgs) -> Result<Exit, Failure> {
         (true, size) => on_device(args, size)?,
         (false, Some(size)) => tier_service::make(&args.file, plan(args, size)).map_err(refused)?,
         (false, None) => {
-            return Err(Failure::new(Exit::Usage, "a file needs --size; a device is taken whole"));
+            return Err(Failure::new(
+                Exit::Usage,
+                "a file needs --size; a device is used as a whole",
+            ));
         }
     };
     let pages = u64::from(geometry.slots()) * u64::from(geometry.page_bytes);

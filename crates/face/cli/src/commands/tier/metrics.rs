@@ -38,7 +38,7 @@ fn write(to: &mut dyn Write, report: &Report, taken: &Taken) -> io::Result<()> {
     requests(to, report)?;
     histograms(
         to,
-        ("tilemark_tier_request_seconds", "From a client's request to its answer."),
+        ("tilemark_tier_request_seconds", "Time from a client's request to its completion."),
         &[
             ("read", &taken.requests(Direction::Read)),
             ("write", &taken.requests(Direction::Write)),
@@ -61,7 +61,7 @@ fn write(to: &mut dyn Write, report: &Report, taken: &Taken) -> io::Result<()> {
 fn requests(to: &mut dyn Write, report: &Report) -> io::Result<()> {
     let counters = &report.counters;
     let name = "tilemark_tier_requests";
-    family(to, name, "counter", "", "Requests by what answered them.")?;
+    family(to, name, "counter", "", "Requests by the layer that answered them.")?;
     let through = counters.writes - counters.absorbed;
     for (op, result, value) in [
         ("read", "hit", counters.hits - counters.memory_hits),
@@ -84,29 +84,29 @@ fn sums(to: &mut dyn Write, report: &Report) -> io::Result<()> {
     for (name, unit, help, value) in [
         ("read_bytes", "bytes", "Bytes read.", counters.read_bytes),
         ("read_hit_bytes", "bytes", "Bytes read without the backing store.", counters.hit_bytes),
-        ("read_memory_bytes", "bytes", "Of those, bytes out of memory.", counters.memory_hit_bytes),
+        (
+            "read_memory_bytes",
+            "bytes",
+            "Bytes read from memory, part of the bytes read without the backing store.",
+            counters.memory_hit_bytes,
+        ),
         ("written_bytes", "bytes", "Bytes written by clients.", counters.written_bytes),
         (
             "destaged_bytes",
             "bytes",
-            "Bytes put into backing stores out of logs.",
+            "Bytes destaged from logs to backing stores.",
             counters.destaged_bytes,
         ),
-        ("filled_bytes", "bytes", "Bytes that came into pages.", counters.filled_bytes),
+        ("filled_bytes", "bytes", "Bytes admitted into pages.", counters.filled_bytes),
         (
             "placed_bytes",
             "bytes",
-            "Of those, bytes that clients had written.",
+            "Bytes admitted into pages that clients had written.",
             counters.placed_bytes,
         ),
         ("evicted_pages", "", "Pages that left.", counters.evicted),
         ("log_groups", "", "Groups written to logs.", counters.groups),
-        (
-            "checksum_errors",
-            "",
-            "Blocks that were not what they should have been.",
-            counters.checksum_errors,
-        ),
+        ("checksum_errors", "", "Blocks with a wrong checksum.", counters.checksum_errors),
     ] {
         let name = format!("tilemark_tier_{name}");
         family(to, &name, "counter", unit, help)?;
@@ -120,11 +120,16 @@ fn sums(to: &mut dyn Write, report: &Report) -> io::Result<()> {
         ("held_bytes", "bytes", "Bytes of pages that can be served.", report.held_bytes),
         ("memory_bytes", "bytes", "Memory for blocks.", of_memory(|m| m.bytes)),
         ("memory_held_bytes", "bytes", "Bytes of blocks in memory.", of_memory(|m| m.held_bytes)),
-        ("memory_taken_bytes", "bytes", "Bytes that these take.", of_memory(|m| m.taken_bytes)),
+        (
+            "memory_taken_bytes",
+            "bytes",
+            "Memory taken by the blocks in memory, in bytes.",
+            of_memory(|m| m.taken_bytes),
+        ),
         (
             "memory_bookkeeping_bytes",
             "bytes",
-            "Bytes to know what is where, at most.",
+            "Maximum size of the index of the blocks in memory, in bytes.",
             of_memory(|m| m.bookkeeping_bytes),
         ),
         ("in_flight", "", "Requests under way.", in_flight),
@@ -140,14 +145,15 @@ fn sums(to: &mut dyn Write, report: &Report) -> io::Result<()> {
 fn disks(to: &mut dyn Write, report: &Report) -> io::Result<()> {
     type Of = fn(&tier_service::DiskReport) -> u64;
     let of: [(&str, &str, &str, Of); 8] = [
-        ("dirty_bytes", "bytes", "Bytes not on the backing store yet.", |disk| disk.dirty_bytes),
-        ("epochs", "", "Epochs not on the backing store yet.", |disk| disk.epochs as u64),
-        ("log_chunks", "", "Chunks that the log takes.", |disk| disk.log_chunks as u64),
-        ("back", "", "1 in mode back.", |disk| u64::from(disk.mode == "back")),
+        ("dirty_bytes", "bytes", "Bytes not yet on the backing store.", |disk| disk.dirty_bytes),
+        ("epochs", "", "Epochs not yet on the backing store.", |disk| disk.epochs as u64),
+        ("log_chunks", "", "Chunks used by the log.", |disk| disk.log_chunks as u64),
+        ("back", "", "1 if the disk is in mode back.", |disk| u64::from(disk.mode == "back")),
         (
             "trouble",
             "",
-            "1 when the backing store refused lately, 2 when the log is damaged, 3 when somebody else owns the disk.",
+            "1 when the backing store failed recently, 2 when the log is damaged, 3 when another \
+            host owns the disk.",
             |disk| match (disk.is_fenced, disk.is_damaged) {
                 (true, _) => 3,
                 (false, true) => 2,
@@ -155,8 +161,12 @@ fn disks(to: &mut dyn Write, report: &Report) -> io::Result<()> {
             },
         ),
         ("copies", "", "Copies of the log that peers hold.", |disk| disk.holding as u64),
-        ("copies_wanted", "", "Copies that mode back needs.", |disk| u64::from(disk.copies)),
-        ("generation", "", "Counts the disk's owners.", |disk| disk.generation),
+        ("copies_wanted", "", "Copies of the log required by mode back.", |disk| {
+            u64::from(disk.copies)
+        }),
+        ("generation", "", "Generation of the disk: the number of its owners so far.", |disk| {
+            disk.generation
+        }),
     ];
     for (name, unit, help, value) in of {
         let name = format!("tilemark_tier_{name}");
@@ -167,7 +177,7 @@ fn disks(to: &mut dyn Write, report: &Report) -> io::Result<()> {
     }
     waits(to, report)?;
     let name = "tilemark_tier_copy_lag_bytes";
-    family(to, name, "gauge", "bytes", "Bytes of the log that a peer's copy lacks.")?;
+    family(to, name, "gauge", "bytes", "Bytes of the log that are missing in a peer's copy.")?;
     for (disk, peer) in
         report.disks.iter().flat_map(|disk| disk.peers.iter().map(move |p| (disk, p)))
     {
@@ -180,7 +190,7 @@ fn disks(to: &mut dyn Write, report: &Report) -> io::Result<()> {
 /// Writes the waiting times, by disk.
 fn waits(to: &mut dyn Write, report: &Report) -> io::Result<()> {
     let age = "tilemark_tier_dirty_age_seconds";
-    family(to, age, "gauge", "seconds", "Age of the oldest write that only the log has.")?;
+    family(to, age, "gauge", "seconds", "Age of the oldest write that is only in the log.")?;
     for disk in &report.disks {
         let value = seconds(disk.dirty_age_ns.unwrap_or(0));
         sample(to, age, &labels(&[("disk", &disk.name)]), value)?;

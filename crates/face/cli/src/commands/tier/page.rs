@@ -53,7 +53,7 @@ impl TierPage {
         running: &Running,
     ) -> Result<Self, Failure> {
         let failed =
-            |what: String| Failure::new(Exit::Failure, format!("starting the page: {what}"));
+            |what: String| Failure::new(Exit::Failure, format!("starting the web page: {what}"));
         let library = Arc::new(Library::new(Shelf::Some(Vec::new())));
         let server = Server::start(door, library.clone()).map_err(|e| failed(e.to_string()))?;
         let now = jiff::Timestamp::now();

@@ -35,13 +35,13 @@ pub fn set(args: &TierSetArgs) -> Result<Exit, Failure> {
     }
     if let Some(access) = change.admission {
         ask(&args.door, &Command::Admission { disk: disk.clone(), access })?;
-        crate::say!("{disk}: a page comes in with access {access} to it");
+        crate::say!("{disk}: a page is admitted at access {access}");
     }
     if let Some(mode) = change.mode {
         let back = mode == TierMode::Back;
         ask(&args.door, &Command::Mode { disk: disk.clone(), back })?;
         crate::say!(
-            "{disk}: writes are answered by {}",
+            "{disk}: writes are acknowledged by {}",
             if back { "the log" } else { "the backing store" }
         );
     }
@@ -58,10 +58,13 @@ fn set_policy(args: &TierSetArgs, policy: TierPolicy) -> Result<Exit, Failure> {
     match (&args.disk, policy) {
         (None, _) => crate::say!("the policy of the tier is {name}"),
         (Some(disk), TierPolicy::Kind(_)) => {
-            crate::say!("{disk}: {name} decides on its pages, and it has its share to itself");
+            crate::say!("{disk}: policy {name} chooses its victims, within a share of its own");
         }
         (Some(disk), TierPolicy::Common) => {
-            crate::say!("{disk}: the tier's policy decides on its pages, among those of others");
+            crate::say!(
+                "{disk}: the tier's policy chooses its victims, together with the pages of \
+                other disks"
+            );
         }
     }
     Ok(Exit::Success)

@@ -107,7 +107,7 @@ impl DeviceWear {
         Some(Warning {
             id: "device-wear".to_owned(),
             text: format!(
-                "{}: {to} % of the endurance that its maker gives is used, {from} % before the run{}",
+                "{}: {to} % of the rated endurance is used, {from} % before the run{}",
                 self.device,
                 written.unwrap_or_default()
             ),
@@ -202,8 +202,7 @@ mod tests {
         let warnings: Vec<Warning> = wears.warnings().collect();
         let [warning] = &warnings[..] else { panic!("{warnings:?}") };
         assert_eq!(warning.id, "device-wear");
-        let begin =
-            "nvme0n1: 12 % of the endurance that its maker gives is used, 11 % before the run";
+        let begin = "nvme0n1: 12 % of the rated endurance is used, 11 % before the run";
         assert!(warning.text.starts_with(begin), "{}", warning.text);
         assert!(warning.text.ends_with(", and 977 MiB were written"), "{}", warning.text);
         let mut document = serde_json::json!({});

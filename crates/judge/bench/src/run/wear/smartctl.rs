@@ -27,11 +27,11 @@ pub(super) enum Missing {
     NotStarted(io::Error),
     #[error("smartctl did not answer within {} s", WITHIN.as_secs())]
     Silent,
-    #[error("smartctl answers with no JSON document")]
+    #[error("the output of smartctl is not a JSON document")]
     NotJson,
     #[error("smartctl says: {0}")]
     Refused(String),
-    #[error("the device counts no wear")]
+    #[error("the device does not report wear")]
     NotCounted,
 }
 
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn values_that_are_not_valid_are_absent() {
         let hidden = ATA.replace("\"valid\": true", "\"valid\": false");
-        assert_eq!(wear(&hidden), Err("the device counts no wear".to_owned()));
+        assert_eq!(wear(&hidden), Err("the device does not report wear".to_owned()));
         let huge = NVME.replace("2000000", "18446744073709551615");
         assert_eq!(wear(&huge), Ok(Wear { used_percent: Some(3), written_bytes: None }));
     }
@@ -179,7 +179,10 @@ mod tests {
             "exit_status": 1}}"#;
         let said = "smartctl says: /dev/vda: Unable to detect device type";
         assert_eq!(wear(virtio), Err(said.to_owned()));
-        assert_eq!(wear("{}"), Err("the device counts no wear".to_owned()));
-        assert_eq!(wear("smartctl 7.3"), Err("smartctl answers with no JSON document".to_owned()));
+        assert_eq!(wear("{}"), Err("the device does not report wear".to_owned()));
+        assert_eq!(
+            wear("smartctl 7.3"),
+            Err("the output of smartctl is not a JSON document".to_owned())
+        );
     }
 }

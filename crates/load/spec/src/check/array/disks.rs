@@ -64,7 +64,7 @@ fn hdd(disk: &Disk, place: &DefinitionPath, found: &mut Findings) {
     {
         found.add(
             place.key("capacity"),
-            format!("the capacity {capacity} is below 1 MiB, which no disk is"),
+            format!("the capacity {capacity} is below 1 MiB, the minimum of a disk"),
         );
     }
     if let Some(queue) = queue {
@@ -75,8 +75,12 @@ fn hdd(disk: &Disk, place: &DefinitionPath, found: &mut Findings) {
     {
         found.add_help(
             place.key("rates"),
-            format!("the rates {outer}/s outside and {inner}/s inside make no disk"),
-            "the outer one comes first and is not below the inner; 1 MB/s to 10 GB/s",
+            format!(
+                "the rates {outer}/s of the outer tracks and {inner}/s of the inner tracks are \
+                not possible"
+            ),
+            "give the rate of the outer tracks first; it must be at least the inner rate; 1 MB/s \
+            to 10 GB/s",
         );
     }
 }
@@ -102,7 +106,7 @@ fn ssd(disk: &Disk, place: &DefinitionPath, found: &mut Findings) {
         found.add(place.key("page"), message);
     }
     if spare.is_some_and(|spare| spare.get() == 0.0) {
-        let help = "flash without spare cannot be cleaned";
+        let help = "flash without spare space cannot be garbage-collected";
         found.add_help(place.key("spare"), "the spare is 0 % and must be above 0 %", help);
     }
     some_bytes(place.key("buffer"), "the buffer", *buffer, found);
@@ -142,7 +146,7 @@ fn servers(disk: &Disk, place: &DefinitionPath, found: &mut Findings) {
 }
 
 fn varies(variation: &Variation, place: &DefinitionPath, found: &mut Findings) {
-    found.some_time(place.key("every"), "how long a pace lasts", variation.every);
+    found.some_time(place.key("every"), "the duration of a pace", variation.every);
     for (i, pace) in variation.pace.iter().enumerate() {
         found.above_zero(place.key("pace").index(i), "the pace", *pace);
     }
@@ -150,7 +154,7 @@ fn varies(variation: &Variation, place: &DefinitionPath, found: &mut Findings) {
         [("pace", !variation.pace.is_sorted()), ("stall", !variation.stall.is_sorted())]
     {
         if falls {
-            found.add(place.key(key), "quantiles go from the least to the most");
+            found.add(place.key(key), "quantiles must ascend");
         }
     }
     if variation.stalls.is_some() && variation.stall.is_empty() {

@@ -52,7 +52,8 @@ pub(super) fn link(link: &Link, place: &DefinitionPath, found: &mut Findings) {
     if let Some(frame) = link.frame {
         let kind = link.kind.as_deref().unwrap_or("");
         if !frames_of(kind).is_some_and(|sizes| sizes.contains(&frame.get())) {
-            let message = format!("a frame of {frame} is not one of a link of kind \"{kind}\"");
+            let message =
+                format!("a frame of {frame} is not possible on a link of kind \"{kind}\"");
             found.add_help(place.key("frame"), message, FRAMES);
         }
     }
@@ -118,7 +119,7 @@ fn write_memory(
         found.add_help(
             place.key("low"),
             format!("destaging ends at {} and starts at {}", memory.low, memory.high),
-            "low is above 0 % and not above high",
+            "low must be above 0 % and not above high",
         );
     }
     if memory.hit == Nanos::ZERO {
@@ -130,7 +131,7 @@ fn write_memory(
         element(memory, pool, i, found);
         if room < pool.element.get() {
             let message = format!(
-                "the memory has room for {}, which is below an element {} of pool \"{}\"",
+                "the memory has room for {}, less than one element ({}) of pool \"{}\"",
                 Bytes::new(room),
                 pool.element,
                 pool.name
@@ -151,10 +152,10 @@ fn element(memory: &WriteMemory, pool: &Pool, number: usize, found: &mut Finding
     found.add_help(
         DefinitionPath::default().key("pool").index(number).key("element"),
         format!(
-            "the element {} does not go with write memory of {} pages",
+            "the element {} does not match write memory with {} pages",
             pool.element, memory.page
         ),
-        "an element is 1 to 64 of controller.write-memory's pages",
+        "an element must be 1 to 64 of controller.write-memory's pages",
     );
 }
 

@@ -31,12 +31,12 @@ fn frequency(own: &Frequency, place: &DefinitionPath, found: &mut Findings) {
         let at = place.key("states").index(i);
         found.above_zero(at.clone(), "the frequency", *state);
         if *state >= nominal {
-            let help = "states are the lower ones; the nominal one is always there";
+            let help = "list only the lower states; the nominal state is always included";
             let message =
                 format!("the state of {state} GHz is not below the nominal {nominal} GHz");
             found.add_help(at, message, help);
         } else if i > 0 && *state <= own.states[i - 1] {
-            found.add(at, "states go from the lowest to the highest, each once");
+            found.add(at, "list states from the lowest to the highest, each once");
         }
     }
     for (i, bin) in own.turbo.iter().enumerate() {
@@ -52,7 +52,7 @@ fn frequency(own: &Frequency, place: &DefinitionPath, found: &mut Findings) {
     some_share(place.key("limit"), "the limit", own.limit, found);
     let Some(governor) = &own.governor else { return };
     let place = place.key("governor");
-    found.some_time(place.key("every"), "the time between two looks", governor.every);
+    found.some_time(place.key("every"), "the time between two decisions", governor.every);
     some_share(place.key("target"), "the target", governor.target, found);
 }
 
@@ -83,22 +83,26 @@ fn host(own: &HostPower, place: &DefinitionPath, found: &mut Findings) {
     watts(place.key("core"), "a core at work", own.core, found);
     watts(place.key("awake"), "a core that is awake", own.awake, found);
     if !(1.0..=4.0).contains(&own.exponent) {
-        let message = format!("watts go with the frequency to the power of {}", own.exponent);
-        let help = "1 (fixed voltage) to 4; 3 where voltage goes with frequency";
+        let message = format!("power grows with the frequency to the power of {}", own.exponent);
+        let help = "1 (fixed voltage) to 4; 3 if the voltage follows the frequency";
         found.add_help(place.key("exponent"), message, help);
     }
     if !(0.0..=own.idle).contains(&own.memory) {
         let message =
             format!("memory takes {} W of the {} W of an idle host", own.memory, own.idle);
-        found.add_help(place.key("memory"), message, "it is a part of idle: 0 to idle");
+        found.add_help(
+            place.key("memory"),
+            message,
+            "memory power is a part of idle power: 0 to idle",
+        );
     }
     if own.sleep_after.is_none() && own.wake > Nanos::ZERO {
         let help = "add sleep-after = \"...\", or leave out wake";
-        found.add_help(place.key("wake"), "cores wake that never sleep", help);
+        found.add_help(place.key("wake"), "wake is given, but cores never sleep", help);
     }
     if own.sleep_after.is_some() && own.awake == 0.0 {
         let help = "add awake = W of a core that does nothing and does not sleep";
-        found.add_help(place.key("sleep-after"), "cores sleep and nothing is saved by it", help);
+        found.add_help(place.key("sleep-after"), "cores sleep, but that saves no power", help);
     }
 }
 
@@ -119,7 +123,7 @@ pub(super) fn storage(array: &Array, found: &mut Findings) {
         if power.active < power.idle {
             let message =
                 format!("a busy disk takes {} W, an idle one {} W", power.active, power.idle);
-            found.add_help(place.key("active"), message, "active is at least idle");
+            found.add_help(place.key("active"), message, "active must be at least idle");
         }
     }
 }

@@ -65,13 +65,13 @@ pub(super) fn local(array: &Array, found: &mut Findings) {
         }
         Some(hosts) if hosts.count > 0 && local.copies > hosts.count => found.add(
             place.key("copies"),
-            format!("{} copies need as many hosts, and there are {}", local.copies, hosts.count),
+            format!("{} copies need as many hosts, but there are {}", local.copies, hosts.count),
         ),
         Some(_) => {}
     }
     if array.controller.is_some() {
-        let help = "leave out [controller]; the hosts' disks have none between";
-        found.add_help(root.at_key("controller"), "local disks stand in its place", help);
+        let help = "leave out [controller]; the hosts' disks have no controller";
+        found.add_help(root.at_key("controller"), "local disks have no controller", help);
     }
     parts_of_local(local, &names(array), &place, found);
 }
@@ -97,7 +97,7 @@ pub(super) fn places(array: &Array, found: &mut Findings) {
         if let Some([rest, divisor]) = rule.tiles
             && rest >= divisor
         {
-            let message = format!("no tile's number divided by {divisor} leaves {rest}");
+            let message = format!("no tile number divided by {divisor} has the remainder {rest}");
             let help = "[1, 2] are odd tiles, [0, 2] even ones, [0, 1] all";
             found.add_help(place.key("tiles"), message, help);
         }

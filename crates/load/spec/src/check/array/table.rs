@@ -13,7 +13,7 @@ pub(super) fn table(disk: &Disk, place: &DefinitionPath, found: &mut Findings) {
     some_bytes(place.key("capacity"), "the capacity", Some(*capacity), found);
     let rises = shares.is_sorted_by(|a, b| a < b) && shares.first().is_some_and(|s| *s > 0.0);
     if !(rises && shares.last().is_some_and(|last| (1.0..=1.0).contains(last))) {
-        let message = "shares rise from above 0, and the last one is 1";
+        let message = "shares must ascend from above 0, and the last share must be 1";
         found.add(place.key("shares"), message);
     }
     found.not_empty(place.key("loop"), "the list of loops", loops);
@@ -22,7 +22,7 @@ pub(super) fn table(disk: &Disk, place: &DefinitionPath, found: &mut Findings) {
         let place = place.key("loop").index(i);
         of_loop(each, shares.len(), &place, found);
         if !seen.insert((each.reads.get().to_bits(), each.block, each.depth)) {
-            found.add(place, "there is another loop of these reads, block and depth");
+            found.add(place, "another loop has the same reads, block and depth");
         }
     }
 }
@@ -53,7 +53,7 @@ fn latencies(
         found.add(place.clone(), message);
     }
     if !list.is_sorted() {
-        found.add(place.clone(), "latencies go from the least to the most");
+        found.add(place.clone(), "latencies must ascend");
     }
     if list.contains(&Nanos::ZERO) {
         no_time(place.clone(), &format!("a latency of a {key}"), found);

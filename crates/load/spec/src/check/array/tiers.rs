@@ -57,7 +57,7 @@ fn own(tier: &Tier, place: &DefinitionPath, found: &mut Findings) {
     if tier.dirty_low > tier.dirty_high {
         let message =
             format!("clean-up ends at {} and starts at {}", tier.dirty_low, tier.dirty_high);
-        found.add_help(place.key("dirty-low"), message, "dirty-low is not above dirty-high");
+        found.add_help(place.key("dirty-low"), message, "dirty-low must not be above dirty-high");
     }
     if tier.share_max == Ratio::ZERO {
         let message = "the share of a virtual machine is 0 % and must be above 0 %";
@@ -93,7 +93,7 @@ fn position(array: &Array, tier: &Tier, place: &DefinitionPath, found: &mut Find
     let in_hosts = tier.at == TierPlace::Host;
     if in_hosts && array.hosts.is_none() {
         let help = "add [hosts] with count and cores, or leave out at";
-        found.add_help(place.key("at"), "a tier in hosts, and there are none", help);
+        found.add_help(place.key("at"), "the tier is in hosts, but the array has no hosts", help);
     }
     if !in_hosts && array.local.is_some() {
         let help = "at = \"host\" puts it in front of the hosts' disks";
@@ -107,14 +107,15 @@ fn position(array: &Array, tier: &Tier, place: &DefinitionPath, found: &mut Find
         let message = "replicas are for tiers in hosts that answer writes themselves";
         found.add_help(replicas, message, "at = \"host\" and write = \"back\"");
     } else if tier.replicas > REPLICAS_MAX {
-        let message = format!("{} replicas, and {REPLICAS_MAX} are possible", tier.replicas);
+        let message =
+            format!("{} replicas, but at most {REPLICAS_MAX} are supported", tier.replicas);
         found.add(replicas, message);
     } else if let Some(hosts) = &array.hosts
         && tier.replicas >= hosts.count
         && hosts.count > 0
     {
         let message =
-            format!("copies on {} other hosts, and there are {}", tier.replicas, hosts.count);
+            format!("copies on {} other hosts, but there are {}", tier.replicas, hosts.count);
         found.add(replicas, message);
     } else {
         clustered(tier, place, found);
@@ -127,14 +128,14 @@ fn clustered(tier: &Tier, place: &DefinitionPath, found: &mut Findings) {
     let help = "leave it out, or replicas";
     if tier.admit_on > 1 {
         let message = format!(
-            "a tier with replicas takes what it is asked first, not at access {}",
+            "a tier with replicas admits a page at its first access, not at access {}",
             tier.admit_on
         );
         found.add_help(place.key("admit-on"), message, help);
     }
     if tier.share_max < Ratio::ONE {
         let message = format!(
-            "a tier with replicas has no share of a virtual machine, here {}",
+            "a tier with replicas supports no share per virtual machine, but has {}",
             tier.share_max
         );
         found.add_help(place.key("share-max"), message, help);
@@ -146,15 +147,17 @@ fn logged(tier: &Tier, place: &DefinitionPath, found: &mut Findings) {
     if tier.shape.is_paged() {
         if tier.log.is_some() {
             let help = "shape = \"logged\", or leave it out";
-            found.add_help(place.key("log"), "a tier without a log gives it room", help);
+            found.add_help(place.key("log"), "log space needs a tier with a log", help);
         }
         return;
     }
     let percent = tier.log.map_or(LOG_PERCENT, |log| log.get() * 100.0);
     let room = tier.size.as_f64() * percent / 100.0;
     if !(1.0..=90.0).contains(&percent) || room < LOG_MIN {
-        let message =
-            format!("the log has {percent} % of {}: 1 to 90 %, and 2 MiB at least", tier.size);
+        let message = format!(
+            "the log has {percent} % of {}; it must have 1 to 90 % and at least 2 MiB",
+            tier.size
+        );
         found.add(place.key("log"), message);
     }
     if tier.page > LOGGED_PAGE_MAX {
@@ -165,7 +168,8 @@ fn logged(tier: &Tier, place: &DefinitionPath, found: &mut Findings) {
         found.add(place.key("write"), "a tier with a log writes through or back");
     }
     if tier.sequential_cutoff.is_some() {
-        let message = "a tier with a log has no cut-off for sequential access, as the served one";
+        let message =
+            "a tier with a log has no cut-off for sequential access, like the served tier";
         found.add_help(place.key("sequential-cutoff"), message, "leave it out, or shape");
     }
     if tier.replicas > 0 {

@@ -86,7 +86,7 @@ impl<'a> Lexer<'a> {
         self.exponent();
         let digits = self.text[start..self.at].replace('_', "");
         let Ok(number) = digits.parse::<f64>() else {
-            return Err(FormulaError::new(start..self.at, format!("\"{digits}\" is no number")));
+            return Err(FormulaError::new(start..self.at, format!("\"{digits}\" is not a number")));
         };
         let unit_at = self.at;
         let unit = if self.rest().starts_with('%') {
@@ -102,7 +102,7 @@ impl<'a> Lexer<'a> {
             Some((_, factor)) => Ok(Kind::Number(number * factor)),
             None => {
                 let known = UNITS.map(|(name, _)| name).join(", ");
-                let message = format!("\"{unit}\" is no unit");
+                let message = format!("\"{unit}\" is not a unit");
                 Err(FormulaError::new(unit_at..self.at, message)
                     .help(format!("known units: {known}; times are numbers of milliseconds")))
             }
@@ -123,7 +123,7 @@ impl<'a> Lexer<'a> {
         let start = self.at;
         let inside = &self.rest()[1..];
         let Some(length) = inside.find(quote) else {
-            return Err(FormulaError::new(start..self.text.len(), "this text has no end"));
+            return Err(FormulaError::new(start..self.text.len(), "the closing quote is missing"));
         };
         self.at += length + 2;
         Ok(Kind::Text(inside[..length].to_owned()))

@@ -66,7 +66,7 @@ impl Parser {
         inside: impl FnOnce(&mut Self) -> Result<Node, FormulaError>,
     ) -> Result<Node, FormulaError> {
         if self.depth == DEPTH_MAX {
-            return Err(FormulaError::new(self.here(), "too many parts inside one another"));
+            return Err(FormulaError::new(self.here(), "too many nested parts"));
         }
         self.depth += 1;
         let node = inside(self);
@@ -199,8 +199,8 @@ impl Parser {
             }
             _ => {
                 let message = format!("there is no variable \"{word}\"");
-                let help = "the variables are configuration and tiles; names of things stand in \
-                            quotes, functions have parentheses";
+                let help = "the variables are configuration and tiles; names are quoted, functions \
+                            have parentheses";
                 return Err(FormulaError::new(at, message).help(help));
             }
         };

@@ -63,7 +63,7 @@ impl Function {
     /// Returns the signature of the function.
     pub fn signature(self) -> &'static Signature {
         let own = |signature: &&Signature| signature.function == self;
-        FUNCTIONS.iter().find(own).expect("every function has a signature, as a test says")
+        FUNCTIONS.iter().find(own).expect("a test checks that every function has a signature")
     }
 }
 
@@ -137,11 +137,11 @@ impl Signature {
 pub(super) fn number(node: &Node) -> Result<(), FormulaError> {
     match &node.tree {
         Tree::Text(text) => {
-            let message = format!("\"{text}\" is a name, and a number belongs here");
+            let message = format!("\"{text}\" is a name, but a number belongs here");
             Err(FormulaError::new(node.at.clone(), message))
         }
         Tree::Variable(Variable::Configuration) => {
-            let message = "configuration is a name, and a number belongs here";
+            let message = "configuration is a name, but a number belongs here";
             Err(FormulaError::new(node.at.clone(), message))
         }
         _ => Ok(()),

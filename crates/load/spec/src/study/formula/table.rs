@@ -94,7 +94,8 @@ pub const FUNCTIONS: &[Signature] = &[
         F::Holds,
         &[A::Configuration],
         "tiles",
-        "most tiles of the configuration's list up to which every step passes; 0 if its first fails",
+        "largest number of tiles in the configuration's list up to which every step passes; 0 if \
+        its first step fails",
     ),
     optional(
         2,
@@ -103,7 +104,8 @@ pub const FUNCTIONS: &[Signature] = &[
             F::Strain,
             &[A::Configuration, A::Tiles, A::Workload, A::Action],
             "share",
-            "largest share that a measured value is of its limit, over all limits or those of a workload or an action. Above 1 a limit is broken",
+            "largest share of its limit that a measured value has, over all limits or those of a \
+            workload or an action. Above 1 a limit is broken",
         ),
     ),
     of("score", F::Score, &[A::Configuration, A::Tiles], "tiles' worth", "application score"),
@@ -119,7 +121,8 @@ pub const FUNCTIONS: &[Signature] = &[
         F::Total,
         &[A::Configuration, A::Tiles],
         "tiles' worth",
-        "score with infrastructure operations, 0.8 x applications + 0.2 x operations; none where none ran",
+        "score with infrastructure operations, 0.8 x applications + 0.2 x operations; no value if \
+        no operations ran",
     ),
     of(
         "throughput",
@@ -162,7 +165,7 @@ pub const FUNCTIONS: &[Signature] = &[
             F::Dropped,
             &[A::Configuration, A::Tiles, A::Workload, A::Action],
             "share",
-            "intended starts that were given up, as a share of all",
+            "intended starts that users gave up, as a share of all",
         ),
     ),
     of(
@@ -296,7 +299,9 @@ pub const FUNCTIONS: &[Signature] = &[
             F::CpuPerIo,
             &[A::Configuration, A::Tiles, A::Program],
             "us",
-            "processor time of an I/O on real storage: of the load over its whole run, and of a protocol's server and initiator in the measured time. With a program (`load`, `server` or `initiator`) that of it alone",
+            "processor time of an I/O on real storage: of the load over its whole run, and of a \
+            protocol's server and initiator in the measured time. With a program (`load`, `server` \
+            or `initiator`), only the time of that program",
         ),
     ),
     of(
@@ -304,28 +309,29 @@ pub const FUNCTIONS: &[Signature] = &[
         F::Tier,
         &[A::Configuration, A::Tiles, A::Tier, A::TierFigure],
         "see below",
-        "what a tier, or memory that answers reads, did",
+        "figures of a tier, or of memory that answers reads",
     ),
     of(
         "part",
         F::Part,
         &[A::Configuration, A::Tiles, A::Part, A::PartFigure],
         "see below",
-        "what parts of the model did; `*` in the name stands for any letters",
+        "figures of parts of the model; `*` in the name stands for any letters",
     ),
     of(
         "host",
         F::Host,
         &[A::Configuration, A::Tiles, A::HostFigure],
         "see below",
-        "what the hosts' processors did",
+        "figures of the hosts' processors",
     ),
     of(
         "vm",
         F::Vm,
         &[A::Configuration, A::Tiles, A::Vm, A::VmFigure],
         "see below",
-        "what virtual machines' processors did; their names are workload/VM, with `*` for any letters",
+        "figures of virtual machines' processors; their names are workload/VM, with `*` for any \
+        letters",
     ),
     of(
         "touched",
@@ -341,7 +347,9 @@ pub const FUNCTIONS: &[Signature] = &[
             F::WorkingSet,
             &[A::Configuration, A::Tiles, A::Number],
             "B",
-            "smallest LRU memory of 64 KiB pages with which this share (default 0.95) of all tiles' references hit, first references to a page left out. From an hour of load on storage that answers after 1 ms",
+            "smallest LRU memory of 64 KiB pages in which this share (default 0.95) of all tiles' \
+            references hit, without the first reference to each page. From an hour of load on \
+            storage that answers after 1 ms",
         ),
     ),
     of(
@@ -364,7 +372,8 @@ pub const FUNCTIONS: &[Signature] = &[
         F::Argmax,
         &[A::Configuration, A::PerTiles],
         "tiles",
-        "number of tiles of the configuration's list at which a formula, in which it is called tiles, is largest",
+        "number of tiles in the configuration's list for which a formula is largest; the formula \
+        calls it tiles",
     ),
     of(
         "largest",
@@ -386,7 +395,7 @@ pub const FUNCTIONS: &[Signature] = &[
         F::Gain,
         &[A::Number, A::Number],
         "%",
-        "how much more the first is than the second, as a percentage of the second",
+        "by how much the first exceeds the second, as a percentage of the second",
     ),
     of("percent", F::Percent, &[A::Number], "%", "a share as a percentage"),
     of(

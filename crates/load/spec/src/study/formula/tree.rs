@@ -77,7 +77,7 @@ pub enum Comparison {
 
 impl Comparison {
     /// Returns true if two numbers have this relation.
-    #[expect(clippy::float_cmp, reason = "who writes == means it, for counts of tiles")]
+    #[expect(clippy::float_cmp, reason = "== is meant as written, for counts of tiles")]
     pub fn holds(self, a: f64, b: f64) -> bool {
         match self {
             Self::Less => a < b,

@@ -56,9 +56,7 @@ impl Libvirt {
         let root = virsh.ask(&["pool-dumpxml", "--pool", &pool])?;
         let root =
             xml::between(&root, "<path>", "</path>").map(xml::unescaped).ok_or_else(|| {
-                let text = format!(
-                    "pool {pool} of libvirt has no directory, and clones are made in directories"
-                );
+                let text = format!("pool {pool} of libvirt has no directory, but clones need one");
                 VmError::Unsupported(text)
             })?;
         let path = format!("{root}/{volume}");

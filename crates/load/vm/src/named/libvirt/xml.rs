@@ -77,13 +77,15 @@ impl Clone<'_> {
     /// The error is the reason why that is impossible.
     pub fn of(&self, xml: &str) -> Result<String, Malformed> {
         if xml.contains("<nvram") || xml.contains("<tpm") {
-            return Err("a machine with variables of UEFI or a TPM is not cloned here".into());
+            return Err("machines with UEFI variables or a TPM cannot be cloned".into());
         }
         let disk = format!("<source file='{}'", escaped(self.from));
         if xml.matches(&disk).count() != 1 {
-            return Err(
-                format!("the disk {} is not in the machine's description once", self.from).into()
-            );
+            return Err(format!(
+                "the disk {} must be in the machine's description exactly once",
+                self.from
+            )
+            .into());
         }
         let is_own = |line: &&str| {
             let line = line.trim_start();

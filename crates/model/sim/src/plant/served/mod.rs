@@ -95,7 +95,7 @@ impl ServedPart {
     }
 
     fn sets(&mut self) -> &mut Sets {
-        self.sets.as_mut().expect("a tier is out only while tiers are warmed")
+        self.sets.as_mut().expect("the tier is only absent while tiers are warmed")
     }
 
     /// Carries out the steps of a set, and sets its alarm.

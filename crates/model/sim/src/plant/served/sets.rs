@@ -257,7 +257,7 @@ impl Content for Sets {
                 break;
             }
             // The rest waits for the clock.
-            now = now.max(set.wake.expect("what waits has set a timer"));
+            now = now.max(set.wake.expect("waiting work has set a timer"));
             set.tick(now, &mut steps);
         }
         self.began = now;
@@ -340,7 +340,7 @@ impl Set {
             }
             Effect::Write { io, place, at, from, durable } => {
                 let bytes: u64 = from.iter().map(Piece::bytes).sum();
-                let bytes = u32::try_from(bytes).expect("a write is of 32 bits");
+                let bytes = u32::try_from(bytes).expect("the length of a write fits 32 bits");
                 let io = self.io(io, place, Write, (at, bytes));
                 self.written += if io.disk.is_none() { u64::from(bytes) } else { 0 };
                 Io { is_durable: durable, ..io }
@@ -415,7 +415,7 @@ impl Set {
                 }
                 _ => (Op::Read, Sums::default()),
             };
-            let bytes = u32::try_from(until - at).expect("at most what one request may have");
+            let bytes = u32::try_from(until - at).expect("at most the maximum size of a request");
             let buf = Some(Buf(request));
             let piece = Request { op, offset: at, bytes, buf, sums, ..whole.clone() };
             self.handle(now, Event::Request(piece), steps);

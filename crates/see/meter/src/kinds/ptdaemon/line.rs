@@ -63,7 +63,7 @@ impl Reading {
     /// channel, the fields after the channel's name are used; for the sum, the fields before any
     /// channel.
     pub fn of(line: &str, channel: Option<u32>) -> Result<Self, Fault> {
-        let wrong = || Fault::Nonsense(format!("\"{}\" is no sample", untrusted::shown(line)));
+        let wrong = || Fault::Nonsense(format!("\"{}\" is not a sample", untrusted::shown(line)));
         let fields: Vec<&str> = line.split(',').map(str::trim).collect();
         let is_channel = |field: &&&str| {
             field.strip_prefix("Ch").is_some_and(|rest| rest.parse::<u32>().is_ok())

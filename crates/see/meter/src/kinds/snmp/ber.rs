@@ -134,7 +134,7 @@ fn value_of(tag: u8, content: &[u8]) -> Option<Result<Value, Malformed>> {
         OCTETS => Ok(Value::Text(String::from_utf8_lossy(content).into_owned())),
         0x80 => Err("no such object".into()),
         0x81 => Err("no such instance".into()),
-        0x82 => Err("the end of what there is".into()),
+        0x82 => Err("the end of the data".into()),
         other => Err(format!("a value of the kind {other:#04x}").into()),
     })
 }

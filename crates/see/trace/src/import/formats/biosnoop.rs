@@ -95,7 +95,7 @@ struct TimeOfDay {
 impl TimeOfDay {
     /// Converts `hours:minutes:seconds` to a time since the midnight before the first time.
     fn moment(&mut self, word: &[u8]) -> Result<Moment, Bad> {
-        let bad = Bad::new("TIMESTAMP", "is no time of day");
+        let bad = Bad::new("TIMESTAMP", "is not a time of day");
         let mut parts = word.splitn(3, |byte| *byte == b':');
         let mut part = || parts.next().ok_or(bad);
         let hours = number(part()?, "TIMESTAMP")?;
@@ -187,7 +187,7 @@ impl Columns {
 fn operation(letters: &[u8]) -> Result<Option<Operation>, Bad> {
     const LETTERS: &[u8] = b"FRWDENASM";
     if letters.is_empty() || !letters.iter().all(|byte| LETTERS.contains(byte)) {
-        return Err(Bad::new("T", "is none of R, W, D, F and N"));
+        return Err(Bad::new("T", "is not one of R, W, D, F and N"));
     }
     Ok(match letters.iter().find(|byte| b"RWDN".contains(byte)) {
         Some(b'R') => Some(Operation::Read),

@@ -107,10 +107,10 @@ fn record(direction: u64, offset: u64, bytes: u64) -> Result<IoRecord, Bad> {
         1 => Operation::Write,
         2 => Operation::Discard,
         3 => return Ok(IoRecord::new(Nanos::ZERO, Operation::Flush, 0, 0)),
-        _ => return Err(Bad::new("direction", "is none of 0 to 3")),
+        _ => return Err(Bad::new("direction", "is not from 0 to 3")),
     };
     if bytes == 0 {
-        return Err(Bad::new("block size", "is 0: an average (log_avg_msec), no I/O"));
+        return Err(Bad::new("block size", "is 0: an average (log_avg_msec), not an I/O"));
     }
     io(operation, offset, bytes)
 }

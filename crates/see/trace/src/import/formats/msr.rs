@@ -77,5 +77,5 @@ fn unix(file_time: u64) -> Result<Moment, Bad> {
         .and_then(|steps| steps.checked_sub(UNIX_EPOCH_STEPS))
         .and_then(|steps| steps.checked_mul(100))
         .map(Moment)
-        .ok_or(Bad::new("Timestamp", "is no file time of these centuries"))
+        .ok_or(Bad::new("Timestamp", "is not a file time of recent centuries"))
 }

@@ -115,7 +115,7 @@ fn code_of_word(word: &[u8]) -> Result<u16, Bad> {
 fn code(value: u64) -> Result<u16, Bad> {
     match u8::try_from(value) {
         Ok(code) => Ok(u16::from(code)),
-        Err(_) => Err(Bad::new("command", "is no SCSI operation code")),
+        Err(_) => Err(Bad::new("command", "is not a SCSI operation code")),
     }
 }
 

@@ -230,7 +230,7 @@ impl Tier {
         writes: &[u32],
         fx: &mut Fx,
     ) {
-        let Effect::Write { from, .. } = &effect else { panic!("a group is written") };
+        let Effect::Write { from, .. } = &effect else { panic!("the effect writes a group") };
         for peer in self.disk(index).copies.numbers() {
             let found = self.peer(index, peer);
             if found.state != State::Holding {

@@ -143,7 +143,7 @@ impl Shard {
             self.refit(kind, 0, fx);
         }
         let Outcome::Miss { slot, evicted } = self.policy.reference(page_id(unit)) else {
-            unreachable!("it was not in")
+            unreachable!("the unit was not resident")
         };
         if let Some(evicted) = evicted {
             self.leave(evicted.slot, fx);
@@ -245,7 +245,7 @@ impl Shard {
             let unit = &self.units[self.hand];
             if unit.is_in && !unit.is_empty() && disk_of(unit.unit) == disk {
                 let slot =
-                    self.policy.remove(page_id(unit.unit)).expect("a unit that is in has a slot");
+                    self.policy.remove(page_id(unit.unit)).expect("a resident unit has a slot");
                 self.leave(slot, fx);
                 return true;
             }
@@ -294,7 +294,7 @@ impl Shard {
                 break;
             }
             let unit = self.units[place as usize].unit;
-            let slot = self.policy.remove(page_id(unit)).expect("a unit that is in has a slot");
+            let slot = self.policy.remove(page_id(unit)).expect("a resident unit has a slot");
             self.leave(slot, fx);
             left -= 1;
         }

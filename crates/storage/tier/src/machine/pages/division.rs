@@ -112,7 +112,7 @@ impl PageIndex {
             let Some(key) = self.slots[slot as usize].key() else { continue };
             if is_new[usize::from(key.disk)] {
                 let lost = self.part_mut(key.disk).enter(key, slot);
-                assert!(lost.is_none(), "what is beyond a part has left before it is made");
+                assert!(lost.is_none(), "pages beyond the part's size were evicted before");
             }
         }
     }

@@ -44,7 +44,7 @@ impl PolicyPart {
     /// the evicted page and its slot, if any.
     pub(super) fn enter(&mut self, key: PageKey, slot: u32) -> Option<(u32, PageKey)> {
         let Outcome::Miss { slot: place, evicted } = self.policy.reference(key.id()) else {
-            unreachable!("it was not in")
+            unreachable!("the page was not resident")
         };
         let of = |at: cache::Slot| self.places[at.position()];
         let lost = evicted.map(|evicted| (of(evicted.slot), PageKey::of(evicted.page)));

@@ -107,7 +107,7 @@ impl SlotState {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the halves are what is asked for")]
+#[expect(clippy::cast_possible_truncation, reason = "only one half is wanted")]
 fn halves(number: u64) -> [u32; 2] {
     [number as u32, (number >> 32) as u32]
 }
