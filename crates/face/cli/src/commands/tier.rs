@@ -382,7 +382,8 @@ fn text(report: &Report) -> String {
     for disk in &report.disks {
         for peer in disk.peers.iter().filter(|peer| peer.lag_bytes > 0) {
             let lag = Bytes::new(peer.lag_bytes);
-            text += &format!("{}: the copy on {} lags {lag} behind its log", disk.name, peer.name);
+            text +=
+                &format!("{}: the copy on {} lags {lag} behind its log\n", disk.name, peer.name);
         }
         if disk.counters.throttled_ns > 0 {
             let time = Nanos(disk.counters.throttled_ns);
