@@ -96,7 +96,7 @@ mod tests {
             ("simulate|--array|vnx5500|--disks|12", "--with pool.NAME.count="),
             ("runs|rm|latest|--force", "removes at once"),
             ("run|dir:/x|--expect|iops > 1000", "'tiles >= 8'"),
-            ("run|dir:/x|--expect|tiles", "in quotes"),
+            ("run|dir:/x|--expect|tiles", "quote the expectation"),
             ("replay|x.csv|--array|vnx5500|--size|200", "did you mean 200GiB?"),
             ("run|--plan|p.toml", "tilemark run PLAN.toml"),
         ] {

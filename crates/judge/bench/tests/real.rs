@@ -192,7 +192,7 @@ fn target_kind_of_another_crate_is_measured_and_cleaned_up() {
         plan
     };
     let unknown = plan_preview(&on_memory("1"), &bench.options()).expect_err("not known yet");
-    assert!(unknown.to_string().ends_with("known are dir, file and block"), "{unknown}");
+    assert!(unknown.to_string().ends_with("supported are dir, file and block"), "{unknown}");
     assert!(register(&memory::Memory) && !register(&memory::Memory));
     let target: Target = "memory:shop".parse().expect("known now");
     assert_eq!(target.absolute().to_string(), "memory:shop");

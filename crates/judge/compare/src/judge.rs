@@ -669,7 +669,10 @@ mod tests {
         let a = runs(0, 2, 1.0);
         let options = Options { metrics: vec!["ipso".to_owned()], ..Options::default() };
         let error = compare(&subjects(&a), &subjects(&a), &options).expect_err("no such figure");
-        assert!(error.to_string().contains("matches ipso; both have tiles-held, score"), "{error}");
+        assert!(
+            error.to_string().contains("matches ipso; figures in both are tiles-held, score"),
+            "{error}"
+        );
         let options = Options { metrics: vec!["p99".to_owned()], ..Options::default() };
         let found = compare(&subjects(&a), &subjects(&a), &options).expect("comparable");
         assert!(found.metrics.iter().all(|metric| metric.id.contains("p99")));

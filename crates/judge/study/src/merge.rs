@@ -299,13 +299,13 @@ mod tests {
         };
         let of = "2/2 belongs to another result: ";
         for (change, told) in [
-            (&(|job: &mut Job| job.seed = 9) as &dyn Fn(&mut Job), "the seed is 9, and 1 in 1/2"),
-            (&|job| job.repeats = 9, "the number of repeats is 9, and 2 in 1/2"),
-            (&|job| job.only.push("X".into()), "--only is X, and none in 1/2"),
-            (&|job| job.all = true, "--all is true, and false in 1/2"),
-            (&|job| job.study = "b".into(), "the study is b, and example in 1/2"),
-            (&|job| job.sha256 = "0".into(), "the hash of the definitions is 0, and "),
-            (&|job| job.random_generator = "x".into(), "the random generator is x, and "),
+            (&(|job: &mut Job| job.seed = 9) as &dyn Fn(&mut Job), "the seed is 9, but 1 in 1/2"),
+            (&|job| job.repeats = 9, "the number of repeats is 9, but 2 in 1/2"),
+            (&|job| job.only.push("X".into()), "--only is X, but none in 1/2"),
+            (&|job| job.all = true, "--all is true, but false in 1/2"),
+            (&|job| job.study = "b".into(), "the study is b, but example in 1/2"),
+            (&|job| job.sha256 = "0".into(), "the hash of the definitions is 0, but "),
+            (&|job| job.random_generator = "x".into(), "the random generator is x, but "),
             (&|job| job.tool.version = "9".into(), "the program is tilemark 9, commit unknown, "),
         ] {
             let error = second(change);

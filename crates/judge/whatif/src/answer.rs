@@ -139,9 +139,9 @@ impl Answered<'_> {
             ModelKind::Fitted => [
                 "the storage is modelled as equal servers or as hard disks, some behind a link or \
                  memory; the model is fitted to latency and throughput of the run's steps",
-                "a model from a run alone is rough: on storages with a known result, most \
-                 intervals missed it so far (docs/what-if-proof.md). An array with the parts of \
-                 the storage (--array) is more exact",
+                "a model from a run alone is rough. On simulated storages its intervals contained \
+                 the true result, but they were wide (docs/what-if-proof.md). An array with the \
+                 parts of the storage (--array) is more exact",
             ]
             .map(str::to_owned)
             .to_vec(),

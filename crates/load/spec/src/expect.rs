@@ -275,7 +275,7 @@ mod tests {
             ("not slower thanlatest", "names no run"),
             ("tiles >= many", "not \"many\""),
             ("tiles >= -1", "whole number"),
-            ("score >= NaN", "takes a number"),
+            ("score >= NaN", "needs a number"),
             ("shop.order.p95 >= 3ms", "write <="),
             ("shop.order <= 3ms", "names no statistic"),
             ("shop.order.p100 <= 3ms", "names no statistic"),

@@ -301,7 +301,7 @@ mod tests {
         for (text, says) in [
             ("libvit:web", "did you mean \"libvirt\"?"),
             ("libvirt:", "a name of 1 to 253 bytes"),
-            ("libvirt:web*", "named exactly"),
+            ("libvirt:web*", "exact name"),
             ("libvirt:web\n", "without line breaks"),
             ("libvirt:web,credentials=file", "has no credentials"),
             ("libvirt:web,to=--help", "says nothing"),

@@ -223,6 +223,6 @@ mod tests {
         let error = disk_under(Path::new("/proc/self/stat")).expect_err("no disk");
         assert!(error.to_string().starts_with("/proc/self/stat: is on"), "{error}");
         let error = disk_under(Path::new("/nowhere/at/all")).expect_err("not there");
-        assert!(error.to_string().contains("cannot be seen"), "{error}");
+        assert!(error.to_string().contains("cannot be watched"), "{error}");
     }
 }

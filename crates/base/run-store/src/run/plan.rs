@@ -325,7 +325,7 @@ mod tests {
         assert_eq!(
             told(&capped),
             "Plan with 24 VMs if there is room for 192 GiB: at least 3 tiles are fast enough with \
-             smaller disks. The disks of this run were held to 2 GiB (--space-max), and at full size they \
+             smaller disks. This run limited the size of its disks to 2 GiB (--space-max). At full size they \
              have 64 GiB a tile."
         );
         capped.target.capacity_bytes = Some(1 << 30);

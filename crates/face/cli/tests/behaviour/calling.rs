@@ -114,7 +114,7 @@ fn what_cannot_be_called_is_refused_before_anything_is_written() {
     };
     let address = "--endpoint page=http://";
     refused(&[], 2, "no service or model is given", address);
-    refused(&["page=model:4x2ms"], 2, "takes an address", address);
+    refused(&["page=model:4x2ms"], 2, "needs an address", address);
     refused(
         &["page=https://web/"],
         2,

@@ -220,7 +220,7 @@ fn impossible_events_are_refused_with_their_line_in_the_plan() {
     let late = r#"events = [{ at = "9s", kind = "drain", host = "b" }]"#;
     refused(late, &["a", "b"], &[], "it is at 9 s, but a step is measured for 5 s");
     refused(late, &["a", "b"], &[], "in plan.toml, line 5, column 18");
-    refused("restart = { delay = \"1s\" }", &[], &[], "restart: there is no host");
+    refused("restart = { delay = \"1s\" }", &[], &[], "restart: the plan has no host");
     let simulated = place.output(&["simulate", "plan.toml"]);
     assert_ne!(simulated.status.code(), Some(0), "{}", out(&simulated));
 }

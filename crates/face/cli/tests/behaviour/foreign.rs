@@ -24,7 +24,7 @@ fn files_that_are_no_trace_are_refused_by_every_command() {
         ("vmstat.txt", "vmstat", "record one with"),
         ("job_clat_hist.1.log", "histogram log of fio", "write_lat_log"),
         ("trace.csv.bz2", "packed with bzip2", "hint: unpack it"),
-        ("order.txt", "mqsim and disksim fit", "name the format with --"),
+        ("order.txt", "mqsim and disksim match", "name the format with --"),
     ] {
         let commands: [&[&str]; 4] = [
             &["import", file, "--out", "a.tmt"],
@@ -119,7 +119,7 @@ fn fio_jobs_are_converted_one_by_one() {
     let told = place.output(&["tiles", "from-fio", "job.fio", "--size", "2GiB"]);
     assert!(told.status.success(), "{}", err(&told));
     assert!(out(&told).contains("name = \"reads\"\nsize = \"2GiB\""), "{}", out(&told));
-    assert!(err(&told).contains("note       [reads] iodepth=32 is 1"), "{}", err(&told));
+    assert!(err(&told).contains("note       [reads] iodepth=32 becomes 1"), "{}", err(&told));
     assert!(err(&told).contains("not made   job \"gaps\": rw=write:4k"), "{}", err(&told));
     let absent = place.output(&["tiles", "from-fio", "job.fio"]);
     assert_eq!(absent.status.code(), Some(2), "{}", err(&absent));

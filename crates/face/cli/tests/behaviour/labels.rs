@@ -82,7 +82,7 @@ fn runs_are_found_by_name_place_and_part_of_an_id() {
     let compared = place.output(&["compare", "previous", "latest"]);
     assert_eq!(compared.status.code(), Some(0), "{}", err(&compared));
     let both = place.output(&["runs", "show", "nightly"]);
-    assert!(err(&both).contains("\"nightly\" fits 2 runs: "), "{}", err(&both));
+    assert!(err(&both).contains("\"nightly\" matches 2 runs: "), "{}", err(&both));
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn an_address_that_cannot_be_had_ends_a_run_before_it_writes() {
     let words = run_words(&["--page", "127.0.0.1:0", "--token-file", "token"]);
     let output = place.output(&words);
     assert_eq!(output.status.code(), Some(2));
-    assert!(err(&output).contains("it has 5 characters; allowed is"), "{}", err(&output));
+    assert!(err(&output).contains("the token has 5 characters; allowed is"), "{}", err(&output));
 }
 
 #[test]

@@ -212,7 +212,7 @@ fn colour_in_the_file_is_read_and_shown() {
 fn no_permission_to_destroy_data_is_read_from_elsewhere() {
     let place = Workspace::new();
     for option in HERE_ONLY {
-        let said = format!("only --{option} does");
+        let said = format!("only --{option} on the command line may do that");
         config(&place, &format!("version = 1\n[run]\n{option} = \"S1\"\n"));
         let by_file = place.output(&["run", "ds", "--print-config"]);
         config(&place, "version = 1\n");

@@ -72,7 +72,7 @@ fn parts_from_several_machines_make_the_document_of_one() {
     for (parts, told) in [
         (&[first, second][..], "of 3 shards these are missing: 3\n"),
         (&[first, second, first], "part-1-of-3.json are both shard 1/3"),
-        (&[first, &elsewhere, third], "the seed is 5, and 1 in "),
+        (&[first, &elsewhere, third], "the seed is 5, but 1 in "),
         (&[&"absent.json".to_owned()], "cannot read absent.json"),
         (&[&"tile.toml".to_owned()], "cannot read tile.toml: reading a part of a study"),
     ] {
@@ -82,7 +82,7 @@ fn parts_from_several_machines_make_the_document_of_one() {
         assert_eq!(out(&output), "");
     }
     let other = place.output(&["study", "merge", "protocols", first, second, third]);
-    assert!(err(&other).contains("the study is example, and protocols here"), "{}", err(&other));
+    assert!(err(&other).contains("the study is example, but protocols here"), "{}", err(&other));
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_share_that_makes_no_sense_is_refused_before_anything_runs() {
     }
     let unkept = place.output(&[&BRIEF[..], &["--shard", "1/9", "--out", "tile.toml"]].concat());
     assert_eq!(unkept.status.code(), Some(1), "{}", err(&unkept));
-    assert!(err(&unkept).contains("keeping the part"), "{}", err(&unkept));
+    assert!(err(&unkept).contains("saving the part"), "{}", err(&unkept));
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn missing_ublk_and_unknown_disk_are_refused_with_hints() {
     let refusal = serve("vm1=0");
     assert!(refusal.contains("cannot offer \"vm1\" as /dev/ublkb0"), "{refusal}");
     assert!(refusal.contains("this kernel has no /dev/ublk-control"), "{refusal}");
-    assert!(refusal.contains("hint: `modprobe ublk_drv`"), "{refusal}");
+    assert!(refusal.contains("hint: run `modprobe ublk_drv`"), "{refusal}");
     assert!(!tiered.place.path("s").exists(), "its socket is removed");
     let served = tiered.serve_with("back", &[]);
     served.signal(Signal::TERM);

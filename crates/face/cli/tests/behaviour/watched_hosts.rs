@@ -152,7 +152,11 @@ fn lying_and_silent_hosts_are_named_and_others_shown() {
     let told: Value = serde_json::from_str(&ended.stdout).expect("JSON");
     let trouble = |at: usize| told["hosts"][at]["trouble"].as_str().unwrap_or_default();
     assert_eq!(trouble(0), "", "{told}");
-    assert!(trouble(1).contains("what cannot be: it belongs to another request"), "{}", trouble(1));
+    assert!(
+        trouble(1).contains("its answer is invalid: it belongs to another request"),
+        "{}",
+        trouble(1)
+    );
     assert!(trouble(2).starts_with("did not answer within 15 s"), "{}", trouble(2));
     let vms: Vec<_> = told["vms"].as_array().expect("rows").iter().map(|row| &row["vm"]).collect();
     assert_eq!(vms, [&json!("sql1"), &json!("web1"), &json!("a/kworker")]);

@@ -133,5 +133,5 @@ fn counts_without_their_results_are_refused_before_memory() {
         recheck(&stored, None).expect_err("refused").to_string()
     };
     let found = error(|run| run["steps"][0]["tiles"] = json!(u32::MAX));
-    assert!(found.contains("says 4294967295 tiles of step 1, and at most 10000"), "{found}");
+    assert!(found.contains("has 4294967295 tiles of step 1, but the maximum is 10000"), "{found}");
 }

@@ -91,7 +91,7 @@ fn size_that_somebody_chose_is_kept_without_a_word() {
     });
     let run = run(&plan, &mut growing(&plan));
     assert!(run.resized.is_none());
-    assert!(!warning(&run).contains("larger"), "{}", warning(&run));
+    assert!(!warning(&run).contains("made larger"), "{}", warning(&run));
 }
 
 #[test]

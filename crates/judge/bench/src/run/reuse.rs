@@ -243,6 +243,6 @@ mod tests {
         let (first, second) = (Some("aaaaaa"), Some("bbbbbb"));
         assert_eq!(ends, [first, Some("shopaa"), second, None, second, None]);
         let several = chosen("shop").expect_err("three have it");
-        assert!(several.to_string().contains("fits 3 runs"), "{several}");
+        assert!(several.to_string().contains("matches 3 runs"), "{several}");
     }
 }

@@ -564,7 +564,7 @@ fn plan_too_large_for_the_array_is_refused_before_any_step() {
     let error = simulate(&plan, &disks(), &options, &Control::default(), &mut NoObserver).err();
     let text = error.expect("too large").to_string();
     assert!(text.starts_with("80000 tiles of 64 MiB need"), "{text}");
-    assert!(text.contains("and the array \"hdd-raid10\" holds"), "{text}");
+    assert!(text.contains("but the array \"hdd-raid10\" holds"), "{text}");
     assert_eq!(std::fs::read_dir(base.path()).expect("a directory").count(), 0);
 }
 

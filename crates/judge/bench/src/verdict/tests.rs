@@ -71,7 +71,7 @@ fn samples_decide_only_when_their_whole_interval_does() {
     assert_eq!(verdict(&[(100, 94), (900, 6)]), Verdict::Inconclusive);
     let near = judge_limit(&p95(), &blocks(&[(100, 94), (900, 6)]), CONFIDENCE);
     let text = sentence("shop", &near);
-    assert!(text.contains("800 samples of the shop's orders do not decide"), "{text}");
+    assert!(text.contains("800 samples of the shop's orders are not enough"), "{text}");
     assert!(near.chance_of_break.is_some_and(|chance| (0.6..0.99).contains(&chance)), "{near:?}");
     assert_eq!(judge_limit(&p95(), &Samples::default(), CONFIDENCE).samples, 0);
 }

@@ -307,7 +307,12 @@ unheard_of=7
         for (engine, users) in [("", 1), ("ioengine=sync\n", 1), ("ioengine=libaio\n", 32)] {
             let (_, made) = made(&format!("[a]\nrw=randread\nsize=1g\niodepth=32\n{engine}"));
             assert!(made.toml.contains(&format!("users = {users} }}")), "{}", made.toml);
-            assert_eq!(notes(&made).contains("iodepth=32 is 1"), users == 1, "{}", notes(&made));
+            assert_eq!(
+                notes(&made).contains("iodepth=32 becomes 1"),
+                users == 1,
+                "{}",
+                notes(&made)
+            );
         }
         let (_, made) = made("[a]\nrw=randread\nsize=1g\niodepth=32\nnumjobs=4\n");
         assert!(made.toml.contains("users = 4 }"), "{}", made.toml);

@@ -174,7 +174,7 @@ fn a_request_outside_its_disk_stops_the_run_at_once() {
     }));
     let panic = run.expect_err("the run ends");
     let message = panic.downcast_ref::<String>().expect("a message");
-    assert!(message.contains("leaves disk disk of 1048576 bytes"), "{message}");
+    assert!(message.contains("exceeds disk disk of 1048576 bytes"), "{message}");
 }
 
 #[test]

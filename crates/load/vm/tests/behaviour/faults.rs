@@ -234,7 +234,7 @@ fn template_changed_before_the_copy_is_found_by_the_check() {
     template.sync_all().expect("synced");
     let failure = fails(&mut qemu, deploy, &mut ());
     assert_eq!((failure.phase, &failure.after), (Some(Phase::Check), &After::Nothing), "{failure}");
-    assert!(failure.to_string().contains("damaged: the disk"), "{failure}");
+    assert!(failure.to_string().contains("damaged: the unchanged disk"), "{failure}");
     assert_eq!(home::processes(qemu.home().name()), [0; 0], "the machine is gone");
 }
 

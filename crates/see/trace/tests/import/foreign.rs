@@ -143,7 +143,7 @@ fn two_formats_that_fit_equally_are_both_named() {
     // Without points milliseconds of DiskSim could be nanoseconds of MQSim.
     let text = "0 0 2312 8 1\n12 0 4096 16 0\n31 0 64 8 1\n";
     let error = read_as(text.as_bytes(), None, 0).expect_err("undecided");
-    assert!(error.to_string().contains("mqsim and disksim fit"), "{error}");
+    assert!(error.to_string().contains("mqsim and disksim match"), "{error}");
     assert_eq!(
         error.hint(),
         Some("if the file has one of these formats, name the format with --from NAME")

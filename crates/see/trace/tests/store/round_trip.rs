@@ -223,5 +223,5 @@ fn a_stored_trace_opens_like_any_other() {
     assert_eq!(read_all(source.as_mut()), [record]);
     let options = OpenOptions { format: "msr".parse().ok(), ..OpenOptions::default() };
     let error = tilemark_trace::open(&path, &options).err().expect("it is no MSR trace");
-    assert!(error.to_string().contains("no msr trace"), "{error}");
+    assert!(error.to_string().contains("not a msr trace"), "{error}");
 }

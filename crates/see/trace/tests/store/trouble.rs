@@ -178,7 +178,7 @@ fn records_that_cannot_be_stored_are_refused_and_not_bent() {
     let record = IoRecord::new(Nanos(5), Operation::Read, 0, 4096);
     let cases = [
         (vec![record, IoRecord { issue: Nanos(4), ..record }], "at 4 ns, after one at 5 ns"),
-        (vec![IoRecord { vm: VmIndex(1), ..record }], "VM 1 (from 0), and 1 are known"),
+        (vec![IoRecord { vm: VmIndex(1), ..record }], "VM 1 (from 0), but only 1 exist"),
         (vec![IoRecord { offset: 1 << 63, ..record }], "the offset 9223372036854775808 B"),
     ];
     for (number, (records, said)) in cases.into_iter().enumerate() {

@@ -265,7 +265,7 @@ fn lies_of_slices() -> Vec<(&'static str, Lie)> {
         ("is not from", Box::new(slices(|slices| slices[0].start_s = 0))),
         ("there is no slice of 10 s at", Box::new(slices(|slices| slices[3].start_s += 1))),
         ("there is no slice of 7 s", Box::new(slices(|slices| slices[3].width_s = 7))),
-        ("do not ascend", Box::new(slices(|slices| slices.swap(0, 1)))),
+        ("not in ascending order", Box::new(slices(|slices| slices.swap(0, 1)))),
         ("slices (limit 362)", Box::new(slices(|slices| slices.extend(slices.clone())))),
         (
             "is not a number",
@@ -358,7 +358,7 @@ fn host_that_lies_is_named_and_left_out() {
 fn overlong_answer_and_one_with_more_behind_it_are_refused() {
     let two = Two::new();
     let changes: [(&str, Change); 4] = [
-        ("and at most", |bytes| [bytes, vec![0; ANSWER_MAX]].concat()),
+        ("but the maximum is", |bytes| [bytes, vec![0; ANSWER_MAX]].concat()),
         ("at its end", |bytes| [bytes, vec![0]].concat()),
         ("it is not an answer", |bytes| bytes[..bytes.len() / 2].to_vec()),
         ("it is not an answer", |_| b"\xff\xff\xff\xff\xff\xff\xff\xff\x01 hello".to_vec()),

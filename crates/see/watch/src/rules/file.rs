@@ -377,7 +377,7 @@ severity = "critical"
         for (text, parts) in [
             (String::new(), &["there is no rule", "in rules.toml"][..]),
             (rule(""), &["the key \"limit\" is missing", "line 1"]),
-            (rule("limit = \"write p96 <= 20ms\""), &["line 3", "\"p96\"; known are p50"]),
+            (rule("limit = \"write p96 <= 20ms\""), &["line 3", "\"p96\"; supported are p50"]),
             (rule("limit = 20"), &["line 3", "a text belongs here"]),
             (rule(&format!("{good}\nvms = \"a\"")), &["line 4", "unknown key \"vms\"", "\"vm\"?"]),
             (rule(&format!("{good}\nvm = \"\"")), &["line 4", "empty pattern"]),

@@ -181,7 +181,7 @@ mod tests {
     fn wrong_limit_names_the_value_and_the_allowed_ones() {
         for (text, part) in [
             ("write p95 < 20ms", "as in \"write p95 <= 20ms\""),
-            ("p95 <= 20ms", "is none"),
+            ("p95 <= 20ms", "is invalid"),
             ("writes p95 <= 20ms", "\"writes\"; supported are read, write, flush and any"),
             ("write p96 <= 20ms", "\"p96\"; supported are p50, p95, p99, p999 and errors"),
             ("write p95 <= 20", "20"),

@@ -200,7 +200,7 @@ fn hanging_and_absent_receivers_delay_nobody() {
     told.extend(senders.finish(Duration::from_millis(300)));
     let told = texts(told).join("\n");
     let hook_is_full =
-        format!("alarms to the web hook at http://{hung}: too many wait, 1 message lost");
+        format!("alarms to the web hook at http://{hung}: too many alarms wait, 1 message lost");
     assert!(told.contains(&hook_is_full), "{told}");
     assert!(
         told.contains(&format!("web hook at http://{hung}: 257 messages not delivered")),

@@ -84,7 +84,7 @@ pub enum TakeOverError {
     #[error("the sidecar belongs to a disk with another name")]
     OtherDisk,
     /// The backing store is, or may be, other storage than the disk's.
-    #[error("the backing store {}the one that the sidecar is of: it is {}, and was {}", if *is_other { "is not " } else { "may not be " }, identity_in(.word), or_unknown(.known))]
+    #[error("the backing store {} from the recorded one: it is {}, but was {}", if *is_other { "differs" } else { "may differ" }, identity_in(.word), or_unknown(.known))]
     OtherPlace {
         /// True if the storage is known to be different; false if that is unknown.
         is_other: bool,

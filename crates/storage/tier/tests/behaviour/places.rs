@@ -55,7 +55,7 @@ fn other_backing_store_is_refused_with_both_identities() {
         };
         let error = refusal(open(&mut used(shape), shape, other));
         let words = error.to_string();
-        for part in ["backing store is not", "wwid:other, and was backing"] {
+        for part in ["backing store differs", "wwid:other, but was backing"] {
             assert!(words.contains(part), "{words}");
         }
         assert!(error.hint().is_some_and(|hint| hint.contains("--accept-identity wwid:other@")));
@@ -68,7 +68,7 @@ fn other_sidecar_is_refused_with_both_identities() {
         asked.sidecar = identity("file:copy", true);
     };
     let words = refusal(open(&mut used(THROUGH), THROUGH, other)).to_string();
-    assert!(words.contains("sidecar is not") && words.contains("file:copy"), "{words}");
+    assert!(words.contains("sidecar differs") && words.contains("file:copy"), "{words}");
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn moved_cache_is_refused_with_both_identities() {
     let error = open(&mut devices, THROUGH, moved).expect_err("it is another place");
     assert!(matches!(error, OpenError::OtherCache { .. }), "{error}");
     let words = error.to_string();
-    assert!(words.contains("on file:moved, and was on cache"), "{words}");
+    assert!(words.contains("on file:moved, expected on cache"), "{words}");
     assert!(open(&mut devices, THROUGH, |_, _| {}).expect("at its place").pages > 0);
 }
 
