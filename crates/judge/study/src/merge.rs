@@ -314,7 +314,7 @@ mod tests {
         let mut all = parts(&study, &Options::default(), 2);
         all.iter_mut().for_each(|(_, part)| part.job.tool.commit = Some("ab".into()));
         let error = refused(all);
-        assert!(error.ends_with("commit ab, and tilemark 0.1.0, commit unknown here"), "{error}");
+        assert!(error.ends_with("commit ab, but tilemark 0.1.0, commit unknown here"), "{error}");
         let mut mixed = parts(&study, &Options::default(), 2);
         mixed[1] = part(&study, &Options::default(), "2/3");
         assert_eq!(refused(mixed), "2/3 is shard 2/3, but 1/2 is one of 2");
