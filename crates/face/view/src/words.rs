@@ -303,8 +303,8 @@ pub(crate) fn live_headline(source: &Source, state: &LiveState) -> String {
 /// decided.
 pub(crate) fn live_doubts(source: &Source) -> Vec<String> {
     let steps = source.steps();
-    // The headline cannot be used here: while a run is in progress, the headline itself is made
-    // from these doubts.
+    // Circle: a run in progress and a finished run use the same sentence about disturbed steps,
+    // which is in the headline's view.
     let mut doubts = Vec::from_iter(crate::views::disturbed(steps));
     let last = steps.last().filter(|step| {
         step.verdict == Verdict::Inconclusive && step.cause != Some(Cause::Disturbed)
