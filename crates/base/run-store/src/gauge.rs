@@ -292,7 +292,7 @@ gauges! {
         "times a processor slowed down because it was hot";
     Frequency "cpu.frequency" Mean Share of Host Drawn More
         "/sys/devices/system/cpu/cpu*/cpufreq"
-        "frequency of the processors, of their greatest";
+        "frequency of the processors, as a share of their maximum";
     PowerWatts "power.watts" Mean Watts of Meter Drawn Less
         "a meter"
         "electrical power in watts";

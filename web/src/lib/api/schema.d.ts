@@ -976,7 +976,7 @@ export interface components {
             /** @description Value in B. */
             b: string;
         };
-        /** @description Choices for the lens. */
+        /** @description Values that a view of the run can be filtered by, and the kinds of data that the run has. */
         Dimensions: {
             /** @description Names of the workloads; in a recorded trace the VMs. */
             workloads: string[];
@@ -2185,7 +2185,7 @@ export interface components {
             unit: string;
             /** @description Amount of work that counts as one tile's worth, in `unit`. */
             reference: components["schemas"]["Figure"];
-            /** @description Origin of `reference`. */
+            /** @description Source of `reference`: the workload's definition, or a simulation on ideal storage. */
             reference_origin: components["schemas"]["ReferenceOrigin"];
             /** @description `value / reference`: the factor that enters the tile's geometric mean. */
             normalised: components["schemas"]["Figure"];
@@ -2583,7 +2583,7 @@ export interface components {
             /** @description Policies after the last step; empty until the run has ended. */
             after?: components["schemas"]["PowerPolicy"][];
         };
-        /** @description One power policy. */
+        /** @description Power setting of the host's processors that affects their speed. */
         PowerPolicy: {
             /** @description Name of the policy: `governor`, `turbo`. */
             name: string;
@@ -2672,8 +2672,8 @@ export interface components {
             ended: number;
             /**
              * Format: uint64
-             * @description Time from the start to the last answer of the slowest copy, in nanoseconds; null if no copy
-             *     was replayed to the end.
+             * @description Time from the start to the last completion of the slowest copy, in nanoseconds; null if no
+             *     copy was replayed to the end.
              */
             elapsed_ns: number | null;
             /**
@@ -2819,7 +2819,7 @@ export interface components {
             plan: string | null;
             /** @description Text of `SHA256SUMS`; none while the run is in progress. */
             checksums: string | null;
-            /** @description Choices for the lens. */
+            /** @description Values that a view of the run can be filtered by, and the kinds of data that the run has. */
             dimensions: components["schemas"]["Dimensions"];
             /** @description Steps on the run's axis, in the order in which they ran. */
             steps: components["schemas"]["StepSpan"][];
@@ -2903,7 +2903,7 @@ export interface components {
             /** @description Reason why the run cannot be read; none if it can. */
             error: string | null;
         };
-        /** @description State of a run. */
+        /** @description Completeness of a run's files, or the progress of the run. */
         RunState: "complete" | "running" | "abandoned";
         /** @description Scale factors of the tile. */
         ScaleFacts: {
@@ -4160,7 +4160,7 @@ export interface components {
              * @description Latency above which an I/O is slow, nanoseconds.
              */
             limit_ns: number;
-            /** @description VMs and other initiators, those with the most slow I/Os first. */
+            /** @description VMs and other initiators, sorted by their number of slow I/Os, highest first. */
             vms: components["schemas"]["WatchedLoad"][];
             /** @description Disks, in the same order: most slow I/Os first. */
             disks: components["schemas"]["WatchedLoad"][];

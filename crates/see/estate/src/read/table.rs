@@ -255,8 +255,8 @@ impl Table {
         Ok(Moment { record, time, part })
     }
 
-    /// Sets a size of the VM or of a disk, and drops facts that a sheet of disks or partitions does
-    /// not provide.
+    /// Sets the size of the VM or of a disk. In a sheet of disks or partitions, also clears facts
+    /// that such a sheet does not provide.
     fn place(&self, facts: &mut Facts, size: Option<Bytes>, is_raw: bool) {
         match self.rows {
             Rows::Machines => facts.provisioned = size,

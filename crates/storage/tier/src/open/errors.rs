@@ -167,8 +167,8 @@ pub enum AttachError {
     /// The sidecar is an older state, and so may be the backing store beside it.
     #[error(
         "the sidecar is older than the cache (copy {found}, but the cache knows copy {known}), and \
-        so may be the backing store. The log has {} for a newer state; writes destaged before them \
-        may be lost", count_writes(*.writes)
+        so may be the backing store. The log has {} that belong to the newer state; writes that \
+        were destaged before that may be lost", count_writes(*.writes)
     )]
     SidecarOlder {
         /// Number of the sidecar copy that the cache has recorded.

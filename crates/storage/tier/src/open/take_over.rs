@@ -118,8 +118,8 @@ pub enum TakeOverError {
     },
     /// Only the backing store is an older state.
     #[error(
-        "the backing store is older than at its last use by its owner. The log has {} for a newer \
-        state; writes destaged before them are lost", count_writes(*.writes)
+        "the backing store is older than at its last use by its owner. The log has {} that belong \
+        to the newer state; writes that were destaged before that are lost", count_writes(*.writes)
     )]
     BackingOlder {
         /// Number of writes that would be written to the backing store.
