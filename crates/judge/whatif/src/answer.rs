@@ -112,7 +112,8 @@ impl Answered<'_> {
         )
     }
 
-    /// Seeds that time did not allow.
+    /// Returns a note on seeds that were left out because the time had ended; empty if there are
+    /// none.
     fn left_out(&self) -> String {
         let (done, all) = (self.seeds.len(), self.options.repeats);
         match self.options.within {
@@ -123,7 +124,7 @@ impl Answered<'_> {
         }
     }
 
-    /// Sentences on the array that stands for the storage of the run.
+    /// Returns sentences about the array that represents the storage of the run.
     fn stand_in(&self) -> Vec<String> {
         let Subject { array, model, .. } = self.subject;
         match model {
@@ -202,9 +203,9 @@ impl Answered<'_> {
     }
 }
 
-/// Reason for a missing answer if most searches of the changed array ended at an undecided step,
-/// although every step was simulated for its longest time. Undecided steps of the array as it is
-/// widen its own interval, which is compared with the measured edge; that edge is known.
+/// Returns the reason for a missing answer if most searches of the changed array ended at an
+/// undecided step, although every step was simulated for its maximum time. Undecided steps of the
+/// unchanged array only widen the interval of that array, because its edge was measured.
 fn undecided(changed: &Side, lengthen_max: u32) -> Option<String> {
     let all = changed.edges.len();
     let stopped = changed.edges.iter().filter(|edge| edge.stopped == Stopped::Inconclusive);
@@ -217,8 +218,8 @@ fn undecided(changed: &Side, lengthen_max: u32) -> Option<String> {
     })
 }
 
-/// Range of the edges. A search that ended at an undecided step has its edge between the last count
-/// that held and that step.
+/// Returns the range of the edges. If a search ended at an undecided step, its edge is between that
+/// step and the last count that passed.
 fn edges(climbs: &[Climbed]) -> (u32, u32) {
     let held = climbs.iter().map(|climb| climb.edge.held);
     let open = climbs.iter().filter_map(Climbed::undecided);
@@ -300,11 +301,12 @@ fn range(side: &Side) -> String {
     }
 }
 
-/// Text such as `interval 4 to 6`; one seed has no interval, except by the error of the model.
+/// Returns a text such as `interval 4 to 6`, or `interval 4 or more` if a search ended because no
+/// more tiles fit. One seed has no interval, except by the error of the model.
 fn interval(side: &Side) -> String {
     match side.edges.len() {
         1 if side.low == side.high => "one seed, so without an interval".to_owned(),
-        _ => format!("interval {} to {}", side.low, side.high),
+        _ => format!("interval {}", side.interval()),
     }
 }
 
@@ -339,7 +341,7 @@ fn busiest(part: Option<&Bottleneck>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use bench::ladder::{Climb, Ladder, LadderOptions};
+    use bench::ladder::{Climb, Edge, Ladder, LadderOptions};
     use run_store::run::Stop;
 
     use super::*;
@@ -369,7 +371,13 @@ mod tests {
 
         let one = side(&[limit(5), limit(5), open(4, 7)]);
         assert_eq!((one.tiles, one.low, one.high), (5, 4, 7));
+        assert_eq!(interval(&one), "interval 4 to 7");
         assert_eq!(undecided(&one, 4), None, "one of three");
+
+        let full = || Climbed { edge: Edge { held: 20, stop: None, ..limit(5).edge }, ..limit(5) };
+        let room = side(&[limit(17), full(), full()]);
+        assert_eq!((room.tiles, room.at_least), (20, true));
+        assert_eq!(interval(&room), "interval 17 or more", "20 was all the room");
 
         let most = side(&[open(5, 6), open(5, 6), limit(5)]);
         assert!(undecided(&most, 4).is_some(), "two of three");

@@ -15,11 +15,11 @@ pub(super) const NHIT_NAME: &str = "nhit";
 /// Default disk of a new tier; our choice.
 const CACHE_DISK: &str = "ssd-sata-enterprise";
 
-/// Cores of a host that stands in front of an array without hosts: more than virtual CPUs that
-/// compute at the same time, so that none waits.
+/// Cores of the host that is added to an array without hosts. There are more of them than virtual
+/// CPUs that compute at the same time, so that no virtual CPU waits.
 const CORES: i64 = 4096;
 
-/// Most disks of a tier here; the array's checks refuse more.
+/// Maximum number of disks of a tier; the checks of the array refuse more.
 const COUNT_MAX: u64 = 65_536;
 
 /// Changes the tier.
@@ -50,7 +50,7 @@ pub(super) fn change(
     Ok(())
 }
 
-/// Options for a tier, as given.
+/// Returns the options about a tier, as given.
 fn asked(changes: &Changes) -> Vec<String> {
     let options = [
         changes.cache.map(|size| format!("--cache {}", plain(size))),
@@ -172,8 +172,8 @@ fn options(changes: &Changes, name: &str, draft: &mut Draft) {
     }
 }
 
-/// Fewest disks with so much space, and their RAID level; `None` for memory and for impossible
-/// sizes.
+/// Returns the smallest number of disks with at least this capacity, and their RAID level. `None`
+/// for memory and for impossible sizes.
 fn set_for(base: &Array, disk: &str, raid: Raid, size: Bytes) -> Option<(u32, Raid)> {
     let each = base.disk_capacity(disk).filter(|each| disk != MEMORY && *each > Bytes::ZERO)?;
     let data = size.get().div_ceil(each.get()).clamp(1, COUNT_MAX);

@@ -31,13 +31,13 @@ pub struct Changes {
 /// Number of disks after a change.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum DiskCount {
-    /// So many in all.
+    /// Total number of disks.
     Total(u32),
-    /// So many times as many as there are.
+    /// Multiple of the present number of disks.
     Times(f64),
 }
 
-/// Text that is no number of disks.
+/// Text that is not a number of disks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("\"{text}\" is not a number of disks, such as 12, nor a multiple, such as 1.5x")]
 pub struct DiskCountError {
@@ -109,7 +109,7 @@ pub enum ChangeError {
 }
 
 impl ChangeError {
-    /// Hint on what to do.
+    /// Returns a hint on how to solve the problem, if there is one.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Nothing | Self::Same { .. } => Some(
@@ -139,8 +139,8 @@ pub struct Change {
     pub keys: Vec<String>,
     /// Assumptions of the change.
     pub assumed: Vec<String>,
-    /// True if the change does something only where disks are the limit, and nobody knows whether
-    /// they are. The interval then reaches to that of the unchanged storage.
+    /// True if the change has an effect only where disks are the limit, but it is unknown whether
+    /// they are. The interval then includes the interval of the unchanged storage.
     pub may_do_nothing: bool,
 }
 
@@ -220,12 +220,12 @@ pub(super) fn blame(changes: &[Change], error: SpecError) -> ChangeError {
     found.unwrap_or_else(|| error.into())
 }
 
-/// Size in the form of files.
+/// Returns a size in the form used in files.
 pub(super) fn text(size: Bytes) -> Value {
     Value::String(plain(size))
 }
 
-/// Size in the form of a command line, exact.
+/// Returns a size in the form used on a command line, without rounding.
 pub(super) fn plain(size: Bytes) -> String {
     size.to_text()
 }

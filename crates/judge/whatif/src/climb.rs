@@ -29,12 +29,12 @@ impl Climbed {
         SeedEdge { seed: self.seed, tiles: self.edge.held, stopped }
     }
 
-    /// Tiles of the undecided step that ended the search, if one did.
+    /// Returns the number of tiles of the undecided step that ended the search, if there is one.
     pub fn undecided(&self) -> Option<u32> {
         self.edge.stop.filter(|stop| matches!(stop, Stop::Inconclusive { .. })).map(Stop::tiles)
     }
 
-    /// Step that ended the search, otherwise the last that held.
+    /// Returns the step that ended the search, otherwise the last step that passed.
     pub fn last_step(&self) -> Option<&Step> {
         let tiles = self.edge.stop.map_or(self.edge.held, Stop::tiles);
         self.steps.get(&tiles)

@@ -42,7 +42,7 @@ pub(super) fn change(
     Ok(())
 }
 
-/// Multiple of a number of disks, if it is a whole number of them.
+/// Returns a multiple of a number of disks, if it is a whole number of disks.
 fn whole(now: u64, times: f64, option: &str) -> Result<u32, ChangeError> {
     let exact = now as f64 * times;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
@@ -54,8 +54,8 @@ fn whole(now: u64, times: f64, option: &str) -> Result<u32, ChangeError> {
     Ok(total)
 }
 
-/// Changes the servers of a model that was fitted to a run. A run does not tell how many disks the
-/// storage has, so only a multiple has a meaning.
+/// Changes the disks of a model that was fitted to a run. The number of disks cannot be derived
+/// from a run, so only a multiple is accepted.
 fn of_model(
     base: &Array,
     count: DiskCount,
@@ -92,7 +92,7 @@ fn of_model(
     Ok(())
 }
 
-/// Makes a fitted disk of servers so many times as fast.
+/// Multiplies the speed of a fitted disk of servers.
 fn more_servers(disk: &Disk, times: f64, draft: &mut Draft) {
     let Disk::Servers { capacity, servers, read, write, latency, .. } = disk else { return };
     let exact = f64::from(*servers) * times;
@@ -133,7 +133,7 @@ fn of_hosts(
     Ok(())
 }
 
-/// Changes the disks of pools, which keep their shares as far as whole disks allow.
+/// Changes the disks of pools. The shares of the pools stay the same as far as whole disks allow.
 fn of_pools(base: &Array, total: u32, option: &str, draft: &mut Draft) -> Result<(), ChangeError> {
     let counts = shares(&base.pools, total).ok_or_else(|| {
         let sets: Vec<String> =
@@ -164,8 +164,9 @@ fn words(total: u32) -> String {
     format!("{total} disk{}", if total == 1 { "" } else { "s" })
 }
 
-/// Disks in a set of each pool, so that all sets have `total` together: in proportion, with the
-/// rest to the largest remainders (Hamilton's method). `None` if whole sets are impossible.
+/// Returns the number of disks in a set of each pool, so that all sets together have `total` disks:
+/// in proportion, with the rest to the largest remainders (Hamilton's method). `None` if whole sets
+/// are impossible.
 pub(super) fn shares(pools: &[Pool], total: u32) -> Option<Vec<u32>> {
     let disks = |pool: &Pool| u64::from(pool.count) * u64::from(pool.sets);
     let all: u64 = pools.iter().map(disks).sum();

@@ -33,7 +33,8 @@ pub struct WhatIf {
     pub sentence: String,
     /// Answer in virtual machines of the estate; null without an estate, or without an answer.
     pub estate: Option<String>,
-    /// True if both edges were found with every seed, by a sufficiently accurate model.
+    /// True if the model is accurate enough, and most searches of the changed array ended with a
+    /// decision.
     pub conclusive: bool,
     /// Array without changes.
     pub base: Side,
@@ -47,7 +48,7 @@ pub struct WhatIf {
     pub seeds: Vec<u64>,
 }
 
-/// Origin of the array that stands for a run's storage.
+/// Origin of the array that represents the storage of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ModelKind {
@@ -61,18 +62,20 @@ pub enum ModelKind {
     Fitted,
 }
 
-/// Array with the tiles that it holds.
+/// Array with its predicted number of tiles.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Side {
-    /// Tiles predicted: the median over the seeds (the lower of the middle two).
+    /// Predicted number of tiles: the median over the seeds (the lower of the middle two).
     pub tiles: u32,
-    /// Least over the seeds, including the model's error.
+    /// Lower end of the interval: the minimum over the seeds, reduced by the model's error.
     pub low: u32,
-    /// Most over the seeds, including the model's error.
+    /// Upper end of the interval: the maximum over the seeds, increased by the model's error, and
+    /// at most `tiles_max`. If a seed stopped at `tiles-max`, the interval is open above.
     pub high: u32,
-    /// True if more was not tried because there was no space, or because of a limit.
+    /// True if no more tiles were tried because there was no space, or because of the requested
+    /// maximum.
     pub at_least: bool,
-    /// Most tiles that were tried: the number that fits, or the limit.
+    /// Maximum number of tiles that were tried: the number that fits, or the requested maximum.
     pub tiles_max: u32,
     /// Edge with each seed.
     pub edges: Vec<SeedEdge>,
@@ -80,8 +83,21 @@ pub struct Side {
     pub breaks: Option<Broken>,
     /// Busiest part there; null if unknown.
     pub bottleneck: Option<Bottleneck>,
-    /// Simulated steps, fewest tiles first.
+    /// Simulated steps, in ascending order of tiles.
     pub points: Vec<Point>,
+}
+
+impl Side {
+    /// Returns the interval as text: `4 to 6`, or `4 or more` if with some seed all tiles that fit
+    /// met the limits, so that the upper end says nothing about the speed of the storage.
+    pub fn interval(&self) -> String {
+        let Self { low, high, edges, .. } = self;
+        if edges.iter().any(|edge| edge.stopped == Stopped::TilesMax) {
+            format!("{low} or more")
+        } else {
+            format!("{low} to {high}")
+        }
+    }
 }
 
 /// Edge with one seed.
@@ -89,7 +105,7 @@ pub struct Side {
 pub struct SeedEdge {
     /// Seed of the search.
     pub seed: u64,
-    /// Most tiles that hold.
+    /// Largest number of tiles that met all limits.
     pub tiles: u32,
     /// Reason why the search ended.
     pub stopped: Stopped,
@@ -99,7 +115,7 @@ pub struct SeedEdge {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stopped {
-    /// One tile more breaks a limit.
+    /// One tile more exceeds a limit.
     Limit,
     /// One tile more adds no work.
     Flat,
@@ -155,16 +171,16 @@ pub struct Point {
     pub operations_per_s: f64,
 }
 
-/// Error of the model against the measurement.
+/// Error of the model compared with the measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ModelError {
     /// Reason why the model is too inaccurate to answer; null if it is not.
     pub refused: Option<String>,
-    /// Most tiles that held in the measured run; null if unknown.
+    /// Largest number of tiles that met all limits in the measured run; null if unknown.
     pub measured_tiles: Option<u32>,
-    /// True if the measured run found no edge, so that more may hold.
+    /// True if the measured run found no edge, so that more tiles may meet the limits.
     pub measured_at_least: bool,
-    /// True if the measured edge is within the base's edges over the seeds.
+    /// True if the interval of the measured edge and the range of the model's edges overlap.
     pub reproduced: bool,
     /// Factor of the low end of both intervals, at most 1.
     pub low_factor: f64,

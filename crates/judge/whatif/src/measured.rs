@@ -1,14 +1,16 @@
 use run_store::run::{Run, Step, Verdict};
 
-/// Most measured tile counts that are simulated again: the edge's two and those below.
+/// Maximum number of measured tile counts that are simulated again: the two at the edge, and those
+/// below.
 const COUNTS_MAX: usize = 6;
 
-/// True if a step has figures of a whole measured time.
+/// Returns true if a step has figures of a whole measured time.
 pub fn is_finished(step: &Step) -> bool {
     step.verdict != Verdict::Interrupted && step.measured_ns > 0
 }
 
-/// Measured tile counts to simulate on the unchanged array: up to the first that did not pass.
+/// Returns the measured tile counts to simulate on the unchanged array: up to the first that did
+/// not pass.
 pub fn counts(run: &Run) -> Vec<u32> {
     let finished = run.steps.iter().filter(|step| is_finished(step));
     let mut tiles: Vec<u32> = finished.clone().map(|step| step.tiles).collect();

@@ -6,17 +6,17 @@ use units::Nanos;
 use super::document::{LimitGap, ModelError, ModelKind, StepGap};
 use super::measured::is_finished;
 
-/// Largest distance of the model's edge from the measured one, as a share of it, or one tile if
-/// that is more; beyond, the model cannot answer. Our choice: a purchase depends on differences of
-/// this size, and a wider interval would be useless.
+/// Maximum distance of the model's edge from the measured edge, as a share of the measured edge, or
+/// one tile if that is more. Beyond it, the model cannot answer. Our choice: a purchase depends on
+/// differences of this size, and a wider interval would be useless.
 pub(super) const EDGE_OFF_MAX: f64 = 0.25;
 
-/// Largest factor between model and measurement at the limit with the least room, at a count that
-/// held; beyond, the model lacks the deciding effect and cannot answer. Our choice; the waiting in
-/// a queue doubles from half to two thirds of its load.
+/// Maximum factor between model and measurement at the limit with the least room, at the largest
+/// count that passed. Beyond it, the model lacks the deciding effect and cannot answer. Our choice;
+/// the waiting in a queue doubles from half to two thirds of its load.
 pub(super) const LIMIT_OFF_MAX: f64 = spec::array::OFF_MAX;
 
-/// Compares the model's steps, and the range of its edges, with what was measured.
+/// Compares the model's steps, and the range of its edges, with the measured run.
 pub(super) fn model_error(
     (run, kind): (&Run, ModelKind),
     modelled: &BTreeMap<u32, Step>,
@@ -47,7 +47,7 @@ pub(super) fn model_error(
 /// model, and several seeds of one model only show the spread of that model. Our choice.
 const FITTED_OFF_MIN: f64 = 0.1;
 
-/// Largest distance of a fitted model in I/Os per second over the measured tile counts.
+/// Returns the largest error of a fitted model in I/Os per second, over the measured tile counts.
 fn fitted_off(steps: &[StepGap]) -> f64 {
     let gap = |step: &StepGap| {
         let ratio = step.modelled_operations_per_s / step.measured_operations_per_s;
@@ -81,22 +81,28 @@ impl Measured {
         }
     }
 
-    /// Factors of the ends of an interval: each end of the measured edge over the nearest edge of
-    /// the model for the unchanged array, where it is outside the model's edges. So an answer is
-    /// never closer than the run that it comes from.
+    /// Returns factors that widen an interval. Each is an end of the measured interval divided by
+    /// the nearest edge of the model for the unchanged array, if the end is outside the model's
+    /// edges. So an answer is never narrower than the run that it comes from.
+    ///
+    /// If the run found no edge, the low factor only covers the doubt about the tiles that passed.
     fn factors(self, (low, high): (u32, u32)) -> (f64, f64) {
         let part = |end: u32, of: u32| f64::from(end) / f64::from(of.max(1));
-        let lower = if self.low < low && !self.at_least { part(self.low, low) } else { 1.0 };
+        let lower = match self.at_least {
+            true => part(self.low.max(1), self.held),
+            false if self.low < low => part(self.low, low),
+            false => 1.0,
+        };
         (lower, if self.high > high { part(self.high, high) } else { 1.0 })
     }
 
-    /// Tiles between the measured edge and the model's.
+    /// Returns the distance between the measured edge and the model's, in tiles.
     fn off(self, (low, high): (u32, u32)) -> u32 {
         let above = if self.at_least { 0 } else { low.saturating_sub(self.high) };
         above.max(self.low.saturating_sub(high))
     }
 
-    /// Reason why the model's edge is too inaccurate, if it is.
+    /// Returns the reason why the model's edge is too inaccurate, if it is.
     fn refusal(self, edges: (u32, u32)) -> Option<String> {
         let off = self.off(edges);
         let allowed = (EDGE_OFF_MAX * f64::from(self.held)).max(1.0);
@@ -108,7 +114,7 @@ impl Measured {
         })
     }
 
-    /// Measured edge in words, with its interval.
+    /// Returns the measured edge as text, with its interval.
     fn shown(self) -> String {
         let Self { held, low, high, at_least } = self;
         match (at_least, low == high) {
@@ -119,12 +125,12 @@ impl Measured {
     }
 }
 
-/// Share of a limit below which the distance of a model says nothing about the edge; our choice.
+/// Share of a limit below which the error of a model is irrelevant for the edge; our choice.
 const FAR_BELOW: f64 = 0.1;
 
-/// Reason why the deciding limit is too inaccurate at the largest count that held, if it is: the edge
-/// is beside that count. Where measurement and model are both far below the limit, a factor between
-/// them decides nothing.
+/// Returns the reason why the deciding limit is too inaccurate, if it is. Only the largest count
+/// that passed is examined, because the edge is next to it. If measurement and model are both far
+/// below the limit, a factor between them is irrelevant.
 fn limit_off(steps: &[StepGap]) -> Option<String> {
     let held = steps.iter().filter(|step| step.measured == Verdict::Passed);
     let largest = held.max_by_key(|step| step.tiles);
@@ -245,6 +251,8 @@ mod tests {
             (edge(2, 2, 2), (4, 5), (0.5, 1.0)),
             (at_least(2), (4, 5), (1.0, 1.0)),
             (at_least(6), (2, 4), (1.0, 1.5)),
+            (at_least(0), (0, 2), (1.0, 1.0)),
+            (Measured { low: 3, ..at_least(4) }, (8, 8), (0.75, 1.0)),
             (edge(3, 3, 3), (0, 0), (1.0, 3.0)),
             (edge(0, 0, 0), (0, 0), (1.0, 1.0)),
             (edge(3, 7, 16), (8, 8), (0.375, 2.0)),
@@ -288,7 +296,6 @@ mod tests {
         }
     }
 
-    /// Calibrated on the page cache: rates within 1 %, reads of 774 us modelled as 35 us.
     #[test]
     fn model_is_judged_at_the_largest_count_that_held() {
         let p95 = Statistic::Percentile(95.0);
@@ -299,6 +306,7 @@ mod tests {
         assert!(limit_off(&[far]).is_some());
     }
 
+    /// Calibrated on the page cache: rates within 1 %, reads of 774 us modelled as 35 us.
     #[test]
     fn model_wrong_in_the_deciding_latency_cannot_answer() {
         let p95 = Statistic::Percentile(95.0);

@@ -10,11 +10,11 @@ use units::Nanos;
 pub struct Options {
     /// Number of seeds, at least 1; both sides run with each.
     pub repeats: u32,
-    /// Most tiles that are tried; the number that fits if absent.
+    /// Maximum number of tiles that is tried; the number that fits if absent.
     pub tiles_max: Option<u32>,
     /// Threads (default: one per core). The answer stays the same.
     pub threads: Option<NonZeroUsize>,
-    /// Largest factor of a step's measured time while its samples decide nothing.
+    /// Maximum factor by which a step's measured time is extended while its samples decide nothing.
     pub lengthen_max: u32,
     /// Real time limit; the caller ends it by `Control::end_for_time`. The answer covers the work
     /// done until then, with fewer seeds.
@@ -31,7 +31,7 @@ impl Options {
     pub const LENGTHEN_MAX_QUICK: u32 = 4;
     /// Default number of seeds. Our choice.
     pub const REPEATS: u32 = 5;
-    /// Seeds of a quick answer: the least with one in the middle and an interval around it.
+    /// Seeds of a quick answer: the smallest number with a middle and an interval around it.
     pub const REPEATS_QUICK: u32 = 3;
 
     /// Settings of steps: as in the plan, and longer if that decides nothing.

@@ -21,14 +21,14 @@ use bench::simulate::Stage;
 /// Progress of the search.
 #[derive(Debug)]
 pub enum Progress {
-    /// Start of so many searches and steps, on so many threads.
+    /// The search has begun.
     Begins {
         /// Seeds of each side.
         seeds: u32,
         /// Number of threads.
         threads: usize,
     },
-    /// Ended step.
+    /// A step has ended.
     Step {
         /// Side: `as it is` or `changed`.
         side: &'static str,
@@ -55,7 +55,7 @@ enum Job {
     Step { tiles: u32 },
 }
 
-/// Ended step, as a thread reports it.
+/// Step that has ended, as a thread reports it.
 struct EndedStep {
     side: usize,
     seed: usize,
@@ -69,7 +69,8 @@ enum Done {
     Step(Box<Step>),
 }
 
-/// Searches the tiles that an array holds as it is and with changes, with the same seeds.
+/// Searches the largest number of tiles of an array, unchanged and with changes, with the same
+/// seeds.
 ///
 /// The run's own seed is the first, and is searched as in a run; the others begin at its edge. The
 /// same subject, changes and options give the same answer, on any number of threads. If time ends
@@ -77,8 +78,8 @@ enum Done {
 ///
 /// # Errors
 ///
-/// If an array cannot hold one tile, a simulation cannot continue, `control` stops, or time ends it
-/// before there is an answer.
+/// If an array has no room for one tile, a simulation cannot continue, `control` stops, or time
+/// ends it before there is an answer.
 pub fn what_if(
     subject: &Subject,
     changed: &Changed,
@@ -159,13 +160,13 @@ impl Collected {
         }
     }
 
-    /// Edges of both sides with the run's own seed.
+    /// Returns the edges of both sides with the run's own seed.
     fn first_edges(&self) -> Option<[u32; 2]> {
         let held = |side| self.climbed.get(&(0, side)).map(|one| one.edge.held);
         Some([held(0)?, held(1)?])
     }
 
-    /// Steps of the unchanged array at these counts; `None` if one of them did not end.
+    /// Returns the steps of the unchanged array at these counts; `None` if one of them did not end.
     fn modelled(&self, counts: &[u32]) -> Option<BTreeMap<u32, Step>> {
         let first = self.climbed.get(&(0, 0))?;
         let step = |tiles: &u32| {
@@ -175,7 +176,7 @@ impl Collected {
         counts.iter().map(step).collect()
     }
 
-    /// Seeds with both sides ended, and their searches.
+    /// Returns the seeds for which both sides have ended, and their searches.
     fn pairs(mut self, seeds: &[u64]) -> (Vec<u64>, [Vec<Climbed>; 2]) {
         let (mut own, mut sides) = (Vec::new(), [Vec::new(), Vec::new()]);
         for (at, seed) in seeds.iter().enumerate() {
@@ -190,7 +191,7 @@ impl Collected {
     }
 }
 
-/// Tile counts at which a model is compared with the measurement.
+/// Returns the tile counts at which a model is compared with the measurement.
 fn measured_counts(subject: &Subject, tiles_max: u32) -> Vec<u32> {
     if matches!(subject.model, ModelKind::Own | ModelKind::Other) {
         return Vec::new();
@@ -199,7 +200,7 @@ fn measured_counts(subject: &Subject, tiles_max: u32) -> Vec<u32> {
     counts.filter(|tiles| *tiles <= tiles_max).collect()
 }
 
-/// The run's own seed and others of 53 bits.
+/// Returns the run's own seed and further seeds of 53 bits.
 fn seeds(own: u64, count: u32) -> Vec<u64> {
     let others = state_machine::SplitMix(own).map(|number| number >> 11);
     std::iter::once(own).chain(others).take(count.max(1) as usize).collect()

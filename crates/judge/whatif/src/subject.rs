@@ -14,7 +14,7 @@ use bench::progress::Control;
 use bench::replay::Traces;
 use bench::run::tile_sha256;
 
-/// Run with the array that stands for its storage.
+/// Run with the array that represents its storage.
 #[derive(Debug, Clone)]
 pub struct Subject {
     /// Stored run.
@@ -100,7 +100,7 @@ pub enum SubjectError {
 }
 
 impl SubjectError {
-    /// Hint on what to do.
+    /// Returns a hint on how to solve the problem, if there is one.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::RunDir(RunDirError::Content { .. })
@@ -126,7 +126,7 @@ impl SubjectError {
     }
 }
 
-/// Reads the run and its array. `array` stands for the run's storage; without it the array is a
+/// Reads the run and its array. `array` represents the run's storage. Without it the array is a
 /// simulated run's own, or fitted to a measured run.
 ///
 /// # Errors
@@ -148,8 +148,8 @@ pub fn subject(stored: &StoredRun, array: Option<Array>) -> Result<Subject, Subj
 }
 
 impl Subject {
-    /// Replaces a model that was fitted by formula by one that was fitted by playing the run's users
-    /// against it. Other arrays stay.
+    /// Replaces a model that was fitted by formula by a model that was fitted by simulating the
+    /// run's users. Other arrays are unchanged.
     ///
     /// # Errors
     ///
@@ -182,8 +182,8 @@ fn plan(directory: &Path, run: &Run) -> Result<ResolvedPlan, SubjectError> {
     Ok(resolved)
 }
 
-/// Tile of the run: a shipped one, or a file relative to the working directory or the run's
-/// directory.
+/// Returns the tile of the run: a shipped tile, or a file relative to the working directory or the
+/// run's directory.
 fn tile(directory: &Path, run: &Run, name: &str) -> Result<ResolvedTile, SubjectError> {
     let found = spec::resolve_tile(name, Path::new(""))
         .or_else(|error| spec::resolve_tile(name, directory).map_err(|_| error));

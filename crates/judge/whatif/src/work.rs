@@ -12,14 +12,14 @@ pub(super) struct Cost {
 }
 
 impl Cost {
-    /// Cost of a search: doubling to beyond the edge, then halving the interval.
+    /// Returns the cost of a search: doubling until beyond the edge, then halving the interval.
     fn of_search(edge: u32) -> Self {
         let edge = f64::from(edge);
         let halvings = edge.log2().max(0.0);
         Self { steps: 2.0 * halvings + 2.0, tiles: 4.0 * edge + 1.5 * edge * halvings }
     }
 
-    /// Cost of a search from a guess: the guessed edge and one more.
+    /// Returns the cost of a search from a guess: the guessed edge and one more.
     pub fn of_climb_from(guess: u32) -> Self {
         Self { steps: 2.0, tiles: 2.0 * f64::from(guess) + 1.0 }
     }
@@ -36,7 +36,7 @@ impl Cost {
 /// Progress of a whole answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Far {
-    /// Ended searches and steps.
+    /// Searches and steps that have ended.
     pub jobs_done: usize,
     /// All searches and steps.
     pub jobs: usize,
@@ -52,7 +52,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Estimate of the remaining time: seconds per step and seconds per tile that fit all
+    /// Estimates the remaining time: seconds per step and seconds per tile that fit all
     /// observations best (least squares), neither below 0.
     pub fn time_left(&mut self, far: &Far, so_far: Nanos) -> Nanos {
         let (Cost { steps, tiles }, seconds) = (far.done, so_far.as_secs_f64());
@@ -81,7 +81,7 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// All work, with the run's held tiles as a guess of the edges.
+    /// Returns all work. The number of tiles that passed in the run is the guess of the edges.
     pub fn new(guess: Option<u32>, seeds: u32, counts: &[u32]) -> Self {
         let guess = guess.unwrap_or(GUESS).max(1);
         let climbs = 2 * seeds as usize;

@@ -54,7 +54,7 @@ fn side(name: &str, side: &Side) -> String {
         .collect();
     let interval = match side.edges.len() {
         1 if side.low == side.high => "one seed".to_owned(),
-        _ => format!("interval {} to {}", side.low, side.high),
+        _ => format!("interval {}", side.interval()),
     };
     format!("{name:<9} {:>4} tiles{least}, {interval}; by seed: {}", side.tiles, edges.join(" "))
 }

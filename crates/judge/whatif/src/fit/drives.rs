@@ -1,19 +1,19 @@
 use indexmap::IndexMap;
 use run_store::run::Run;
-use spec::array::{Array, Disk, Pool, Raid};
+use spec::array::{Array, Disk, Raid};
 use units::Bytes;
 
 use super::model::{Kind, Memory};
-use super::{blank, controller, room};
+use super::{blank, controller, pool, room};
 
-/// Hard disks that may have answered like the storage: those that the simulator knows. A disk serves
-/// more I/Os a second the more of them wait for it, because it takes the nearest first, which no
-/// fixed service time says.
+/// Hypothesis that the storage consists of hard disks of a kind that the simulator has. A hard disk
+/// serves the nearest waiting request first, so its throughput rises with its queue. Servers with a
+/// fixed service time cannot represent this.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Drives {
     /// Shipped disk.
     pub like: &'static str,
-    /// Number of disks, if the RAID level takes that many; else the next that it takes.
+    /// Number of disks before rounding to one that the RAID level can use.
     pub count: f64,
     /// Combination of the disks.
     pub raid: Raid,
@@ -21,16 +21,16 @@ pub struct Drives {
     pub memory: Option<Memory>,
 }
 
-/// Shipped disks, with the I/Os per second that one serves if they come one by one, from their data
-/// sheets: the average seek and half a turn.
+/// Shipped disks, each with its I/Os per second at queue depth 1. This is the inverse of the
+/// average seek time plus half a revolution, both from the data sheet (`hardware::HddPreset`).
 pub const LIKE: [(&str, f64); 3] = [("hdd-7200", 82.0), ("hdd-10k", 143.0), ("hdd-15k", 185.0)];
 /// Name of the disk in the array.
 pub const DRIVE: &str = "drive";
-/// Most disks that are tried.
+/// Maximum number of disks that is tried; our choice.
 const COUNT_MAX: f64 = 1000.0;
 
 impl Drives {
-    /// Kind of the model.
+    /// Returns the kind of the model.
     pub fn kind(&self) -> Kind {
         match self.memory {
             None => Kind::Drives,
@@ -39,8 +39,8 @@ impl Drives {
         }
     }
 
-    /// Disks at a position of the search: logarithms of factors of their number and, if it has a
-    /// second axis, of the size of their memory.
+    /// Returns the disks at a position of the search. The first axis is the logarithm of a factor
+    /// of their number, the second (if there is one) of the size of their memory.
     pub fn at(&self, place: &[f64]) -> Self {
         let factor = |axis: usize| place.get(axis).copied().unwrap_or_default().exp();
         let size = factor(1).powi(2);
@@ -52,24 +52,14 @@ impl Drives {
         Self { count: self.count * factor(0), memory: self.memory.map(sized), ..*self }
     }
 
-    /// Array of these disks; `None` if they are more than are tried.
+    /// Makes an array of these disks; `None` if there are more than [`COUNT_MAX`].
     pub fn array(&self, run: &Run) -> Option<Array> {
         let count = whole(self.raid, self.count)?;
         let like = self.like.to_owned();
         let disk = Disk::Hdd { like, capacity: None, queue: None, rates: None };
-        let pool = Pool {
-            name: "storage".to_owned(),
-            disk: DRIVE.to_owned(),
-            count,
-            raid: self.raid,
-            sets: 1,
-            element: Bytes::new(64 << 10),
-            per_tile: false,
-            tiered: true,
-        };
         let mut array = Array {
             controller: self.memory.map(controller),
-            pools: vec![pool],
+            pools: vec![pool(DRIVE, count, self.raid)],
             disks: IndexMap::from([(DRIVE.to_owned(), disk)]),
             ..blank(run)
         };

@@ -23,7 +23,7 @@ pub struct Load {
     pub write: Option<f64>,
 }
 
-/// Servers that may have answered like the storage.
+/// Hypothesis that the storage consists of equal servers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Servers {
     /// Number of servers.
@@ -34,15 +34,15 @@ pub struct Servers {
     pub outside: f64,
 }
 
-/// Most servers that are tried: more than the queues or dies of a disk.
-const SERVERS_MAX: u32 = 256;
+/// Maximum number of servers that is tried: more than the queue depth or the dies of a disk.
+pub const SERVERS_MAX: u32 = 256;
 /// Number of service times that are tried, as shares of the least latency.
 const SHARES: u32 = 200;
 /// Penalty for each difference from the simplest model, which has all service time on one server.
 /// It is far below the cost of a tenth of misfit, so that it decides only between equals.
 const PLAINNESS: f64 = 1e-5;
 
-/// Means over the repeats of each tile count, least tiles first.
+/// Returns the means over the repeats of each tile count, in ascending order of tiles.
 pub fn loads(steps: &[Step]) -> Vec<Load> {
     let mut tiles: Vec<u32> = steps.iter().map(|step| step.tiles).collect();
     tiles.sort_unstable();
@@ -78,7 +78,7 @@ fn mean(io: &IoTotal) -> Option<f64> {
     io.service.mean_ns.map(|mean| Nanos(mean).as_secs_f64())
 }
 
-/// Servers that fit the loads best.
+/// Finds the servers that fit the loads best.
 pub fn servers(loads: &[Load]) -> Servers {
     let least = loads[0];
     // Each direction must keep some time on a server.
@@ -125,7 +125,8 @@ fn plainness(servers: Servers, latency: f64) -> f64 {
     PLAINNESS * (share + f64::from(servers.count).ln().powi(2))
 }
 
-/// Mean waiting time of an M/M/c queue, in service times; infinite at and above saturation.
+/// Returns the mean waiting time of an M/M/c queue, in service times; infinite at and above
+/// saturation.
 pub fn waiting(servers: Servers, rate: f64) -> f64 {
     let count = f64::from(servers.count);
     let busy = rate * servers.service / count;

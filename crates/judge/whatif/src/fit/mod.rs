@@ -13,7 +13,7 @@ use units::{Bytes, Nanos, Ratio};
 
 pub(super) use self::drives::whole;
 use self::formula::{loads, servers, waiting};
-use self::model::{Memory, Model};
+use self::model::{Memory, Model, SERVICE_MIN};
 use crate::measured::is_finished;
 use bench::BenchError;
 use bench::plan::ResolvedPlan;
@@ -22,7 +22,7 @@ use bench::progress::Control;
 /// Reason why a measured run has no model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FitError {
-    /// No step to fit to.
+    /// No step can be used for the fit.
     #[error("the run {run} has no finished step with reads or writes, so no model fits it")]
     NoSteps {
         /// Id of the run.
@@ -34,29 +34,28 @@ pub enum FitError {
 pub(super) const FITTED: &str = "fitted";
 /// Transfer rate without effect: the mean time already includes the sizes of I/Os.
 const RATE: Bytes = Bytes::new(1 << 40);
-/// Size of the memory that answers writes, in bytes, where the search begins; in front of servers it
-/// keeps it. This much is full within the seconds of a trial.
+/// Size of the memory for writes, in bytes. In front of servers it is fixed; in front of hard disks
+/// it is the start of the search. A trial fills this size within seconds.
 const MEMORY: f64 = 33_554_432.0;
 /// Page of that memory; destaging from 80 % to 60 % and 64 writes at a time are the defaults of an
 /// array's file.
 const MEMORY_PAGE: Bytes = Bytes::new(8 << 10);
-/// Least memory for writes, in bytes: a few of the largest I/Os.
+/// Minimum memory for writes, in bytes: a few of the largest I/Os.
 const WRITES_MIN: f64 = 4_194_304.0;
-/// Least memory for reads, in bytes; less holds nothing.
+/// Minimum memory for reads, in bytes; less has no hits.
 const READ_MIN: f64 = 65_536.0;
 /// Entries of the table of paces; the last is the slowest 1 %.
 const PACES: u32 = 101;
-/// Shortest service time, in seconds.
-const SERVICE_MIN: f64 = 1e-7;
 
-/// Array of one disk that answers as the storage of a measured run did.
+/// Makes an array of one disk that represents the storage of a measured run.
 ///
-/// Equal servers behind one queue, and latency outside them. The mean latency at each measured load
-/// is compared with that of M/M/c by Sakasegawa's approximation ("An approximation formula
-/// `L_q = a * rho^b / (1 - rho)`", Annals of the Institute of Statistical Mathematics 29, 1977):
-/// `R = Z + S * (1 + rho^(sqrt(2(c+1)) - 1) / (c (1 - rho)))` with `rho = X * S / c`. `Z` is the
-/// rest of the least load, `S` and `c` are searched for the least sum of squared logarithms. The
-/// spread is that of the I/Os at the least load.
+/// The disk consists of equal servers behind one queue, with latency outside them. The mean latency
+/// at each measured load is compared with that of M/M/c by Sakasegawa's approximation ("An
+/// approximation formula `L_q = a * rho^b / (1 - rho)`", Annals of the Institute of Statistical
+/// Mathematics 29, 1977):
+/// `R = Z + S * (1 + rho^(sqrt(2(c+1)) - 1) / (c (1 - rho)))` with `rho = X * S / c`.
+/// `Z` is the rest of the latency at the smallest load. `S` and `c` minimise the sum of squared
+/// logarithms. The spread is the spread of the I/Os at the smallest load.
 ///
 /// # Errors
 ///
@@ -80,8 +79,8 @@ pub fn fit(run: &Run) -> Result<Array, FitError> {
     Ok(array(run, &model))
 }
 
-/// Array of a run's storage that answers the run's own users most like the storage did, by
-/// simulating them, and others that do as well; `None` if the run has too few figures.
+/// Searches arrays that serve the run's own users as the storage did, by simulation. Returns the
+/// best array, and arrays of other kinds that fit as well; `None` if the run has too few figures.
 ///
 /// # Errors
 ///
@@ -96,7 +95,7 @@ pub fn fit_by_playing(
     Ok(arrays.next().map(|best| (best, arrays.collect())))
 }
 
-/// Array of one disk that is the model.
+/// Makes an array of one disk from a model.
 fn array(run: &Run, model: &Model) -> Array {
     let least = run.steps.iter().filter(|step| is_finished(step)).map(|step| step.tiles).min();
     let disk = Disk::Servers {
@@ -112,28 +111,33 @@ fn array(run: &Run, model: &Model) -> Array {
     };
     Array {
         controller: model.memory.map(controller),
-        pools: vec![Pool {
-            name: "storage".to_owned(),
-            disk: FITTED.to_owned(),
-            count: 1,
-            raid: Raid::Raid0,
-            sets: 1,
-            element: Bytes::new(64 << 10),
-            per_tile: false,
-            tiered: true,
-        }],
+        pools: vec![pool(FITTED, 1, Raid::Raid0)],
         disks: IndexMap::from([(FITTED.to_owned(), disk)]),
         ..blank(run)
     }
 }
 
-/// Bytes that a model of the storage must hold.
+/// Makes the pool of a model.
+fn pool(disk: &str, count: u32, raid: Raid) -> Pool {
+    Pool {
+        name: "storage".to_owned(),
+        disk: disk.to_owned(),
+        count,
+        raid,
+        sets: 1,
+        element: Bytes::new(64 << 10),
+        per_tile: false,
+        tiered: true,
+    }
+}
+
+/// Returns the bytes that a model of the storage must hold.
 fn room(run: &Run) -> u64 {
     let capacity = run.target.capacity_bytes.max(run.target.provisioned_bytes);
     capacity.unwrap_or(0).max(run.tile.disk_bytes)
 }
 
-/// Array without disks, for a model of a run's storage.
+/// Makes an array without disks for a model of a run's storage.
 fn blank(run: &Run) -> Array {
     Array {
         name: FITTED.to_owned(),
@@ -184,8 +188,9 @@ const fn bytes(number: f64) -> u64 {
     number as u64
 }
 
-/// Spread of the I/Os at the least load, as a pace of the whole disk that lasts about one I/O.
-/// Quantiles between the stored ones are interpolated; the slowest 0.1 % is left out.
+/// Returns the spread of the I/Os at the smallest load, as a pace of the whole disk that lasts
+/// about one I/O. Quantiles between the stored quantiles are interpolated; the slowest 0.1 % is
+/// left out.
 fn variation(steps: &[Step], tiles: u32, spread: f64) -> Option<Variation> {
     let of = steps.iter().filter(|step| step.tiles == tiles && is_finished(step));
     let io = of

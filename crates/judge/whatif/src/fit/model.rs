@@ -1,4 +1,6 @@
-/// Servers that may have answered like the storage.
+use super::formula::SERVERS_MAX;
+
+/// Hypothesis that the storage consists of equal servers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Model {
     /// Number of servers.
@@ -17,27 +19,27 @@ pub struct Model {
     pub memory: Option<Memory>,
 }
 
-/// Kind of a model: what stands in front of its servers or disks.
+/// Kind of a model: the part in front of its servers or disks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Nothing.
+    /// Servers only.
     Servers,
-    /// A link with a rate.
+    /// Servers behind a link with a rate.
     Link,
-    /// Memory for writes.
+    /// Servers behind memory for writes.
     WriteMemory,
-    /// Memory for writes and reads.
+    /// Servers behind memory for writes and reads.
     Memory,
-    /// Nothing; hard disks instead of servers.
+    /// Hard disks only.
     Drives,
-    /// Memory for writes in front of hard disks.
+    /// Hard disks behind memory for writes.
     DrivesWriteMemory,
-    /// Memory for writes and reads in front of hard disks.
+    /// Hard disks behind memory for writes and reads.
     DrivesMemory,
 }
 
 impl Model {
-    /// Kind of the model.
+    /// Returns the kind of the model.
     pub fn kind(&self) -> Kind {
         match self.memory {
             None if self.rate.is_some() => Kind::Link,
@@ -48,7 +50,7 @@ impl Model {
     }
 }
 
-/// Memory in front of the disks: it completes writes, and reads of data that it holds.
+/// Memory in front of servers or disks: it completes writes, and reads of data that it holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Memory {
     /// Latency of a read or write that the memory completes, in seconds.
@@ -59,7 +61,7 @@ pub struct Memory {
     pub writes: f64,
 }
 
-/// Start of a search, which changes its quantities by factors.
+/// Start of a search. The search multiplies its quantities by factors.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Knobs {
     /// I/Os per second of all servers together.
@@ -80,15 +82,14 @@ pub struct Knobs {
     pub reads: f64,
 }
 
-/// Most servers: more than the queues or dies of a disk.
-const SERVERS_MAX: f64 = 256.0;
-/// Step of the size of memory, in steps of the others: hits change with its logarithm, slowly.
+/// Step of the size of memory, as a multiple of the other steps, because hits depend only on the
+/// logarithm of the size.
 const SIZE_STEP: f64 = 2.0;
 /// Shortest service time, in seconds.
-const SERVICE_MIN: f64 = 1e-7;
+pub const SERVICE_MIN: f64 = 1e-7;
 
 impl Knobs {
-    /// Position of the search.
+    /// Returns the first position of the search.
     pub fn place(&self) -> Vec<f64> {
         let has_size = self.memory.is_some_and(|memory| memory.reads > 0.0);
         vec![0.0; if has_size || self.rate.is_some() { 6 } else { 5 }]
@@ -102,7 +103,7 @@ impl Knobs {
         let size = (SIZE_STEP * last).exp();
         let capacity = self.capacity * capacity.exp();
         let servers = (capacity * self.service * service.exp()).round();
-        if !(1.0..=SERVERS_MAX).contains(&servers.max(1.0)) {
+        if !(1.0..=f64::from(SERVERS_MAX)).contains(&servers.max(1.0)) {
             return None;
         }
         let servers = servers.max(1.0);

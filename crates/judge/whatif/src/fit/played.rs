@@ -14,46 +14,48 @@ use bench::plan::ResolvedPlan;
 use bench::progress::{Control, Request};
 use bench::simulate::{Settings, Stage};
 
-/// Most tile counts that are simulated for each trial.
+/// Maximum number of tile counts that are simulated in a trial.
 const COUNTS_MAX: usize = 4;
-/// Trials from each start, and further ones from the best starts: some 190 in all, which take a
-/// quick run's time or less. Our choice.
+/// Trials from each start, and further trials from the best starts: some 190 in all, which take no
+/// longer than a quick run. Our choice.
 const TRIALS_FIRST: u32 = 18;
 const TRIALS: u32 = 40;
 /// Starts that are searched further.
 const STARTS_KEPT: usize = 2;
-/// Costs of models that are this close are equal.
+/// Difference of costs below which models are equal.
 const TOLERANCE: f64 = 1e-3;
-/// Misfit of a model that is as good as the best, as a multiple of the best's and beyond it. Figures
-/// of a quick run vary by some 5 % between repeats; the multiple is our choice.
+/// Maximum misfit of a model that is kept beside the best model: this multiple of the best misfit,
+/// plus [`NOISE`]. Figures of a quick run vary by some 5 % between repeats; the multiple is our
+/// choice.
 const AS_GOOD: f64 = 1.25;
 const NOISE: f64 = 0.05 * 0.05;
 /// Step of the search, as a natural logarithm: a factor of 1.5.
 const STEP: f64 = 0.4;
-/// I/Os of a tile count in a trial: enough for the 95th percentile of an action in a hundred I/Os.
+/// I/Os of a tile count in a trial: enough for the 95th percentile of an action with one in a
+/// hundred I/Os.
 const IOS: f64 = 30_000.0;
-/// Shortest and longest measured time of a trial, and longest warm-up.
+/// Minimum and maximum measured time of a trial. The maximum warm-up follows.
 const MEASURED: [Nanos; 2] = [Nanos::from_secs(1), Nanos::from_secs(10)];
 const WARM_UP: Nanos = Nanos::from_secs(2);
 /// Weight of the I/Os per second against the other figures: limits break because of the load.
 const RATE_WEIGHT: f64 = 4.0;
 /// Weight of the closest limit, which decides the edge.
 const LIMIT_WEIGHT: f64 = 2.0;
-/// Mean latency of reads from which on hard disks are tried, in seconds: a turn of the fastest takes
-/// 4 ms, and its own memory answers many.
+/// Mean latency of reads above which hard disks are tried, in seconds. A revolution of the fastest
+/// disk takes 4 ms, but a disk's own memory completes many reads. Our choice.
 const DRIVES_FROM: f64 = 0.001;
 /// First step of the number of disks, as a natural logarithm: a factor of 2.
 const DRIVES_STEP: f64 = 0.7;
-/// Trials of each kind of disk, and of the best; our choice.
+/// Trials of each kind of disk, and further trials of the best kind; our choice.
 const DRIVES_TRIALS: u32 = 6;
 const DRIVES_LAST: u32 = 16;
-/// Misfit of hard disks from which on they are not searched further, as a multiple of that of the
-/// other models; our choice.
+/// Misfit at which the search of hard disks ends early, as a multiple of the misfit of servers; our
+/// choice.
 const HOPELESS: f64 = 4.0;
-/// Largest misfit of a figure, as a natural logarithm: a factor of 20 is as bad as any.
+/// Maximum misfit of a figure, as a natural logarithm: larger factors than 20 count as 20.
 const MISFIT_MAX: f64 = 3.0;
 
-/// Measured figures of a tile count, and the stage on which models play it.
+/// Measured figures of a tile count, and the stage on which models are simulated.
 struct Target {
     load: Load,
     /// Limits of the steps.
@@ -61,8 +63,8 @@ struct Target {
     stage: Stage,
 }
 
-/// Figures of the run that a model is to meet: its lowest tile count, and the highest ones up to
-/// the first that did not hold, [`COUNTS_MAX`] in all.
+/// Returns the figures of the run that a model should reproduce: its lowest tile count, and the
+/// highest tile counts up to the first that did not pass, [`COUNTS_MAX`] in all.
 fn targets(run: &Run, plan: &ResolvedPlan) -> Result<Vec<Target>, BenchError> {
     let mut counts = counts(run);
     while counts.len() > COUNTS_MAX {
@@ -91,7 +93,8 @@ fn targets(run: &Run, plan: &ResolvedPlan) -> Result<Vec<Target>, BenchError> {
 }
 
 impl Target {
-    /// Distance of a modelled step from the measured ones: a weighted mean of squared logarithms.
+    /// Returns the distance of a modelled step from the measured steps: a weighted mean of squared
+    /// logarithms.
     fn misfit(&self, step: &Step) -> f64 {
         let Some(modelled) = loads(std::slice::from_ref(step)).pop() else {
             return MISFIT_MAX * MISFIT_MAX;
@@ -110,8 +113,8 @@ impl Target {
         sum / (RATE_WEIGHT + 1.0 + LIMIT_WEIGHT)
     }
 
-    /// Misfit at the limit with the least room. How far both are above it does not matter: a step
-    /// that fails is short of capacity, and its latency grows with its length.
+    /// Returns the misfit at the limit with the least room. Values far above a limit count as 1.5
+    /// times the limit, because the latency of an overloaded step only depends on its length.
     fn closest(&self, step: &Step) -> Option<f64> {
         let share = |limit: &PooledLimit| {
             let measured = limit.result.measured_ns?;
@@ -142,9 +145,9 @@ struct Trial {
     array: Array,
 }
 
-/// Models that answer the run's own users like its storage did, found by playing them in virtual
-/// time: Nelder and Mead's search, a little from each start, then on from the best of them. The best
-/// model is first; the others are as good and of other kinds.
+/// Searches models that serve the run's own users as its storage did, by simulation: Nelder and
+/// Mead's search, briefly from each start, then further from the best. The best model is first. The
+/// others are of other kinds and fit as well.
 ///
 /// # Errors
 ///
@@ -171,7 +174,7 @@ pub(super) fn refine(
     Ok(as_good(search.trials))
 }
 
-/// Model of a run's storage at a position of a search, and its kind.
+/// Function from a position of a search to the model there, with its kind.
 type Models<'a> = dyn Fn(&Run, &[f64]) -> Option<(Kind, Array)> + 'a;
 
 /// Search, with all its trials.
@@ -198,8 +201,8 @@ impl Search<'_> {
         })
     }
 
-    /// Searches hard disks, if reads are ever as slow as theirs: of each speed and with each kind
-    /// of memory, then of each RAID level, then the best of all more closely.
+    /// Searches hard disks, if reads are slow enough: first each speed with each kind of memory,
+    /// then the other RAID levels of the best, then the best more closely.
     fn drives(&mut self, tile_bytes: u64) -> Result<(), BenchError> {
         let known = self.trials.len();
         let mut found: Vec<(f64, Drives)> = Vec::new();
@@ -224,8 +227,8 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Searches the number of disks and, with a second axis, the size of their memory; also returns
-    /// the misfit.
+    /// Searches the number of disks and, with a second axis, the size of their memory. Returns the
+    /// misfit and the disks.
     fn closer(
         &mut self,
         start: &Drives,
@@ -239,7 +242,7 @@ impl Search<'_> {
         Ok((found.cost, start.at(&found.place)))
     }
 
-    /// Searches the models that are at positions, from one of them.
+    /// Minimises the misfit over the positions of a search, from the position `place`.
     fn minimise(
         &mut self,
         place: &[f64],
@@ -256,7 +259,7 @@ impl Search<'_> {
         }
     }
 
-    /// Mean misfit of a model; `None` if it cannot be played.
+    /// Simulates a model and returns its mean misfit; `None` if it cannot be simulated.
     fn trial(&mut self, (kind, array): (Kind, Array)) -> Option<f64> {
         let goes_on = || self.control.request() == Request::GoOn;
         let play = |target: &Target, _: &dyn Fn(())| {
@@ -274,8 +277,9 @@ impl Search<'_> {
     }
 }
 
-/// The best model, and the best of each other kind that is as good. Kinds answer changes
-/// differently: a run does not tell servers from a link, nor which I/Os memory answered.
+/// Returns the best model, and the best model of each other kind that fits as well. Kinds differ in
+/// their response to changes, but a run does not distinguish servers from a link, nor hits of
+/// memory from other I/Os.
 fn as_good(mut trials: Vec<Trial>) -> Vec<Array> {
     trials.sort_by(|one, other| one.misfit.total_cmp(&other.misfit));
     let Some(least) = trials.first().map(|trial| trial.misfit) else { return Vec::new() };
@@ -289,8 +293,9 @@ fn as_good(mut trials: Vec<Trial>) -> Vec<Array> {
     trials.into_iter().map(|trial| trial.array).collect()
 }
 
-/// Starts of the search: few servers, many, many behind a link with a rate, and memory in front that
-/// answers writes, or reads of little or much of the data as well.
+/// Returns the starts of the search among servers: few servers, many, many behind a link with a
+/// rate, and servers behind memory. The memory completes writes, and also reads of a small or large
+/// part of the data.
 #[expect(clippy::cast_precision_loss, reason = "a start")]
 fn starts(targets: &[Target], tile_bytes: u64) -> Vec<Knobs> {
     let Some(Target { load: least, .. }) = targets.first() else { return Vec::new() };
@@ -325,8 +330,8 @@ fn starts(targets: &[Target], tile_bytes: u64) -> Vec<Knobs> {
     [few, many, narrow].into_iter().chain(memories).collect()
 }
 
-/// Starts of the search among hard disks: each shipped disk, without memory, with memory that answers
-/// writes, and with memory that answers reads as well.
+/// Returns the starts of the search among hard disks: each shipped disk, without memory, with
+/// memory for writes, and with memory for writes and reads.
 #[expect(clippy::cast_precision_loss, reason = "a start")]
 fn drives(targets: &[Target], tile_bytes: u64) -> Vec<Drives> {
     let loads = || targets.iter().map(|target| target.load);
