@@ -246,26 +246,30 @@ impl Sentence<'_> {
     }
 
     /// Returns a text such as `27 tiles (216 VMs)`, `26 to 29 tiles (95 %), 27 most likely`, `at
-    /// least ...`. An interval has no number of VMs; `Run::plan_text` has the VMs to plan with.
+    /// least 27 tiles (216 VMs)`, or `at least 26 tiles (95 %), 28 most likely; 27 tiles ran and
+    /// held`. An interval has no number of VMs; `Run::plan_text` has the VMs to plan with.
     fn interval(&self, held: u32) -> String {
         let tiles = self.tiles(held);
         let interval = match &self.climb.model_error {
             Some(error) => error.searched,
             None => self.run.answer.tiles_interval,
         };
-        match interval.and_then(|own| Some((own, own.high?))) {
-            Some((own, high)) if (own.low, high) == (held, held) => tiles,
-            Some((own, high)) => {
-                let likely = own.most_likely.unwrap_or(held);
-                let ran = match likely == held {
-                    true => String::new(),
-                    false => format!("; {} ran and held", count(held.into(), "tile")),
-                };
-                let (low, sure) = (own.low, own.confidence * 100.0);
-                format!("{low} to {high} tiles ({sure:.0} %), {likely} most likely{ran}")
-            }
-            None => format!("at least {tiles}"),
-        }
+        let own = match interval {
+            Some(own) if (own.low, own.high) == (held, Some(held)) => return tiles,
+            Some(own) if own.low < held || own.high.is_some() => own,
+            _ => return format!("at least {tiles}"),
+        };
+        // A count that passed once may fail at times, so `at least` belongs to the lower end.
+        let range = match own.high {
+            Some(high) => format!("{} to {high} tiles", own.low),
+            None => format!("at least {}", count(own.low.into(), "tile")),
+        };
+        let likely = own.most_likely.unwrap_or(held);
+        let ran = match likely == held {
+            true => String::new(),
+            false => format!("; {} ran and held", count(held.into(), "tile")),
+        };
+        format!("{range} ({:.0} %), {likely} most likely{ran}", own.confidence * 100.0)
     }
 
     fn hysteresis(&self) -> String {

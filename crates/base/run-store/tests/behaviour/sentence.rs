@@ -86,6 +86,15 @@ fn each_way_to_end_has_its_words() {
     climb(&mut asked).ended = ClimbEnd::Complete;
     let text = "This datastore holds at least 1 tile (2 VMs)";
     assert_eq!(asked.sentence(), format!("{text}, the most that this run was allowed to try."));
+    let open = |low| TilesInterval { low, high: None, most_likely: Some(5), confidence: 0.95 };
+    let mut doubted = asked.clone();
+    (doubted.answer.tiles_held, doubted.answer.tiles_interval) = (Some(4), Some(open(3)));
+    let text_of_interval =
+        "This datastore holds at least 3 tiles (95 %), 5 most likely. 4 tiles ran and held";
+    assert!(doubted.sentence().starts_with(text_of_interval), "{}", doubted.sentence());
+    (doubted.answer.tiles_held, doubted.answer.tiles_interval) = (Some(4), Some(open(4)));
+    let sentence = doubted.sentence();
+    assert!(sentence.starts_with("This datastore holds at least 4 tiles (8 VMs)"), "{sentence}");
     climb(&mut asked).users_max = Some(4_000_000);
     let most = ", the largest number whose users fit into memory (at most 4,000,000 users).";
     assert_eq!(asked.sentence(), format!("{text}{most}"));
