@@ -66,7 +66,7 @@ pub(super) struct Cache {
     /// List of each VM's pages, indexed by VM.
     owners: Vec<List>,
     /// Neighbours among dirty pages, in the order in which they became dirty. The field `page` of
-    /// these nodes holds the number of the page's [`super::copies::Copied`], or [`NO_COPIES`].
+    /// these nodes holds the number of the page's [`super::copies::Copied`], if it has copies.
     dirtied: Vec<Node>,
     dirty: List,
     /// Free places of the cache.
@@ -79,9 +79,16 @@ struct Frame {
     place: u32,
     owner: u16,
     is_dirty: bool,
+    /// True if the page became dirty with copies on peers. It stands here, so that a write to a page
+    /// without copies does not load the page's node of `dirtied`.
+    has_copies: bool,
 }
 
-const NO_COPIES: u64 = u64::MAX;
+impl Frame {
+    const fn clean(place: u32, owner: u16) -> Self {
+        Self { place, owner, is_dirty: false, has_copies: false }
+    }
+}
 
 impl Cache {
     fn new(config: &Config, pages: usize) -> Self {
@@ -158,7 +165,8 @@ impl Cache {
     /// Returns the number of a page's [`super::copies::Copied`], if the page is dirty and has
     /// copies.
     pub(super) fn copies(&self, slot: Slot) -> Option<u32> {
-        u32::try_from(self.dirtied[slot.position()].page).ok()
+        let has_copies = self.frames[slot.position()].has_copies;
+        has_copies.then(|| u32::try_from(self.dirtied[slot.position()].page).expect("a number"))
     }
 
     pub(super) fn dirty(&self) -> usize {
@@ -187,7 +195,7 @@ impl Cache {
         if of >= self.owners.len() {
             self.owners.resize_with(of + 1, List::new);
         }
-        self.frames[slot.position()] = Frame { place, owner: owner.0, is_dirty: false };
+        self.frames[slot.position()] = Frame::clean(place, owner.0);
         self.owned[slot.position()].page = page.0;
         self.owners[of].push_front(&mut self.owned, slot.0);
     }
@@ -199,14 +207,14 @@ impl Cache {
         make_room(&mut self.frames, self.slots);
         make_room(&mut self.owned, self.slots);
         make_room(&mut self.dirtied, self.slots);
-        self.frames.resize(length, Frame { place: 0, owner: 0, is_dirty: false });
+        self.frames.resize(length, Frame::clean(0, 0));
         self.owned.resize(length, node);
-        self.dirtied.resize(length, Node { page: NO_COPIES, ..node });
+        self.dirtied.resize(length, node);
     }
 
     /// Frees the place of a clean page that the policy has removed.
     pub(super) fn leave(&mut self, slot: Slot) {
-        let Frame { place, owner, is_dirty } = self.frames[slot.position()];
+        let Frame { place, owner, is_dirty, .. } = self.frames[slot.position()];
         debug_assert!(!is_dirty, "a dirty page is destaged before it is evicted");
         self.owners[usize::from(owner)].unlink(&mut self.owned, slot.0);
         self.free.give(place);
@@ -214,8 +222,9 @@ impl Cache {
 
     /// Marks a clean page as dirty.
     pub(super) fn soil(&mut self, slot: Slot, copies: Option<u32>) {
-        self.frames[slot.position()].is_dirty = true;
-        self.dirtied[slot.position()].page = copies.map_or(NO_COPIES, u64::from);
+        let frame = &mut self.frames[slot.position()];
+        (frame.is_dirty, frame.has_copies) = (true, copies.is_some());
+        self.dirtied[slot.position()].page = copies.map_or(0, u64::from);
         self.dirty.push_front(&mut self.dirtied, slot.0);
     }
 
