@@ -3,7 +3,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, Rate, Ratio};
 
-use super::{Calibrated, Frequency, HostPower, Hypervisor, Memory, StoragePower};
+use super::{Calibrated, Frequency, HostPower, Hypervisor, Memory, Migration, StoragePower};
 
 /// A model of storage, and of the hosts in front of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -93,6 +93,9 @@ pub struct Hosts {
     /// Costs of the hypervisor's version. If absent, there are no additional costs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hypervisor: Option<Hypervisor>,
+    /// Memory that live migrations copy. If absent, the defaults apply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub migration: Option<Migration>,
     /// Power of each host. If absent, the power of hosts is not reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<HostPower>,

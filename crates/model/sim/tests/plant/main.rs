@@ -6,6 +6,7 @@ mod facts;
 mod golden;
 mod links;
 mod local;
+mod moves;
 mod places;
 mod served;
 mod shipped;

@@ -24,6 +24,8 @@ pub(super) fn hosts(hosts: &Hosts, place: &DefinitionPath, found: &mut Findings)
         found.add(place.key("capacity"), "the capacity is 0 % and must be above 0 %");
     }
     found.some_time(place.key("slice"), "the slice", hosts.slice);
+    let memory = hosts.migration.as_ref().map(|own| own.memory);
+    some_bytes(place.key("migration").key("memory"), "the memory of a CPU", memory, found);
 }
 
 pub(super) fn lun_queue(queue: &LunQueue, place: &DefinitionPath, found: &mut Findings) {

@@ -128,6 +128,7 @@ impl Builder<'_> {
         let network = Network::new(between_hosts(self.array())?, hosts)
             .map_err(PlantError::parameter("the network between the hosts"))?;
         let network = self.wiring.parts.add(network);
+        self.wiring.between = Some(network);
         let behind = backing.clone();
         let ways = TierWays { fast: shares, backing, network: Some(network) };
         let part = PagedPart::new(state, ways, Arc::clone(&self.owners), Askers::Streams);

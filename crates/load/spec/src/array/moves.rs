@@ -1,0 +1,30 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+
+/// Memory of virtual machines, which a live migration copies. All values are for each virtual CPU.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Migration {
+    /// Memory for each virtual CPU (default 2 GiB, our assumption), above 0.
+    #[serde(default = "memory")]
+    pub memory: Bytes,
+    /// Bytes of memory that change in a second for each virtual CPU (default 20 MiB, our
+    /// assumption).
+    #[serde(default = "dirtied")]
+    pub dirtied: Bytes,
+}
+
+impl Default for Migration {
+    fn default() -> Self {
+        Self { memory: memory(), dirtied: dirtied() }
+    }
+}
+
+const fn memory() -> Bytes {
+    Bytes::new(2 << 30)
+}
+
+const fn dirtied() -> Bytes {
+    Bytes::new(20 << 20)
+}

@@ -1,0 +1,435 @@
+use run_store::run::{MoveCopy, StepEvent, StepEventKind, TileMove};
+use spec::events::{EventKind, PlannedEvent};
+use units::Nanos;
+
+use super::ground::{Ground, Held};
+use super::live::Next;
+use super::vm::Stop;
+use super::{Migration, Moves, Order, PlantEvent, Stage, Time, Told, host};
+
+/// Time from the end of the last copy until the virtual machine runs on the new host: state of its
+/// devices, and the network's knowledge of its new place. Our choice, within the 60 ms that a whole
+/// switch-over took at best in "Live Migration of Virtual Machines" (Clark and others, NSDI 2005).
+const SWITCH: Nanos = Nanos::from_millis(50);
+
+/// Time without heartbeats after which a host counts as failed ("vSphere Availability", failure
+/// detection: heartbeats every second, 15 s without any).
+const NOTICED_AFTER: Nanos = Nanos::from_secs(15);
+
+/// Course of events.
+impl Moves {
+    pub(super) fn time_came(&mut self, time: Time, ground: &mut Ground<'_>) {
+        match time {
+            Time::Planned(at) => self.happen(&self.planned[at].clone(), ground),
+            Time::Switched(number) => self.switched(number, ground),
+            Time::PauseOver(told) => self.pause_over(told, ground),
+            Time::Noticed(told) => self.noticed(told, ground),
+            Time::Restart(told) => self.restarted(told, ground),
+        }
+    }
+
+    fn happen(&mut self, event: &PlannedEvent, ground: &mut Ground<'_>) {
+        let place = |name: &Option<String>| {
+            let name = name.as_ref()?;
+            (0..self.hosts.len()).find(|at| host::name(*at) == *name)
+        };
+        let (host, to) = (place(&event.host), place(&event.to));
+        match (event.kind, host) {
+            (EventKind::Drain, Some(host)) => self.drain(event, (host, to), ground),
+            (EventKind::Rebalance, _) => self.rebalance(event, to, ground),
+            (EventKind::StopHost, Some(host)) => self.pause(event, host, ground),
+            (EventKind::LoseHost, Some(host)) => self.lose(event, host, ground),
+            // Names were checked before the plant was built.
+            (_, None) => {}
+        }
+    }
+
+    /// Records an event that has begun, and returns its position.
+    fn begin_event(
+        &mut self,
+        (kind, host): (StepEventKind, Option<usize>),
+        planned: Option<&PlannedEvent>,
+        now: Nanos,
+    ) -> usize {
+        let event = StepEvent {
+            kind,
+            host: host.map(host::name),
+            planned_ns: planned.map(|own| own.at.0),
+            began_ns: now.0,
+            ended_ns: None,
+            noticed_ns: None,
+            detection_ns: None,
+            tiles: Vec::new(),
+            lost_bytes: None,
+            survivors: None,
+            note: None,
+        };
+        let own = PlantEvent { event, affected: Vec::new() };
+        self.told.push(Told { own, open: 0 });
+        self.told.len() - 1
+    }
+
+    fn affects(&mut self, told: usize, vms: &[usize]) {
+        let tiles = vms.iter().map(|vm| self.vms[*vm].tile);
+        let affected = &mut self.told[told].own.affected;
+        affected.extend(tiles);
+        affected.sort_unstable();
+        affected.dedup();
+    }
+
+    /// Ends an event without open orders.
+    fn end_if_done(&mut self, told: usize, now: Nanos, none: &str) {
+        let own = &mut self.told[told];
+        if own.open > 0 {
+            return;
+        }
+        let event = &mut own.own.event;
+        event.ended_ns = Some(now.0);
+        if event.tiles.is_empty() && !none.is_empty() {
+            event.note = Some(none.to_owned());
+        }
+    }
+
+    /// Returns the virtual machines that run on a host after all orders so far.
+    fn vms_of(&self, host: usize) -> Vec<usize> {
+        let all = self.vms.iter().enumerate();
+        all.filter(|(_, vm)| vm.goal == host && !vm.is_lost()).map(|(at, _)| at).collect()
+    }
+
+    /// Returns the hosts that may take virtual machines.
+    fn takers(&self) -> impl Iterator<Item = usize> {
+        let hosts = self.hosts.iter().enumerate();
+        hosts.filter(|(_, own)| !own.is_lost && !own.is_drained).map(|(at, _)| at)
+    }
+
+    /// Returns the host with the fewest virtual machines, the first of several.
+    fn fewest(&self) -> Option<usize> {
+        self.takers().min_by_key(|host| self.vms_of(*host).len())
+    }
+
+    fn order(&mut self, told: usize, vm: usize, to: usize) {
+        self.vms[vm].goal = to;
+        self.told[told].open += 1;
+        self.affects(told, &[vm]);
+        self.orders.push_back(Order { vm, to, told });
+    }
+
+    fn drain(
+        &mut self,
+        event: &PlannedEvent,
+        (host, to): (usize, Option<usize>),
+        ground: &mut Ground<'_>,
+    ) {
+        let told = self.begin_event((StepEventKind::Drain, Some(host)), Some(event), ground.now);
+        self.hosts[host].is_drained = true;
+        for vm in self.vms_of(host) {
+            if let Some(to) = to.or_else(|| self.fewest()) {
+                self.order(told, vm, to);
+            }
+        }
+        self.start_orders(ground);
+        self.end_if_done(told, ground.now, "no virtual machine ran on it");
+    }
+
+    fn rebalance(&mut self, event: &PlannedEvent, to: Option<usize>, ground: &mut Ground<'_>) {
+        let told = self.begin_event((StepEventKind::Rebalance, None), Some(event), ground.now);
+        if let Some(to) = to {
+            let is_asked = |tile: u32| event.tiles.iter().any(|number| *number == tile + 1);
+            for vm in 0..self.vms.len() {
+                let own = &self.vms[vm];
+                if is_asked(own.tile) && own.goal != to && !own.is_lost() {
+                    self.order(told, vm, to);
+                }
+            }
+        } else {
+            while let Some((vm, to)) = self.uneven() {
+                self.order(told, vm, to);
+            }
+        }
+        self.start_orders(ground);
+        self.end_if_done(told, ground.now, "no virtual machine had to move");
+    }
+
+    /// Returns a virtual machine of the host with the most, and the host with the fewest, if their
+    /// numbers differ by more than one.
+    fn uneven(&self) -> Option<(usize, usize)> {
+        let to = self.fewest()?;
+        // Of several hosts, `max_by_key` would take the last.
+        let takers: Vec<usize> = self.takers().collect();
+        let most = takers.into_iter().rev().max_by_key(|host| self.vms_of(*host).len())?;
+        let most = self.vms_of(most);
+        let vm = *most.last()?;
+        (most.len() > self.vms_of(to).len() + 1).then_some((vm, to))
+    }
+
+    /// Starts the orders whose turn has come.
+    fn start_orders(&mut self, ground: &mut Ground<'_>) {
+        let mut at = 0;
+        while let Some(order) = self.orders.get(at).copied() {
+            let Order { vm, to, told } = order;
+            let (own, from) = (&self.vms[vm], self.vms[vm].host);
+            let is_full = |host: usize| self.hosts[host].migrations >= self.at_once_max;
+            if own.is_lost() || from == to {
+                self.orders.remove(at);
+                self.told[told].open -= 1;
+                self.end_if_done(told, ground.now, "");
+            } else if own.stop.is_some() || own.migration.is_some() || is_full(from) || is_full(to)
+            {
+                at += 1;
+            } else {
+                self.orders.remove(at);
+                self.migrate(order, from, ground);
+            }
+        }
+    }
+
+    fn migrate(&mut self, order: Order, from: usize, ground: &mut Ground<'_>) {
+        let number = u32::try_from(self.migrations.len()).expect("fewer than 2^32 moves");
+        let (copy, memory) = self.memory.copy_of(ground.now, self.vms[order.vm].cpus);
+        let (began, stage) = (ground.now, Stage::Copying);
+        self.migrations.push(Migration { order, from, began, copy, stage });
+        self.vms[order.vm].migration = Some(number);
+        self.hosts[from].migrations += 1;
+        self.hosts[order.to].migrations += 1;
+        ground.send(number, (from, order.to), memory);
+    }
+
+    /// Handles the end of a round of a migration.
+    pub(super) fn sent(&mut self, number: u32, ground: &mut Ground<'_>) {
+        let own = &mut self.migrations[number as usize];
+        let way = (own.from, own.order.to);
+        match own.stage {
+            Stage::Copying => match own.copy.end_round(ground.now) {
+                Next::Copy(bytes) => ground.send(number, way, bytes),
+                Next::StopAndCopy(bytes) => {
+                    own.stage = Stage::Stopped(ground.now);
+                    let vm = own.order.vm;
+                    self.vms[vm].stop(ground);
+                    ground.send(number, way, bytes);
+                }
+            },
+            Stage::Stopped(_) => {
+                self.set_time(ground.now + SWITCH, Time::Switched(number), ground);
+            }
+            Stage::Over => {}
+        }
+    }
+
+    fn switched(&mut self, number: u32, ground: &mut Ground<'_>) {
+        let own = &self.migrations[number as usize];
+        let Stage::Stopped(stood) = own.stage else { return };
+        let (Order { vm, to, told }, from, began) = (own.order, own.from, own.began);
+        let until = self.vms[vm].stop.as_ref().and_then(|stop| stop.paused_until);
+        if let Some(until) = until.filter(|until| *until > ground.now) {
+            return self.set_time(until, Time::Switched(number), ground);
+        }
+        let (bytes, rounds) = own.copy.sent();
+        let took_ns = ground.now.saturating_sub(began).0;
+        self.end_migration(number);
+        let goal = self.vms[vm].goal;
+        let held = self.vms[vm].resume(to, ground);
+        self.vms[vm].goal = goal;
+        self.release(held, ground);
+        let moved = TileMove {
+            tile: self.vms[vm].tile,
+            vm: Some(self.vms[vm].name.clone()),
+            from: host::name(from),
+            to: Some(host::name(to)),
+            stood_ns: stood.0,
+            goes_on_ns: Some(ground.now.0),
+            outage_ns: Some(ground.now.saturating_sub(stood).0),
+            begins_anew: false,
+            copy: Some(MoveCopy { bytes, disk_bytes: 0, rounds, took_ns }),
+        };
+        let event = &mut self.told[told];
+        event.own.event.tiles.push(moved);
+        event.open -= 1;
+        self.end_if_done(told, ground.now, "");
+        self.start_orders(ground);
+    }
+
+    fn end_migration(&mut self, number: u32) {
+        let own = &mut self.migrations[number as usize];
+        own.stage = Stage::Over;
+        let (order, from) = (own.order, own.from);
+        self.vms[order.vm].migration = None;
+        self.hosts[from].migrations -= 1;
+        self.hosts[order.to].migrations -= 1;
+    }
+
+    fn pause(&mut self, event: &PlannedEvent, host: usize, ground: &mut Ground<'_>) {
+        let kind = (StepEventKind::StopHost, Some(host));
+        let told = self.begin_event(kind, Some(event), ground.now);
+        let until = ground.now.saturating_add(event.lasts.unwrap_or_default());
+        let here = |vm: &usize| self.vms[*vm].host == host && !self.vms[*vm].is_lost();
+        let vms: Vec<usize> = (0..self.vms.len()).filter(here).collect();
+        for vm in &vms {
+            self.vms[*vm].stop(ground).paused_until = Some(until);
+            let stood = TileMove {
+                tile: self.vms[*vm].tile,
+                vm: Some(self.vms[*vm].name.clone()),
+                from: host::name(host),
+                to: Some(host::name(host)),
+                stood_ns: ground.now.0,
+                goes_on_ns: Some(until.0),
+                outage_ns: Some(until.saturating_sub(ground.now).0),
+                ..TileMove::default()
+            };
+            self.told[told].own.event.tiles.push(stood);
+        }
+        self.affects(told, &vms);
+        if vms.is_empty() {
+            return self.end_if_done(told, ground.now, "no virtual machine ran on it");
+        }
+        self.set_time(until, Time::PauseOver(told), ground);
+    }
+
+    fn pause_over(&mut self, told: usize, ground: &mut Ground<'_>) {
+        for vm in 0..self.vms.len() {
+            let own = &mut self.vms[vm];
+            let Some(stop) = own.stop.as_mut() else { continue };
+            if stop.lost_by.is_some() || stop.paused_until.take_if(|at| *at <= ground.now).is_none()
+            {
+                continue;
+            }
+            // A virtual machine that is being moved continues on the other host.
+            let is_moving = own.migration.is_some_and(|number| {
+                matches!(self.migrations[number as usize].stage, Stage::Stopped(_))
+            });
+            if !is_moving {
+                let held = own.resume_here(ground);
+                self.release(held, ground);
+            }
+        }
+        self.end_if_done(told, ground.now, "");
+        self.start_orders(ground);
+    }
+
+    /// Cuts a host's power. Acknowledged writes that were only in its tiers are lost.
+    fn lose(&mut self, event: &PlannedEvent, host: usize, ground: &mut Ground<'_>) {
+        let kind = (StepEventKind::LoseHost, Some(host));
+        let told = self.begin_event(kind, Some(event), ground.now);
+        self.hosts[host].is_lost = true;
+        self.give_up_migrations(host, ground);
+        let here = |vm: &usize| self.vms[*vm].host == host;
+        let vms: Vec<usize> = (0..self.vms.len()).filter(here).collect();
+        for vm in &vms {
+            let stop = self.vms[*vm].stop(ground);
+            (stop.lost_by, stop.paused_until) = (Some(told), None);
+            let suspended = std::mem::take(&mut stop.suspended);
+            stop.suspended = suspended.from_the_start();
+        }
+        let never = ground.site.drop_entering(ground.now, host, ground.fx);
+        self.send_again(&vms, &never, ground);
+        let lost = ground.lose_shares(host);
+        self.told[told].own.event.lost_bytes = Some(lost).filter(|lost| *lost > 0);
+        self.affects(told, &vms);
+        self.set_time(ground.now + NOTICED_AFTER, Time::Noticed(told), ground);
+        self.start_orders(ground);
+    }
+
+    /// Makes the requests in flight of lost virtual machines wait for their restart.
+    fn send_again(&mut self, vms: &[usize], never: &[hardware::Ticket], ground: &Ground<'_>) {
+        let Some(in_flight) = &mut self.in_flight else { return };
+        let lost: Vec<(usize, usize)> = vms.iter().map(|vm| self.vms[*vm].of).collect();
+        let of = |instance: usize, request: &state_machine::IoRequest| {
+            (instance, ground.site.vm_of_disk((instance, usize::from(request.disk.0))))
+        };
+        let again = in_flight.lose(never, |instance, own| lost.contains(&of(instance, own)));
+        for (sender, request) in again {
+            let of = of(sender.0, &request);
+            let vm = vms.iter().find(|vm| self.vms[**vm].of == of);
+            if let Some(Stop { held, .. }) = vm.and_then(|vm| self.vms[*vm].stop.as_mut()) {
+                held.push(Held::Request(sender, request));
+            }
+        }
+    }
+
+    /// Ends the migrations from and to a lost host. A virtual machine on its way to the lost host
+    /// stays where it was, and moves to another host.
+    fn give_up_migrations(&mut self, lost: usize, ground: &mut Ground<'_>) {
+        for order in &mut self.orders {
+            if order.to == lost {
+                self.vms[order.vm].goal = self.vms[order.vm].host;
+            }
+        }
+        let mut again: Vec<Order> = Vec::new();
+        self.orders.retain(|order| {
+            let is_over = order.to == lost;
+            again.extend(is_over.then_some(*order));
+            !is_over
+        });
+        for number in 0..self.migrations.len() {
+            let Migration { order, from, stage, .. } = self.migrations[number];
+            if stage == Stage::Over || (from != lost && order.to != lost) {
+                continue;
+            }
+            self.end_migration(u32::try_from(number).expect("fewer than 2^32 moves"));
+            again.push(order);
+            let own = &mut self.vms[order.vm];
+            own.goal = own.host;
+            if from != lost && stage != Stage::Copying && !own.is_paused() {
+                let held = own.resume_here(ground);
+                self.release(held, ground);
+            }
+        }
+        for Order { vm, told, .. } in again {
+            self.told[told].open -= 1;
+            match self.fewest().filter(|_| self.vms[vm].host != lost) {
+                Some(to) => self.order(told, vm, to),
+                None => self.end_if_done(told, ground.now, ""),
+            }
+        }
+    }
+
+    fn noticed(&mut self, told: usize, ground: &mut Ground<'_>) {
+        let lost = self.lost_by(told);
+        let event = &mut self.told[told].own.event;
+        event.noticed_ns = Some(ground.now.0);
+        event.detection_ns = Some(NOTICED_AFTER.0);
+        let (stood_ns, from) = (event.began_ns, event.host.clone().unwrap_or_default());
+        event.tiles = lost
+            .iter()
+            .map(|vm| TileMove {
+                tile: self.vms[*vm].tile,
+                vm: Some(self.vms[*vm].name.clone()),
+                from: from.clone(),
+                stood_ns,
+                begins_anew: true,
+                ..TileMove::default()
+            })
+            .collect();
+        match self.restart {
+            Some(restart) if !lost.is_empty() => {
+                let at = ground.now.saturating_add(restart.delay);
+                self.set_time(at, Time::Restart(told), ground);
+            }
+            _ => self.end_if_done(told, ground.now, "no virtual machine ran on it"),
+        }
+    }
+
+    fn lost_by(&self, told: usize) -> Vec<usize> {
+        let is_own =
+            |vm: &usize| self.vms[*vm].stop.as_ref().is_some_and(|stop| stop.lost_by == Some(told));
+        (0..self.vms.len()).filter(is_own).collect()
+    }
+
+    /// Restarts lost virtual machines, each on the host whose virtual machines have the fewest
+    /// virtual CPUs. vSphere HA takes the host with the most unreserved capacity, which is the same
+    /// for equal hosts and virtual machines without reservations.
+    fn restarted(&mut self, told: usize, ground: &mut Ground<'_>) {
+        for (at, vm) in self.lost_by(told).into_iter().enumerate() {
+            let cpus =
+                |host: &usize| self.vms_of(*host).iter().map(|vm| self.vms[*vm].cpus).sum::<u32>();
+            let Some(to) = self.takers().min_by_key(cpus) else { return };
+            let held = self.vms[vm].resume(to, ground);
+            self.release(held, ground);
+            if let Some(tile) = self.told[told].own.event.tiles.get_mut(at) {
+                tile.to = Some(host::name(to));
+                tile.goes_on_ns = Some(ground.now.0);
+                tile.outage_ns = Some(ground.now.0.saturating_sub(tile.stood_ns));
+            }
+        }
+        self.end_if_done(told, ground.now, "");
+    }
+}
