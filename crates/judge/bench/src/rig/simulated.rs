@@ -136,8 +136,9 @@ impl<'a> SimRig<'a> {
         let seed = self.plan.seed;
         let plan = PlantPlan { array: self.array, instances: &instances, seed };
         let (events, restart) = (&self.plan.settings.events[..], self.plan.settings.restart);
+        let is_balanced = self.array.hosts.as_ref().is_some_and(|hosts| hosts.drs.is_some());
         let built = match events {
-            [] => Plant::new(&plan),
+            [] if !is_balanced => Plant::new(&plan),
             _ => Plant::new(&plan)
                 .and_then(|plant| plant.with_events(&plan, &HostEvents { events, restart })),
         };

@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Bytes;
+use units::{Bytes, Nanos};
 
 /// Memory of virtual machines, which a live migration copies. All values are for each virtual CPU.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -27,4 +27,25 @@ const fn memory() -> Bytes {
 
 const fn dirtied() -> Bytes {
     Bytes::new(20 << 20)
+}
+
+/// Balancing of the hosts' load by live migrations, as VMware DRS does it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Drs {
+    /// Migration threshold, from 1 (conservative: none of its moves are for balance) to 5
+    /// (aggressive), default 3. It applies recommendations up to this priority.
+    #[serde(default = "three")]
+    pub threshold: u32,
+    /// Time between two decisions (default 5 min, as in DRS), above 0.
+    #[serde(default = "five_minutes")]
+    pub every: Nanos,
+}
+
+const fn three() -> u32 {
+    3
+}
+
+const fn five_minutes() -> Nanos {
+    Nanos::from_secs(300)
 }

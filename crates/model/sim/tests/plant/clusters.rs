@@ -140,3 +140,26 @@ fn a_warm_cluster_begins_clean_and_can_be_put_back() {
     assert!(tier.read_hits * 10 > tier.reads * 8, "{tier:?}");
     assert!(first.facts.parts.iter().all(|part| part.utilisation <= 1.0), "{:?}", first.facts);
 }
+
+/// A tier without copies of writes: hosts read each other's pages only if it is clustered.
+#[test]
+fn former_host_answers_reads_of_clustered_tiers_only() {
+    let moves = r#"events = [{ at = "1ms", kind = "rebalance", tiles = [1], to = "host-2" }]"#;
+    let facts = |clustered: &str| {
+        let own = hosts(0, "1GiB").replace("replicas = 0", clustered);
+        let array = array(&own);
+        let load = |seed| Load { addresses: 1 << 14, ..Load::users(seed, 4) };
+        let mut plant = eventful(&array, &[instance(0, &[GB])], moves);
+        let options =
+            Warm { filter: WarmFilter::Kept, accesses_per_tile_max: 100_000, ..Warm::default() };
+        plant.warm(&mut machines(vec![load(7)]), &options);
+        run(plant, vec![load(1)], 3).facts
+    };
+    let apart = facts(r#"write = "through""#);
+    let together = facts("write = \"through\"\nclustered = true");
+    let (cold, remote) = (&apart.tiers[0].counts, &together.tiers[0].counts);
+    assert!(cold.remote_hits == 0 && cold.reads > cold.read_hits + 100, "{cold:?}");
+    assert!(remote.remote_hits > 100 && remote.read_hits + 9 > remote.reads, "{remote:?}");
+    assert_eq!(network(&apart), 0.0);
+    assert!(network(&together) > 1e6, "{remote:?}");
+}

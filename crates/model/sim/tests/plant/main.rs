@@ -1,5 +1,6 @@
 //! How a plant behaves, seen from outside: places, times, tiers, laws, repeats.
 
+mod balancing;
 mod classes;
 mod clusters;
 mod facts;

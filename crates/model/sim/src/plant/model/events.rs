@@ -69,6 +69,7 @@ impl Plant {
                     cpus: instance.vcpus.get(vm).copied().unwrap_or(1).max(1),
                     disks: disks.collect(),
                     host,
+                    arrived: Nanos::ZERO,
                     goal: host,
                     stop: None,
                     migration: None,

@@ -2,6 +2,7 @@ use run_store::run::{MoveCopy, StepEvent, StepEventKind, TileMove};
 use spec::events::{EventKind, PlannedEvent};
 use units::Nanos;
 
+use super::drs::Balance;
 use super::ground::{Ground, Held};
 use super::live::Next;
 use super::vm::Stop;
@@ -25,6 +26,7 @@ impl Moves {
             Time::PauseOver(told) => self.pause_over(told, ground),
             Time::Noticed(told) => self.noticed(told, ground),
             Time::Restart(told) => self.restarted(told, ground),
+            Time::Balance => self.balance(ground),
         }
     }
 
@@ -148,6 +150,40 @@ impl Moves {
         }
         self.start_orders(ground);
         self.end_if_done(told, ground.now, "no virtual machine had to move");
+    }
+
+    /// Balances the load since the last time, and sets the next time. It is an event only if virtual
+    /// machines move.
+    fn balance(&mut self, ground: &mut Ground<'_>) {
+        let Some(drs) = self.drs.clone() else { return };
+        let mut balance = self.loads(ground);
+        let mut told = None;
+        while let Some((vm, to)) = balance.next_move(drs.threshold) {
+            let event = (StepEventKind::Rebalance, None);
+            let told = *told.get_or_insert_with(|| self.begin_event(event, None, ground.now));
+            self.order(told, vm, to);
+        }
+        self.balanced = ground.now;
+        self.set_time(ground.now.saturating_add(drs.every), Time::Balance, ground);
+        self.start_orders(ground);
+    }
+
+    /// Returns the loads of hosts and virtual machines since the last balancing. The load of a
+    /// virtual machine is the CPU time that it used or waited for. A virtual machine with an order
+    /// counts where it will run, but does not move again.
+    fn loads(&self, ground: &mut Ground<'_>) -> Balance {
+        let mut balance = Balance { hosts: Vec::new(), vms: Vec::new() };
+        balance.hosts.extend(self.takers().map(|host| (host, 0.0)));
+        for (at, vm) in self.vms.iter().enumerate().filter(|(_, vm)| !vm.is_lost()) {
+            let load = ground.load_of(vm.of, self.balanced.max(vm.arrived));
+            if let Some((_, sum)) = balance.hosts.iter_mut().find(|(host, _)| *host == vm.goal) {
+                *sum += load;
+            }
+            if vm.goal == vm.host {
+                balance.vms.push((at, vm.host, load));
+            }
+        }
+        balance
     }
 
     /// Returns a virtual machine of the host with the most, and the host with the fewest, if their

@@ -94,6 +94,20 @@ impl Ground<'_> {
         }
     }
 
+    /// Returns the load of a virtual machine since a time, as a share of its host's capacity: the CPU
+    /// time that it used or was ready for, in whole seconds.
+    pub fn load_of(&mut self, of: (usize, usize), since: Nanos) -> f64 {
+        let Some((host, vm)) = self.site.place_of(of) else { return 0.0 };
+        let host = &mut self.site.hosts[host];
+        let parameters = host.parameters();
+        let capacity = f64::from(parameters.cores) * parameters.capacity.get();
+        let first = usize::try_from(since.0.div_ceil(Nanos::SECOND.0)).unwrap_or(usize::MAX);
+        let seconds = host.seconds(vm, self.now).get(first..).unwrap_or_default();
+        let wanted = seconds.iter().map(|own| (own.used + own.ready).as_secs_f64()).sum::<f64>();
+        let span = Nanos(seconds.len() as u64 * Nanos::SECOND.0).max(Nanos::SECOND);
+        wanted / span.as_secs_f64() / capacity
+    }
+
     /// Carries out the work that a virtual machine asked for while it was stopped, in its order.
     pub fn release(&mut self, held: Vec<Held>) {
         for one in held {

@@ -12,6 +12,7 @@
 
 mod courier;
 mod course;
+mod drs;
 mod ground;
 mod live;
 mod vm;
@@ -20,7 +21,7 @@ use std::collections::VecDeque;
 
 use hardware::{PartId, Site, Ticket};
 use run_store::run::StepEvent;
-use spec::array::{Array, Hosts, TierPlace, TierShape, WriteMode};
+use spec::array::{Array, Drs, Hosts, TierPlace, TierShape, WriteMode};
 use spec::events::{EventKind, PlannedEvent, Restart, in_order};
 use state_machine::{CpuBurst, IoError, IoRequest};
 use units::Nanos;
@@ -73,6 +74,9 @@ pub struct Moves {
     first_vms: Vec<usize>,
     memory: MemoryRates,
     at_once_max: u32,
+    drs: Option<Drs>,
+    /// Time of the last balancing.
+    balanced: Nanos,
     orders: VecDeque<Order>,
     migrations: Vec<Migration>,
     /// Meaning of the numbers of times that were set.
@@ -136,6 +140,8 @@ enum Time {
     Noticed(usize),
     /// The virtual machines that an event has lost restart.
     Restart(usize),
+    /// The load of the hosts is balanced.
+    Balance,
 }
 
 /// Event with the number of orders that are not carried out yet.
@@ -174,6 +180,8 @@ impl Moves {
             first_vms,
             memory: MemoryRates { size: own.memory.get(), dirtied: own.dirtied.as_f64() },
             at_once_max: if rate > AT_ONCE.0 { AT_ONCE.2 } else { AT_ONCE.1 },
+            drs: hosts.drs.clone(),
+            balanced: Nanos::ZERO,
             orders: VecDeque::new(),
             migrations: Vec::new(),
             times: Vec::new(),
@@ -192,6 +200,11 @@ impl Moves {
         for at in 0..self.planned.len() {
             let due = ground.now.saturating_add(self.planned[at].at);
             self.set_time(due, Time::Planned(at), ground);
+        }
+        self.balanced = ground.now;
+        if let Some(drs) = &self.drs {
+            let due = ground.now.saturating_add(drs.every);
+            self.set_time(due, Time::Balance, ground);
         }
     }
 
@@ -293,7 +306,8 @@ pub fn check_events<'a>(
             return Err(PlantError::Unknown { array, what: "host", name });
         }
     }
-    let kinds = || events.events.iter().map(|event| event.kind);
+    let balances = hosts.drs.as_ref().map(|_| EventKind::Rebalance);
+    let kinds = || events.events.iter().map(|event| event.kind).chain(balances);
     let Some(kind) = kinds().find(|kind| *kind != EventKind::StopHost) else { return Ok(hosts) };
     if hosts.count < 2 {
         let why = format!("{kind} needs a second host; set hosts.count to 2 or more");
@@ -310,11 +324,11 @@ pub fn check_events<'a>(
     }
     let moves = kinds().any(|kind| matches!(kind, EventKind::Drain | EventKind::Rebalance));
     let keeps_writes = |write| matches!(write, WriteMode::Back | WriteMode::Only);
-    let stays = in_hosts().find(|tier| keeps_writes(tier.write) && tier.replicas == 0);
+    let stays = in_hosts().find(|tier| keeps_writes(tier.write) && !tier.is_clustered());
     if let Some(tier) = stays.filter(|_| moves) {
         let why = format!(
-            "a virtual machine that moves would leave writes behind in tier \"{}\"; add replicas, \
-             or set write = \"through\"",
+            "a virtual machine that moves would leave writes behind in tier \"{}\"; set clustered \
+             = true, or write = \"through\"",
             tier.name
         );
         return Err(refuse(why));

@@ -19,6 +19,8 @@ pub struct MovableVm {
     pub disks: Vec<MovableDisk>,
     /// Host on which the virtual machine runs.
     pub host: usize,
+    /// Time at which the virtual machine began to run there.
+    pub arrived: Nanos,
     /// Host on which the virtual machine will run after all orders so far.
     pub goal: usize,
     pub stop: Option<Stop>,
@@ -48,6 +50,9 @@ impl MovableVm {
     /// Continues the stopped virtual machine on a host. Returns the work that has waited.
     pub fn resume(&mut self, host: usize, ground: &mut Ground<'_>) -> Vec<Held> {
         let Some(Stop { suspended, held, .. }) = self.stop.take() else { return Vec::new() };
+        if self.host != host {
+            self.arrived = ground.now;
+        }
         (self.host, self.goal) = (host, host);
         ground.resume((self.of, self.id), (host, suspended), &self.disks);
         held

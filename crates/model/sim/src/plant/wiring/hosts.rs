@@ -76,7 +76,7 @@ impl Builder<'_> {
         self.wiring.chains = vec![self.chains.clone(); self.host_count];
         let own = |tier: &&array::Tier| tier.at == TierPlace::Host;
         for tier in array.tiers.iter().filter(own).rev() {
-            if tier.replicas > 0 {
+            if tier.is_clustered() {
                 self.cluster_tier(tier, &mut entries)?;
             } else {
                 self.host_tier(tier, &mut entries)?;
