@@ -135,12 +135,12 @@ impl Array {
         (end <= volume.size.get()).then_some((volume.entry, job))
     }
 
-    /// Changes the component that a virtual disk's requests enter first. Requests in flight stay
-    /// where they are. Does nothing for an unknown disk.
-    pub fn set_entry(&mut self, (instance, disk): (usize, usize), entry: PartId) {
+    /// Changes the component that a virtual disk's requests enter first, and the address of its
+    /// first byte there. Requests in flight stay where they are. Does nothing for an unknown disk.
+    pub fn set_place(&mut self, (instance, disk): (usize, usize), entry: PartId, base: u64) {
         let own = self.volumes.get_mut(instance).and_then(|own| own.get_mut(disk));
         if let Some((volume, _)) = own {
-            volume.entry = entry;
+            (volume.entry, volume.base) = (entry, base);
         }
     }
 

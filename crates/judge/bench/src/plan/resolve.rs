@@ -210,7 +210,8 @@ fn events(plan: &ResolvedPlan) -> Result<(), PlanError> {
         let key = if events.is_empty() { "restart" } else { "events" };
         return Err(PlanError::NoHosts { key });
     }
-    let context = EventContext { hosts: &hosts, restart, duration: Some(plan.duration) };
+    let duration = Some(plan.duration);
+    let context = EventContext { hosts: &hosts, restart, duration, is_modelled: false };
     match event_problems(events, context).into_iter().next() {
         Some(problem) => Err(PlanError::Event(problem.to_string())),
         None if settings.engine.buffered && plan.may_move() => Err(PlanError::BufferedMoves),
@@ -233,7 +234,8 @@ pub fn modelled_events(plan: &ResolvedPlan, array: &Array) -> Result<(), PlanErr
     }
     sim::plant::check_events(array, &HostEvents { events, restart })?;
     let hosts = sim::plant::host_names(array);
-    let context = EventContext { hosts: &hosts, restart, duration: Some(plan.duration) };
+    let duration = Some(plan.duration);
+    let context = EventContext { hosts: &hosts, restart, duration, is_modelled: true };
     match event_problems(events, context).into_iter().next() {
         Some(problem) => Err(PlanError::Event(problem.to_string())),
         None => Ok(()),

@@ -139,8 +139,7 @@ impl<'a> SimRig<'a> {
         let is_balanced = self.array.hosts.as_ref().is_some_and(|hosts| hosts.drs.is_some());
         let built = match events {
             [] if !is_balanced => Plant::new(&plan),
-            _ => Plant::new(&plan)
-                .and_then(|plant| plant.with_events(&plan, &HostEvents { events, restart })),
+            _ => Plant::eventful(&plan, &HostEvents { events, restart }),
         };
         built.map_err(|source| BenchError::Plant { array: self.array.name.clone(), source })
     }

@@ -7,6 +7,7 @@ use hardware::{Array, ModelEffects, PartId, Site, SiteAlarm, Ticket, Usage, Writ
 use run_store::gauge::{Gauge, GaugeName};
 use run_store::run::{MeterEnergy, ModelFacts, PartKind, PlaceFacts, TierFacts};
 use spec::array::TierPlace;
+use spec::events::PlannedEvent;
 use state_machine::{CpuBurst, IoRequest, Machine};
 use units::{Bytes, Nanos};
 
@@ -97,8 +98,13 @@ impl Plant {
     ///
     /// If the virtual disks do not fit, a name is unknown, or a part refuses a value.
     pub fn new(plan: &PlantPlan) -> Result<Self, PlantError> {
+        Self::build(plan, &[])
+    }
+
+    /// Builds a plant with room for the disks that events move.
+    fn build(plan: &PlantPlan, events: &[PlannedEvent]) -> Result<Self, PlantError> {
         let PlantPlan { array, instances, .. } = *plan;
-        let layout = Layout::new(array, instances)?;
+        let layout = Layout::new(array, instances, events)?;
         let count = array.hosts.as_ref().map_or(1, |hosts| hosts.count.max(1));
         let count = usize::try_from(count).unwrap_or(1);
         let assigned = host::assign(instances, count);
@@ -166,7 +172,7 @@ impl Plant {
         array: &spec::array::Array,
         instances: &[PlantInstance],
     ) -> Result<(), PlantError> {
-        Layout::new(array, instances).map(drop)
+        Layout::new(array, instances, &[]).map(drop)
     }
 
     /// Returns the capacity of an array's pools, or of its hosts' own disks, with this number of

@@ -377,12 +377,14 @@ impl<'a> Builder<'a> {
 fn owners(plan: &PlantPlan, layout: &Layout) -> Result<Owners, PlantError> {
     let (mut vms, mut disks) = (Vec::new(), Vec::new());
     let mut first = 0;
-    for (instance, extents) in plan.instances.iter().zip(&layout.disks) {
-        for (disk, extent) in instance.disks.iter().zip(extents) {
+    for (at, (instance, extents)) in plan.instances.iter().zip(&layout.disks).enumerate() {
+        for (number, (disk, extent)) in instance.disks.iter().zip(extents).enumerate() {
             let stream = u32::try_from(vms.len()).expect("fewer than 2^32 virtual disks");
             let vm = first + disk.vm;
             vms.push(u16::try_from(vm).map_err(|_| PlantError::TooMany { count: vm + 1 })?);
             disks.push((extent.base, StreamId(stream)));
+            let elsewhere = layout.elsewhere.get(&(at, number)).into_iter().flatten();
+            disks.extend(elsewhere.map(|extent| (extent.base, StreamId(stream))));
         }
         first += instance.vm_count();
     }

@@ -41,8 +41,7 @@ fn moves(drs: &str, busy_ms: [u64; 4]) -> Vec<StepEvent> {
     let tiles: Vec<_> = (0..4).map(|tile| instance(tile, &[1 << 30])).collect();
     let plan = PlantPlan { array: &array, instances: &tiles, seed: 1 };
     let events = HostEvents { events: &[], restart: None };
-    let plant = Plant::new(&plan).expect("the plant can be built");
-    let plant = plant.with_events(&plan, &events).expect("hosts can be balanced");
+    let plant = Plant::eventful(&plan, &events).expect("hosts can be balanced");
     let shapes = machines((0..4).map(|seed| crate::support::Load::users(seed, 0)).collect());
     let own = shapes.into_iter().zip(busy_ms).map(|(own, busy)| SimInstance {
         machine: Burner(Nanos::from_millis(busy)),

@@ -209,10 +209,8 @@ pub fn events(text: &str) -> (Vec<PlannedEvent>, Option<Restart>) {
 pub fn eventful(array: &Array, instances: &[PlantInstance], text: &str) -> Plant {
     let (events, restart) = events(text);
     let plan = PlantPlan { array, instances, seed: 1 };
-    let plant = Plant::new(&plan).expect("the plant can be built");
-    plant
-        .with_events(&plan, &HostEvents { events: &events, restart })
-        .expect("the events are possible")
+    let events = HostEvents { events: &events, restart };
+    Plant::eventful(&plan, &events).expect("the events are possible")
 }
 
 /// Runs loads for so many seconds, then until everything is answered.

@@ -5,35 +5,36 @@ use units::Nanos;
 
 use super::Plant;
 use crate::plant::facts::Group;
+use crate::plant::layout::Extent;
 use crate::plant::links::between_hosts;
 use crate::plant::moves::{
-    Courier, Ground, HostEvents, MovableDisk, MovableVm, Moves, PlantEvent, check_events,
+    Courier, DiskCopier, DiskExtent, Ground, HostEvents, MovableDisk, MovableVm, Moves, PlantEvent,
+    check_events,
 };
 use crate::plant::plan::{PlantError, PlantInstance, PlantPlan};
 
 /// Events of the hosts.
 impl Plant {
-    /// Adds events of the hosts, with times since [`Plant::begin_events`].
+    /// Builds a plant whose hosts have events, with times since [`Plant::begin_events`].
     ///
     /// # Errors
     ///
-    /// If an event is not possible with the array, or names an unknown host.
-    pub fn with_events(
-        mut self,
-        PlantPlan { array, instances, .. }: &PlantPlan<'_>,
-        events: &HostEvents<'_>,
-    ) -> Result<Self, PlantError> {
+    /// As [`Plant::new`], or if an event is not possible with the array, or names an unknown host.
+    pub fn eventful(plan: &PlantPlan<'_>, events: &HostEvents<'_>) -> Result<Self, PlantError> {
+        let PlantPlan { array, instances, .. } = *plan;
         check_events(array, events)?;
+        let mut plant = Self::build(plan, events.events)?;
         let link = between_hosts(array)?;
-        let network = match self.between {
+        let network = match plant.between {
             Some(network) => network,
-            None => self.add_network(link)?,
+            None => plant.add_network(link)?,
         };
-        let courier = self.site.array.add(Courier::new(network));
-        let vms = self.movable(instances);
-        let moves = Moves::new((array, events), vms, (courier, link.rate))?;
-        self.moves = Some(Box::new(moves));
-        Ok(self)
+        let courier = plant.site.array.add(Courier::new(network));
+        let copier = plant.site.array.add(DiskCopier::default());
+        let vms = plant.movable(instances);
+        let moves = Moves::new((array, events), vms, ([courier, copier], link.rate))?;
+        plant.moves = Some(Box::new(moves));
+        Ok(plant)
     }
 
     /// Adds a network between the hosts for moves alone.
@@ -57,8 +58,15 @@ impl Plant {
                 let own = instance.disks.iter().zip(extents).enumerate();
                 let disks =
                     own.filter(|(_, (disk, _))| disk.vm == vm).map(|(disk, (_, extent))| {
-                        let entries = self.entries.iter().map(|entries| entries[extent.pool]);
-                        MovableDisk { disk, entries: entries.collect() }
+                        let elsewhere =
+                            self.layout.elsewhere.get(&(at, disk)).into_iter().flatten();
+                        MovableDisk {
+                            disk,
+                            size: extent.size.get(),
+                            place: self.place_of(extent),
+                            elsewhere: elsewhere.map(|extent| self.place_of(extent)).collect(),
+                            is_mirrored: false,
+                        }
                     });
                 let host = self.site.place_of((at, vm)).map_or(0, |(host, _)| host);
                 vms.push(MovableVm {
@@ -77,6 +85,12 @@ impl Plant {
             }
         }
         vms
+    }
+
+    fn place_of(&self, extent: &Extent) -> DiskExtent {
+        let entries = self.entries.iter().map(|entries| entries[extent.pool]);
+        let pool = self.layout.pools[extent.pool].pool;
+        DiskExtent { pool, entries: entries.collect(), base: extent.base }
     }
 
     /// Begins the time from which events of the hosts count.
@@ -103,6 +117,7 @@ impl Plant {
             host_tiers: &self.host_tiers,
             replicated: self.local.as_ref().map(|local| local.replicated),
             courier: moves.courier,
+            copier: moves.copier,
             now,
             fx,
         };

@@ -1,9 +1,12 @@
 use cache::tier::{HostId, VmId, VmSettings};
-use hardware::{ModelEffects, PartId, Replicated, Site, SiteAlarm, StreamId, Suspended, Ticket};
+use hardware::{
+    ModelEffects, Outbox, PartId, Replicated, Site, SiteAlarm, StreamId, Suspended, Ticket,
+};
 use state_machine::{CpuBurst, IoRequest};
 use units::Nanos;
 
 use super::courier::Courier;
+use super::disks::{DiskCopier, DiskCopy, DiskPlace};
 use crate::plant::host::NamedVm;
 use crate::plant::tier_part::TierPart;
 
@@ -17,6 +20,7 @@ pub struct Ground<'a> {
     /// The hosts' own disks, if they are the storage.
     pub replicated: Option<PartId>,
     pub courier: PartId,
+    pub copier: PartId,
     pub now: Nanos,
     pub fx: &'a mut ModelEffects<SiteAlarm>,
 }
@@ -25,8 +29,30 @@ pub struct Ground<'a> {
 #[derive(Debug, Clone)]
 pub struct MovableDisk {
     pub disk: usize,
+    pub size: u64,
+    /// Present place of the disk.
+    pub place: DiskExtent,
+    /// Places in other pools that the disk may move to.
+    pub elsewhere: Vec<DiskExtent>,
+    /// True while the disk is copied to another place, or mirrored there.
+    pub is_mirrored: bool,
+}
+
+/// Place of a virtual disk in a pool.
+#[derive(Debug, Clone)]
+pub struct DiskExtent {
+    /// Position of the pool in the array's list.
+    pub pool: usize,
     /// Part that the disk's requests enter, by host.
     pub entries: Vec<PartId>,
+    /// Address of the first byte.
+    pub base: u64,
+}
+
+impl DiskExtent {
+    fn on(&self, host: usize) -> DiskPlace {
+        DiskPlace { entry: self.entries[host], base: self.base }
+    }
 }
 
 /// Work that a stopped virtual machine asked for.
@@ -40,13 +66,15 @@ impl Ground<'_> {
     /// Sets a time at which the moves are woken with this number.
     pub fn wake_at(&mut self, at: Nanos, number: u32) {
         let (now, courier) = (self.now, self.courier);
-        self.site.array.call(now, courier, self.fx, |_: &mut Courier, out| out.wake_at(at, number));
+        self.site.array.call(now, courier, self.fx, |_: &mut Courier, out: &mut Outbox| {
+            out.wake_at(at, number);
+        });
     }
 
     /// Sends memory of a move from one host to another.
     pub fn send(&mut self, owner: u32, way: (usize, usize), bytes: u64) {
         let (now, courier) = (self.now, self.courier);
-        let send = |own: &mut Courier, out: &mut _| own.send(owner, way, bytes, out);
+        let send = |own: &mut Courier, out: &mut Outbox| own.send(owner, way, bytes, out);
         self.site.array.call(now, courier, self.fx, send);
     }
 
@@ -64,9 +92,12 @@ impl Ground<'_> {
         disks: &[MovableDisk],
     ) {
         self.site.resume(self.now, of, (host, suspended), self.fx);
-        for MovableDisk { disk, entries } in disks {
+        for MovableDisk { disk, place: DiskExtent { entries, base, .. }, is_mirrored, .. } in disks
+        {
             let place = (of.0, *disk);
-            self.site.array.set_entry(place, entries[host]);
+            if !is_mirrored {
+                self.site.array.set_place(place, entries[host], *base);
+            }
             let stream = self.site.array.stream_of(place);
             if let (Some(part), Some(stream)) = (self.replicated, stream) {
                 self.move_home(part, stream, host);
@@ -85,6 +116,44 @@ impl Ground<'_> {
             && named.places.last() != Some(&place)
         {
             named.places.push(place);
+        }
+    }
+
+    /// Begins to copy a disk of a virtual machine on a host to one of its other places. Its requests
+    /// then enter the copier.
+    pub fn copy_disk(
+        &mut self,
+        owner: u32,
+        (instance, host): (usize, usize),
+        disk: &mut MovableDisk,
+        to: &DiskExtent,
+    ) {
+        let place = (instance, disk.disk);
+        let Some(stream) = self.site.array.stream_of(place) else { return };
+        disk.is_mirrored = true;
+        self.site.array.set_place(place, self.copier, disk.place.base);
+        let ways = [disk.place.on(host), to.on(host)];
+        let copy = DiskCopy::new(owner, stream, ways, disk.size);
+        let (now, copier) = (self.now, self.copier);
+        self.site.array.call(now, copier, self.fx, |own: &mut DiskCopier, out: &mut Outbox| {
+            own.begin(copy, out);
+        });
+    }
+
+    /// Ends the mirroring of a migration's disks; later requests enter the present places.
+    pub fn end_mirrors(
+        &mut self,
+        owner: u32,
+        (instance, host): (usize, usize),
+        disks: &mut [MovableDisk],
+    ) {
+        if let Some(copier) = self.site.array.part_mut::<DiskCopier>(self.copier) {
+            copier.end(owner);
+        }
+        for own in disks.iter_mut().filter(|own| own.is_mirrored) {
+            own.is_mirrored = false;
+            let DiskPlace { entry, base } = own.place.on(host);
+            self.site.array.set_place((instance, own.disk), entry, base);
         }
     }
 
@@ -129,7 +198,7 @@ impl Ground<'_> {
                 _ => (parts[host], 0),
             };
             let share = HostId(u16::try_from(share).unwrap_or(u16::MAX));
-            let lose = |own: &mut TierPart, out: &mut _| lost += own.lose(share, out);
+            let lose = |own: &mut TierPart, out: &mut Outbox| lost += own.lose(share, out);
             self.site.array.call(self.now, part, self.fx, lose);
         }
         lost

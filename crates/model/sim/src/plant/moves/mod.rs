@@ -12,6 +12,7 @@
 
 mod courier;
 mod course;
+mod disks;
 mod drs;
 mod ground;
 mod live;
@@ -21,15 +22,16 @@ use std::collections::VecDeque;
 
 use hardware::{PartId, Site, Ticket};
 use run_store::run::StepEvent;
-use spec::array::{Array, Drs, Hosts, TierPlace, TierShape, WriteMode};
+use spec::array::{Array, Drs, Hosts, Tier, TierPlace, TierShape, WriteMode};
 use spec::events::{EventKind, PlannedEvent, Restart, in_order};
 use state_machine::{CpuBurst, IoError, IoRequest};
 use units::Nanos;
 
 pub use courier::Courier;
 use courier::Due;
+pub use disks::DiskCopier;
 use ground::Held;
-pub use ground::{Ground, MovableDisk};
+pub use ground::{DiskExtent, Ground, MovableDisk};
 use live::PreCopy;
 use vm::InFlight;
 pub use vm::MovableVm;
@@ -65,7 +67,10 @@ const AT_ONCE: (f64, u32, u32) = (125e6, 4, 8);
 pub struct Moves {
     /// Part that sends memory and keeps the times.
     pub courier: PartId,
-    array: String,
+    /// Part that copies disks.
+    pub copier: PartId,
+    /// Names of the array's pools.
+    pools: Vec<String>,
     planned: Vec<PlannedEvent>,
     restart: Option<Restart>,
     hosts: Vec<HostState>,
@@ -105,21 +110,28 @@ struct HostState {
 struct Order {
     vm: usize,
     to: usize,
+    /// Pool that its disks move to, as a position in the array's list.
+    pool: Option<usize>,
     told: usize,
 }
 
-/// Live migration.
+/// Migration of a running virtual machine: of its disks, its memory or both.
 #[derive(Debug)]
 struct Migration {
     order: Order,
     from: usize,
     began: Nanos,
     copy: PreCopy,
+    disk_bytes: u64,
+    /// Hosts whose migrations it counts for, and as how many.
+    taken: (Vec<usize>, u32),
     stage: Stage,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
+    /// The disk at this position is copied.
+    Disk(usize),
     /// Memory is copied while the virtual machine runs.
     Copying,
     /// The virtual machine is stopped since this time, and the rest is copied.
@@ -161,7 +173,7 @@ impl Moves {
     pub fn new(
         (array, events): (&Array, &HostEvents<'_>),
         vms: Vec<MovableVm>,
-        (courier, rate): (PartId, f64),
+        ([courier, copier], rate): ([PartId; 2], f64),
     ) -> Result<Self, PlantError> {
         let hosts = check_events(array, events)?;
         let mut first_vms = Vec::new();
@@ -172,7 +184,8 @@ impl Moves {
         let own = hosts.migration.clone().unwrap_or_default();
         Ok(Self {
             courier,
-            array: array.name.clone(),
+            copier,
+            pools: array.pools.iter().map(|pool| pool.name.clone()).collect(),
             planned: in_order(events.events).into_iter().map(|(_, own)| own.clone()).collect(),
             restart: events.restart,
             hosts: (0..hosts.count).map(|_| HostState::default()).collect(),
@@ -239,9 +252,12 @@ impl Moves {
         loop {
             let courier = ground.site.array.part_mut::<Courier>(self.courier);
             let due = courier.map(Courier::take_due).unwrap_or_default();
-            if due.is_empty() {
+            let copier = ground.site.array.part_mut::<DiskCopier>(self.copier);
+            let copied = copier.map(DiskCopier::take_due).unwrap_or_default();
+            if due.is_empty() && copied.is_empty() {
                 return;
             }
+            copied.into_iter().for_each(|number| self.disk_copied(number, ground));
             for due in due {
                 match due {
                     Due::Time(number) => self.time_came(self.times[number as usize], ground),
@@ -305,19 +321,34 @@ pub fn check_events<'a>(
             let (array, name) = (array.name.clone(), name.clone());
             return Err(PlantError::Unknown { array, what: "host", name });
         }
+        let is_pool = |name: &String| array.pools.iter().any(|pool| pool.name == *name);
+        if let Some(name) = event.pool.as_ref().filter(|name| !is_pool(name)) {
+            let (array, name) = (array.name.clone(), name.clone());
+            return Err(PlantError::Unknown { array, what: "pool", name });
+        }
     }
     let balances = hosts.drs.as_ref().map(|_| EventKind::Rebalance);
-    let kinds = || events.events.iter().map(|event| event.kind).chain(balances);
-    let Some(kind) = kinds().find(|kind| *kind != EventKind::StopHost) else { return Ok(hosts) };
-    if hosts.count < 2 {
+    let copies = events.events.iter().any(|event| event.pool.is_some());
+    // Disks alone move on one host, and a pause moves nothing.
+    let of_hosts = |event: &&PlannedEvent| {
+        event.kind != EventKind::StopHost && (event.pool.is_none() || event.to.is_some())
+    };
+    let kinds = || {
+        let planned = events.events.iter().filter(of_hosts);
+        planned.map(|event| event.kind).chain(balances)
+    };
+    if let Some(kind) = kinds().next().filter(|_| hosts.count < 2) {
         let why = format!("{kind} needs a second host; set hosts.count to 2 or more");
         return Err(refuse(why));
     }
     let in_hosts = || array.tiers.iter().filter(|tier| tier.at == TierPlace::Host);
-    if let Some(tier) = in_hosts().find(|tier| tier.shape == TierShape::Logged) {
+    let is_logged = |tier: &&Tier| {
+        let is_passed = tier.at == TierPlace::Host && kinds().next().is_some();
+        tier.shape == TierShape::Logged && (copies || is_passed)
+    };
+    if let Some(tier) = array.tiers.iter().find(is_logged) {
         let why = format!(
-            "tier \"{}\" keeps a log in each host, and a disk has one owner; leave out shape = \
-             \"logged\"",
+            "tier \"{}\" has a log for each disk, which cannot move; leave out shape = \"logged\"",
             tier.name
         );
         return Err(refuse(why));

@@ -5,7 +5,7 @@ use hardware::{Suspended, Ticket};
 use state_machine::{IoError, IoRequest};
 use units::Nanos;
 
-use super::ground::{Ground, Held, MovableDisk};
+use super::ground::{DiskExtent, Ground, Held, MovableDisk};
 
 /// Virtual machine that can move between hosts.
 #[derive(Debug)]
@@ -56,6 +56,26 @@ impl MovableVm {
         (self.host, self.goal) = (host, host);
         ground.resume((self.of, self.id), (host, suspended), &self.disks);
         held
+    }
+
+    /// Returns the first disk, from a position on, that is not in this pool, with its place there.
+    pub fn disk_for(&self, pool: Option<usize>, from: usize) -> Option<(usize, DiskExtent)> {
+        let pool = pool?;
+        (from..self.disks.len()).find_map(|at| {
+            let own = &self.disks[at];
+            let extent = own.elsewhere.iter().find(|extent| extent.pool == pool)?;
+            Some((at, extent.clone()))
+        })
+    }
+
+    /// Exchanges the present places of the disks for those in a pool.
+    pub fn change_pool(&mut self, pool: Option<usize>) {
+        for own in &mut self.disks {
+            let is_it = |extent: &&mut DiskExtent| Some(extent.pool) == pool;
+            if let Some(extent) = own.elsewhere.iter_mut().find(is_it) {
+                std::mem::swap(extent, &mut own.place);
+            }
+        }
     }
 
     /// Continues the stopped virtual machine on its present host.
