@@ -109,7 +109,11 @@ restart = { delay = "1s" }
 fn impossible_simulated_event_is_refused_before_a_run() {
     let place = Workspace::new();
     for (hosts, events, says) in [
-        (2, r#"[{ at = "1s", kind = "drain", host = "pve1" }]"#, "host \"pve1\""),
+        (
+            2,
+            r#"[{ at = "1s", kind = "drain", host = "pve1" }]"#,
+            "no host \"pve1\"; the hosts are host-1, host-2",
+        ),
         (1, r#"[{ at = "1s", kind = "rebalance" }]"#, "set hosts.count to 2 or more"),
         (2, r#"[{ at = "9s", kind = "rebalance" }]"#, "it is at 9 s, but a step is measured for"),
         (2, r#"[{ at = "1s", kind = "lose-host", host = "host-1" }]"#, "without [restart]"),

@@ -278,7 +278,7 @@ fn impossible_events_are_refused_with_advice() {
     let back = near(0);
     for (text, happens, says) in [
         (crate::support::ONE_SERVER, MOVE, "it has no hosts; add [hosts] with count and cores"),
-        (&hosts(1, "", ""), MOVE, "array \"test\" names host \"host-2\", which does not exist"),
+        (&hosts(1, "", ""), MOVE, "there is no host \"host-2\"; the hosts are host-1"),
         (
             &hosts(1, "", ""),
             r#"events = [{ at = "1s", kind = "drain", host = "host-1" }]"#,
@@ -287,7 +287,7 @@ fn impossible_events_are_refused_with_advice() {
         (
             &hosts(1, "", ""),
             r#"events = [{ at = "1s", kind = "rebalance", tiles = [1], pool = "fast" }]"#,
-            "names pool \"fast\", which does not exist",
+            "there is no pool \"fast\"; the pools are lun",
         ),
         (&back, MOVE, "set clustered = true, or write = \"through\""),
     ] {

@@ -3,9 +3,8 @@ use spec::events::{EventKind, PlannedEvent};
 use units::Nanos;
 
 use super::drs::Balance;
-use super::ground::{Ground, Held};
+use super::ground::Ground;
 use super::live::Next;
-use super::vm::Stop;
 use super::{Migration, Moves, Order, PlantEvent, Stage, Time, Told, host};
 
 /// Time from the end of the last copy until the virtual machine runs on the new host: state of its
@@ -16,10 +15,6 @@ const SWITCH: Nanos = Nanos::from_millis(50);
 /// Share of a host's migrations that one with disks takes ("vCenter Server and Host Management",
 /// VMware vSphere 5.0 to 6.7: 4 of 8, where a migration of memory takes 1).
 const DISKS_COST: u32 = 4;
-
-/// Time without heartbeats after which a host counts as failed ("vSphere Availability", failure
-/// detection: heartbeats every second, 15 s without any).
-const NOTICED_AFTER: Nanos = Nanos::from_secs(15);
 
 /// Course of events.
 impl Moves {
@@ -51,7 +46,7 @@ impl Moves {
     }
 
     /// Records an event that has begun, and returns its position.
-    fn begin_event(
+    pub(super) fn begin_event(
         &mut self,
         (kind, host): (StepEventKind, Option<usize>),
         planned: Option<&PlannedEvent>,
@@ -75,7 +70,7 @@ impl Moves {
         self.told.len() - 1
     }
 
-    fn affects(&mut self, told: usize, vms: &[usize]) {
+    pub(super) fn affects(&mut self, told: usize, vms: &[usize]) {
         let tiles = vms.iter().map(|vm| self.vms[*vm].tile);
         let affected = &mut self.told[told].own.affected;
         affected.extend(tiles);
@@ -84,7 +79,7 @@ impl Moves {
     }
 
     /// Ends an event without open orders.
-    fn end_if_done(&mut self, told: usize, now: Nanos, none: &str) {
+    pub(super) fn end_if_done(&mut self, told: usize, now: Nanos, none: &str) {
         let own = &mut self.told[told];
         if own.open > 0 {
             return;
@@ -97,23 +92,23 @@ impl Moves {
     }
 
     /// Returns the virtual machines that run on a host after all orders so far.
-    fn vms_of(&self, host: usize) -> Vec<usize> {
+    pub(super) fn vms_of(&self, host: usize) -> Vec<usize> {
         let all = self.vms.iter().enumerate();
         all.filter(|(_, vm)| vm.goal == host && !vm.is_lost()).map(|(at, _)| at).collect()
     }
 
     /// Returns the hosts that may take virtual machines.
-    fn takers(&self) -> impl Iterator<Item = usize> {
+    pub(super) fn takers(&self) -> impl Iterator<Item = usize> {
         let hosts = self.hosts.iter().enumerate();
         hosts.filter(|(_, own)| !own.is_lost && !own.is_drained).map(|(at, _)| at)
     }
 
     /// Returns the host with the fewest virtual machines, the first of several.
-    fn fewest(&self) -> Option<usize> {
+    pub(super) fn fewest(&self) -> Option<usize> {
         self.takers().min_by_key(|host| self.vms_of(*host).len())
     }
 
-    fn order(&mut self, told: usize, vm: usize, (to, pool): (usize, Option<usize>)) {
+    pub(super) fn order(&mut self, told: usize, vm: usize, (to, pool): (usize, Option<usize>)) {
         self.vms[vm].goal = to;
         self.told[told].open += 1;
         self.affects(told, &[vm]);
@@ -207,7 +202,7 @@ impl Moves {
     }
 
     /// Starts the orders whose turn has come.
-    fn start_orders(&mut self, ground: &mut Ground<'_>) {
+    pub(super) fn start_orders(&mut self, ground: &mut Ground<'_>) {
         let mut at = 0;
         while let Some(order) = self.orders.get(at).copied() {
             let Order { vm, to, pool, told } = order;
@@ -340,7 +335,7 @@ impl Moves {
     }
 
     /// Ends a migration. Requests to its disks enter their present places from now on.
-    fn end_migration(&mut self, number: u32, ground: &mut Ground<'_>) {
+    pub(super) fn end_migration(&mut self, number: u32, ground: &mut Ground<'_>) {
         let own = &mut self.migrations[number as usize];
         own.stage = Stage::Over;
         let (hosts, cost) = &own.taken;
@@ -396,133 +391,5 @@ impl Moves {
         }
         self.end_if_done(told, ground.now, "");
         self.start_orders(ground);
-    }
-
-    /// Cuts a host's power. Acknowledged writes that were only in its tiers are lost.
-    fn lose(&mut self, event: &PlannedEvent, host: usize, ground: &mut Ground<'_>) {
-        let kind = (StepEventKind::LoseHost, Some(host));
-        let told = self.begin_event(kind, Some(event), ground.now);
-        self.hosts[host].is_lost = true;
-        self.give_up_migrations(host, ground);
-        let here = |vm: &usize| self.vms[*vm].host == host;
-        let vms: Vec<usize> = (0..self.vms.len()).filter(here).collect();
-        for vm in &vms {
-            let stop = self.vms[*vm].stop(ground);
-            (stop.lost_by, stop.paused_until) = (Some(told), None);
-            let suspended = std::mem::take(&mut stop.suspended);
-            stop.suspended = suspended.from_the_start();
-        }
-        let never = ground.site.drop_entering(ground.now, host, ground.fx);
-        self.send_again(&vms, &never, ground);
-        let lost = ground.lose_shares(host);
-        self.told[told].own.event.lost_bytes = Some(lost).filter(|lost| *lost > 0);
-        self.affects(told, &vms);
-        self.set_time(ground.now + NOTICED_AFTER, Time::Noticed(told), ground);
-        self.start_orders(ground);
-    }
-
-    /// Makes the requests in flight of lost virtual machines wait for their restart.
-    fn send_again(&mut self, vms: &[usize], never: &[hardware::Ticket], ground: &Ground<'_>) {
-        let Some(in_flight) = &mut self.in_flight else { return };
-        let lost: Vec<(usize, usize)> = vms.iter().map(|vm| self.vms[*vm].of).collect();
-        let of = |instance: usize, request: &state_machine::IoRequest| {
-            (instance, ground.site.vm_of_disk((instance, usize::from(request.disk.0))))
-        };
-        let again = in_flight.lose(never, |instance, own| lost.contains(&of(instance, own)));
-        for (sender, request) in again {
-            let of = of(sender.0, &request);
-            let vm = vms.iter().find(|vm| self.vms[**vm].of == of);
-            if let Some(Stop { held, .. }) = vm.and_then(|vm| self.vms[*vm].stop.as_mut()) {
-                held.push(Held::Request(sender, request));
-            }
-        }
-    }
-
-    /// Ends the migrations from and to a lost host. A virtual machine on its way to the lost host
-    /// stays where it was, and moves to another host.
-    fn give_up_migrations(&mut self, lost: usize, ground: &mut Ground<'_>) {
-        for order in &mut self.orders {
-            if order.to == lost {
-                self.vms[order.vm].goal = self.vms[order.vm].host;
-            }
-        }
-        let mut again: Vec<Order> = Vec::new();
-        self.orders.retain(|order| {
-            let is_over = order.to == lost;
-            again.extend(is_over.then_some(*order));
-            !is_over
-        });
-        for number in 0..self.migrations.len() {
-            let Migration { order, from, stage, .. } = self.migrations[number];
-            if stage == Stage::Over || (from != lost && order.to != lost) {
-                continue;
-            }
-            self.end_migration(u32::try_from(number).expect("fewer than 2^32 moves"), ground);
-            again.push(order);
-            let own = &mut self.vms[order.vm];
-            own.goal = own.host;
-            if from != lost && matches!(stage, Stage::Stopped(_)) && !own.is_paused() {
-                let held = own.resume_here(ground);
-                self.release(held, ground);
-            }
-        }
-        for Order { vm, told, pool, .. } in again {
-            self.told[told].open -= 1;
-            match self.fewest().filter(|_| self.vms[vm].host != lost) {
-                Some(to) => self.order(told, vm, (to, pool)),
-                None => self.end_if_done(told, ground.now, ""),
-            }
-        }
-    }
-
-    fn noticed(&mut self, told: usize, ground: &mut Ground<'_>) {
-        let lost = self.lost_by(told);
-        let event = &mut self.told[told].own.event;
-        event.noticed_ns = Some(ground.now.0);
-        event.detection_ns = Some(NOTICED_AFTER.0);
-        let (stood_ns, from) = (event.began_ns, event.host.clone().unwrap_or_default());
-        event.tiles = lost
-            .iter()
-            .map(|vm| TileMove {
-                tile: self.vms[*vm].tile,
-                vm: Some(self.vms[*vm].name.clone()),
-                from: from.clone(),
-                stood_ns,
-                begins_anew: true,
-                ..TileMove::default()
-            })
-            .collect();
-        match self.restart {
-            Some(restart) if !lost.is_empty() => {
-                let at = ground.now.saturating_add(restart.delay);
-                self.set_time(at, Time::Restart(told), ground);
-            }
-            _ => self.end_if_done(told, ground.now, "no virtual machine ran on it"),
-        }
-    }
-
-    fn lost_by(&self, told: usize) -> Vec<usize> {
-        let is_own =
-            |vm: &usize| self.vms[*vm].stop.as_ref().is_some_and(|stop| stop.lost_by == Some(told));
-        (0..self.vms.len()).filter(is_own).collect()
-    }
-
-    /// Restarts lost virtual machines, each on the host whose virtual machines have the fewest
-    /// virtual CPUs. vSphere HA takes the host with the most unreserved capacity, which is the same
-    /// for equal hosts and virtual machines without reservations.
-    fn restarted(&mut self, told: usize, ground: &mut Ground<'_>) {
-        for (at, vm) in self.lost_by(told).into_iter().enumerate() {
-            let cpus =
-                |host: &usize| self.vms_of(*host).iter().map(|vm| self.vms[*vm].cpus).sum::<u32>();
-            let Some(to) = self.takers().min_by_key(cpus) else { return };
-            let held = self.vms[vm].resume(to, ground);
-            self.release(held, ground);
-            if let Some(tile) = self.told[told].own.event.tiles.get_mut(at) {
-                tile.to = Some(host::name(to));
-                tile.goes_on_ns = Some(ground.now.0);
-                tile.outage_ns = Some(ground.now.0.saturating_sub(tile.stood_ns));
-            }
-        }
-        self.end_if_done(told, ground.now, "");
     }
 }

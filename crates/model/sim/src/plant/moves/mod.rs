@@ -10,23 +10,26 @@
 //! Invariants: every request and every burst of a stopped virtual machine waits, and is carried out
 //! once after it continues; without events nothing here runs.
 
+mod check;
 mod courier;
 mod course;
 mod disks;
 mod drs;
 mod ground;
 mod live;
+mod loss;
 mod vm;
 
 use std::collections::VecDeque;
 
 use hardware::{PartId, Site, Ticket};
 use run_store::run::StepEvent;
-use spec::array::{Array, Drs, Hosts, Tier, TierPlace, TierShape, WriteMode};
+use spec::array::{Array, Drs};
 use spec::events::{EventKind, PlannedEvent, Restart, in_order};
 use state_machine::{CpuBurst, IoError, IoRequest};
 use units::Nanos;
 
+pub use check::{check_events, host_names};
 pub use courier::Courier;
 use courier::Due;
 pub use disks::DiskCopier;
@@ -298,81 +301,4 @@ impl MemoryRates {
         let memory = self.size * u64::from(cpus);
         (PreCopy::new(now, memory, self.dirtied * f64::from(cpus)), memory)
     }
-}
-
-/// Checks that events are possible with an array, and returns its hosts.
-///
-/// # Errors
-///
-/// [`PlantError::Event`] with the reason, or [`PlantError::Unknown`] with the name of a host that
-/// does not exist.
-pub fn check_events<'a>(
-    array: &'a Array,
-    events: &HostEvents<'_>,
-) -> Result<&'a Hosts, PlantError> {
-    let refuse = |why: String| PlantError::Event { array: array.name.clone(), why };
-    let Some(hosts) = &array.hosts else {
-        return Err(refuse("it has no hosts; add [hosts] with count and cores".to_owned()));
-    };
-    let names: Vec<String> = host_names(array);
-    for event in events.events {
-        let named = [&event.host, &event.to].into_iter().flatten();
-        if let Some(name) = named.into_iter().find(|name| !names.contains(*name)) {
-            let (array, name) = (array.name.clone(), name.clone());
-            return Err(PlantError::Unknown { array, what: "host", name });
-        }
-        let is_pool = |name: &String| array.pools.iter().any(|pool| pool.name == *name);
-        if let Some(name) = event.pool.as_ref().filter(|name| !is_pool(name)) {
-            let (array, name) = (array.name.clone(), name.clone());
-            return Err(PlantError::Unknown { array, what: "pool", name });
-        }
-    }
-    let balances = hosts.drs.as_ref().map(|_| EventKind::Rebalance);
-    let copies = events.events.iter().any(|event| event.pool.is_some());
-    // Disks alone move on one host, and a pause moves nothing.
-    let of_hosts = |event: &&PlannedEvent| {
-        event.kind != EventKind::StopHost && (event.pool.is_none() || event.to.is_some())
-    };
-    let kinds = || {
-        let planned = events.events.iter().filter(of_hosts);
-        planned.map(|event| event.kind).chain(balances)
-    };
-    if let Some(kind) = kinds().next().filter(|_| hosts.count < 2) {
-        let why = format!("{kind} needs a second host; set hosts.count to 2 or more");
-        return Err(refuse(why));
-    }
-    let in_hosts = || array.tiers.iter().filter(|tier| tier.at == TierPlace::Host);
-    let is_logged = |tier: &&Tier| {
-        let is_passed = tier.at == TierPlace::Host && kinds().next().is_some();
-        tier.shape == TierShape::Logged && (copies || is_passed)
-    };
-    if let Some(tier) = array.tiers.iter().find(is_logged) {
-        let why = format!(
-            "tier \"{}\" has a log for each disk, which cannot move; leave out shape = \"logged\"",
-            tier.name
-        );
-        return Err(refuse(why));
-    }
-    let moves = kinds().any(|kind| matches!(kind, EventKind::Drain | EventKind::Rebalance));
-    let keeps_writes = |write| matches!(write, WriteMode::Back | WriteMode::Only);
-    let stays = in_hosts().find(|tier| keeps_writes(tier.write) && !tier.is_clustered());
-    if let Some(tier) = stays.filter(|_| moves) {
-        let why = format!(
-            "a virtual machine that moves would leave writes behind in tier \"{}\"; set clustered \
-             = true, or write = \"through\"",
-            tier.name
-        );
-        return Err(refuse(why));
-    }
-    if array.local.is_some() && kinds().any(|kind| kind == EventKind::LoseHost) {
-        let why = "losing a host with disks of its own is not modelled; drain it instead";
-        return Err(refuse(why.to_owned()));
-    }
-    Ok(hosts)
-}
-
-/// Returns the names of an array's hosts, `host-1` and so on; empty without hosts.
-pub fn host_names(array: &Array) -> Vec<String> {
-    let count = array.hosts.as_ref().map_or(0, |hosts| hosts.count as usize);
-    (0..count).map(host::name).collect()
 }
