@@ -229,6 +229,7 @@ impl Course {
             noticed_ns: None,
             detection_ns: None,
             tiles: Vec::new(),
+            lost_bytes: None,
             survivors: None,
             note: None,
         };
@@ -296,6 +297,7 @@ impl Course {
             goes_on_ns: Some(until_ns),
             outage_ns: Some(until_ns.saturating_sub(from_ns)),
             begins_anew: false,
+            ..TileMove::default()
         };
         self.with(event, |own| {
             own.event.tiles = tiles.into_iter().map(stood).collect();
@@ -340,6 +342,7 @@ impl Course {
                 goes_on_ns: None,
                 outage_ns: None,
                 begins_anew: true,
+                ..TileMove::default()
             };
             own.event.tiles = tiles.iter().map(out).collect();
         });
@@ -392,6 +395,7 @@ impl Course {
             goes_on_ns: Some(came.0),
             outage_ns: Some(came.0.saturating_sub(stood.0)),
             begins_anew: false,
+            ..TileMove::default()
         };
         self.with(event, |own| own.event.tiles.push(moved));
         Ok(())

@@ -152,18 +152,30 @@ pub fn step_name(number: u64) -> String {
     format!("step-{number}")
 }
 
-/// Encodes a step's load: slices as postcard, and the rest as JSON.
+/// Encodes a step's load: slices as postcard, and the rest as JSON. Events of hosts follow only if
+/// there are any, because older controllers expect three documents.
 pub fn write_step(step: &Foreseen) -> Vec<u8> {
-    let Foreseen { slices, model, energy, outcome } = step;
-    let rest = serde_json::to_vec(&(model, energy, outcome)).expect("they are documents");
+    let Foreseen { slices, model, energy, events, outcome } = step;
+    let rest = if events.is_empty() {
+        serde_json::to_vec(&(model, energy, outcome))
+    } else {
+        serde_json::to_vec(&(model, energy, outcome, events))
+    };
+    let rest = rest.expect("they are documents");
     postcard::to_stdvec(&(slices, rest)).expect("numbers and strings can be encoded")
 }
 
 /// Decodes a step's load; `None` if the bytes are invalid.
 pub fn read_step(bytes: &[u8]) -> Option<Foreseen> {
     let (slices, rest): (_, Vec<u8>) = postcard::from_bytes(bytes).ok()?;
-    let (model, energy, outcome) = serde_json::from_slice(&rest).ok()?;
-    Some(Foreseen { slices, model, energy, outcome })
+    let (model, energy, outcome, events) = match serde_json::from_slice(&rest) {
+        Ok(with_events) => with_events,
+        Err(_) => {
+            let (model, energy, outcome) = serde_json::from_slice(&rest).ok()?;
+            (model, energy, outcome, Vec::new())
+        }
+    };
+    Some(Foreseen { slices, model, energy, events, outcome })
 }
 
 /// Order to open a target.

@@ -45,6 +45,8 @@ fn as_configuration(real: &ResolvedReal) -> ResolvedConfiguration {
         tile: real.tile.clone(),
         operations: None,
         second: None,
+        events: Vec::new(),
+        restart: None,
         tiles: real.tiles.clone(),
         measure: real.measure.clone(),
         footprint: real.footprint,

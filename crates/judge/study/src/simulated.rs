@@ -42,6 +42,8 @@ impl Simulated {
         let is_equal = |other: &ResolvedConfiguration| {
             other.tile == configuration.tile
                 && other.second == configuration.second
+                && other.events == configuration.events
+                && other.restart == configuration.restart
                 && other.measure == configuration.measure
                 && (other.footprint, other.time) == (configuration.footprint, configuration.time)
         };
@@ -56,7 +58,8 @@ impl Simulated {
             let settings = settings(configuration);
             let stage = Stage::new(&configuration.tile, &settings);
             let second = || configuration.second.clone();
-            stage.map(|own| own.with_second(second()))
+            let events = || configuration.events.clone();
+            stage.map(|own| own.with_second(second()).with_events(events(), configuration.restart))
         };
         let stage = self.stages[position].get_or_init(make);
         stage.as_ref().map_err(|error| PointError::Failed(told(error)))

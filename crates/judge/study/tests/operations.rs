@@ -2,11 +2,13 @@
 
 use bench::progress::Control;
 use run_store::run::Step;
+use spec::array::Migration;
+use spec::events::{EventKind, PlannedEvent};
 use spec::plan::Measure;
 use spec::study::{ResolvedConfiguration, resolve_study};
 use spec::workload::{Load, Time};
 use tilemark_study::{Point, Simulate, Simulated};
-use units::Nanos;
+use units::{Bytes, Nanos};
 
 /// Configuration of the FAST Cache study with operations, for some seconds: tiles of a sixteenth of
 /// the size, and operations with short pauses.
@@ -77,4 +79,31 @@ fn operations_are_in_no_working_set() {
     let [copies, alone] =
         [0, 1].map(|index| simulated.working_set(&all[index], 0.95, 1).expect("it is known"));
     assert_eq!(copies.to_bits(), alone.to_bits(), "{copies} and {alone}");
+}
+
+/// Events of a configuration happen in its steps, and in no other configuration.
+#[test]
+fn events_of_a_configuration_move_its_vms_alone() {
+    let mut calm = brief();
+    calm.tile.operations.clear();
+    calm.second = None;
+    let hosts = calm.array.hosts.as_mut().expect("the study has hosts");
+    hosts.migration = Some(Migration { memory: Bytes::MIB * 64, ..Migration::default() });
+    let mut moved = calm.clone();
+    moved.events = vec![PlannedEvent {
+        at: Nanos::SECOND,
+        kind: EventKind::Rebalance,
+        host: None,
+        lasts: None,
+        tiles: vec![1],
+        to: Some("host-2".to_owned()),
+        pool: None,
+    }];
+    let all = [calm, moved];
+    let simulated = Simulated::new(&all);
+    let [calm, moved] = [0, 1].map(|index| step(&all, &simulated, index));
+    assert!(calm.events.is_empty());
+    let [event] = &moved.events[..] else { panic!("{:?}", moved.events) };
+    assert!(!event.tiles.is_empty() && event.tiles.iter().all(|own| own.tile == 0), "{event:?}");
+    assert!(event.tiles.iter().all(|own| own.to.as_deref() == Some("host-2")), "{event:?}");
 }

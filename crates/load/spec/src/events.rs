@@ -30,6 +30,10 @@ pub struct PlannedEvent {
     /// Host that the tiles move to. If absent, each goes to the host with the fewest tiles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
+    /// Pool of a modelled array to which the disks of the tiles are copied, for `rebalance` in a
+    /// simulation: a storage migration, or with `to` a unified migration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool: Option<String>,
 }
 
 /// Planned event that happens to a host during a step.
@@ -101,6 +105,8 @@ pub struct EventContext<'a> {
     pub restart: Option<Restart>,
     /// Measurement time of a step, if known.
     pub duration: Option<Nanos>,
+    /// True if the hosts are those of a modelled array.
+    pub is_modelled: bool,
 }
 
 /// Finds all problems, in the order of the events.
@@ -168,7 +174,9 @@ impl Checked<'_> {
         if event.to.is_some() && matches!(kind, LoseHost | StopHost) {
             self.add("to", format!("{kind} moves nothing"));
         }
-        if kind == Rebalance && event.tiles.is_empty() != event.to.is_none() {
+        self.pool(event);
+        if kind == Rebalance && event.tiles.is_empty() != event.to.is_none() && event.pool.is_none()
+        {
             let lacks = if event.tiles.is_empty() {
                 "the tiles to move are missing"
             } else {
@@ -181,6 +189,20 @@ impl Checked<'_> {
         }
         if kind == Drain && event.to.is_some() && event.to == event.host {
             self.add("to", "source and target are the same host");
+        }
+    }
+
+    /// Checks the move of disks to a pool.
+    fn pool(&mut self, event: &PlannedEvent) {
+        if event.pool.is_none() {
+            return;
+        }
+        if !self.context.is_modelled {
+            self.add("pool", "only a modelled array has pools; --operations=move moves real disks");
+        } else if event.kind != EventKind::Rebalance {
+            self.add("pool", format!("{} moves no disks", event.kind));
+        } else if event.tiles.is_empty() {
+            self.add("pool", "the tiles to move are missing");
         }
     }
 
@@ -261,7 +283,7 @@ mod tests {
         let hosts = ["a", "b"].map(str::to_owned);
         let restart = restart.then_some(Restart { delay: Nanos::SECOND });
         let duration = Some(Nanos::from_secs(60));
-        let context = EventContext { hosts: &hosts, restart, duration };
+        let context = EventContext { hosts: &hosts, restart, duration, is_modelled: false };
         event_problems(&events, context).iter().map(ToString::to_string).collect()
     }
 
@@ -334,6 +356,10 @@ mod tests {
         ] {
             assert_eq!(problems(&format!("events = [{events}]"), false), [says], "{events}");
         }
+        let pool = r#"events = [{ at = "1s", kind = "rebalance", tiles = [1], pool = "fast" }]"#;
+        let says = "events[0].pool: only a modelled array has pools; --operations=move moves real \
+                    disks";
+        assert_eq!(problems(pool, false), [says]);
         let lost = r#"events = [{ at = "1s", kind = "lose-host", host = "a" },
             { at = "2s", kind = "stop-host", host = "a", for = "1s" }]"#;
         assert_eq!(problems(lost, true), ["events[1].host: host \"a\" is lost by then"]);

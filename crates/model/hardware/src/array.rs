@@ -135,6 +135,37 @@ impl Array {
         (end <= volume.size.get()).then_some((volume.entry, job))
     }
 
+    /// Changes the component that a virtual disk's requests enter first, and the address of its
+    /// first byte there. Requests in flight stay where they are. Does nothing for an unknown disk.
+    pub fn set_place(&mut self, (instance, disk): (usize, usize), entry: PartId, base: u64) {
+        let own = self.volumes.get_mut(instance).and_then(|own| own.get_mut(disk));
+        if let Some((volume, _)) = own {
+            (volume.entry, volume.base) = (entry, base);
+        }
+    }
+
+    /// Returns the stream of a virtual disk; `None` for an unknown disk.
+    pub fn stream_of(&self, (instance, disk): (usize, usize)) -> Option<StreamId> {
+        self.volumes.get(instance)?.get(disk).map(|(_, stream)| *stream)
+    }
+
+    /// Calls a part without a job, and delivers the jobs and alarms that it makes. Does nothing if
+    /// the part has another type.
+    pub fn call<C: Component, A: From<Alarm>>(
+        &mut self,
+        now: Nanos,
+        part: PartId,
+        fx: &mut ModelEffects<A>,
+        call: impl FnOnce(&mut C, &mut Outbox),
+    ) {
+        self.out.this = part;
+        let own: &mut dyn Any = &mut *self.parts[part.0 as usize];
+        if let Some(own) = own.downcast_mut() {
+            call(own, &mut self.out);
+        }
+        self.settle(now, fx);
+    }
+
     /// Delivers an alarm that is due.
     pub fn wake<A: From<Alarm>>(&mut self, now: Nanos, alarm: Alarm, fx: &mut ModelEffects<A>) {
         self.out.this = alarm.part;

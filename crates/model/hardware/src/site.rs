@@ -2,7 +2,7 @@ use state_machine::{CpuBurst, IoRequest};
 use units::Nanos;
 
 use crate::array::Array;
-use crate::cpu::{HostCpu, HostEffects, IoCost};
+use crate::cpu::{HostCpu, HostEffects, IoCost, Suspended};
 use crate::effects::ModelEffects;
 use crate::part::{Alarm, Ticket};
 use state_machine::Slab;
@@ -117,6 +117,62 @@ impl Site {
                 self.collect(now, host, fx);
             }
         }
+    }
+
+    /// Returns the host of a virtual machine and its number there; `None` if it has no host.
+    pub fn place_of(&self, (instance, vm): (usize, usize)) -> Option<(usize, usize)> {
+        self.places.get(instance)?.vms.get(vm).copied()
+    }
+
+    /// Returns the position of the virtual machine of a disk.
+    pub fn vm_of_disk(&self, (instance, disk): (usize, usize)) -> usize {
+        let place = self.places.get(instance);
+        place.and_then(|place| place.disk_vms.get(disk)).map_or(0, |vm| usize::from(*vm))
+    }
+
+    /// Stops the bursts of a virtual machine. Until [`Site::resume`], the caller must hold back its
+    /// new bursts and requests.
+    pub fn suspend(
+        &mut self,
+        now: Nanos,
+        of: (usize, usize),
+        fx: &mut ModelEffects<SiteAlarm>,
+    ) -> Suspended {
+        let Some((host, vm)) = self.place_of(of) else { return Suspended::default() };
+        let suspended = self.hosts[host].suspend(now, vm, &mut self.host_effects);
+        self.collect(now, host, fx);
+        suspended
+    }
+
+    /// Continues a stopped virtual machine on a host, the same one or another.
+    pub fn resume(
+        &mut self,
+        now: Nanos,
+        of: (usize, usize),
+        (host, suspended): (usize, Suspended),
+        fx: &mut ModelEffects<SiteAlarm>,
+    ) {
+        let Some((before, mut vm)) = self.place_of(of) else { return };
+        if host != before {
+            let cpus = self.hosts[before].retire(now, vm);
+            vm = self.hosts[host].add_machine_at(now, cpus);
+            self.places[of.0].vms[of.1] = (host, vm);
+        }
+        self.hosts[host].resume(now, vm, suspended, &mut self.host_effects);
+        self.collect(now, host, fx);
+    }
+
+    /// Drops the requests that use CPU time of a host before they enter the array, as a power cut
+    /// does. They are never answered. Returns their tickets.
+    pub fn drop_entering(
+        &mut self,
+        now: Nanos,
+        host: usize,
+        fx: &mut ModelEffects<SiteAlarm>,
+    ) -> Vec<Ticket> {
+        let numbers = self.hosts[host].drop_system(now, &mut self.host_effects);
+        self.collect(now, host, fx);
+        numbers.into_iter().map(|number| self.entering.remove(number).1).collect()
     }
 
     fn collect(&mut self, now: Nanos, host: usize, fx: &mut ModelEffects<SiteAlarm>) {

@@ -176,6 +176,13 @@ impl<M: Machine, D: Model> Simulation<M, D> {
         &mut self.0.model
     }
 
+    /// Calls the model between two slices, and carries out the effects that it makes.
+    pub fn prompt(&mut self, call: impl FnOnce(&mut D, Nanos, &mut ModelEffects<D::Alarm>)) {
+        let now = self.0.end;
+        call(&mut self.0.model, now, &mut self.0.model_effects);
+        self.0.apply_model(now);
+    }
+
     /// Returns the state machines and the model after the run.
     pub fn into_parts(self) -> (Vec<SimInstance<M>>, D) {
         (self.0.instances, self.0.model)

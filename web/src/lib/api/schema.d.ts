@@ -2308,6 +2308,30 @@ export interface components {
             /** @description Event in words. */
             text: string;
         };
+        /** @description Copy of a virtual machine's memory to another host, or of its disks to another pool. */
+        MoveCopy: {
+            /**
+             * Format: uint64
+             * @description Bytes of memory that were sent, including memory that changed and was sent again.
+             */
+            bytes: number;
+            /**
+             * Format: uint64
+             * @description Bytes of disks that were copied.
+             * @default 0
+             */
+            disk_bytes: number;
+            /**
+             * Format: uint32
+             * @description Number of rounds of memory while the virtual machine ran.
+             */
+            rounds: number;
+            /**
+             * Format: uint64
+             * @description Time from the start of the copy until the virtual machine continued on the new host.
+             */
+            took_ns: number;
+        };
         /** @description First step that did not run. */
         NextStep: {
             /**
@@ -3250,8 +3274,14 @@ export interface components {
              * @description Time from the last sign of life to the detection.
              */
             detection_ns?: number | null;
-            /** @description Moves and stops of the affected tiles. */
+            /** @description Moves and stops of the affected tiles; in a simulation, of the affected virtual machines. */
             tiles: components["schemas"]["TileMove"][];
+            /**
+             * Format: uint64
+             * @description Acknowledged writes that were lost with the host, in bytes, because no copy was left. Only
+             *     in a simulation; absent if nothing was lost.
+             */
+            lost_bytes?: number | null;
             /** @description Effect on the tiles of the other hosts; absent if there are no such tiles. */
             survivors?: components["schemas"]["Survivors"] | null;
             /** @description Note for the reader; absent without one. */
@@ -3916,13 +3946,18 @@ export interface components {
             /** @description Existing virtual machines from which the tile was made; absent for other tiles. */
             estate?: components["schemas"]["EstateFacts"] | null;
         };
-        /** @description Tile that was moved to another host, or stopped for a time. */
+        /**
+         * @description Tile that was moved to another host, or stopped for a time. In a simulation, one of its virtual
+         *     machines.
+         */
         TileMove: {
             /**
              * Format: uint32
              * @description Tile, from 0.
              */
             tile: number;
+            /** @description Virtual machine in a simulation, as `workload/VM`; absent if the whole tile moved. */
+            vm?: string | null;
             /** @description Host that drove the tile before the event. */
             from: string;
             /** @description Host that drives the tile after the event; absent if none does. */
@@ -3944,8 +3979,13 @@ export interface components {
              *     limited by `clock_uncertainty_ns` of the two hosts.
              */
             outage_ns?: number | null;
-            /** @description True if the users started again from the beginning, because their state was lost. */
+            /**
+             * @description True if the users started again from the beginning, because their state was lost. In a
+             *     simulation, true if the virtual machine started its interrupted work again.
+             */
             begins_anew: boolean;
+            /** @description Copy of the virtual machine's memory and disks, in a simulation; absent without one. */
+            copy?: components["schemas"]["MoveCopy"] | null;
         };
         /** @description Score of one tile, in tiles' worth of work. */
         TileScore: {

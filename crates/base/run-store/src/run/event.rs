@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Nanos;
+use units::{Bytes, Nanos};
 
 use super::Figure;
 
@@ -28,8 +28,12 @@ pub struct StepEvent {
     /// Time from the last sign of life to the detection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detection_ns: Option<u64>,
-    /// Moves and stops of the affected tiles.
+    /// Moves and stops of the affected tiles; in a simulation, of the affected virtual machines.
     pub tiles: Vec<TileMove>,
+    /// Acknowledged writes that were lost with the host, in bytes, because no copy was left. Only
+    /// in a simulation; absent if nothing was lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_bytes: Option<u64>,
     /// Effect on the tiles of the other hosts; absent if there are no such tiles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub survivors: Option<Survivors>,
@@ -67,11 +71,15 @@ impl StepEventKind {
     }
 }
 
-/// Tile that was moved to another host, or stopped for a time.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// Tile that was moved to another host, or stopped for a time. In a simulation, one of its virtual
+/// machines.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TileMove {
     /// Tile, from 0.
     pub tile: u32,
+    /// Virtual machine in a simulation, as `workload/VM`; absent if the whole tile moved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vm: Option<String>,
     /// Host that drove the tile before the event.
     pub from: String,
     /// Host that drives the tile after the event; absent if none does.
@@ -87,8 +95,26 @@ pub struct TileMove {
     /// limited by `clock_uncertainty_ns` of the two hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outage_ns: Option<u64>,
-    /// True if the users started again from the beginning, because their state was lost.
+    /// True if the users started again from the beginning, because their state was lost. In a
+    /// simulation, true if the virtual machine started its interrupted work again.
     pub begins_anew: bool,
+    /// Copy of the virtual machine's memory and disks, in a simulation; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy: Option<MoveCopy>,
+}
+
+/// Copy of a virtual machine's memory to another host, or of its disks to another pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct MoveCopy {
+    /// Bytes of memory that were sent, including memory that changed and was sent again.
+    pub bytes: u64,
+    /// Bytes of disks that were copied.
+    #[serde(default)]
+    pub disk_bytes: u64,
+    /// Number of rounds of memory while the virtual machine ran.
+    pub rounds: u32,
+    /// Time from the start of the copy until the virtual machine continued on the new host.
+    pub took_ns: u64,
 }
 
 /// Response times of the unaffected tiles during an event, compared with the time before. Each kind
@@ -126,6 +152,10 @@ impl StepEvent {
         if let Some(note) = &self.note {
             first += &format!(": {note}");
         }
+        if let Some(lost) = self.lost_bytes {
+            let lost = Bytes::new(lost);
+            first += &format!("; {lost} of acknowledged writes had no copy left and are lost");
+        }
         let mut lines = vec![first];
         lines.extend(self.tiles.iter().map(|tile| format!("  {}", moved(tile))));
         lines.extend(self.survivors.as_ref().map(|own| format!("  {}", felt(own))));
@@ -135,17 +165,28 @@ impl StepEvent {
 
 /// Describes the move of a tile: `tile 2: b to a, stood still for 31 ms`.
 fn moved(own: &TileMove) -> String {
-    let TileMove { tile, from, to, outage_ns, begins_anew, .. } = own;
-    let tile = tile + 1;
+    let TileMove { tile, vm, from, to, outage_ns, begins_anew, copy, .. } = own;
+    let vm = vm.as_ref().map_or_else(String::new, |vm| format!(", {vm}"));
+    let tile = format!("tile {}{vm}", tile + 1);
     let (Some(to), Some(outage)) = (to, outage_ns) else {
-        return format!("tile {tile}: lost with {from}, and not restarted before the step ended");
+        return format!("{tile}: lost with {from}, and not restarted before the step ended");
     };
     let outage = Nanos(*outage);
+    let copied = copy.map_or_else(String::new, |copy| copied(&copy));
     match (to == from, begins_anew) {
-        (true, _) => format!("tile {tile}: stopped on {from} for {outage}"),
-        (_, true) => format!("tile {tile}: restarted on {to} after {outage} of outage"),
-        (_, false) => format!("tile {tile}: {from} to {to}, stopped for {outage}"),
+        (true, _) => format!("{tile}: stopped on {from} for {outage}{copied}"),
+        (_, true) => format!("{tile}: restarted on {to} after {outage} of outage"),
+        (_, false) => format!("{tile}: {from} to {to}, stopped for {outage}{copied}"),
     }
+}
+
+/// Describes what was copied: `; 4 GiB of memory and 40 GiB of disks copied in 60 s`.
+fn copied(own: &MoveCopy) -> String {
+    let parts = [(own.bytes, "memory"), (own.disk_bytes, "disks")].into_iter();
+    let parts = parts.filter(|(bytes, _)| *bytes > 0);
+    let parts: Vec<String> =
+        parts.map(|(bytes, what)| format!("{} of {what}", Bytes::new(bytes))).collect();
+    format!("; {} copied in {}", parts.join(" and "), Nanos(own.took_ns))
 }
 
 /// Describes the response times of the unaffected tiles, compared with the time before.
@@ -178,6 +219,7 @@ mod tests {
             goes_on_ns: to.map(|_| 9_000_000_000),
             outage_ns: to.map(|_| 4_000_000_000),
             begins_anew,
+            ..TileMove::default()
         };
         let survivors = Survivors {
             tiles: vec![0, 2],
@@ -202,6 +244,7 @@ mod tests {
             noticed_ns: Some(7_000_000_000),
             detection_ns: Some(2_100_000_000),
             tiles,
+            lost_bytes: None,
             survivors: Some(survivors),
             note: None,
         };
@@ -213,6 +256,43 @@ mod tests {
              tile 6: stopped on b for 4 s\n  \
              tile 8: b to c, stopped for 4 s\n  \
              2 other tiles: response times 0.91 times as long as before (0.80 to 1.02)"
+        );
+    }
+
+    #[test]
+    fn event_of_a_simulation_names_vm_copy_and_lost_writes() {
+        let vm = |begins_anew, copy| TileMove {
+            tile: 1,
+            vm: Some("shop/db".to_owned()),
+            from: "host-1".to_owned(),
+            to: Some("host-2".to_owned()),
+            outage_ns: Some(90_000_000),
+            begins_anew,
+            copy,
+            ..TileMove::default()
+        };
+        let copy =
+            MoveCopy { bytes: 5 << 30, disk_bytes: 7 << 30, rounds: 3, took_ns: 4_500_000_000 };
+        let own = StepEvent {
+            kind: StepEventKind::LoseHost,
+            host: Some("host-1".to_owned()),
+            planned_ns: None,
+            began_ns: 1_000_000_000,
+            ended_ns: None,
+            noticed_ns: None,
+            detection_ns: None,
+            tiles: vec![vm(false, Some(copy)), vm(true, None)],
+            lost_bytes: Some(3 << 20),
+            survivors: None,
+            note: None,
+        };
+        assert_eq!(
+            own.told().join("\n"),
+            "lose-host host-1 after 1 s; 3 MiB of acknowledged writes had no copy left and are \
+             lost\n  \
+             tile 2, shop/db: host-1 to host-2, stopped for 90 ms; 5 GiB of memory and \
+             7 GiB of disks copied in 4.5 s\n  \
+             tile 2, shop/db: restarted on host-2 after 90 ms of outage"
         );
     }
 }

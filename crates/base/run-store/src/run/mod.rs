@@ -38,7 +38,7 @@ pub use document::{
     ScaleFacts, ServedOver, ServedTier, TargetFacts, TileFacts, ToolFacts,
 };
 pub use estate::EstateFacts;
-pub use event::{StepEvent, StepEventKind, Survivors, TileMove};
+pub use event::{MoveCopy, StepEvent, StepEventKind, Survivors, TileMove};
 pub use expected::Expected;
 pub use figure::{Figure, Interval};
 pub use generator::GeneratorHealth;

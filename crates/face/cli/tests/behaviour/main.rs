@@ -28,6 +28,7 @@ mod loops;
 #[expect(dead_code, clippy::unwrap_used, reason = "the front end's own tests, which use all of it")]
 mod machine;
 mod messages;
+mod modelled_events;
 mod monitoring;
 #[path = "../../../../storage/block-server/tests/behaviour/client.rs"]
 #[expect(dead_code, clippy::unwrap_used, reason = "the front end's own tests, which use all of it")]

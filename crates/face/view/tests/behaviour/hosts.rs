@@ -158,8 +158,9 @@ fn run_with_moved_tiles_refuses_views_by_host_with_a_reason() {
                 stood_ns: 2,
                 goes_on_ns: Some(3),
                 outage_ns: Some(1),
-                begins_anew: false,
+                ..TileMove::default()
             }],
+            lost_bytes: None,
             survivors: None,
             note: None,
         }];

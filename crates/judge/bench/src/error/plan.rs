@@ -123,9 +123,9 @@ pub enum PlanError {
         behind"
     )]
     BufferedMoves,
-    /// A simulation has no hosts, so it cannot have events of hosts.
-    #[error("events and restart act on hosts that drive load, but a simulation has none")]
-    SimulatedEvents,
+    /// The modelled array does not allow an event of its hosts.
+    #[error("events: {0}")]
+    ModelledEvent(#[from] sim::plant::PlantError),
     /// An expectation refers to an object that the tile does not have.
     #[error(transparent)]
     Expect(#[from] spec::expect::ExpectationError),

@@ -19,7 +19,9 @@ pub use layer::{Layer, Origins};
 pub(crate) use periods::longest_period;
 pub use periods::{whole_periods, workloads_of};
 pub use profile::{ProfileValues, profile_values, simulated_values};
-pub use resolve::{ARRAY_PREFIX, ResolvedPlan, Surroundings, resolve, resolve_simulated};
+pub use resolve::{
+    ARRAY_PREFIX, ResolvedPlan, Surroundings, modelled_events, resolve, resolve_simulated,
+};
 pub use run_store::run::Origin;
 pub(crate) use traces::{store_tile, with_traces};
 

@@ -1,4 +1,6 @@
 use run_store::run::{Labels, Origin};
+use sim::plant::HostEvents;
+use spec::array::Array;
 use spec::events::{EventContext, EventKind, PlannedEvent, event_problems};
 use spec::meter::Meter;
 use spec::plan::{EngineOptions, Hosts, OutOfRange, Plan, Profile};
@@ -123,9 +125,6 @@ pub fn resolve_simulated(
     let mut plan = resolve_with(simulated_values, layers, tile_set, surroundings)?;
     endpoints::models(&plan.settings.endpoints)?;
     endpoints::modelled(&plan.settings.endpoints, &plan.tile_set)?;
-    if !plan.settings.events.is_empty() || plan.settings.restart.is_some() {
-        return Err(PlanError::SimulatedEvents);
-    }
     if plan.slice > Nanos::SECOND {
         // Gauges of hosts and backlogs are per whole second.
         let (value, allowed) = (plan.slice.to_string(), "at most 1 s in a simulation".to_owned());
@@ -211,10 +210,34 @@ fn events(plan: &ResolvedPlan) -> Result<(), PlanError> {
         let key = if events.is_empty() { "restart" } else { "events" };
         return Err(PlanError::NoHosts { key });
     }
-    let context = EventContext { hosts: &hosts, restart, duration: Some(plan.duration) };
+    let duration = Some(plan.duration);
+    let context = EventContext { hosts: &hosts, restart, duration, is_modelled: false };
     match event_problems(events, context).into_iter().next() {
         Some(problem) => Err(PlanError::Event(problem.to_string())),
         None if settings.engine.buffered && plan.may_move() => Err(PlanError::BufferedMoves),
+        None => Ok(()),
+    }
+}
+
+/// Checks that the events of a simulation are possible with the array's hosts and this measurement
+/// time.
+///
+/// # Errors
+///
+/// [`PlanError::Event`] with the first problem, or [`PlanError::ModelledEvent`].
+pub fn modelled_events(plan: &ResolvedPlan, array: &Array) -> Result<(), PlanError> {
+    let settings = &plan.settings;
+    let (events, restart) = (&settings.events, settings.restart);
+    let is_balanced = array.hosts.as_ref().is_some_and(|hosts| hosts.drs.is_some());
+    if events.is_empty() && restart.is_none() && !is_balanced {
+        return Ok(());
+    }
+    sim::plant::check_events(array, &HostEvents { events, restart })?;
+    let hosts = sim::plant::host_names(array);
+    let duration = Some(plan.duration);
+    let context = EventContext { hosts: &hosts, restart, duration, is_modelled: true };
+    match event_problems(events, context).into_iter().next() {
+        Some(problem) => Err(PlanError::Event(problem.to_string())),
         None => Ok(()),
     }
 }

@@ -4,7 +4,7 @@ use run_store::slice::Slice;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-use crate::rig::LoadOutcome;
+use crate::rig::{HostEvent, LoadOutcome};
 
 /// All messages from the load of one step in virtual time, in the order in which the step requests
 /// them. A step that gets them has exactly the same result as one that drives the load. They are
@@ -17,6 +17,9 @@ pub struct Foreseen {
     pub model: Option<ModelFacts>,
     /// Energy of modelled supplies since the start of the measurement.
     pub energy: Vec<MeterEnergy>,
+    /// Events of modelled hosts until the end of the measurement.
+    #[serde(default)]
+    pub events: Vec<HostEvent>,
     /// Outcome of the load.
     pub outcome: LoadOutcome,
 }

@@ -1,7 +1,8 @@
 use run_store::run::StepEvent;
+use serde::{Deserialize, Serialize};
 
 /// Event of a load's hosts, as reported by the driver of the load.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HostEvent {
     /// Event without its effect on other tiles.
     pub event: StepEvent,

@@ -6,7 +6,9 @@ use std::vec;
 use run_store::gauge::{GaugeSource, Readings};
 use run_store::run::{MeterEnergy, MeterFacts, ModelFacts};
 use run_store::slice::Slice;
-use sim::plant::{Plant, PlantDisk, PlantError, PlantInstance, PlantPlan, TierState, Warm};
+use sim::plant::{
+    HostEvents, Plant, PlantDisk, PlantError, PlantEvent, PlantInstance, PlantPlan, TierState, Warm,
+};
 use sim::{Options, ServiceParameters, Services, SimError, SimInstance, Simulation};
 use spec::ServiceModel;
 use spec::array::Array;
@@ -18,8 +20,8 @@ use crate::fleet::{DiskNeed, Driven, FleetInstance, StepOrder, driven, fleet};
 use crate::plan::{ResolvedPlan, endpoints};
 use crate::progress::{Control, Request};
 use crate::rig::{
-    Clocks, Foreseen, ForeseenSlice, Foresight, Load, LoadOutcome, PrefillSoFar, Prefilled,
-    Received, Rig, SharedState,
+    Clocks, Foreseen, ForeseenSlice, Foresight, HostEvent, Load, LoadOutcome, PrefillSoFar,
+    Prefilled, Received, Rig, SharedState,
 };
 use crate::tile_load::TileLoad;
 
@@ -133,8 +135,13 @@ impl<'a> SimRig<'a> {
         let instances: Vec<PlantInstance> = instances.collect();
         let seed = self.plan.seed;
         let plan = PlantPlan { array: self.array, instances: &instances, seed };
-        Plant::new(&plan)
-            .map_err(|source| BenchError::Plant { array: self.array.name.clone(), source })
+        let (events, restart) = (&self.plan.settings.events[..], self.plan.settings.restart);
+        let is_balanced = self.array.hosts.as_ref().is_some_and(|hosts| hosts.drs.is_some());
+        let built = match events {
+            [] if !is_balanced => Plant::new(&plan),
+            _ => Plant::eventful(&plan, &HostEvents { events, restart }),
+        };
+        built.map_err(|source| BenchError::Plant { array: self.array.name.clone(), source })
     }
 
     /// Returns the number of warming accesses: three for each page of a tile, between 50,000 and
@@ -274,9 +281,10 @@ impl Rig for SimRig<'_> {
     fn start(&mut self, plan: &ResolvedPlan, order: &StepOrder) -> Result<SimLoad, BenchError> {
         let (begun, now) = (self.now.get(), Rc::clone(&self.now));
         if let Some(told) = self.foresight.and_then(|own| own.of(order.tiles, order.round)) {
-            let Foreseen { slices, model, energy, outcome } = told;
+            let Foreseen { slices, model, energy, events, outcome } = told;
             let (slices, readings) = (slices.into_iter(), Readings::default());
-            let told = RecordedMessages { slices, readings, model, energy, outcome, begun, now };
+            let told =
+                RecordedMessages { slices, readings, model, energy, events, outcome, begun, now };
             return Ok(SimLoad::Told(Box::new(told)));
         }
         let instances = driven(plan, order)?;
@@ -340,6 +348,7 @@ pub struct RecordedMessages {
     readings: Readings,
     model: Option<ModelFacts>,
     energy: Vec<MeterEnergy>,
+    events: Vec<HostEvent>,
     outcome: LoadOutcome,
     begun: Nanos,
     now: Rc<Cell<Nanos>>,
@@ -432,6 +441,20 @@ impl Driving {
         energy
     }
 
+    fn mark(&mut self) {
+        let now = self.simulation.now();
+        self.simulation.model_mut().mark(now);
+        self.simulation.prompt(Plant::begin_events);
+    }
+
+    fn events(&mut self) -> Vec<HostEvent> {
+        let told = self.simulation.model_mut().told_events().into_iter();
+        let events = told.map(|PlantEvent { event, affected }| HostEvent { event, affected });
+        let events: Vec<HostEvent> = events.collect();
+        self.tell(|all| all.events.clone_from(&events));
+        events
+    }
+
     fn outcome(&self) -> LoadOutcome {
         let outcome = self.simulation.outcome();
         let outcome = LoadOutcome {
@@ -491,8 +514,14 @@ impl Load for SimLoad {
 
     fn mark(&mut self) {
         if let Self::Driven(load) = self {
-            let now = load.simulation.now();
-            load.simulation.model_mut().mark(now);
+            load.mark();
+        }
+    }
+
+    fn events(&mut self) -> Vec<HostEvent> {
+        match self {
+            Self::Driven(load) => load.events(),
+            Self::Told(told) => std::mem::take(&mut told.events),
         }
     }
 

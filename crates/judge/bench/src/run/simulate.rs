@@ -8,7 +8,9 @@ use spec::array::Array;
 use units::Nanos;
 
 use crate::error::BenchError;
-use crate::plan::{ARRAY_PREFIX, PlanError, ResolvedPlan, store_tile, with_traces};
+use crate::plan::{
+    ARRAY_PREFIX, PlanError, ResolvedPlan, modelled_events, store_tile, with_traces,
+};
 use crate::progress::{Control, Observer};
 use crate::rig::{Rig, SimRig};
 use crate::run::ahead::{Ahead, Ending, Foresee};
@@ -95,6 +97,7 @@ fn on(
     control: &Control,
     observer: &mut dyn Observer,
 ) -> Result<FinishedRun, BenchError> {
+    modelled_events(plan, array)?;
     let plan = &*with_traces(plan)?;
     let id = RunId::new(&plan.tile_set.tile.name, Timestamp::now())
         .map_err(|source| BenchError::Random { source })?;

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use run_store::run::Step;
 use spec::ResolvedTile;
 use spec::array::Array;
+use spec::events::{PlannedEvent, Restart};
 
 use crate::error::BenchError;
 use crate::fleet::{StepOrder, fleet, round};
@@ -50,6 +51,13 @@ impl Stage {
     #[must_use]
     pub fn with_second(mut self, second: Option<String>) -> Self {
         self.plan.settings.second = second;
+        self
+    }
+
+    /// Sets events of the hosts, which every array must have.
+    #[must_use]
+    pub fn with_events(mut self, events: Vec<PlannedEvent>, restart: Option<Restart>) -> Self {
+        (self.plan.settings.events, self.plan.settings.restart) = (events, restart);
         self
     }
 

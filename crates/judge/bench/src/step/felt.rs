@@ -233,6 +233,7 @@ mod tests {
             noticed_ns: None,
             detection_ns: None,
             tiles: Vec::new(),
+            lost_bytes: None,
             survivors: None,
             note: None,
         };

@@ -10,6 +10,7 @@
 //! own (`local`) replace all stages after the link.
 
 mod calibrated;
+mod moves;
 pub mod names;
 mod power;
 mod sizes;
@@ -18,6 +19,7 @@ mod types;
 pub(crate) use sizes::{shipped, times};
 
 pub use calibrated::{Calibrated, OFF_MAX, TileCheck};
+pub use moves::{Drs, Migration};
 pub use power::{DiskPower, Frequency, Governor, HostPower, Hypervisor, Memory, StoragePower};
 pub use types::{
     Array, Background, Controller, Disk, Hosts, IoCpu, Link, Local, LunQueue, PlaceRule, Pool,

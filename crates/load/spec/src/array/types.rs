@@ -3,7 +3,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, Rate, Ratio};
 
-use super::{Calibrated, Frequency, HostPower, Hypervisor, Memory, StoragePower};
+use super::{Calibrated, Drs, Frequency, HostPower, Hypervisor, Memory, Migration, StoragePower};
 
 /// A model of storage, and of the hosts in front of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -93,6 +93,12 @@ pub struct Hosts {
     /// Costs of the hypervisor's version. If absent, there are no additional costs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hypervisor: Option<Hypervisor>,
+    /// Memory that live migrations copy. If absent, the defaults apply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub migration: Option<Migration>,
+    /// Balancing of the hosts' load by moves of virtual machines. If absent, only events move them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drs: Option<Drs>,
     /// Power of each host. If absent, the power of hosts is not reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<HostPower>,
@@ -318,6 +324,21 @@ pub struct Tier {
     /// (default 0), at most 2. Only for host tiers that write back.
     #[serde(default)]
     pub replicas: u32,
+    /// True if hosts read pages from each other's tiers, as with replicas (default no). Then a
+    /// virtual machine that moved reads its former pages over the network. Only for host tiers.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub clustered: bool,
+    /// Fault domain of each host, by name, in the order of the hosts (default: all apart). Copies
+    /// are placed in another domain than the writer's, and in different ones. Only with replicas.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub domains: Vec<String>,
+}
+
+impl Tier {
+    /// Returns true if the tier is one over all hosts.
+    pub fn is_clustered(&self) -> bool {
+        self.clustered || self.replicas > 0
+    }
 }
 
 /// Location of a tier.

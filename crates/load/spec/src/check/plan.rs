@@ -48,8 +48,13 @@ fn events(plan: &Plan, place: &DefinitionPath, found: &mut Findings) {
     let name =
         |text: &String| text.split_once('=').map_or(text.as_str(), |(name, _)| name).to_owned();
     let hosts: Vec<String> = plan.hosts.members.iter().map(name).collect();
-    let context =
-        EventContext { hosts: &hosts, restart: plan.restart, duration: plan.measure.duration };
+    let first = plan.datastore.as_deref().unwrap_or_default();
+    let context = EventContext {
+        hosts: &hosts,
+        restart: plan.restart,
+        duration: plan.measure.duration,
+        is_modelled: first.split_once(':').is_some_and(|(kind, _)| kind == ARRAY),
+    };
     for EventProblem { index, key, text } in event_problems(&plan.events, context) {
         let event = place.index(index);
         found.add(if key.is_empty() { event } else { event.key(key) }, text);

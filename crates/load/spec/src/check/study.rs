@@ -2,6 +2,7 @@ use indexmap::IndexSet;
 
 use super::finding::{Finding, Findings};
 use super::plan;
+use crate::events::{EventContext, EventProblem, event_problems};
 use crate::locate::DefinitionPath;
 use crate::study::formula::{FormulaError, Scope, parse};
 use crate::study::{
@@ -64,6 +65,12 @@ fn configuration(
     plan::ranges(each.scale.out_of_range(), place, found);
     if let Some(second) = &each.second {
         plan::second_pool(second, place.key("second"), found);
+    }
+    let duration = each.measure.duration.or(study.measure.duration);
+    let context = EventContext { hosts: &[], restart: each.restart, duration, is_modelled: true };
+    for EventProblem { index, key, text } in event_problems(&each.events, context) {
+        let event = place.key("events").index(index);
+        found.add(if key.is_empty() { event } else { event.key(key) }, text);
     }
     match (&each.array, &each.like) {
         (_, Some(like)) => {

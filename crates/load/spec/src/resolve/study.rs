@@ -11,6 +11,7 @@ use super::tile::beside as run_beside;
 use crate::array::Array;
 use crate::check::{Finding, Findings};
 use crate::error::SpecError;
+use crate::events::{PlannedEvent, Restart};
 use crate::load::{load_study, load_tile, load_workload, refuse};
 use crate::locate::DefinitionPath;
 use crate::nearest::did_you_mean;
@@ -60,6 +61,12 @@ pub struct ResolvedConfiguration {
     /// Second datastore of the operations: `pool:NAME`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub second: Option<String>,
+    /// Events of the array's hosts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<PlannedEvent>,
+    /// Restart of a lost host's virtual machines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restart: Option<Restart>,
     /// Numbers of tiles to run.
     pub tiles: Vec<u32>,
     /// Measurement of the steps, from the configuration or else the study.
@@ -155,6 +162,8 @@ struct Merged {
     tile: String,
     operations: Option<String>,
     second: Option<String>,
+    events: Vec<PlannedEvent>,
+    restart: Option<Restart>,
     tiles: TileList,
     measure: Measure,
     scale: Scale,
@@ -173,6 +182,8 @@ impl Merged {
                 tile: tile.unwrap_or(like.tile),
                 operations: operations.or(like.operations),
                 second: second.or(like.second),
+                events: if each.events.is_empty() { like.events } else { each.events.clone() },
+                restart: each.restart.or(like.restart),
                 tiles: tiles.unwrap_or(like.tiles),
                 ..like
             },
@@ -182,6 +193,8 @@ impl Merged {
                 tile: tile.or_else(|| study.tile.clone()).expect(checked),
                 operations,
                 second,
+                events: each.events.clone(),
+                restart: each.restart,
                 tiles: tiles.or_else(|| study.tiles.clone()).expect(checked),
                 measure: study.measure.clone(),
                 scale: study.scale.clone(),
@@ -219,6 +232,8 @@ impl Merged {
             tile,
             operations: self.operations.clone(),
             second: self.second.clone(),
+            events: self.events.clone(),
+            restart: self.restart,
             tiles: self.tiles.numbers().to_vec(),
             measure: self.measure.clone(),
             footprint: self.scale.footprint.unwrap_or(1.0),

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use units::Ratio;
 
 use super::{Published, RealConfiguration, TileList};
+use crate::events::{PlannedEvent, Restart};
 use crate::plan::{Measure, Scale};
 
 /// Configurations, the way to run them, and claims about them.
@@ -83,6 +84,12 @@ pub struct Configuration {
     /// Second datastore of the operations: `pool:NAME`, a pool of the array.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub second: Option<String>,
+    /// Events of the array's hosts, as in a plan; if absent, those of `like`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<PlannedEvent>,
+    /// Restart of a lost host's virtual machines, as in a plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restart: Option<Restart>,
     /// Numbers of tiles: `4`, `"1..5"` or `[1, 2, 4]`; if absent, the study's list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tiles: Option<TileList>,

@@ -50,6 +50,7 @@ fn event() -> PlannedEvent {
         lasts: None,
         tiles: vec![1, 3],
         to: Some("h1".to_owned()),
+        pool: None,
     }
 }
 

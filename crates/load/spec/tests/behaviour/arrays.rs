@@ -167,3 +167,51 @@ fn changes_in_the_sources_of_shipped_arrays_apply() {
     changed("fas3170", &["link.kind=ethernet-1g", "hosts.io-cpu.per-io=21.75us"]);
     changed("ds5300", &["hosts.count=10", "link.shared=true", "link.count=16"]);
 }
+
+/// Array with two hosts and a tier in each, and these further keys.
+fn clustered(tier: &str, hosts: &str) -> Result<Array, SpecError> {
+    let text = format!(
+        r#"
+        name = "near"
+        title = "near"
+        source = "our choice"
+        [hosts]
+        count = 2
+        cores = 4
+        {hosts}
+        [[tier]]
+        name = "near"
+        at = "host"
+        size = "1GiB"
+        disk = "memory"
+        {tier}
+        [[pool]]
+        name = "shelf"
+        disk = "hdd-10k"
+        count = 4
+        "#
+    );
+    spec::load_array("near.toml", &text)
+}
+
+#[test]
+fn cluster_and_balancing_keys_are_checked() {
+    let domains = r#"replicas = 1
+        domains = ["a", "b"]"#;
+    let own = clustered(domains, "drs = {}").expect("valid");
+    let drs = own.hosts.and_then(|hosts| hosts.drs).expect("it is balanced");
+    assert_eq!((drs.threshold, drs.every), (3, units::Nanos::from_secs(300)));
+    assert!(own.tiers[0].is_clustered() && !own.tiers[0].clustered);
+    for (tier, hosts, says) in [
+        ("domains = [\"a\", \"b\"]", "", "fault domains are for the copies of a tier"),
+        ("replicas = 1\ndomains = [\"a\"]", "", "1 fault domains for 2 hosts"),
+        ("replicas = 1\ndomains = [\"a\", \"a\"]", "", "1 fault domains hold a write and 1 copies"),
+        ("shape = \"logged\"\nclustered = true", "", "only paged tiers in hosts are clustered"),
+        ("", "drs = { threshold = 6 }", "the migration threshold is 6"),
+        ("", "drs = { every = \"0\" }", "the time between two decisions"),
+        ("", "migration = { memory = \"0\" }", "the memory of a CPU is 0"),
+    ] {
+        let error = clustered(tier, hosts).expect_err(says);
+        assert!(render(&error).contains(says), "{}", render(&error));
+    }
+}

@@ -1,3 +1,5 @@
+mod suspend;
+
 use std::collections::VecDeque;
 
 use state_machine::{CpuBurst, Token};
@@ -11,6 +13,8 @@ use super::queue::RunQueue;
 use super::sample::{CpuSample, HostSample};
 use crate::error::ParameterError;
 use state_machine::Slab;
+
+pub use suspend::Suspended;
 
 /// A host's cores and its run queue. Virtual CPUs with work get a thread in the order of the host's
 /// [`RunOrder`](super::RunOrder), each for at most a time slice of a core's work. Work of the
@@ -57,6 +61,8 @@ struct Burst {
     left: Work,
     /// Work that the burst may still do before others get their turn.
     slice: Work,
+    /// Work of the whole burst.
+    whole: Work,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -175,6 +181,12 @@ impl HostCpu {
 
     /// Adds a virtual machine and returns its number. If `cpus` is 0 it gets one virtual CPU.
     pub fn add_machine(&mut self, cpus: u32) -> usize {
+        self.add_machine_at(Nanos::ZERO, cpus)
+    }
+
+    /// Adds a virtual machine that comes from another host, as [`HostCpu::add_machine`] does. Its
+    /// samples are zero before `now`.
+    pub fn add_machine_at(&mut self, now: Nanos, cpus: u32) -> usize {
         let cpus = cpus.max(1);
         self.ready.add_machine(cpus);
         self.machines.push(Vm {
@@ -182,7 +194,7 @@ impl HostCpu {
             queued: VecDeque::new(),
             running: 0,
             ready: 0,
-            since: Nanos::ZERO,
+            since: now,
             seconds: Vec::new(),
         });
         self.machines.len() - 1
@@ -250,7 +262,7 @@ impl HostCpu {
 
     fn burst(&self, whose: Whose, cost: Nanos) -> Burst {
         let left = work(cost.scale(1.0 / self.parameters.speed));
-        Burst { whose, left, slice: work(self.parameters.slice) }
+        Burst { whose, left, slice: work(self.parameters.slice), whole: left }
     }
 
     /// Accounts for the time since the last change, and lets the governor decide when it is due.

@@ -11,7 +11,7 @@ mod queue;
 mod sample;
 
 pub use clocking::{Clocking, Governor};
-pub use host::{HostCpu, HostEffects};
+pub use host::{HostCpu, HostEffects, Suspended};
 pub use io_cost::{IoCost, Protocol};
 pub use parameters::{CpuParameters, RunOrder};
 pub use power::{Femtojoules, HostPower, joules};

@@ -124,6 +124,14 @@ impl RunQueue {
         }
     }
 
+    /// Removes and returns all ready bursts of a virtual machine, next first.
+    pub fn withdraw(&mut self, vm: usize) -> Vec<u32> {
+        let bursts: Vec<u32> = self.accounts[vm].ready.drain(..).map(|(_, place)| place).collect();
+        self.length -= bursts.len();
+        self.waiting.retain(|waiting| *waiting != vm);
+        bursts
+    }
+
     /// Accounts for a burst that has left its thread.
     pub fn stop(&mut self, clock: Work, vm: usize) {
         let account = &mut self.accounts[vm];

@@ -4,7 +4,7 @@ use units::{Bytes, Nanos};
 use super::placement::{CopyPlace, Placement, ReplicatedParameters};
 use crate::error::ParameterError;
 use crate::network::Network;
-use crate::part::{Component, Job, Outbox, PartId, Ticket};
+use crate::part::{Component, Job, Outbox, PartId, StreamId, Ticket};
 use crate::usage::{Meter, Usage};
 use state_machine::Slab;
 
@@ -113,6 +113,16 @@ impl Replicated {
             counts: ReplicatedCounts::default(),
             meter: Meter::new(0),
         })
+    }
+
+    /// Moves the virtual machine of a stream to another host, for later requests. Its data stay
+    /// where they are, so more or fewer of its I/Os cross the network. Does nothing for an unknown
+    /// stream or host.
+    pub fn move_home(&mut self, stream: StreamId, host: u32) {
+        let is_known = (host as usize) < self.ways.entries.len();
+        if let Some(home) = self.homes.get_mut(stream.0 as usize).filter(|_| is_known) {
+            *home = host;
+        }
     }
 
     /// Returns the counters since the start.

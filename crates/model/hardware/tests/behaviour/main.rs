@@ -20,5 +20,6 @@ mod replicas;
 mod servers;
 mod ssd_buffers;
 mod support;
+mod suspended;
 mod tables;
 mod watts;

@@ -163,23 +163,26 @@ pub fn places(instances: &[PlantInstance], places: &[InstancePlace]) -> Vec<Plac
     facts.filter(|facts| !facts.hosts.is_empty()).collect()
 }
 
-/// A virtual machine with its name and host.
+/// A virtual machine with its name and hosts.
 #[derive(Debug, Clone)]
 pub struct NamedVm {
     pub name: String,
-    pub host: usize,
-    pub machine: usize,
+    /// Instance, and position in the instance.
+    pub of: (usize, usize),
+    /// Hosts on which it has run, the last one last, each with its number there.
+    pub places: Vec<(usize, usize)>,
     pub cpus: u32,
 }
 
 /// Returns the named virtual machines of the hosts.
 pub fn names(instances: &[PlantInstance], places: &[InstancePlace]) -> Vec<NamedVm> {
     let mut names = Vec::new();
-    for (instance, place) in instances.iter().zip(places) {
+    for (at, (instance, place)) in instances.iter().zip(places).enumerate() {
         let cpus = instance.vcpus.iter().map(|cpus| (*cpus).max(1));
-        for ((name, cpus), (host, machine)) in instance.vms.iter().zip(cpus).zip(&place.vms) {
-            let (host, machine) = (*host, *machine);
-            names.push(NamedVm { name: name.clone(), host, machine, cpus });
+        for (vm, ((name, cpus), first)) in instance.vms.iter().zip(cpus).zip(&place.vms).enumerate()
+        {
+            let (of, places) = ((at, vm), vec![*first]);
+            names.push(NamedVm { name: name.clone(), of, places, cpus });
         }
     }
     names
@@ -195,14 +198,25 @@ pub fn vm_facts(
     let first = usize::try_from(since.0 / Nanos::SECOND.0).unwrap_or(usize::MAX);
     let mut facts: Vec<VmFacts> = Vec::new();
     for vm in vms {
-        let seconds = hosts[vm.host].seconds(vm.machine, now).get(first..).unwrap_or_default();
-        let own = facts_of(vm, seconds);
+        let seconds = seconds_of(hosts, vm, now);
+        let own = facts_of(vm, seconds.get(first..).unwrap_or_default());
         match facts.iter_mut().find(|facts| facts.name == vm.name) {
             Some(facts) => merge(facts, &own),
             None => facts.push(own),
         }
     }
     facts
+}
+
+/// Returns the samples of a virtual machine on all its hosts, for each full second up to `now`.
+fn seconds_of(hosts: &mut [HostCpu], vm: &NamedVm, now: Nanos) -> Vec<CpuSample> {
+    let mut all: Vec<CpuSample> = Vec::new();
+    for (host, number) in &vm.places {
+        let seconds = hosts[*host].seconds(*number, now);
+        all.resize(all.len().max(seconds.len()), CpuSample::default());
+        all.iter_mut().zip(seconds).for_each(|(sum, own)| *sum = *sum + *own);
+    }
+    all
 }
 
 fn facts_of(vm: &NamedVm, seconds: &[CpuSample]) -> VmFacts {

@@ -1,4 +1,7 @@
+use std::collections::BTreeMap;
+
 use spec::array::{Array, PlaceRule, Pool};
+use spec::events::PlannedEvent;
 use units::Bytes;
 
 use super::disks::unknown;
@@ -17,6 +20,8 @@ pub struct Layout {
     pub pools: Vec<PoolSpan>,
     /// Extents of the virtual disks, by instance and disk.
     pub disks: Vec<Vec<Extent>>,
+    /// Further places that events move virtual disks to, by instance and disk.
+    pub elsewhere: BTreeMap<(usize, usize), Vec<Extent>>,
 }
 
 /// A pool, or one tile's pool.
@@ -49,8 +54,12 @@ pub struct Extent {
 
 impl Layout {
     /// Lays out the disks: pools in the order of the array's file, the disks of each pool in the
-    /// order of the instances.
-    pub fn new(array: &Array, instances: &[PlantInstance]) -> Result<Self, PlantError> {
+    /// order of the instances. Then follow the places that events move disks to.
+    pub fn new(
+        array: &Array,
+        instances: &[PlantInstance],
+        events: &[PlannedEvent],
+    ) -> Result<Self, PlantError> {
         let mut pools = spans(array, instances);
         let is_local = local(array).is_some();
         let mut turns = 0;
@@ -74,22 +83,54 @@ impl Layout {
             });
             disks.push(extents.collect::<Result<Vec<_>, PlantError>>()?);
         }
+        let mut elsewhere = elsewhere(array, (instances, &disks), &mut pools, events)?;
         check(array, &pools)?;
         let mut base = 0;
         for span in &mut pools {
             span.base = base;
             base += span.used;
         }
-        for extent in disks.iter_mut().flatten() {
+        for extent in disks.iter_mut().flatten().chain(elsewhere.values_mut().flatten()) {
             extent.base += pools[extent.pool].base;
         }
-        Ok(Self { pools, disks })
+        Ok(Self { pools, disks, elsewhere })
     }
 
     /// Returns the first address after all pools.
     pub fn end(&self) -> u64 {
         self.pools.last().map_or(0, |span| span.base + span.used)
     }
+}
+
+/// Reserves room in the pools that events move disks to.
+fn elsewhere(
+    array: &Array,
+    (instances, disks): (&[PlantInstance], &[Vec<Extent>]),
+    pools: &mut [PoolSpan],
+    events: &[PlannedEvent],
+) -> Result<BTreeMap<(usize, usize), Vec<Extent>>, PlantError> {
+    let mut found: BTreeMap<(usize, usize), Vec<Extent>> = BTreeMap::new();
+    let moves = events.iter().filter_map(|event| Some((event, event.pool.as_deref()?)));
+    for (event, pool) in moves {
+        let pool = named(array, pool)?;
+        for (at, (instance, extents)) in instances.iter().zip(disks).enumerate() {
+            if !event.tiles.contains(&(instance.tile + 1)) {
+                continue;
+            }
+            let is_it = |span: &PoolSpan| {
+                span.pool == pool && span.tile.is_none_or(|tile| tile == instance.tile)
+            };
+            let place = pools.iter().position(is_it).expect("every tile of a plan has a pool");
+            for (disk, extent) in extents.iter().enumerate() {
+                let own = found.entry((at, disk)).or_default();
+                if extent.pool != place && own.iter().all(|known| known.pool != place) {
+                    own.push(Extent { pool: place, base: pools[place].used, size: extent.size });
+                    pools[place].used += extent.size.round_up(ALIGNMENT).get();
+                }
+            }
+        }
+    }
+    Ok(found)
 }
 
 fn spans(array: &Array, instances: &[PlantInstance]) -> Vec<PoolSpan> {

@@ -60,7 +60,8 @@ pub struct LocalSite {
 /// Parts of the hosts' disks that warming needs. Lists are ordered by host and then by group.
 #[derive(Debug)]
 pub struct LocalParts {
-    replicated: PartId,
+    pub replicated: PartId,
+    pub network: Option<PartId>,
     groups: u64,
     /// Read caches; `None` where no share of the cache disk is for reads.
     pub caches: Option<Vec<PartId>>,
@@ -143,6 +144,7 @@ impl Groups {
         }
         let own = LocalParts {
             replicated,
+            network,
             groups: u64::from(self.groups),
             caches: built.iter().map(|group| group.cache).collect(),
             buffers: built.iter().map(|group| group.top).collect(),

@@ -37,6 +37,7 @@ mod layout;
 mod links;
 mod local;
 mod model;
+mod moves;
 mod paged;
 mod phases;
 mod plan;
@@ -54,6 +55,7 @@ mod wiring;
 mod works;
 
 pub use model::Plant;
+pub use moves::{HostEvents, PlantEvent, check_events, host_names};
 pub use plan::{PlantDisk, PlantError, PlantInstance, PlantPlan};
 pub use power::meters;
 pub use state::{OtherTiers, TierState};

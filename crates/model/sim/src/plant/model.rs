@@ -1,9 +1,13 @@
+mod events;
+
 use std::fmt;
 
-use cache::tier::{Access, ConfigError, Counters, HostId, VmId, VmSettings};
+use cache::tier::{Access, Counters, VmId};
 use hardware::{Array, ModelEffects, PartId, Site, SiteAlarm, Ticket, Usage, WriteBack};
 use run_store::gauge::{Gauge, GaugeName};
 use run_store::run::{MeterEnergy, ModelFacts, PartKind, PlaceFacts, TierFacts};
+use spec::array::TierPlace;
+use spec::events::PlannedEvent;
 use state_machine::{CpuBurst, IoRequest, Machine};
 use units::{Bytes, Nanos};
 
@@ -12,6 +16,7 @@ use super::facts::{Group, TierFill, tier_facts};
 use super::host::{self, HostSeconds, NamedVm};
 use super::layout::{ALIGNMENT, Layout};
 use super::local::{Groups, LocalParts, local};
+use super::moves::Moves;
 use super::plan::{PlantError, PlantInstance, PlantPlan};
 use super::pools::Sets;
 use super::power::{Energy, Supplies};
@@ -32,6 +37,8 @@ pub struct Plant {
     tiers: Vec<(String, Vec<PartId>)>,
     read_memory: Option<PartId>,
     write_memory: Option<PartId>,
+    /// Tiers in hosts: one part for each host, or one for all hosts.
+    host_tiers: Vec<Vec<PartId>>,
     /// All tiers, followed by the read memory.
     levels: Vec<PartId>,
     /// Positions in `levels` that an I/O passes, by host and by whether its pool is tiered.
@@ -41,8 +48,6 @@ pub struct Plant {
     local: Option<LocalParts>,
     /// Tile of each instance.
     instance_tiles: Vec<u32>,
-    /// Number of virtual machines of each instance.
-    vm_counts: Vec<usize>,
     host_seconds: Vec<HostSeconds>,
     vms: Vec<NamedVm>,
     places: Vec<PlaceFacts>,
@@ -58,6 +63,12 @@ pub struct Plant {
     behind: Vec<Behind>,
     /// Watts, if the array's file states them.
     supplies: Supplies,
+    /// Parts that requests enter, by host and pool.
+    entries: Vec<Vec<PartId>>,
+    /// Network between the hosts, if one was wired.
+    between: Option<PartId>,
+    /// Moves of virtual machines, if hosts have events.
+    moves: Option<Box<Moves>>,
 }
 
 /// Path of a virtual disk's accesses while tiers are warmed.
@@ -87,15 +98,25 @@ impl Plant {
     ///
     /// If the virtual disks do not fit, a name is unknown, or a part refuses a value.
     pub fn new(plan: &PlantPlan) -> Result<Self, PlantError> {
+        Self::build(plan, &[])
+    }
+
+    /// Builds a plant with room for the disks that events move.
+    fn build(plan: &PlantPlan, events: &[PlannedEvent]) -> Result<Self, PlantError> {
         let PlantPlan { array, instances, .. } = *plan;
-        let layout = Layout::new(array, instances)?;
+        let layout = Layout::new(array, instances, events)?;
         let count = array.hosts.as_ref().map_or(1, |hosts| hosts.count.max(1));
         let count = usize::try_from(count).unwrap_or(1);
         let assigned = host::assign(instances, count);
         let wiring = Builder::new(plan, &layout, &assigned, count)?.build()?;
         let (cpus, places, cost) = host::build(array, instances, &assigned)?;
         let Wiring { parts, groups, tiers, chains, local, .. } = wiring;
-        let Wiring { read_memory, write_memory, .. } = wiring;
+        let Wiring { read_memory, write_memory, entries, between, .. } = wiring;
+        let in_host = |name: &String| {
+            array.tiers.iter().any(|own| own.at == TierPlace::Host && own.name == *name)
+        };
+        let host_tiers = tiers.iter().filter(|(name, _)| in_host(name));
+        let host_tiers = host_tiers.map(|(_, parts)| parts.clone()).collect();
         let levels: Vec<PartId> =
             tiers.iter().flat_map(|(_, parts)| parts.iter().copied()).chain(read_memory).collect();
         let positions = |parts: &Vec<PartId>| {
@@ -113,7 +134,6 @@ impl Plant {
             touched: Touched::new(layout.end()),
             touched_bytes: vec![0; tiles as usize],
             instance_tiles: instances.iter().map(|instance| instance.tile).collect(),
-            vm_counts: instances.iter().map(PlantInstance::vm_count).collect(),
             host_seconds: cpus.iter().map(|_| HostSeconds::default()).collect(),
             vms: host::names(instances, &places),
             places: host::places(instances, &places),
@@ -127,10 +147,14 @@ impl Plant {
             tiers,
             read_memory,
             write_memory,
+            host_tiers,
             levels,
             chains,
             disks,
             local,
+            entries,
+            between,
+            moves: None,
             site: Site::new(parts, cpus, places).with_io_cost(cost),
         };
         plant.mark(Nanos::ZERO);
@@ -148,7 +172,7 @@ impl Plant {
         array: &spec::array::Array,
         instances: &[PlantInstance],
     ) -> Result<(), PlantError> {
-        Layout::new(array, instances).map(drop)
+        Layout::new(array, instances, &[]).map(drop)
     }
 
     /// Returns the capacity of an array's pools, or of its hosts' own disks, with this number of
@@ -216,33 +240,6 @@ impl Plant {
         });
         levels.give_back(&mut self.site.array, &self.levels);
         report
-    }
-
-    /// Moves a virtual machine of an instance to another host, but only for tiers that are spread
-    /// over the hosts: the VM reads its former footprint from the host it left. Tiers of one host,
-    /// queues and processors remain those of the first host.
-    ///
-    /// Only tests move virtual machines so far, runs do not: live migration in virtual time will
-    /// need this.
-    ///
-    /// # Errors
-    ///
-    /// If there is no such host; nothing is changed then.
-    pub fn move_vm(
-        &mut self,
-        (instance, vm): (usize, usize),
-        host: u16,
-    ) -> Result<(), ConfigError> {
-        let first: usize = self.vm_counts.iter().take(instance).sum();
-        let vm = VmId(u16::try_from(first + vm).unwrap_or(u16::MAX));
-        for part in self.tier_ids() {
-            if let Some(tier) = self.tier_part_mut(part).paged_mut()
-                && tier.hosts().len() > 1
-            {
-                tier.set(vm, VmSettings { host: HostId(host), ..tier.settings_of(vm) })?;
-            }
-        }
-        Ok(())
     }
 
     /// Returns all tiers, in the order of their groups.
@@ -499,7 +496,13 @@ impl Model for Plant {
     ) {
         self.events += 1;
         self.touch(of.0, request);
+        if let Some(moves) = &mut self.moves
+            && moves.holds_request(&self.site, of, request)
+        {
+            return;
+        }
         self.site.submit(now, of, request, fx);
+        self.with_moves(now, fx, Moves::carry_on);
     }
 
     fn run_cpu(
@@ -510,12 +513,16 @@ impl Model for Plant {
         fx: &mut ModelEffects<SiteAlarm>,
     ) {
         self.events += 1;
+        if self.moves.as_mut().is_some_and(|moves| moves.holds_burst(instance, burst)) {
+            return;
+        }
         self.site.run_cpu(now, instance, burst, fx);
     }
 
     fn wake(&mut self, now: Nanos, alarm: SiteAlarm, fx: &mut ModelEffects<SiteAlarm>) {
         self.events += 1;
         self.site.wake(now, alarm, fx);
+        self.with_moves(now, fx, Moves::carry_on);
     }
 }
 

@@ -1,3 +1,4 @@
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use cache::Tier;
@@ -81,6 +82,9 @@ pub struct PagedPart {
     askers: Askers,
     hosts: Vec<Host>,
     works: Works,
+    /// Steps that save dirty pages after the loss of a host, page by page, which wait for their
+    /// turn.
+    rescues: VecDeque<[Step; 2]>,
     /// Steps that cross the network.
     crossing: Slab<Crossing>,
     steps: Vec<Step>,
@@ -167,6 +171,7 @@ impl PagedPart {
             owners,
             askers,
             works: Works::new(),
+            rescues: VecDeque::new(),
             crossing: Slab::new(),
             steps: Vec::new(),
             copies: CopyCounts::default(),
@@ -299,11 +304,43 @@ impl PagedPart {
             Then::NextPhase => self.start_phase(place, out),
             Then::Over { host, is_clean_up: true, .. } => {
                 self.host(host).cleans -= 1;
+                self.rescue(out);
                 self.clean(host, out);
             }
             Then::Over { host, has_background, .. } => {
                 self.host(host).fills -= u32::from(has_background);
             }
+        }
+    }
+
+    /// Loses a host's share. Dirty pages that have copies, or had copies there, are written to the
+    /// backing storage by other hosts, as many at once as a clean-up writes. Returns the dirty
+    /// bytes that had no copy, which are lost.
+    ///
+    /// Steps in progress on the lost share still end in their time: nothing waits for a time-out.
+    pub fn lose(&mut self, host: HostId, out: &mut Outbox) -> u64 {
+        let mut steps = Vec::new();
+        let tier = self.tier_mut();
+        let before = tier.counters().lost_bytes;
+        tier.fail(&[host], &mut steps);
+        let lost = tier.counters().lost_bytes - before;
+        // A page is read from a copy, and then written.
+        self.rescues.extend(steps.as_chunks().0);
+        self.rescue(out);
+        lost
+    }
+
+    /// Begins waiting rescues while the host that carries out the next one has room.
+    fn rescue(&mut self, out: &mut Outbox) {
+        while let Some(steps) = self.rescues.front().copied() {
+            let host = steps[0].by;
+            if self.host(host).cleans >= CLEANS_MAX {
+                return;
+            }
+            self.rescues.pop_front();
+            self.steps.clear();
+            self.steps.extend(steps);
+            self.begin(None, host, out);
         }
     }
 

@@ -130,6 +130,14 @@ pub enum PlantError {
         #[source]
         source: tier::GeometryError,
     },
+    /// An event of a host is not possible with the array.
+    #[error("array \"{array}\": {why}")]
+    Event {
+        /// Name of the array.
+        array: String,
+        /// Reason, and advice.
+        why: String,
+    },
     /// There are more virtual machines than ids.
     #[error("{count} virtual machines are more than the maximum of 65,536")]
     TooMany {

@@ -1,3 +1,4 @@
+use cache::tier::HostId;
 use hardware::{Component, Job, Outbox, Ticket, Usage};
 use run_store::run::CopyCounts;
 use state_machine::IoError;
@@ -114,6 +115,15 @@ impl TierPart {
         match &mut self.kind {
             Kind::Paged(part) => part.tier.as_deref_mut(),
             Kind::Served(_) => None,
+        }
+    }
+
+    /// Loses a host's share of a published tier, see [`PagedPart::lose`]. Returns the bytes that are
+    /// lost.
+    pub fn lose(&mut self, host: HostId, out: &mut Outbox) -> u64 {
+        match &mut self.kind {
+            Kind::Paged(part) => part.lose(host, out),
+            Kind::Served(_) => 0,
         }
     }
 

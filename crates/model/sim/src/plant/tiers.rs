@@ -47,7 +47,13 @@ pub fn paged(
         share_max_percent: percent(tier.share_max),
         ..VmSettings::default()
     };
+    let mut names: Vec<&String> = tier.domains.iter().collect();
+    names.sort_unstable();
+    names.dedup();
+    let number = |name: &String| names.iter().position(|own| *own == name).unwrap_or_default();
+    let domains = tier.domains.iter().map(number);
     let config = Config {
+        domains: domains.map(|number| u16::try_from(number).unwrap_or(u16::MAX)).collect(),
         shares_bytes: vec![tier.size.get(); hosts],
         log_percent,
         page_bytes: u32::try_from(tier.page.get()).unwrap_or(u32::MAX),
@@ -96,5 +102,36 @@ fn admission(tier: &array::Tier) -> Admission {
     match tier.admit_on {
         1 => Admission::Always,
         accesses => Admission::NthAccess { accesses, fill_percent: percent(tier.admit_all_below) },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fault_domains_are_numbered_by_name() {
+        let text = r#"
+            name = "test"
+            title = "test"
+            source = "our choice"
+            [hosts]
+            count = 3
+            cores = 1
+            [[tier]]
+            name = "near"
+            at = "host"
+            size = "1GiB"
+            disk = "memory"
+            replicas = 1
+            domains = ["rack-2", "rack-1", "rack-2"]
+            [[pool]]
+            name = "lun"
+            disk = "hdd-10k"
+            count = 4
+        "#;
+        let array = spec::load_array("test.toml", text).expect("a valid array");
+        let tier = paged(&array, &array.tiers[0], 3, &[]).expect("a valid tier");
+        assert_eq!(tier.config().domains, [1, 0, 1]);
     }
 }

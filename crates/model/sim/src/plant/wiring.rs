@@ -44,6 +44,10 @@ pub struct Wiring {
     pub chains: Vec<[Vec<PartId>; 2]>,
     /// The hosts' own disks, if they are the storage.
     pub local: Option<LocalParts>,
+    /// Parts that requests enter, by host and pool.
+    pub entries: Vec<Vec<PartId>>,
+    /// Network between the hosts, if a tier or the hosts' own disks use one.
+    pub between: Option<PartId>,
 }
 
 /// Builder of a plant, from the disks upwards.
@@ -78,6 +82,8 @@ impl<'a> Builder<'a> {
             write_memory: None,
             chains: Vec::new(),
             local: None,
+            entries: Vec::new(),
+            between: None,
         };
         let (stages, chains) = (Vec::new(), [Vec::new(), Vec::new()]);
         Ok(Self { plan, layout, owners, hosts, host_count, wiring, stages, chains, disks: 0 })
@@ -96,6 +102,7 @@ impl<'a> Builder<'a> {
         let entries = self.hosts(&links)?;
         self.volumes(&entries);
         let mut wiring = self.wiring;
+        wiring.entries = entries;
         wiring.groups = self.stages.into_iter().rev().flatten().collect();
         Ok(wiring)
     }
@@ -131,6 +138,7 @@ impl<'a> Builder<'a> {
         if let Some(tiers) = &parts.caches {
             self.wiring.tiers.push((String::from("local read cache"), tiers.clone()));
         }
+        self.wiring.between = parts.network;
         self.wiring.local = Some(parts);
         Ok(entry)
     }
@@ -369,12 +377,14 @@ impl<'a> Builder<'a> {
 fn owners(plan: &PlantPlan, layout: &Layout) -> Result<Owners, PlantError> {
     let (mut vms, mut disks) = (Vec::new(), Vec::new());
     let mut first = 0;
-    for (instance, extents) in plan.instances.iter().zip(&layout.disks) {
-        for (disk, extent) in instance.disks.iter().zip(extents) {
+    for (at, (instance, extents)) in plan.instances.iter().zip(&layout.disks).enumerate() {
+        for (number, (disk, extent)) in instance.disks.iter().zip(extents).enumerate() {
             let stream = u32::try_from(vms.len()).expect("fewer than 2^32 virtual disks");
             let vm = first + disk.vm;
             vms.push(u16::try_from(vm).map_err(|_| PlantError::TooMany { count: vm + 1 })?);
             disks.push((extent.base, StreamId(stream)));
+            let elsewhere = layout.elsewhere.get(&(at, number)).into_iter().flatten();
+            disks.extend(elsewhere.map(|extent| (extent.base, StreamId(stream))));
         }
         first += instance.vm_count();
     }

@@ -3,7 +3,7 @@ use tilemark_sim::plant::{Warm, WarmFilter};
 
 use units::Nanos;
 
-use crate::support::{Load, Run, array, instance, machines, plant, run};
+use crate::support::{Load, Run, array, eventful, instance, machines, plant, run};
 
 const GB: u64 = 1 << 30;
 const PAGE: u64 = 64 << 10;
@@ -15,6 +15,7 @@ fn hosts(replicas: u32, size: &str) -> String {
         [hosts]
         count = 3
         cores = 4
+        migration = {{ memory = "1MiB" }}
         [link]
         kind = "ethernet-10g"
         [[tier]]
@@ -97,15 +98,15 @@ fn the_backlog_is_bounded_by_the_room_for_copies() {
 fn moved_vm_reads_its_footprint_from_its_former_host() {
     let array = array(&hosts(1, "1GiB"));
     let load = |seed| Load { addresses: 1 << 16, ..Load::users(seed, 4) };
-    let facts = |host| {
-        let mut plant = plant(&array, &[instance(0, &[GB])]);
+    let facts = |events| {
+        let mut plant = eventful(&array, &[instance(0, &[GB])], events);
         let options =
             Warm { filter: WarmFilter::Kept, accesses_per_tile_max: 200_000, ..Warm::default() };
         plant.warm(&mut machines(vec![load(7)]), &options);
-        plant.move_vm((0, 0), host).expect("there are three hosts");
-        run(plant, vec![load(1)], 3).facts
+        run(plant, vec![load(1)], 4).facts
     };
-    let (stayed, moved) = (facts(0), facts(1));
+    let moves = r#"events = [{ at = "1ms", kind = "rebalance", tiles = [1], to = "host-2" }]"#;
+    let (stayed, moved) = (facts(""), facts(moves));
     let (at_home, away) = (&stayed.tiers[0].counts, &moved.tiers[0].counts);
     assert!(at_home.read_hits + 9 > at_home.reads && at_home.remote_hits == 0, "{at_home:?}");
     assert!(network(&stayed) < 1.0 && network(&moved) > 1e6, "{moved:?}");
@@ -113,8 +114,6 @@ fn moved_vm_reads_its_footprint_from_its_former_host() {
     assert!(away.remote_hits < away.read_hits / 2, "pages are read there once: {away:?}");
     let both = 512 << 20;
     assert!(away.resident_bytes > both * 9 / 10 && away.resident_bytes <= both, "{away:?}");
-    let mut plant = plant(&array, &[instance(0, &[GB])]);
-    assert!(plant.move_vm((0, 0), 3).is_err(), "a fourth host");
 }
 
 #[test]
@@ -140,4 +139,27 @@ fn a_warm_cluster_begins_clean_and_can_be_put_back() {
     let tier = &first.facts.tiers[0].counts;
     assert!(tier.read_hits * 10 > tier.reads * 8, "{tier:?}");
     assert!(first.facts.parts.iter().all(|part| part.utilisation <= 1.0), "{:?}", first.facts);
+}
+
+/// A tier without copies of writes: hosts read each other's pages only if it is clustered.
+#[test]
+fn former_host_answers_reads_of_clustered_tiers_only() {
+    let moves = r#"events = [{ at = "1ms", kind = "rebalance", tiles = [1], to = "host-2" }]"#;
+    let facts = |clustered: &str| {
+        let own = hosts(0, "1GiB").replace("replicas = 0", clustered);
+        let array = array(&own);
+        let load = |seed| Load { addresses: 1 << 14, ..Load::users(seed, 4) };
+        let mut plant = eventful(&array, &[instance(0, &[GB])], moves);
+        let options =
+            Warm { filter: WarmFilter::Kept, accesses_per_tile_max: 100_000, ..Warm::default() };
+        plant.warm(&mut machines(vec![load(7)]), &options);
+        run(plant, vec![load(1)], 3).facts
+    };
+    let apart = facts(r#"write = "through""#);
+    let together = facts("write = \"through\"\nclustered = true");
+    let (cold, remote) = (&apart.tiers[0].counts, &together.tiers[0].counts);
+    assert!(cold.remote_hits == 0 && cold.reads > cold.read_hits + 100, "{cold:?}");
+    assert!(remote.remote_hits > 100 && remote.read_hits + 9 > remote.reads, "{remote:?}");
+    assert_eq!(network(&apart), 0.0);
+    assert!(network(&together) > 1e6, "{remote:?}");
 }

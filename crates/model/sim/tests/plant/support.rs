@@ -4,12 +4,13 @@ use run_store::recorder::InstanceShape;
 use run_store::run::ModelFacts;
 use run_store::slice::{InstanceId, VmId};
 use spec::array::Array;
+use spec::events::{PlannedEvent, Restart};
 use spec::workload::Role;
 use state_machine::{
     DiskId, Effects, Event, IoRequest, KindId, Machine, Operation, Pattern, Purpose, Stream, Token,
     mix,
 };
-use tilemark_sim::plant::{Plant, PlantDisk, PlantInstance, PlantPlan};
+use tilemark_sim::plant::{HostEvents, Plant, PlantDisk, PlantInstance, PlantPlan};
 use tilemark_sim::{Options, Outcome, SimInstance, Simulation};
 use units::{Bytes, Nanos};
 
@@ -197,6 +198,21 @@ pub struct Run {
     pub plant: Plant,
 }
 
+/// Reads the events and the restart of a plan.
+pub fn events(text: &str) -> (Vec<PlannedEvent>, Option<Restart>) {
+    let head = "datastore = \"array:test.toml\"\ntile = \"general\"\n";
+    let plan = spec::load_plan("plan.toml", &format!("{head}{text}")).expect("a valid plan");
+    (plan.events, plan.restart)
+}
+
+/// Builds a plant whose hosts have these events, with times from the first second on.
+pub fn eventful(array: &Array, instances: &[PlantInstance], text: &str) -> Plant {
+    let (events, restart) = events(text);
+    let plan = PlantPlan { array, instances, seed: 1 };
+    let events = HostEvents { events: &events, restart };
+    Plant::eventful(&plan, &events).expect("the events are possible")
+}
+
 /// Runs loads for so many seconds, then until everything is answered.
 pub fn run(plant: Plant, loads: Vec<Load>, seconds: u64) -> Run {
     let options = Options { until: Nanos::MAX, ..Options::default() };
@@ -206,6 +222,7 @@ pub fn run(plant: Plant, loads: Vec<Load>, seconds: u64) -> Run {
         let now = simulation.now();
         if second == 1 {
             simulation.model_mut().mark(now);
+            simulation.prompt(Plant::begin_events);
         } else {
             simulation.model_mut().tick(now);
         }

@@ -26,6 +26,9 @@ pub struct Config {
     /// Size of each host's share in bytes, for 1 to 1024 hosts. 0 for a host without a share; its
     /// VMs may still read from other hosts' shares. A remainder smaller than a page is not used.
     pub shares_bytes: Vec<u64>,
+    /// Fault domain of each host. Copies of a write are in other domains than the writer, and in
+    /// different ones. Empty if each host is a domain of its own.
+    pub domains: Vec<u16>,
     /// Percent of each share that is reserved for copies of other hosts' writes, 0 to 90. When this
     /// part is full, the host accepts no further copies.
     pub log_percent: u8,
@@ -52,6 +55,7 @@ impl Config {
     pub fn new(capacity_bytes: u64, page_bytes: u32) -> Self {
         Self {
             shares_bytes: vec![capacity_bytes],
+            domains: Vec::new(),
             log_percent: 0,
             page_bytes,
             policy: PolicyKind::Lru,
@@ -109,6 +113,10 @@ impl Config {
         if !(1..=1024).contains(&hosts) {
             return Err(ConfigError::Hosts { hosts });
         }
+        let domains = self.domains.len();
+        if domains != 0 && domains != hosts {
+            return Err(ConfigError::Domains { domains, hosts });
+        }
         let page_bytes = self.page_bytes;
         for (host, bytes) in self.shares_bytes.iter().copied().enumerate() {
             let is_valid = (1..=1 << 28).contains(&self.pages(host).0);
@@ -162,6 +170,14 @@ pub enum ConfigError {
     /// There are no hosts, or too many.
     #[error("a cluster of {hosts} hosts is outside 1 to 1024")]
     Hosts {
+        /// Number of hosts.
+        hosts: usize,
+    },
+    /// Not every host has a fault domain.
+    #[error("{domains} fault domains for {hosts} hosts")]
+    Domains {
+        /// Number of fault domains in the list.
+        domains: usize,
         /// Number of hosts.
         hosts: usize,
     },

@@ -13,8 +13,7 @@ struct Hurt {
     copies: Option<u32>,
 }
 
-/// Failures of hosts. No driver makes a host fail yet. Only the tests do, to check the promise of
-/// the copies: nothing is lost while one copy is left.
+/// Failures of hosts. The promise of the copies: nothing is lost while one copy is left.
 impl Tier {
     /// Makes these hosts fail at the same time, with all data in their shares. Dirty pages that
     /// have lost their owner or a copy are written to the store from the remaining copies, by the

@@ -40,8 +40,8 @@ impl Tier {
     }
 
     /// Returns the hosts that take copies of a piece: the hosts that already have copies of its
-    /// page, or otherwise the next hosts with room. `None` if there are too few hosts, or if the
-    /// own host has no share.
+    /// page, or otherwise the next hosts with room in fault domains that hold neither the page nor
+    /// another copy. `None` if there are too few hosts, or if the own host has no share.
     fn peers(&self, piece: Piece, hit: Option<Slot>, copies: usize) -> Option<Peers> {
         self.cache(piece.host)?;
         let mut peers = [None; COPIES_MAX];
@@ -51,10 +51,19 @@ impl Tier {
         }
         let has_room = |host: &HostId| self.shares[usize::from(host.0)].log.has_any();
         let mut ready = self.others(piece.host).filter(has_room);
-        for peer in &mut peers[..copies] {
-            *peer = Some(ready.next()?);
+        for at in 0..copies {
+            let is_apart = |host: &HostId| {
+                let holders = [piece.host].into_iter().chain(peers.iter().flatten().copied());
+                holders.into_iter().all(|holder| self.domain(holder) != self.domain(*host))
+            };
+            peers[at] = Some(ready.find(is_apart)?);
         }
         Some(peers)
+    }
+
+    /// Returns the fault domain of a host.
+    fn domain(&self, host: HostId) -> u16 {
+        self.config.domains.get(usize::from(host.0)).copied().unwrap_or(host.0)
     }
 
     /// Returns true if the page is dirty with exactly this number of copies on peers.

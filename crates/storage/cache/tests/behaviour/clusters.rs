@@ -66,10 +66,13 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 
 fn configs() -> impl Strategy<Value = Config> {
     let shares = prop::collection::vec(0..16_u64, usize::from(HOSTS));
-    (shares, 0..60_u8, prop::sample::select(PolicyKind::ALL.to_vec())).prop_map(
-        |(pages, log_percent, policy)| {
+    let policies = prop::sample::select(PolicyKind::ALL.to_vec());
+    let domains = prop::collection::vec(0..3_u16, usize::from(HOSTS));
+    (shares, 0..60_u8, policies, prop::option::of(domains)).prop_map(
+        |(pages, log_percent, policy, domains)| {
             let shares_bytes = pages.iter().map(|pages| pages * u64::from(PAGE)).collect();
-            Config { log_percent, policy, ..Config::of_hosts(shares_bytes, PAGE) }
+            let domains = domains.unwrap_or_default();
+            Config { log_percent, policy, domains, ..Config::of_hosts(shares_bytes, PAGE) }
         },
     )
 }
@@ -344,4 +347,30 @@ fn a_cluster_that_cannot_be_is_refused_with_the_value() {
     let error = cluster.set(VmId(0), nowhere).expect_err("two hosts");
     assert_eq!(error.to_string(), "host 2 is not one of 2, counted from 0");
     assert!(cluster.set(VmId(0), back(3)).is_err());
+}
+
+#[test]
+fn copies_are_outside_the_writers_fault_domain_and_apart() {
+    let placed = |domains: &[u16], copies| {
+        let shares = vec![8 * u64::from(PAGE); domains.len()];
+        let config =
+            Config { domains: domains.to_vec(), log_percent: 50, ..Config::of_hosts(shares, PAGE) };
+        let mut cluster = Tier::new(config).expect("a valid tier");
+        cluster.set(VmId(0), writes(WriteMode::Back, copies)).expect("host 0 exists");
+        let mut steps = Vec::new();
+        let access = Access { vm: VmId(0), operation: WRITE, offset: 0, length: PAGE };
+        cluster.access(&access, &mut steps);
+        let host = |step: &Step| match step.place {
+            StepDevice::Share(host) => Some(host.0),
+            StepDevice::Backing => None,
+        };
+        steps.iter().map(host).collect::<Vec<_>>()
+    };
+    assert_eq!(placed(&[0, 0, 1, 1], 1), [Some(0), Some(2)]);
+    assert_eq!(placed(&[0, 1, 1, 2], 2), [Some(0), Some(1), Some(3)]);
+    // Two domains have no room for two copies apart, so the write goes through.
+    assert!(placed(&[0, 1, 1, 1], 2).contains(&None));
+    let wrong = Config { domains: vec![0], ..Config::of_hosts(vec![1 << 20; 2], PAGE) };
+    let error = Tier::new(wrong).expect_err("one domain for two hosts");
+    assert_eq!(error.to_string(), "1 fault domains for 2 hosts");
 }

@@ -4,7 +4,9 @@ use units::{Bytes, Nanos, Ratio};
 
 use super::amounts::{no_time, some_bytes};
 use crate::array::names::LINKS;
-use crate::array::{Background, Controller, Hosts, Link, LunQueue, Pool, ReadMemory, WriteMemory};
+use crate::array::{
+    Background, Controller, Drs, Hosts, Link, LunQueue, Pool, ReadMemory, WriteMemory,
+};
 use crate::check::finding::Findings;
 use crate::locate::DefinitionPath;
 
@@ -24,6 +26,23 @@ pub(super) fn hosts(hosts: &Hosts, place: &DefinitionPath, found: &mut Findings)
         found.add(place.key("capacity"), "the capacity is 0 % and must be above 0 %");
     }
     found.some_time(place.key("slice"), "the slice", hosts.slice);
+    if let Some(drs) = &hosts.drs {
+        balancing(hosts.count, drs, &place.key("drs"), found);
+    }
+    let memory = hosts.migration.as_ref().map(|own| own.memory);
+    some_bytes(place.key("migration").key("memory"), "the memory of a CPU", memory, found);
+}
+
+fn balancing(hosts: u32, drs: &Drs, place: &DefinitionPath, found: &mut Findings) {
+    if !(1..=5).contains(&drs.threshold) {
+        let message = format!("the migration threshold is {}", drs.threshold);
+        found.add_help(place.key("threshold"), message, "1 (conservative) to 5 (aggressive)");
+    }
+    found.some_time(place.key("every"), "the time between two decisions", drs.every);
+    if hosts < 2 {
+        let message = format!("nothing can move between {hosts} hosts");
+        found.add_help(place.clone(), message, "set count to 2 or more, or leave drs out");
+    }
 }
 
 pub(super) fn lun_queue(queue: &LunQueue, place: &DefinitionPath, found: &mut Findings) {

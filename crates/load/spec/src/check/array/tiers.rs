@@ -99,6 +99,7 @@ fn position(array: &Array, tier: &Tier, place: &DefinitionPath, found: &mut Find
         let help = "at = \"host\" puts it in front of the hosts' disks";
         found.add_help(place.key("at"), "there is no array behind local disks", help);
     }
+    cluster(array, tier, place, found);
     if tier.replicas == 0 {
         return;
     }
@@ -119,6 +120,38 @@ fn position(array: &Array, tier: &Tier, place: &DefinitionPath, found: &mut Find
         found.add(replicas, message);
     } else {
         clustered(tier, place, found);
+    }
+}
+
+/// Checks that a tier over several hosts is in hosts, and that its copies have enough fault domains.
+fn cluster(array: &Array, tier: &Tier, place: &DefinitionPath, found: &mut Findings) {
+    if tier.clustered && (tier.at != TierPlace::Host || !tier.shape.is_paged()) {
+        let message = "only paged tiers in hosts are clustered";
+        found.add_help(place.key("clustered"), message, "at = \"host\", or leave it out");
+    }
+    let domains = place.key("domains");
+    if tier.domains.is_empty() {
+        return;
+    }
+    if tier.replicas == 0 {
+        let message = "fault domains are for the copies of a tier, but it makes none";
+        return found.add_help(domains, message, "add replicas, or leave it out");
+    }
+    let hosts = array.hosts.as_ref().map_or(0, |hosts| hosts.count);
+    if tier.domains.len() as u64 != u64::from(hosts) {
+        let message = format!("{} fault domains for {hosts} hosts", tier.domains.len());
+        return found.add_help(domains, message, "name the domain of each host");
+    }
+    let mut names: Vec<&str> = tier.domains.iter().map(String::as_str).collect();
+    names.sort_unstable();
+    names.dedup();
+    if names.len() as u64 <= u64::from(tier.replicas) {
+        let message = format!(
+            "{} fault domains hold a write and {} copies in different ones",
+            names.len(),
+            tier.replicas
+        );
+        found.add_help(domains, message, "more domains than replicas");
     }
 }
 

@@ -76,7 +76,7 @@ impl Builder<'_> {
         self.wiring.chains = vec![self.chains.clone(); self.host_count];
         let own = |tier: &&array::Tier| tier.at == TierPlace::Host;
         for tier in array.tiers.iter().filter(own).rev() {
-            if tier.replicas > 0 {
+            if tier.is_clustered() {
                 self.cluster_tier(tier, &mut entries)?;
             } else {
                 self.host_tier(tier, &mut entries)?;
@@ -128,6 +128,7 @@ impl Builder<'_> {
         let network = Network::new(between_hosts(self.array())?, hosts)
             .map_err(PlantError::parameter("the network between the hosts"))?;
         let network = self.wiring.parts.add(network);
+        self.wiring.between = Some(network);
         let behind = backing.clone();
         let ways = TierWays { fast: shares, backing, network: Some(network) };
         let part = PagedPart::new(state, ways, Arc::clone(&self.owners), Askers::Streams);

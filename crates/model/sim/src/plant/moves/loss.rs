@@ -1,0 +1,144 @@
+use hardware::Ticket;
+use run_store::run::{StepEventKind, TileMove};
+use spec::events::PlannedEvent;
+use state_machine::IoRequest;
+use units::Nanos;
+
+use super::ground::{Ground, Held};
+use super::vm::Stop;
+use super::{Migration, Moves, Order, Stage, Time, host};
+
+/// Time without heartbeats after which a host counts as failed ("vSphere Availability", failure
+/// detection: heartbeats every second, 15 s without any).
+const NOTICED_AFTER: Nanos = Nanos::from_secs(15);
+
+/// Losses of hosts.
+impl Moves {
+    /// Cuts a host's power. Acknowledged writes that were only in its tiers are lost.
+    pub(super) fn lose(&mut self, event: &PlannedEvent, host: usize, ground: &mut Ground<'_>) {
+        let kind = (StepEventKind::LoseHost, Some(host));
+        let told = self.begin_event(kind, Some(event), ground.now);
+        self.hosts[host].is_lost = true;
+        self.give_up_migrations(host, ground);
+        let here = |vm: &usize| self.vms[*vm].host == host;
+        let vms: Vec<usize> = (0..self.vms.len()).filter(here).collect();
+        for vm in &vms {
+            let stop = self.vms[*vm].stop(ground);
+            (stop.lost_by, stop.paused_until) = (Some(told), None);
+            let suspended = std::mem::take(&mut stop.suspended);
+            stop.suspended = suspended.from_the_start();
+        }
+        let never = ground.site.drop_entering(ground.now, host, ground.fx);
+        self.send_again(&vms, &never, ground);
+        let lost = ground.lose_shares(host);
+        self.told[told].own.event.lost_bytes = Some(lost).filter(|lost| *lost > 0);
+        self.affects(told, &vms);
+        self.set_time(ground.now + NOTICED_AFTER, Time::Noticed(told), ground);
+        self.start_orders(ground);
+    }
+
+    /// Makes the requests in flight of lost virtual machines wait for their restart.
+    fn send_again(&mut self, vms: &[usize], never: &[Ticket], ground: &Ground<'_>) {
+        let Some(in_flight) = &mut self.in_flight else { return };
+        let lost: Vec<(usize, usize)> = vms.iter().map(|vm| self.vms[*vm].of).collect();
+        let of = |instance: usize, request: &IoRequest| {
+            (instance, ground.site.vm_of_disk((instance, usize::from(request.disk.0))))
+        };
+        let again = in_flight.lose(never, |instance, own| lost.contains(&of(instance, own)));
+        for (sender, request) in again {
+            let of = of(sender.0, &request);
+            let vm = vms.iter().find(|vm| self.vms[**vm].of == of);
+            if let Some(Stop { held, .. }) = vm.and_then(|vm| self.vms[*vm].stop.as_mut()) {
+                held.push(Held::Request(sender, request));
+            }
+        }
+    }
+
+    /// Ends the migrations from and to a lost host. A virtual machine on its way to the lost host
+    /// stays where it was, and moves to another host.
+    fn give_up_migrations(&mut self, lost: usize, ground: &mut Ground<'_>) {
+        for order in &mut self.orders {
+            if order.to == lost {
+                self.vms[order.vm].goal = self.vms[order.vm].host;
+            }
+        }
+        let mut again: Vec<Order> = Vec::new();
+        self.orders.retain(|order| {
+            let is_over = order.to == lost;
+            again.extend(is_over.then_some(*order));
+            !is_over
+        });
+        for number in 0..self.migrations.len() {
+            let Migration { order, from, stage, .. } = self.migrations[number];
+            if stage == Stage::Over || (from != lost && order.to != lost) {
+                continue;
+            }
+            self.end_migration(u32::try_from(number).expect("fewer than 2^32 moves"), ground);
+            again.push(order);
+            let own = &mut self.vms[order.vm];
+            own.goal = own.host;
+            if from != lost && matches!(stage, Stage::Stopped(_)) && !own.is_paused() {
+                let held = own.resume_here(ground);
+                self.release(held, ground);
+            }
+        }
+        for Order { vm, told, pool, .. } in again {
+            self.told[told].open -= 1;
+            match self.fewest().filter(|_| self.vms[vm].host != lost) {
+                Some(to) => self.order(told, vm, (to, pool)),
+                None => self.end_if_done(told, ground.now, ""),
+            }
+        }
+    }
+
+    pub(super) fn noticed(&mut self, told: usize, ground: &mut Ground<'_>) {
+        let lost = self.lost_by(told);
+        let event = &mut self.told[told].own.event;
+        event.noticed_ns = Some(ground.now.0);
+        event.detection_ns = Some(NOTICED_AFTER.0);
+        let (stood_ns, from) = (event.began_ns, event.host.clone().unwrap_or_default());
+        event.tiles = lost
+            .iter()
+            .map(|vm| TileMove {
+                tile: self.vms[*vm].tile,
+                vm: Some(self.vms[*vm].name.clone()),
+                from: from.clone(),
+                stood_ns,
+                begins_anew: true,
+                ..TileMove::default()
+            })
+            .collect();
+        match self.restart {
+            Some(restart) if !lost.is_empty() => {
+                let at = ground.now.saturating_add(restart.delay);
+                self.set_time(at, Time::Restart(told), ground);
+            }
+            _ => self.end_if_done(told, ground.now, "no virtual machine ran on it"),
+        }
+    }
+
+    fn lost_by(&self, told: usize) -> Vec<usize> {
+        let is_own =
+            |vm: &usize| self.vms[*vm].stop.as_ref().is_some_and(|stop| stop.lost_by == Some(told));
+        (0..self.vms.len()).filter(is_own).collect()
+    }
+
+    /// Restarts lost virtual machines, each on the host whose virtual machines have the fewest
+    /// virtual CPUs. vSphere HA takes the host with the most unreserved capacity, which is the same
+    /// for equal hosts and virtual machines without reservations.
+    pub(super) fn restarted(&mut self, told: usize, ground: &mut Ground<'_>) {
+        for (at, vm) in self.lost_by(told).into_iter().enumerate() {
+            let cpus =
+                |host: &usize| self.vms_of(*host).iter().map(|vm| self.vms[*vm].cpus).sum::<u32>();
+            let Some(to) = self.takers().min_by_key(cpus) else { return };
+            let held = self.vms[vm].resume(to, ground);
+            self.release(held, ground);
+            if let Some(tile) = self.told[told].own.event.tiles.get_mut(at) {
+                tile.to = Some(host::name(to));
+                tile.goes_on_ns = Some(ground.now.0);
+                tile.outage_ns = Some(ground.now.0.saturating_sub(tile.stood_ns));
+            }
+        }
+        self.end_if_done(told, ground.now, "");
+    }
+}
