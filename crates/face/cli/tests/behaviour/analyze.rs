@@ -117,7 +117,7 @@ fn a_vm_of_a_trace_becomes_a_workload_that_a_tile_can_use() {
     let told = fit(&["--vm", "database-00", "--format", "json"]);
     assert!(told.status.success(), "{}", err(&told));
     let json: Value = serde_json::from_str(&out(&told)).expect("one JSON document");
-    assert_eq!(json["schema"], "tilemark.fit/1.0");
+    assert_eq!(json["schema"], "tilemark.fit/1.1");
     let lengths = &json["distances"][0];
     assert_eq!(lengths["histogram"], "length");
     assert!(lengths["distance"].as_f64().is_some_and(|it| it < 0.05), "{lengths}");
