@@ -3790,6 +3790,31 @@ export interface components {
             io_served: number | null;
             /**
              * Format: double
+             * @description Lower end of the 95 % interval of `reads_served`, from its differences between blocks of
+             *     time; none if too little time was recorded.
+             * @default null
+             */
+            reads_served_low: number | null;
+            /**
+             * Format: double
+             * @description Upper end of the interval of `reads_served`.
+             * @default null
+             */
+            reads_served_high: number | null;
+            /**
+             * Format: double
+             * @description Lower end of the 95 % interval of `io_served`.
+             * @default null
+             */
+            io_served_low: number | null;
+            /**
+             * Format: double
+             * @description Upper end of the interval of `io_served`.
+             * @default null
+             */
+            io_served_high: number | null;
+            /**
+             * Format: double
              * @description Bytes written to the tier.
              */
             tier_written_bytes: number;

@@ -49,7 +49,7 @@ fn a_store_says_the_same_on_any_number_of_threads() {
         serde_json::from_str(&out(&told)).expect("one JSON document")
     };
     let one = json("1");
-    assert_eq!(one["schema"], "tilemark.analysis/1.0");
+    assert_eq!(one["schema"], "tilemark.analysis/1.1");
     assert_eq!(one["source"]["records"], 60_000);
     assert_eq!(one["overview"].as_array().map(Vec::len), Some(5));
     assert_eq!(json("3"), one);
@@ -153,7 +153,7 @@ fn agrees_with_its_run(place: &Workspace, run: &Run) -> Value {
     let json: Value = serde_json::from_str(&out(&told)).expect("one JSON document");
     assert_eq!(
         (&json["schema"], &json["source"]["format"]),
-        (&"tilemark.analysis/1.0".into(), &"run".into())
+        (&"tilemark.analysis/1.1".into(), &"run".into())
     );
     let step = run.steps.last().expect("a step");
     let of = |direction: Direction| step.io.iter().find(|io| io.direction == direction);
