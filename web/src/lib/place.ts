@@ -6,6 +6,7 @@ export type Place =
   | { page: 'runs' }
   | { page: 'run'; id: string; view: RunView }
   | { page: 'compare' }
+  | { page: 'trend' }
   | { page: 'study'; name: string }
   | { page: 'lost'; path: string };
 
@@ -17,6 +18,7 @@ export function readPlace(path: string): Place {
   const [first, second, third] = parts;
   if (first === undefined) return { page: 'runs' };
   if (first === 'compare' && parts.length === 1) return { page: 'compare' };
+  if (first === 'trend' && parts.length === 1) return { page: 'trend' };
   if (first === 'study' && second && parts.length === 2) return { page: 'study', name: second };
   if (first === 'study' && parts.length === 1) return { page: 'study', name: '' };
   if (first === 'run' && second && parts.length <= 3) {

@@ -6,4 +6,5 @@ export { default as map } from './Map.svelte';
 export { default as runs } from './Runs.svelte';
 export { default as study } from './Study.svelte';
 export { default as tier } from './Tier.svelte';
+export { default as trend } from './Trend.svelte';
 export { default as workload } from './Workload.svelte';

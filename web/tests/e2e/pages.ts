@@ -18,6 +18,7 @@ export const PAGES = (id: string): [string, string][] => [
 export const OTHERS: [string, string][] = [
   ['runs', '/'],
   ['compare', '/compare?a=ladder-10&b=tier-4'],
+  ['trend', '/trend?runs=ladder-10,tier-4,big-100'],
   ['study', '/study/vsan-6'],
 ];
 

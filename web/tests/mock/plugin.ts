@@ -6,6 +6,7 @@ import type { Plugin } from 'vite';
 import type { LiveState, ViewName } from '../../src/lib/api/types';
 import { Model, SCENARIOS } from '../fixtures/model';
 import { comparison } from '../fixtures/compare';
+import { sideBySide } from '../fixtures/trend';
 import { STUDY } from '../fixtures/study';
 
 /** A running run begins when the server does. */
@@ -82,6 +83,12 @@ function handle(request: IncomingMessage, response: ServerResponse, next: () => 
   if (kind === 'compare') {
     const [a, b] = [modelOf(url.searchParams.get('a') ?? ''), modelOf(url.searchParams.get('b') ?? '')];
     if (a && b) json(response, comparison(a, b));
+    else missing(response, 'such run');
+    return;
+  }
+  if (kind === 'trend') {
+    const models = url.searchParams.getAll('run').map(modelOf);
+    if (models.every((model) => model !== null)) json(response, sideBySide(models));
     else missing(response, 'such run');
     return;
   }

@@ -19,6 +19,8 @@ describe('which bytes a trace uses', () => {
     const found = tables(doc, 'mail');
     expect(found.map(({ title }) => title.split(' (')[0])).toEqual(['Working set', 'What a tier would serve', 'Where I/Os begin within 4 KiB', 'Small I/O']);
     for (const { head, rows } of found) expect(rows.every((row) => row.length === head.length)).toBe(true);
+    // A share has its interval, if there is one.
+    expect(found[1]?.rows[0]?.slice(0, 3)).toEqual(['128 MiB', '30 %', '40 % (36 % to 44 %)']);
     expect(found[2]?.rows).toContainEqual(['read', '7', '17,808', '80 %']);
   });
   it('has no table and no line for a run', () => {

@@ -23,7 +23,7 @@ test('at most four lines of rates are drawn, those with most I/O', () => {
 test('a table by tiles is drawn, a table of words is not', () => {
   const section = { title: 'Score', paragraphs: [], columns: ['tiles', 'a', 'b'], rows: [['30', '1,200.5', '-'], ['32', '-2', '-']] };
   expect(isPlottable(section)).toBe(true);
-  expect(plotted(section)).toEqual({ at: [30, 32], lines: [{ name: 'a', texts: ['1,200.5', '-2'], values: [1200.5, -2] }], low: -2, high: 1200.5 });
+  expect(plotted(section)).toEqual({ at: [30, 32], lines: [{ name: 'a', texts: ['1,200.5', '-2'], values: [1200.5, -2] }], low: -2, high: 1200.5, unit: 'count' });
   expect(isPlottable({ ...section, rows: [['30', 'hybrid', '-']] })).toBe(false);
 });
 

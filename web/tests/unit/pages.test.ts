@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RunRow, StudyClaim, TierSeries } from '../../src/lib/api/types';
 import { gapSentence, notByDesign } from '../../src/lib/chart/tier';
-import { choose, compareAddress, countedRows, findRuns, oldestRun, startedText, stateOf } from '../../src/lib/ui/runs';
+import { besideAddress, choose, compareAddress, countedRows, findRuns, oldestRun, startedText, stateOf } from '../../src/lib/ui/runs';
 import { claimsTable, findClaims, kindsOf, outcomeLook, pieces } from '../../src/lib/ui/study';
 
 const run = (id: string, patch: Partial<RunRow> = {}): RunRow => ({
@@ -36,8 +36,16 @@ describe('the list of runs', () => {
     const runs = [run('new', { started: '2026-11-23T00:00:00Z' }), run('old')];
     expect(compareAddress(['new', 'old'], runs)).toBe('/compare?a=old&b=new');
     expect(compareAddress(['new'], runs)).toBeNull();
-    expect(choose(['a', 'b'], 'c')).toEqual(['b', 'c']);
+    expect(compareAddress(['new', 'old', 'other'], runs)).toBeNull();
+    expect(choose(['a', 'b'], 'c')).toEqual(['a', 'b', 'c']);
     expect(choose(['a', 'b'], 'a')).toEqual(['b']);
+    const many = Array.from({ length: 24 }, (_, at) => `run ${at}`);
+    expect(choose(many, 'more')).toEqual([...many.slice(1), 'more']);
+  });
+  it('puts several side by side, without what was only observed or still runs', () => {
+    const runs = [run('a'), run('b'), run('c'), run('trace', { kind: 'recorded' }), run('now', { state: 'running' })];
+    expect(besideAddress(['c', 'a', 'b'], runs)).toBe('/trend?runs=a,b,c');
+    expect(besideAddress(['a', 'trace', 'now'], runs)).toBeNull();
   });
 });
 

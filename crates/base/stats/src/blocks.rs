@@ -155,12 +155,18 @@ pub fn mean_of_blocks(blocks: &[Compact], confidence: Ratio) -> Option<Interval>
         .filter(|block| !block.is_empty())
         .map(|block| (block.sum_ns as f64, block.count() as f64))
         .collect();
-    if rows.len() < 2 || confidence >= Ratio::ONE {
+    share_of_blocks(&rows, confidence)
+}
+
+/// Estimates a share of all blocks together, from `(part, all)` of each block, with its interval.
+/// It is a ratio of sums over blocks (Cochran 1977, equation 2.39), with Student's distribution.
+/// `None` with fewer than two blocks, or at a confidence of 100 %.
+pub fn share_of_blocks(blocks: &[(f64, f64)], confidence: Ratio) -> Option<Interval> {
+    if confidence >= Ratio::ONE {
         return None;
     }
-    let count = rows.len() as f64;
-    let (value, error) = ratio(&rows)?;
-    let student = StudentsT::new(0.0, 1.0, count - 1.0).ok()?;
+    let (value, error) = ratio(blocks)?;
+    let student = StudentsT::new(0.0, 1.0, blocks.len() as f64 - 1.0).ok()?;
     let half = student.inverse_cdf(1.0 - (1.0 - confidence.get()) / 2.0) * error;
     Some(Interval { value, low: value - half, high: value + half })
 }

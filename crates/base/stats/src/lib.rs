@@ -28,7 +28,9 @@ mod saturation;
 mod steady;
 mod summary;
 
-pub use blocks::{error_of_rate, mean_of_blocks, percentile_of_blocks, probability_beyond};
+pub use blocks::{
+    error_of_rate, mean_of_blocks, percentile_of_blocks, probability_beyond, share_of_blocks,
+};
 pub use bootstrap::{Resampling, bootstrap};
 pub use compact::Compact;
 pub use edge::{EdgeEstimate, EdgeModel, Trial};

@@ -338,7 +338,7 @@ pub enum RunsAction {
     },
     /// Show complete runs beside each other, each compared with the first
     ///
-    /// A tag price=12000EUR of a run adds what a VM costs. Example: tilemark runs --tag
+    /// A tag price=12000EUR of a run adds what a tile and a VM cost. Example: tilemark runs --tag
     /// datastore=nvme trend
     Trend {
         /// Print a table in Markdown

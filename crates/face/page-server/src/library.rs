@@ -6,14 +6,15 @@ mod running;
 mod traces;
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use run_store::rundir::{self, RunId, State, StoredRun, files};
 use trace::TraceError;
 use view::document::{
-    ComparePage, EventList, LiveState, RunKind, RunList, RunPage, RunRow, RunState, StudyList,
-    StudyPage,
+    ComparePage, EventList, LiveState, RunKind, RunList, RunPage, RunRow, RunState, RunsTrend,
+    StudyList, StudyPage,
 };
 use view::{OpenError, Request, Source};
 use watch::{HostStores, WatchError};
@@ -128,6 +129,21 @@ impl Library {
                 .find_map(|path| find(path.parent()?)),
         };
         found.ok_or_else(|| ProviderError::UnknownRun(id.clone()))
+    }
+
+    /// Returns a complete run of tiles.
+    fn complete(&self, id: &RunId) -> Result<StoredRun, ProviderError> {
+        if self.has_no_directory(id) {
+            let why = format!("{id} is no run of tiles, so it has no figures to put beside others");
+            return Err(ProviderError::Request(why));
+        }
+        let stored = self.stored(id)?;
+        match stored.state() {
+            State::Complete => Ok(stored),
+            State::Running | State::Abandoned => {
+                Err(ProviderError::NotYet(format!("run {id} is not complete")))
+            }
+        }
     }
 
     fn all(&self) -> Result<Vec<StoredRun>, ProviderError> {
@@ -277,6 +293,12 @@ impl Provider for Library {
     fn compare(&self, a: &RunId, b: &RunId) -> Result<ComparePage, ProviderError> {
         let (a, b) = (self.source(a)?, self.source(b)?);
         Ok(view::compare(&a, &b))
+    }
+
+    fn trend(&self, runs: &[RunId]) -> Result<RunsTrend, ProviderError> {
+        let ids: BTreeSet<&RunId> = runs.iter().collect();
+        let stored = ids.into_iter().map(|id| self.complete(id)).collect::<Result<Vec<_>, _>>()?;
+        view::trend(&stored).map_err(unreadable)
     }
 
     fn studies(&self) -> Result<StudyList, ProviderError> {

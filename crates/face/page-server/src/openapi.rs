@@ -95,6 +95,19 @@ fn paths(schemas: &mut SchemaGenerator) -> Map<String, Value> {
             answer::<doc::ComparePage>(schemas),
         ),
     );
+    let runs = json!({ "type": "array", "minItems": 1, "maxItems": 24,
+        "items": { "type": "string", "pattern": RUN_ID } });
+    let mut run = parameter("run", "query", "Ids of runs, one parameter each", runs);
+    run["required"] = true.into();
+    add(
+        "/api/v1/trend",
+        operation(
+            "trendRuns",
+            "Complete runs side by side, oldest first, each compared with the first",
+            &[run],
+            answer::<doc::RunsTrend>(schemas),
+        ),
+    );
     add(
         "/api/v1/studies",
         operation(

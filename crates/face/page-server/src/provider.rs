@@ -4,7 +4,8 @@ use run_store::gauge::Gauge;
 use run_store::rundir::RunId;
 use view::Request;
 use view::document::{
-    ComparePage, EventList, HostRate, LiveState, RunList, RunPage, RunRow, StudyList, StudyPage,
+    ComparePage, EventList, HostRate, LiveState, RunList, RunPage, RunRow, RunsTrend, StudyList,
+    StudyPage,
 };
 
 use crate::felt::Felt;
@@ -22,6 +23,8 @@ pub trait Provider: Send + Sync + 'static {
     fn events(&self, run: &RunId) -> Result<EventList, ProviderError>;
     /// Compares run `b` with run `a`.
     fn compare(&self, a: &RunId, b: &RunId) -> Result<ComparePage, ProviderError>;
+    /// Puts complete runs side by side, oldest first, each compared with the first.
+    fn trend(&self, runs: &[RunId]) -> Result<RunsTrend, ProviderError>;
     /// Returns the list of studies.
     fn studies(&self) -> Result<StudyList, ProviderError>;
     /// Returns the page of a study.

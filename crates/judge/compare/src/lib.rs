@@ -14,6 +14,7 @@
 mod differ;
 mod document;
 mod extract;
+mod figures;
 mod judge;
 mod names;
 #[cfg(test)]
@@ -25,6 +26,7 @@ pub use document::{
     Better, Bound, Change, Comparison, Decision, Difference, MetricComparison, SCHEMA, Seeds,
     SideFacts, Strictness, Unit, Verdict, json_schema,
 };
+pub use figures::{RunFigure, figures};
 pub use judge::{CompareError, Options, compare};
 pub use subject::Subject;
 pub use within::Within;

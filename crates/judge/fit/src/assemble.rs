@@ -3,23 +3,26 @@
 use indexmap::IndexMap;
 use spec::workload::{
     Access as SpecAccess, Action, Address, Again, Burst, Counted, CpuMode, DataPattern,
-    Disk as SpecDisk, Flush, Load, Metric, Misaligned, RandomTime, Reuse, Role, Schedule, Size,
-    Step, Time, UserGroup, Vm, Workload,
+    Disk as SpecDisk, Flush, Load, Metric, Misaligned, RandomTime, Repeat, Reuse, Role, Schedule,
+    Size, Step, Time, UserGroup, Vm, Workload,
 };
 use units::{BlockSize, Bytes, Nanos, Rate, Ratio};
 
 use super::arrival::{Arrival, rounded};
 use super::compare::{self, Comparison};
+use super::dialogue::Dialogue;
 use super::document::FitReport;
 use super::error::FitError;
 use super::gather::Observed;
 use super::generate::{Storage, generate};
-use super::model::{Access, Block, Model, Stream};
+use super::model::{Access, Block, Kind, Model, Stream};
 use super::phases::Stretch;
-use super::{document, toml};
+use super::{dependence, document, toml};
 
 /// Number of rounds in which shares are corrected by a run of the workload.
 const CORRECTIONS: u32 = 10;
+/// Maximum increase of the error of places for which dialogues are chosen.
+const PLACES_WORSE_MAX: f64 = 0.1;
 
 /// Workload with its file and its distances from the trace.
 #[derive(Debug, Clone)]
@@ -38,21 +41,44 @@ pub struct Fitted {
 /// # Errors
 /// If the fitted workload cannot be run, which is a bug of this program.
 pub fn fit(observed: &Observed, tool: &str, seed: u64) -> Result<Fitted, FitError> {
-    let mut model = Model::of(observed);
     let storage = Storage::like(observed);
-    let mut comparison = run(observed, &model, &storage, seed)?;
+    let (mut model, mut comparison) = corrected(observed, Model::of(observed), &storage, seed)?;
+    let mut dependence = None;
+    if let Some(other) = Model::with_dialogues(observed) {
+        let (other, compared) = corrected(observed, other, &storage, seed)?;
+        let both = (&workload(observed, &model, tool), &workload(observed, &other, tool));
+        // Our choice: the places of I/Os may become worse by as much as a run differs by chance.
+        let is_no_worse = compared.score() <= comparison.score() + PLACES_WORSE_MAX;
+        let placed = (&storage, seed);
+        dependence = dependence::compare(observed, both, &other, placed, is_no_worse)?;
+        if dependence.as_ref().is_some_and(|own| own.chosen == "dialogues") {
+            (model, comparison) = (other, compared);
+        }
+    }
+    let workload = workload(observed, &model, tool);
+    let mut report = document::report(observed, &model, &workload, &comparison, (tool, seed));
+    report.dependence = dependence;
+    let toml = toml::file(observed, &model, &workload, &report);
+    Ok(Fitted { workload, toml, report })
+}
+
+/// Corrects a model by runs in virtual time, and keeps the best version.
+fn corrected(
+    observed: &Observed,
+    mut model: Model,
+    storage: &Storage,
+    seed: u64,
+) -> Result<(Model, Comparison), FitError> {
+    let mut comparison = run(observed, &model, storage, seed)?;
     let (mut trial, mut last) = (model.clone(), comparison.clone());
     for _ in 0..CORRECTIONS {
         correct(&mut trial, &last);
-        last = run(observed, &trial, &storage, seed)?;
+        last = run(observed, &trial, storage, seed)?;
         if last.score() < comparison.score() {
             (model, comparison) = (trial.clone(), last.clone());
         }
     }
-    let workload = workload(observed, &model, tool);
-    let report = document::report(observed, &model, &workload, &comparison, (tool, seed));
-    let toml = toml::file(observed, &model, &workload, &report);
-    Ok(Fitted { workload, toml, report })
+    Ok((model, comparison))
 }
 
 fn run(
@@ -110,7 +136,6 @@ pub(crate) fn workload(observed: &Observed, model: &Model, tool: &str) -> Worklo
             group(&name, model, (stretch, number), (stream, stream.decided.of(alike)))
         }));
     }
-    let accesses = model.kinds.iter().flat_map(|kind| &kind.accesses);
     Workload {
         endpoints: Vec::new(),
         application: None,
@@ -122,7 +147,7 @@ pub(crate) fn workload(observed: &Observed, model: &Model, tool: &str) -> Worklo
         data: DataPattern::default(),
         vms: vec![Vm { name, vcpus: 1, disks: model.disks.iter().map(disk).collect() }],
         groups,
-        actions: accesses.map(|access| action(model, access)).collect(),
+        actions: model.kinds.iter().flat_map(|kind| actions(model, kind)).collect(),
         limits: Vec::new(),
         replay: None,
     }
@@ -278,24 +303,64 @@ pub(crate) fn digits(value: f64) -> f64 {
     text.parse().unwrap_or(value)
 }
 
-fn action(model: &Model, access: &Access) -> Action {
-    let disk = &model.disks[access.disk];
-    let step = match &access.block {
-        None => Step::Flush(Flush { disk: disk.name.clone(), kind: None }),
-        Some(block) => {
-            let step = SpecAccess {
-                disk: disk.name.clone(),
-                size: size(block),
-                address: address(model, disk.size, block),
-                count: 1,
-                kind: None,
-                data: None,
-                durable: (block.durable > 0.0).then(|| ratio(digits(block.durable))),
-            };
-            if block.is_write { Step::Write(step) } else { Step::Read(step) }
+/// Returns the dialogues of a kind as actions, or each of its accesses if it has none.
+fn actions(model: &Model, kind: &Kind) -> Vec<Action> {
+    let action = |name: &str, steps| Action { name: name.to_owned(), weight: 1.0, steps };
+    match &kind.waiting {
+        None => {
+            let single = |own: &Access| action(&own.name, vec![step(model, own)]);
+            kind.accesses.iter().map(single).collect()
         }
+        Some(waiting) => {
+            let several = |(name, own): &(String, Dialogue)| action(name, steps(model, kind, own));
+            waiting.dialogues.iter().map(several).collect()
+        }
+    }
+}
+
+/// Returns the steps of a dialogue. Equal stages are a `repeat`, with the pause before each.
+fn steps(model: &Model, kind: &Kind, dialogue: &Dialogue) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for part in &dialogue.parts {
+        let atoms = part.atoms.iter().filter_map(|atom| kind.access(*atom));
+        let mut stage: Vec<Step> = atoms.map(|own| step(model, own)).collect();
+        let stage = if stage.len() == 1 { stage.remove(0) } else { Step::Parallel(stage) };
+        let paused = match rounded(part.pause) {
+            Nanos::ZERO => Vec::new(),
+            pause => vec![Step::Wait(Time::Random(RandomTime::Exponential(pause)))],
+        };
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 64")]
+        let times = part.times.round().max(1.0) as u32;
+        // A dialogue begins without a pause.
+        let after = times - u32::from(steps.is_empty());
+        if steps.is_empty() {
+            steps.push(stage.clone());
+        }
+        let repeated = paused.into_iter().chain([stage]).collect();
+        match after {
+            0 => {}
+            1 => steps.extend(repeated),
+            times => steps.push(Step::Repeat(Repeat { times, steps: repeated })),
+        }
+    }
+    steps
+}
+
+fn step(model: &Model, access: &Access) -> Step {
+    let disk = &model.disks[access.disk];
+    let Some(block) = &access.block else {
+        return Step::Flush(Flush { disk: disk.name.clone(), kind: None });
     };
-    Action { name: access.name.clone(), weight: 1.0, steps: vec![step] }
+    let step = SpecAccess {
+        disk: disk.name.clone(),
+        size: size(block),
+        address: address(model, disk.size, block),
+        count: 1,
+        kind: None,
+        data: None,
+        durable: (block.durable > 0.0).then(|| ratio(digits(block.durable))),
+    };
+    if block.is_write { Step::Write(step) } else { Step::Read(step) }
 }
 
 fn block_size(bytes: u64) -> BlockSize {

@@ -8,11 +8,12 @@ use trace::{Flags, IoRecord, Operation};
 
 use super::arrival::{Arrival, short};
 use super::compare::{Comparison, Pair};
+use super::dependence::Dependence;
 use super::gather::Observed;
 use super::model::{Kind, Model};
 
 /// Schema id of [`FitReport`]. A minor version only adds fields.
-pub const FIT_SCHEMA: &str = "tilemark.fit/1.0";
+pub const FIT_SCHEMA: &str = "tilemark.fit/1.1";
 /// Minimum distance that the text mentions. Our choice: a fifth of the I/Os are in other buckets.
 const FAR: f64 = 0.2;
 
@@ -20,7 +21,7 @@ const FAR: f64 = 0.2;
 /// workload in virtual time.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FitReport {
-    /// Schema name and version: `tilemark.fit/1.0`.
+    /// Schema name and version: `tilemark.fit/1.1`.
     pub schema: String,
     /// Program with its version.
     pub tool: String,
@@ -48,6 +49,9 @@ pub struct FitReport {
     pub phases: Vec<PhaseRow>,
     /// Chosen load models, with reasons.
     pub decisions: Vec<Decision>,
+    /// Dependence of I/Os on each other; absent without evidence of any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dependence: Option<Dependence>,
     /// Distances of each histogram and of the rates.
     pub distances: Vec<Distance>,
     /// Distances of miss-ratio curves.
@@ -160,6 +164,7 @@ pub(crate) fn report(
         made: comparison.count.1,
         phases: phases(model),
         decisions: model.kinds.iter().flat_map(decisions).collect(),
+        dependence: None,
         distances,
         curves: comparison
             .curves
@@ -274,6 +279,22 @@ fn words(
         words.push(
             "whether I/Os waited for answers: the trace has no completions, so the load comes at \
              its rate however slow the storage is"
+                .to_owned(),
+        );
+    }
+    let waiting = || model.kinds.iter().filter_map(|kind| kind.waiting.as_ref());
+    if let Some(rare) =
+        waiting().map(|own| own.rare).max_by(f64::total_cmp).filter(|it| *it > 0.001)
+    {
+        words.push(format!(
+            "rare sequences of I/Os, {:.1} % of the I/Os: each counts as a frequent one",
+            rare * 100.0
+        ));
+    }
+    if waiting().next().is_some() {
+        words.push(
+            "the numbers of repetitions in a dialogue, which are means, and waits of one dialogue \
+             for another"
                 .to_owned(),
         );
     }

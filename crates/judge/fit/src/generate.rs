@@ -37,6 +37,17 @@ impl Storage {
         }
         Self::Latencies([of(Operation::Read), of(Operation::Write), of(Operation::Flush)])
     }
+
+    /// Returns storage with latencies that are `times` as long.
+    pub(crate) fn slower(&self, times: u64) -> Self {
+        let longer = |of: &Vec<Nanos>| -> Vec<Nanos> {
+            of.iter().map(|latency| Nanos(latency.0.saturating_mul(times))).collect()
+        };
+        match self {
+            Self::Ideal => Self::Ideal,
+            Self::Latencies(all) => Self::Latencies(all.each_ref().map(longer)),
+        }
+    }
 }
 
 /// Runs a workload in virtual time and returns its I/O in order of submission, with disks as

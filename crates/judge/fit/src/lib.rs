@@ -15,6 +15,8 @@ mod arrival;
 mod assemble;
 mod bursts;
 mod compare;
+mod dependence;
+mod dialogue;
 mod document;
 mod error;
 mod fio;
@@ -28,8 +30,10 @@ mod place;
 mod sizes;
 mod text;
 mod toml;
+mod waits;
 
 pub use assemble::{Fitted, fit};
+pub use dependence::{Dependence, DependenceRow};
 pub use document::{
     CurveDistance, Decision, Distance, FIT_SCHEMA, FitReport, PhaseRow, Share, fit_json_schema,
 };

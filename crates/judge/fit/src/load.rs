@@ -195,7 +195,7 @@ pub(crate) fn closed(records: &[&IoRecord], stretches: &[Stretch]) -> Option<Dec
 
 /// Returns true if I/Os are submitted at equal intervals, independent of latencies. The test: the
 /// time from submission to submission varies less than the time from completion to submission.
-fn keeps_pace(records: &[&IoRecord]) -> bool {
+pub(crate) fn keeps_pace(records: &[&IoRecord]) -> bool {
     let gaps = records.windows(2).map(|pair| (pair[1].issue - pair[0].issue).as_secs_f64());
     let pauses = records.windows(2).map(|pair| {
         let latency = pair[0].latency().unwrap_or_default();

@@ -4,11 +4,13 @@ use trace::{Flags, IoRecord, Operation};
 use units::{Bytes, Nanos};
 
 use super::arrival::Arrival;
+use super::dialogue::{self, Dialogue};
 use super::gather::Observed;
 use super::load::{self, Decided};
 use super::phases::{self, Stretch};
 use super::place::{self, Habit, Placement};
 use super::sizes::{self, Sizes};
+use super::waits;
 
 /// Minimum size of a large block, in bytes. Large blocks have separate reuse parameters.
 const LARGE: u32 = 32 << 10;
@@ -51,6 +53,22 @@ pub(crate) struct Kind {
     pub(crate) seconds: f64,
     pub(crate) streams: Vec<Stream>,
     pub(crate) accesses: Vec<Access>,
+    /// Evidence that I/Os wait for each other, and their dialogues; `None` if each access is an
+    /// action.
+    pub(crate) waiting: Option<Waiting>,
+}
+
+/// I/Os that wait for each other.
+#[derive(Debug, Clone)]
+pub(crate) struct Waiting {
+    pub(crate) within: Nanos,
+    /// Share of the I/Os that begin within this pause after a completion, and the share by chance.
+    pub(crate) share: f64,
+    pub(crate) chance: f64,
+    /// Share of the I/Os in rare sequences.
+    pub(crate) rare: f64,
+    /// Dialogues with their names.
+    pub(crate) dialogues: Vec<(String, Dialogue)>,
 }
 
 /// I/Os with a common arrival process.
@@ -89,7 +107,19 @@ pub(crate) struct Block {
 }
 
 impl Model {
+    /// Fits a model in which every I/O is an action.
     pub(crate) fn of(observed: &Observed) -> Self {
+        Self::fitted(observed, false)
+    }
+
+    /// Fits a model in which I/Os that wait for each other are dialogues; `None` without evidence
+    /// that I/Os wait.
+    pub(crate) fn with_dialogues(observed: &Observed) -> Option<Self> {
+        let model = observed.info.has_latency.then(|| Self::fitted(observed, true))?;
+        model.kinds.iter().any(|kind| kind.waiting.is_some()).then_some(model)
+    }
+
+    fn fitted(observed: &Observed, with_dialogues: bool) -> Self {
         let span = observed.span();
         let stretches = phases::find(&observed.records, span);
         let places = place::of(&observed.records, observed.devices.len());
@@ -103,7 +133,7 @@ impl Model {
                     .filter(|(record, _)| own.iter().any(|it| it.holds(record.issue)))
                     .map(|(record, way)| (record, *way))
                     .collect();
-                Kind::of(observed, &own, &inside)
+                Kind::of(observed, &own, &inside, with_dialogues)
             })
             .collect();
         name_kinds(&mut kinds);
@@ -134,18 +164,86 @@ fn disks(observed: &Observed) -> Vec<Disk> {
 }
 
 impl Kind {
-    fn of(observed: &Observed, stretches: &[Stretch], inside: &[(&IoRecord, Placement)]) -> Self {
+    fn of(
+        observed: &Observed,
+        stretches: &[Stretch],
+        inside: &[(&IoRecord, Placement)],
+        with_dialogues: bool,
+    ) -> Self {
+        // Discards are left out, because Tilemark sends none. Waits for a discard are therefore not
+        // seen.
+        let records: Vec<&IoRecord> = inside
+            .iter()
+            .map(|(record, _)| *record)
+            .filter(|record| record.operation != Operation::Discard)
+            .collect();
+        let found = with_dialogues.then(|| dialogues(observed, stretches, &records)).flatten();
         let mut accesses = Vec::new();
         for disk in 0..observed.devices.len() {
+            let disk = (disk, observed.devices.len());
             for (way, operation) in [Operation::Read, Operation::Write].into_iter().enumerate() {
-                accesses.extend(of_way(inside, (disk, observed.devices.len()), way, operation));
+                // A step of a dialogue has one address, so its blocks are not divided by size.
+                accesses.extend(of_way(inside, disk, (way, operation), found.is_none()));
             }
-            accesses.extend(flushes(inside, (disk, observed.devices.len())));
+            accesses.extend(flushes(inside, disk));
         }
         let seconds = stretches.iter().map(|it| (it.to - it.from).as_secs_f64()).sum();
-        let streams = streams(observed, stretches, inside, &accesses);
-        Self { name: String::new(), count: inside.len(), seconds, streams, accesses }
+        let (streams, waiting) = match found {
+            Some((stream, waiting)) => (vec![stream], Some(waiting)),
+            None => (streams(observed, stretches, &records, &accesses), None),
+        };
+        Self { name: String::new(), count: inside.len(), seconds, streams, accesses, waiting }
     }
+
+    /// Returns the access of an operation on a disk. It is the only one in a kind with dialogues.
+    pub(crate) fn access(&self, (disk, operation): dialogue::Atom) -> Option<&Access> {
+        self.accesses.iter().find(|own| own.disk == disk && own.operation() == operation)
+    }
+}
+
+impl Access {
+    fn operation(&self) -> Operation {
+        match &self.block {
+            None => Operation::Flush,
+            Some(block) if block.is_write => Operation::Write,
+            Some(_) => Operation::Read,
+        }
+    }
+}
+
+/// Fits dialogues with their arrivals; `None` if I/Os do not wait for each other, or come at equal
+/// intervals.
+fn dialogues(
+    observed: &Observed,
+    stretches: &[Stretch],
+    records: &[&IoRecord],
+) -> Option<(Stream, Waiting)> {
+    let waits = waits::find(records, stretches).filter(|_| !load::keeps_pace(records))?;
+    let found = dialogue::find(records, &waits)?;
+    let runs: Vec<&IoRecord> = found.runs.iter().collect();
+    let decided = load::closed(&runs, stretches)
+        .unwrap_or_else(|| load::open(&runs, stretches, observed.resolution(), true));
+    let number = |(at, own): (usize, Dialogue)| (format!("dialogue-{}", at + 1), own);
+    let dialogues: Vec<_> = found.all.into_iter().enumerate().map(number).collect();
+    let mix = dialogues.iter().map(|(name, own)| (name.clone(), own.count)).collect();
+    let why = format!(
+        "{:.0} % of the I/Os begin within {} after a completion ({:.0} % would by chance), so they \
+         are {} of several steps; {}",
+        waits.share * 100.0,
+        super::arrival::rounded(waits.within),
+        waits.chance * 100.0,
+        if dialogues.len() == 1 { "a dialogue" } else { "dialogues" },
+        decided.why
+    );
+    let waiting = Waiting {
+        within: waits.within,
+        share: waits.share,
+        chance: waits.chance,
+        rare: found.rare,
+        dialogues,
+    };
+    let name = "dialogues".to_owned();
+    Some((Stream { name, decided: Decided { why, ..decided }, mix }, waiting))
 }
 
 /// Returns the suffix of an action's name for its disk; empty if there is only one disk.
@@ -161,8 +259,8 @@ fn is_on(record: &IoRecord, disk: usize, operation: Operation) -> bool {
 fn of_way(
     inside: &[(&IoRecord, Placement)],
     disk: (usize, usize),
-    way: usize,
-    operation: Operation,
+    (way, operation): (usize, Operation),
+    may_divide: bool,
 ) -> Vec<Access> {
     let own: Vec<Seen<'_>> =
         inside.iter().filter(|(record, _)| is_on(record, disk.0, operation)).collect();
@@ -170,7 +268,7 @@ fn of_way(
     let is_part = |part: &[Seen<'_>]| {
         part.len() >= PART_LEAST && part.len() as f64 >= PART * own.len() as f64
     };
-    let parts = if is_part(&small) && is_part(&large) {
+    let parts = if may_divide && is_part(&small) && is_part(&large) {
         vec![("-small", small), ("-large", large)]
     } else {
         vec![("", own.clone())]
@@ -237,36 +335,24 @@ fn flushes(inside: &[(&IoRecord, Placement)], disk: (usize, usize)) -> Option<Ac
 fn streams(
     observed: &Observed,
     stretches: &[Stretch],
-    inside: &[(&IoRecord, Placement)],
+    records: &[&IoRecord],
     accesses: &[Access],
 ) -> Vec<Stream> {
     let mix = |is_wanted: &dyn Fn(&Access) -> bool| -> Vec<(String, usize)> {
         let wanted = accesses.iter().filter(|access| is_wanted(access));
         wanted.map(|access| (access.name.clone(), access.weight)).collect()
     };
-    // Discards are left out, because Tilemark sends none. Waits for a discard are therefore not
-    // seen.
-    let records: Vec<&IoRecord> = inside
-        .iter()
-        .map(|(record, _)| *record)
-        .filter(|record| record.operation != Operation::Discard)
-        .collect();
-    let closed = || load::closed(&records, stretches);
+    let closed = || load::closed(records, stretches);
     if let Some(decided) = observed.info.has_latency.then(closed).flatten() {
         return vec![Stream { name: "users".to_owned(), decided, mix: mix(&|_| true) }];
     }
-    let kind_of = |access: &Access| match &access.block {
-        None => Operation::Flush,
-        Some(block) if block.is_write => Operation::Write,
-        Some(_) => Operation::Read,
-    };
     let each =
         [(Operation::Read, "reads"), (Operation::Write, "writes"), (Operation::Flush, "flushes")];
     each.into_iter()
         .filter_map(|(operation, name)| {
             let own: Vec<&IoRecord> =
                 records.iter().copied().filter(|it| it.operation == operation).collect();
-            let mix = mix(&|access| kind_of(access) == operation);
+            let mix = mix(&|access| access.operation() == operation);
             let decided =
                 load::open(&own, stretches, observed.resolution(), observed.info.has_latency);
             (!own.is_empty()).then(|| Stream { name: name.to_owned(), decided, mix })
@@ -292,6 +378,8 @@ fn name_kinds(kinds: &mut [Kind]) {
     for kind in kinds {
         let prefix = kind.name.clone();
         kind.accesses.iter_mut().for_each(|access| access.name.insert_str(0, &prefix));
+        let dialogues = kind.waiting.iter_mut().flat_map(|own| &mut own.dialogues);
+        dialogues.for_each(|(name, _)| name.insert_str(0, &prefix));
         for stream in &mut kind.streams {
             stream.name.insert_str(0, &prefix);
             stream.mix.iter_mut().for_each(|(name, _)| name.insert_str(0, &prefix));

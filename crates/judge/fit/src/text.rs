@@ -2,6 +2,7 @@ use std::fmt::Write;
 
 use units::{Bytes, Nanos, Table};
 
+use super::dependence::Dependence;
 use super::document::{Distance, FitReport, Share};
 
 /// Formats a report as text.
@@ -23,6 +24,9 @@ pub fn fit_text(report: &FitReport) -> String {
     text += "\nLoad\n";
     for decision in &report.decisions {
         let _ = writeln!(text, "  {}: {}", decision.users, decision.why);
+    }
+    if let Some(dependence) = &report.dependence {
+        text += &waits(dependence);
     }
     let _ = writeln!(
         text,
@@ -52,6 +56,39 @@ fn phases(report: &FitReport) -> String {
         ]);
     }
     grid.text("  ")
+}
+
+fn waits(own: &Dependence) -> String {
+    let mut text = format!(
+        "\nI/Os that wait for others: {:.0} % begin within {} after a completion, {:.0} % would by \
+         chance. Chosen: {}.\n",
+        own.share * 100.0,
+        Nanos(own.within_ns),
+        own.chance * 100.0,
+        own.chosen
+    );
+    let mut grid = Table::new(&[
+        "",
+        ">outstanding",
+        ">pause",
+        ">order",
+        ">I/Os/s",
+        ">I/Os/s, storage twice as slow",
+    ]);
+    let distance =
+        |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |it| format!("{it:.3}"));
+    for row in &own.rows {
+        grid.row(vec![
+            row.name.clone(),
+            distance(row.outstanding),
+            distance(row.pause),
+            distance(row.order),
+            format!("{:.1}", row.rate),
+            format!("{:.1}", row.rate_slow),
+        ]);
+    }
+    text += &grid.text("  ");
+    text
 }
 
 fn distances(distances: &[Distance]) -> String {

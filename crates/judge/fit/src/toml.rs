@@ -101,7 +101,8 @@ fn users(text: &mut String, model: &Model, workload: &Workload) {
             let Some(group) = groups.next() else { return };
             text.push('\n');
             let of = stream.mix.iter().map(|(_, count)| count).sum::<usize>();
-            let all = format!("{of} I/Os in {}", time_of(kind));
+            let unit = if kind.waiting.is_some() { "dialogues" } else { "I/Os" };
+            let all = format!("{of} {unit} in {}", time_of(kind));
             comment(text, &format!("{}. From {all}.", stream.decided.why));
             one_group(text, group);
         }
@@ -190,12 +191,29 @@ fn time(time: &Time) -> String {
 }
 
 fn actions(text: &mut String, model: &Model, workload: &Workload) {
-    let accesses = model.kinds.iter().flat_map(|kind| &kind.accesses);
-    for (action, access) in workload.actions.iter().zip(accesses) {
+    let comments = model.kinds.iter().flat_map(origins);
+    for (action, lines) in workload.actions.iter().zip(comments) {
         text.push('\n');
-        comment(text, &from(access));
+        lines.iter().for_each(|line| comment(text, line));
         one_action(text, action);
     }
+}
+
+/// Returns the comments of a kind's actions. With dialogues, the first one describes the accesses
+/// of all.
+fn origins(kind: &Kind) -> Vec<Vec<String>> {
+    let Some(waiting) = &kind.waiting else {
+        return kind.accesses.iter().map(|access| vec![from(access)]).collect();
+    };
+    let mut all: Vec<Vec<String>> = waiting
+        .dialogues
+        .iter()
+        .map(|(_, own)| vec![format!("Seen {} times, with rarer sequences like it.", own.count)])
+        .collect();
+    if let Some(first) = all.first_mut() {
+        first.extend(kind.accesses.iter().map(|own| format!("{}: {}", own.name, from(own))));
+    }
+    all
 }
 
 /// Returns a comment on the origin of an action's numbers.

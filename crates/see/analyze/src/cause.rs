@@ -68,6 +68,8 @@ impl Band {
     pub const READS: Self = Self { from: 0, to: 7 };
     /// All writes.
     pub const WRITES: Self = Self { from: 8, to: 15 };
+    /// All flushes.
+    pub(crate) const FLUSHES: Self = Self { from: FLUSHES, to: FLUSHES };
 
     /// Returns the name, such as `writes of 64 KiB and above`.
     pub fn name(self) -> String {
@@ -84,7 +86,7 @@ impl Band {
     }
 
     fn all() -> Vec<Self> {
-        let mut bands = vec![Self { from: FLUSHES, to: FLUSHES }];
+        let mut bands = vec![Self::FLUSHES];
         for whole in [Self::READS, Self::WRITES] {
             bands.push(whole);
             for at in whole.slots() {

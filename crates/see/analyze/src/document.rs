@@ -5,12 +5,12 @@ use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Serialize};
 
 /// Schema id of [`Analysis`]: a minor version only adds fields.
-pub const SCHEMA: &str = "tilemark.analysis/1.0";
+pub const SCHEMA: &str = "tilemark.analysis/1.1";
 
 /// Analysis of a trace. Lists of views that were not requested are empty.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Analysis {
-    /// Schema name and version: `tilemark.analysis/1.0`.
+    /// Schema name and version: `tilemark.analysis/1.1`.
     pub schema: String,
     /// Program with its version.
     pub tool: String,
@@ -136,6 +136,16 @@ pub struct Finding {
     pub limit_source: String,
     /// Number of I/Os behind the number.
     pub samples: u64,
+    /// Lower end of the number's 95 % interval, in `unit`. None if the finding is not estimated
+    /// from the whole time, or if too little time was recorded.
+    #[serde(default)]
+    pub low: Option<f64>,
+    /// Upper end of the interval.
+    #[serde(default)]
+    pub high: Option<f64>,
+    /// Method by which the interval was computed.
+    #[serde(default)]
+    pub interval_by: Option<String>,
     /// Weight for sorting: the affected share of all waiting, otherwise of all I/Os, 0 to 1.
     pub effect: f64,
     /// Command that shows the evidence.
@@ -481,6 +491,19 @@ pub struct TierRow {
     pub reads_served: Option<f64>,
     /// Share of all I/Os that the tier serves without the storage behind it.
     pub io_served: Option<f64>,
+    /// Lower end of the 95 % interval of `reads_served`, from its differences between blocks of
+    /// time; none if too little time was recorded.
+    #[serde(default)]
+    pub reads_served_low: Option<f64>,
+    /// Upper end of the interval of `reads_served`.
+    #[serde(default)]
+    pub reads_served_high: Option<f64>,
+    /// Lower end of the 95 % interval of `io_served`.
+    #[serde(default)]
+    pub io_served_low: Option<f64>,
+    /// Upper end of the interval of `io_served`.
+    #[serde(default)]
+    pub io_served_high: Option<f64>,
     /// Bytes written to the tier.
     pub tier_written_bytes: f64,
     /// Number of simulated page references.

@@ -7,6 +7,7 @@ use crate::cause::Waits;
 use crate::classes::ENOUGH;
 use crate::document::{Analysis, Finding, FindingKind, OverviewRow};
 use crate::fold::Row;
+use crate::interval::{self, ShareInterval};
 use crate::material::{ALL, Material, View};
 
 /// Maximum number of sentences.
@@ -42,6 +43,7 @@ struct Draft {
     limit: f64,
     limit_source: String,
     samples: u64,
+    interval: Option<ShareInterval>,
     effect: f64,
     vm: String,
     view: View,
@@ -108,6 +110,9 @@ impl Draft {
             limit: self.limit,
             limit_source: self.limit_source,
             samples: self.samples,
+            low: self.interval.map(|own| own.low * 100.0),
+            high: self.interval.map(|own| own.high * 100.0),
+            interval_by: self.interval.map(|_| interval::METHOD.to_owned()),
             effect: self.effect,
             command,
         }
@@ -161,14 +166,16 @@ fn contributions(material: &Material, answer: &Analysis, drafts: &mut Vec<Draft>
         let inside = parts.filter(|(slot, _)| cause.band.slots().contains(slot));
         inside.filter_map(|(_, part)| part.times).for_each(|more| times.merge(more));
         let Some(p99) = times.percentile(Ratio::new(0.99)) else { continue };
+        let interval = interval::of_wait(material, scope, cause.band);
         drafts.push(Draft {
             kind: FindingKind::Contribution,
             text: format!(
-                "{}{} are {} of the I/Os and {} of all waiting (p99 {p99}, {} I/Os).",
+                "{}{} are {} of the I/Os and {}{} of all waiting (p99 {p99}, {} I/Os).",
                 whose(answer, &scope.name),
                 cause.band.name(),
                 percent(cause.share_of_count),
                 percent(cause.share_of_wait),
+                interval::text(interval.map(|own| own.low), interval.map(|own| own.high)),
                 cause.count
             ),
             value: cause.share_of_wait * 100.0,
@@ -176,6 +183,7 @@ fn contributions(material: &Material, answer: &Analysis, drafts: &mut Vec<Draft>
             limit: cause.share_of_count * 100.0,
             limit_source: "its share of the I/Os".to_owned(),
             samples: cause.count,
+            interval,
             effect: cause.share_of_wait * wait_share(answer, &scope.name),
             vm: scope.name.clone(),
             view: View::Sizes,
@@ -215,6 +223,7 @@ fn breaks(answer: &Analysis, drafts: &mut Vec<Draft>) {
             limit: limit.0 as f64,
             limit_source: answer.limit.source.clone(),
             samples: row.count,
+            interval: None,
             effect: share * wait_share(answer, &row.vm),
             vm: row.vm.clone(),
             view: View::Matrix,
@@ -258,6 +267,7 @@ fn moments(material: &Material, drafts: &mut Vec<Draft>) {
             limit: time_share * 100.0,
             limit_source: "its share of the time".to_owned(),
             samples: moment.count,
+            interval: None,
             effect: if total > 0.0 { moment.wait / total } else { 0.0 },
             vm: scope.name.clone(),
             view: View::Time,
@@ -343,6 +353,7 @@ fn beside(answer: &Analysis, drafts: &mut Vec<Draft>) {
                 limit: BESIDE_TIMES,
                 limit_source: OURS.to_owned(),
                 samples: row.beside_count,
+                interval: None,
                 effect: share * row.beside_count as f64 / (vm.reads + vm.writes).max(1) as f64,
                 vm: vm.vm.clone(),
                 view: View::Latency,
@@ -375,6 +386,7 @@ fn misaligned(answer: &Analysis, drafts: &mut Vec<Draft>) {
             limit: MISALIGNED * 100.0,
             limit_source: OURS.to_owned(),
             samples: count,
+            interval: None,
             effect: share * part,
             vm: vm.vm.clone(),
             view: View::Overview,
@@ -406,6 +418,7 @@ fn ratios(answer: &Analysis, drafts: &mut Vec<Draft>) {
             limit: RATIO_GAP * 100.0,
             limit_source: OURS.to_owned(),
             samples: vm.reads + vm.writes,
+            interval: None,
             effect: share * gap,
             vm: vm.vm.clone(),
             view: View::Overview,
@@ -439,6 +452,7 @@ fn bursts(answer: &Analysis, drafts: &mut Vec<Draft>) {
             limit: BURST_TIMES,
             limit_source: OURS.to_owned(),
             samples: second.count,
+            interval: None,
             effect: share * second.count as f64 / (vm.reads + vm.writes).max(1) as f64,
             vm: vm.vm.clone(),
             view: View::Time,
@@ -462,18 +476,20 @@ fn tiers(answer: &Analysis, drafts: &mut Vec<Draft>) {
     if *served < TIER_SERVED {
         return;
     }
-    let reads = tier
-        .reads_served
-        .map_or_else(String::new, |reads| format!("{} of the reads and ", percent(reads)));
+    let reads = tier.reads_served.map_or_else(String::new, |reads| {
+        let interval = interval::text(tier.reads_served_low, tier.reads_served_high);
+        format!("{}{interval} of the reads and ", percent(reads))
+    });
     let bytes = |value: f64| Bytes::new(1).scale(value).round_up(Bytes::new(1));
     let of = if tier.sampled_share < 1.0 { "sampled page references" } else { "I/Os" };
     drafts.push(Draft {
         kind: FindingKind::Tier,
         text: format!(
-            "A tier of {} with pages of 64 KiB, written back, would serve {reads}{} of the {of}. \
+            "A tier of {} with pages of 64 KiB, written back, would serve {reads}{}{} of the {of}. \
              {} would be written to it; {} are touched in total ({count} I/Os).",
             Bytes::new(tier.tier_bytes),
             percent(*served),
+            interval::text(tier.io_served_low, tier.io_served_high),
             bytes(tier.tier_written_bytes),
             bytes(touched),
         ),
@@ -482,6 +498,7 @@ fn tiers(answer: &Analysis, drafts: &mut Vec<Draft>) {
         limit: TIER_SERVED * 100.0,
         limit_source: OURS.to_owned(),
         samples: count,
+        interval: tier.io_served_low.zip(tier.io_served_high).map(ShareInterval::from),
         effect: *served,
         vm: vm.to_owned(),
         view: View::WorkingSet,

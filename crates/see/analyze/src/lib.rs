@@ -17,6 +17,7 @@ mod document;
 mod findings;
 mod fold;
 mod hosts;
+mod interval;
 mod material;
 mod shape;
 mod tables;
@@ -39,6 +40,7 @@ pub use hosts::{
     HOSTS_SCHEMA, HostAnalysis, HostPart, HostsAnalysis, MachineRow, analyse_hosts,
     hosts_json_schema,
 };
+pub use interval::{Blocks, ShareInterval};
 pub use material::{COARSE, Subject, View};
 pub use shape::Shape;
 pub use tables::{Table, TableError};

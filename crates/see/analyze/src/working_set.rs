@@ -6,6 +6,7 @@ use cache::{PageId, Tier};
 use state_machine::Operation;
 
 use crate::fold::{PAGE, Pages, Reference, SMALL};
+use crate::interval::{Blocks, ShareInterval};
 
 /// Lengths of the windows in milliseconds: 1 min, 5 min, 1 h; `None` is the whole trace.
 pub(crate) const WINDOWS_MS: [Option<u32>; 4] =
@@ -30,6 +31,8 @@ pub(crate) struct TierAnswer {
     pub(crate) bytes: u64,
     pub(crate) reads_served: Option<f64>,
     pub(crate) io_served: Option<f64>,
+    /// Intervals of `reads_served` and of `io_served`.
+    pub(crate) intervals: [Option<ShareInterval>; 2],
     pub(crate) written_bytes: f64,
 }
 
@@ -224,7 +227,9 @@ impl Subject {
         let config = Config { vms, ..Config::new(scaled, page_bytes) };
         let mut tier = Tier::new(config).ok()?;
         let mut steps = Vec::new();
-        let mut served = Served::default();
+        let from_ms = self.references.first().map_or(0, |reference| reference.at_ms);
+        let to_ms = self.references.last().map_or(0, |reference| reference.at_ms);
+        let mut served = Served::new(u64::from(to_ms.saturating_sub(from_ms)) + 1);
         // A sample has only some pages of an I/O, so each counts separately.
         let is_whole = self.share >= 1.0;
         for (reference, id) in self.references.iter().zip(&self.ids) {
@@ -236,7 +241,8 @@ impl Subject {
             let waits =
                 |step: &Step| step.place == StepDevice::Backing && step.wait == Wait::Request;
             let is_served = !steps.iter().any(waits);
-            served.take(reference.is_write(), is_whole && reference.goes_on(), is_served);
+            let at = u64::from(reference.at_ms.saturating_sub(from_ms));
+            served.take(at, reference.is_write(), is_whole && reference.goes_on(), is_served);
             if tier.wants_cleaning(HOST) {
                 tier.clean(HOST, 64, &mut steps);
             }
@@ -244,28 +250,46 @@ impl Subject {
         }
         let written_bytes = tier.counters().tier_written_bytes as f64 / self.share;
         let [reads_served, io_served] = served.shares();
-        Some(TierAnswer { bytes, reads_served, io_served, written_bytes })
+        let intervals = served.blocks.each_ref().map(Blocks::interval_of_counts);
+        Some(TierAnswer { bytes, reads_served, io_served, intervals, written_bytes })
     }
 }
 
 /// Counts I/Os that a tier served without the storage behind it: all their pages were hits.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Served {
     /// `[direction][kind]`: direction is read, write; kind is all I/Os, I/Os not served.
     counts: [[u64; 2]; 2],
+    /// Reads, and all I/Os, by block of time. The part are the served I/Os.
+    blocks: [Blocks; 2],
     /// True if all pages of the current I/O were hits so far.
     is_so_far: bool,
 }
 
 impl Served {
-    fn take(&mut self, is_write: bool, goes_on: bool, is_served: bool) {
+    fn new(length_ms: u64) -> Self {
+        let blocks = [(); 2].map(|()| Blocks::new(length_ms));
+        Self { counts: [[0; 2]; 2], blocks, is_so_far: false }
+    }
+
+    fn take(&mut self, at_ms: u64, is_write: bool, goes_on: bool, is_served: bool) {
         let [all, failed] = &mut self.counts[usize::from(is_write)];
+        let (mut part, mut whole) = (0.0, 0.0);
         if !goes_on {
             *all += 1;
             self.is_so_far = true;
+            (part, whole) = (1.0, 1.0);
         }
-        *failed += u64::from(self.is_so_far && !is_served);
+        if self.is_so_far && !is_served {
+            *failed += 1;
+            part -= 1.0;
+        }
         self.is_so_far &= is_served;
+        let [reads, ios] = &mut self.blocks;
+        ios.add(at_ms, part, whole);
+        if !is_write {
+            reads.add(at_ms, part, whole);
+        }
     }
 
     /// Returns the served shares of reads, and of all I/Os; `None` if there are none.

@@ -30,6 +30,9 @@ pub struct Totals {
     io: BTreeMap<SeriesKey, Sum>,
     /// CPU time of each VM in the last slice.
     vms: BTreeMap<Arc<str>, Processors>,
+    /// Share of the host's processors that a hypervisor below took in the last slice; `None` if it
+    /// was never read.
+    steal: Option<f64>,
     watched: Nanos,
     lost: u64,
     /// Number of combinations of initiator, disk and direction in the last slice that have no
@@ -124,6 +127,7 @@ impl Totals {
                 GaugeName::VmReady => {
                     self.vms.entry(Arc::clone(vm)).or_default().ready = Some(folded.value);
                 }
+                GaugeName::CpuSteal => self.steal = Some(folded.value),
                 _ => {}
             }
         }
@@ -153,6 +157,7 @@ impl Totals {
     pub fn families(&self) -> Vec<Family> {
         let mut families = self.io_families();
         families.extend(self.processor_families());
+        families.extend(self.steal_family());
         families.extend(self.alarm_families());
         families.extend(self.watcher_families());
         families
@@ -217,6 +222,19 @@ impl Totals {
                 |vm| vm.ready,
             ),
         ]
+    }
+
+    /// Returns the time that the hypervisor below this host took; `None` if it is not known. A VM of
+    /// a host that is itself a guest waits for both.
+    fn steal_family(&self) -> Option<Family> {
+        Some(Family {
+            name: "tilemark_watch_steal_ratio",
+            kind: Kind::Gauge,
+            unit: "ratio",
+            help: "Processors that the hypervisor below this host took in the last slice, as a \
+                   share of the host's.",
+            samples: vec![self.sample([], Value::Number(self.steal?))],
+        })
     }
 
     fn alarm_families(&self) -> Vec<Family> {
@@ -300,6 +318,7 @@ impl Sum {
 
 #[cfg(test)]
 mod tests {
+    use run_store::gauge::{Folded, HOST};
     use run_store::metrics;
     use run_store::slice::SizeClass;
 
@@ -385,6 +404,19 @@ mod tests {
             totals.add(&slice([]));
         }
         assert!(totals.io.is_empty());
+    }
+
+    #[test]
+    fn steal_of_a_host_that_is_a_guest_is_exported() {
+        let mut totals = Totals::new("pve1");
+        totals.add(&slice([]));
+        assert!(!text(&totals).contains("steal"), "unknown is not zero");
+        let mut stolen = slice([]);
+        let share = Folded::of(Nanos::from_secs(10), 0.25);
+        stolen.gauges.insert((GaugeName::CpuSteal, HOST.into()), share);
+        totals.add(&stolen);
+        let found = text(&totals);
+        assert!(found.contains("tilemark_watch_steal_ratio{host=\"pve1\"} 0.25"), "{found}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ import { nearest } from './nearest';
 import { exactSeeds } from './online';
 import type { Answer, Transport } from './transport';
 import { Refused } from './transport';
-import type { ComparePage, Documents, RunList, RunPage, StudyList, StudyPage, ViewName } from './types';
+import type { ComparePage, Documents, RunList, RunPage, RunsTrend, StudyList, StudyPage, ViewName } from './types';
 
 /** What is packed into the page. */
 export interface Packed {
@@ -59,6 +59,10 @@ export class Offline implements Transport {
   }
 
   compare(): Promise<ComparePage> {
+    return Promise.reject(new Refused(404, 'not in this report', 'A report holds one run.'));
+  }
+
+  trend(): Promise<RunsTrend> {
     return Promise.reject(new Refused(404, 'not in this report', 'A report holds one run.'));
   }
 

@@ -3,7 +3,7 @@
 import { requestPath } from '../lens/lens';
 import type { Answer, LiveHandlers, Transport } from './transport';
 import { Refused, Unreachable } from './transport';
-import type { ComparePage, Documents, LiveState, Problem, RunList, RunPage, StudyList, StudyPage, ViewName } from './types';
+import type { ComparePage, Documents, LiveState, Problem, RunList, RunPage, RunsTrend, StudyList, StudyPage, ViewName } from './types';
 
 const BASE = '/api/v1';
 
@@ -63,6 +63,10 @@ export class Online implements Transport {
 
   compare(a: string, b: string): Promise<ComparePage> {
     return got(`/compare?a=${encoded(a)}&b=${encoded(b)}`);
+  }
+
+  trend(runs: readonly string[]): Promise<RunsTrend> {
+    return got(`/trend?${runs.map((id) => `run=${encoded(id)}`).join('&')}`);
   }
 
   studies(): Promise<StudyList> {

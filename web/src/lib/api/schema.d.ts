@@ -344,6 +344,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/trend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Complete runs side by side, oldest first, each compared with the first */
+        get: operations["trendRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/studies": {
         parameters: {
             query?: never;
@@ -2637,6 +2654,26 @@ export interface components {
             /** @description Reason why `first_write` is null, if one is known: `prepared before`. */
             first_write_absent?: string | null;
         };
+        /** @description Price divided by the tiles or VMs that were held. */
+        PricePer: {
+            /**
+             * Format: double
+             * @description Lowest possible price. Absent if more tiles than were tried might meet the limits.
+             */
+            low: number | null;
+            /**
+             * Format: double
+             * @description Highest possible price. Absent if no number of tiles surely met the limits.
+             */
+            high: number | null;
+            /** @description Unit of the tag `price`; empty if the tag has none. */
+            unit: string;
+            /**
+             * @description Price as text: `375.00 to 400.00 EUR`.
+             * @default
+             */
+            text: string;
+        };
         /** @description Error of a request, as sent to the client. */
         Problem: {
             /** @description Kind, as listed in `docs/serve.md`: `/problems/unknown-run`. */
@@ -2929,6 +2966,20 @@ export interface components {
         };
         /** @description Completeness of a run's files, or the progress of the run. */
         RunState: "complete" | "running" | "abandoned";
+        /**
+         * @description Several runs side by side, each compared with the first: answer of `GET
+         *     /api/v1/trend?run=ID&run=ID` and of `tilemark runs trend --format json`.
+         */
+        RunsTrend: {
+            /** @description Name and version of the document: `tilemark.runs-trend/1.1`. */
+            schema: string;
+            /** @description Result in one sentence. */
+            sentence: string;
+            /** @description Runs, oldest first. */
+            runs: components["schemas"]["TrendRow"][];
+            /** @description Figures by number of tiles, for small diagrams. */
+            figures: components["schemas"]["TrendFigure"][];
+        };
         /** @description Scale factors of the tile. */
         ScaleFacts: {
             /**
@@ -3769,6 +3820,31 @@ export interface components {
             io_served: number | null;
             /**
              * Format: double
+             * @description Lower end of the 95 % interval of `reads_served`, from its differences between blocks of
+             *     time; none if too little time was recorded.
+             * @default null
+             */
+            reads_served_low: number | null;
+            /**
+             * Format: double
+             * @description Upper end of the interval of `reads_served`.
+             * @default null
+             */
+            reads_served_high: number | null;
+            /**
+             * Format: double
+             * @description Lower end of the 95 % interval of `io_served`.
+             * @default null
+             */
+            io_served_low: number | null;
+            /**
+             * Format: double
+             * @description Upper end of the interval of `io_served`.
+             * @default null
+             */
+            io_served_high: number | null;
+            /**
+             * Format: double
              * @description Bytes written to the tier.
              */
             tier_written_bytes: number;
@@ -4055,6 +4131,95 @@ export interface components {
              * @description 99th percentile of the service time, nanoseconds.
              */
             p99_ns: number | null;
+        };
+        /** @description A figure of all runs by number of tiles. */
+        TrendFigure: {
+            /** @description Name of the figure: `read p99`, `shop order p95`. */
+            title: string;
+            /** @description Unit of the values: `io_per_s` or `ns`. */
+            unit: string;
+            /**
+             * Format: uint64
+             * @description Allowed value, if the figure has a limit and all runs have the same one.
+             */
+            limit_ns?: number | null;
+            /** @description Points of each run, in the order of the runs; empty for a run without the figure. */
+            lines: components["schemas"]["TrendPoint"][][];
+        };
+        /** @description A figure of a run at a number of tiles. */
+        TrendPoint: {
+            /**
+             * Format: uint32
+             * @description Number of tiles.
+             */
+            tiles: number;
+            /**
+             * Format: double
+             * @description Median of the repeats, in the unit of the figure.
+             */
+            value: number;
+            /**
+             * @description Verdict against the first run at the same number of tiles: `worse`, `better`, `same` or
+             *     `inconclusive`; absent for the first run, and if the first run has no such step.
+             */
+            against_first?: string | null;
+            /** @description Change against the first run with its interval, as text: `+18 % (+11 % to +26 %)`. */
+            change?: string | null;
+        };
+        /** @description A run beside others. */
+        TrendRow: {
+            /** @description Identifier of the run. */
+            id: string;
+            /** @description Start of the run, RFC 3339, UTC. */
+            started: string;
+            /** @description Name that the user gave the run. */
+            name?: string | null;
+            /** @description Datastore of the run. */
+            datastore: string;
+            /** @description Profile: `quick`, `standard`, `full`. */
+            profile: string;
+            /** @description Answer of the run, in a sentence. */
+            sentence: string;
+            /** @description Largest number of tiles that met the limits, as an interval. */
+            tiles: string;
+            /**
+             * Format: uint32
+             * @description Largest number of tiles that met the limits; none if unknown.
+             */
+            tiles_held: number | null;
+            /**
+             * Format: double
+             * @description Score at that number of tiles.
+             */
+            score: number | null;
+            /** @description Score with its interval, as text: `2.51 (2.43 to 2.60)`. */
+            score_text?: string | null;
+            /** @description Limit that breaks with more tiles, or another reason why the search ended, as a sentence. */
+            breaks: string;
+            /**
+             * Format: double
+             * @description Mean power at that number of tiles, in watts; none without a meter.
+             */
+            watts?: number | null;
+            /** @description Power and score per kilowatt, as text. */
+            power_text?: string | null;
+            /** @description Price per tile, in the unit of the tag `price`; none without the tag. */
+            price_per_tile?: components["schemas"]["PricePer"] | null;
+            /** @description Price per VM, in the unit of the tag `price`; none without the tag. */
+            price_per_vm?: components["schemas"]["PricePer"] | null;
+            /** @description Text of the tag `price`, if it is not a valid price. */
+            price_not_read?: string | null;
+            /**
+             * @description Verdict over all figures against the first run: `worse`, `better`, `same` or
+             *     `inconclusive`; absent for the first.
+             */
+            against_first?: string | null;
+            /** @description Figure that decided the verdict, with its change. */
+            reason?: string | null;
+            /** @description Facts of plan and tiles that differ from those of the first run. */
+            plan_differs: string[];
+            /** @description Reason why the run was not compared. */
+            not_compared?: string | null;
         };
         /**
          * @description Response times of the tiles' actions while infrastructure operations did I/O, compared with the
@@ -5194,6 +5359,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ComparePage"];
+                };
+            };
+            /** @description Reason for the error (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    trendRuns: {
+        parameters: {
+            query: {
+                /** @description Ids of runs, one parameter each */
+                run: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Complete runs side by side, oldest first, each compared with the first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunsTrend"];
                 };
             };
             /** @description Reason for the error (RFC 9457) */

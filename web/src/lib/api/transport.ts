@@ -1,4 +1,4 @@
-import type { ComparePage, Documents, LiveState, RunList, RunPage, StudyList, StudyPage, ViewName } from './types';
+import type { ComparePage, Documents, LiveState, RunList, RunPage, RunsTrend, StudyList, StudyPage, ViewName } from './types';
 
 /** An answer, and what is not quite as it was asked for. */
 export interface Answer<T> {
@@ -29,6 +29,8 @@ export interface Transport {
     signal: AbortSignal,
   ): Promise<Answer<Documents[V]>>;
   compare(a: string, b: string): Promise<ComparePage>;
+  /** Runs side by side, each compared with the oldest. */
+  trend(runs: readonly string[]): Promise<RunsTrend>;
   studies(): Promise<StudyList>;
   study(name: string): Promise<StudyPage>;
   /** Begins to listen; returns what ends it. */

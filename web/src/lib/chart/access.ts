@@ -24,6 +24,11 @@ export function curves(doc: AccessPage, vm: string): { page: number; points: [nu
   }));
 }
 
+/** A share with its interval: `81.2 % (75.0 % to 87.4 %)`. */
+function between(value: number | null, low: number | null | undefined, high: number | null | undefined): string {
+  return low == null || high == null ? share(value) : `${share(value)} (${share(low)} to ${share(high)})`;
+}
+
 /** The tables of one sender, without those that have no rows. */
 export function tables(doc: AccessPage, vm: string): TextTable[] {
   const mine = <T extends { vm: string }>(rows: readonly T[]): T[] => rows.filter((row) => row.vm === vm);
@@ -34,7 +39,7 @@ export function tables(doc: AccessPage, vm: string): TextTable[] {
     },
     {
       title: 'What a tier would serve (64 KiB pages, write-back, empty at first)', words: 0, head: ['Tier', 'Of reads', 'Of I/Os', 'Written to it'],
-      rows: mine(doc.tiers).map((row) => [bytes(row.tier_bytes), share(row.reads_served), share(row.io_served), bytes(row.tier_written_bytes)]),
+      rows: mine(doc.tiers).map((row) => [bytes(row.tier_bytes), between(row.reads_served, row.reads_served_low, row.reads_served_high), between(row.io_served, row.io_served_low, row.io_served_high), bytes(row.tier_written_bytes)]),
     },
     {
       title: 'Where I/Os begin within 4 KiB', words: 2, head: ['Direction', 'Sector of 8', 'I/Os', 'Share'],

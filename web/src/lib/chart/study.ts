@@ -1,20 +1,8 @@
 // Tables of studies as curves: their first column counts tiles, the others are configurations.
 
 import type { StudySection } from '../api/types';
-
-export interface StudyLine {
-  name: string;
-  values: (number | null)[];
-  /** The cells as they were printed. */
-  texts: string[];
-}
-export interface StudyPlot {
-  /** Tiles of each row. */
-  at: number[];
-  lines: StudyLine[];
-  low: number;
-  high: number;
-}
+import { plotOf, type TilesPlot } from './tiles';
+import type { Table } from './table';
 
 const numberOf = (cell: string): number | null => {
   const found = /^-?[\d,]*\.?\d+/.exec(cell.trim())?.[0];
@@ -28,12 +16,15 @@ export const isPlottable = (section: StudySection): boolean =>
   section.rows.some((row) => row.slice(1).some((cell) => numberOf(cell) !== null && cell !== '-'));
 
 /** A line for each column that has a number. */
-export function plotted(section: StudySection): StudyPlot {
+export function plotted(section: StudySection): TilesPlot {
   const at = section.rows.map((row) => numberOf(row[0] ?? '') ?? 0);
   const lines = section.columns.slice(1).map((name, position) => {
     const texts = section.rows.map((row) => row[position + 1] ?? '-');
     return { name, texts, values: texts.map((text) => (text === '-' ? null : numberOf(text))) };
   }).filter(({ values }) => values.some((value) => value !== null));
-  const known = lines.flatMap(({ values }) => values.flatMap((value) => value ?? []));
-  return { at, lines, low: Math.min(...known), high: Math.max(...known) };
+  return plotOf(at, lines, 'count');
 }
+
+/** The section's cells as they were printed. */
+export const sectionTable = (section: StudySection): Table =>
+  ({ columns: section.columns.map((label) => ({ label, unit: 'text' })), rows: section.rows });

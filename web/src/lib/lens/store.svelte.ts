@@ -6,7 +6,7 @@ import { readLens, writeLens, type Lens } from './lens';
 /** Keys that are no lens but belong to the page: what is folded out, sorted by, shown beside. */
 export const PAGE_KEYS = [
   'tbl', 'grid', 'cols', 'order', 'share', 'x', 'y', 'size', 'sort', 'pin', 'a', 'b', 'name', 'free',
-  'colour', 'tier', 'kind', 'panel', 'tail', 'lines',
+  'colour', 'tier', 'kind', 'panel', 'tail', 'lines', 'runs',
 ] as const;
 export type PageKey = (typeof PAGE_KEYS)[number];
 

@@ -66,9 +66,18 @@ export function compareAddress(chosen: readonly string[], runs: readonly RunRow[
   return `/compare?a=${encodeURIComponent(a)}&b=${encodeURIComponent(b)}`;
 }
 
-/** Chooses one more of at most two; the one chosen first goes. */
+/** How many runs stand side by side at most; as many as the server takes. */
+export const BESIDE_MAX = 24;
+
+/** The address of the chosen runs side by side; null where fewer than two are runs of tiles. */
+export function besideAddress(chosen: readonly string[], runs: readonly RunRow[]): string | null {
+  const own = runs.filter((run) => chosen.includes(run.id) && !isObserved(run) && run.state === 'complete');
+  return own.length < 2 ? null : `/trend?runs=${own.map(({ id }) => encodeURIComponent(id)).join(',')}`;
+}
+
+/** Chooses one more, or one less; of too many the one chosen first goes. */
 export function choose(chosen: readonly string[], id: string): string[] {
-  return chosen.includes(id) ? chosen.filter((other) => other !== id) : [...chosen, id].slice(-2);
+  return chosen.includes(id) ? chosen.filter((other) => other !== id) : [...chosen, id].slice(-BESIDE_MAX);
 }
 
 /** Commands that do what this page does not. */

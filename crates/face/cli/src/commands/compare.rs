@@ -33,11 +33,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
 }
 
 /// Compares the runs `b` with the runs `a`.
-pub fn compared(
-    a: &[&StoredRun],
-    b: &[&StoredRun],
-    min_effect: Ratio,
-) -> Result<Comparison, Failure> {
+fn compared(a: &[&StoredRun], b: &[&StoredRun], min_effect: Ratio) -> Result<Comparison, Failure> {
     let environments = |runs: &[&StoredRun]| -> Vec<Option<Value>> {
         let value = |run: &&StoredRun| serde_json::to_value(run.environment().ok()?).ok();
         runs.iter().map(value).collect()

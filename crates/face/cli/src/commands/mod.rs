@@ -36,7 +36,6 @@ mod there;
 mod tier;
 mod tier_listen;
 mod tiles;
-mod trend;
 mod verify;
 mod verify_report;
 mod version;

@@ -8,7 +8,6 @@ use serde_json::json;
 use units::{Bytes, Nanos};
 
 use crate::args::{Format, RunsAction, RunsArgs};
-use crate::commands::trend;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -34,7 +33,12 @@ pub fn run(args: &RunsArgs) -> Result<Exit, Failure> {
         Some(RunsAction::Trend { markdown }) => {
             let mut stored = chosen(&base(out)?, args)?;
             stored.retain(|run| run.state() == State::Complete && run.run().is_ok());
-            trend::show(&stored, args.format, *markdown)?;
+            let trend = view::trend(&stored).map_err(failure)?;
+            match args.format {
+                Format::Json => output::print_json(&trend)?,
+                Format::Text if *markdown => output::print(&text::trend::markdown(&trend))?,
+                Format::Text => output::show(&text::trend::text(&trend))?,
+            }
         }
         Some(RunsAction::Rm { runs }) => {
             for stored in all_of(out, runs)? {

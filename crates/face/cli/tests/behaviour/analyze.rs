@@ -49,7 +49,7 @@ fn a_store_says_the_same_on_any_number_of_threads() {
         serde_json::from_str(&out(&told)).expect("one JSON document")
     };
     let one = json("1");
-    assert_eq!(one["schema"], "tilemark.analysis/1.0");
+    assert_eq!(one["schema"], "tilemark.analysis/1.1");
     assert_eq!(one["source"]["records"], 60_000);
     assert_eq!(one["overview"].as_array().map(Vec::len), Some(5));
     assert_eq!(json("3"), one);
@@ -117,7 +117,7 @@ fn a_vm_of_a_trace_becomes_a_workload_that_a_tile_can_use() {
     let told = fit(&["--vm", "database-00", "--format", "json"]);
     assert!(told.status.success(), "{}", err(&told));
     let json: Value = serde_json::from_str(&out(&told)).expect("one JSON document");
-    assert_eq!(json["schema"], "tilemark.fit/1.0");
+    assert_eq!(json["schema"], "tilemark.fit/1.1");
     let lengths = &json["distances"][0];
     assert_eq!(lengths["histogram"], "length");
     assert!(lengths["distance"].as_f64().is_some_and(|it| it < 0.05), "{lengths}");
@@ -153,7 +153,7 @@ fn agrees_with_its_run(place: &Workspace, run: &Run) -> Value {
     let json: Value = serde_json::from_str(&out(&told)).expect("one JSON document");
     assert_eq!(
         (&json["schema"], &json["source"]["format"]),
-        (&"tilemark.analysis/1.0".into(), &"run".into())
+        (&"tilemark.analysis/1.1".into(), &"run".into())
     );
     let step = run.steps.last().expect("a step");
     let of = |direction: Direction| step.io.iter().find(|io| io.direction == direction);

@@ -48,7 +48,7 @@ fn trend_compares_each_run_with_the_first_and_tells_prices() {
     simulate(&place, "price=9000", "1");
     let json = trend(&["trend", "--format", "json"]);
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
-    assert_eq!(json["schema"], "tilemark.runs-trend/1.0");
+    assert_eq!(json["schema"], "tilemark.runs-trend/1.1");
     let rows = json["runs"].as_array().expect("rows");
     let at_first = rows.iter().position(|row| row["id"] == first.as_str()).expect("it is there");
     let [own, other] = [&rows[at_first], &rows[1 - at_first]];
@@ -60,7 +60,14 @@ fn trend_compares_each_run_with_the_first_and_tells_prices() {
     assert_eq!((&price(own)["unit"], &price(other)["unit"]), (&"EUR".into(), &"".into()));
     let high = |row| price(row)["high"].as_f64().expect("a price");
     assert!((high(own) / high(other) - 12.0 / 9.0).abs() < 1e-9, "{json:#}");
+    let per = |row: &serde_json::Value, what: &str| row[what]["high"].as_f64().expect("a price");
+    // The tile has one VM.
+    assert!((per(own, "price_per_tile") / per(own, "price_per_vm") - 1.0).abs() < 1e-9, "{json:#}");
+    let iops = &json["figures"][0];
+    assert_eq!((&iops["title"], iops["lines"][1][0]["tiles"].as_u64()), (&"IOPS".into(), Some(1)));
+    assert!(iops["lines"][1][0]["against_first"].is_string(), "{iops:#}");
     let table = trend(&["trend", "--markdown"]);
+    assert!(table.contains("| price per tile | price per VM |"), "{table}");
     assert!(table.starts_with("| started (UTC) | run |") && table.contains(" EUR | "), "{table}");
 }
 

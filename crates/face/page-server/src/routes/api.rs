@@ -15,6 +15,10 @@ use crate::provider::ProviderError;
 
 type Answer = Result<Response, Problem>;
 
+/// Maximum number of runs side by side. The series of each is read for its intervals, and more
+/// lines in one diagram cannot be told apart.
+const TREND_RUNS_MAX: usize = 24;
+
 pub async fn runs(State(app): State<Arc<App>>) -> Answer {
     json(&app.ask(|provider| provider.runs()).await?)
 }
@@ -56,6 +60,20 @@ pub async fn compare(State(app): State<Arc<App>>, RawQuery(query): RawQuery) -> 
     };
     let (a, b) = (side("a")?, side("b")?);
     json(&app.ask(move |provider| provider.compare(&a, &b)).await?)
+}
+
+pub async fn trend(State(app): State<Arc<App>>, RawQuery(query): RawQuery) -> Answer {
+    let pairs = pairs(query.as_deref());
+    let ids = pairs.iter().filter(|(key, _)| key == "run");
+    let runs = ids.map(|(_, id)| run_id(id)).collect::<Result<Vec<_>, _>>()?;
+    if runs.is_empty() || runs.len() > TREND_RUNS_MAX {
+        let detail = format!(
+            "{} runs: name 1 to {TREND_RUNS_MAX} runs, as in trend?run=ID&run=ID",
+            runs.len()
+        );
+        return Err(Problem::new(Kind::Request, detail));
+    }
+    json(&app.ask(move |provider| provider.trend(&runs)).await?)
 }
 
 pub async fn studies(State(app): State<Arc<App>>) -> Answer {

@@ -25,6 +25,7 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/api/v1/runs/{id}/live", get(live::live))
         .route("/api/v1/runs/{id}/{view}", get(api::view))
         .route("/api/v1/compare", get(api::compare))
+        .route("/api/v1/trend", get(api::trend))
         .route("/api/v1/studies", get(api::studies))
         .route("/api/v1/studies/{name}", get(api::study))
         .route("/api/v1/openapi.json", get(api::openapi))

@@ -24,11 +24,11 @@ pub async fn page(request: Request) -> Result<Response, Problem> {
 }
 
 /// Returns true for paths of the page itself: `/`, `/run/ID`, `/run/ID/latency`, `/compare`,
-/// `/study`, `/study/NAME`.
+/// `/trend`, `/study`, `/study/NAME`.
 fn is_place(path: &str) -> bool {
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     match parts.as_slice() {
-        [""] | ["compare" | "study"] => true,
+        [""] | ["compare" | "trend" | "study"] => true,
         ["study", name] => !name.is_empty(),
         ["run", id] | ["run", id, _] => !id.is_empty(),
         _ => false,

@@ -28,6 +28,10 @@ fn what_makes_no_sense_is_answered_with_what_would() {
         (format!("/api/v1/runs/{other}/series"), 404, format!("there is no run {other}")),
         (format!("/api/v1/runs/{RUN}"), 404, "nothing has been measured yet".to_owned()),
         (format!("/api/v1/compare?a={RUN}"), 400, "`b` is missing".to_owned()),
+        ("/api/v1/trend".to_owned(), 400, "0 runs: name 1 to 24 runs".to_owned()),
+        (format!("/api/v1/trend?{}", format!("run={RUN}&").repeat(25)), 400, "25 runs:".to_owned()),
+        (format!("/api/v1/trend?run={RUN}&run={other}"), 404, format!("there is no run {other}")),
+        (format!("/api/v1/trend?run={RUN}"), 404, format!("run {RUN} is not complete")),
         ("/api/v1/compare?a=x&b=y".to_owned(), 404, "`x` is not the id of a run".to_owned()),
         ("/api/v1/studies/none".to_owned(), 404, "there is no study `none`".to_owned()),
         ("/api/v1/nothing".to_owned(), 404, "there is no `/api/v1/nothing`".to_owned()),
@@ -58,7 +62,13 @@ fn a_question_that_fails_is_one_bad_answer_and_no_more() {
 fn every_place_of_the_page_shows_the_page_and_never_an_old_one() {
     let fake = Arc::new(Fake::default());
     let (_server, port) = fake.serve();
-    for path in ["/", &format!("/run/{RUN}/latency?m=lat"), "/compare?a=1&b=2", "/study/vsan-6"] {
+    for path in [
+        "/",
+        &format!("/run/{RUN}/latency?m=lat"),
+        "/compare?a=1&b=2",
+        "/trend?runs=1,2",
+        "/study/vsan-6",
+    ] {
         let response = get(port, path);
         assert_eq!(response.status, 200, "{path}");
         assert_eq!(response.header("content-type"), Some("text/html; charset=utf-8"));

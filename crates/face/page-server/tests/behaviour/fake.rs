@@ -10,7 +10,7 @@ use server::{
 use view::Request;
 use view::document::{
     ComparePage, EventList, HostRate, LivePhase, LiveState, RunKind, RunList, RunPage, RunRow,
-    RunState, StudyList, StudyPage,
+    RunState, RunsTrend, StudyList, StudyPage,
 };
 
 /// Id of an existing run.
@@ -117,6 +117,11 @@ impl Provider for Fake {
         self.known(a)?;
         self.known(b)?;
         Err(ProviderError::Request("a run is not compared with itself".to_owned()))
+    }
+
+    fn trend(&self, runs: &[RunId]) -> Result<RunsTrend, ProviderError> {
+        runs.iter().try_for_each(|run| self.known(run))?;
+        Err(ProviderError::NotYet(format!("run {RUN} is not complete")))
     }
 
     fn studies(&self) -> Result<StudyList, ProviderError> {

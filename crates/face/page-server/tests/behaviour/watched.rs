@@ -42,6 +42,8 @@ impl Watched {
                 slice.gauges.insert((name, Arc::from(vm)), Folded::of(Nanos::from_secs(10), value));
             }
         }
+        let stolen = Folded::of(Nanos::from_secs(10), 0.05);
+        slice.gauges.insert((GaugeName::CpuSteal, Arc::from("host")), stolen);
         // Rules leave such slices out.
         slice.lost = if slice.start_s.is_multiple_of(20) { 3 } else { 0 };
         self.totals.add(&slice);

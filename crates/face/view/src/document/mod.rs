@@ -14,6 +14,7 @@ mod runs;
 mod series;
 mod study;
 mod tier;
+mod trend;
 mod watch;
 
 pub use access::AccessPage;
@@ -37,4 +38,5 @@ pub use runs::{
 pub use series::{Group, Series};
 pub use study::{StudyClaim, StudyList, StudyPage, StudyRow, StudySection, StudyTally};
 pub use tier::{TierHero, TierPage, TierRates, TierSeries, TierShares, TierSteps, WritePolicy};
+pub use trend::{PricePer, RunsTrend, TrendFigure, TrendPoint, TrendRow};
 pub use watch::{LatencySplit, SetSpanLines, WatchPage, WatchedHost, WatchedLoad, WatchedSets};

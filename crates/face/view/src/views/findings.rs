@@ -1,7 +1,7 @@
 //! Findings: at most three sentences, each with its number, the value that it is compared with, its
 //! samples, and a link to the proof.
 
-use analyze::Waits;
+use analyze::{Band, Blocks, Waits};
 use units::Nanos;
 use units::print::{count, number, percent};
 
@@ -9,7 +9,7 @@ use super::cause;
 use super::focus::Focus;
 use crate::document::Finding;
 use crate::request::{Lens, Request, View};
-use crate::scope::{Detail, ENOUGH, Phases, Scope, Sum, ratio};
+use crate::scope::{Detail, ENOUGH, Phases, Scope, Sum, ratio, size_slot};
 use crate::source::Source;
 use crate::words;
 
@@ -91,14 +91,28 @@ fn contribution(focus: &Focus<'_>, waits: &Waits) -> Option<Finding> {
     Some(Finding {
         id: "contribution".to_owned(),
         text: format!(
-            "{} are {ios} of the I/Os and {wait} of the waiting ({}).",
+            "{} are {ios} of the I/Os and {wait}{} of the waiting ({}).",
             words::capital(&cause.band.name()),
+            interval(&focus.cause(), cause.band),
             count(cause.count, "I/O")
         ),
         effect: cause.share_of_wait - cause.share_of_count,
         samples: cause.count,
         link: with(&format!("workload?by=bs{lens}&m=lat"), focus.broken().map(|step| step.step)),
     })
+}
+
+/// Returns the 95 % interval of a band's share of the waiting, from its differences between blocks
+/// of time; empty if there are too few.
+fn interval(scope: &Scope<'_>, band: Band) -> String {
+    let mut blocks = Blocks::new(scope.frame.len() as u64);
+    for (bucket, row) in scope.rows() {
+        let wait = row.service.sum().0 as f64;
+        let part = if band.slots().contains(&size_slot(row)) { wait } else { 0.0 };
+        blocks.add(bucket as u64, part, wait);
+    }
+    let text = |low: f64, high: f64| format!(" ({} to {})", percent(low), percent(high));
+    blocks.interval().map_or_else(String::new, |own| text(own.low, own.high))
 }
 
 /// Makes the finding for the time bucket with the worst p99, if it stands out.

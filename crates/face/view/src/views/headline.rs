@@ -32,7 +32,7 @@ pub(crate) fn headline(source: &Source) -> Option<Headline> {
         speed_note: speed_note(run),
         estate: run.estate_text(),
         operations: run.operations_text().map(|text| format!("Operations {text}.")),
-        breaks: breaks(run),
+        breaks: break_sentence(run),
         link: focus.broken().map(|step| format!("map?step={}", step.step)),
         why: why(&focus),
         doubts: doubts(run),
@@ -70,7 +70,7 @@ fn speed_note(run: &Run) -> String {
 }
 
 /// Describes the limit that breaks, or why no limit broke.
-fn breaks(run: &Run) -> String {
+pub(crate) fn break_sentence(run: &Run) -> String {
     let answer = &run.answer;
     if let Some(broken) = &answer.first_broken {
         return broken_words(answer, broken);

@@ -30,6 +30,7 @@ pub(crate) use access::access;
 pub(crate) use breaks::breaks;
 pub(crate) use curve::curve;
 pub(crate) use dialogues::{actions, calls};
+pub(crate) use headline::break_sentence;
 pub use headline::disturbed;
 pub(crate) use heatmap::heatmap;
 pub(crate) use machine::machine;

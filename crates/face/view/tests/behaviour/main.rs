@@ -14,6 +14,7 @@ mod recorded_gauges;
 mod report;
 mod sentences;
 mod summaries;
+mod trend;
 mod watched;
 mod watched_host;
 mod watched_hosts;

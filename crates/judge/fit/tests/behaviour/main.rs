@@ -4,6 +4,8 @@
 #[path = "../../../../see/trace/tests/import/shared.rs"]
 mod shared;
 
+mod dialogues;
+
 use proptest::prelude::*;
 use spec::workload::{Address, Load, RandomTime, Size, Step, Time, Workload};
 use tilemark_fit::{
@@ -38,8 +40,17 @@ fn observed(info: TraceInfo, records: Vec<IoRecord>) -> Result<Observed, FitErro
     gather(&mut Memory::new(info, records), &wanted())
 }
 
-/// I/O of a workload with this load, on storage of about 2 ms.
-fn made(load: &str, steps: &str, seconds: u64) -> Vec<IoRecord> {
+/// A workload with this load.
+fn made_by(load: &str, steps: &str) -> Workload {
+    made_of(load, &[steps])
+}
+
+/// A workload whose users choose among actions with these steps.
+fn made_of(load: &str, actions: &[&str]) -> Workload {
+    let action = |(at, steps): (usize, &&str)| {
+        format!("[[action]]\nname = \"work-{at}\"\nsteps = [{steps}]\n")
+    };
+    let actions: String = actions.iter().enumerate().map(action).collect();
     let text = format!(
         r#"name = "known"
 title = "known"
@@ -54,15 +65,20 @@ name = "known"
 name = "data"
 size = "4GiB"
 {load}
-[[action]]
-name = "work"
-steps = [{steps}]
-"#
+{actions}"#
     );
-    let workload = spec::load_workload("known.toml", &text).expect("valid");
+    spec::load_workload("known.toml", &text).expect("valid")
+}
+
+/// I/O of a workload with this load, on storage of about 2 ms.
+fn made(load: &str, steps: &str, seconds: u64) -> Vec<IoRecord> {
+    run(&made_by(load, steps), seconds)
+}
+
+fn run(workload: &Workload, seconds: u64) -> Vec<IoRecord> {
     let latencies: Vec<Nanos> = (1..400).map(|at| Nanos::from_micros(at * 10)).collect();
     let storage = Storage::Latencies([latencies.clone(), latencies.clone(), latencies]);
-    generate(&workload, 7, Nanos::from_secs(seconds), &storage).expect("it runs")
+    generate(workload, 7, Nanos::from_secs(seconds), &storage).expect("it runs")
 }
 
 fn fitted(records: Vec<IoRecord>) -> Fitted {
@@ -225,9 +241,10 @@ fn sizes_of_each_direction_come_back_with_their_weights() {
     let users = r#"[[users]]
 name = "users"
 vm = "known"
-load = { open = { rate = "300/s" } }"#;
-    let steps = r#"{ read = { disk = "data", size = { "4k" = 75, "16k" = 25 } } }, { write = { disk = "data", size = { "4k" = 50, "128k" = 50 } } }"#;
-    let fitted = fitted(made(users, steps, 60));
+load = { open = { rate = "600/s" } }"#;
+    let read = r#"{ read = { disk = "data", size = { "4k" = 75, "16k" = 25 } } }"#;
+    let write = r#"{ write = { disk = "data", size = { "4k" = 50, "128k" = 50 } } }"#;
+    let fitted = fitted(run(&made_of(users, &[read, write]), 60));
     let (_, Size::Mix(mix)) = step(&fitted.workload, "read") else { panic!("one size") };
     let share = mix["4KiB"] / mix.values().sum::<f64>();
     assert!((share - 0.75).abs() < 0.02, "{mix:?}");
@@ -278,8 +295,9 @@ fn fit_keeps_sequential_large_and_random_small_blocks_apart() {
             r#"{{ read = {{ disk = "data", size = "{size}", address = {{ reuse = {{ page = "4k", same-size = true, again = [{{ io = "60%", within = "2%" }}]{habit} }} }} }} }}"#
         )
     };
-    let steps = [read("4k", ""), read("64k", r#", sequential = "83.333%", run = 10"#)].join(", ");
-    let fitted = fitted(made(ARRIVALS, &steps, 120));
+    let (small, large) = (read("4k", ""), read("64k", r#", sequential = "83.333%", run = 10"#));
+    let arrivals = ARRIVALS.replace("200/s", "400/s");
+    let fitted = fitted(run(&made_of(&arrivals, &[&small, &large]), 120));
     let habit = |action: &str| {
         let (Address::Reuse(reuse), _) = step(&fitted.workload, action) else { panic!("{action}") };
         assert!(reuse.same_size);

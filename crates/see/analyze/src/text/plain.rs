@@ -5,6 +5,7 @@ use units::{Bytes, Nanos, Table};
 
 use super::bars::sparkline;
 use crate::document::{Analysis, FilterFacts, HistogramRow, OutstandingCell, TimeRow};
+use crate::interval;
 use crate::material::View;
 
 /// Maximum number of VMs in a table; JSON and CSV have all.
@@ -376,8 +377,9 @@ fn working_set(answer: &Analysis) -> String {
         grid.row(vec![
             row.vm.clone(),
             Bytes::new(row.tier_bytes).to_string(),
-            percent(row.reads_served),
-            percent(row.io_served),
+            percent(row.reads_served)
+                + &interval::text(row.reads_served_low, row.reads_served_high),
+            percent(row.io_served) + &interval::text(row.io_served_low, row.io_served_high),
             bytes(row.tier_written_bytes),
         ]);
     }

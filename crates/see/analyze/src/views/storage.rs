@@ -59,11 +59,16 @@ impl Storage {
         self.add_curve(vm, subject, &subject.small_curve());
         for bytes in subject.tier_sizes(large.knee().map(|knee| knee.0)) {
             let Some(tier) = subject.tier(bytes) else { continue };
+            let [reads, ios] = tier.intervals;
             self.tiers.push(TierRow {
                 vm: vm.to_owned(),
                 tier_bytes: tier.bytes,
                 reads_served: tier.reads_served,
                 io_served: tier.io_served,
+                reads_served_low: reads.map(|own| own.low),
+                reads_served_high: reads.map(|own| own.high),
+                io_served_low: ios.map(|own| own.low),
+                io_served_high: ios.map(|own| own.high),
                 tier_written_bytes: tier.written_bytes,
                 references: subject.references(),
                 sampled_share: subject.share(),
