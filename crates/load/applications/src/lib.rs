@@ -25,7 +25,6 @@ mod memory;
 mod page_cache;
 mod postgres;
 mod program;
-mod server;
 mod shop;
 mod web;
 
@@ -36,14 +35,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use http_client::Secret;
-use mail_server::Account;
+use process_home::{Account, Phase, Process};
 use units::Bytes;
 
 pub use delivery::Deliveries;
-pub use error::{ApplicationError, Phase};
+pub use error::ApplicationError;
 use mail::{Mail, Mails};
 use memory::MemoryGroup;
-use server::Server;
 use web::Web;
 
 /// Kind of an application.
@@ -104,7 +102,7 @@ pub struct Endpoint {
 /// Server of an application.
 #[derive(Debug)]
 enum Running {
-    Shop(Server),
+    Shop(Process),
     Mail(Mail),
     Web(Web),
 }
@@ -298,7 +296,7 @@ impl Applications {
     /// killed: its mailboxes are never read again, and an orderly stop takes seconds.
     pub fn stop(&mut self) {
         // All are asked first, so that they end side by side.
-        self.running.values_mut().for_each(|own| own.running.ask_to_stop());
+        self.running.values_mut().for_each(|own| own.running.ask_to_end());
         self.running.clear();
         self.mails = None;
     }
@@ -317,16 +315,13 @@ impl Application {
     }
 
     fn check(&mut self, name: &str) -> Result<(), ApplicationError> {
-        // It is looked at first: a server that ends after a process was killed gives no reason.
-        if self.group.has_killed() {
-            let (name, memory) = (name.to_owned(), self.memory);
-            return Err(ApplicationError::OutOfMemory { name, memory });
-        }
-        match &mut self.running {
-            Running::Shop(server) => server.check(),
+        let process = |source| ApplicationError::Process { name: name.to_owned(), source };
+        let checked = match &mut self.running {
+            Running::Shop(server) => server.check(Phase::Load).map_err(process),
             Running::Mail(mail) => mail.check(),
-            Running::Web(web) => web.check(),
-        }
+            Running::Web(web) => web.check().map_err(process),
+        };
+        self.group.explain(name, Phase::Load, checked)
     }
 
     /// Returns the CPU time of the server's processes so far, in seconds; `None` if it cannot be
@@ -337,11 +332,11 @@ impl Application {
 }
 
 impl Running {
-    fn ask_to_stop(&mut self) {
+    fn ask_to_end(&self) {
         match self {
-            Self::Shop(server) => server.ask_to_stop(),
+            Self::Shop(server) => server.ask_to_end(),
             Self::Mail(_) => {}
-            Self::Web(web) => web.ask_to_stop(),
+            Self::Web(web) => web.ask_to_end(),
         }
     }
 }

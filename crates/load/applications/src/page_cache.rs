@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use mail_server::careful;
+use process_home::careful;
 
 /// Writes all files of a directory to the storage and evicts them from the page cache. The kernel
 /// charges a page to the group that first read it, so cached pages would not count against the

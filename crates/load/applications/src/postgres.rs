@@ -5,16 +5,15 @@ use std::io::Read as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use mail_server::{Account, careful, entering};
+use process_home::{Account, Ending, Launch, Phase, Process, careful, entering};
 use rustix::process::Signal;
 use units::Bytes;
 
 use crate::ServerSocket;
 use crate::account::let_pass;
-use crate::error::{ApplicationError, Phase};
+use crate::error::ApplicationError;
 use crate::page_cache::release_cache;
-use crate::program::{Doing, appended};
-use crate::server::{Server, Start};
+use crate::program::{Doing, started};
 
 /// Directories, or prefixes of directories, where the distributions' packages install PostgreSQL.
 const PLACES: [&str; 3] = ["/usr/lib/postgresql", "/usr/pgsql-", "/usr/bin"];
@@ -66,6 +65,9 @@ impl Programs {
         Ok(Self { directory, version })
     }
 }
+
+/// Orderly end of a server: without waiting for its sessions, then without a checkpoint.
+const ENDINGS: &[Ending] = &[Ending::leader(Signal::INT, 10), Ending::leader(Signal::QUIT, 2)];
 
 /// Cluster of one application.
 #[derive(Debug)]
@@ -125,7 +127,7 @@ impl Cluster<'_> {
 
     pub(crate) fn socket(&self) -> Result<ServerSocket, ApplicationError> {
         let opened = ServerSocket::of(&self.data(), ".s.PGSQL.5432");
-        opened.map_err(|error| self.doing(Phase::Starting).io("opening its directory", error))
+        opened.map_err(|error| self.doing(Phase::Start).io("opening its directory", error))
     }
 
     fn doing(&self, phase: Phase) -> Doing {
@@ -142,7 +144,7 @@ impl Cluster<'_> {
 
     /// Creates the cluster with a database `tile`, and runs the given statements in it.
     pub(crate) fn make(&self, statements: &[String]) -> Result<(), ApplicationError> {
-        let doing = self.doing(Phase::Preparing);
+        let doing = self.doing(Phase::Prepare);
         let failed = |what: &str, error| doing.io(what, error);
         // The user owns the data alone. Logs and statements are beside it, where the user cannot put
         // a link in the place of a file that root writes.
@@ -150,11 +152,8 @@ impl Cluster<'_> {
             .and_then(|()| let_pass(&self.directory))
             .and_then(|()| fs::create_dir(self.data()))
             .map_err(|error| failed("making its directory", error))?;
-        self.account.own_directory(&self.data()).map_err(|source| ApplicationError::Server {
-            name: self.name.to_owned(),
-            phase: Phase::Preparing,
-            source: Box::new(source),
-        })?;
+        let owned = self.account.own_directory(&self.data());
+        owned.map_err(|error| failed("changing its directory's owner", error))?;
         let mut init = self.account.command(self.programs.directory.join("initdb"), "KILL");
         init.arg("-D").arg(self.data());
         init.args(["-U", self.role, "--auth=trust", "--no-locale", "-E", "UTF8", "--no-sync"]);
@@ -167,7 +166,7 @@ impl Cluster<'_> {
     /// Runs statements in single-user mode, without a server. No other session can interfere, and a
     /// checkpoint is made at the end.
     fn run_single(&self, database: &str, statements: &[String]) -> Result<(), ApplicationError> {
-        let doing = self.doing(Phase::Preparing);
+        let doing = self.doing(Phase::Prepare);
         // In this mode a statement ends at a semicolon and two ends of line.
         let script: String = statements.iter().map(|one| format!("{one};\n\n")).collect();
         let path = self.directory.join("script.sql");
@@ -176,7 +175,7 @@ impl Cluster<'_> {
         let input = fs::File::open(&path).map_err(failed)?;
         let log = self.directory.join("prepare.log");
         let _ = fs::remove_file(&log);
-        appended(&log).map_err(failed)?;
+        careful::append(&log).map_err(failed)?;
         let mut single = self.account.command(self.programs.directory.join("postgres"), "KILL");
         single.args(["--single", "-j", "-O", "-D"]).arg(self.data()).args(self.settings());
         // Loads that are lost with the host are made again, so they need no log.
@@ -216,16 +215,12 @@ impl Cluster<'_> {
     }
 
     /// Starts the server in control groups.
-    pub(crate) fn start(&self, groups: &[PathBuf]) -> Result<Server, ApplicationError> {
+    pub(crate) fn start(&self, groups: &[PathBuf]) -> Result<Process, ApplicationError> {
         let mut command = self.account.command(self.programs.directory.join("postgres"), "QUIT");
         command.arg("-D").arg(self.data()).args(self.settings());
-        let start = Start {
-            name: self.name,
-            program: "postgres",
-            command: entering(groups, &command),
-            stop: Signal::INT,
-            log: self.log(),
-        };
+        let command = entering(groups, &command);
+        let (name, output) = ("postgres".to_owned(), self.log());
+        let launch = Launch { name, command, output, log: None, endings: ENDINGS };
         let state = self.data().join("postmaster.pid");
         // The eighth line says what the server does; `ready` since version 10.
         let is_ready = || {
@@ -236,6 +231,6 @@ impl Cluster<'_> {
             let lines = read.unwrap_or_default();
             lines.lines().nth(7).is_some_and(|line| line.trim() == "ready")
         };
-        Server::start(start, &is_ready)
+        started(self.name, launch, is_ready)
     }
 }

@@ -4,6 +4,7 @@
 //! `place_new`. A numbered argument is folded into the range of customers or products, so the same
 //! workload serves data of any size.
 
+use process_home::Phase;
 use units::Bytes;
 
 use crate::error::ApplicationError;
@@ -44,7 +45,8 @@ pub(crate) fn start(need: &Need, site: &Site) -> Result<Application, Application
     let cluster = cluster(need, site)?;
     let memory = cluster.memory(need.size, Bytes::ZERO);
     let group = MemoryGroup::make(&site.group(need), memory)?;
-    let running = cluster.start(&group.entries())?;
+    let running = cluster.start(&group.entries());
+    let running = group.explain(&need.name, Phase::Start, running)?;
     let endpoint = Endpoint {
         protocol: "postgres",
         address: "postgres://shop@localhost/tile".to_owned(),

@@ -6,13 +6,14 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use process_home::Account;
 use rustix::fs::{Advice, Mode, OFlags, ResolveFlags, fadvise, openat2, syncfs};
 use state_machine::{SplitMix, mix};
 
 use crate::error::failed;
 use crate::server::{Existing, Parts, make_directory};
 use crate::text::replace_text;
-use crate::{Account, MailServer, MailServerError, Programs, Session, Setup};
+use crate::{MailServer, MailServerError, Programs, Session, Setup};
 
 /// Number of mailboxes in a pattern. Our choice: deliveries take a thousand times as long as
 /// copies.
@@ -106,7 +107,7 @@ impl Pattern {
         let directory = File::open(&target).map_err(failed("open", &target))?;
         syncfs(&directory).map_err(|source| failed("write back", &target)(source.into()))?;
         forget(&target)?;
-        account.own_directory(&target)?;
+        account.own_directory(&target).map_err(failed("change the owner of", &target))?;
         Ok(bytes)
     }
 }
@@ -154,7 +155,7 @@ impl Copy<'_> {
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to);
         let mut file = file.map_err(failed("create", to))?;
         file.write_all(&bytes).map_err(failed("write", to))?;
-        self.account.own_file(&file, to)?;
+        self.account.own_file(&file).map_err(failed("change the owner of", to))?;
         Ok(bytes.len() as u64)
     }
 }

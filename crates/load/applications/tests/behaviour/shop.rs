@@ -4,7 +4,8 @@ use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt as _;
 use std::process::{Command, Stdio};
 
-use tilemark_applications::{Application, ApplicationError, Kind, Need, Phase, ServerSocket};
+use process_home::Phase;
+use tilemark_applications::{Application, ApplicationError, Kind, Need, ServerSocket};
 use units::Bytes;
 
 use crate::place::{place_for, start};
@@ -83,7 +84,7 @@ fn full_memory_is_named_with_its_size() {
     assert!(!ended.expect("a shell").status.success());
     let error = all.check().expect_err("full memory");
     let memory = Bytes::new((64 + 3 * 8 + 64) << 20);
-    let is_named = matches!(&error, ApplicationError::OutOfMemory { name, memory: own }
+    let is_named = matches!(&error, ApplicationError::OutOfMemory { name, memory: own, phase: Phase::Load }
         if name == "tile-1" && *own == memory);
     assert!(is_named, "{error}");
     assert!(error.hint().is_some());
@@ -152,7 +153,7 @@ fn server_that_was_killed_is_an_error_with_its_name() {
         std::thread::yield_now();
     };
     let text = error.to_string();
-    assert!(text.starts_with("tile-1, serving: postgres was killed"), "{text}");
+    assert!(text.starts_with("tile-1: postgres ended under load (signal: 9"), "{text}");
     assert!(all.running(&need("tile-1", 1)).is_err(), "it was started again in silence");
 }
 
@@ -164,7 +165,7 @@ fn failed_preparation_names_its_program_and_words() {
     // A directory that exists is not ours to fill.
     std::fs::create_dir(apps.join("tile-1")).expect("a directory");
     let error = all.running(&need("tile-1", 1)).expect_err("it exists");
-    let ApplicationError::Io { phase: Phase::Preparing, .. } = error else { panic!("{error}") };
+    let ApplicationError::Io { phase: Phase::Prepare, .. } = error else { panic!("{error}") };
 }
 
 #[test]
