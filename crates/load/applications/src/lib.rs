@@ -22,7 +22,6 @@ mod delivery;
 mod error;
 mod mail;
 mod memory;
-mod page_cache;
 mod postgres;
 mod program;
 mod shop;
@@ -32,10 +31,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use http_client::Secret;
-use process_home::{Account, Phase, Process};
+use process_home::{Account, Phase, Process, Tree};
 use units::Bytes;
 
 pub use delivery::Deliveries;
@@ -126,6 +125,8 @@ struct Site {
     account: Account,
     /// Executable file of this program, which serves a web site with `app serve web`.
     program: PathBuf,
+    /// Empty cluster that those of shops and sites are copied from, once the first needs it.
+    empty_cluster: Mutex<Option<Arc<Tree>>>,
 }
 
 impl Site {
@@ -208,7 +209,7 @@ impl Applications {
     pub fn new(directory: &Path, run: &str, program: &Path) -> Result<Self, ApplicationError> {
         let account = account::account_of_servers(directory)?;
         let (directory, run, program) = (directory.to_owned(), run.to_owned(), program.to_owned());
-        let site = Site { directory, run, account, program };
+        let site = Site { directory, run, account, program, empty_cluster: Mutex::new(None) };
         Ok(Self { site, running: BTreeMap::new(), made: BTreeSet::new(), mails: None })
     }
 

@@ -2,17 +2,19 @@
 
 use std::fs;
 use std::io::Read as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use process_home::{Account, Ending, Launch, Phase, Process, careful, entering};
+use process_home::{
+    Account, Ending, Launch, Phase, Process, Tree, careful, entering, release_cache,
+};
 use rustix::process::Signal;
 use units::Bytes;
 
 use crate::ServerSocket;
 use crate::account::let_pass;
 use crate::error::ApplicationError;
-use crate::page_cache::release_cache;
 use crate::program::{Doing, started};
 
 /// Directories, or prefixes of directories, where the distributions' packages install PostgreSQL.
@@ -77,8 +79,6 @@ pub(crate) struct Cluster<'a> {
     pub(crate) account: &'a Account,
     /// Directory of the application. The cluster is in its subdirectory `data`.
     pub(crate) directory: PathBuf,
-    /// Role that owns the tables and that sessions log in as.
-    pub(crate) role: &'static str,
     /// Maximum number of concurrent sessions.
     pub(crate) sessions: u32,
 }
@@ -92,6 +92,8 @@ const SESSION_MB: u64 = 3;
 const SERVER_MB: u64 = 64;
 /// Maximum number of bytes read from the server's state file, which has eight lines.
 const STATE_MAX: u64 = 4096;
+/// Roles that sessions log in as, one per kind of application. The first one owns the tables.
+const ROLES: [&str; 2] = [crate::shop::ROLE, web_site::ROLE];
 /// Sessions beside the users': autovacuum, and one for checks.
 const SESSIONS_MORE: u32 = 10;
 
@@ -142,25 +144,54 @@ impl Cluster<'_> {
         Bytes::new(size.get() / 10).max(Bytes::new(floor << 20) + beside)
     }
 
-    /// Creates the cluster with a database `tile`, and runs the given statements in it.
-    pub(crate) fn make(&self, statements: &[String]) -> Result<(), ApplicationError> {
+    /// Creates the cluster as a copy of `empty`, and runs the given statements in its database
+    /// `tile`. The first call also creates `empty`.
+    pub(crate) fn make(
+        &self,
+        empty: &Mutex<Option<Arc<Tree>>>,
+        statements: &[String],
+    ) -> Result<(), ApplicationError> {
         let doing = self.doing(Phase::Prepare);
-        let failed = |what: &str, error| doing.io(what, error);
-        // The user owns the data alone. Logs and statements are beside it, where the user cannot put
-        // a link in the place of a file that root writes.
-        fs::create_dir(&self.directory)
-            .and_then(|()| let_pass(&self.directory))
-            .and_then(|()| fs::create_dir(self.data()))
-            .map_err(|error| failed("making its directory", error))?;
-        let owned = self.account.own_directory(&self.data());
-        owned.map_err(|error| failed("changing its directory's owner", error))?;
-        let mut init = self.account.command(self.programs.directory.join("initdb"), "KILL");
-        init.arg("-D").arg(self.data());
-        init.args(["-U", self.role, "--auth=trust", "--no-locale", "-E", "UTF8", "--no-sync"]);
-        doing.run("initdb", &mut init, Stdio::null(), &self.log())?;
-        self.run_single("postgres", &["CREATE DATABASE tile".to_owned()])?;
+        let process = |source| ApplicationError::Process { name: self.name.to_owned(), source };
+        let empty = self.empty(&mut empty.lock().unwrap_or_else(PoisonError::into_inner))?;
+        self.make_directory()?;
+        let copied = empty.copy(Path::new("."), &self.data(), self.account, &|_, _| ());
+        copied.map_err(process)?;
         self.run_single("tile", statements)?;
-        release_cache(&self.data()).map_err(|error| failed("writing its data out", error))
+        release_cache(&self.data()).map_err(|error| doing.io("writing its data out", error))
+    }
+
+    /// Returns the empty cluster of the run, which has the database `tile` and the roles of all
+    /// applications. Creates it if there is none yet.
+    fn empty(&self, known: &mut Option<Arc<Tree>>) -> Result<Arc<Tree>, ApplicationError> {
+        if let Some(tree) = known {
+            return Ok(Arc::clone(tree));
+        }
+        let directory = self.directory.with_file_name("empty-cluster");
+        let empty = Cluster { directory, programs: self.programs.clone(), ..*self };
+        let doing = self.doing(Phase::Prepare);
+        empty.make_directory()?;
+        fs::create_dir(empty.data())
+            .and_then(|()| self.account.own_directory(&empty.data()))
+            .map_err(|error| doing.io("making the directory of a cluster", error))?;
+        let mut init = self.account.command(self.programs.directory.join("initdb"), "KILL");
+        init.arg("-D").arg(empty.data());
+        init.args(["-U", ROLES[0], "--auth=trust", "--no-locale", "-E", "UTF8", "--no-sync"]);
+        doing.run("initdb", &mut init, Stdio::null(), &empty.log())?;
+        let role = format!("CREATE ROLE {} SUPERUSER LOGIN", ROLES[1]);
+        empty.run_single("postgres", &[role, "CREATE DATABASE tile".to_owned()])?;
+        let tree = Tree::open(&empty.data());
+        let name = self.name.to_owned();
+        let tree = Arc::new(tree.map_err(|source| ApplicationError::Process { name, source })?);
+        Ok(Arc::clone(known.insert(tree)))
+    }
+
+    /// Creates the directory of the application. The user owns only the data in it. Logs and
+    /// statements are beside the data, where the user cannot put a link in the place of a file that
+    /// root writes.
+    fn make_directory(&self) -> Result<(), ApplicationError> {
+        let made = fs::create_dir(&self.directory).and_then(|()| let_pass(&self.directory));
+        made.map_err(|error| self.doing(Phase::Prepare).io("making its directory", error))
     }
 
     /// Runs statements in single-user mode, without a server. No other session can interfere, and a

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use process_home::{Ending, Launch, Phase, Process, ProcessError, entering};
+use process_home::{Ending, Launch, Phase, Process, ProcessError, entering, release_cache};
 use rustix::process::Signal;
 use units::Bytes;
 use web_site::{FILES, SOCKET, Sizes, UPLOADS};
@@ -13,7 +13,6 @@ use web_site::{FILES, SOCKET, Sizes, UPLOADS};
 use crate::account::{let_pass, may_pass};
 use crate::error::ApplicationError;
 use crate::memory::MemoryGroup;
-use crate::page_cache::release_cache;
 use crate::postgres::{Cluster, Programs, statements};
 use crate::program::{Doing, started};
 use crate::{Application, Endpoint, Need, Running, ServerSocket, Site};
@@ -54,7 +53,8 @@ pub(crate) fn make(need: &Need, site: &Site) -> Result<(), ApplicationError> {
         return Err(ApplicationError::NoProgram { user, path });
     }
     let (cluster, sizes) = (cluster(need, site)?, Sizes::of(need.size));
-    cluster.make(&statements(web_site::SCRIPT, sizes.words(), need.seed))?;
+    let statements = statements(web_site::SCRIPT, sizes.words(), need.seed);
+    cluster.make(&site.empty_cluster, &statements)?;
     make_files(need, site, &cluster.directory, sizes)
 }
 
@@ -63,7 +63,6 @@ fn cluster<'a>(need: &'a Need, site: &'a Site) -> Result<Cluster<'a>, Applicatio
         name: &need.name,
         account: &site.account,
         directory: site.directory.join(&need.name),
-        role: web_site::ROLE,
         sessions: web_site::SESSIONS,
         programs: Programs::find()?,
     })

@@ -289,13 +289,13 @@ impl Drop for OwnDirectory {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Existing {
+enum Existing {
     Fine,
     Refused,
 }
 
 /// Creates a directory that only the servers' user can access.
-pub(crate) fn make_directory(
+fn make_directory(
     path: &Path,
     account: &Account,
     existing: Existing,
@@ -310,7 +310,7 @@ pub(crate) fn make_directory(
     }
 }
 
-fn own_directory(account: &Account, path: &Path) -> Result<(), MailServerError> {
+pub(crate) fn own_directory(account: &Account, path: &Path) -> Result<(), MailServerError> {
     account.own_directory(path).map_err(failed("change the owner of", path))
 }
 

@@ -310,7 +310,10 @@ impl Drop for Process {
     }
 }
 
-fn failed(attempt: &'static str, object: &Path) -> impl Fn(io::Error) -> ProcessError + use<> {
+pub(crate) fn failed(
+    attempt: &'static str,
+    object: &Path,
+) -> impl Fn(io::Error) -> ProcessError + use<> {
     let object = object.display().to_string();
     move |source| ProcessError::Io { attempt, object: object.clone(), source }
 }
