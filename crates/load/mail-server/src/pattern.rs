@@ -95,8 +95,7 @@ impl Pattern {
         // The user gets the whole at its end: until then nobody else can put anything into it.
         DirBuilder::new().mode(0o700).create(&target).map_err(failed("make", &target))?;
         let pattern = Tree::open(&self.mailboxes)?;
-        let mut bytes = 0;
-        for mailbox in 1..=count {
+        let copy = |&mailbox: &u32| {
             let from = PathBuf::from(format!("u{}", (mailbox - 1) % PATTERN_MAILBOXES + 1));
             let to = target.join(format!("u{mailbox}"));
             let seed = mix(mix(seed) ^ u64::from(mailbox));
@@ -106,8 +105,13 @@ impl Pattern {
                     replace_text(bytes, seed);
                 }
             };
-            bytes += pattern.copy(&from, &to, account, &change)?;
-        }
+            pattern.copy(&from, &to, account, &change)
+        };
+        // Most of the time is the kernel's, which makes some ten thousand files.
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let mailboxes: Vec<u32> = (1..=count).collect();
+        let copied = parallel::map(&mailboxes, threads, copy).into_iter();
+        let bytes = copied.sum::<Result<u64, _>>()?;
         release_cache(&target).map_err(failed("write back", &target))?;
         own_directory(account, &target)?;
         Ok(bytes)
