@@ -181,6 +181,25 @@ mod tests {
     }
 
     #[test]
+    fn server_killed_for_its_memory_while_starting_is_named() {
+        let Ok(group) = MemoryGroup::make("full-at-start", Bytes::new(16 << 20)) else {
+            eprintln!("skipped: this test needs memory groups, and root");
+            return;
+        };
+        let greedy = "head -c 256M /dev/zero | tail -c 200M";
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", greedy]);
+        let ended = process_home::entering(&group.entries(), &command).output();
+        assert!(!ended.expect("a shell").status.success());
+        let error = group.explain("tile-1", Phase::Start, Ok(())).expect_err("full memory");
+        let text = error.to_string();
+        assert!(
+            text.starts_with("tile-1, while starting: its memory of 16 MiB was full"),
+            "{text}"
+        );
+    }
+
+    #[test]
     fn only_groups_of_ended_processes_of_this_namespace_are_stale() {
         let own = pid_namespace();
         assert!(!own.is_empty());

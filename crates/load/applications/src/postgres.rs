@@ -58,14 +58,22 @@ impl Programs {
         let version =
             output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
         let version = version.unwrap_or_default();
-        let number =
-            version.split_whitespace().find_map(|word| word.split('.').next()?.parse().ok());
-        if !number.is_some_and(|number: u32| KNOWN.contains(&number)) {
+        if !is_known(&version) {
             let (program, known) = (program.display().to_string(), "13 to 18");
             return Err(ApplicationError::Version { program, version, known });
         }
         Ok(Self { directory, version })
     }
+}
+
+/// Returns true for the output of a server whose settings are known. A version before its release
+/// is `postgres (PostgreSQL) 19beta1`.
+fn is_known(version: &str) -> bool {
+    let number = version.split_whitespace().find_map(|word| {
+        let digits = word.split(|own: char| !own.is_ascii_digit()).next()?;
+        digits.parse().ok()
+    });
+    number.is_some_and(|number: u32| KNOWN.contains(&number))
 }
 
 /// Orderly end of a server: without waiting for its sessions, then without a checkpoint.
@@ -241,6 +249,9 @@ impl Cluster<'_> {
             ("wal_level", "minimal".to_owned()),
             ("max_wal_senders", "0".to_owned()),
             ("logging_collector", "off".to_owned()),
+            // After a crash of a session the server would end all others, recover and go on, and
+            // the step would count as measured.
+            ("restart_after_crash", "off".to_owned()),
         ];
         settings.iter().map(|(name, value)| format!("--{name}={value}")).collect()
     }
@@ -263,5 +274,19 @@ impl Cluster<'_> {
             lines.lines().nth(7).is_some_and(|line| line.trim() == "ready")
         };
         started(self.name, launch, is_ready)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_versions_with_known_settings_are_used() {
+        let of = |number: &str| is_known(&format!("postgres (PostgreSQL) {number}"));
+        assert!(of("13.0") && of("15.18 (Debian 15.18-0+deb12u1)") && of("18beta2"));
+        for number in ["12.22", "9.6.24", "19.1", "19beta1", "", "x"] {
+            assert!(!of(number), "{number}");
+        }
     }
 }

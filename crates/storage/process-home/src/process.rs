@@ -21,8 +21,10 @@ const KILL_MAX: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(10);
 /// Maximum size of a log's end that is searched for lines, in bytes.
 const TAIL_MAX: u64 = 4096;
-/// Maximum number of characters that an error quotes from one log.
+/// Maximum number of characters that an error quotes from the last lines of one log.
 const QUOTE_MAX: usize = 400;
+/// Words in a line that gives the cause of an end. A database writes several lines after it.
+const CAUSES: [&str; 3] = ["No space left on device", "PANIC:", "Panic:"];
 
 /// Phase of a run in which a server failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -340,21 +342,24 @@ fn end_of(log: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Returns the last three lines of a text as one line, safe to show on a terminal.
+/// Returns the last three lines of a text as one line, safe to show on a terminal. If an earlier
+/// line gives the cause of an end, the last such line comes first.
 pub fn last_lines(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let mut kept: Vec<&str> = Vec::new();
     let mut length = 0;
-    for line in lines.rev().take(3) {
+    for line in lines.clone().rev().take(3) {
         length += line.chars().count();
         if length > QUOTE_MAX && !kept.is_empty() {
             break;
         }
         kept.push(line);
     }
-    kept.reverse();
-    let line: String = kept.join(" | ").chars().take(QUOTE_MAX).collect();
-    untrusted::shown(&line).into_owned()
+    let cause = lines.rev().find(|line| CAUSES.iter().any(|cause| line.contains(cause)));
+    kept.extend(cause.filter(|cause| !kept.contains(cause)));
+    let cut = |line: &&str| line.chars().take(QUOTE_MAX).collect::<String>();
+    let kept: Vec<String> = kept.iter().rev().map(cut).collect();
+    untrusted::shown(&kept.join(" | ")).into_owned()
 }
 
 #[cfg(test)]
@@ -378,6 +383,9 @@ mod tests {
         assert_eq!(last_lines("a\nb\n\nc\n d \n"), "b | c | d");
         assert_eq!(last_lines("\u{1b}[2J"), "\\u{1b}[2J");
         assert_eq!(last_lines(""), "");
+        let log = "PANIC: old\nPANIC: No space left on device\n1\n2\n3\n";
+        assert_eq!(last_lines(log), "PANIC: No space left on device | 1 | 2 | 3");
+        assert_eq!(last_lines("1\nPANIC: x\n2\n"), "1 | PANIC: x | 2");
         let long = "x".repeat(1000);
         assert_eq!(last_lines(&format!("first\n{long}\n")).chars().count(), QUOTE_MAX);
     }
