@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Stdio;
 
-use mail_server::Account;
+use process_home::Account;
 
 use crate::error::ApplicationError;
 
@@ -19,7 +19,7 @@ const NOBODY: &str = "nobody";
 /// The directory stays owned by root. If the user owned it, the user could replace files that this
 /// process writes by links.
 pub(crate) fn account_of_servers(directory: &Path) -> Result<Account, ApplicationError> {
-    let no_user = |source| ApplicationError::NoUser { source: Box::new(source) };
+    let no_user = |source| ApplicationError::NoUser { source };
     if !rustix::process::geteuid().is_root() {
         return Account::current().map_err(no_user);
     }

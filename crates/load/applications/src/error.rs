@@ -1,32 +1,10 @@
-use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
 use mail_server::MailServerError;
-use process_home::HomeError;
+use process_home::{AccountError, HomeError, Phase, ProcessError};
 use units::Bytes;
 use web_site::SiteError;
-
-/// Phase of an application in which an error occurred.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
-    /// Creation of its data.
-    Preparing,
-    /// Start of its server.
-    Starting,
-    /// Serving of a load.
-    Serving,
-}
-
-impl fmt::Display for Phase {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Preparing => "preparing its data",
-            Self::Starting => "starting",
-            Self::Serving => "serving",
-        })
-    }
-}
 
 /// Failure of a real application.
 #[derive(Debug, thiserror::Error)]
@@ -56,12 +34,12 @@ pub enum ApplicationError {
     NoUser {
         /// Reason why the user cannot be used.
         #[source]
-        source: Box<MailServerError>,
+        source: AccountError,
     },
     /// A program of the mail server is missing or of an unknown version.
     #[error(transparent)]
     MailPrograms(Box<MailServerError>),
-    /// A mail server, or the directory of a server, failed.
+    /// A mail server failed.
     #[error("{name}, {phase}: {source}")]
     Server {
         /// Name of the application.
@@ -129,26 +107,23 @@ pub enum ApplicationError {
         source: io::Error,
     },
     /// The kernel killed a process of an application because its memory limit was reached.
-    #[error("{name}, serving: its memory of {memory} was full, so the kernel killed a process")]
+    #[error("{name}, {phase}: its memory of {memory} was full, so the kernel killed a process")]
     OutOfMemory {
         /// Name of the application.
         name: String,
+        /// Phase in which the process was killed.
+        phase: Phase,
         /// Memory limit of the application.
         memory: Bytes,
     },
-    /// A server, or a program that creates its data, exited with an error or was killed.
-    #[error("{name}, {phase}: {program} {how}; the end of its log: {log}")]
-    Ended {
+    /// A server cannot be started, or it or a program that creates its data ended.
+    #[error("{name}: {source}")]
+    Process {
         /// Name of the application.
         name: String,
-        /// Phase in which it ended.
-        phase: Phase,
-        /// Name of the program.
-        program: String,
-        /// Exit code or signal, or the time after which it was killed.
-        how: String,
-        /// Last lines of its log, joined into one line.
-        log: String,
+        /// Error of the server or program.
+        #[source]
+        source: ProcessError,
     },
 }
 
@@ -177,7 +152,7 @@ impl ApplicationError {
             Self::NoMemoryGroups | Self::MemoryGroup { .. } => {
                 Some("run as root, or name your own service with --endpoint".to_owned())
             }
-            Self::Ended { log, .. } if log.contains("No space left") => {
+            Self::Process { source, .. } if source.log().contains("No space left") => {
                 Some("use a smaller --footprint, or a datastore with more room".to_owned())
             }
             Self::OutOfMemory { .. } => Some(
@@ -185,7 +160,7 @@ impl ApplicationError {
                  --footprint (the memory is a tenth of it)"
                     .to_owned(),
             ),
-            Self::Io { .. } | Self::Ended { .. } | Self::Home(_) => None,
+            Self::Io { .. } | Self::Process { .. } | Self::Home(_) => None,
         }
     }
 }

@@ -22,10 +22,8 @@ mod delivery;
 mod error;
 mod mail;
 mod memory;
-mod page_cache;
 mod postgres;
 mod program;
-mod server;
 mod shop;
 mod web;
 
@@ -33,17 +31,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use http_client::Secret;
-use mail_server::Account;
+use process_home::{Account, Phase, Process, Tree};
 use units::Bytes;
 
 pub use delivery::Deliveries;
-pub use error::{ApplicationError, Phase};
+pub use error::ApplicationError;
 use mail::{Mail, Mails};
 use memory::MemoryGroup;
-use server::Server;
 use web::Web;
 
 /// Kind of an application.
@@ -104,7 +101,7 @@ pub struct Endpoint {
 /// Server of an application.
 #[derive(Debug)]
 enum Running {
-    Shop(Server),
+    Shop(Process),
     Mail(Mail),
     Web(Web),
 }
@@ -128,6 +125,8 @@ struct Site {
     account: Account,
     /// Executable file of this program, which serves a web site with `app serve web`.
     program: PathBuf,
+    /// Empty cluster that those of shops and sites are copied from, once the first needs it.
+    empty_cluster: Mutex<Option<Arc<Tree>>>,
 }
 
 impl Site {
@@ -210,7 +209,7 @@ impl Applications {
     pub fn new(directory: &Path, run: &str, program: &Path) -> Result<Self, ApplicationError> {
         let account = account::account_of_servers(directory)?;
         let (directory, run, program) = (directory.to_owned(), run.to_owned(), program.to_owned());
-        let site = Site { directory, run, account, program };
+        let site = Site { directory, run, account, program, empty_cluster: Mutex::new(None) };
         Ok(Self { site, running: BTreeMap::new(), made: BTreeSet::new(), mails: None })
     }
 
@@ -298,7 +297,7 @@ impl Applications {
     /// killed: its mailboxes are never read again, and an orderly stop takes seconds.
     pub fn stop(&mut self) {
         // All are asked first, so that they end side by side.
-        self.running.values_mut().for_each(|own| own.running.ask_to_stop());
+        self.running.values_mut().for_each(|own| own.running.ask_to_end());
         self.running.clear();
         self.mails = None;
     }
@@ -317,16 +316,13 @@ impl Application {
     }
 
     fn check(&mut self, name: &str) -> Result<(), ApplicationError> {
-        // It is looked at first: a server that ends after a process was killed gives no reason.
-        if self.group.has_killed() {
-            let (name, memory) = (name.to_owned(), self.memory);
-            return Err(ApplicationError::OutOfMemory { name, memory });
-        }
-        match &mut self.running {
-            Running::Shop(server) => server.check(),
+        let process = |source| ApplicationError::Process { name: name.to_owned(), source };
+        let checked = match &mut self.running {
+            Running::Shop(server) => server.check(Phase::Load).map_err(process),
             Running::Mail(mail) => mail.check(),
-            Running::Web(web) => web.check(),
-        }
+            Running::Web(web) => web.check().map_err(process),
+        };
+        self.group.explain(name, Phase::Load, checked)
     }
 
     /// Returns the CPU time of the server's processes so far, in seconds; `None` if it cannot be
@@ -337,11 +333,11 @@ impl Application {
 }
 
 impl Running {
-    fn ask_to_stop(&mut self) {
+    fn ask_to_end(&self) {
         match self {
-            Self::Shop(server) => server.ask_to_stop(),
+            Self::Shop(server) => server.ask_to_end(),
             Self::Mail(_) => {}
-            Self::Web(web) => web.ask_to_stop(),
+            Self::Web(web) => web.ask_to_end(),
         }
     }
 }

@@ -12,13 +12,13 @@ use std::time::Duration;
 
 use http_client::Secret;
 use mail_server::{
-    Account, MailServer, MailServerError, PATTERN_MAILBOXES, Pattern, Ports, Programs, Setup,
+    MailServer, MailServerError, PATTERN_MAILBOXES, Pattern, Ports, Programs, Setup,
 };
-use process_home::{Guests, Home, HomeKind};
+use process_home::{Account, Guests, Home, HomeKind, Phase};
 use units::Bytes;
 
 use crate::delivery::Deliveries;
-use crate::error::{ApplicationError, Phase};
+use crate::error::ApplicationError;
 use crate::memory::MemoryGroup;
 use crate::program::Doing;
 use crate::{Application, Endpoint, Need, Running, Site};
@@ -93,32 +93,29 @@ impl Mails {
         need: &Need,
         site: &Site,
     ) -> Result<Application, ApplicationError> {
-        let doing = |phase| {
-            move |source| ApplicationError::Server {
-                name: need.name.clone(),
-                phase,
-                source: Box::new(source),
-            }
-        };
+        let doing = |phase| move |source| failed(&need.name, phase, source);
         let Filled { mailboxes, mails } = Filled::of(need.size);
         if !self.patterns.contains_key(&mails) {
             let data = directory(site, &format!("mailboxes-of-{mails}"), need)?;
             let runtime = self.next_runtime();
             let setup =
-                setup(&data, &runtime, &site.account, &[]).map_err(doing(Phase::Preparing))?;
+                setup(&data, &runtime, &site.account, &[]).map_err(doing(Phase::Prepare))?;
             let made = Pattern::make(&self.programs, &setup, need.seed, mails);
-            self.patterns.insert(mails, made.map_err(doing(Phase::Preparing))?);
+            self.patterns.insert(mails, made.map_err(doing(Phase::Prepare))?);
         }
         let data = directory(site, &need.name, need)?;
         let copied = self.patterns[&mails].copy(&data, &site.account, mailboxes, need.seed);
-        copied.map_err(doing(Phase::Preparing))?;
+        copied.map_err(doing(Phase::Prepare))?;
         let memory = memory_of(need.size);
         let group = MemoryGroup::make(&site.group(need), memory)?;
         let (runtime, groups) = (self.next_runtime(), group.entries());
-        let started = setup(&data, &runtime, &site.account, &groups)
-            .and_then(|setup| MailServer::start(&self.programs, &setup));
-        let mut server = started.map_err(doing(Phase::Starting))?;
-        server.ready(READY_MAX).map_err(doing(Phase::Starting))?;
+        let started = setup(&data, &runtime, &site.account, &groups).and_then(|setup| {
+            let mut server = MailServer::start(&self.programs, &setup)?;
+            server.ready(READY_MAX)?;
+            Ok(server)
+        });
+        let started = started.map_err(doing(Phase::Start));
+        let server = group.explain(&need.name, Phase::Start, started)?;
         let running = Running::Mail(Mail { name: need.name.clone(), server });
         let endpoints = endpoints(&running);
         let (server, data) = (version(&self.programs), need.size);
@@ -135,14 +132,11 @@ impl Mails {
 
 /// Creates a directory below the applications' directory for the servers' user.
 fn directory(site: &Site, name: &str, need: &Need) -> Result<PathBuf, ApplicationError> {
-    let doing = Doing { name: need.name.clone(), phase: Phase::Preparing };
+    let doing = Doing { name: need.name.clone(), phase: Phase::Prepare };
     let path = site.directory.join(name);
     fs::create_dir(&path).map_err(|error| doing.io("making its directory", error))?;
-    site.account.own_directory(&path).map_err(|source| ApplicationError::Server {
-        name: need.name.clone(),
-        phase: Phase::Preparing,
-        source: Box::new(source),
-    })?;
+    let owned = site.account.own_directory(&path);
+    owned.map_err(|error| doing.io("changing its directory's owner", error))?;
     Ok(path)
 }
 
@@ -218,8 +212,16 @@ impl Mail {
     }
 
     fn failed(&self, source: MailServerError) -> ApplicationError {
-        let (name, phase) = (self.name.clone(), Phase::Serving);
-        ApplicationError::Server { name, phase, source: Box::new(source) }
+        failed(&self.name, Phase::Load, source)
+    }
+}
+
+fn failed(name: &str, phase: Phase, source: MailServerError) -> ApplicationError {
+    let name = name.to_owned();
+    match source {
+        // It has the phase already.
+        MailServerError::Process(source) => ApplicationError::Process { name, source },
+        source => ApplicationError::Server { name, phase, source: Box::new(source) },
     }
 }
 

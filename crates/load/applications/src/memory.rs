@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use process_home::Phase;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use units::Bytes;
 
@@ -16,6 +17,7 @@ pub(crate) struct MemoryGroup {
     /// Directories of the group: one in the memory hierarchy, and with cgroup version 1 also one in
     /// the CPU time hierarchy.
     directories: Vec<PathBuf>,
+    memory: Bytes,
 }
 
 const V1: &str = "/sys/fs/cgroup/memory";
@@ -41,7 +43,7 @@ impl MemoryGroup {
             (false, false) => return Err(ApplicationError::NoMemoryGroups),
         };
         let name = format!("{PREFIX}{}-{}-{name}", pid_namespace(), std::process::id());
-        let mut group = Self { directories: Vec::new() };
+        let mut group = Self { directories: Vec::new(), memory: bytes };
         for root in roots.into_iter().filter(|root| Path::new(root).exists()) {
             let path = Path::new(root).join(&name);
             let failed = |source| ApplicationError::MemoryGroup { path: path.clone(), source };
@@ -68,9 +70,24 @@ impl MemoryGroup {
         self.directories.iter().find_map(|own| cpu_seconds(own))
     }
 
-    /// Returns true if the kernel killed a process of the group because the memory limit was
-    /// reached.
-    pub(crate) fn has_killed(&self) -> bool {
+    /// Replaces the result of an application's start or check if the kernel killed a process of the
+    /// group because the memory limit was reached.
+    pub(crate) fn explain<T>(
+        &self,
+        name: &str,
+        phase: Phase,
+        result: Result<T, ApplicationError>,
+    ) -> Result<T, ApplicationError> {
+        // The kernel counts a kill before the process gets it. So a server that was seen to end
+        // by it has been counted.
+        if self.has_killed() {
+            let (name, memory) = (name.to_owned(), self.memory);
+            return Err(ApplicationError::OutOfMemory { name, phase, memory });
+        }
+        result
+    }
+
+    fn has_killed(&self) -> bool {
         let files = ["memory.oom_control", "memory.events"];
         let paths = self.directories.iter().flat_map(|own| files.map(|file| own.join(file)));
         paths.filter_map(|path| fs::read_to_string(path).ok()).any(|text| kills(&text) > 0)
@@ -132,7 +149,7 @@ pub(crate) fn remove_stale() {
     let roots = [V1, V1_CPU, V2].into_iter().filter_map(|root| fs::read_dir(root).ok());
     for entry in roots.flatten().flatten() {
         if entry.file_name().to_str().is_some_and(is_stale) {
-            drop(MemoryGroup { directories: vec![entry.path()] });
+            drop(MemoryGroup { directories: vec![entry.path()], memory: Bytes::ZERO });
         }
     }
 }
@@ -161,6 +178,25 @@ mod tests {
         assert_eq!(kills("oom_kill_disable 0\nunder_oom 1\noom_kill 3\n"), 3);
         assert_eq!(kills("low 0\nhigh 0\nmax 812\noom 2\noom_kill 1\noom_group_kill 7\n"), 1);
         assert_eq!(kills("oom_kill_disable 0\nunder_oom 0\n"), 0);
+    }
+
+    #[test]
+    fn server_killed_for_its_memory_while_starting_is_named() {
+        let Ok(group) = MemoryGroup::make("full-at-start", Bytes::new(16 << 20)) else {
+            eprintln!("skipped: this test needs memory groups, and root");
+            return;
+        };
+        let greedy = "head -c 256M /dev/zero | tail -c 200M";
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", greedy]);
+        let ended = process_home::entering(&group.entries(), &command).output();
+        assert!(!ended.expect("a shell").status.success());
+        let error = group.explain("tile-1", Phase::Start, Ok(())).expect_err("full memory");
+        let text = error.to_string();
+        assert!(
+            text.starts_with("tile-1, while starting: its memory of 16 MiB was full"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -2,19 +2,20 @@
 
 use std::fs;
 use std::io::Read as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use mail_server::{Account, careful, entering};
+use process_home::{
+    Account, Ending, Launch, Phase, Process, Tree, careful, entering, release_cache,
+};
 use rustix::process::Signal;
 use units::Bytes;
 
 use crate::ServerSocket;
 use crate::account::let_pass;
-use crate::error::{ApplicationError, Phase};
-use crate::page_cache::release_cache;
-use crate::program::{Doing, appended};
-use crate::server::{Server, Start};
+use crate::error::ApplicationError;
+use crate::program::{Doing, started};
 
 /// Directories, or prefixes of directories, where the distributions' packages install PostgreSQL.
 const PLACES: [&str; 3] = ["/usr/lib/postgresql", "/usr/pgsql-", "/usr/bin"];
@@ -57,15 +58,26 @@ impl Programs {
         let version =
             output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
         let version = version.unwrap_or_default();
-        let number =
-            version.split_whitespace().find_map(|word| word.split('.').next()?.parse().ok());
-        if !number.is_some_and(|number: u32| KNOWN.contains(&number)) {
+        if !is_known(&version) {
             let (program, known) = (program.display().to_string(), "13 to 18");
             return Err(ApplicationError::Version { program, version, known });
         }
         Ok(Self { directory, version })
     }
 }
+
+/// Returns true for the output of a server whose settings are known. A version before its release
+/// is `postgres (PostgreSQL) 19beta1`.
+fn is_known(version: &str) -> bool {
+    let number = version.split_whitespace().find_map(|word| {
+        let digits = word.split(|own: char| !own.is_ascii_digit()).next()?;
+        digits.parse().ok()
+    });
+    number.is_some_and(|number: u32| KNOWN.contains(&number))
+}
+
+/// Orderly end of a server: without waiting for its sessions, then without a checkpoint.
+const ENDINGS: &[Ending] = &[Ending::leader(Signal::INT, 10), Ending::leader(Signal::QUIT, 2)];
 
 /// Cluster of one application.
 #[derive(Debug)]
@@ -75,8 +87,6 @@ pub(crate) struct Cluster<'a> {
     pub(crate) account: &'a Account,
     /// Directory of the application. The cluster is in its subdirectory `data`.
     pub(crate) directory: PathBuf,
-    /// Role that owns the tables and that sessions log in as.
-    pub(crate) role: &'static str,
     /// Maximum number of concurrent sessions.
     pub(crate) sessions: u32,
 }
@@ -90,6 +100,8 @@ const SESSION_MB: u64 = 3;
 const SERVER_MB: u64 = 64;
 /// Maximum number of bytes read from the server's state file, which has eight lines.
 const STATE_MAX: u64 = 4096;
+/// Roles that sessions log in as, one per kind of application. The first one owns the tables.
+const ROLES: [&str; 2] = [crate::shop::ROLE, web_site::ROLE];
 /// Sessions beside the users': autovacuum, and one for checks.
 const SESSIONS_MORE: u32 = 10;
 
@@ -125,7 +137,7 @@ impl Cluster<'_> {
 
     pub(crate) fn socket(&self) -> Result<ServerSocket, ApplicationError> {
         let opened = ServerSocket::of(&self.data(), ".s.PGSQL.5432");
-        opened.map_err(|error| self.doing(Phase::Starting).io("opening its directory", error))
+        opened.map_err(|error| self.doing(Phase::Start).io("opening its directory", error))
     }
 
     fn doing(&self, phase: Phase) -> Doing {
@@ -140,34 +152,60 @@ impl Cluster<'_> {
         Bytes::new(size.get() / 10).max(Bytes::new(floor << 20) + beside)
     }
 
-    /// Creates the cluster with a database `tile`, and runs the given statements in it.
-    pub(crate) fn make(&self, statements: &[String]) -> Result<(), ApplicationError> {
-        let doing = self.doing(Phase::Preparing);
-        let failed = |what: &str, error| doing.io(what, error);
-        // The user owns the data alone. Logs and statements are beside it, where the user cannot put
-        // a link in the place of a file that root writes.
-        fs::create_dir(&self.directory)
-            .and_then(|()| let_pass(&self.directory))
-            .and_then(|()| fs::create_dir(self.data()))
-            .map_err(|error| failed("making its directory", error))?;
-        self.account.own_directory(&self.data()).map_err(|source| ApplicationError::Server {
-            name: self.name.to_owned(),
-            phase: Phase::Preparing,
-            source: Box::new(source),
-        })?;
-        let mut init = self.account.command(self.programs.directory.join("initdb"), "KILL");
-        init.arg("-D").arg(self.data());
-        init.args(["-U", self.role, "--auth=trust", "--no-locale", "-E", "UTF8", "--no-sync"]);
-        doing.run("initdb", &mut init, Stdio::null(), &self.log())?;
-        self.run_single("postgres", &["CREATE DATABASE tile".to_owned()])?;
+    /// Creates the cluster as a copy of `empty`, and runs the given statements in its database
+    /// `tile`. The first call also creates `empty`.
+    pub(crate) fn make(
+        &self,
+        empty: &Mutex<Option<Arc<Tree>>>,
+        statements: &[String],
+    ) -> Result<(), ApplicationError> {
+        let doing = self.doing(Phase::Prepare);
+        let process = |source| ApplicationError::Process { name: self.name.to_owned(), source };
+        let empty = self.empty(&mut empty.lock().unwrap_or_else(PoisonError::into_inner))?;
+        self.make_directory()?;
+        let copied = empty.copy(Path::new("."), &self.data(), self.account, &|_, _| ());
+        copied.map_err(process)?;
         self.run_single("tile", statements)?;
-        release_cache(&self.data()).map_err(|error| failed("writing its data out", error))
+        release_cache(&self.data()).map_err(|error| doing.io("writing its data out", error))
+    }
+
+    /// Returns the empty cluster of the run, which has the database `tile` and the roles of all
+    /// applications. Creates it if there is none yet.
+    fn empty(&self, known: &mut Option<Arc<Tree>>) -> Result<Arc<Tree>, ApplicationError> {
+        if let Some(tree) = known {
+            return Ok(Arc::clone(tree));
+        }
+        let directory = self.directory.with_file_name("empty-cluster");
+        let empty = Cluster { directory, programs: self.programs.clone(), ..*self };
+        let doing = self.doing(Phase::Prepare);
+        empty.make_directory()?;
+        fs::create_dir(empty.data())
+            .and_then(|()| self.account.own_directory(&empty.data()))
+            .map_err(|error| doing.io("making the directory of a cluster", error))?;
+        let mut init = self.account.command(self.programs.directory.join("initdb"), "KILL");
+        init.arg("-D").arg(empty.data());
+        init.args(["-U", ROLES[0], "--auth=trust", "--no-locale", "-E", "UTF8", "--no-sync"]);
+        doing.run("initdb", &mut init, Stdio::null(), &empty.log())?;
+        let role = format!("CREATE ROLE {} SUPERUSER LOGIN", ROLES[1]);
+        empty.run_single("postgres", &[role, "CREATE DATABASE tile".to_owned()])?;
+        let tree = Tree::open(&empty.data());
+        let name = self.name.to_owned();
+        let tree = Arc::new(tree.map_err(|source| ApplicationError::Process { name, source })?);
+        Ok(Arc::clone(known.insert(tree)))
+    }
+
+    /// Creates the directory of the application. The user owns only the data in it. Logs and
+    /// statements are beside the data, where the user cannot put a link in the place of a file that
+    /// root writes.
+    fn make_directory(&self) -> Result<(), ApplicationError> {
+        let made = fs::create_dir(&self.directory).and_then(|()| let_pass(&self.directory));
+        made.map_err(|error| self.doing(Phase::Prepare).io("making its directory", error))
     }
 
     /// Runs statements in single-user mode, without a server. No other session can interfere, and a
     /// checkpoint is made at the end.
     fn run_single(&self, database: &str, statements: &[String]) -> Result<(), ApplicationError> {
-        let doing = self.doing(Phase::Preparing);
+        let doing = self.doing(Phase::Prepare);
         // In this mode a statement ends at a semicolon and two ends of line.
         let script: String = statements.iter().map(|one| format!("{one};\n\n")).collect();
         let path = self.directory.join("script.sql");
@@ -176,7 +214,7 @@ impl Cluster<'_> {
         let input = fs::File::open(&path).map_err(failed)?;
         let log = self.directory.join("prepare.log");
         let _ = fs::remove_file(&log);
-        appended(&log).map_err(failed)?;
+        careful::append(&log).map_err(failed)?;
         let mut single = self.account.command(self.programs.directory.join("postgres"), "KILL");
         single.args(["--single", "-j", "-O", "-D"]).arg(self.data()).args(self.settings());
         // Loads that are lost with the host are made again, so they need no log.
@@ -211,21 +249,20 @@ impl Cluster<'_> {
             ("wal_level", "minimal".to_owned()),
             ("max_wal_senders", "0".to_owned()),
             ("logging_collector", "off".to_owned()),
+            // After a crash of a session the server would end all others, recover and go on, and
+            // the step would count as measured.
+            ("restart_after_crash", "off".to_owned()),
         ];
         settings.iter().map(|(name, value)| format!("--{name}={value}")).collect()
     }
 
     /// Starts the server in control groups.
-    pub(crate) fn start(&self, groups: &[PathBuf]) -> Result<Server, ApplicationError> {
+    pub(crate) fn start(&self, groups: &[PathBuf]) -> Result<Process, ApplicationError> {
         let mut command = self.account.command(self.programs.directory.join("postgres"), "QUIT");
         command.arg("-D").arg(self.data()).args(self.settings());
-        let start = Start {
-            name: self.name,
-            program: "postgres",
-            command: entering(groups, &command),
-            stop: Signal::INT,
-            log: self.log(),
-        };
+        let command = entering(groups, &command);
+        let (name, output) = ("postgres".to_owned(), self.log());
+        let launch = Launch { name, command, output, log: None, endings: ENDINGS };
         let state = self.data().join("postmaster.pid");
         // The eighth line says what the server does; `ready` since version 10.
         let is_ready = || {
@@ -236,6 +273,20 @@ impl Cluster<'_> {
             let lines = read.unwrap_or_default();
             lines.lines().nth(7).is_some_and(|line| line.trim() == "ready")
         };
-        Server::start(start, &is_ready)
+        started(self.name, launch, is_ready)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_versions_with_known_settings_are_used() {
+        let of = |number: &str| is_known(&format!("postgres (PostgreSQL) {number}"));
+        assert!(of("13.0") && of("15.18 (Debian 15.18-0+deb12u1)") && of("18beta2"));
+        for number in ["12.22", "9.6.24", "19.1", "19beta1", "", "x"] {
+            assert!(!of(number), "{number}");
+        }
     }
 }

@@ -1,15 +1,34 @@
 //! Programs that create an application's data. They run to completion, and the end of their output
 //! is kept for errors.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io;
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use crate::error::{ApplicationError, Phase};
+use process_home::{Launch, Phase, Process, ProcessError, careful, last_lines};
 
-/// Maximum size of the log's end that is quoted in an error, in bytes. Our choice: some lines.
-const TAIL_MAX: u64 = 400;
+use crate::error::ApplicationError;
+
+/// Maximum time until a server is ready. Our choice: PostgreSQL starts in 0.2 s, and replays one
+/// minute of its log in a few seconds.
+const READY_MAX: Duration = Duration::from_secs(30);
+
+/// Starts the server of the application `name`, and waits until it is ready.
+///
+/// # Errors
+/// It cannot be started, ends, or is not ready in time.
+pub(crate) fn started(
+    name: &str,
+    launch: Launch,
+    is_ready: impl FnMut() -> bool,
+) -> Result<Process, ApplicationError> {
+    let server = Process::start(launch).and_then(|server| {
+        server.wait_until(Phase::Start, READY_MAX, is_ready)?;
+        Ok(server)
+    });
+    server.map_err(|source| ApplicationError::Process { name: name.to_owned(), source })
+}
 
 /// Application and phase, for error messages.
 #[derive(Debug, Clone)]
@@ -19,15 +38,16 @@ pub(crate) struct Doing {
 }
 
 impl Doing {
-    pub(crate) fn io(&self, what: impl Into<String>, source: std::io::Error) -> ApplicationError {
+    pub(crate) fn io(&self, what: impl Into<String>, source: io::Error) -> ApplicationError {
         let Self { name, phase } = self.clone();
         ApplicationError::Io { name, phase, what: what.into(), source }
     }
 
-    pub(crate) fn ended(&self, program: &str, how: String, log: &Path) -> ApplicationError {
-        let Self { name, phase } = self.clone();
-        let log = tail(log).unwrap_or_else(|error| format!("(no log: {error})"));
-        ApplicationError::Ended { name, phase, program: program.to_owned(), how, log }
+    pub(crate) fn ended(&self, program: &str, status: String, log: &Path) -> ApplicationError {
+        let text = careful::read(log).and_then(io::read_to_string).unwrap_or_default();
+        let (name, phase, log) = (program.to_owned(), self.phase, last_lines(&text));
+        let source = ProcessError::Ended { name, phase, status, log };
+        ApplicationError::Process { name: self.name.clone(), source }
     }
 
     /// Runs a program to completion and appends its output to `log`.
@@ -41,40 +61,10 @@ impl Doing {
         input: Stdio,
         log: &Path,
     ) -> Result<(), ApplicationError> {
-        let file = appended(log).map_err(|error| self.io("opening its log", error))?;
+        let file = careful::append(log).map_err(|error| self.io("opening its log", error))?;
         let second = file.try_clone().map_err(|error| self.io("opening its log", error))?;
         let status = command.stdin(input).stdout(file).stderr(second).status();
         let status = status.map_err(|error| self.io(format!("starting {program}"), error))?;
-        if status.success() { Ok(()) } else { Err(self.ended(program, words(status), log)) }
+        if status.success() { Ok(()) } else { Err(self.ended(program, status.to_string(), log)) }
     }
-}
-
-/// Opens an application's log for appending the server's output.
-pub(crate) fn appended(log: &Path) -> std::io::Result<File> {
-    File::options().create(true).append(true).open(log)
-}
-
-/// Describes an exit code or signal in words.
-pub(crate) fn words(status: ExitStatus) -> String {
-    use std::os::unix::process::ExitStatusExt;
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("ended with {code}"),
-        // The kernel also sends this signal to a process that exceeds its memory group.
-        (_, Some(9)) => {
-            "was killed (signal 9, which is also the end of a server out of memory)".to_owned()
-        }
-        (_, signal) => format!("was ended by signal {}", signal.unwrap_or_default()),
-    }
-}
-
-/// Returns the end of a log as a single line.
-fn tail(log: &Path) -> std::io::Result<String> {
-    let mut file = File::open(log)?;
-    let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(TAIL_MAX)))?;
-    let mut bytes = Vec::new();
-    file.take(TAIL_MAX).read_to_end(&mut bytes)?;
-    let text = String::from_utf8_lossy(&bytes);
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    Ok(untrusted::shown(&lines.join(" / ")).into_owned())
 }

@@ -4,6 +4,7 @@
 //! `place_new`. A numbered argument is folded into the range of customers or products, so the same
 //! workload serves data of any size.
 
+use process_home::Phase;
 use units::Bytes;
 
 use crate::error::ApplicationError;
@@ -17,6 +18,8 @@ const BYTES_PER_CUSTOMER: u64 = 820;
 /// Number of customers per product. DVD Store's sizes have 20,000 customers, 1,000 products and
 /// 1,000 orders a month, so 20 customers place 12 orders a year.
 const CUSTOMERS_PER_PRODUCT: u64 = 20;
+/// Role that sessions log in as.
+pub(crate) const ROLE: &str = "shop";
 const CUSTOMERS_MIN: u64 = 2_000;
 /// Maximum number of customers. The ids of customers, and of their orders, are four-byte integers.
 const CUSTOMERS_MAX: u64 = 1_000_000_000;
@@ -25,7 +28,8 @@ const SCRIPT: &str = include_str!("shop.sql");
 
 /// Creates the data of a shop.
 pub(crate) fn make(need: &Need, site: &Site) -> Result<(), ApplicationError> {
-    cluster(need, site)?.make(&statements(SCRIPT, words(need.size), need.seed))
+    let statements = statements(SCRIPT, words(need.size), need.seed);
+    cluster(need, site)?.make(&site.empty_cluster, &statements)
 }
 
 fn cluster<'a>(need: &'a Need, site: &'a Site) -> Result<Cluster<'a>, ApplicationError> {
@@ -33,7 +37,6 @@ fn cluster<'a>(need: &'a Need, site: &'a Site) -> Result<Cluster<'a>, Applicatio
         name: &need.name,
         account: &site.account,
         directory: site.directory.join(&need.name),
-        role: "shop",
         sessions: need.sessions,
         programs: Programs::find()?,
     })
@@ -44,10 +47,11 @@ pub(crate) fn start(need: &Need, site: &Site) -> Result<Application, Application
     let cluster = cluster(need, site)?;
     let memory = cluster.memory(need.size, Bytes::ZERO);
     let group = MemoryGroup::make(&site.group(need), memory)?;
-    let running = cluster.start(&group.entries())?;
+    let running = cluster.start(&group.entries());
+    let running = group.explain(&need.name, Phase::Start, running)?;
     let endpoint = Endpoint {
         protocol: "postgres",
-        address: "postgres://shop@localhost/tile".to_owned(),
+        address: format!("postgres://{ROLE}@localhost/tile"),
         socket: Some(cluster.socket()?),
         password: None,
     };

@@ -5,18 +5,16 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mail_server::entering;
+use process_home::{Ending, Launch, Phase, Process, ProcessError, entering, release_cache};
 use rustix::process::Signal;
 use units::Bytes;
 use web_site::{FILES, SOCKET, Sizes, UPLOADS};
 
 use crate::account::{let_pass, may_pass};
-use crate::error::{ApplicationError, Phase};
+use crate::error::ApplicationError;
 use crate::memory::MemoryGroup;
-use crate::page_cache::release_cache;
 use crate::postgres::{Cluster, Programs, statements};
-use crate::program::Doing;
-use crate::server::{Server, Start};
+use crate::program::{Doing, started};
 use crate::{Application, Endpoint, Need, Running, ServerSocket, Site};
 
 /// Name of the subdirectory for the site's socket.
@@ -32,12 +30,14 @@ const SITE_MEMORY: Bytes = Bytes::new(128 << 20);
 /// Maximum wait until the exit of a database is visible, after its site has exited because of it.
 /// Our choice.
 const END_SEEN_MAX: Duration = Duration::from_secs(1);
+/// Orderly end of the site's process.
+const ENDINGS: &[Ending] = &[Ending::leader(Signal::TERM, 10)];
 
 /// Running site. Its process is dropped, and killed, before its database.
 #[derive(Debug)]
 pub(crate) struct Web {
-    site: Server,
-    database: Server,
+    site: Process,
+    database: Process,
 }
 
 /// Returns the name and version of the servers, for display.
@@ -49,11 +49,12 @@ pub(crate) fn name(postgres: &str) -> String {
 pub(crate) fn make(need: &Need, site: &Site) -> Result<(), ApplicationError> {
     let is_runnable = may_pass(&site.account, &site.program);
     if !is_runnable {
-        let (user, path) = (site.account.user().to_owned(), site.program.clone());
+        let (user, path) = (site.account.user.clone(), site.program.clone());
         return Err(ApplicationError::NoProgram { user, path });
     }
     let (cluster, sizes) = (cluster(need, site)?, Sizes::of(need.size));
-    cluster.make(&statements(web_site::SCRIPT, sizes.words(), need.seed))?;
+    let statements = statements(web_site::SCRIPT, sizes.words(), need.seed);
+    cluster.make(&site.empty_cluster, &statements)?;
     make_files(need, site, &cluster.directory, sizes)
 }
 
@@ -62,7 +63,6 @@ fn cluster<'a>(need: &'a Need, site: &'a Site) -> Result<Cluster<'a>, Applicatio
         name: &need.name,
         account: &site.account,
         directory: site.directory.join(&need.name),
-        role: web_site::ROLE,
         sessions: web_site::SESSIONS,
         programs: Programs::find()?,
     })
@@ -74,11 +74,13 @@ pub(crate) fn start(need: &Need, site: &Site) -> Result<Application, Application
     let directory = &cluster.directory;
     let memory = cluster.memory(need.size, SITE_MEMORY);
     let group = MemoryGroup::make(&site.group(need), memory)?;
-    let database = cluster.start(&group.entries())?;
-    let doing = Doing { name: need.name.clone(), phase: Phase::Starting };
+    let database = cluster.start(&group.entries());
+    let database = group.explain(&need.name, Phase::Start, database)?;
+    let doing = Doing { name: need.name.clone(), phase: Phase::Start };
     let socket = ServerSocket::of(&directory.join(SOCKETS), SOCKET);
     let socket = socket.map_err(|error| doing.io("opening its directory", error))?;
-    let process = start_site(need, site, &cluster, &group.entries(), &socket)?;
+    let process = start_site(need, site, &cluster, &group.entries(), &socket);
+    let process = group.explain(&need.name, Phase::Start, process)?;
     let endpoint = Endpoint {
         protocol: "http",
         address: "http://site".to_owned(),
@@ -102,7 +104,7 @@ fn make_files(
     directory: &Path,
     sizes: Sizes,
 ) -> Result<(), ApplicationError> {
-    let (name, phase) = (need.name.clone(), Phase::Preparing);
+    let (name, phase) = (need.name.clone(), Phase::Prepare);
     let doing = Doing { name: name.clone(), phase };
     let files = directory.join(FILES);
     fs::create_dir(&files)
@@ -119,11 +121,8 @@ fn make_files(
         fs::create_dir(&path)
             .and_then(|()| fs::set_permissions(&path, Permissions::from_mode(0o700)))
             .map_err(|error| doing.io("making a directory of the site", error))?;
-        site.account.own_directory(&path).map_err(|source| ApplicationError::Server {
-            name: need.name.clone(),
-            phase,
-            source: Box::new(source),
-        })?;
+        let owned = site.account.own_directory(&path);
+        owned.map_err(|error| doing.io("changing a directory's owner", error))?;
     }
     Ok(())
 }
@@ -134,39 +133,35 @@ fn start_site(
     cluster: &Cluster<'_>,
     groups: &[PathBuf],
     socket: &ServerSocket,
-) -> Result<Server, ApplicationError> {
+) -> Result<Process, ApplicationError> {
     let mut command = site.account.command(&site.program, "KILL");
     let directory = &cluster.directory;
     command.args(["app", "serve", "web", "--data"]).arg(directory);
     command.arg("--database").arg(cluster.data()).arg("--socket").arg(directory.join(SOCKETS));
     let connections = need.sessions.saturating_add(CONNECTIONS_MORE);
     command.args(["--connections", &connections.to_string()]);
-    let start = Start {
-        name: &need.name,
-        program: "the web site",
-        command: entering(groups, &command),
-        stop: Signal::TERM,
-        log: directory.join("site.log"),
-    };
-    Server::start(start, &|| socket.connect().is_ok())
+    let command = entering(groups, &command);
+    let (name, output) = ("the web site".to_owned(), directory.join("site.log"));
+    let launch = Launch { name, command, output, log: None, endings: ENDINGS };
+    started(&need.name, launch, || socket.connect().is_ok())
 }
 
 impl Web {
     /// Checks that both processes run.
-    pub(crate) fn check(&mut self) -> Result<(), ApplicationError> {
+    pub(crate) fn check(&self) -> Result<(), ProcessError> {
         // The site ends when its database does, so the database is the one to name. A killed process
         // loses its connections a moment before its end can be seen.
-        let site = self.site.check();
+        let site = self.site.check(Phase::Load);
         if site.is_err() {
             self.database.has_ended_within(END_SEEN_MAX);
         }
-        self.database.check()?;
+        self.database.check(Phase::Load)?;
         site
     }
 
-    pub(crate) fn ask_to_stop(&mut self) {
-        self.site.ask_to_stop();
-        self.database.ask_to_stop();
+    pub(crate) fn ask_to_end(&self) {
+        self.site.ask_to_end();
+        self.database.ask_to_end();
     }
 }
 

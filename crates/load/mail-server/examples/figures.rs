@@ -10,7 +10,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use tilemark_mail_server::{Account, MailServer, Pattern, Ports, Programs, Session, Setup};
+use process_home::Account;
+use tilemark_mail_server::{MailServer, Pattern, Ports, Programs, Session, Setup};
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 

@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::careful;
+use process_home::careful;
 
 /// Maximum number of log bytes read per call.
 const READ_MAX: u64 = 16 << 20;
@@ -122,21 +122,6 @@ impl Log {
     }
 }
 
-/// Returns the last bytes of several logs, for an error.
-pub(crate) fn tail(paths: &[PathBuf]) -> String {
-    const BYTES: u64 = 600;
-    let last = |path: &PathBuf| {
-        let mut file = careful::read(path).ok()?;
-        let length = file.metadata().ok()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(BYTES))).ok()?;
-        let mut bytes = Vec::new();
-        file.take(BYTES).read_to_end(&mut bytes).ok()?;
-        Some(String::from_utf8_lossy(&bytes).trim().replace('\n', " | "))
-    };
-    let all: Vec<String> = paths.iter().filter_map(last).filter(|own| !own.is_empty()).collect();
-    all.join(" | ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,7 +167,6 @@ mod tests {
             fs::write(&path, whole).expect("written");
             assert_eq!(log.new_lines().expect("read"), expected);
         }
-        assert_eq!(tail(&[path, directory.path().join("none")]), "a | bc | d | e");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
+use process_home::{Phase, ProcessError};
 use state_machine::CallError;
 
 /// Server program.
@@ -30,24 +30,6 @@ impl fmt::Display for Program {
     }
 }
 
-/// Phase in which a server failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
-    /// From the start until every port has sent a greeting.
-    Starting,
-    /// After the start.
-    Running,
-}
-
-impl fmt::Display for Phase {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Starting => "starting",
-            Self::Running => "running",
-        })
-    }
-}
-
 /// Error of a mail server.
 #[derive(Debug, thiserror::Error)]
 pub enum MailServerError {
@@ -70,24 +52,6 @@ pub enum MailServerError {
         seen: String,
         /// Versions whose settings are known.
         known: &'static str,
-    },
-    /// A server would run as root.
-    #[error("a mail server must not run as user {user} (number 0)")]
-    Root {
-        /// Name of the user.
-        user: String,
-    },
-    /// Only root can run a server as another user.
-    #[error("a mail server cannot run as user {user}: this process is not root")]
-    NotRoot {
-        /// Name of the requested user.
-        user: String,
-    },
-    /// There is no such user or group.
-    #[error("no user or group \"{name}\" on this host")]
-    NoAccount {
-        /// Name or number that was looked up.
-        name: String,
     },
     /// A path cannot be used in settings or sockets.
     #[error("the directory {path} cannot be a mail server's: {why}")]
@@ -118,38 +82,17 @@ pub enum MailServerError {
         #[source]
         source: io::Error,
     },
-    /// A server exited by itself.
-    #[error("{program} ended while {phase} ({status}){}", last_words(.log))]
-    Ended {
-        /// Server program.
-        program: Program,
-        /// Phase in which it exited.
-        phase: Phase,
-        /// Exit status, in words.
-        status: String,
-        /// Last lines of its log.
-        log: String,
-    },
+    /// A server cannot be started, ended by itself, or was not ready in time.
+    #[error(transparent)]
+    Process(#[from] ProcessError),
     /// A process of a server crashed. The server may have started a new one.
-    #[error("a process of {program} crashed while {phase}: {log}")]
+    #[error("a process of {program} crashed {phase}: {log}")]
     Crashed {
         /// Server program.
         program: Program,
         /// Phase in which it crashed.
         phase: Phase,
         /// Log line that reports the crash.
-        log: String,
-    },
-    /// A server sent no greeting in time.
-    #[error("{program} gave no greeting on port {port} within {within:?}{}", last_words(.log))]
-    NotReady {
-        /// Server program.
-        program: Program,
-        /// Port that was tried.
-        port: u16,
-        /// Time limit of the wait.
-        within: Duration,
-        /// Last lines of its log.
         log: String,
     },
     /// A call failed.
@@ -172,19 +115,15 @@ impl MailServerError {
                 "on Debian: apt-get install exim4-daemon-light dovecot-imapd dovecot-lmtpd; their \
                  own services need not run",
             ),
-            Self::Root { .. } => Some("name an unprivileged user, such as nobody"),
-            Self::NotRoot { .. } => Some("run as that user, or leave the user out"),
-            Self::NotReady { .. } | Self::Ended { phase: Phase::Starting, .. } => Some(
+            Self::Process(
+                ProcessError::NotReady { .. } | ProcessError::Ended { phase: Phase::Start, .. },
+            ) => Some(
                 "the end of the log gives the reason; the server's user needs access to each \
                  directory above its own",
             ),
             _ => None,
         }
     }
-}
-
-fn last_words(log: &str) -> String {
-    if log.is_empty() { String::new() } else { format!("; the end of its log: {log}") }
 }
 
 /// Returns a function that creates the error of an operation on a path.

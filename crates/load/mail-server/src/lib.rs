@@ -21,12 +21,9 @@
 //! accept mail from anyone for the mailboxes of the tile.
 #![forbid(unsafe_code)]
 
-mod account;
-pub mod careful;
 mod delivery;
 mod error;
 mod pattern;
-mod process;
 mod programs;
 mod server;
 mod session;
@@ -34,9 +31,8 @@ mod settings;
 mod setup;
 mod text;
 
-pub use account::{Account, entering};
 pub use delivery::Delivered;
-pub use error::{MailServerError, Phase, Program};
+pub use error::{MailServerError, Program};
 pub use pattern::{PATTERN_MAILBOXES, Pattern};
 pub use programs::{DovecotSeries, Programs};
 pub use server::MailServer;

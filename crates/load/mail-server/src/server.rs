@@ -6,19 +6,25 @@ use std::net::{Ipv4Addr, TcpStream};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::account::entering;
+use process_home::{Account, Ending, Launch, Phase, Process, entering};
+use rustix::process::Signal;
+
 use crate::delivery::{self, Delivered, Log};
 use crate::error::failed;
-use crate::process::Process;
 use crate::settings::{self, Paths, Secrets};
-use crate::{Account, MailServerError, Phase, Ports, Program, Programs, Setup};
+use crate::{MailServerError, Ports, Program, Programs, Setup};
 
 /// Maximum length of a greeting, in bytes. A greeting of Dovecot with its capabilities has 200.
 const GREETING_MAX: usize = 4096;
-/// Interval between two attempts to reach a port.
-const PAUSE: Duration = Duration::from_millis(20);
+/// Orderly end of Exim. The leader leaves its children, which take mails and deliver them: a mail
+/// that is under way stays in the queue.
+const EXIM_ENDINGS: &[Ending] = &[Ending::group(Signal::TERM, 10)];
+/// Orderly end of Dovecot. The leader ends the others in 2 to 3 s, but waits for a client that is
+/// connected and has not logged in.
+const DOVECOT_ENDINGS: &[Ending] =
+    &[Ending::leader(Signal::TERM, 4), Ending::group(Signal::TERM, 10)];
 
 /// Names of the settings files in the runtime directory.
 const EXIM_SETTINGS: &str = "exim.conf";
@@ -70,7 +76,7 @@ impl MailServer {
         let secrets = Secrets { token: random()?, password: random()? };
         write_files(programs, &paths, account, ports, (&secrets, parts))?;
         // Last: until then nobody else can put anything into the directory.
-        account.own_directory(&paths.runtime)?;
+        own_directory(account, &paths.runtime)?;
         let mut command = account.command(&programs.dovecot, "TERM");
         command.arg("-F").arg("-c").arg(paths.runtime.join(DOVECOT_SETTINGS));
         let dovecot = launch(Program::Dovecot, entering(setup.groups, &command), &paths)?;
@@ -84,7 +90,7 @@ impl MailServer {
         };
         runtime.keep();
         let (exim_log, dovecot_log) = (Log::new(exim_log(&paths)), Log::new(dovecot_log(&paths)));
-        let phase = Phase::Starting;
+        let phase = Phase::Start;
         Ok(Self { paths, ports, secrets, exim, dovecot, phase, exim_log, dovecot_log })
     }
 
@@ -98,28 +104,22 @@ impl MailServer {
         &self.secrets.password
     }
 
-    /// Waits until each port has sent this server's own greeting.
+    /// Waits until each port has sent this server's own greeting, up to `within` for each.
     ///
     /// # Errors
     /// If a server exits, or a port does not send this greeting in time. Another program on the
     /// port does not know the greeting.
     pub fn ready(&mut self, within: Duration) -> Result<(), MailServerError> {
-        let until = Instant::now() + within;
         let Ports { smtp, imap, lmtp } = self.ports;
         let dovecot = [(Program::Dovecot, lmtp), (Program::Dovecot, imap)];
         let exim = self.exim.iter().map(|_| (Program::Exim, smtp));
         for (program, port) in dovecot.into_iter().chain(exim) {
-            while !self.greets(port) {
-                self.check_processes()?;
-                if Instant::now() >= until {
-                    let log = self.last_words(program);
-                    return Err(MailServerError::NotReady { program, port, within, log });
-                }
-                std::thread::sleep(PAUSE);
-            }
+            let exim = self.exim.as_ref().filter(|_| program == Program::Exim);
+            let process = exim.unwrap_or(&self.dovecot);
+            process.wait_until(Phase::Start, within, || self.greets(port))?;
         }
         self.check_processes()?;
-        self.phase = Phase::Running;
+        self.phase = Phase::Load;
         Ok(())
     }
 
@@ -148,14 +148,8 @@ impl MailServer {
     }
 
     fn check_processes(&self) -> Result<(), MailServerError> {
-        for process in self.exim.iter().chain([&self.dovecot]) {
-            if let Some(status) = process.ended() {
-                let (program, phase) = (process.program, self.phase);
-                let log = self.last_words(program);
-                return Err(MailServerError::Ended { program, phase, status, log });
-            }
-        }
-        Ok(())
+        let mut all = self.exim.iter().chain([&self.dovecot]);
+        Ok(all.try_for_each(|process| process.check(self.phase))?)
     }
 
     /// Returns the number of accepted mails that are not yet delivered to all of their recipients.
@@ -184,28 +178,21 @@ impl MailServer {
     /// If the runtime directory cannot be removed.
     pub fn stop(mut self) -> Result<(), MailServerError> {
         if let Some(exim) = &mut self.exim {
-            exim.stop();
+            exim.end();
         }
-        self.dovecot.stop();
+        self.dovecot.end();
         let runtime = &self.paths.runtime;
         fs::remove_dir_all(runtime).map_err(failed("remove", runtime))
-    }
-
-    fn last_words(&self, program: Program) -> String {
-        delivery::tail(&match program {
-            Program::Exim => [output_of(&self.paths, program), exim_log(&self.paths)].to_vec(),
-            Program::Dovecot => {
-                [output_of(&self.paths, program), dovecot_log(&self.paths)].to_vec()
-            }
-        })
     }
 }
 
 impl Drop for MailServer {
     fn drop(&mut self) {
         // First the processes, which have files in the directory. After `stop` nothing is left.
+        // They are killed: an orderly end takes seconds.
+        self.exim.iter().chain([&self.dovecot]).for_each(Process::kill);
         drop(self.exim.take());
-        self.dovecot.kill();
+        self.dovecot.end();
         let _ = fs::remove_dir_all(&self.paths.runtime);
     }
 }
@@ -253,7 +240,12 @@ fn write_files(
 }
 
 fn launch(program: Program, command: Command, paths: &Paths) -> Result<Process, MailServerError> {
-    Process::start(program, command, &output_of(paths, program))
+    let (log, endings) = match program {
+        Program::Exim => (exim_log(paths), EXIM_ENDINGS),
+        Program::Dovecot => (dovecot_log(paths), DOVECOT_ENDINGS),
+    };
+    let (name, output) = (program.name().to_owned(), output_of(paths, program));
+    Ok(Process::start(Launch { name, command, output, log: Some(log), endings })?)
 }
 
 /// Returns the first line that a port sends.
@@ -297,13 +289,13 @@ impl Drop for OwnDirectory {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Existing {
+enum Existing {
     Fine,
     Refused,
 }
 
 /// Creates a directory that only the servers' user can access.
-pub(crate) fn make_directory(
+fn make_directory(
     path: &Path,
     account: &Account,
     existing: Existing,
@@ -314,8 +306,12 @@ pub(crate) fn make_directory(
         {
             Ok(())
         }
-        made => made.map_err(failed("make", path)).and_then(|()| account.own_directory(path)),
+        made => made.map_err(failed("make", path)).and_then(|()| own_directory(account, path)),
     }
+}
+
+pub(crate) fn own_directory(account: &Account, path: &Path) -> Result<(), MailServerError> {
+    account.own_directory(path).map_err(failed("change the owner of", path))
 }
 
 /// Writes a new file that only its owner can read.
@@ -323,7 +319,8 @@ fn write_secret(path: &Path, text: &str, owner: Option<&Account>) -> Result<(), 
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     let mut file = file.map_err(failed("create", path))?;
     file.write_all(text.as_bytes()).map_err(failed("write", path))?;
-    owner.map_or(Ok(()), |account| account.own_file(&file, path))
+    let owned = owner.map_or(Ok(()), |account| account.own_file(&file));
+    owned.map_err(failed("change the owner of", path))
 }
 
 /// Returns 32 random hexadecimal digits.

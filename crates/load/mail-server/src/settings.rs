@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::account::Account;
+use process_home::Account;
+
 use crate::{DovecotSeries, MailServerError, Ports};
 
 /// Maximum length of the runtime directory's path, in bytes. The path of a socket has at most 107

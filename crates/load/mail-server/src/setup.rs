@@ -6,8 +6,10 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use process_home::Account;
+
+use crate::MailServerError;
 use crate::error::failed;
-use crate::{Account, MailServerError};
 
 /// Ports of a mail server on 127.0.0.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,11 @@
 -- Tables of a social calendar. PERSONS, TAGS and EVENTS stand for their numbers, SEED for one from 0
 -- to 1. Shape of the data: Olio's (tags, events, 10 to 100 attendees, 0 to 20 comments and 1 to 7 tags
--- an event). Schema, names and code are our own.
+-- an event). Schema, names and code are our own. In one transaction, the rows of new tables need no
+-- log (wal_level = minimal).
 
 SELECT setseed(SEED)
+
+BEGIN
 
 CREATE TABLE person (id int PRIMARY KEY, name text NOT NULL, about text NOT NULL)
 
@@ -41,6 +44,8 @@ INSERT INTO comment SELECT e.id, n, 1 + floor(random() * PERSONS)::int, 1 + n % 
 ALTER TABLE comment ADD PRIMARY KEY (event, number)
 
 CREATE FUNCTION add_event(new int, who int, what int) RETURNS void LANGUAGE sql AS $$ INSERT INTO event VALUES (new, who, 1, 0, current_date, 'Event ' || new || ' ' || md5(new::text), md5('s' || new) || ' ' || md5('t' || new), md5('a' || new) || ' ' || md5('b' || new), new % 1000 || ' Street ' || md5('p' || new)); INSERT INTO event_tag VALUES (what, new); INSERT INTO attendee VALUES (new, who) $$
+
+COMMIT
 
 VACUUM ANALYZE
 

@@ -1,35 +1,7 @@
-use std::fmt;
 use std::io;
 
 use nfs::NfsError;
-use process_home::HomeError;
-
-/// Phase of a session in which an error happened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
-    /// The private network namespace is created.
-    Network,
-    /// A server starts.
-    Start,
-    /// The files are exported by the server.
-    Export,
-    /// The initiator connects to the server.
-    Attach,
-    /// The load runs.
-    Load,
-}
-
-impl fmt::Display for Phase {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Network => "making a private network",
-            Self::Start => "starting the server",
-            Self::Export => "exporting the disks",
-            Self::Attach => "connecting the initiator",
-            Self::Load => "under load",
-        })
-    }
-}
+use process_home::{HomeError, ProcessError};
 
 /// Error of the storage protocol that carries the I/O of a run's disks.
 #[derive(Debug, thiserror::Error)]
@@ -111,47 +83,14 @@ pub enum OverError {
         #[source]
         source: io::Error,
     },
-    /// A program ended although it must run until the session ends.
-    #[error("{program} ended {phase} ({status}){}", last_words(.said))]
-    Ended {
-        /// Name of the program.
-        program: &'static str,
-        /// Phase of the session in which it ended.
-        phase: Phase,
-        /// Exit status or signal.
-        status: String,
-        /// Last lines of the program's log.
-        said: String,
-    },
-    /// A command of a server's administration tool failed.
-    #[error("{program} failed {phase} ({status}){}", last_words(.said))]
-    Command {
-        /// Name of the tool.
-        program: &'static str,
-        /// Phase of the session in which it failed.
-        phase: Phase,
-        /// Exit status or signal.
-        status: String,
-        /// Last lines of its output.
-        said: String,
-    },
-    /// A program was not ready in time.
-    #[error("{program} was not ready within {seconds} s {phase}{}", last_words(.said))]
-    NotReady {
-        /// Name of the program.
-        program: &'static str,
-        /// Phase of the session in which it was awaited.
-        phase: Phase,
-        /// Length of the wait, in seconds.
-        seconds: u64,
-        /// Last lines of the program's log.
-        said: String,
-    },
+    /// A program cannot be started, ended by itself, failed, or was not ready in time.
+    #[error(transparent)]
+    Process(#[from] ProcessError),
     /// I/Os were outstanding, but none completed for a long time.
     #[error("{program} hangs under load: no I/O completed for {seconds} s{}", last_words(.said))]
     Hangs {
         /// Name of the program that is stopped by a signal, or of the server if none is.
-        program: &'static str,
+        program: String,
         /// Time without a completion, in seconds.
         seconds: u64,
         /// Last lines of the program's log.
@@ -171,7 +110,7 @@ impl OverError {
             Self::Path { .. } => {
                 Some("use a directory whose path has no special characters".to_owned())
             }
-            Self::Ended { said, .. } if said.contains("Address already in use") => {
+            Self::Process(error) if error.log().contains("Address already in use") => {
                 Some("another program has just taken the port; run again".to_owned())
             }
             _ => None,

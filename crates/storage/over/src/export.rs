@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use nfs::{Client, Export};
-use process_home::{Home, cpu_time};
+use process_home::{Home, Phase, Process, cpu_time};
 
-use crate::error::{OverError, Phase};
-use crate::process::{EndBy, Launch, Process, READY_MAX};
+use crate::error::OverError;
+use crate::process::{BY_TERM, Line, READY_MAX, start};
 use crate::program::{Needed, Program};
 use crate::session::{KIND, MOUNT_POINT};
 
@@ -94,14 +94,14 @@ impl MountedExport {
         let name = export.to_string();
         let [at, tell] = [&point, &ready].map(|path| path.display().to_string());
         let own = Program { name: NAME, path: program.to_owned(), version: String::new() };
-        let launch = Launch {
+        let line = Line {
             program: &own,
             enter: Vec::new(),
             arguments: [NAME, "--ready", &tell, "--", &name, &at].map(str::to_owned).to_vec(),
-            end_by: EndBy::Term,
+            endings: BY_TERM,
             variables: Vec::new(),
         };
-        let mut client = Process::start(&home, &setpriv, launch)?;
+        let client = start(&home, &setpriv, line)?;
         client.wait_until(Phase::Attach, READY_MAX, || File::open(&ready).is_ok())?;
         let (client, trouble) = (Mutex::new(client), Mutex::new(None));
         Ok(Self { facts, point, client, trouble, _home: home })
@@ -132,7 +132,8 @@ impl MountedExport {
     pub fn trouble(&self) -> Option<Arc<OverError>> {
         let mut known = held(&self.trouble);
         if known.is_none() {
-            *known = held(&self.client).check(Phase::Load).err().map(Arc::new);
+            let checked = held(&self.client).check(Phase::Load);
+            *known = checked.err().map(|error| Arc::new(error.into()));
         }
         known.clone()
     }

@@ -8,11 +8,11 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
-use process_home::Home;
+use process_home::{Home, Phase, Process};
 use serde_json::{Value, json};
 
-use crate::error::{OverError, Phase};
-use crate::process::{EndBy, Launch, Process, READY_MAX};
+use crate::error::OverError;
+use crate::process::{self, BY_TERM, Line, READY_MAX};
 use crate::program::{Least, Needed, Program};
 
 const NAME: &str = "qemu-storage-daemon";
@@ -85,9 +85,8 @@ pub(crate) fn start(
 ) -> Result<Process, OverError> {
     let ready = home.path().join("qsd.pid");
     arguments.extend(["--pidfile".to_owned(), ready.display().to_string()]);
-    let launch =
-        Launch { program: daemon, enter, arguments, end_by: EndBy::Term, variables: Vec::new() };
-    let mut process = Process::start(home, setpriv, launch)?;
+    let line = Line { program: daemon, enter, arguments, endings: BY_TERM, variables: Vec::new() };
+    let process = process::start(home, setpriv, line)?;
     process.wait_until(phase, READY_MAX, || File::open(&ready).is_ok())?;
     Ok(process)
 }

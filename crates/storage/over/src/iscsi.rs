@@ -3,13 +3,13 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use process_home::Home;
+use process_home::{Home, Phase, Process};
 use serde_json::{Value, json};
 
-use crate::error::{OverError, Phase};
+use crate::error::OverError;
 use crate::fuse;
 use crate::network::{ADDRESS, Network, Tools};
-use crate::process::{EndBy, Launch, Process, READY_MAX, run};
+use crate::process::{self, Line, READY_MAX, run};
 use crate::program::{Least, Needed, Program};
 use crate::protocol::{Checked, Protocol, ProtocolFacts, require_root};
 use crate::set_up::{Reached, ServedFile, SetUp};
@@ -68,9 +68,9 @@ impl Protocol for Iscsi {
         files.iter().try_for_each(check_path)?;
         let network = up.network.insert(Network::make(home, &checked.setpriv, tools)?);
         let enter = network.enter();
-        let mut server = start(checked, home, enter.clone())?;
+        let server = start(checked, home, enter.clone())?;
         let tool = Tool { program: tgtadm, home };
-        let served = tool.wait(&mut server).and_then(|()| tool.export(files));
+        let served = tool.wait(&server).and_then(|()| tool.export(files));
         up.servers.push(server);
         served?;
         let portal = format!("{ADDRESS}:3260");
@@ -95,14 +95,14 @@ fn check_path(file: &ServedFile) -> Result<(), OverError> {
 /// Starts the server. It is ended by SIGKILL, because it ignores SIGTERM while a target exists. By
 /// then its initiator has flushed and disconnected.
 fn start(checked: &Checked, home: &Home, enter: Vec<String>) -> Result<Process, OverError> {
-    let launch = Launch {
+    let line = Line {
         program: &checked.server,
         enter,
         arguments: vec!["-f".into(), "--iscsi".into(), format!("portal={ADDRESS}:3260")],
-        end_by: EndBy::Kill,
+        endings: &[],
         variables: vec![("TGT_IPC_SOCKET", home.path().join("tgt.sock"))],
     };
-    Process::start(home, &checked.setpriv, launch)
+    process::start(home, &checked.setpriv, line)
 }
 
 /// Returns the numbers of target and unit of a disk, both counted from 1.
@@ -130,11 +130,11 @@ impl Tool<'_> {
         command.env("TGT_IPC_SOCKET", self.home.path().join("tgt.sock"));
         let (variable, value) = self.home.variable();
         command.args(["--lld", "iscsi"]).args(arguments).env(variable, value);
-        run(self.program, Phase::Export, &mut command)
+        Ok(run(self.program, Phase::Export, &mut command)?)
     }
 
     /// Waits until the server answers the tool.
-    fn wait(&self, server: &mut Process) -> Result<(), OverError> {
+    fn wait(&self, server: &Process) -> Result<(), OverError> {
         let socket = self.home.path().join("tgt.sock.0");
         server.wait_until(Phase::Start, READY_MAX, || socket.exists())?;
         let until = Instant::now() + READY_MAX;

@@ -29,7 +29,7 @@ mod protocol;
 mod session;
 mod set_up;
 
-pub use error::{OverError, Phase};
+pub use error::OverError;
 pub use export::{ExportFacts, MountedExport};
 pub use kinds::{PROTOCOLS, find};
 pub use program::Program;

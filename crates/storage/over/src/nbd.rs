@@ -2,10 +2,10 @@
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 
-use process_home::Home;
+use process_home::{Home, Phase};
 use serde_json::json;
 
-use crate::error::{OverError, Phase};
+use crate::error::OverError;
 use crate::fuse;
 use crate::protocol::{Checked, Protocol, ProtocolFacts};
 use crate::set_up::{Reached, ServedFile, SetUp};
@@ -98,7 +98,10 @@ mod tests {
         let own = (arguments(server, &[]), Phase::Start);
         let started = fuse::start(&home, &checked.setpriv, &checked.server, Vec::new(), own);
         let error = started.expect_err("the port is taken");
-        assert!(error.to_string().starts_with("qemu-storage-daemon ended starting"), "{error}");
+        assert!(
+            error.to_string().starts_with("qemu-storage-daemon ended while starting"),
+            "{error}"
+        );
         assert!(error.hint().is_some_and(|hint| hint.contains("port")), "{error}");
         let path = home.path().to_owned();
         drop(home);

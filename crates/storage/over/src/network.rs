@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::PathBuf;
 
-use process_home::Home;
+use process_home::{Home, Phase, Process};
 
-use crate::error::{OverError, Phase};
-use crate::process::{EndBy, Launch, Process, READY_MAX};
+use crate::error::OverError;
+use crate::process::{Line, READY_MAX, start};
 use crate::program::{Needed, Program};
 
 /// Address of the servers. ganesha does not find an address in a namespace that has only 127.0.0.1,
@@ -49,14 +49,14 @@ impl Network {
     /// Creates a namespace.
     pub fn make(home: &Home, setpriv: &Program, tools: &Tools) -> Result<Self, OverError> {
         let arguments = ["--net", "--mount", "sh", "-c", SCRIPT].map(str::to_owned).to_vec();
-        let launch = Launch {
+        let line = Line {
             program: &tools.unshare,
             enter: Vec::new(),
             arguments,
-            end_by: EndBy::Kill,
+            endings: &[],
             variables: Vec::new(),
         };
-        let mut keeper = Process::start(home, setpriv, launch)?;
+        let keeper = start(home, setpriv, line)?;
         let log = home.path().join("unshare.log");
         keeper.wait_until(Phase::Network, READY_MAX, || {
             fs::read_to_string(&log).is_ok_and(|text| text.lines().any(|line| line == READY))

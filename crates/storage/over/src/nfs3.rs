@@ -5,13 +5,13 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use process_home::Home;
+use process_home::{Home, Phase, Process};
 use serde_json::{Value, json};
 
-use crate::error::{OverError, Phase};
+use crate::error::OverError;
 use crate::fuse;
 use crate::network::{ADDRESS, Network, Tools};
-use crate::process::{EndBy, Launch, Process, READY_MAX, run};
+use crate::process::{self, BY_TERM, Line, READY_MAX, run};
 use crate::program::{Least, Needed, Program};
 use crate::protocol::{Checked, Protocol, ProtocolFacts, require_root};
 use crate::set_up::{Reached, ServedFile, SetUp};
@@ -77,13 +77,13 @@ impl Protocol for Nfs3 {
             source,
         })?;
         let network = up.network.insert(Network::make(home, &checked.setpriv, tools)?);
-        let mut mapper = start(checked, home, network, (rpcbind, vec!["-f".to_owned()]))?;
+        let mapper = start(checked, home, network, (rpcbind, vec!["-f".to_owned()]))?;
         let socket = network.run_path("rpcbind.sock");
         let mapped = mapper.wait_until(Phase::Start, READY_MAX, || socket.exists());
         up.servers.push(mapper);
         mapped?;
         let arguments = server_arguments(home, &config);
-        let mut server = start(checked, home, network, (&checked.server, arguments))?;
+        let server = start(checked, home, network, (&checked.server, arguments))?;
         let ready = server.wait_until(Phase::Start, READY_MAX, || answers(rpcinfo, network));
         // The server must be first, because a session names the first process if I/O hangs.
         up.servers.insert(0, server);
@@ -152,8 +152,8 @@ fn start(
     (program, arguments): (&Program, Vec<String>),
 ) -> Result<Process, OverError> {
     let enter = network.enter_with_run();
-    let launch = Launch { program, enter, arguments, end_by: EndBy::Term, variables: Vec::new() };
-    Process::start(home, &checked.setpriv, launch)
+    let line = Line { program, enter, arguments, endings: BY_TERM, variables: Vec::new() };
+    process::start(home, &checked.setpriv, line)
 }
 
 /// Returns true if NFS 3 answers over TCP at the port that the portmapper reports.

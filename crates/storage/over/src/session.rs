@@ -2,10 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use process_home::{Guests, Home, HomeKind, Swept, cpu_time, is_stopped};
+use process_home::{Guests, Home, HomeKind, Phase, Process, Swept, cpu_time, is_stopped};
 
-use crate::error::{OverError, Phase};
-use crate::process::Process;
+use crate::error::OverError;
 use crate::protocol::{Checked, Protocol};
 use crate::set_up::{Reached, ServedFile, SetUp};
 
@@ -97,8 +96,8 @@ impl Session {
     }
 
     /// Returns the names and ids of the processes, for tests that disturb them.
-    pub fn pids(&mut self) -> Vec<(&'static str, u32)> {
-        self.up.processes().map(|process| (process.name, process.pid())).collect()
+    pub fn pids(&self) -> Vec<(&str, u32)> {
+        self.up.processes().map(|process| (process.name(), process.pid())).collect()
     }
 
     /// Checks that all processes run. If one has ended, the initiator is killed, so that
@@ -108,12 +107,9 @@ impl Session {
     /// # Errors
     ///
     /// If a process has ended.
-    pub fn check(&mut self) -> Result<(), OverError> {
-        let first = self.up.processes().find_map(|process| process.check(Phase::Load).err());
-        first.map_or(Ok(()), |error| {
-            self.fail_open_io();
-            Err(error)
-        })
+    pub fn check(&self) -> Result<(), OverError> {
+        let checked = self.up.processes().try_for_each(|process| process.check(Phase::Load));
+        Ok(checked.inspect_err(|_| self.fail_open_io())?)
     }
 
     /// Records the state of the load's I/O since the last call.
@@ -132,9 +128,13 @@ impl Session {
         }
         let stopped = self.up.processes().find(|process| is_stopped(process.pid()));
         let (program, said) = match stopped {
-            Some(process) => (process.name, "it is stopped by a signal".to_owned()),
-            None => self.up.servers.first().map(|own| (own.name, own.said())).unwrap_or_default(),
+            Some(process) => (process.name(), "it is stopped by a signal".to_owned()),
+            None => {
+                let first = self.up.servers.first();
+                first.map(|own| (own.name(), own.last_lines())).unwrap_or_default()
+            }
         };
+        let program = program.to_owned();
         self.fail_open_io();
         Err(OverError::Hangs { program, seconds: silence.as_secs(), said })
     }
@@ -146,11 +146,11 @@ impl Session {
         (self.up.servers.iter().map(of).sum(), self.up.initiator.as_ref().map(of))
     }
 
-    fn fail_open_io(&mut self) {
-        match &mut self.up.initiator {
+    fn fail_open_io(&self) {
+        match &self.up.initiator {
             Some(initiator) => initiator.kill(),
             // The engine's own client fails its I/O when the connection is closed.
-            None => self.up.servers.iter_mut().for_each(Process::kill),
+            None => self.up.servers.iter().for_each(Process::kill),
         }
     }
 

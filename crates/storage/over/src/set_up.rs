@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use process_home::Process;
+
 use crate::network::Network;
-use crate::process::Process;
 
 /// File of a datastore to serve.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,9 +45,9 @@ pub struct SetUp {
 
 impl SetUp {
     /// Iterates over the processes that are needed to answer I/O.
-    pub(crate) fn processes(&mut self) -> impl Iterator<Item = &mut Process> {
-        let keeper = self.network.as_mut().map(|network| &mut network.keeper);
-        self.servers.iter_mut().chain(self.initiator.as_mut()).chain(keeper)
+    pub(crate) fn processes(&self) -> impl Iterator<Item = &Process> {
+        let keeper = self.network.as_ref().map(|network| &network.keeper);
+        self.servers.iter().chain(self.initiator.as_ref()).chain(keeper)
     }
 
     /// Ends initiator, servers and network, in this order.

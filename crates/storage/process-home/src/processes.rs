@@ -13,17 +13,15 @@ pub fn carriers(variable: &str, value: &str) -> Vec<u32> {
 /// Returns true if the process is stopped by a signal or a debugger (proc(5), states `T` and `t`).
 pub fn is_stopped(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
-    matches!(after.split_whitespace().next(), Some("T" | "t"))
+    matches!(fields_after_name(&stat).next(), Some("T" | "t"))
 }
 
 /// Returns the processor time of a process and its threads so far: fields 14 and 15 of its `stat`,
 /// in hundredths of a second (proc(5); USER_HZ is 100 for every kernel tick).
 pub fn cpu_time(pid: u32) -> Option<Duration> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let (_, after) = stat.rsplit_once(')')?;
     // The first field after the name is the third of the file.
-    let mut times = after.split_whitespace().skip(11);
+    let mut times = fields_after_name(&stat).skip(11);
     let [user, system] = [times.next()?.parse::<u64>().ok()?, times.next()?.parse().ok()?];
     Some(Duration::from_millis(10 * (user + system)))
 }
@@ -47,9 +45,20 @@ pub(crate) fn end_carriers(variable: &str, value: &str) -> usize {
 }
 
 fn pids(variable: &str, value: &str) -> Vec<Pid> {
+    let all = numbers_of_all().into_iter().filter_map(Pid::from_raw);
+    all.filter(|pid| carries(*pid, variable, value)).collect()
+}
+
+/// Returns the ids of all visible processes of this host.
+pub(crate) fn numbers_of_all() -> Vec<i32> {
     let Ok(all) = fs::read_dir("/proc") else { return Vec::new() };
-    let numbers = all.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
-    numbers.filter_map(Pid::from_raw).filter(|pid| carries(*pid, variable, value)).collect()
+    all.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// Returns the fields of the kernel's line about a process (`stat`, proc(5)) from the third on. The
+/// name before them may have spaces and parentheses.
+pub(crate) fn fields_after_name(stat: &str) -> impl Iterator<Item = &str> {
+    stat.rsplit_once(')').map_or("", |(_, after)| after).split_whitespace()
 }
 
 /// Returns true if a process was started with this environment variable and value. A process that

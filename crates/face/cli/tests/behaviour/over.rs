@@ -142,6 +142,36 @@ fn a_step_whose_nfs3_server_is_killed_does_not_pass() {
     server_killed(NFS3);
 }
 
+/// Cuts the link between server and initiator during a step: no I/O completes any more.
+fn link_cut(protocol: Protocol) {
+    let Some(place) = place_for(protocol) else { return };
+    let (run, home) = measuring(&place, protocol, "120s");
+    let all = carriers(&home);
+    let keeper = all.iter().find(|(_, program)| program == "sleep").expect("its network");
+    let network = format!("--net=/proc/{}/ns/net", keeper.0);
+    let mut cut = std::process::Command::new("nsenter");
+    cut.args([&network, "--", "ip", "link", "set", "lo", "down"]);
+    assert!(cut.status().expect("nsenter").success());
+    let ended = run.end();
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    let hangs = format!("{} hangs under load: no I/O completed for", protocol.1);
+    assert!(ended.stderr.contains(&hangs), "{}", ended.stderr);
+    let stored = StoredRun::at(&place.runs()[0]).expect("a run directory");
+    let run = stored.run().expect("what it had found");
+    assert!(run.steps.iter().all(|step| step.verdict != Verdict::Passed), "{:?}", run.steps);
+    assert_nothing_left(&place, &home);
+}
+
+#[test]
+fn a_step_whose_iscsi_link_is_cut_does_not_pass() {
+    link_cut(ISCSI);
+}
+
+#[test]
+fn a_step_whose_nfs3_link_is_cut_does_not_pass() {
+    link_cut(NFS3);
+}
+
 fn run_killed(protocol: Protocol) {
     let Some(place) = place_for(protocol) else { return };
     let (run, home) = measuring(&place, protocol, "60s");

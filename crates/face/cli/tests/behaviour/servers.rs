@@ -102,7 +102,7 @@ fn killed_server_fails_the_run_with_its_name() {
     let ended = run.end();
     assert_eq!(ended.code, Some(1), "{}", ended.stderr);
     assert!(
-        ended.stderr.contains("tile-1-shop-real, serving: postgres was killed"),
+        ended.stderr.contains("tile-1-shop-real: postgres ended under load (signal: 9"),
         "{}",
         ended.stderr
     );

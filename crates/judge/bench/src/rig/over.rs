@@ -145,8 +145,11 @@ impl OverLoad {
         let is_fine = |own: &Slice| !own.io.is_empty() || own.generator.in_flight == 0;
         let answered =
             if slice.is_some_and(is_fine) { Answered::Fine } else { Answered::NothingOfOpen };
-        let noted = self.session.note(answered, self.silence_max);
-        self.trouble = self.session.check().and(noted).err().map(Arc::new);
+        // Checked first: a session that hangs is ended by the kill of its initiator, which would
+        // then be named in place of the program that hangs.
+        let checked = self.session.check();
+        let noted = checked.and_then(|()| self.session.note(answered, self.silence_max));
+        self.trouble = noted.err().map(Arc::new);
     }
 
     /// Returns the CPU time of server and initiator since the last call.

@@ -117,6 +117,6 @@ fn killed_mail_server_is_an_error_with_its_name() {
         error.is_some()
     });
     let text = error.expect("a failure").to_string();
-    assert!(text.starts_with("tile-1, serving: exim ended while running"), "{text}");
+    assert!(text.starts_with("tile-1: exim ended under load (signal: 9"), "{text}");
     assert!(all.running(&need("tile-1", 1)).is_err(), "it was started again in silence");
 }

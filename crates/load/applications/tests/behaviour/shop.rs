@@ -2,9 +2,15 @@
 
 use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
-use tilemark_applications::{Application, ApplicationError, Kind, Need, Phase, ServerSocket};
+use process_home::Phase;
+use rustix::process::{Pid, Signal, getpgid, kill_process};
+use tilemark_applications::{
+    Application, ApplicationError, Applications, Kind, Need, ServerSocket,
+};
 use units::Bytes;
 
 use crate::place::{place_for, start};
@@ -83,7 +89,7 @@ fn full_memory_is_named_with_its_size() {
     assert!(!ended.expect("a shell").status.success());
     let error = all.check().expect_err("full memory");
     let memory = Bytes::new((64 + 3 * 8 + 64) << 20);
-    let is_named = matches!(&error, ApplicationError::OutOfMemory { name, memory: own }
+    let is_named = matches!(&error, ApplicationError::OutOfMemory { name, memory: own, phase: Phase::Load }
         if name == "tile-1" && *own == memory);
     assert!(is_named, "{error}");
     assert!(error.hint().is_some());
@@ -130,29 +136,55 @@ fn another_seed_makes_other_data() {
     assert_ne!(sums[0], sums[2]);
 }
 
+/// Process of the only server in a directory.
+fn server_in(apps: &Path) -> Pid {
+    let state = apps.join("tile-1/data/postmaster.pid");
+    let state = std::fs::read_to_string(state).expect("its state");
+    let pid: i32 = state.lines().next().and_then(|line| line.parse().ok()).expect("a number");
+    Pid::from_raw(pid).expect("a process")
+}
+
+/// Error of the servers, once they have one.
+fn failure(all: &mut Applications) -> String {
+    let until = Instant::now() + Duration::from_secs(20);
+    loop {
+        match all.check() {
+            Err(error) => return error.to_string(),
+            Ok(()) => assert!(Instant::now() < until, "it counts as running"),
+        }
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn crash_of_a_session_ends_the_server_and_is_named() {
+    let Some(place) = place_for(Kind::Shop) else { return };
+    let apps = place.path().join("apps");
+    let mut all = start(&apps, "crashed").expect("a user");
+    all.running(&need("tile-1", 1)).expect("a shop");
+    let server = server_in(&apps).as_raw_nonzero();
+    let children = std::fs::read_to_string(format!("/proc/{server}/task/{server}/children"));
+    let children = children.expect("its processes");
+    let child: i32 = children.split(' ').next().and_then(|pid| pid.parse().ok()).expect("one");
+    kill_process(Pid::from_raw(child).expect("a process"), Signal::KILL).expect("it is ours");
+    let text = failure(&mut all);
+    assert!(text.starts_with("tile-1: postgres ended under load (exit status: 1)"), "{text}");
+    assert!(text.contains("restart_after_crash"), "{text}");
+}
+
 #[test]
 fn server_that_was_killed_is_an_error_with_its_name() {
     let Some(place) = place_for(Kind::Shop) else { return };
-    let mut all = start(&place.path().join("apps"), "killed").expect("a user");
+    let apps = place.path().join("apps");
+    let mut all = start(&apps, "killed").expect("a user");
     all.running(&need("tile-1", 1)).expect("a shop");
     all.check().expect("it runs");
-    let state = place.path().join("apps/tile-1/data/postmaster.pid");
-    let state = std::fs::read_to_string(state).expect("its state");
-    let pid: i32 = state.lines().next().and_then(|line| line.parse().ok()).expect("a number");
-    let pid = rustix::process::Pid::from_raw(pid).expect("a process");
+    let pid = server_in(&apps);
     // Ctrl-C goes to the group of the run.
-    assert_eq!(rustix::process::getpgid(Some(pid)).expect("its group"), pid);
-    rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it is ours");
-    let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
-    let error = loop {
-        match all.check() {
-            Err(error) => break error,
-            Ok(()) => assert!(std::time::Instant::now() < until, "it counts as running"),
-        }
-        std::thread::yield_now();
-    };
-    let text = error.to_string();
-    assert!(text.starts_with("tile-1, serving: postgres was killed"), "{text}");
+    assert_eq!(getpgid(Some(pid)).expect("its group"), pid);
+    kill_process(pid, Signal::KILL).expect("it is ours");
+    let text = failure(&mut all);
+    assert!(text.starts_with("tile-1: postgres ended under load (signal: 9"), "{text}");
     assert!(all.running(&need("tile-1", 1)).is_err(), "it was started again in silence");
 }
 
@@ -164,7 +196,7 @@ fn failed_preparation_names_its_program_and_words() {
     // A directory that exists is not ours to fill.
     std::fs::create_dir(apps.join("tile-1")).expect("a directory");
     let error = all.running(&need("tile-1", 1)).expect_err("it exists");
-    let ApplicationError::Io { phase: Phase::Preparing, .. } = error else { panic!("{error}") };
+    let ApplicationError::Io { phase: Phase::Prepare, .. } = error else { panic!("{error}") };
 }
 
 #[test]

@@ -221,7 +221,7 @@ fn ended_site_is_an_error_with_its_name() {
     let process = site_process(&apps.join("tile-1"));
     kill_process(process, Signal::KILL).expect("it is ours");
     let error = wait_for_error(&mut all);
-    assert!(error.starts_with("tile-1, serving: the web site was killed"), "{error}");
+    assert!(error.starts_with("tile-1: the web site ended under load (signal: 9"), "{error}");
     assert!(all.running(&need("tile-1", 1)).is_err(), "it was started again in silence");
 }
 
@@ -235,7 +235,7 @@ fn ended_database_is_named_and_ends_the_site() {
     let pid = state.lines().next().and_then(|line| line.parse().ok()).expect("a number");
     kill_process(Pid::from_raw(pid).expect("a process"), Signal::KILL).expect("it is ours");
     let error = wait_for_error(&mut all);
-    assert!(error.starts_with("tile-1, serving: postgres was killed"), "{error}");
+    assert!(error.starts_with("tile-1: postgres ended under load (signal: 9"), "{error}");
     let until = Instant::now() + Duration::from_secs(20);
     while socket.connect().is_ok() {
         assert!(Instant::now() < until, "the site goes on without its database");

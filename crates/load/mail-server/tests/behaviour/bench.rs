@@ -4,8 +4,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use process_home::Account;
 use tempfile::TempDir;
-use tilemark_mail_server::{Account, MailServer, Ports, Programs, Setup};
+use tilemark_mail_server::{MailServer, Ports, Programs, Setup};
 
 /// Longest wait of a test.
 pub const PATIENCE: Duration = Duration::from_secs(30);

@@ -2,8 +2,9 @@
 
 use std::fs;
 
+use process_home::{Phase, ProcessError};
 use rustix::process::{Pid, Signal, kill_process};
-use tilemark_mail_server::{MailServer, MailServerError, Phase, Program, Session};
+use tilemark_mail_server::{MailServer, MailServerError, Program, Session};
 
 use crate::bench::{Bench, bench, wait_until};
 
@@ -42,8 +43,13 @@ fn killed_server_is_named_with_its_phase() {
         server.health().expect("well");
         kill(pid_of(&bench, program));
         match fails(&mut server) {
-            MailServerError::Ended { program: ended, phase: Phase::Running, status, .. } => {
-                assert_eq!(ended, program);
+            MailServerError::Process(ProcessError::Ended {
+                name,
+                phase: Phase::Load,
+                status,
+                ..
+            }) => {
+                assert_eq!(name, program.name());
                 assert!(status.contains("signal: 9"), "{status}");
             }
             other => panic!("{other}"),

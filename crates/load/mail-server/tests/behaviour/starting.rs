@@ -5,7 +5,8 @@ use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::Duration;
 
-use tilemark_mail_server::{MailServer, MailServerError, Phase, Program};
+use process_home::{Phase, ProcessError};
+use tilemark_mail_server::{MailServer, MailServerError};
 
 use crate::bench::{PATIENCE, bench};
 
@@ -53,10 +54,13 @@ fn taken_port_is_named_with_the_end_of_the_log() {
         });
         let mut server = bench.start();
         let error = server.ready(PATIENCE).expect_err("the port is taken");
-        let MailServerError::Ended { program, phase: Phase::Starting, log, .. } = &error else {
+        let MailServerError::Process(ProcessError::Ended {
+            name, phase: Phase::Start, log, ..
+        }) = &error
+        else {
             panic!("{error}");
         };
-        assert_eq!(*program, [Program::Exim, Program::Dovecot, Program::Dovecot][at]);
+        assert_eq!(name, ["exim", "dovecot", "dovecot"][at]);
         assert!(log.contains("in use"), "{error}");
         drop(server);
         assert!(bench.processes().is_empty() && !bench.runtime().exists());

@@ -7,10 +7,10 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use process_home::{Phase, ProcessError};
 use tempfile::TempDir;
 use tilemark_over::{
-    Answered, Checked, OverError, PROTOCOLS, Phase, Protocol, Reached, ServedFile, Session, check,
-    find,
+    Answered, Checked, OverError, PROTOCOLS, Protocol, Reached, ServedFile, Session, check, find,
 };
 
 const DISK_BYTES: u64 = 8 << 20;
@@ -62,7 +62,7 @@ fn open(path: &PathBuf) -> File {
 fn files_are_reached(word: &str) {
     let directory = directory();
     let served = files(&directory, 3);
-    let Some(mut session) = set_up(word, &served) else { return };
+    let Some(session) = set_up(word, &served) else { return };
     let home = session.home().path().to_owned();
     let Reached::Files(paths) = session.reached().clone() else { panic!("no files") };
     assert_eq!(paths.len(), served.len());
@@ -115,7 +115,7 @@ fn nbd_answers_on_loopback_and_leaves_nothing() {
 /// Kills the server while I/O is open: the session names it, and the I/O ends.
 fn dead_server_is_named(word: &str, server: &str) {
     let directory = directory();
-    let Some(mut session) = set_up(word, &files(&directory, 1)) else { return };
+    let Some(session) = set_up(word, &files(&directory, 1)) else { return };
     let home = session.home().path().to_owned();
     let pids = session.pids();
     let (_, pid) = pids.iter().find(|(name, _)| *name == server).expect("its server");
@@ -128,7 +128,9 @@ fn dead_server_is_named(word: &str, server: &str) {
         }
     };
     match &error {
-        OverError::Ended { program, phase: Phase::Load, .. } => assert_eq!(*program, server),
+        OverError::Process(ProcessError::Ended { name, phase: Phase::Load, .. }) => {
+            assert_eq!(name, server);
+        }
         other => panic!("{other}"),
     }
     if let Reached::Files(paths) = session.reached().clone() {

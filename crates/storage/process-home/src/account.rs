@@ -2,21 +2,60 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::fs::{AtFlags, CWD, Gid, Uid};
 
-use crate::MailServerError;
-use crate::error::failed;
-
 /// User and primary group, each with number and name, because the servers' settings need both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
-    pub(crate) uid: u32,
-    pub(crate) gid: u32,
-    pub(crate) user: String,
-    pub(crate) group: String,
+    /// Number of the user.
+    pub uid: u32,
+    /// Number of the user's primary group.
+    pub gid: u32,
+    /// Name of the user.
+    pub user: String,
+    /// Name of the user's primary group.
+    pub group: String,
+}
+
+/// Reason why servers cannot run as a user.
+#[derive(Debug, thiserror::Error)]
+pub enum AccountError {
+    /// A server would run as root.
+    #[error("a server must not run as user {user} (number 0)")]
+    Root {
+        /// Name of the user.
+        user: String,
+    },
+    /// Only root can run a server as another user.
+    #[error("a server cannot run as user {user}: this process is not root")]
+    NotRoot {
+        /// Name of the requested user.
+        user: String,
+    },
+    /// There is no such user or group.
+    #[error("no user or group \"{name}\" on this host")]
+    NoAccount {
+        /// Name or number that was looked up.
+        name: String,
+    },
+    /// The host's users cannot be looked up.
+    #[error("cannot run getent: {0}")]
+    NoUsers(#[source] io::Error),
+}
+
+impl AccountError {
+    /// Returns advice on how to solve the problem, if there is any.
+    pub const fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Root { .. } => Some("name an unprivileged user, such as nobody"),
+            Self::NotRoot { .. } => Some("run as that user, or leave the user out"),
+            Self::NoAccount { .. } | Self::NoUsers(_) => None,
+        }
+    }
 }
 
 impl Account {
@@ -24,7 +63,7 @@ impl Account {
     ///
     /// # Errors
     /// If this process runs as root, or its user has no name.
-    pub fn current() -> Result<Self, MailServerError> {
+    pub fn current() -> Result<Self, AccountError> {
         Self::named(&rustix::process::geteuid().as_raw().to_string())
     }
 
@@ -32,20 +71,20 @@ impl Account {
     ///
     /// # Errors
     /// If there is no such user, it is root, or this process cannot become that user.
-    pub fn named(user: &str) -> Result<Self, MailServerError> {
+    pub fn named(user: &str) -> Result<Self, AccountError> {
         let account = Self::look_up(user)?;
         let own = rustix::process::geteuid();
         if account.uid == 0 {
-            return Err(MailServerError::Root { user: account.user });
+            return Err(AccountError::Root { user: account.user });
         }
         if !own.is_root() && own.as_raw() != account.uid {
-            return Err(MailServerError::NotRoot { user: account.user });
+            return Err(AccountError::NotRoot { user: account.user });
         }
         Ok(account)
     }
 
-    fn look_up(user: &str) -> Result<Self, MailServerError> {
-        let unknown = || MailServerError::NoAccount { name: user.to_owned() };
+    fn look_up(user: &str) -> Result<Self, AccountError> {
+        let unknown = || AccountError::NoAccount { name: user.to_owned() };
         // NAME:x:UID:GID:...
         let entry = entry_of("passwd", user)?;
         let [name, _, uid, gid, ..] = entry.split(':').collect::<Vec<_>>()[..] else {
@@ -60,16 +99,13 @@ impl Account {
         }
     }
 
-    /// Returns the name of the user.
-    pub fn user(&self) -> &str {
-        &self.user
-    }
-
     /// Makes the user the owner of an open file, if this process runs as another user.
-    pub(crate) fn own_file(&self, file: &File, path: &Path) -> Result<(), MailServerError> {
+    ///
+    /// # Errors
+    /// If this process may not do that.
+    pub fn own_file(&self, file: &File) -> io::Result<()> {
         let Some((uid, gid)) = self.other() else { return Ok(()) };
-        rustix::fs::fchown(file, uid, gid)
-            .map_err(|source| failed("change the owner of", path)(source.into()))
+        Ok(rustix::fs::fchown(file, uid, gid)?)
     }
 
     /// Makes the user the owner of a directory, if this process runs as another user. Links are not
@@ -77,10 +113,9 @@ impl Account {
     ///
     /// # Errors
     /// If this process may not do that.
-    pub fn own_directory(&self, path: &Path) -> Result<(), MailServerError> {
+    pub fn own_directory(&self, path: &Path) -> io::Result<()> {
         let Some((uid, gid)) = self.other() else { return Ok(()) };
-        rustix::fs::chownat(CWD, path, uid, gid, AtFlags::SYMLINK_NOFOLLOW)
-            .map_err(|source| failed("change the owner of", path)(source.into()))
+        Ok(rustix::fs::chownat(CWD, path, uid, gid, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
     /// Returns a command that runs `program` as the user, without any way to gain privileges. The
@@ -135,13 +170,13 @@ fn is_plain(name: &str) -> bool {
 }
 
 /// Returns a line of a user database. `getent` asks all sources of the host, such as /etc/passwd.
-fn entry_of(database: &str, key: &str) -> Result<String, MailServerError> {
-    let unknown = || MailServerError::NoAccount { name: key.to_owned() };
+fn entry_of(database: &str, key: &str) -> Result<String, AccountError> {
+    let unknown = || AccountError::NoAccount { name: key.to_owned() };
     if !is_plain(key) {
         return Err(unknown());
     }
     let output = Command::new("getent").args([database, key]).output();
-    let output = output.map_err(failed("run", Path::new("getent")))?;
+    let output = output.map_err(AccountError::NoUsers)?;
     let text = String::from_utf8(output.stdout).ok();
     let line = text.as_deref().and_then(|text| text.lines().next());
     line.filter(|_| output.status.success()).map(str::to_owned).ok_or_else(unknown)
@@ -153,11 +188,11 @@ mod tests {
 
     #[test]
     fn root_and_unknown_users_are_refused() {
-        assert!(matches!(Account::named("root"), Err(MailServerError::Root { .. })));
-        assert!(matches!(Account::named("0"), Err(MailServerError::Root { .. })));
+        assert!(matches!(Account::named("root"), Err(AccountError::Root { .. })));
+        assert!(matches!(Account::named("0"), Err(AccountError::Root { .. })));
         for user in ["", "nobody; ls", "--help", "no such", "tilemark-none"] {
             let refused = Account::named(user);
-            assert!(matches!(refused, Err(MailServerError::NoAccount { .. })), "{user}");
+            assert!(matches!(refused, Err(AccountError::NoAccount { .. })), "{user}");
         }
     }
 }

@@ -18,12 +18,12 @@ pub fn read(path: &Path) -> io::Result<File> {
     open(OpenOptions::new().read(true), path)
 }
 
-/// Opens an existing regular file for appending.
+/// Opens a regular file for appending, and creates it for its owner alone if it does not exist.
 ///
 /// # Errors
 /// As [`read`].
 pub fn append(path: &Path) -> io::Result<File> {
-    open(OpenOptions::new().append(true), path)
+    open(OpenOptions::new().append(true).create(true).mode(0o600), path)
 }
 
 fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
@@ -47,9 +47,12 @@ mod tests {
         std::os::unix::fs::symlink(path("file"), path("link")).expect("linked");
         let pipe = std::process::Command::new("mkfifo").arg(path("pipe")).status();
         assert!(pipe.expect("mkfifo").success());
-        for name in ["link", "pipe", ".", "none"] {
+        for name in ["link", "pipe", "."] {
             assert!(read(&path(name)).is_err() && append(&path(name)).is_err(), "{name}");
         }
-        assert!(read(&path("file")).is_ok() && append(&path("file")).is_ok());
+        assert!(read(&path("none")).is_err());
+        for name in ["file", "none"] {
+            assert!(append(&path(name)).is_ok() && read(&path(name)).is_ok(), "{name}");
+        }
     }
 }
