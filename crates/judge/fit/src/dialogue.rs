@@ -23,6 +23,9 @@ pub(crate) type Atom = (usize, Operation);
 /// I/Os that run at the same time. Each is listed once for each copy.
 pub(crate) type Atoms = Vec<Atom>;
 
+/// Stages of a sequence, each with its number of repetitions as a power of two.
+type Key = Vec<(Atoms, u32)>;
+
 /// Equal stages one after another.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Part {
@@ -78,12 +81,12 @@ impl Chain {
 pub(crate) fn find(records: &[&IoRecord], waits: &Waits) -> Option<Dialogues> {
     let mut chains: Vec<Chain> = chains(records, waits).into_iter().flat_map(divided).collect();
     chains.sort_by_key(|chain| chain.stages[0].start);
-    let mut groups: BTreeMap<Vec<(Atoms, u32)>, Vec<&Chain>> = BTreeMap::new();
+    let mut groups: BTreeMap<Key, Vec<&Chain>> = BTreeMap::new();
     for chain in &chains {
         groups.entry(key(chain)).or_default().push(chain);
     }
     let ios = |chains: &[&Chain]| -> usize { chains.iter().map(|own| size(own)).sum() };
-    let mut groups: Vec<(Vec<(Atoms, u32)>, Vec<&Chain>)> = groups.into_iter().collect();
+    let mut groups: Vec<(Key, Vec<&Chain>)> = groups.into_iter().collect();
     groups.sort_by_key(|(_, chains)| std::cmp::Reverse(ios(chains)));
     let is_rare = |chains: &[&Chain]| ios(chains) * RARE < records.len();
     let frequent = groups.iter().take_while(|(_, chains)| !is_rare(chains)).count();
@@ -220,7 +223,7 @@ fn divided(chain: Chain) -> Vec<Chain> {
 
 /// Returns the parts of a chain, with the number of repetitions rounded down to a power of two, so
 /// that similar sequences are one dialogue.
-fn key(chain: &Chain) -> Vec<(Atoms, u32)> {
+fn key(chain: &Chain) -> Key {
     let parts = chain.stages.chunk_by(|a, b| a.atoms == b.atoms);
     parts.map(|part| (part[0].atoms.clone(), part.len().ilog2())).collect()
 }

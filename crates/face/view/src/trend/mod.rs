@@ -4,9 +4,10 @@ mod figures;
 mod price;
 mod table;
 
-use compare::{Comparison, MetricComparison, Options, Subject, Verdict, Within};
+use compare::{CompareError, Comparison, MetricComparison, Options, Subject, Verdict, Within};
 use run_store::run::{PerKilowatt, Run};
 use run_store::rundir::{RunDirError, StoredRun};
+use run_store::series::SeriesError;
 use serde_json::Value;
 use units::print::{change, count};
 
@@ -22,8 +23,19 @@ struct Opened<'a> {
     stored: &'a StoredRun,
     run: &'a Run,
     environment: Option<Value>,
-    /// Precision of its figures, or the reason why the series cannot be read.
-    within: Result<Within, String>,
+    /// Precision of its figures, if the series can be read.
+    within: Result<Within, SeriesError>,
+}
+
+/// Reason why a run is not compared with the first.
+#[derive(Debug, thiserror::Error)]
+enum NotCompared {
+    /// The series of a run cannot be read.
+    #[error("{0}")]
+    Unreadable(String),
+    /// Runs of another major version, or without a figure in common.
+    #[error(transparent)]
+    Refused(#[from] CompareError),
 }
 
 /// Puts runs side by side, in the given order. Each is compared with the first by the rule of
@@ -34,7 +46,7 @@ struct Opened<'a> {
 /// If the document of a run cannot be read.
 pub fn trend(runs: &[StoredRun]) -> Result<RunsTrend, RunDirError> {
     let opened = runs.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-    let comparisons: Vec<Option<Result<Comparison, String>>> =
+    let comparisons: Vec<Option<Result<Comparison, NotCompared>>> =
         (0..opened.len()).map(|at| (at > 0).then(|| compared(&opened[0], &opened[at]))).collect();
     let rows: Vec<TrendRow> =
         opened.iter().zip(&comparisons).map(|(own, found)| row(own, found.as_ref())).collect();
@@ -52,23 +64,22 @@ pub fn trend(runs: &[StoredRun]) -> Result<RunsTrend, RunDirError> {
 fn open(stored: &StoredRun) -> Result<Opened<'_>, RunDirError> {
     let run = stored.run()?;
     let environment = stored.environment().ok().and_then(|own| serde_json::to_value(own).ok());
-    let within = Within::of(run, stored.path()).map_err(|error| error.to_string());
-    Ok(Opened { stored, run, environment, within })
+    Ok(Opened { stored, run, environment, within: Within::of(run, stored.path()) })
 }
 
-/// Compares a run with the first. Runs of another major version, or without a figure in common,
-/// have a reason instead.
-fn compared(first: &Opened<'_>, own: &Opened<'_>) -> Result<Comparison, String> {
+/// Compares a run with the first.
+fn compared(first: &Opened<'_>, own: &Opened<'_>) -> Result<Comparison, NotCompared> {
     let (a, b) = (subject(first)?, subject(own)?);
-    compare::compare(&[a], &[b], &Options::default()).map_err(|error| error.to_string())
+    Ok(compare::compare(&[a], &[b], &Options::default())?)
 }
 
-fn subject<'a>(own: &'a Opened<'a>) -> Result<Subject<'a>, String> {
-    let within = own.within.as_ref().map_err(Clone::clone)?;
+fn subject<'a>(own: &'a Opened<'a>) -> Result<Subject<'a>, NotCompared> {
+    let unreadable = |error: &SeriesError| NotCompared::Unreadable(error.to_string());
+    let within = own.within.as_ref().map_err(unreadable)?;
     Ok(Subject { run: own.run, environment: own.environment.as_ref(), within: Some(within) })
 }
 
-fn row(own: &Opened<'_>, found: Option<&Result<Comparison, String>>) -> TrendRow {
+fn row(own: &Opened<'_>, found: Option<&Result<Comparison, NotCompared>>) -> TrendRow {
     let (run, answer) = (own.run, &own.run.answer);
     let power = PerKilowatt::best(&answer.per_kilowatt);
     let comparison = found.and_then(|found| found.as_ref().ok());
@@ -94,7 +105,7 @@ fn row(own: &Opened<'_>, found: Option<&Result<Comparison, String>>) -> TrendRow
         plan_differs: comparison
             .map(|own| own.plan.iter().map(|fact| fact.key.clone()).collect())
             .unwrap_or_default(),
-        not_compared: found.and_then(|found| found.as_ref().err().cloned()),
+        not_compared: found.and_then(|found| Some(found.as_ref().err()?.to_string())),
     }
 }
 
