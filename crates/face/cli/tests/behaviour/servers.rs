@@ -1,13 +1,16 @@
 //! Runs that make real servers for their tiles. Skipped, with the reason, where PostgreSQL, Exim,
 //! Dovecot or the right to limit memory is absent.
 
+use std::io::{Seek as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use run_store::run::Run;
+use run_store::run::{Run, Verdict};
+use run_store::rundir::StoredRun;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::rig::{Workspace, err, homes_of, out};
+use crate::rig::{DEADLINE, Running, Workspace, err, homes_of, out};
 
 const SHOP: [&str; 4] = ["--tile", "shop-real", "--footprint", "0.0001"];
 const WEB: [&str; 4] = ["--tile", "web-real", "--footprint", "0.0001"];
@@ -109,6 +112,162 @@ fn killed_server_fails_the_run_with_its_name() {
     assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
 }
 
+/// PostgreSQL server of a user, with a role whose password has expired.
+struct TheirServer {
+    server: std::process::Child,
+    port: u16,
+    directory: tempfile::TempDir,
+}
+
+impl TheirServer {
+    fn start(secret: &str) -> Self {
+        let directory = tempfile::tempdir_in("/tmp").expect("a directory");
+        let (home, data) = (directory.path(), directory.path().join("data"));
+        assert!(Command::new("chown").arg("nobody").arg(home).status().expect("chown").success());
+        let init = Self::program("initdb")
+            .arg("-D")
+            .arg(&data)
+            .args(["-U", "owner", "-N"])
+            .args(["--auth-local=trust", "--auth-host=scram-sha-256"])
+            .output();
+        assert!(init.expect("initdb").status.success());
+        let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|own| own.local_addr());
+        let port = free.expect("a port").port();
+        let mut server = Self::program("postgres");
+        server.arg("-D").arg(&data).args(["-h", "127.0.0.1", "-p", &port.to_string(), "-k"]);
+        server.arg(home).stderr(std::process::Stdio::null());
+        let server = server.spawn().expect("postgres");
+        let theirs = Self { server, port, directory };
+        let role = format!("create role late login password '{secret}' valid until '2020-01-01'");
+        let begun = std::time::Instant::now();
+        while !theirs.has_done(&role) {
+            assert!(begun.elapsed() < DEADLINE, "the server does not start");
+            std::thread::yield_now();
+        }
+        theirs
+    }
+
+    /// Command of a program of the newest installed version, as an unprivileged user.
+    fn program(name: &str) -> Command {
+        let places = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+        let place = places.map(|place| place.path().join("bin")).max().unwrap_or_default();
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "QUIT", "--reuid", "nobody", "--clear-groups", "--"]);
+        command.arg(place.join(name)).current_dir("/");
+        command
+    }
+
+    fn has_done(&self, statement: &str) -> bool {
+        let mut psql = Self::program("psql");
+        psql.arg("-h").arg(self.directory.path()).args(["-p", &self.port.to_string()]);
+        psql.args(["-U", "owner", "-d", "postgres", "-c", statement]);
+        psql.output().is_ok_and(|own| own.status.success())
+    }
+}
+
+impl Drop for TheirServer {
+    fn drop(&mut self) {
+        let _ = kill_process(Pid::from_child(&self.server), Signal::QUIT);
+        let _ = self.server.wait();
+    }
+}
+
+/// Contents of all files below a directory.
+fn contents(directory: &Path) -> Vec<u8> {
+    let entries = std::fs::read_dir(directory).expect("listed").flatten();
+    let of = |path: PathBuf| {
+        if path.is_dir() { contents(&path) } else { std::fs::read(&path).expect("read") }
+    };
+    entries.flat_map(|entry| of(entry.path())).collect()
+}
+
+#[test]
+fn expired_password_is_named_and_is_in_no_result() {
+    let Some(place) = place() else { return };
+    let secret = "geheim-4711";
+    let theirs = TheirServer::start(secret);
+    place.write("password", secret);
+    let endpoint = format!("shop=postgres://late@127.0.0.1:{}/postgres", theirs.port);
+    let file = format!("shop={}", place.path("password").display());
+    let more = ["--endpoint", &endpoint, "--credentials", &file, "--tiles", "1"];
+    let words = [&SHOP[..], &more, &["--duration", "2s", "--format", "json"]].concat();
+    let output = place.run_command(&words).output().expect("the program starts");
+    let run: Run = run_store::run::parse(&out(&output)).expect("one run document");
+    assert!(matches!(output.status.code(), Some(4 | 5)), "{}", err(&output));
+    assert!(run.steps.iter().all(|step| step.verdict != Verdict::Passed), "{:?}", run.steps);
+    let told = format!("{:?}", run.steps[0].warnings);
+    assert!(told.contains("28P01") && told.contains("postgres://late@127.0.0.1"), "{told}");
+    let all = [output.stdout, output.stderr, contents(&place.path("runs"))].concat();
+    assert!(!all.windows(secret.len()).any(|part| part == secret.as_bytes()), "a secret");
+}
+
+/// Small file system of its own at a place's datastore, unmounted at the end of a test.
+struct Mounted(PathBuf);
+
+impl Mounted {
+    /// Mounts a new file system of 16 GiB, without space for root alone. A run leaves 5 GiB free.
+    fn over(place: &Workspace) -> Option<Self> {
+        let (image, point) = (place.path("image"), place.path("ds"));
+        let file = std::fs::File::create(&image).expect("a file");
+        file.set_len(16 << 30).expect("its size");
+        let done = |command: &mut Command| command.output().is_ok_and(|own| own.status.success());
+        let made = done(Command::new("mkfs.ext4").args(["-q", "-m", "0"]).arg(&image))
+            && done(Command::new("mount").args(["-o", "loop"]).arg(&image).arg(&point));
+        if !made {
+            eprintln!("skipped: no file system can be made and mounted");
+            return None;
+        }
+        std::fs::remove_dir(point.join("lost+found")).expect("removed");
+        std::fs::set_permissions(&point, std::fs::Permissions::from_mode(0o711)).expect("a mode");
+        Some(Self(point))
+    }
+
+    /// Fills the file system with a file that is not of the run.
+    fn fill(&self) {
+        let found = rustix::fs::statvfs(&self.0).expect("its space");
+        let most = found.f_bavail * found.f_frsize - (4 << 20);
+        let mut file = std::fs::File::create(self.0.join("foreign")).expect("a file");
+        rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, most).expect("space");
+        file.seek(std::io::SeekFrom::End(0)).expect("its end");
+        while file.write(&[1; 64 << 10]).is_ok_and(|written| written > 0) {}
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+/// Runs a tile whose datastore becomes full during the measurement. No step may pass.
+fn fills_up(tile: [&str; 4], words: &[&str]) {
+    let Some(place) = place_for(tile) else { return };
+    let Some(mounted) = Mounted::over(&place) else { return };
+    let more = ["--tiles", "1", "--duration", "20s", "--live", "line"];
+    let mut run = Running::new(place.run_command(&[&tile[..], &more].concat()));
+    let id = run.id();
+    run.wait_for("measuring");
+    mounted.fill();
+    let ended = run.end();
+    assert!(matches!(ended.code, Some(1 | 4 | 5)), "{:?}: {}", ended.code, ended.stderr);
+    let stored = StoredRun::at(place.runs().last().expect("a run")).expect("its directory");
+    let run = stored.run().expect("what it had found");
+    assert!(run.steps.iter().all(|step| step.verdict != Verdict::Passed), "{:?}", run.steps);
+    let text = format!("{}{:?}{:?}", ended.stderr, run.warnings, run.steps);
+    assert!(words.iter().any(|word| text.contains(word)), "{text}");
+    assert_cleaned_up_but(&place, id, &["foreign"]);
+}
+
+#[test]
+fn full_datastore_is_named_for_a_shop_and_nothing_passes() {
+    fills_up(SHOP, &["No space left on device"]);
+}
+
+#[test]
+fn full_datastore_is_named_for_mail_and_nothing_passes() {
+    fills_up(MAIL, &["No space left on device", "452 ", "451 "]);
+}
+
 #[test]
 fn servers_need_a_directory() {
     let Some(place) = place() else { return };
@@ -151,6 +310,10 @@ fn homes(run: u32) -> Vec<PathBuf> {
 
 /// Waits for the end of a killed run's servers, cleans up, and looks for remaining objects.
 fn assert_cleaned_up(place: &Workspace, run: u32) {
+    assert_cleaned_up_but(place, run, &[]);
+}
+
+fn assert_cleaned_up_but(place: &Workspace, run: u32, foreign: &[&str]) {
     let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
     while in_groups(run) > 0 {
         assert!(std::time::Instant::now() < until, "a server outlived its run");
@@ -159,7 +322,7 @@ fn assert_cleaned_up(place: &Workspace, run: u32) {
     let cleaned = place.output(&["cleanup", "ds"]);
     assert!(cleaned.status.success(), "{}{}", out(&cleaned), err(&cleaned));
     assert_eq!((groups(run), homes(run)), (Vec::new(), Vec::new()));
-    assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
+    assert_eq!(place.names("ds"), foreign);
 }
 
 #[test]
