@@ -100,8 +100,10 @@ const SESSION_MB: u64 = 3;
 const SERVER_MB: u64 = 64;
 /// Maximum number of bytes read from the server's state file, which has eight lines.
 const STATE_MAX: u64 = 4096;
+/// Role that sessions of a shop log in as.
+pub(crate) const SHOP_ROLE: &str = "shop";
 /// Roles that sessions log in as, one per kind of application. The first one owns the tables.
-const ROLES: [&str; 2] = [crate::shop::ROLE, web_site::ROLE];
+const ROLES: [&str; 2] = [SHOP_ROLE, web_site::ROLE];
 /// Sessions beside the users': autovacuum, and one for checks.
 const SESSIONS_MORE: u32 = 10;
 

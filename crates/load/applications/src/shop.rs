@@ -9,7 +9,7 @@ use units::Bytes;
 
 use crate::error::ApplicationError;
 use crate::memory::MemoryGroup;
-use crate::postgres::{Cluster, Programs, statements};
+use crate::postgres::{Cluster, Programs, SHOP_ROLE, statements};
 use crate::{Application, Endpoint, Need, Running, Site};
 
 /// Size of one customer, in bytes, with its orders, history and share of the products, indexes
@@ -18,8 +18,6 @@ const BYTES_PER_CUSTOMER: u64 = 820;
 /// Number of customers per product. DVD Store's sizes have 20,000 customers, 1,000 products and
 /// 1,000 orders a month, so 20 customers place 12 orders a year.
 const CUSTOMERS_PER_PRODUCT: u64 = 20;
-/// Role that sessions log in as.
-pub(crate) const ROLE: &str = "shop";
 const CUSTOMERS_MIN: u64 = 2_000;
 /// Maximum number of customers. The ids of customers, and of their orders, are four-byte integers.
 const CUSTOMERS_MAX: u64 = 1_000_000_000;
@@ -51,7 +49,7 @@ pub(crate) fn start(need: &Need, site: &Site) -> Result<Application, Application
     let running = group.explain(&need.name, Phase::Start, running)?;
     let endpoint = Endpoint {
         protocol: "postgres",
-        address: format!("postgres://{ROLE}@localhost/tile"),
+        address: format!("postgres://{SHOP_ROLE}@localhost/tile"),
         socket: Some(cluster.socket()?),
         password: None,
     };
