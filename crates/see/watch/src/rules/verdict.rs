@@ -51,12 +51,12 @@ pub(crate) struct Gathered {
 pub(crate) enum Verdict {
     /// The limit is surely broken.
     Broken(WindowValues),
+    /// The limit is surely kept.
+    Kept,
     /// The percentile was above the limit for at least half of the time, but the interval contains
     /// the limit.
-    Kept,
-    /// The interval contains the limit.
     Leaning(WindowValues),
-    /// The interval holds the limit.
+    /// The interval contains the limit.
     Undecided,
     /// There were too few I/Os, or errors may have been missed.
     Unjudged,
