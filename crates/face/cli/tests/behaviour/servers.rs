@@ -193,7 +193,8 @@ fn expired_password_is_named_and_is_in_no_result() {
     let words = [&SHOP[..], &more, &["--duration", "2s", "--format", "json"]].concat();
     let output = place.run_command(&words).output().expect("the program starts");
     let run: Run = run_store::run::parse(&out(&output)).expect("one run document");
-    assert!(matches!(output.status.code(), Some(4 | 5)), "{}", err(&output));
+    // Beside other work the steps are inconclusive; otherwise they fail. None passes.
+    assert_eq!(run.answer.tiles_held.unwrap_or(0), 0, "{}", err(&output));
     assert!(run.steps.iter().all(|step| step.verdict != Verdict::Passed), "{:?}", run.steps);
     let told = format!("{:?}", run.steps[0].warnings);
     assert!(told.contains("28P01") && told.contains("postgres://late@127.0.0.1"), "{told}");
