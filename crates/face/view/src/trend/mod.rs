@@ -123,7 +123,12 @@ fn reason(comparison: &Comparison) -> Option<String> {
     let metric = comparison.deciding().filter(|_| decided).find(is_reason)?;
     let tiles = metric.tiles.map(|own| format!(" at {}", count(own.into(), "tile")));
     let by = change_text(metric).map(|text| format!(" {text}"));
-    Some(metric.title.clone() + &tiles.unwrap_or_default() + &by.unwrap_or_default())
+    let number = |is| comparison.deciding().filter(|own| own.verdict == is).count();
+    let (worse, better) = (number(Verdict::Worse), number(Verdict::Better));
+    // One figure decides. A run that holds three times the tiles must not look worse in all.
+    let others = (worse > 0 && better > 0)
+        .then(|| format!("; {} worse, {better} better", count(worse as u64, "figure")));
+    Some(metric.title.clone() + &[tiles, by, others].map(Option::unwrap_or_default).concat())
 }
 
 /// Formats a change with its interval: `+18.0 % (+11.0 % to +26.0 %)`.

@@ -57,6 +57,27 @@ fn each_run_is_marked_against_the_first() {
 }
 
 #[test]
+fn run_that_is_worse_in_one_figure_says_that_others_are_better() {
+    let base = tempfile::tempdir().expect("a directory");
+    let levels = |seed: u64, (two, four): (f64, f64)| {
+        let scattered = |at: u32, level: f64| level * (1.0 + 0.001 * f64::from(at % 3));
+        let steps =
+            (0..24).flat_map(|at| [step(2, scattered(at, two)), step(4, scattered(at, four))]);
+        run(seed, steps.collect())
+    };
+    let runs = [
+        stored(base.path(), 1, levels(1, (1.0, 1.0))),
+        stored(base.path(), 2, levels(2, (0.5, 2.0))),
+    ];
+    let found = trend(&runs).expect("readable runs");
+    assert_eq!(found.runs[1].against_first.as_deref(), Some("worse"));
+    let reason = found.runs[1].reason.as_deref().expect("a reason");
+    let (decided, counts) = reason.split_once("; ").expect(reason);
+    assert!(decided.contains(" at 2 tiles -50.0 % ("), "{reason}");
+    assert!(counts.contains(" figures worse, ") && counts.ends_with(" better"), "{reason}");
+}
+
+#[test]
 fn limit_that_differs_between_runs_is_no_line() {
     let base = tempfile::tempdir().expect("a directory");
     let mut other = repeated(2, 1.0);
