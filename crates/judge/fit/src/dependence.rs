@@ -18,6 +18,9 @@ const SLOWER: u64 = 2;
 /// Minimum improvement of the mean distance for which dialogues are chosen. Two runs with different
 /// seeds differ by about this much. Our choice.
 const BETTER: f64 = 0.02;
+/// Maximum by which dialogues may miss the rate of I/Os more than independent arrivals, as a share of
+/// the trace's rate. Our choice: as much as a run differs by chance.
+const RATE_WORSE_MAX: f64 = 0.05;
 
 /// Dependence of I/Os on each other: evidence, and both kinds of workloads beside the trace.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -116,8 +119,8 @@ fn apart(a: &[u64], b: &[u64]) -> f64 {
     a.iter().chain(b).map(distance).fold(0.0, f64::max)
 }
 
-/// Compares both workloads with the trace, and chooses. `is_no_worse` is true if dialogues do not
-/// make the places of the I/Os worse.
+/// Compares both workloads with the trace, and chooses. `is_no_worse` is true if dialogues make the
+/// places of the I/Os worse by chance at most.
 pub(crate) fn compare(
     observed: &Observed,
     (independent, dialogues): (&Workload, &Workload),
@@ -148,7 +151,10 @@ pub(crate) fn compare(
         rate_slow: moves(slowed(&seen, &before).into_iter(), span),
     };
     let rows = vec![trace, row("independent", independent)?, row("dialogues", dialogues)?];
-    let is_better = rows[2].distance() + BETTER < rows[1].distance();
+    // The distances do not see how many I/Os there are.
+    let off = |row: &DependenceRow| (row.rate / rows[0].rate - 1.0).abs();
+    let keeps_rate = off(&rows[2]) <= off(&rows[1]) + RATE_WORSE_MAX;
+    let is_better = keeps_rate && rows[2].distance() + BETTER < rows[1].distance();
     Ok(Some(Dependence {
         chosen: if is_better && is_no_worse { "dialogues" } else { "independent" }.to_owned(),
         within_ns: waiting.within.0,

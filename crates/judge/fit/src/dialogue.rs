@@ -7,6 +7,8 @@ use units::Nanos;
 
 use super::waits::Waits;
 
+/// Maximum number of I/Os in one stage. Our choice: a file of a workload with more could not be read.
+const STAGE_MAX: usize = 32;
 /// Maximum number of dialogues, so that a workload stays readable.
 const DIALOGUES_MAX: usize = 12;
 /// Inverse of the share of the I/Os below which a dialogue is rare.
@@ -76,7 +78,7 @@ impl Chain {
     }
 }
 
-/// Finds the dialogues of these I/Os. `None` if no dialogue has more than one I/O: a plain closed
+/// Finds the dialogues of these I/Os. `None` if no dialogue has more than one stage: a plain closed
 /// loop then says the same.
 pub(crate) fn find(records: &[&IoRecord], waits: &Waits) -> Option<Dialogues> {
     let mut chains: Vec<Chain> = chains(records, waits).into_iter().flat_map(divided).collect();
@@ -87,19 +89,19 @@ pub(crate) fn find(records: &[&IoRecord], waits: &Waits) -> Option<Dialogues> {
     }
     let ios = |chains: &[&Chain]| -> usize { chains.iter().map(|own| size(own)).sum() };
     let mut groups: Vec<(Key, Vec<&Chain>)> = groups.into_iter().collect();
-    groups.sort_by_key(|(_, chains)| std::cmp::Reverse(ios(chains)));
+    groups.sort_by_cached_key(|(_, chains)| std::cmp::Reverse(ios(chains)));
     let is_rare = |chains: &[&Chain]| ios(chains) * RARE < records.len();
     let frequent = groups.iter().take_while(|(_, chains)| !is_rare(chains)).count();
     let rare = groups.split_off(frequent.clamp(1, DIALOGUES_MAX).min(groups.len()));
     let mut all: Vec<Dialogue> = groups.iter().map(|(_, chains)| dialogue(chains)).collect();
+    // Computed once: a trace may have tens of thousands of rare keys.
+    let mean = |chains: &[&Chain]| ios(chains) as f64 / chains.len() as f64;
+    let known: Vec<(Vec<&Atoms>, f64)> =
+        groups.iter().map(|(key, chains)| (atoms(key), mean(chains))).collect();
     for (key, chains) in &rare {
-        let count = ios(chains) as f64 / chains.len() as f64;
+        let (own, count) = (atoms(key), mean(chains));
+        let apart = |at: usize| (known[at].0 != own, (known[at].1 / count).ln().abs());
         let nearest = (0..all.len()).min_by(|a, b| {
-            let apart = |at: usize| {
-                let is_other = atoms(&groups[at].0) != atoms(key);
-                let own = ios(&groups[at].1) as f64 / groups[at].1.len() as f64;
-                (is_other, (own / count).ln().abs())
-            };
             let (a, b) = (apart(*a), apart(*b));
             a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
         });
@@ -144,7 +146,9 @@ fn chains(records: &[&IoRecord], waits: &Waits) -> Vec<Chain> {
         });
         let joined = position.checked_sub(1).map(|before| chain_of[before]).filter(|chain| {
             let stage = chains[*chain].stages.last();
-            stage.is_some_and(|own| own.end > at && at - own.start <= together.0)
+            stage.is_some_and(|own| {
+                own.end > at && at - own.start <= together.0 && own.atoms.len() < STAGE_MAX
+            })
         });
         let chain = match (followed, joined) {
             (Some(before), _) => {

@@ -219,19 +219,10 @@ impl Course {
 
     /// Records an event that has begun, and returns its index.
     fn begin(&self, planned: Option<&PlannedEvent>, kind: StepEventKind, began: Nanos) -> usize {
-        let host = planned.and_then(|own| own.host.clone());
         let event = StepEvent {
-            kind,
-            host,
+            host: planned.and_then(|own| own.host.clone()),
             planned_ns: planned.map(|own| own.at.0),
-            began_ns: began.0,
-            ended_ns: None,
-            noticed_ns: None,
-            detection_ns: None,
-            tiles: Vec::new(),
-            lost_bytes: None,
-            survivors: None,
-            note: None,
+            ..StepEvent::begun(kind, began.0)
         };
         let mut told = held(&self.told);
         told.events.push(HostEvent { event, affected: Vec::new() });

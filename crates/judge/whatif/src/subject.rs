@@ -45,6 +45,14 @@ pub enum SubjectError {
         #[source]
         source: Box<SpecError>,
     },
+    /// Run in which events happened to hosts.
+    #[error(
+        "run {run} has events of hosts, which what-if does not repeat; ask of a run without them"
+    )]
+    Events {
+        /// Id of the run.
+        run: String,
+    },
     /// Simulation without its array.
     #[error("the simulated run {run} has no array that this version can read")]
     NoArray {
@@ -103,6 +111,7 @@ impl SubjectError {
     /// Returns a hint on how to solve the problem, if there is one.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
+            Self::Events { .. } => "ask of a run without events".to_owned(),
             Self::RunDir(RunDirError::Content { .. })
             | Self::NoPlan { .. }
             | Self::NoArray { .. } => {
@@ -177,6 +186,10 @@ fn plan(directory: &Path, run: &Run) -> Result<ResolvedPlan, SubjectError> {
     let traces = Traces::of(&tile).unwrap_or_default();
     let mut resolved = resolve_simulated(&layers, tile, here)
         .map_err(|source| SubjectError::Plan { run: run.id.clone(), source })?;
+    // Without its events, the searches would be of another experiment than the run.
+    if !resolved.settings.events.is_empty() || resolved.settings.restart.is_some() {
+        return Err(SubjectError::Events { run: run.id.clone() });
+    }
     resolved.traces = traces;
     resolved.seed = run.seed;
     Ok(resolved)

@@ -36,7 +36,8 @@ impl From<(f64, f64)> for ShareInterval {
 
 /// Formats the ends of a share's interval, to stand after the share; empty without an interval.
 pub(crate) fn text(low: Option<f64>, high: Option<f64>) -> String {
-    let ends = low.zip(high);
+    // A share that cannot differ, such as that of the reads of a load without writes, has no interval.
+    let ends = low.zip(high).filter(|(low, high)| low < high);
     ends.map_or_else(String::new, |(low, high)| {
         format!(" ({:.1} % to {:.1} %)", low * 100.0, high * 100.0)
     })
@@ -95,16 +96,19 @@ impl Blocks {
 /// Returns the interval of a band's share of all waiting. Flushes are not known by time: they keep
 /// their share of the waiting in every block, and have no interval of their own.
 pub(crate) fn of_wait(material: &Material, scope: &Scope<'_>, band: Band) -> Option<ShareInterval> {
-    let slices = &material.fold.slices;
-    let all_slices = material.span?.0 / slices.width().0 + 1;
+    material.span?;
+    let (fold, slices) = (&material.fold, &material.fold.slices);
+    // Slices are counted from the start of the trace, blocks from the first I/O that was chosen.
+    let [first, last] = [fold.first?, fold.last].map(|at| at.0 / slices.width().0);
     let is_own = |vm: usize| scope.index.is_none_or(|index| vm == usize::from(index));
-    let mut blocks = Blocks::new(all_slices);
+    let mut blocks = Blocks::new(last.saturating_sub(first) + 1);
     let mut known = 0.0;
     for row in slices.rows().iter().filter(|row| is_own(row.vm())) {
         let slot = row.way() * SizeClass::COUNT + usize::from(row.class());
         let wait = row.wait_ns as f64;
         known += wait;
-        blocks.add(row.slice, if band.slots().contains(&slot) { wait } else { 0.0 }, wait);
+        let at = row.slice.saturating_sub(first);
+        blocks.add(at, if band.slots().contains(&slot) { wait } else { 0.0 }, wait);
     }
     let all: f64 = scope.vm.parts().map(|part| part.wait_ns() as f64).sum();
     let scale = (known / all).min(1.0);

@@ -250,7 +250,9 @@ impl Subject {
         }
         let written_bytes = tier.counters().tier_written_bytes as f64 / self.share;
         let [reads_served, io_served] = served.shares();
-        let intervals = served.blocks.each_ref().map(Blocks::interval_of_counts);
+        // Blocks of time share one sample of pages, so they cannot show the error of sampling.
+        let interval = |own: &Blocks| own.interval_of_counts().filter(|_| is_whole);
+        let intervals = served.blocks.each_ref().map(interval);
         Some(TierAnswer { bytes, reads_served, io_served, intervals, written_bytes })
     }
 }
@@ -260,7 +262,7 @@ impl Subject {
 struct Served {
     /// `[direction][kind]`: direction is read, write; kind is all I/Os, I/Os not served.
     counts: [[u64; 2]; 2],
-    /// Reads, and all I/Os, by block of time. The part are the served I/Os.
+    /// Reads, and all I/Os, by block of time. Served I/Os are the part.
     blocks: [Blocks; 2],
     /// True if all pages of the current I/O were hits so far.
     is_so_far: bool,

@@ -141,6 +141,23 @@ pub struct Survivors {
 }
 
 impl StepEvent {
+    /// Creates an event that has begun, on no host and with no effect yet.
+    pub const fn begun(kind: StepEventKind, began_ns: u64) -> Self {
+        Self {
+            kind,
+            host: None,
+            planned_ns: None,
+            began_ns,
+            ended_ns: None,
+            noticed_ns: None,
+            detection_ns: None,
+            tiles: Vec::new(),
+            lost_bytes: None,
+            survivors: None,
+            note: None,
+        }
+    }
+
     /// Describes the event in lines: one for the event, one for each tile, and one for the effect
     /// on other tiles.
     pub fn told(&self) -> Vec<String> {

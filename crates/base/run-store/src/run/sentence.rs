@@ -262,6 +262,8 @@ impl Sentence<'_> {
         // A count that passed once may fail at times, so `at least` belongs to the lower end.
         let range = match own.high {
             Some(high) => format!("{} to {high} tiles", own.low),
+            // `At least 0 tiles` would be no bound.
+            None if own.low == 0 => "0 or more tiles".to_owned(),
             None => format!("at least {}", count(own.low.into(), "tile")),
         };
         let likely = own.most_likely.unwrap_or(held);

@@ -92,6 +92,9 @@ fn each_way_to_end_has_its_words() {
     let text_of_interval =
         "This datastore holds at least 3 tiles (95 %), 5 most likely. 4 tiles ran and held";
     assert!(doubted.sentence().starts_with(text_of_interval), "{}", doubted.sentence());
+    doubted.answer.tiles_interval = Some(open(0));
+    let sentence = doubted.sentence();
+    assert!(sentence.starts_with("This datastore holds 0 or more tiles (95 %), 5"), "{sentence}");
     (doubted.answer.tiles_held, doubted.answer.tiles_interval) = (Some(4), Some(open(4)));
     let sentence = doubted.sentence();
     assert!(sentence.starts_with("This datastore holds at least 4 tiles (8 VMs)"), "{sentence}");

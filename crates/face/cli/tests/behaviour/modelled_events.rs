@@ -80,6 +80,10 @@ events = [
     assert!(drained.tiles.iter().all(|own| own.to.as_deref() == Some("host-1")));
     assert!(said.contains("host-1 to host-2, stopped for"), "{said}");
     assert!(said.contains("of memory copied in"), "{said}");
+    // A search without the events would be of another experiment.
+    let asked = place.output(&["what-if", "latest", "--disks", "12", "--quick"]);
+    assert_ne!(asked.status.code(), Some(0));
+    assert!(err(&asked).contains("has events of hosts"), "{}", err(&asked));
     let ahead = Workspace::new();
     write(&ahead, 2, events);
     assert_eq!(steps(&ahead, &["--threads", "2"]).0, all, "threads changed it");

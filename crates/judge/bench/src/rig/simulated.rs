@@ -111,8 +111,11 @@ impl<'a> SimRig<'a> {
         if per_tile * u64::from(tiles) > capacity {
             return Err(BenchError::ArrayTooSmall { array, tiles, per_tile, capacity });
         }
-        // If every tile has pools of its own, all of these are alike, and one tile is enough.
-        let is_alone = self.array.pools.iter().all(|pool| pool.per_tile);
+        // If every tile has pools of its own, all of these are alike, and one tile is enough. Events
+        // that move disks name single tiles.
+        let events = &self.plan.settings.events;
+        let is_alone = self.array.pools.iter().all(|pool| pool.per_tile)
+            && events.iter().all(|event| event.pool.is_none());
         let has_pools = !self.array.pools.is_empty();
         let counted = if is_alone && has_pools { tiles.min(1) } else { tiles };
         let one = fleet(self.plan, StepOrder::whole(self.plan, 1, WARMING))?;
@@ -126,7 +129,7 @@ impl<'a> SimRig<'a> {
         // Infrastructure operations exist once.
         let instances = (0..counted).flat_map(of).chain(plants(beside));
         let instances: Vec<PlantInstance> = instances.collect();
-        Plant::has_room(self.array, &instances)
+        Plant::has_room(self.array, &instances, events)
             .map_err(|source| BenchError::Plant { array, source })
     }
 

@@ -9,7 +9,7 @@ use spec::events::{PlannedEvent, Restart};
 
 use crate::error::BenchError;
 use crate::fleet::{StepOrder, fleet, round};
-use crate::plan::{ResolvedPlan, with_traces};
+use crate::plan::{ResolvedPlan, modelled_events, with_traces};
 use crate::progress::{Control, NoObserver};
 use crate::rig::{Foreseen, SharedState, SimRig, WarmKey, Warmed};
 use crate::score::References;
@@ -101,6 +101,7 @@ impl Stage {
     ) -> Result<Step, BenchError> {
         let mut plan = self.plan.clone();
         plan.seed = seed;
+        modelled_events(&plan, array)?;
         let rig = SimRig::new(array, &plan).obeying(control);
         let rig = match warmed {
             Some(state) => rig.sharing(state),

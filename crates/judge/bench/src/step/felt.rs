@@ -224,18 +224,10 @@ mod tests {
     }
 
     fn event(from_s: f64, to_s: f64) -> HostEvent {
+        let began = Nanos::from_secs_f64(from_s).0;
         let event = StepEvent {
-            kind: StepEventKind::StopHost,
-            host: None,
-            planned_ns: None,
-            began_ns: Nanos::from_secs_f64(from_s).0,
             ended_ns: Some(Nanos::from_secs_f64(to_s).0),
-            noticed_ns: None,
-            detection_ns: None,
-            tiles: Vec::new(),
-            lost_bytes: None,
-            survivors: None,
-            note: None,
+            ..StepEvent::begun(StepEventKind::StopHost, began)
         };
         HostEvent { event, affected: Vec::new() }
     }

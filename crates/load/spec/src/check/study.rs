@@ -68,7 +68,9 @@ fn configuration(
     }
     let duration = each.measure.duration.or(study.measure.duration);
     let context = EventContext { hosts: &[], restart: each.restart, duration, is_modelled: true };
-    for EventProblem { index, key, text } in event_problems(&each.events, context) {
+    // What a configuration inherits is known when it runs, and is checked then.
+    let own = if each.like.is_none() { &each.events[..] } else { &[] };
+    for EventProblem { index, key, text } in event_problems(own, context) {
         let event = place.key("events").index(index);
         found.add(if key.is_empty() { event } else { event.key(key) }, text);
     }

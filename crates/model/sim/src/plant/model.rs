@@ -162,7 +162,8 @@ impl Plant {
         Ok(plant)
     }
 
-    /// Checks that the disks of these instances fit, each in its pool.
+    /// Checks that the disks of these instances fit, each in its pool and in the pools to which events
+    /// move it.
     ///
     /// # Errors
     ///
@@ -171,8 +172,9 @@ impl Plant {
     pub fn has_room(
         array: &spec::array::Array,
         instances: &[PlantInstance],
+        events: &[PlannedEvent],
     ) -> Result<(), PlantError> {
-        Layout::new(array, instances, &[]).map(drop)
+        Layout::new(array, instances, events).map(drop)
     }
 
     /// Returns the capacity of an array's pools, or of its hosts' own disks, with this number of

@@ -96,6 +96,19 @@ fn moved_vm_works_on_the_other_host_and_is_counted_there() {
 }
 
 #[test]
+fn later_order_of_a_vm_that_moves_is_carried_out_after_it() {
+    let there_and_back = r#"events = [
+        { at = "1s", kind = "rebalance", tiles = [1], to = "host-2" },
+        { at = "1010ms", kind = "rebalance", tiles = [1], to = "host-1" },
+    ]"#;
+    let (run, told) = moved(r#"memory = "1GiB""#, there_and_back, 10);
+    let ends: Vec<Option<&str>> =
+        told.iter().flat_map(|own| &own.tiles).map(|own| own.to.as_deref()).collect();
+    assert_eq!(ends, [Some("host-2"), Some("host-1")]);
+    assert!(used(&run.facts, 0) > used(&run.facts, 1), "it works on the first host at the end");
+}
+
+#[test]
 fn event_after_the_end_changes_no_figure() {
     let late = r#"events = [{ at = "1h", kind = "drain", host = "host-1" }]"#;
     let (with, told) = moved(r#"memory = "1GiB""#, late, 5);

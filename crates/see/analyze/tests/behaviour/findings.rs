@@ -60,6 +60,22 @@ fn findings_name_class_moment_and_neighbour_with_evidence() {
 }
 
 #[test]
+fn interval_of_waiting_is_the_same_wherever_the_trace_begins() {
+    let interval = |records: &[IoRecord]| {
+        let findings = of(records);
+        let class = findings.iter().find(|own| own.id == FindingKind::Contribution);
+        class.map(|own| (own.low, own.high)).expect("the large writes")
+    };
+    let late: Vec<IoRecord> = troubled()
+        .into_iter()
+        .map(|own| IoRecord { issue: own.issue + Nanos::from_secs(600), ..own })
+        .collect();
+    let found = interval(&troubled());
+    assert!(found.0.is_some() && found.0 < found.1, "{found:?}");
+    assert_eq!(interval(&late), found);
+}
+
+#[test]
 fn nothing_is_found_in_fewer_than_thirty_ios() {
     let few: Vec<IoRecord> =
         troubled().into_iter().filter(|r| r.length > 65_536).take(29).collect();

@@ -29,9 +29,18 @@ pub(super) fn hosts(hosts: &Hosts, place: &DefinitionPath, found: &mut Findings)
     if let Some(drs) = &hosts.drs {
         balancing(hosts.count, drs, &place.key("drs"), found);
     }
-    let memory = hosts.migration.as_ref().map(|own| own.memory);
-    some_bytes(place.key("migration").key("memory"), "the memory of a CPU", memory, found);
+    let Some(migration) = &hosts.migration else { return };
+    let place = place.key("migration");
+    some_bytes(place.key("memory"), "the memory of a CPU", Some(migration.memory), found);
+    for (key, bytes) in [("memory", migration.memory), ("dirtied", migration.dirtied)] {
+        if bytes > CPU_MEMORY_MAX {
+            found.add(place.key(key), format!("{bytes} for a CPU are above {CPU_MEMORY_MAX}"));
+        }
+    }
 }
+
+/// Maximum memory of a virtual CPU. Our choice: far above every host's, and far from an overflow.
+const CPU_MEMORY_MAX: Bytes = Bytes::new(1 << 40);
 
 fn balancing(hosts: u32, drs: &Drs, place: &DefinitionPath, found: &mut Findings) {
     if !(1..=5).contains(&drs.threshold) {

@@ -53,17 +53,9 @@ impl Moves {
         now: Nanos,
     ) -> usize {
         let event = StepEvent {
-            kind,
             host: host.map(host::name),
             planned_ns: planned.map(|own| own.at.0),
-            began_ns: now.0,
-            ended_ns: None,
-            noticed_ns: None,
-            detection_ns: None,
-            tiles: Vec::new(),
-            lost_bytes: None,
-            survivors: None,
-            note: None,
+            ..StepEvent::begun(kind, now.0)
         };
         let own = PlantEvent { event, affected: Vec::new() };
         self.told.push(Told { own, open: 0 });
@@ -209,12 +201,16 @@ impl Moves {
             let (own, from) = (&self.vms[vm], self.vms[vm].host);
             let (cost, most) = (self.cost(order), self.at_once_max);
             let is_full = |host: usize| self.hosts[host].migrations + cost > most.max(cost);
-            if own.is_lost() || (from == to && own.disk_for(pool, 0).is_none()) {
+            // An earlier move decides where this one begins, and whether it is already there.
+            let is_later = own.migration.is_some()
+                || self.orders.iter().take(at).any(|earlier| earlier.vm == vm);
+            if !own.is_lost() && (own.stop.is_some() || is_later) {
+                at += 1;
+            } else if own.is_lost() || (from == to && own.disk_for(pool, 0).is_none()) {
                 self.orders.remove(at);
                 self.told[told].open -= 1;
                 self.end_if_done(told, ground.now, "");
-            } else if own.stop.is_some() || own.migration.is_some() || is_full(from) || is_full(to)
-            {
+            } else if is_full(from) || is_full(to) {
                 at += 1;
             } else {
                 self.orders.remove(at);

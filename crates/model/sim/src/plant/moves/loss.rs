@@ -37,21 +37,25 @@ impl Moves {
         self.start_orders(ground);
     }
 
-    /// Makes the requests in flight of lost virtual machines wait for their restart.
-    fn send_again(&mut self, vms: &[usize], never: &[Ticket], ground: &Ground<'_>) {
+    /// Makes the requests in flight of lost virtual machines wait for their restart. A virtual machine
+    /// that has left the host sends those again at once that were still on their way through it.
+    fn send_again(&mut self, vms: &[usize], never: &[Ticket], ground: &mut Ground<'_>) {
         let Some(in_flight) = &mut self.in_flight else { return };
         let lost: Vec<(usize, usize)> = vms.iter().map(|vm| self.vms[*vm].of).collect();
         let of = |instance: usize, request: &IoRequest| {
             (instance, ground.site.vm_of_disk((instance, usize::from(request.disk.0))))
         };
         let again = in_flight.lose(never, |instance, own| lost.contains(&of(instance, own)));
+        let mut at_once = Vec::new();
         for (sender, request) in again {
             let of = of(sender.0, &request);
-            let vm = vms.iter().find(|vm| self.vms[**vm].of == of);
-            if let Some(Stop { held, .. }) = vm.and_then(|vm| self.vms[*vm].stop.as_mut()) {
-                held.push(Held::Request(sender, request));
+            let vm = self.vms.iter_mut().find(|vm| vm.of == of);
+            match vm.and_then(|vm| vm.stop.as_mut()) {
+                Some(Stop { held, .. }) => held.push(Held::Request(sender, request)),
+                None => at_once.push(Held::Request(sender, request)),
             }
         }
+        self.release(at_once, ground);
     }
 
     /// Ends the migrations from and to a lost host. A virtual machine on its way to the lost host
@@ -130,7 +134,10 @@ impl Moves {
         for (at, vm) in self.lost_by(told).into_iter().enumerate() {
             let cpus =
                 |host: &usize| self.vms_of(*host).iter().map(|vm| self.vms[*vm].cpus).sum::<u32>();
-            let Some(to) = self.takers().min_by_key(cpus) else { return };
+            // A drained host is better than none.
+            let others = || (0..self.hosts.len()).filter(|host| !self.hosts[*host].is_lost);
+            let to = self.takers().min_by_key(cpus).or_else(|| others().min_by_key(cpus));
+            let Some(to) = to else { continue };
             let held = self.vms[vm].resume(to, ground);
             self.release(held, ground);
             if let Some(tile) = self.told[told].own.event.tiles.get_mut(at) {

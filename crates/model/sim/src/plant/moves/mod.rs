@@ -1,14 +1,17 @@
-//! Moves of virtual machines between the hosts of a plant, pauses and losses of hosts.
+//! Moves of virtual machines between the hosts and pools of a plant, pauses and losses of hosts.
 //!
 //! What it does: carries out the events of a plan ([`spec::events`]) in virtual time. A live
 //! migration copies memory over the network between the hosts, stops the virtual machine for the
-//! rest, and continues it on the other host. The content of tiers stays where it is. After the loss
-//! of a host its virtual machines restart on the others.
+//! rest, and continues it on the other host. The content of tiers stays where it is. A storage
+//! migration copies the disks to another pool. After the loss of a host its virtual machines restart
+//! on the others.
 //!
-//! What it refuses: deciding what is measured; moving disks.
+//! What it refuses ([`check_events`]): unknown hosts and pools, moves that would leave acknowledged
+//! writes behind, and losses of hosts whose own disks are the storage. It does not decide what is
+//! measured.
 //!
 //! Invariants: every request and every burst of a stopped virtual machine waits, and is carried out
-//! once after it continues; without events nothing here runs.
+//! once after it continues; without events and without `hosts.drs` nothing here runs.
 
 mod check;
 mod courier;
@@ -104,7 +107,8 @@ pub struct MemoryRates {
 struct HostState {
     is_lost: bool,
     is_drained: bool,
-    /// Number of migrations from and to the host.
+    /// Places for migrations that are taken: one for a migration of memory, four for one with
+    /// disks.
     migrations: u32,
 }
 
@@ -298,7 +302,7 @@ impl Moves {
 
 impl MemoryRates {
     fn copy_of(self, now: Nanos, cpus: u32) -> (PreCopy, u64) {
-        let memory = self.size * u64::from(cpus);
+        let memory = self.size.saturating_mul(u64::from(cpus));
         (PreCopy::new(now, memory, self.dirtied * f64::from(cpus)), memory)
     }
 }

@@ -124,15 +124,16 @@ impl InFlight {
         });
     }
 
-    /// Takes out the requests that `is_lost` is true for, to be sent again. Answers to them are
-    /// unwanted, except for `never_answered`.
+    /// Takes out the requests that `is_lost` is true for, and those of `never_answered`, to be sent
+    /// again. Answers to the former are unwanted.
     pub fn lose(
         &mut self,
         never_answered: &[Ticket],
         is_lost: impl Fn(usize, &IoRequest) -> bool,
     ) -> Vec<((usize, Ticket), IoRequest)> {
-        let lost =
-            |(_, (instance, request)): &(&u32, &(usize, IoRequest))| is_lost(*instance, request);
+        let lost = |(ticket, (instance, request)): &(&u32, &(usize, IoRequest))| {
+            is_lost(*instance, request) || never_answered.contains(&Ticket(**ticket))
+        };
         let lost: Vec<u32> = self.requests.iter().filter(lost).map(|(ticket, _)| *ticket).collect();
         let mut again = Vec::with_capacity(lost.len());
         for number in lost {
