@@ -109,6 +109,35 @@ restart = { delay = "1s" }
     assert!(said.contains("restarted on host-2 after 16 s of outage"), "{said}");
 }
 
+/// A move that no plan names is an event like others: it has its effect on the tiles that stay.
+#[test]
+fn balancing_of_hosts_is_stored_with_its_effect_on_other_tiles() {
+    let place = Workspace::new();
+    write(&place, 2, "");
+    let array = std::fs::read_to_string(place.path("array.toml")).expect("it was written");
+    let hosts = "[hosts]\ndrs = { every = \"1s\", threshold = 5 }\n";
+    place.write("array.toml", &array.replace("[hosts]\n", hosts));
+    // Each tile begins with two busy virtual machines on one host and an idle one on the other.
+    // With three tiles, the first host has four busy ones and the second two.
+    let light = std::fs::read_to_string(place.path("light.toml")).expect("a workload");
+    let light = light.replace("steps = [{ read", "steps = [{ cpu = \"1ms\" }, { read");
+    place.write("light.toml", &light);
+    let mut tile = std::fs::read_to_string(place.path("tile.toml")).expect("a tile");
+    for (name, think) in [("idle", "4s"), ("busy", "4ms")] {
+        let load = light.replace("\"light\"", &format!("\"{name}\"")).replace("4ms", think);
+        place.write(&format!("{name}.toml"), &load);
+        tile.push_str(&format!("\n[[workload]]\nuse = \"{name}.toml\"\n"));
+    }
+    place.write("tile.toml", &tile);
+    let (all, _) = steps(&place, &[]);
+    let moves: Vec<&StepEvent> = all.iter().flatten().collect();
+    assert!(!moves.is_empty(), "{all:?}");
+    for own in &moves {
+        assert_eq!((own.kind, own.planned_ns), (StepEventKind::Rebalance, None));
+    }
+    assert!(moves.iter().any(|own| own.survivors.is_some()), "{moves:?}");
+}
+
 #[test]
 fn impossible_simulated_event_is_refused_before_a_run() {
     let place = Workspace::new();

@@ -228,8 +228,7 @@ fn events(plan: &ResolvedPlan) -> Result<(), PlanError> {
 pub fn modelled_events(plan: &ResolvedPlan, array: &Array) -> Result<(), PlanError> {
     let settings = &plan.settings;
     let (events, restart) = (&settings.events, settings.restart);
-    let is_balanced = array.hosts.as_ref().is_some_and(|hosts| hosts.drs.is_some());
-    if events.is_empty() && restart.is_none() && !is_balanced {
+    if events.is_empty() && restart.is_none() && !array.is_balanced() {
         return Ok(());
     }
     sim::plant::check_events(array, &HostEvents { events, restart })?;

@@ -120,6 +120,12 @@ pub trait Rig {
         Ok(None)
     }
 
+    /// Returns true if tiles may move without an event of the plan, because something balances the
+    /// load of the hosts.
+    fn is_balanced(&self) -> bool {
+        false
+    }
+
     /// Returns a watch over the host that generates the load; `None` if no host does.
     fn watch(&self) -> Option<HostWatch> {
         None

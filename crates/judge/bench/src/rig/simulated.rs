@@ -139,9 +139,8 @@ impl<'a> SimRig<'a> {
         let seed = self.plan.seed;
         let plan = PlantPlan { array: self.array, instances: &instances, seed };
         let (events, restart) = (&self.plan.settings.events[..], self.plan.settings.restart);
-        let is_balanced = self.array.hosts.as_ref().is_some_and(|hosts| hosts.drs.is_some());
         let built = match events {
-            [] if !is_balanced => Plant::new(&plan),
+            [] if !self.array.is_balanced() => Plant::new(&plan),
             _ => Plant::eventful(&plan, &HostEvents { events, restart }),
         };
         built.map_err(|source| BenchError::Plant { array: self.array.name.clone(), source })
@@ -245,6 +244,10 @@ impl Rig for SimRig<'_> {
 
     fn capacity(&self) -> Bytes {
         self.capacity_with(1)
+    }
+
+    fn is_balanced(&self) -> bool {
+        self.array.is_balanced()
     }
 
     /// Returns the maximum number of tiles whose disks fit, in all pools together, and each disk in

@@ -59,9 +59,9 @@ pub struct Course<'a> {
     pub placed: Placed,
     /// Names of objects, with the current hosts.
     pub topology: Topology,
-    /// True if hosts were stopped or tiles moved.
+    /// True if hosts are stopped or tiles move in this step.
     is_moved: bool,
-    /// Effect of host events. Only recorded if the plan has such events.
+    /// Effect of host events. Only recorded if such events may happen.
     pub felt: Option<Felt>,
     /// Disturbances at the last check.
     in_the_way: Vec<Disturbance>,
@@ -114,9 +114,16 @@ impl<'a> Course<'a> {
             placed: judge.placed.clone(),
             topology: judge.topology.clone(),
             is_moved: !plan.settings.events.is_empty(),
-            felt: is_eventful(plan).then(|| Felt::new(&judge)),
+            felt: (!plan.settings.events.is_empty() || plan.settings.restart.is_some())
+                .then(|| Felt::new(&judge)),
             in_the_way: Vec::new(),
         }
+    }
+
+    /// Expects moves of tiles that are not in the plan.
+    pub fn expect_moves(&mut self) {
+        self.is_moved = true;
+        self.felt = Some(Felt::new(&self.judge));
     }
 
     /// Changes the hosts that drive the tiles.
@@ -296,11 +303,6 @@ pub fn steady_of(rounds: &Rounds, is_eventful: bool) -> Steady {
 }
 
 const EVENTFUL: &str = "not tested: hosts were stopped or tiles moved meanwhile";
-
-/// Returns true if the plan has events of hosts.
-fn is_eventful(plan: &ResolvedPlan) -> bool {
-    !plan.settings.events.is_empty() || plan.settings.restart.is_some()
-}
 
 /// Returns the result of a warm-up of zero length, for a recorded load without a requested warm-up.
 /// It is measured from its first I/O.

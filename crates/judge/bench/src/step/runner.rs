@@ -86,6 +86,9 @@ impl<R: Rig> StepBench<'_, R> {
         let (members, topology) = (&fleet.order.members, &fleet.topology);
         let judge = StepJudge { tile: &self.plan.tile_set, members, topology, placed: &placed };
         let mut course = Course::new(self.plan, judge, playing, self.rig.watch());
+        if self.rig.is_balanced() {
+            course.expect_moves();
+        }
         course.meters = self.rig.meters();
         let watts = StepWatts::begin(self.rig.power(), &mut course.meters);
         if course.phase() == Phase::Measured {

@@ -1,4 +1,4 @@
-//! Number and capacity of an array's disks.
+//! Number and capacity of an array's disks, and what its parts allow.
 
 use units::Bytes;
 
@@ -35,6 +35,11 @@ impl Array {
         let hosts = self.hosts.as_ref().map_or(0, |hosts| u64::from(hosts.count));
         let local = self.local.iter().map(|local| local.disks().saturating_mul(hosts));
         pools.chain(local).fold(0, u64::saturating_add)
+    }
+
+    /// Returns true if the hosts' load is balanced by moves of virtual machines.
+    pub fn is_balanced(&self) -> bool {
+        self.hosts.as_ref().is_some_and(|hosts| hosts.drs.is_some())
     }
 
     /// Returns the capacity of a pool for data; if every tile has its own pool, of one of them.

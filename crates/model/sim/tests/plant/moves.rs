@@ -133,6 +133,51 @@ fn paused_host_answers_after_the_pause() {
     assert_within(0.02, waited / 1e9, 8.0, "seconds that users waited");
 }
 
+/// A move of 8 GiB takes 7.3 s. The target stands still from the 5th to the 12th second.
+#[test]
+fn moved_vm_waits_for_a_pause_of_its_new_host() {
+    let events = r#"events = [
+        { at = "1s", kind = "rebalance", tiles = [1], to = "host-2" },
+        { at = "4s", kind = "stop-host", host = "host-2", for = "7s" },
+    ]"#;
+    let (_, told) = moved(r#"memory = "8GiB", dirtied = "1MiB""#, events, 20);
+    let own = &told[0].tiles[0];
+    assert_eq!(own.goes_on_ns, Some(12_000_000_000), "{own:?}");
+    assert!(told[1].tiles.is_empty(), "no virtual machine ran on host-2: {told:?}");
+}
+
+/// 4 GiB take 3.6 s. A virtual machine that stands still meanwhile changes no memory.
+#[test]
+fn paused_vm_changes_no_memory_during_its_move() {
+    let pause = r#"{ at = "500ms", kind = "stop-host", host = "host-1", for = "6s" },"#;
+    let moving = |pause: &str| {
+        let events = format!(
+            r#"events = [{pause} {{ at = "1s", kind = "rebalance", tiles = [1], to = "host-2" }}]"#
+        );
+        let (_, told) = moved(r#"memory = "4GiB", dirtied = "400MiB""#, &events, 30);
+        let own = told.iter().flat_map(|own| &own.tiles).find(|own| own.copy.is_some());
+        own.and_then(|own| own.copy).expect("it moved")
+    };
+    assert!(moving("").rounds > 1);
+    // The order waits until the pause is over.
+    assert_eq!(moving(pause).rounds, moving("").rounds);
+    let during = r#"{ at = "1100ms", kind = "stop-host", host = "host-1", for = "5s" },"#;
+    let stood = moving(during);
+    assert_eq!(stood.rounds, 1, "only 100 ms before the pause change memory: {stood:?}");
+    assert_within(0.02, stood.bytes as f64, (4 * GB + (40 << 20)) as f64, "bytes");
+}
+
+#[test]
+fn drained_host_without_another_says_that_nobody_could_take_its_vms() {
+    let events = r#"events = [
+        { at = "1s", kind = "stop-host", host = "host-2", for = "3s" },
+        { at = "2s", kind = "drain", host = "host-1" },
+    ]"#;
+    let (run, told) = moved(r#"memory = "1MiB""#, events, 8);
+    assert_eq!(told[1].note.as_deref(), Some("no other host could take its virtual machines"));
+    assert!(used(&run.facts, 0) > 0.05, "it stays where it was");
+}
+
 /// Ten tiles of one VM each on three hosts; at most four move from one host at once.
 #[test]
 fn drained_host_is_empty_and_vms_are_spread_over_the_others() {

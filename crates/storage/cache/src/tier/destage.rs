@@ -130,9 +130,7 @@ impl Tier {
 
     /// Marks a page as clean, and frees the places of its copies.
     pub(super) fn discard(&mut self, host: HostId, slot: Slot) {
-        let cache = self.own(host);
-        cache.clean(slot);
-        if let Some(number) = cache.copies(slot) {
+        if let Some(number) = self.own(host).clean(slot) {
             self.give_up(number);
         }
     }

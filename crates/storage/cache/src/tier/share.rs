@@ -228,9 +228,12 @@ impl Cache {
         self.dirty.push_front(&mut self.dirtied, slot.0);
     }
 
-    /// Marks a dirty page as clean.
-    pub(super) fn clean(&mut self, slot: Slot) {
-        self.frames[slot.position()].is_dirty = false;
+    /// Marks a dirty page as clean. Returns the number of its copies, which the caller frees.
+    pub(super) fn clean(&mut self, slot: Slot) -> Option<u32> {
+        let copies = self.copies(slot);
+        let frame = &mut self.frames[slot.position()];
+        (frame.is_dirty, frame.has_copies) = (false, false);
         self.dirty.unlink(&mut self.dirtied, slot.0);
+        copies
     }
 }

@@ -80,6 +80,7 @@ impl Plant {
                     arrived: Nanos::ZERO,
                     goal: host,
                     stop: None,
+                    pauses: Vec::new(),
                     migration: None,
                 });
             }

@@ -5,7 +5,7 @@ use units::Nanos;
 use super::drs::Balance;
 use super::ground::Ground;
 use super::live::Next;
-use super::{Migration, Moves, Order, PlantEvent, Stage, Time, Told, host};
+use super::{HostState, Migration, Moves, Order, PlantEvent, Stage, Time, Told, host};
 
 /// Time from the end of the last copy until the virtual machine runs on the new host: state of its
 /// devices, and the network's knowledge of its new place. Our choice, within the 60 ms that a whole
@@ -91,8 +91,8 @@ impl Moves {
 
     /// Returns the hosts that may take virtual machines.
     pub(super) fn takers(&self) -> impl Iterator<Item = usize> {
-        let hosts = self.hosts.iter().enumerate();
-        hosts.filter(|(_, own)| !own.is_lost && !own.is_drained).map(|(at, _)| at)
+        let may = |own: &HostState| own.runs() && !own.is_drained;
+        self.hosts.iter().enumerate().filter(move |(_, own)| may(own)).map(|(at, _)| at)
     }
 
     /// Returns the host with the fewest virtual machines, the first of several.
@@ -115,13 +115,18 @@ impl Moves {
     ) {
         let told = self.begin_event((StepEventKind::Drain, Some(host)), Some(event), ground.now);
         self.hosts[host].is_drained = true;
-        for vm in self.vms_of(host) {
+        let vms = self.vms_of(host);
+        for vm in &vms {
             if let Some(to) = to.or_else(|| self.fewest()) {
-                self.order(told, vm, (to, None));
+                self.order(told, *vm, (to, None));
             }
         }
         self.start_orders(ground);
-        self.end_if_done(told, ground.now, "no virtual machine ran on it");
+        let none = match vms.is_empty() {
+            true => "no virtual machine ran on it",
+            false => "no other host could take its virtual machines",
+        };
+        self.end_if_done(told, ground.now, none);
     }
 
     fn rebalance(&mut self, event: &PlannedEvent, to: Option<usize>, ground: &mut Ground<'_>) {
@@ -280,15 +285,17 @@ impl Moves {
         let own = &mut self.migrations[number as usize];
         let way = (own.from, own.order.to);
         match own.stage {
-            Stage::Copying => match own.copy.end_round(ground.now) {
-                Next::Copy(bytes) => ground.send(number, way, bytes),
-                Next::StopAndCopy(bytes) => {
-                    own.stage = Stage::Stopped(ground.now);
-                    let vm = own.order.vm;
-                    self.vms[vm].stop(ground);
-                    ground.send(number, way, bytes);
+            Stage::Copying => {
+                match own.copy.end_round(ground.now, &self.vms[own.order.vm].pauses) {
+                    Next::Copy(bytes) => ground.send(number, way, bytes),
+                    Next::StopAndCopy(bytes) => {
+                        own.stage = Stage::Stopped(ground.now);
+                        let vm = own.order.vm;
+                        self.vms[vm].stop(ground);
+                        ground.send(number, way, bytes);
+                    }
                 }
-            },
+            }
             Stage::Stopped(_) => {
                 self.set_time(ground.now + SWITCH, Time::Switched(number), ground);
             }
@@ -300,7 +307,9 @@ impl Moves {
         let own = &self.migrations[number as usize];
         let Stage::Stopped(stood) = own.stage else { return };
         let (Order { vm, to, pool, told }, from, began) = (own.order, own.from, own.began);
-        let until = self.vms[vm].stop.as_ref().and_then(|stop| stop.paused_until);
+        // A pause of either host ends first.
+        let of_vm = self.vms[vm].stop.as_ref().and_then(|stop| stop.paused_until);
+        let until = of_vm.max(self.hosts[to].paused_until);
         if let Some(until) = until.filter(|until| *until > ground.now) {
             return self.set_time(until, Time::Switched(number), ground);
         }
@@ -341,14 +350,16 @@ impl Moves {
         ground.end_mirrors(number, (vm.of.0, vm.host), &mut vm.disks);
     }
 
+    /// Stops the virtual machines of a host for a time. Copies between hosts continue.
     fn pause(&mut self, event: &PlannedEvent, host: usize, ground: &mut Ground<'_>) {
         let kind = (StepEventKind::StopHost, Some(host));
         let told = self.begin_event(kind, Some(event), ground.now);
         let until = ground.now.saturating_add(event.lasts.unwrap_or_default());
+        self.hosts[host].paused_until = Some(until);
         let here = |vm: &usize| self.vms[*vm].host == host && !self.vms[*vm].is_lost();
         let vms: Vec<usize> = (0..self.vms.len()).filter(here).collect();
         for vm in &vms {
-            self.vms[*vm].stop(ground).paused_until = Some(until);
+            self.vms[*vm].pause(until, ground);
             let stood = TileMove {
                 tile: self.vms[*vm].tile,
                 vm: Some(self.vms[*vm].name.clone()),
@@ -362,13 +373,13 @@ impl Moves {
             self.told[told].own.event.tiles.push(stood);
         }
         self.affects(told, &vms);
-        if vms.is_empty() {
-            return self.end_if_done(told, ground.now, "no virtual machine ran on it");
-        }
         self.set_time(until, Time::PauseOver(told), ground);
     }
 
     fn pause_over(&mut self, told: usize, ground: &mut Ground<'_>) {
+        for host in &mut self.hosts {
+            host.paused_until.take_if(|at| *at <= ground.now);
+        }
         for vm in 0..self.vms.len() {
             let own = &mut self.vms[vm];
             let Some(stop) = own.stop.as_mut() else { continue };
@@ -385,7 +396,7 @@ impl Moves {
                 self.release(held, ground);
             }
         }
-        self.end_if_done(told, ground.now, "");
+        self.end_if_done(told, ground.now, "no virtual machine ran on it");
         self.start_orders(ground);
     }
 }

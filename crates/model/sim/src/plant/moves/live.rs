@@ -50,12 +50,17 @@ impl PreCopy {
         Self { memory, dirtied, began: now, sending: memory, rounds: 0, copied: 0 }
     }
 
-    /// Ends a round, and decides what follows.
-    pub fn end_round(&mut self, now: Nanos) -> Next {
+    /// Ends a round, and decides what follows. A virtual machine changes no memory while it is
+    /// paused.
+    pub fn end_round(&mut self, now: Nanos, pauses: &[(Nanos, Nanos)]) -> Next {
         let took = now.saturating_sub(self.began).as_secs_f64();
+        let paused = |(from, until): &(Nanos, Nanos)| {
+            now.min(*until).saturating_sub(self.began.max(*from)).as_secs_f64()
+        };
+        let paused: f64 = pauses.iter().map(paused).sum();
         self.rounds += 1;
         self.copied += self.sending;
-        let dirty = self.memory_dirtied_in(took);
+        let dirty = self.memory_dirtied_in(took - paused);
         let expected = Nanos::from_secs_f64(took * ratio(dirty, self.sending));
         let has_progress = dirty < self.sending && self.rounds < ROUNDS_MAX;
         (self.began, self.sending) = (now, dirty);
@@ -98,7 +103,7 @@ mod tests {
         let mut sending = memory;
         loop {
             now += Nanos(sending);
-            match own.end_round(now) {
+            match own.end_round(now, &[]) {
                 Next::Copy(bytes) => sending = bytes,
                 Next::StopAndCopy(bytes) => {
                     let (copied, rounds) = own.sent();

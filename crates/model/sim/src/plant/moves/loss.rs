@@ -6,7 +6,7 @@ use units::Nanos;
 
 use super::ground::{Ground, Held};
 use super::vm::Stop;
-use super::{Migration, Moves, Order, Stage, Time, host};
+use super::{HostState, Migration, Moves, Order, Stage, Time, host};
 
 /// Time without heartbeats after which a host counts as failed ("vSphere Availability", failure
 /// detection: heartbeats every second, 15 s without any).
@@ -18,7 +18,7 @@ impl Moves {
     pub(super) fn lose(&mut self, event: &PlannedEvent, host: usize, ground: &mut Ground<'_>) {
         let kind = (StepEventKind::LoseHost, Some(host));
         let told = self.begin_event(kind, Some(event), ground.now);
-        self.hosts[host].is_lost = true;
+        (self.hosts[host].is_lost, self.hosts[host].paused_until) = (true, None);
         self.give_up_migrations(host, ground);
         let here = |vm: &usize| self.vms[*vm].host == host;
         let vms: Vec<usize> = (0..self.vms.len()).filter(here).collect();
@@ -131,11 +131,16 @@ impl Moves {
     /// virtual CPUs. vSphere HA takes the host with the most unreserved capacity, which is the same
     /// for equal hosts and virtual machines without reservations.
     pub(super) fn restarted(&mut self, told: usize, ground: &mut Ground<'_>) {
+        if !self.hosts.iter().any(HostState::runs)
+            && let Some(until) = self.hosts.iter().filter_map(|host| host.paused_until).min()
+        {
+            return self.set_time(until, Time::Restart(told), ground);
+        }
         for (at, vm) in self.lost_by(told).into_iter().enumerate() {
             let cpus =
                 |host: &usize| self.vms_of(*host).iter().map(|vm| self.vms[*vm].cpus).sum::<u32>();
             // A drained host is better than none.
-            let others = || (0..self.hosts.len()).filter(|host| !self.hosts[*host].is_lost);
+            let others = || (0..self.hosts.len()).filter(|host| self.hosts[*host].runs());
             let to = self.takers().min_by_key(cpus).or_else(|| others().min_by_key(cpus));
             let Some(to) = to else { continue };
             let held = self.vms[vm].resume(to, ground);

@@ -107,9 +107,18 @@ pub struct MemoryRates {
 struct HostState {
     is_lost: bool,
     is_drained: bool,
+    /// End of a pause.
+    paused_until: Option<Nanos>,
     /// Places for migrations that are taken: one for a migration of memory, four for one with
     /// disks.
     migrations: u32,
+}
+
+impl HostState {
+    /// Returns true if virtual machines run on the host.
+    const fn runs(&self) -> bool {
+        !self.is_lost && self.paused_until.is_none()
+    }
 }
 
 /// Order to move a virtual machine, which waits for its turn.

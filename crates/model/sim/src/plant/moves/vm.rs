@@ -24,6 +24,8 @@ pub struct MovableVm {
     /// Host on which the virtual machine will run after all orders so far.
     pub goal: usize,
     pub stop: Option<Stop>,
+    /// Start and end of each pause of its host. A plan has none that overlap.
+    pub pauses: Vec<(Nanos, Nanos)>,
     /// Number of the migration in progress.
     pub migration: Option<u32>,
 }
@@ -45,6 +47,12 @@ impl MovableVm {
     pub fn stop(&mut self, ground: &mut Ground<'_>) -> &mut Stop {
         self.stop
             .get_or_insert_with(|| Stop { suspended: ground.suspend(self.of), ..Stop::default() })
+    }
+
+    /// Stops the virtual machine until the end of its host's pause.
+    pub fn pause(&mut self, until: Nanos, ground: &mut Ground<'_>) {
+        self.stop(ground).paused_until = Some(until);
+        self.pauses.push((ground.now, until));
     }
 
     /// Continues the stopped virtual machine on a host. Returns the work that has waited.
