@@ -1,9 +1,15 @@
 import { interpolateCividis } from 'd3-scale-chromatic';
 import { describe, expect, it } from 'vitest';
+import { styleOfMany } from '../../src/lib/chart/lines';
 import { cividis, contrast, DARK, inkOn, LIGHT, luminance, ramp } from '../../src/lib/palette';
 
 it('cividis is that of d3', () => {
   for (let part = -0.1; part < 1.1; part += 0.003) expect(cividis(part)).toBe(interpolateCividis(part));
+});
+
+it('32 names in one chart differ by colour or dash', () => {
+  const styles = Array.from({ length: 32 }, (_, position) => JSON.stringify(styleOfMany(position, LIGHT)));
+  expect(new Set(styles).size).toBe(32);
 });
 
 describe.each([LIGHT, DARK])('$name', (theme) => {

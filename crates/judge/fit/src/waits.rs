@@ -3,7 +3,8 @@
 //! An I/O that waits begins soon after a completion, more often than by chance. Chance is the share
 //! of moments near the I/O that lie as soon after a completion: an independent I/O could as well
 //! have begun at any moment between its neighbours, whatever the rate at that time. Our choice,
-//! because arrivals in bursts then show no waiting.
+//! because arrivals in bursts then show no waiting. These moments are read with the trace's clock:
+//! with a clock of milliseconds, many an independent I/O begins in the tick of a completion.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -69,11 +70,15 @@ fn end(record: &IoRecord) -> u64 {
 }
 
 /// Finds the pause that separates waiting I/Os best from chance; `None` without clear evidence.
-pub(crate) fn find(records: &[&IoRecord], stretches: &[Stretch]) -> Option<Waits> {
+pub(crate) fn find(
+    records: &[&IoRecord],
+    stretches: &[Stretch],
+    resolution: Nanos,
+) -> Option<Waits> {
     let before = completions(records, stretches);
     let mut pauses: Vec<Nanos> = before.iter().flatten().map(|own| own.pause).collect();
     pauses.sort_unstable();
-    let mut chance = by_chance(records, &before);
+    let mut chance = by_chance(records, &before, resolution);
     chance.sort_unstable();
     let share = |sorted: &[Nanos], within: Nanos| {
         sorted.partition_point(|pause| *pause <= within) as f64 / sorted.len().max(1) as f64
@@ -96,7 +101,12 @@ pub(crate) fn find(records: &[&IoRecord], stretches: &[Stretch]) -> Option<Waits
 
 /// Returns the pauses since a completion at other moments between the neighbours of each I/O. The
 /// I/O's own completion is not counted.
-fn by_chance(records: &[&IoRecord], before: &[Option<Before>]) -> Vec<Nanos> {
+fn by_chance(
+    records: &[&IoRecord],
+    before: &[Option<Before>],
+    resolution: Nanos,
+) -> Vec<Nanos> {
+    let tick = resolution.0.max(1);
     let mut ends: Vec<(u64, usize)> =
         records.iter().enumerate().map(|(at, record)| (end(record), at)).collect();
     ends.sort_unstable();
@@ -110,6 +120,7 @@ fn by_chance(records: &[&IoRecord], before: &[Option<Before>]) -> Vec<Nanos> {
         let length = (to - from).as_secs_f64();
         for share in MOMENTS {
             let moment = from.saturating_add(Nanos::from_secs_f64(length * share));
+            let moment = Nanos(moment.0 / tick * tick);
             let mut at = ends.partition_point(|(end, _)| *end <= moment.0);
             let completed = loop {
                 let Some((end, of)) = at.checked_sub(1).map(|at| ends[at]) else { break None };
@@ -136,9 +147,13 @@ mod tests {
     }
 
     fn found(records: &[IoRecord]) -> Option<Waits> {
+        found_with(records, Nanos(1))
+    }
+
+    fn found_with(records: &[IoRecord], resolution: Nanos) -> Option<Waits> {
         let to = records.last().map_or(Nanos(1), |last| Nanos(last.issue.0 + 1));
         let stretch = Stretch { from: Nanos::ZERO, to, kind: 0 };
-        find(&records.iter().collect::<Vec<_>>(), &[stretch])
+        find(&records.iter().collect::<Vec<_>>(), &[stretch], resolution)
     }
 
     fn exponential(stream: &mut Stream, mean_ns: u64) -> u64 {
@@ -174,5 +189,42 @@ mod tests {
         }
         let found = found(&records);
         assert!(found.is_none(), "{:?}", found.map(|own| (own.within, own.share, own.chance)));
+    }
+
+    /// Returns a record as a clock of milliseconds shows it.
+    fn in_milliseconds(record: &IoRecord) -> IoRecord {
+        let tick = |time: u64| time / 1_000_000 * 1_000_000;
+        io(tick(record.issue.0), tick(end(record)) - tick(record.issue.0))
+    }
+
+    #[test]
+    fn coarse_clock_makes_no_independent_io_wait() {
+        let mut stream = Stream::derive(3, &[], Purpose::Device);
+        let (mut at, mut records) = (0, Vec::new());
+        for _ in 0..4000 {
+            at += exponential(&mut stream, 1_200_000);
+            records.push(io(at, 300_000 + exponential(&mut stream, 700_000)));
+        }
+        assert!(found(&records).is_none(), "the arrivals are independent");
+        let coarse: Vec<IoRecord> = records.iter().map(in_milliseconds).collect();
+        let found = found_with(&coarse, Nanos::from_millis(1));
+        assert!(found.is_none(), "{:?}", found.map(|own| (own.within, own.share, own.chance)));
+    }
+
+    #[test]
+    fn waiting_is_found_with_a_coarse_clock() {
+        let mut stream = Stream::derive(4, &[], Purpose::Device);
+        let (mut at, mut records) = (0, Vec::new());
+        for _ in 0..400 {
+            at += exponential(&mut stream, 50_000_000);
+            for _ in 0..3 {
+                let latency = 500_000 + exponential(&mut stream, 5_000_000);
+                records.push(io(at, latency));
+                at += latency + 20_000;
+            }
+        }
+        let coarse: Vec<IoRecord> = records.iter().map(in_milliseconds).collect();
+        let waits = found_with(&coarse, Nanos::from_millis(1)).expect("two of three wait");
+        assert!((0.6..0.75).contains(&waits.share), "{}", waits.share);
     }
 }

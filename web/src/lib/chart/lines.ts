@@ -35,11 +35,20 @@ export function styleOf(key: string, position: number, colours: Colours): { colo
   // Flushes move no bytes: neither read nor write, drawn as what they wait for.
   if (key === 'f') return { colour: colours.kinds.backing, dash: [2, 3] };
   if (key === 'all' || key === '') return { colour: colours.kinds.observed, dash: [] };
-  // Names have no order: hue tells them apart, and the dash does too once grey.
-  const dashes = [[], [9, 3], [3, 3], [12, 3, 3, 3]];
+  return styleOfMany(position, colours);
+}
+
+const DASHES = [[], [9, 3], [3, 3], [12, 3, 3, 3]];
+
+/**
+ * Colour and dash of one of many names. Names have no order: hue tells them apart, and the dash does too once grey.
+ * Each round of the colours begins one dash later, so that 32 names differ.
+ */
+export function styleOfMany(position: number, colours: Colours): { colour: string; dash: number[] } {
+  const round = Math.floor(position / colours.many.length);
   return {
     colour: colours.many[position % colours.many.length] ?? colours.ink,
-    dash: dashes[position % dashes.length] ?? [],
+    dash: DASHES[(position + round) % DASHES.length] ?? [],
   };
 }
 
