@@ -218,7 +218,8 @@ fn dialogues(
     stretches: &[Stretch],
     records: &[&IoRecord],
 ) -> Option<(Stream, Waiting)> {
-    let waits = waits::find(records, stretches, observed.resolution()).filter(|_| !load::keeps_pace(records))?;
+    let waits = waits::find(records, stretches, observed.resolution())
+        .filter(|_| !load::keeps_pace(records))?;
     let found = dialogue::find(records, &waits)?;
     let runs: Vec<&IoRecord> = found.runs.iter().collect();
     let decided = load::closed(&runs, stretches)

@@ -101,11 +101,7 @@ pub(crate) fn find(
 
 /// Returns the pauses since a completion at other moments between the neighbours of each I/O. The
 /// I/O's own completion is not counted.
-fn by_chance(
-    records: &[&IoRecord],
-    before: &[Option<Before>],
-    resolution: Nanos,
-) -> Vec<Nanos> {
+fn by_chance(records: &[&IoRecord], before: &[Option<Before>], resolution: Nanos) -> Vec<Nanos> {
     let tick = resolution.0.max(1);
     let mut ends: Vec<(u64, usize)> =
         records.iter().enumerate().map(|(at, record)| (end(record), at)).collect();
