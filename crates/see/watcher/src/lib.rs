@@ -14,6 +14,7 @@
 
 mod canary;
 mod identity;
+mod libvirt;
 mod network_files;
 mod probes;
 mod qemu;

@@ -18,6 +18,7 @@ use units::Nanos;
 use vm::{Qmp, VmError};
 use watch::{Cell, IN_QEMU, Key, Latencies};
 
+use crate::libvirt::{Libvirt, is_uuid};
 use crate::network_files::{NetworkFiles, network_files};
 
 /// Longest wait for an answer from a monitor.
@@ -52,13 +53,14 @@ pub(crate) struct QemuDisks {
 }
 
 impl QemuDisks {
-    /// Starts the thread, which ends when this value is dropped.
-    pub fn start() -> Self {
+    /// Starts the thread, which ends when this value is dropped. VMs of libvirt are only asked
+    /// through a connection to it.
+    pub fn start(libvirt: Option<String>) -> Self {
         let (ask, asked) = sync_channel::<()>(1);
         let (send, found) = sync_channel(4);
         // Without a thread there are no such disks; the kernel's events are seen all the same.
         let _ = std::thread::Builder::new().name("qemu".to_owned()).spawn(move || {
-            let mut vms = Vms::default();
+            let mut vms = Vms { known: BTreeMap::new(), libvirt: libvirt.map(Libvirt::new) };
             for () in asked {
                 if send.send(vms.sample()).is_err() {
                     return;
@@ -86,14 +88,27 @@ impl QemuDisks {
     }
 }
 
-/// VMs, by process id.
-#[derive(Debug, Default)]
-struct Vms(BTreeMap<u32, Vm>);
+/// VMs that can be asked.
+#[derive(Debug)]
+struct Vms {
+    /// By process id.
+    known: BTreeMap<u32, Vm>,
+    libvirt: Option<Libvirt>,
+}
+
+/// Way to a VM's QEMU.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Way {
+    /// Socket of a monitor.
+    Monitor(PathBuf),
+    /// UUID of the VM in libvirt, which holds the monitor.
+    Libvirt(String),
+}
 
 #[derive(Debug)]
 struct Vm {
     name: Arc<str>,
-    monitor: PathBuf,
+    way: Way,
     /// Counters of the previous sample, by disk.
     before: BTreeMap<String, Value>,
     pid: u32,
@@ -106,45 +121,94 @@ struct Vm {
 impl Vms {
     fn sample(&mut self) -> QemuSample {
         let running = running_vms();
-        self.0.retain(|pid, _| running.iter().any(|own| own.pid == *pid));
+        self.known.retain(|pid, _| running.iter().any(|own| own.pid == *pid));
         for own in running {
-            if self.0.contains_key(&own.pid) {
+            if self.known.contains_key(&own.pid) {
                 continue;
             }
             let command = std::fs::read(format!("/proc/{}/cmdline", own.pid)).unwrap_or_default();
-            if let Some(monitor) = monitor(&command) {
-                self.0.insert(own.pid, Vm::new(own.pid, own.name.into(), monitor));
+            let way = way(&command, own.uuid).filter(|way| match way {
+                Way::Monitor(_) => true,
+                Way::Libvirt(_) => self.libvirt.is_some(),
+            });
+            if let Some(way) = way {
+                self.known.insert(own.pid, Vm::new(own.pid, own.name.into(), way));
             }
         }
+        let now = Instant::now();
         let mut found = QemuSample::default();
-        for vm in self.0.values_mut() {
-            if vm.silent_until.is_some_and(|until| Instant::now() < until) {
-                continue;
-            }
-            vm.silent_until = match vm.sample(&mut found) {
-                Ok(()) => None,
-                Err(_) => Some(Instant::now() + AGAIN),
+        let mut asked = self.ask_libvirt(now);
+        for vm in self.known.values_mut().filter(|vm| !vm.is_silent(now)) {
+            let sampled = match (&vm.way, &self.libvirt) {
+                (Way::Monitor(path), _) => {
+                    Qmp::attach(path, &vm.name, WITHIN).and_then(|mut monitor| {
+                        vm.sample(&mut |name, with| monitor.ask(name, with), &mut found)
+                    })
+                }
+                (Way::Libvirt(uuid), Some(libvirt)) => match asked.remove(uuid) {
+                    Some(Some(statistics)) => {
+                        let uuid = uuid.clone();
+                        let mut statistics = Some(statistics);
+                        let mut ask = |name: &str, with: &Value| match statistics.take() {
+                            Some(known) => Ok(known),
+                            None => libvirt.ask(&uuid, name, with),
+                        };
+                        vm.sample(&mut ask, &mut found)
+                    }
+                    Some(None) => Err(VmError::Silent {
+                        machine: uuid.clone(),
+                        command: "query-blockstats".to_owned(),
+                        within: WITHIN,
+                    }),
+                    None => Ok(()),
+                },
+                (Way::Libvirt(_), None) => Ok(()),
             };
+            vm.silent_until = sampled.is_err().then(|| now + AGAIN);
         }
         found
+    }
+
+    /// Asks the VMs of libvirt for their counters. Of those without an answer only the first is told,
+    /// because it may have kept the others from being asked.
+    fn ask_libvirt(&self, now: Instant) -> BTreeMap<String, Option<Value>> {
+        let Some(libvirt) = &self.libvirt else { return BTreeMap::new() };
+        let uuids =
+            self.known.values().filter(|vm| !vm.is_silent(now)).filter_map(|vm| match &vm.way {
+                Way::Libvirt(uuid) => Some(uuid.as_str()),
+                Way::Monitor(_) => None,
+            });
+        let uuids: Vec<&str> = uuids.collect();
+        let mut answers = libvirt.statistics(&uuids);
+        let silent = uuids.iter().find(|uuid| !answers.contains_key(**uuid));
+        let silent = silent.map(|uuid| ((*uuid).to_owned(), None));
+        let known = uuids.iter().filter_map(|uuid| answers.remove_entry(*uuid));
+        known.map(|(uuid, answer)| (uuid, Some(answer))).chain(silent).collect()
     }
 }
 
 impl Vm {
-    fn new(pid: u32, name: Arc<str>, monitor: PathBuf) -> Self {
+    fn new(pid: u32, name: Arc<str>, way: Way) -> Self {
         let (before, network) = (BTreeMap::new(), BTreeMap::new());
-        Self { name, monitor, before, pid, network, samples: 0, silent_until: None }
+        Self { name, way, before, pid, network, samples: 0, silent_until: None }
     }
 
-    /// Adds the I/O since the previous sample. The monitor is released afterwards, because it
-    /// serves one client at a time, and other programs also need it.
-    fn sample(&mut self, found: &mut QemuSample) -> Result<(), VmError> {
-        let mut monitor = Qmp::attach(&self.monitor, &self.name, WITHIN)?;
-        let all = monitor.ask("query-blockstats", &json!({}))?;
+    fn is_silent(&self, now: Instant) -> bool {
+        self.silent_until.is_some_and(|until| now < until)
+    }
+
+    /// Adds the I/O since the previous sample. A monitor is released afterwards, because it serves
+    /// one client at a time, and other programs also need it.
+    fn sample(
+        &mut self,
+        ask: &mut dyn FnMut(&str, &Value) -> Result<Value, VmError>,
+        found: &mut QemuSample,
+    ) -> Result<(), VmError> {
+        let all = ask("query-blockstats", &json!({}))?;
         let disks = || all.as_array().into_iter().flatten();
         let is_new = |disk| names(disk).is_some_and(|(name, _)| !self.before.contains_key(&name));
         if self.samples.is_multiple_of(FILES_EVERY) || disks().any(is_new) {
-            let blocks = monitor.ask("query-block", &json!({}))?;
+            let blocks = ask("query-block", &json!({}))?;
             let mounts = std::fs::read_to_string(format!("/proc/{}/mountinfo", self.pid));
             self.network = network_disks(&blocks, &mounts.unwrap_or_default());
         }
@@ -153,7 +217,7 @@ impl Vm {
             let Some((name, id)) = names(disk) else { continue };
             let stats = &disk["stats"];
             if stats.get("rd_latency_histogram").is_none() {
-                monitor.ask("block-latency-histogram-set", &histograms(&id))?;
+                ask("block-latency-histogram-set", &histograms(&id))?;
                 // Counts from now on; those before have no histogram.
                 self.before.remove(&name);
                 continue;
@@ -188,7 +252,10 @@ fn names(disk: &Value) -> Option<(String, String)> {
     let text = |key: &str| disk.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
     let qdev = text("qdev");
     let name = text("device").or(qdev).or_else(|| text("node-name"))?;
-    Some((name.to_owned(), qdev.unwrap_or(name).to_owned()))
+    // libvirt gives its devices names, of which QEMU shows the whole path.
+    let short = name.strip_prefix("/machine/peripheral/").unwrap_or(name);
+    let short = short.strip_suffix("/virtio-backend").unwrap_or(short);
+    Some((short.to_owned(), qdev.unwrap_or(name).to_owned()))
 }
 
 /// Finds the disks on network file systems, in an answer of `query-block`.
@@ -266,10 +333,10 @@ fn upper_edge(boundaries: &[u64], place: usize) -> Nanos {
     Nanos(edge.unwrap_or_else(|| boundaries.last().map_or(0, |last| last.saturating_mul(2))))
 }
 
-/// Finds the socket of a monitor on a command line. A monitor of libvirt is left alone: libvirt is
-/// always connected to it, and a client that waits for it could get the connection instead of
-/// libvirt.
-fn monitor(command: &[u8]) -> Option<PathBuf> {
+/// Finds the way to a QEMU by its command line. A monitor of libvirt is only used through libvirt,
+/// which is always connected to it: a client that waits for the monitor could get the connection
+/// instead of libvirt.
+fn way(command: &[u8], uuid: Option<String>) -> Option<Way> {
     let words: Vec<String> = command
         .split(|byte| *byte == 0)
         .map(|word| String::from_utf8_lossy(word).into_owned())
@@ -295,12 +362,15 @@ fn monitor(command: &[u8]) -> Option<PathBuf> {
         let device = values("chardev")
             .into_iter()
             .find(|value| part(value, "id").as_deref() == Some(&*id))?;
-        part(&device, "path")
+        // libvirt passes the socket as an open file.
+        part(&device, "path").or_else(|| part(&device, "fd").map(|_| "libvirt".to_owned()))
     };
     let path = direct.or_else(by_device)?;
-    let is_held = path.contains("libvirt");
+    if path.contains("libvirt") {
+        return uuid.filter(|uuid| is_uuid(uuid)).map(Way::Libvirt);
+    }
     let path = Path::new(&path);
-    (path.is_absolute() && !is_held).then(|| path.to_owned())
+    path.is_absolute().then(|| Way::Monitor(path.to_owned()))
 }
 
 #[cfg(test)]
@@ -308,9 +378,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn monitors_are_found_and_those_of_libvirt_are_left_alone() {
-        let found = |words: &[&str]| monitor(words.join("\0").as_bytes());
-        let path = |text: &str| Some(PathBuf::from(text));
+    fn monitors_are_found_and_those_of_libvirt_by_the_uuid_of_the_vm() {
+        const ID: &str = "d52a8823-afa1-4c51-990f-c430ecf6e298";
+        let with =
+            |words: &[&str], uuid: &str| way(words.join("\0").as_bytes(), Some(uuid.to_owned()));
+        let found = |words: &[&str]| with(words, ID);
+        let path = |text: &str| Some(Way::Monitor(PathBuf::from(text)));
         assert_eq!(
             found(&["qemu", "-qmp", "unix:/run/a.qmp,server=on,wait=off"]),
             path("/run/a.qmp")
@@ -319,10 +392,12 @@ mod tests {
         let proxmox = ["kvm", "-chardev", device, "-mon", "chardev=qmp,mode=control"];
         assert_eq!(found(&proxmox), path("/var/run/qemu-server/101.qmp"));
         let libvirt = device.replace("/var/run/qemu-server", "/var/lib/libvirt/qemu");
-        assert_eq!(
-            found(&["qemu", "-chardev", &libvirt, "-mon", "chardev=qmp,mode=control"]),
-            None
-        );
+        let fd = "socket,id=qmp,fd=22,server=on,wait=off";
+        for device in [&libvirt, fd] {
+            let words = ["qemu", "-chardev", device, "-mon", "chardev=qmp,mode=control"];
+            assert_eq!(found(&words), Some(Way::Libvirt(ID.to_owned())));
+            assert_eq!(with(&words, "web1; shutdown web2"), None, "it would become a command");
+        }
         assert_eq!(found(&["qemu", "-monitor", "stdio"]), None);
     }
 
@@ -380,5 +455,71 @@ mod tests {
         assert_eq!(cell(&stats(30), &stats(10), "rd"), None, "counters that began anew");
         assert_eq!(cell(&stats(10), &stats(10), "rd"), None);
         assert_eq!(upper_edge(&boundaries(), 80), Nanos(2 * boundaries()[79]));
+    }
+
+    /// Answers like `virsh`: two VMs run, of which the second does not answer. Each look at the first
+    /// has four more reads, and it has histograms once they were set.
+    const VIRSH: &str = r#"#!/bin/sh
+cd "${0%/*}" || exit 1
+case "$*" in
+*block-latency-histogram-set*) touch set; echo '{"return":{}}' ;;
+*query-block\"*) echo '{"return":[]}' ;;
+*echo*)
+    echo x >>looks
+    n=$(($(wc -l <looks) * 4))
+    [ ! -e set ] || h=",\"rd_latency_histogram\":{\"boundaries\":[1000000],\"bins\":[$n,0]}"
+    d='"device":"","qdev":"/machine/peripheral/virtio-disk1/virtio-backend"'
+    s="\"rd_total_time_ns\":${n}000,\"rd_bytes\":$((n * 4096)),\"failed_rd_operations\":0"
+    printf '%s{"return":[{%s,"stats":{%s%s}}]}\n' "00000000-afa1-4c51-990f-c430ecf6e298" "$d" "$s" "$h"
+    echo "00000000-afa1-4c51-990f-c430ecf6e299" ;;
+esac
+"#;
+
+    /// Starts a process with the words of a QEMU that libvirt started. It ends when its standard
+    /// input is closed.
+    fn like_qemu(name: &str, uuid: &str) -> std::process::Child {
+        let words = format!(
+            "exec -a qemu-system-x86_64 sh -c 'read -r line; :' x -name guest={name} -uuid {uuid} \
+             -chardev socket,id=m,fd=22,server=on -mon chardev=m,mode=control"
+        );
+        let mut command = std::process::Command::new("bash");
+        command.args(["-c", &words]).stdin(std::process::Stdio::piped()).spawn().expect("bash")
+    }
+
+    #[test]
+    fn vms_of_libvirt_are_asked_through_it() {
+        use std::os::unix::fs::PermissionsExt;
+        let place = tempfile::tempdir().expect("a directory");
+        let program = place.path().join("virsh");
+        std::fs::write(&program, VIRSH).expect("a script");
+        std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).expect("permitted");
+        let name = |end: &str| format!("tilemark-test-{}-{end}", std::process::id());
+        let vms = [
+            like_qemu(&name("web"), "00000000-afa1-4c51-990f-c430ecf6e298"),
+            like_qemu(&name("gone"), "00000000-afa1-4c51-990f-c430ecf6e299"),
+        ];
+        let program = program.display().to_string();
+        let libvirt = Some(Libvirt::by(program, "qemu:///system".to_owned()));
+        let mut all = Vms { known: BTreeMap::new(), libvirt };
+        let is_own = |vm: &&Vm| vm.name.starts_with(&name(""));
+        while all.known.values().filter(is_own).count() < 2 {
+            std::thread::sleep(Duration::from_millis(10));
+            all.sample();
+        }
+        (0..3).for_each(|_| drop(all.sample()));
+        let found = all.sample();
+        let mut own = found.cells.iter().filter(|(key, _)| key.vm.starts_with(&name("")));
+        let (key, cell) = own.next().expect("the VM's reads");
+        assert!(own.next().is_none(), "{found:?}");
+        let disk = format!("{}:virtio-disk1", name("web"));
+        assert_eq!((key.vm.to_string(), key.disk.to_string()), (name("web"), disk.clone()));
+        assert_eq!((cell.count, cell.bytes, cell.latency_ns), (4, 16_384, 4_000));
+        assert!(found.disks.contains(&(disk, None)), "the kernel does not see it: {found:?}");
+        let silent = all.known.values().filter(is_own).filter(|vm| vm.silent_until.is_some());
+        assert_eq!(silent.count(), 1, "the other is left out");
+        for mut vm in vms {
+            drop(vm.stdin.take());
+            vm.wait().expect("ended");
+        }
     }
 }

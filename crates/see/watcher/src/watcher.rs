@@ -39,6 +39,8 @@ pub struct WatcherOptions {
     pub buffer: Bytes,
     /// Property that distinguishes initiators that are not virtual machines.
     pub by: By,
+    /// URI of the libvirt whose VMs are asked for their counters; none are asked without it.
+    pub libvirt: Option<String>,
 }
 
 /// Watches the block I/O of this host and returns it slice by slice. It never blocks the watched
@@ -88,7 +90,7 @@ impl Watcher {
             sets: Sets::new(now_s()),
             ended_sets: Vec::new(),
             probes,
-            qemu: QemuDisks::start(),
+            qemu: QemuDisks::start(options.libvirt.clone()),
             vm_disks: Vec::new(),
             canary: None,
             start_s: LEVELS[0].slice_of(now_s()),

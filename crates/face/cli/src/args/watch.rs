@@ -50,6 +50,13 @@ pub struct WatchArgs {
     /// itself is slow, and a paused canary that it is busy. Takes 16 MiB. Example: /var/lib/vz
     #[arg(long, value_name = "DIR")]
     pub canary: Option<PathBuf>,
+    /// Also ask the VMs of this libvirt for the counters of their disks
+    ///
+    /// Shows disks that this computer's kernel does not see (RBD, NBD, iSCSI in QEMU), with the
+    /// latency that the guest sees. libvirt marks each VM that is asked as tainted
+    /// (custom-monitor). Needs virsh and the right to change VMs. Example: qemu:///system
+    #[arg(long, value_name = "URI")]
+    pub libvirt: Option<String>,
     /// Kernel buffer of each CPU
     ///
     /// Events that find the buffer full are counted and lost; their I/O is never delayed.

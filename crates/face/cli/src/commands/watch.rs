@@ -62,7 +62,8 @@ fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
         By::Cgroup => capture::By::Cgroup,
     };
     let targets = args.targets.clone();
-    let options = WatcherOptions { targets, buffer: args.buffer, by };
+    let options =
+        WatcherOptions { targets, buffer: args.buffer, by, libvirt: args.libvirt.clone() };
     let totals = Arc::new(Mutex::new(Totals::new(&host())));
     let start = |rules| {
         let recordings = Recordings::new((&args.store.store, args.keep), args.by, rules);

@@ -12,7 +12,7 @@ use spec::named::NamedMachine;
 use super::Limits;
 use super::ledger::{Ledger, Made};
 use super::platform::{Look, Platform, Step};
-use super::virsh::{Running, Virsh};
+use super::virsh::{Running, VIRSH, Virsh};
 use crate::operation::Done;
 use crate::{Operation, VmError};
 
@@ -65,6 +65,7 @@ struct Disk {
 impl Libvirt {
     pub fn open(machine: &NamedMachine, limits: Limits) -> Result<Self, VmError> {
         let place = |uri: &str| Virsh {
+            program: VIRSH.to_owned(),
             uri: uri.to_owned(),
             machine: machine.name.clone(),
             answer: limits.answer,

@@ -26,6 +26,7 @@ use crate::{After, DeployKind, Failure, Operation, Phase, Report, VmError, VmOpe
 
 use ledger::{Ledger, Made};
 use platform::{Look, Platform, Step};
+pub use virsh::{VIRSH, Virsh};
 
 /// Poll interval and time limits. The limits end hung operations and are not performance limits.
 #[derive(Debug, Clone, Copy)]

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use crate::VmError;
 
-const PROGRAM: &str = "virsh";
+/// Name of libvirt's program.
+pub const VIRSH: &str = "virsh";
 /// Maximum number of output bytes that are kept.
 const SAID_MAX: u64 = 4 << 20;
 /// Poll interval of a short command.
@@ -16,9 +17,14 @@ const LOOK: Duration = Duration::from_millis(5);
 
 /// Connection to libvirt, given by its URI.
 #[derive(Debug, Clone)]
-pub(super) struct Virsh {
+pub struct Virsh {
+    /// Name or path of the program, usually [`VIRSH`].
+    pub program: String,
+    /// URI of the connection, as `virsh --connect` takes it. It may name a program to run.
     pub uri: String,
+    /// Name in errors.
     pub machine: String,
+    /// Maximum time of a short command.
     pub answer: Duration,
 }
 
@@ -33,8 +39,28 @@ pub(super) struct Running {
 
 impl Virsh {
     /// Runs a short command and returns its output.
+    ///
+    /// # Errors
+    ///
+    /// If `virsh` cannot be started, fails, or does not end in time.
     pub fn ask(&self, arguments: &[&str]) -> Result<String, VmError> {
         self.wait(self.start(arguments)?)
+    }
+
+    /// Runs a short command, and returns its output until it ended, failed or took too long.
+    ///
+    /// # Errors
+    ///
+    /// If `virsh` cannot be started.
+    pub fn ask_partly(&self, arguments: &[&str]) -> Result<String, VmError> {
+        let mut running = self.start(arguments)?;
+        let until = Instant::now() + self.answer;
+        while matches!(running.child.try_wait(), Ok(None)) && Instant::now() < until {
+            std::thread::sleep(LOOK);
+        }
+        running.kill();
+        let told = running.said[0].take();
+        Ok(told.and_then(|thread| thread.join().ok()).unwrap_or_default())
     }
 
     fn wait(&self, mut running: Running) -> Result<String, VmError> {
@@ -54,18 +80,18 @@ impl Virsh {
 
     /// Defines a domain. The description goes to `virsh` through a pipe, because it may contain
     /// secrets.
-    pub fn define(&self, xml: &str) -> Result<String, VmError> {
+    pub(super) fn define(&self, xml: &str) -> Result<String, VmError> {
         self.wait(self.start_with(&["define", "--file", "/dev/stdin"], Some(xml))?)
     }
 
     /// Starts a long command.
-    pub fn start(&self, arguments: &[&str]) -> Result<Running, VmError> {
+    pub(super) fn start(&self, arguments: &[&str]) -> Result<Running, VmError> {
         self.start_with(arguments, None)
     }
 
     fn start_with(&self, arguments: &[&str], input: Option<&str>) -> Result<Running, VmError> {
-        let failed = |source| VmError::Program { program: PROGRAM.to_owned(), source };
-        let mut command = Command::new(PROGRAM);
+        let failed = |source| VmError::Program { program: self.program.clone(), source };
+        let mut command = Command::new(&self.program);
         // Its messages are parsed, so the language is fixed; and it must never ask for a password
         // on a terminal.
         command.args(["--quiet", "--connect", &self.uri]).args(arguments);
@@ -97,7 +123,7 @@ impl Running {
     /// Returns the output of the command if it has succeeded; `None` while it runs. Fails if the
     /// command failed.
     pub fn look(&mut self) -> Result<Option<String>, VmError> {
-        let failed = |source| VmError::Program { program: PROGRAM.to_owned(), source };
+        let failed = |source| VmError::Program { program: VIRSH.to_owned(), source };
         let Some(status) = self.child.try_wait().map_err(failed)? else { return Ok(None) };
         let [told, wrong] = self
             .said
