@@ -21,5 +21,6 @@ mod qemu;
 mod watcher;
 
 pub use canary::CanaryError;
+pub use libvirt::ask_libvirt;
 pub use probes::Probes;
 pub use watcher::{Watcher, WatcherOptions};

@@ -20,15 +20,23 @@ const UUID: usize = 36;
 #[derive(Debug)]
 pub(crate) struct Libvirt(Virsh);
 
+/// Asks a libvirt for its VMs, to learn if it can be asked later.
+///
+/// # Errors
+/// [`VmError::Program`] if `virsh` cannot be run; another error if libvirt does not answer now.
+pub fn ask_libvirt(uri: &str) -> Result<(), VmError> {
+    Libvirt::new(uri.to_owned()).0.ask(&["list", "--uuid"]).map(drop)
+}
+
 impl Libvirt {
     /// Returns a connection by its URI, for example `qemu:///system`.
     pub fn new(uri: String) -> Self {
-        Self::by(VIRSH.to_owned(), uri)
+        Self::by(VIRSH.to_owned(), uri, WITHIN)
     }
 
-    /// Returns a connection by a program other than libvirt's own.
-    pub fn by(program: String, uri: String) -> Self {
-        Self(Virsh { program, machine: uri.clone(), uri, answer: WITHIN })
+    /// Returns a connection by a program, with the longest wait for answers.
+    pub fn by(program: String, uri: String, answer: Duration) -> Self {
+        Self(Virsh { program, machine: uri.clone(), uri, answer })
     }
 
     /// Asks a VM.
@@ -42,16 +50,20 @@ impl Libvirt {
         })
     }
 
-    /// Asks VMs for the counters of their disks. A VM without an answer is missing.
-    pub fn statistics(&self, uuids: &[&str]) -> BTreeMap<String, Value> {
+    /// Asks VMs for the counters of their disks. Returns the answers by UUID, and the VM that hangs.
+    pub fn statistics(&self, uuids: &[&str]) -> (BTreeMap<String, Value>, Option<String>) {
         if uuids.is_empty() {
-            return BTreeMap::new();
+            return (BTreeMap::new(), None);
         }
         let query = json!({ "execute": "query-blockstats" });
         let one =
             |uuid: &&str| format!("echo {uuid}; qemu-monitor-command --domain {uuid} '{query}'");
         let all: Vec<String> = uuids.iter().map(one).collect();
-        self.0.ask_partly(&[&all.join("; ")]).map(|told| answers(&told)).unwrap_or_default()
+        let (told, is_late) = self.0.ask_partly(&[&all.join("; ")]).unwrap_or_default();
+        let answers = answers(&told);
+        let silent = uuids.iter().find(|uuid| is_late && !answers.contains_key(**uuid));
+        let silent = silent.map(|uuid| (*uuid).to_owned());
+        (answers, silent)
     }
 }
 

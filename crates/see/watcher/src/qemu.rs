@@ -137,7 +137,7 @@ impl Vms {
         }
         let now = Instant::now();
         let mut found = QemuSample::default();
-        let mut asked = self.ask_libvirt(now);
+        let (mut answers, hangs) = self.ask_libvirt(now);
         for vm in self.known.values_mut().filter(|vm| !vm.is_silent(now)) {
             let sampled = match (&vm.way, &self.libvirt) {
                 (Way::Monitor(path), _) => {
@@ -145,23 +145,19 @@ impl Vms {
                         vm.sample(&mut |name, with| monitor.ask(name, with), &mut found)
                     })
                 }
-                (Way::Libvirt(uuid), Some(libvirt)) => match asked.remove(uuid) {
-                    Some(Some(statistics)) => {
-                        let uuid = uuid.clone();
-                        let mut statistics = Some(statistics);
-                        let mut ask = |name: &str, with: &Value| match statistics.take() {
-                            Some(known) => Ok(known),
-                            None => libvirt.ask(&uuid, name, with),
-                        };
-                        vm.sample(&mut ask, &mut found)
-                    }
-                    Some(None) => Err(VmError::Silent {
-                        machine: uuid.clone(),
-                        command: "query-blockstats".to_owned(),
-                        within: WITHIN,
-                    }),
-                    None => Ok(()),
-                },
+                (Way::Libvirt(uuid), Some(libvirt)) => {
+                    let uuid = uuid.clone();
+                    let Some(statistics) = answers.remove(&uuid) else {
+                        vm.silent_until = (hangs.as_ref() == Some(&uuid)).then(|| now + AGAIN);
+                        continue;
+                    };
+                    let mut statistics = Some(statistics);
+                    let mut ask = |name: &str, with: &Value| match statistics.take() {
+                        Some(known) => Ok(known),
+                        None => libvirt.ask(&uuid, name, with),
+                    };
+                    vm.sample(&mut ask, &mut found)
+                }
                 (Way::Libvirt(_), None) => Ok(()),
             };
             vm.silent_until = sampled.is_err().then(|| now + AGAIN);
@@ -169,21 +165,16 @@ impl Vms {
         found
     }
 
-    /// Asks the VMs of libvirt for their counters. Of those without an answer only the first is told,
-    /// because it may have kept the others from being asked.
-    fn ask_libvirt(&self, now: Instant) -> BTreeMap<String, Option<Value>> {
-        let Some(libvirt) = &self.libvirt else { return BTreeMap::new() };
-        let uuids =
-            self.known.values().filter(|vm| !vm.is_silent(now)).filter_map(|vm| match &vm.way {
-                Way::Libvirt(uuid) => Some(uuid.as_str()),
-                Way::Monitor(_) => None,
-            });
-        let uuids: Vec<&str> = uuids.collect();
-        let mut answers = libvirt.statistics(&uuids);
-        let silent = uuids.iter().find(|uuid| !answers.contains_key(**uuid));
-        let silent = silent.map(|uuid| ((*uuid).to_owned(), None));
-        let known = uuids.iter().filter_map(|uuid| answers.remove_entry(*uuid));
-        known.map(|(uuid, answer)| (uuid, Some(answer))).chain(silent).collect()
+    /// Asks the VMs of libvirt for their counters. Returns the answers by UUID, and the VM that
+    /// hangs.
+    fn ask_libvirt(&self, now: Instant) -> (BTreeMap<String, Value>, Option<String>) {
+        let Some(libvirt) = &self.libvirt else { return <_>::default() };
+        let asked = self.known.values().filter(|vm| !vm.is_silent(now));
+        let uuids = asked.filter_map(|vm| match &vm.way {
+            Way::Libvirt(uuid) => Some(uuid.as_str()),
+            Way::Monitor(_) => None,
+        });
+        libvirt.statistics(&uuids.collect::<Vec<_>>())
     }
 }
 
@@ -457,8 +448,8 @@ mod tests {
         assert_eq!(upper_edge(&boundaries(), 80), Nanos(2 * boundaries()[79]));
     }
 
-    /// Answers like `virsh`: two VMs run, of which the second does not answer. Each look at the first
-    /// has four more reads, and it has histograms once they were set.
+    /// Answers like `virsh`: two VMs run, of which the second hangs. Each look at the first has four
+    /// more reads, and it has histograms once they were set.
     const VIRSH: &str = r#"#!/bin/sh
 cd "${0%/*}" || exit 1
 case "$*" in
@@ -471,7 +462,8 @@ case "$*" in
     d='"device":"","qdev":"/machine/peripheral/virtio-disk1/virtio-backend"'
     s="\"rd_total_time_ns\":${n}000,\"rd_bytes\":$((n * 4096)),\"failed_rd_operations\":0"
     printf '%s{"return":[{%s,"stats":{%s%s}}]}\n' "00000000-afa1-4c51-990f-c430ecf6e298" "$d" "$s" "$h"
-    echo "00000000-afa1-4c51-990f-c430ecf6e299" ;;
+    echo "00000000-afa1-4c51-990f-c430ecf6e299"
+    case "$*" in *e299*) exec sleep 60 ;; esac ;;
 esac
 "#;
 
@@ -499,7 +491,8 @@ esac
             like_qemu(&name("gone"), "00000000-afa1-4c51-990f-c430ecf6e299"),
         ];
         let program = program.display().to_string();
-        let libvirt = Some(Libvirt::by(program, "qemu:///system".to_owned()));
+        let libvirt =
+            Some(Libvirt::by(program, "qemu:///system".to_owned(), Duration::from_secs(1)));
         let mut all = Vms { known: BTreeMap::new(), libvirt };
         let is_own = |vm: &&Vm| vm.name.starts_with(&name(""));
         while all.known.values().filter(is_own).count() < 2 {

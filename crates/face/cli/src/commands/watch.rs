@@ -6,11 +6,12 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use vm::VmError;
 use watch::{
     Archive, Evidences, Options, SetRow, SetRows, Sightings, Slice, Store, Totals, WatchError,
     Window,
 };
-use watcher::{Watcher, WatcherOptions};
+use watcher::{Watcher, WatcherOptions, ask_libvirt};
 
 use crate::args::{
     By, Format, WatchAction, WatchArgs, WatchEvidenceArgs, WatchExportArgs, WatchExportFormat,
@@ -51,6 +52,19 @@ pub fn run(args: &WatchArgs) -> Result<Exit, Failure> {
     }
 }
 
+/// Refuses `--libvirt` without `virsh`, and warns if libvirt does not answer yet.
+fn check_libvirt(uri: &str) -> Result<(), Failure> {
+    match ask_libvirt(uri) {
+        Ok(()) => Ok(()),
+        Err(error @ VmError::Program { .. }) => Err(Failure::from_error(Exit::Refused, &error)
+            .hint(Some("install libvirt-clients, or leave out --libvirt"))),
+        Err(error) => {
+            crate::say!("warning: {error}; its VMs are asked as soon as it answers");
+            Ok(())
+        }
+    }
+}
+
 fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
     let rules = args.rules.as_deref().map(watch_rules::read).transpose()?;
     let stop = stop_flag()?;
@@ -61,6 +75,9 @@ fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
         By::Process => capture::By::Process,
         By::Cgroup => capture::By::Cgroup,
     };
+    if let Some(uri) = &args.libvirt {
+        check_libvirt(uri)?;
+    }
     let targets = args.targets.clone();
     let options =
         WatcherOptions { targets, buffer: args.buffer, by, libvirt: args.libvirt.clone() };

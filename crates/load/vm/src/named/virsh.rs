@@ -47,20 +47,23 @@ impl Virsh {
         self.wait(self.start(arguments)?)
     }
 
-    /// Runs a short command, and returns its output until it ended, failed or took too long.
+    /// Runs a short command, and returns its output until it ended, failed or took too long, and
+    /// true if it took too long.
     ///
     /// # Errors
     ///
     /// If `virsh` cannot be started.
-    pub fn ask_partly(&self, arguments: &[&str]) -> Result<String, VmError> {
+    pub fn ask_partly(&self, arguments: &[&str]) -> Result<(String, bool), VmError> {
         let mut running = self.start(arguments)?;
         let until = Instant::now() + self.answer;
-        while matches!(running.child.try_wait(), Ok(None)) && Instant::now() < until {
+        let mut is_late = false;
+        while matches!(running.child.try_wait(), Ok(None)) && !is_late {
             std::thread::sleep(LOOK);
+            is_late = Instant::now() >= until;
         }
         running.kill();
         let told = running.said[0].take();
-        Ok(told.and_then(|thread| thread.join().ok()).unwrap_or_default())
+        Ok((told.and_then(|thread| thread.join().ok()).unwrap_or_default(), is_late))
     }
 
     fn wait(&self, mut running: Running) -> Result<String, VmError> {
