@@ -1,13 +1,14 @@
 //! Figures of a step, selected by a function. Times are in milliseconds.
 
 use run_store::gauge::GaugeName;
-use run_store::run::{ActionResult, IoTotal, Latency, MeterScope, Score, Step, Verdict};
+use run_store::run::{ActionResult, IoTotal, Latency, MeterScope, Score, Step, StepEvent, Verdict};
 use run_store::slice::Direction;
 use spec::study::ResolvedConfiguration;
 use spec::study::formula::Function;
 
 use super::absent::{Absent, Number, precise};
 use super::model;
+use super::model::fits;
 
 /// Returns a figure of a step. `names` are those arguments of the function that are names.
 pub(super) fn figure(
@@ -50,6 +51,7 @@ pub(super) fn figure(
         F::LatencyP99 => milliseconds(service(step, names)?.p99_ns),
         F::LatencyP999 => milliseconds(service(step, names)?.p999_ns),
         F::Outstanding => of(&step.generator.in_flight_mean),
+        F::MoveTime => move_time(&step.events, names),
         F::CpuPerIo => cpu_per_io(step, names.first().copied()),
         F::Tier | F::Part | F::Host | F::Vm | F::Touched | F::Events => {
             let facts = step.model.as_ref();
@@ -79,6 +81,19 @@ pub(super) fn footprint(configuration: &ResolvedConfiguration, tiles: u32) -> f6
         })
         .sum();
     bytes * configuration.footprint * f64::from(tiles)
+}
+
+/// Returns the mean time of the migrations of virtual machines with this name, in seconds.
+fn move_time(events: &[StepEvent], names: &[&str]) -> Number {
+    let wanted = names.first().copied().unwrap_or_default();
+    let moves = events.iter().flat_map(|event| &event.tiles);
+    let own = moves.filter(|own| own.vm.as_deref().is_some_and(|name| fits(wanted, name)));
+    let times: Vec<f64> =
+        own.filter_map(|own| own.copy).map(|copy| precise(copy.took_ns) / 1e9).collect();
+    match times.len() {
+        0 => Err(Absent(format!("no virtual machine \"{wanted}\" completed a migration"))),
+        count => Ok(times.iter().sum::<f64>() / precise(count as u64)),
+    }
 }
 
 fn of(figure: &run_store::run::Figure) -> Number {
@@ -249,4 +264,33 @@ fn service<'a>(step: &'a Step, names: &[&str]) -> Result<&'a Latency, Absent> {
     let name = names.first().copied().unwrap_or_default();
     let total = step.io.iter().find(|total| total.direction.name() == name);
     total.map(|total| &total.service).ok_or_else(|| Absent(format!("there was no {name}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use run_store::run::{MoveCopy, StepEventKind, TileMove};
+
+    use super::*;
+
+    #[test]
+    fn time_of_moves_is_the_mean_of_those_that_ended() {
+        let moved = |vm: &str, seconds: Option<u64>| TileMove {
+            vm: Some(vm.to_owned()),
+            copy: seconds
+                .map(|own| MoveCopy { took_ns: own * 1_000_000_000, ..MoveCopy::default() }),
+            ..TileMove::default()
+        };
+        let tiles = vec![
+            moved("mail/mail", Some(3)),
+            moved("mail/mail", Some(5)),
+            moved("mail/mail", None),
+            moved("web/db", Some(1)),
+        ];
+        let event = StepEvent { tiles, ..StepEvent::begun(StepEventKind::Rebalance, 0) };
+        let of = |name| move_time(std::slice::from_ref(&event), &[name]);
+        assert_eq!(of("mail/*").expect("two moves"), 4.0);
+        assert_eq!(of("*").expect("three moves"), 3.0);
+        let none = of("shop/db").expect_err("it did not move");
+        assert!(none.0.contains("\"shop/db\" completed"), "{none:?}");
+    }
 }

@@ -79,6 +79,8 @@ pub enum Function {
     Host,
     /// CPU figure of the virtual machines.
     Vm,
+    /// Time of the migrations of virtual machines.
+    MoveTime,
     /// Bytes of distinct pages touched since the start, over all tiles.
     Touched,
     /// Smallest LRU cache in which a share of the accesses hits. First accesses to a page are not

@@ -334,6 +334,14 @@ pub const FUNCTIONS: &[Signature] = &[
         letters",
     ),
     of(
+        "move_time",
+        F::MoveTime,
+        &[A::Configuration, A::Tiles, A::Vm],
+        "s",
+        "mean time of the migrations of virtual machines that were complete, from the first copied \
+        byte until the virtual machine continued",
+    ),
+    of(
         "touched",
         F::Touched,
         &[A::Configuration, A::Tiles],
