@@ -8,8 +8,8 @@ use crate::plant::facts::Group;
 use crate::plant::layout::Extent;
 use crate::plant::links::between_hosts;
 use crate::plant::moves::{
-    Courier, DiskCopier, DiskExtent, Ground, HostEvents, MovableDisk, MovableVm, Moves, PlantEvent,
-    check_events,
+    Courier, DiskCopier, DiskExtent, HostEvents, MovableDisk, MovableVm, MoveContext, Moves,
+    PlantEvent, check_events,
 };
 use crate::plant::plan::{PlantError, PlantInstance, PlantPlan};
 
@@ -101,7 +101,7 @@ impl Plant {
 
     /// Returns the events of the hosts so far, in the order in which they began.
     pub fn told_events(&self) -> Vec<PlantEvent> {
-        self.moves.as_ref().map_or_else(Vec::new, |moves| moves.told())
+        self.moves.as_ref().map_or_else(Vec::new, |moves| moves.events())
     }
 
     /// Calls the moves, if there are any, and removes answers that they do not want.
@@ -109,10 +109,10 @@ impl Plant {
         &mut self,
         now: Nanos,
         fx: &mut ModelEffects<SiteAlarm>,
-        call: impl FnOnce(&mut Moves, &mut Ground<'_>),
+        call: impl FnOnce(&mut Moves, &mut MoveContext<'_>),
     ) {
         let Some(moves) = &mut self.moves else { return };
-        let mut ground = Ground {
+        let mut context = MoveContext {
             site: &mut self.site,
             named: &mut self.vms,
             host_tiers: &self.host_tiers,
@@ -122,7 +122,7 @@ impl Plant {
             now,
             fx,
         };
-        call(moves, &mut ground);
+        call(moves, &mut context);
         moves.answered(&mut fx.done);
     }
 }

@@ -2,10 +2,10 @@ use run_store::run::{MoveCopy, StepEvent, StepEventKind, TileMove};
 use spec::events::{EventKind, PlannedEvent};
 use units::Nanos;
 
+use super::context::MoveContext;
 use super::drs::Balance;
-use super::ground::Ground;
 use super::live::Next;
-use super::{HostState, Migration, Moves, Order, PlantEvent, Stage, Time, Told, host};
+use super::{HostState, Migration, Moves, OngoingEvent, Order, PlantEvent, Stage, Time, host};
 
 /// Time from the end of the last copy until the virtual machine runs on the new host: state of its
 /// devices, and the network's knowledge of its new place. Our choice, within the 60 ms that a whole
@@ -18,28 +18,28 @@ const DISKS_COST: u32 = 4;
 
 /// Course of events.
 impl Moves {
-    pub(super) fn time_came(&mut self, time: Time, ground: &mut Ground<'_>) {
+    pub(super) fn time_came(&mut self, time: Time, context: &mut MoveContext<'_>) {
         match time {
-            Time::Planned(at) => self.happen(&self.planned[at].clone(), ground),
-            Time::Switched(number) => self.switched(number, ground),
-            Time::PauseOver(told) => self.pause_over(told, ground),
-            Time::Noticed(told) => self.noticed(told, ground),
-            Time::Restart(told) => self.restarted(told, ground),
-            Time::Balance => self.balance(ground),
+            Time::Planned(at) => self.happen(&self.planned[at].clone(), context),
+            Time::Switched(number) => self.switched(number, context),
+            Time::PauseOver(event_at) => self.pause_over(event_at, context),
+            Time::Noticed(event_at) => self.noticed(event_at, context),
+            Time::Restart(event_at) => self.restarted(event_at, context),
+            Time::Balance => self.balance(context),
         }
     }
 
-    fn happen(&mut self, event: &PlannedEvent, ground: &mut Ground<'_>) {
+    fn happen(&mut self, event: &PlannedEvent, context: &mut MoveContext<'_>) {
         let place = |name: &Option<String>| {
             let name = name.as_ref()?;
             (0..self.hosts.len()).find(|at| host::name(*at) == *name)
         };
         let (host, to) = (place(&event.host), place(&event.to));
         match (event.kind, host) {
-            (EventKind::Drain, Some(host)) => self.drain(event, (host, to), ground),
-            (EventKind::Rebalance, _) => self.rebalance(event, to, ground),
-            (EventKind::StopHost, Some(host)) => self.pause(event, host, ground),
-            (EventKind::LoseHost, Some(host)) => self.lose(event, host, ground),
+            (EventKind::Drain, Some(host)) => self.drain(event, (host, to), context),
+            (EventKind::Rebalance, _) => self.rebalance(event, to, context),
+            (EventKind::StopHost, Some(host)) => self.pause(event, host, context),
+            (EventKind::LoseHost, Some(host)) => self.lose(event, host, context),
             // Names were checked before the plant was built.
             (_, None) => {}
         }
@@ -58,21 +58,21 @@ impl Moves {
             ..StepEvent::begun(kind, now.0)
         };
         let own = PlantEvent { event, affected: Vec::new() };
-        self.told.push(Told { own, open: 0 });
-        self.told.len() - 1
+        self.events.push(OngoingEvent { own, open: 0 });
+        self.events.len() - 1
     }
 
-    pub(super) fn affects(&mut self, told: usize, vms: &[usize]) {
+    pub(super) fn affects(&mut self, event_at: usize, vms: &[usize]) {
         let tiles = vms.iter().map(|vm| self.vms[*vm].tile);
-        let affected = &mut self.told[told].own.affected;
+        let affected = &mut self.events[event_at].own.affected;
         affected.extend(tiles);
         affected.sort_unstable();
         affected.dedup();
     }
 
     /// Ends an event without open orders.
-    pub(super) fn end_if_done(&mut self, told: usize, now: Nanos, none: &str) {
-        let own = &mut self.told[told];
+    pub(super) fn end_if_done(&mut self, event_at: usize, now: Nanos, none: &str) {
+        let own = &mut self.events[event_at];
         if own.open > 0 {
             return;
         }
@@ -100,37 +100,43 @@ impl Moves {
         self.takers().min_by_key(|host| self.vms_of(*host).len())
     }
 
-    pub(super) fn order(&mut self, told: usize, vm: usize, (to, pool): (usize, Option<usize>)) {
+    pub(super) fn order(&mut self, event_at: usize, vm: usize, (to, pool): (usize, Option<usize>)) {
         self.vms[vm].goal = to;
-        self.told[told].open += 1;
-        self.affects(told, &[vm]);
-        self.orders.push_back(Order { vm, to, pool, told });
+        self.events[event_at].open += 1;
+        self.affects(event_at, &[vm]);
+        self.orders.push_back(Order { vm, to, pool, event_at });
     }
 
     fn drain(
         &mut self,
         event: &PlannedEvent,
         (host, to): (usize, Option<usize>),
-        ground: &mut Ground<'_>,
+        context: &mut MoveContext<'_>,
     ) {
-        let told = self.begin_event((StepEventKind::Drain, Some(host)), Some(event), ground.now);
+        let event_at =
+            self.begin_event((StepEventKind::Drain, Some(host)), Some(event), context.now);
         self.hosts[host].is_drained = true;
         let vms = self.vms_of(host);
         for vm in &vms {
             if let Some(to) = to.or_else(|| self.fewest()) {
-                self.order(told, *vm, (to, None));
+                self.order(event_at, *vm, (to, None));
             }
         }
-        self.start_orders(ground);
+        self.start_orders(context);
         let none = match vms.is_empty() {
             true => "no virtual machine ran on it",
             false => "no other host could take its virtual machines",
         };
-        self.end_if_done(told, ground.now, none);
+        self.end_if_done(event_at, context.now, none);
     }
 
-    fn rebalance(&mut self, event: &PlannedEvent, to: Option<usize>, ground: &mut Ground<'_>) {
-        let told = self.begin_event((StepEventKind::Rebalance, None), Some(event), ground.now);
+    fn rebalance(
+        &mut self,
+        event: &PlannedEvent,
+        to: Option<usize>,
+        context: &mut MoveContext<'_>,
+    ) {
+        let event_at = self.begin_event((StepEventKind::Rebalance, None), Some(event), context.now);
         let pool = event.pool.as_ref();
         let pool = pool.and_then(|name| self.pools.iter().position(|own| own == name));
         if to.is_some() || pool.is_some() {
@@ -140,42 +146,43 @@ impl Moves {
                 let to = to.unwrap_or(own.goal);
                 let has_to_move = own.goal != to || own.disk_for(pool, 0).is_some();
                 if is_asked(own.tile) && has_to_move && !own.is_lost() {
-                    self.order(told, vm, (to, pool));
+                    self.order(event_at, vm, (to, pool));
                 }
             }
         } else {
             while let Some((vm, to)) = self.uneven() {
-                self.order(told, vm, (to, None));
+                self.order(event_at, vm, (to, None));
             }
         }
-        self.start_orders(ground);
-        self.end_if_done(told, ground.now, "no virtual machine had to move");
+        self.start_orders(context);
+        self.end_if_done(event_at, context.now, "no virtual machine had to move");
     }
 
     /// Balances the load since the last time, and sets the next time. It is an event only if virtual
     /// machines move.
-    fn balance(&mut self, ground: &mut Ground<'_>) {
+    fn balance(&mut self, context: &mut MoveContext<'_>) {
         let Some(drs) = self.drs.clone() else { return };
-        let mut balance = self.loads(ground);
-        let mut told = None;
+        let mut balance = self.loads(context);
+        let mut event_at = None;
         while let Some((vm, to)) = balance.next_move(drs.threshold) {
             let event = (StepEventKind::Rebalance, None);
-            let told = *told.get_or_insert_with(|| self.begin_event(event, None, ground.now));
-            self.order(told, vm, (to, None));
+            let event_at =
+                *event_at.get_or_insert_with(|| self.begin_event(event, None, context.now));
+            self.order(event_at, vm, (to, None));
         }
-        self.balanced = ground.now;
-        self.set_time(ground.now.saturating_add(drs.every), Time::Balance, ground);
-        self.start_orders(ground);
+        self.balanced = context.now;
+        self.set_time(context.now.saturating_add(drs.every), Time::Balance, context);
+        self.start_orders(context);
     }
 
     /// Returns the loads of hosts and virtual machines since the last balancing. The load of a
     /// virtual machine is the CPU time that it used or waited for. A virtual machine with an order
     /// counts where it will run, but does not move again.
-    fn loads(&self, ground: &mut Ground<'_>) -> Balance {
+    fn loads(&self, context: &mut MoveContext<'_>) -> Balance {
         let mut balance = Balance { hosts: Vec::new(), vms: Vec::new() };
         balance.hosts.extend(self.takers().map(|host| (host, 0.0)));
         for (at, vm) in self.vms.iter().enumerate().filter(|(_, vm)| !vm.is_lost()) {
-            let load = ground.load_of(vm.of, self.balanced.max(vm.arrived));
+            let load = context.load_of(vm.of, self.balanced.max(vm.arrived));
             if let Some((_, sum)) = balance.hosts.iter_mut().find(|(host, _)| *host == vm.goal) {
                 *sum += load;
             }
@@ -199,10 +206,10 @@ impl Moves {
     }
 
     /// Starts the orders whose turn has come.
-    pub(super) fn start_orders(&mut self, ground: &mut Ground<'_>) {
+    pub(super) fn start_orders(&mut self, context: &mut MoveContext<'_>) {
         let mut at = 0;
         while let Some(order) = self.orders.get(at).copied() {
-            let Order { vm, to, pool, told } = order;
+            let Order { vm, to, pool, event_at } = order;
             let (own, from) = (&self.vms[vm], self.vms[vm].host);
             let (cost, most) = (self.cost(order), self.at_once_max);
             let is_full = |host: usize| self.hosts[host].migrations + cost > most.max(cost);
@@ -213,13 +220,13 @@ impl Moves {
                 at += 1;
             } else if own.is_lost() || (from == to && own.disk_for(pool, 0).is_none()) {
                 self.orders.remove(at);
-                self.told[told].open -= 1;
-                self.end_if_done(told, ground.now, "");
+                self.events[event_at].open -= 1;
+                self.end_if_done(event_at, context.now, "");
             } else if is_full(from) || is_full(to) {
                 at += 1;
             } else {
                 self.orders.remove(at);
-                self.migrate(order, from, ground);
+                self.migrate(order, from, context);
             }
         }
     }
@@ -232,10 +239,10 @@ impl Moves {
         }
     }
 
-    fn migrate(&mut self, order: Order, from: usize, ground: &mut Ground<'_>) {
+    fn migrate(&mut self, order: Order, from: usize, context: &mut MoveContext<'_>) {
         let number = u32::try_from(self.migrations.len()).expect("fewer than 2^32 moves");
-        let (copy, _) = self.memory.copy_of(ground.now, 0);
-        let (began, stage, cost) = (ground.now, Stage::Disk(0), self.cost(order));
+        let (copy, _) = self.memory.copy_of(context.now, 0);
+        let (began, stage, cost) = (context.now, Stage::Disk(0), self.cost(order));
         let hosts = if from == order.to { vec![from] } else { vec![from, order.to] };
         hosts.iter().for_each(|host| self.hosts[*host].migrations += cost);
         self.vms[order.vm].migration = Some(number);
@@ -248,11 +255,11 @@ impl Moves {
             taken: (hosts, cost),
             stage,
         });
-        self.copy_next_disk(number, 0, ground);
+        self.copy_next_disk(number, 0, context);
     }
 
     /// Copies the next disk of a migration, from this position on. After the last, memory follows.
-    fn copy_next_disk(&mut self, number: u32, from: usize, ground: &mut Ground<'_>) {
+    fn copy_next_disk(&mut self, number: u32, from: usize, context: &mut MoveContext<'_>) {
         let own = &mut self.migrations[number as usize];
         let Order { vm, to, pool, .. } = own.order;
         let way = (own.from, to);
@@ -261,129 +268,130 @@ impl Moves {
             own.stage = Stage::Disk(at);
             own.disk_bytes += machine.disks[at].size;
             let of = (machine.of.0, way.0);
-            return ground.copy_disk(number, of, &mut machine.disks[at], &extent);
+            return context.copy_disk(number, of, &mut machine.disks[at], &extent);
         }
         if way.0 == way.1 {
-            own.stage = Stage::Stopped(ground.now);
-            machine.stop(ground);
-            return self.set_time(ground.now + SWITCH, Time::Switched(number), ground);
+            own.stage = Stage::Stopped(context.now);
+            machine.stop(context);
+            return self.set_time(context.now + SWITCH, Time::Switched(number), context);
         }
-        let (copy, memory) = self.memory.copy_of(ground.now, machine.cpus);
+        let (copy, memory) = self.memory.copy_of(context.now, machine.cpus);
         (own.copy, own.stage) = (copy, Stage::Copying);
-        ground.send(number, way, memory);
+        context.send(number, way, memory);
     }
 
     /// Handles the end of the copy of a disk.
-    pub(super) fn disk_copied(&mut self, number: u32, ground: &mut Ground<'_>) {
+    pub(super) fn disk_copied(&mut self, number: u32, context: &mut MoveContext<'_>) {
         if let Stage::Disk(at) = self.migrations[number as usize].stage {
-            self.copy_next_disk(number, at + 1, ground);
+            self.copy_next_disk(number, at + 1, context);
         }
     }
 
     /// Handles the end of a round of a migration.
-    pub(super) fn sent(&mut self, number: u32, ground: &mut Ground<'_>) {
+    pub(super) fn sent(&mut self, number: u32, context: &mut MoveContext<'_>) {
         let own = &mut self.migrations[number as usize];
         let way = (own.from, own.order.to);
         match own.stage {
             Stage::Copying => {
-                match own.copy.end_round(ground.now, &self.vms[own.order.vm].pauses) {
-                    Next::Copy(bytes) => ground.send(number, way, bytes),
+                match own.copy.end_round(context.now, &self.vms[own.order.vm].pauses) {
+                    Next::Copy(bytes) => context.send(number, way, bytes),
                     Next::StopAndCopy(bytes) => {
-                        own.stage = Stage::Stopped(ground.now);
+                        own.stage = Stage::Stopped(context.now);
                         let vm = own.order.vm;
-                        self.vms[vm].stop(ground);
-                        ground.send(number, way, bytes);
+                        self.vms[vm].stop(context);
+                        context.send(number, way, bytes);
                     }
                 }
             }
             Stage::Stopped(_) => {
-                self.set_time(ground.now + SWITCH, Time::Switched(number), ground);
+                self.set_time(context.now + SWITCH, Time::Switched(number), context);
             }
             Stage::Disk(_) | Stage::Over => {}
         }
     }
 
-    fn switched(&mut self, number: u32, ground: &mut Ground<'_>) {
+    fn switched(&mut self, number: u32, context: &mut MoveContext<'_>) {
         let own = &self.migrations[number as usize];
         let Stage::Stopped(stood) = own.stage else { return };
-        let (Order { vm, to, pool, told }, from, began) = (own.order, own.from, own.began);
+        let (Order { vm, to, pool, event_at }, from, began) = (own.order, own.from, own.began);
         // A pause of either host ends first.
         let of_vm = self.vms[vm].stop.as_ref().and_then(|stop| stop.paused_until);
         let until = of_vm.max(self.hosts[to].paused_until);
-        if let Some(until) = until.filter(|until| *until > ground.now) {
-            return self.set_time(until, Time::Switched(number), ground);
+        if let Some(until) = until.filter(|until| *until > context.now) {
+            return self.set_time(until, Time::Switched(number), context);
         }
         let ((bytes, rounds), disk_bytes) = (own.copy.sent(), own.disk_bytes);
-        let took_ns = ground.now.saturating_sub(began).0;
+        let took_ns = context.now.saturating_sub(began).0;
         self.vms[vm].change_pool(pool);
-        self.end_migration(number, ground);
+        self.end_migration(number, context);
         let goal = self.vms[vm].goal;
-        let held = self.vms[vm].resume(to, ground);
+        let waiting = self.vms[vm].resume(to, context);
         self.vms[vm].goal = goal;
-        self.release(held, ground);
+        self.release(waiting, context);
         let moved = TileMove {
             tile: self.vms[vm].tile,
             vm: Some(self.vms[vm].name.clone()),
             from: host::name(from),
             to: Some(host::name(to)),
             stood_ns: stood.0,
-            goes_on_ns: Some(ground.now.0),
-            outage_ns: Some(ground.now.saturating_sub(stood).0),
+            goes_on_ns: Some(context.now.0),
+            outage_ns: Some(context.now.saturating_sub(stood).0),
             begins_anew: false,
             copy: Some(MoveCopy { bytes, disk_bytes, rounds, took_ns }),
         };
-        let event = &mut self.told[told];
+        let event = &mut self.events[event_at];
         event.own.event.tiles.push(moved);
         event.open -= 1;
-        self.end_if_done(told, ground.now, "");
-        self.start_orders(ground);
+        self.end_if_done(event_at, context.now, "");
+        self.start_orders(context);
     }
 
     /// Ends a migration. Requests to its disks enter their present places from now on.
-    pub(super) fn end_migration(&mut self, number: u32, ground: &mut Ground<'_>) {
+    pub(super) fn end_migration(&mut self, number: u32, context: &mut MoveContext<'_>) {
         let own = &mut self.migrations[number as usize];
         own.stage = Stage::Over;
         let (hosts, cost) = &own.taken;
         hosts.iter().for_each(|host| self.hosts[*host].migrations -= cost);
         let vm = &mut self.vms[own.order.vm];
         vm.migration = None;
-        ground.end_mirrors(number, (vm.of.0, vm.host), &mut vm.disks);
+        context.end_mirrors(number, (vm.of.0, vm.host), &mut vm.disks);
     }
 
     /// Stops the virtual machines of a host for a time. Copies between hosts continue.
-    fn pause(&mut self, event: &PlannedEvent, host: usize, ground: &mut Ground<'_>) {
+    fn pause(&mut self, event: &PlannedEvent, host: usize, context: &mut MoveContext<'_>) {
         let kind = (StepEventKind::StopHost, Some(host));
-        let told = self.begin_event(kind, Some(event), ground.now);
-        let until = ground.now.saturating_add(event.lasts.unwrap_or_default());
+        let event_at = self.begin_event(kind, Some(event), context.now);
+        let until = context.now.saturating_add(event.lasts.unwrap_or_default());
         self.hosts[host].paused_until = Some(until);
         let here = |vm: &usize| self.vms[*vm].host == host && !self.vms[*vm].is_lost();
         let vms: Vec<usize> = (0..self.vms.len()).filter(here).collect();
         for vm in &vms {
-            self.vms[*vm].pause(until, ground);
+            self.vms[*vm].pause(until, context);
             let stood = TileMove {
                 tile: self.vms[*vm].tile,
                 vm: Some(self.vms[*vm].name.clone()),
                 from: host::name(host),
                 to: Some(host::name(host)),
-                stood_ns: ground.now.0,
+                stood_ns: context.now.0,
                 goes_on_ns: Some(until.0),
-                outage_ns: Some(until.saturating_sub(ground.now).0),
+                outage_ns: Some(until.saturating_sub(context.now).0),
                 ..TileMove::default()
             };
-            self.told[told].own.event.tiles.push(stood);
+            self.events[event_at].own.event.tiles.push(stood);
         }
-        self.affects(told, &vms);
-        self.set_time(until, Time::PauseOver(told), ground);
+        self.affects(event_at, &vms);
+        self.set_time(until, Time::PauseOver(event_at), context);
     }
 
-    fn pause_over(&mut self, told: usize, ground: &mut Ground<'_>) {
+    fn pause_over(&mut self, event_at: usize, context: &mut MoveContext<'_>) {
         for host in &mut self.hosts {
-            host.paused_until.take_if(|at| *at <= ground.now);
+            host.paused_until.take_if(|at| *at <= context.now);
         }
         for vm in 0..self.vms.len() {
             let own = &mut self.vms[vm];
             let Some(stop) = own.stop.as_mut() else { continue };
-            if stop.lost_by.is_some() || stop.paused_until.take_if(|at| *at <= ground.now).is_none()
+            if stop.lost_by.is_some()
+                || stop.paused_until.take_if(|at| *at <= context.now).is_none()
             {
                 continue;
             }
@@ -392,11 +400,11 @@ impl Moves {
                 matches!(self.migrations[number as usize].stage, Stage::Stopped(_))
             });
             if !is_moving {
-                let held = own.resume_here(ground);
-                self.release(held, ground);
+                let waiting = own.resume_here(context);
+                self.release(waiting, context);
             }
         }
-        self.end_if_done(told, ground.now, "no virtual machine ran on it");
-        self.start_orders(ground);
+        self.end_if_done(event_at, context.now, "no virtual machine ran on it");
+        self.start_orders(context);
     }
 }

@@ -14,11 +14,11 @@
 //! once after it continues; without events and without `hosts.drs` nothing here runs.
 
 mod check;
+mod context;
 mod courier;
 mod course;
 mod disks;
 mod drs;
-mod ground;
 mod live;
 mod loss;
 mod vm;
@@ -33,11 +33,11 @@ use state_machine::{CpuBurst, IoError, IoRequest};
 use units::Nanos;
 
 pub use check::{check_events, host_names};
+use context::WaitingWork;
+pub use context::{DiskExtent, MovableDisk, MoveContext};
 pub use courier::Courier;
 use courier::Due;
 pub use disks::DiskCopier;
-use ground::Held;
-pub use ground::{DiskExtent, Ground, MovableDisk};
 use live::PreCopy;
 use vm::InFlight;
 pub use vm::MovableVm;
@@ -92,7 +92,7 @@ pub struct Moves {
     migrations: Vec<Migration>,
     /// Meaning of the numbers of times that were set.
     times: Vec<Time>,
-    told: Vec<Told>,
+    events: Vec<OngoingEvent>,
     in_flight: Option<InFlight>,
 }
 
@@ -128,7 +128,7 @@ struct Order {
     to: usize,
     /// Pool that its disks move to, as a position in the array's list.
     pool: Option<usize>,
-    told: usize,
+    event_at: usize,
 }
 
 /// Migration of a running virtual machine: of its disks, its memory or both.
@@ -174,7 +174,7 @@ enum Time {
 
 /// Event with the number of orders that are not carried out yet.
 #[derive(Debug)]
-struct Told {
+struct OngoingEvent {
     own: PlantEvent,
     open: usize,
 }
@@ -214,26 +214,26 @@ impl Moves {
             orders: VecDeque::new(),
             migrations: Vec::new(),
             times: Vec::new(),
-            told: Vec::new(),
+            events: Vec::new(),
             in_flight: is_lossy.then(InFlight::default),
         })
     }
 
     /// Returns the events so far, in the order in which they began.
-    pub fn told(&self) -> Vec<PlantEvent> {
-        self.told.iter().map(|told| told.own.clone()).collect()
+    pub fn events(&self) -> Vec<PlantEvent> {
+        self.events.iter().map(|own| own.own.clone()).collect()
     }
 
     /// Begins the measurement, from which the times of events count.
-    pub fn begin(&mut self, ground: &mut Ground<'_>) {
+    pub fn begin(&mut self, context: &mut MoveContext<'_>) {
         for at in 0..self.planned.len() {
-            let due = ground.now.saturating_add(self.planned[at].at);
-            self.set_time(due, Time::Planned(at), ground);
+            let due = context.now.saturating_add(self.planned[at].at);
+            self.set_time(due, Time::Planned(at), context);
         }
-        self.balanced = ground.now;
+        self.balanced = context.now;
         if let Some(drs) = &self.drs {
-            let due = ground.now.saturating_add(drs.every);
-            self.set_time(due, Time::Balance, ground);
+            let due = context.now.saturating_add(drs.every);
+            self.set_time(due, Time::Balance, context);
         }
     }
 
@@ -241,7 +241,7 @@ impl Moves {
     pub fn holds_request(&mut self, site: &Site, of: (usize, Ticket), request: &IoRequest) -> bool {
         let vm = site.vm_of_disk((of.0, usize::from(request.disk.0)));
         if let Some(stop) = self.stop_of(of.0, vm) {
-            stop.held.push(Held::Request(of, *request));
+            stop.waiting.push(WaitingWork::Request(of, *request));
             return true;
         }
         if let Some(in_flight) = &mut self.in_flight {
@@ -253,7 +253,7 @@ impl Moves {
     /// Handles a new burst. Returns true if it must wait, because its virtual machine is stopped.
     pub fn holds_burst(&mut self, instance: usize, burst: &CpuBurst) -> bool {
         let Some(stop) = self.stop_of(instance, usize::from(burst.vm)) else { return false };
-        stop.held.push(Held::Burst(instance, *burst));
+        stop.waiting.push(WaitingWork::Burst(instance, *burst));
         true
     }
 
@@ -264,20 +264,20 @@ impl Moves {
     }
 
     /// Handles what is due, after every event of the plant.
-    pub fn carry_on(&mut self, ground: &mut Ground<'_>) {
+    pub fn carry_on(&mut self, context: &mut MoveContext<'_>) {
         loop {
-            let courier = ground.site.array.part_mut::<Courier>(self.courier);
+            let courier = context.site.array.part_mut::<Courier>(self.courier);
             let due = courier.map(Courier::take_due).unwrap_or_default();
-            let copier = ground.site.array.part_mut::<DiskCopier>(self.copier);
+            let copier = context.site.array.part_mut::<DiskCopier>(self.copier);
             let copied = copier.map(DiskCopier::take_due).unwrap_or_default();
             if due.is_empty() && copied.is_empty() {
                 return;
             }
-            copied.into_iter().for_each(|number| self.disk_copied(number, ground));
+            copied.into_iter().for_each(|number| self.disk_copied(number, context));
             for due in due {
                 match due {
-                    Due::Time(number) => self.time_came(self.times[number as usize], ground),
-                    Due::Sent(number) => self.sent(number, ground),
+                    Due::Time(number) => self.time_came(self.times[number as usize], context),
+                    Due::Sent(number) => self.sent(number, context),
                 }
             }
         }
@@ -290,22 +290,22 @@ impl Moves {
         }
     }
 
-    fn set_time(&mut self, at: Nanos, time: Time, ground: &mut Ground<'_>) {
+    fn set_time(&mut self, at: Nanos, time: Time, context: &mut MoveContext<'_>) {
         let number = u32::try_from(self.times.len()).expect("fewer than 2^32 times");
         self.times.push(time);
-        ground.wake_at(at, number);
+        context.wake_at(at, number);
     }
 
     /// Carries out work that waited for its virtual machine.
-    fn release(&mut self, held: Vec<Held>, ground: &mut Ground<'_>) {
+    fn release(&mut self, waiting: Vec<WaitingWork>, context: &mut MoveContext<'_>) {
         if let Some(in_flight) = &mut self.in_flight {
-            for one in &held {
-                if let Held::Request(of, request) = one {
+            for one in &waiting {
+                if let WaitingWork::Request(of, request) = one {
                     in_flight.sent(*of, request);
                 }
             }
         }
-        ground.release(held);
+        context.release(waiting);
     }
 }
 

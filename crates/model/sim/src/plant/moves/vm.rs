@@ -5,7 +5,7 @@ use hardware::{Suspended, Ticket};
 use state_machine::{IoError, IoRequest};
 use units::Nanos;
 
-use super::ground::{DiskExtent, Ground, Held, MovableDisk};
+use super::context::{DiskExtent, MovableDisk, MoveContext, WaitingWork};
 
 /// Virtual machine that can move between hosts.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub struct MovableVm {
 pub struct Stop {
     pub suspended: Suspended,
     /// Work that was asked for since, which waits.
-    pub held: Vec<Held>,
+    pub waiting: Vec<WaitingWork>,
     /// End of a pause of the whole host.
     pub paused_until: Option<Nanos>,
     /// Event by which the virtual machine lost its host.
@@ -44,26 +44,26 @@ pub struct Stop {
 
 impl MovableVm {
     /// Stops the virtual machine, unless it is stopped already.
-    pub fn stop(&mut self, ground: &mut Ground<'_>) -> &mut Stop {
+    pub fn stop(&mut self, context: &mut MoveContext<'_>) -> &mut Stop {
         self.stop
-            .get_or_insert_with(|| Stop { suspended: ground.suspend(self.of), ..Stop::default() })
+            .get_or_insert_with(|| Stop { suspended: context.suspend(self.of), ..Stop::default() })
     }
 
     /// Stops the virtual machine until the end of its host's pause.
-    pub fn pause(&mut self, until: Nanos, ground: &mut Ground<'_>) {
-        self.stop(ground).paused_until = Some(until);
-        self.pauses.push((ground.now, until));
+    pub fn pause(&mut self, until: Nanos, context: &mut MoveContext<'_>) {
+        self.stop(context).paused_until = Some(until);
+        self.pauses.push((context.now, until));
     }
 
     /// Continues the stopped virtual machine on a host. Returns the work that has waited.
-    pub fn resume(&mut self, host: usize, ground: &mut Ground<'_>) -> Vec<Held> {
-        let Some(Stop { suspended, held, .. }) = self.stop.take() else { return Vec::new() };
+    pub fn resume(&mut self, host: usize, context: &mut MoveContext<'_>) -> Vec<WaitingWork> {
+        let Some(Stop { suspended, waiting, .. }) = self.stop.take() else { return Vec::new() };
         if self.host != host {
-            self.arrived = ground.now;
+            self.arrived = context.now;
         }
         (self.host, self.goal) = (host, host);
-        ground.resume((self.of, self.id), (host, suspended), &self.disks);
-        held
+        context.resume((self.of, self.id), (host, suspended), &self.disks);
+        waiting
     }
 
     /// Returns the first disk, from a position on, that is not in this pool, with its place there.
@@ -87,11 +87,11 @@ impl MovableVm {
     }
 
     /// Continues the stopped virtual machine on its present host.
-    pub fn resume_here(&mut self, ground: &mut Ground<'_>) -> Vec<Held> {
+    pub fn resume_here(&mut self, context: &mut MoveContext<'_>) -> Vec<WaitingWork> {
         let goal = self.goal;
-        let held = self.resume(self.host, ground);
+        let waiting = self.resume(self.host, context);
         self.goal = goal;
-        held
+        waiting
     }
 
     pub fn is_lost(&self) -> bool {

@@ -11,7 +11,7 @@ use crate::plant::host::NamedVm;
 use crate::plant::tier_part::TierPart;
 
 /// Parts of a plant that moves change.
-pub struct Ground<'a> {
+pub struct MoveContext<'a> {
     pub site: &'a mut Site,
     /// Named virtual machines, with all places at which they ran.
     pub named: &'a mut [NamedVm],
@@ -57,12 +57,12 @@ impl DiskExtent {
 
 /// Work that a stopped virtual machine asked for.
 #[derive(Debug, Clone, Copy)]
-pub enum Held {
+pub enum WaitingWork {
     Request((usize, Ticket), IoRequest),
     Burst(usize, CpuBurst),
 }
 
-impl Ground<'_> {
+impl MoveContext<'_> {
     /// Sets a time at which the moves are woken with this number.
     pub fn wake_at(&mut self, at: Nanos, number: u32) {
         let (now, courier) = (self.now, self.courier);
@@ -178,11 +178,13 @@ impl Ground<'_> {
     }
 
     /// Carries out the work that a virtual machine asked for while it was stopped, in its order.
-    pub fn release(&mut self, held: Vec<Held>) {
-        for one in held {
+    pub fn release(&mut self, waiting: Vec<WaitingWork>) {
+        for one in waiting {
             match one {
-                Held::Request(of, request) => self.site.submit(self.now, of, &request, self.fx),
-                Held::Burst(instance, burst) => {
+                WaitingWork::Request(of, request) => {
+                    self.site.submit(self.now, of, &request, self.fx)
+                }
+                WaitingWork::Burst(instance, burst) => {
                     self.site.run_cpu(self.now, instance, &burst, self.fx);
                 }
             }
