@@ -11,7 +11,7 @@ use super::gather::Observed;
 use super::generate::{Storage, generate};
 use super::model::Model;
 use super::phases::Stretch;
-use super::waits::{self, Before};
+use super::waits::{self, Before, end};
 
 /// Slowdown of the storage in the comparison.
 const SLOWER: u64 = 2;
@@ -102,10 +102,6 @@ const fn place(operation: Operation) -> usize {
         Operation::Write => 1,
         Operation::Flush | Operation::Discard => 2,
     }
-}
-
-fn end(record: &IoRecord) -> u64 {
-    record.issue.0.saturating_add(record.latency().unwrap_or_default().0)
 }
 
 /// Returns the Kolmogorov-Smirnov statistic of two sorted samples; 1 if only one has values.

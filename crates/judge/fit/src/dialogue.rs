@@ -139,7 +139,7 @@ fn chains(records: &[&IoRecord], waits: &Waits) -> Vec<Chain> {
     let mut chain_of: Vec<usize> = Vec::with_capacity(records.len());
     for (position, record) in records.iter().enumerate() {
         let at = record.issue.0;
-        let end = at.saturating_add(record.latency().unwrap_or_default().0);
+        let end = super::waits::end(record);
         let atom = (usize::from(record.device.0), record.operation);
         let followed = waits.before[position].filter(|before| {
             before.pause <= waits.within && chains[chain_of[before.of]].end() <= at

@@ -65,7 +65,8 @@ pub(crate) fn completions(records: &[&IoRecord], stretches: &[Stretch]) -> Vec<O
     before.collect()
 }
 
-fn end(record: &IoRecord) -> u64 {
+/// Returns the time of completion, in nanoseconds. An I/O without a latency ends as it begins.
+pub(crate) fn end(record: &IoRecord) -> u64 {
     record.issue.0.saturating_add(record.latency().unwrap_or_default().0)
 }
 
