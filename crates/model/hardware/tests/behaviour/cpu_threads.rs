@@ -159,7 +159,7 @@ fn random(seed: u64, count: u64, gap: u64) -> Vec<Asked> {
     let mut stream = Stream::derive(seed, &[], Purpose::User);
     let mut now = Nanos::ZERO;
     let mut asked = |_| {
-        now = now + Nanos::from_micros(stream.below(gap));
+        now += Nanos::from_micros(stream.below(gap));
         (now, usize::try_from(stream.below(4)).unwrap(), Nanos::from_micros(1 + stream.below(9000)))
     };
     (0..count).map(&mut asked).collect()
