@@ -49,7 +49,7 @@ pub use array::{Array, Volume};
 pub use classes::{ClassParameters, ClassQueue};
 pub use cpu::{
     Clocking, CpuParameters, CpuSample, Femtojoules, Governor, HostCpu, HostEffects, HostPower,
-    HostSample, IoCost, Protocol, RunOrder, Suspended, joules, sums_of_20,
+    HostSample, IoCost, Protocol, RunOrder, Suspended, ThreadQueueParameters, joules, sums_of_20,
 };
 pub use delay::Delay;
 pub use effects::ModelEffects;

@@ -14,6 +14,7 @@ mod moves;
 pub mod names;
 mod power;
 mod sizes;
+mod threads;
 mod types;
 
 pub(crate) use sizes::{shipped, times};
@@ -21,6 +22,7 @@ pub(crate) use sizes::{shipped, times};
 pub use calibrated::{Calibrated, OFF_MAX, TileCheck};
 pub use moves::{Drs, Migration};
 pub use power::{DiskPower, Frequency, Governor, HostPower, Hypervisor, Memory, StoragePower};
+pub use threads::ThreadQueues;
 pub use types::{
     Array, Background, Controller, Disk, Hosts, IoCpu, Link, Local, LunQueue, PlaceRule, Pool,
     Raid, ReadMemory, RunQueue, TableLoop, Tier, TierPlace, TierShape, Variation, WriteMemory,

@@ -3,7 +3,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, Rate, Ratio};
 
-use super::{Calibrated, Drs, Frequency, HostPower, Hypervisor, Memory, Migration, StoragePower};
+use super::{
+    Calibrated, Drs, Frequency, HostPower, Hypervisor, Memory, Migration, StoragePower,
+    ThreadQueues,
+};
 
 /// A model of storage, and of the hosts in front of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -81,6 +84,9 @@ pub struct Hosts {
     /// Scheduling order of virtual CPUs when cores are scarce (default shares).
     #[serde(default, skip_serializing_if = "is_default")]
     pub run_queue: RunQueue,
+    /// A run queue for each thread, as in ESXi. If absent, one queue serves all threads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_queues: Option<ThreadQueues>,
     /// CPU time that the hypervisor spends on an I/O. If absent, it spends none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_cpu: Option<IoCpu>,

@@ -210,6 +210,9 @@ fn cluster_and_balancing_keys_are_checked() {
         ("", "drs = { threshold = 6 }", "the migration threshold is 6"),
         ("", "drs = { every = \"0\" }", "the time between two decisions"),
         ("", "migration = { memory = \"0\" }", "the memory of a CPU is 0"),
+        ("", "thread-queues = { rebalance = \"0\" }", "the interval of balancing"),
+        ("", "thread-queues = { check = \"0\" }", "the interval of checks"),
+        ("", "thread-queues = { co-start = \"5ms\" }", "stop at 3 ms and run again at 5 ms"),
     ] {
         let error = clustered(tier, hosts).expect_err(says);
         assert!(render(&error).contains(says), "{}", render(&error));

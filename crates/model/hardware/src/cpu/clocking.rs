@@ -5,7 +5,10 @@ use units::{Nanos, Ratio};
 use super::parameters::CpuParameters;
 use crate::error::{Check, ParameterError};
 
-/// Frequencies of a host's cores. All cores of a host run at one frequency at a time.
+/// Frequencies of a host's cores. All cores of a host run at one frequency at a time, as active
+/// cores of a Xeon E5-2600 or E5-2600 v2 do: they share frequency and voltage, and the highest
+/// state that one of them requests is used (Intel, data sheets of these processors, volume 1,
+/// section 4.2.1). Processors of one host are not told apart.
 ///
 /// A burst is work at the nominal frequency with memory at full speed. In that case a share
 /// `memory_bound` of its time waits for memory, and no core frequency shortens this. At frequency

@@ -1,3 +1,4 @@
+mod balance;
 mod suspend;
 
 use std::collections::VecDeque;
@@ -9,21 +10,22 @@ use super::clock::{Work, WorkClock, work};
 use super::clocking::{Clocking, Governing};
 use super::parameters::CpuParameters;
 use super::power::{EnergyMeter, Femtojoules, HostPower};
-use super::queue::RunQueue;
+use super::ready::Ready;
 use super::sample::{CpuSample, HostSample};
+use super::threads::Moment;
 use crate::error::ParameterError;
 use state_machine::Slab;
 
 pub use suspend::Suspended;
 
-/// A host's cores and its run queue. Virtual CPUs with work get a thread in the order of the host's
-/// [`RunOrder`](super::RunOrder), each for at most a time slice of a core's work. Work of the
-/// hypervisor for I/Os has priority: like an interrupt it takes the thread of a virtual CPU at
+/// A host's cores and its run queues. Virtual CPUs with work get a thread in the order of the
+/// host's [`RunOrder`](super::RunOrder), each for at most a time slice of a core's work. Work of
+/// the hypervisor for I/Os has priority: like an interrupt it takes the thread of a virtual CPU at
 /// once. It waits only for other such work, and counts for no virtual machine's share.
 ///
-/// Simpler than a hypervisor's scheduler on purpose: there is no co-scheduling (the virtual CPUs of
-/// a virtual machine do not run together), a switch costs nothing, and one queue serves all cores,
-/// so nothing waits for a certain core.
+/// Without [`CpuParameters::thread_queues`] it is simpler than a hypervisor's scheduler: one queue
+/// serves all threads, so nothing waits for a certain core, and the virtual CPUs of a virtual
+/// machine do not wait for each other. A switch costs nothing in either case.
 #[derive(Debug)]
 pub struct HostCpu {
     parameters: CpuParameters,
@@ -32,7 +34,7 @@ pub struct HostCpu {
     /// Hypervisor work that waits for other hypervisor work, next first.
     system: VecDeque<u32>,
     /// Bursts of runnable virtual CPUs.
-    ready: RunQueue,
+    ready: Ready,
     /// Bursts on threads of cores; the burst that leaves first is last.
     running: Vec<Running>,
     threads_max: usize,
@@ -78,6 +80,8 @@ struct Vm {
     queued: VecDeque<Burst>,
     running: u32,
     ready: u32,
+    /// Number of virtual CPUs that wait for a sibling.
+    stopped: u32,
     since: Nanos,
     seconds: Vec<CpuSample>,
 }
@@ -116,7 +120,7 @@ impl HostCpu {
             machines: Vec::new(),
             bursts: Slab::new(),
             system: VecDeque::new(),
-            ready: RunQueue::new(parameters.order, parameters.slice),
+            ready: Ready::new(&parameters),
             running: Vec::new(),
             threads_max: parameters.threads_max() as usize,
             clock: WorkClock::new(&parameters, &Clocking::default()),
@@ -194,6 +198,7 @@ impl HostCpu {
             queued: VecDeque::new(),
             running: 0,
             ready: 0,
+            stopped: 0,
             since: now,
             seconds: Vec::new(),
         });
@@ -212,7 +217,7 @@ impl HostCpu {
         let whose = Whose::Machine { vm, owner, token: burst.token };
         let burst = self.burst(whose, burst.cost);
         let machine = &mut self.machines[vm];
-        if machine.running + machine.ready == machine.cpus {
+        if machine.is_full() {
             machine.queued.push_back(burst);
             return;
         }
@@ -237,6 +242,7 @@ impl HostCpu {
         while let Some(done) = self.running.pop_if(|running| running.end <= self.clock.now) {
             self.leave(now, done.place, out);
         }
+        self.balance(now);
         self.dispatch(now, out);
     }
 
@@ -258,6 +264,10 @@ impl HostCpu {
         let Totals { used, cycles, system, ready, .. } = self.totals;
         let (used, cycles, system) = (nominal(used), nominal(cycles), nominal(system));
         HostSample { used, cycles, system, ready }
+    }
+
+    const fn moment(&self, now: Nanos) -> Moment {
+        Moment { now, clock: self.clock.now }
     }
 
     fn burst(&self, whose: Whose, cost: Nanos) -> Burst {
@@ -305,19 +315,23 @@ impl HostCpu {
         let machine = &mut self.machines[vm];
         machine.advance(now);
         machine.ready += 1;
-        self.ready.push(self.clock.now, vm, self.bursts.insert(burst));
+        let at = self.moment(now);
+        self.ready.push(at, vm, self.bursts.insert(burst));
     }
 
     /// Puts waiting bursts on free threads, hypervisor work first, and sets the alarm.
     fn dispatch(&mut self, now: Nanos, out: &mut HostEffects) {
         while self.running.len() < self.threads_max || self.preempt(now) {
-            let next = self.system.pop_front().or_else(|| self.ready.pop(self.clock.now));
-            let Some(place) = next else { break };
+            let at = self.moment(now);
+            let system = self.system.pop_front().inspect(|place| self.ready.seize(*place));
+            let Some(place) = system.or_else(|| self.ready.pop(at)) else { break };
             self.start(now, place);
         }
-        let Some(first) = self.running.last() else { return };
-        let at = self.clock.time_of(first.end, self.running.len());
-        let at = self.governing.as_ref().map_or(at, |own| at.min(own.next));
+        let end = self.running.last().map(|first| {
+            let at = self.clock.time_of(first.end, self.running.len());
+            self.governing.as_ref().map_or(at, |own| at.min(own.next))
+        });
+        let Some(at) = end.into_iter().chain(self.ready.next_turn(now)).min() else { return };
         if self.alarms.last().is_none_or(|alarm| at < *alarm) {
             self.alarms.push(at);
             out.alarms.push(at);
@@ -337,8 +351,9 @@ impl HostCpu {
                 burst.left += undone;
                 burst.slice += undone;
                 self.machines[vm].change(now, Change::Stop);
-                self.ready.put_back(self.clock.now, vm, place);
                 self.running.remove(at);
+                let at = self.moment(now);
+                self.ready.put_back(at, vm, place);
                 return true;
             }
         }
@@ -369,18 +384,19 @@ impl HostCpu {
 
     /// Handles a burst that has finished its turn on a thread.
     fn leave(&mut self, now: Nanos, place: u32, out: &mut HostEffects) {
+        let at = self.moment(now);
         let burst = &mut self.bursts[place];
         let vm = match burst.whose {
             Whose::System(number) => {
                 self.totals.system_running -= 1;
+                self.ready.release(place);
                 self.bursts.remove(place);
                 return out.system.push(number);
             }
             Whose::Machine { vm, .. } if burst.left > 0 => {
                 burst.slice = work(self.parameters.slice);
                 self.machines[vm].change(now, Change::Stop);
-                self.ready.stop(self.clock.now, vm);
-                return self.ready.push(self.clock.now, vm, place);
+                return self.ready.requeue(at, vm, place);
             }
             Whose::Machine { vm, owner, token } => {
                 out.ran.push((owner, token));
@@ -388,7 +404,7 @@ impl HostCpu {
             }
         };
         self.bursts.remove(place);
-        self.ready.stop(self.clock.now, vm);
+        self.ready.finish(at, vm, place);
         let machine = &mut self.machines[vm];
         machine.advance(now);
         machine.running -= 1;
@@ -405,6 +421,10 @@ enum Change {
     Start,
     /// Loses its thread: from running to ready.
     Stop,
+    /// Waits for a sibling to catch up: from running to stopped.
+    CoStop,
+    /// Siblings have caught up: from stopped to ready.
+    CoStart,
 }
 
 impl Vm {
@@ -413,7 +433,14 @@ impl Vm {
         match change {
             Change::Start => (self.ready, self.running) = (self.ready - 1, self.running + 1),
             Change::Stop => (self.ready, self.running) = (self.ready + 1, self.running - 1),
+            Change::CoStop => (self.stopped, self.running) = (self.stopped + 1, self.running - 1),
+            Change::CoStart => (self.stopped, self.ready) = (self.stopped - 1, self.ready + 1),
         }
+    }
+
+    /// Returns true if all virtual CPUs have work.
+    const fn is_full(&self) -> bool {
+        self.running + self.ready + self.stopped == self.cpus
     }
 
     /// Accounts for the time since the last change, second by second.
@@ -426,10 +453,11 @@ impl Vm {
             if place >= self.seconds.len() {
                 self.seconds.resize(place + 1, CpuSample::default());
             }
-            let waiting = self.cpus - self.running - self.ready;
+            let waiting = self.cpus - self.running - self.ready - self.stopped;
             let spent = CpuSample {
                 used: Nanos(span * u64::from(self.running)),
                 ready: Nanos(span * u64::from(self.ready)),
+                co_stop: Nanos(span * u64::from(self.stopped)),
                 wait: Nanos(span * u64::from(waiting)),
             };
             self.seconds[place] = self.seconds[place] + spent;

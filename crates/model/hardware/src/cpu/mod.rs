@@ -8,7 +8,10 @@ mod io_cost;
 mod parameters;
 mod power;
 mod queue;
+mod ready;
 mod sample;
+mod shares;
+mod threads;
 
 pub use clocking::{Clocking, Governor};
 pub use host::{HostCpu, HostEffects, Suspended};
@@ -16,3 +19,4 @@ pub use io_cost::{IoCost, Protocol};
 pub use parameters::{CpuParameters, RunOrder};
 pub use power::{Femtojoules, HostPower, joules};
 pub use sample::{CpuSample, HostSample, sums_of_20};
+pub use threads::ThreadQueueParameters;

@@ -1,5 +1,6 @@
 use units::{Nanos, Ratio};
 
+use super::threads::ThreadQueueParameters;
 use crate::error::{Check, ParameterError};
 
 /// Order in which ready virtual CPUs get a core's thread.
@@ -40,6 +41,8 @@ pub struct CpuParameters {
     pub slice: Nanos,
     /// Order in which virtual CPUs get threads when cores are short.
     pub order: RunOrder,
+    /// Run queues of threads; if absent, one queue serves all threads.
+    pub thread_queues: Option<ThreadQueueParameters>,
 }
 
 const CHECK: Check = Check("host CPU");
@@ -56,6 +59,7 @@ impl CpuParameters {
             capacity: Ratio::ONE,
             slice,
             order: RunOrder::Shares,
+            thread_queues: None,
         }
     }
 
@@ -82,7 +86,10 @@ impl CpuParameters {
     }
 
     pub(super) fn check(&self) -> Result<(), ParameterError> {
-        let Self { cores, speed, threads, capacity, slice, order: _ } = *self;
+        let Self { cores, speed, threads, capacity, slice, order: _, thread_queues } = *self;
+        if let Some(own) = thread_queues {
+            own.check()?;
+        }
         CHECK.that(
             (1..=1 << 16).contains(&cores),
             "cores",

@@ -1,95 +1,33 @@
-//! Run queue of a host. It decides which work gets the next free thread.
-//!
-//! Hypervisors share a host's cores in proportion. Each virtual machine is entitled to a part, and
-//! of those with work the one that is furthest behind its part goes first ("The CPU Scheduler in
-//! VMware vSphere 5.1", VMware 2013, section on the proportional-share algorithm: the less a world
-//! has used of what it is entitled to, the higher its priority; Xen's credit scheduler and Linux'
-//! fair ones are similar). This is modelled as stride scheduling (Waldspurger and Weihl,
-//! MIT/LCS/TM-528, 1995; after their lottery scheduling, OSDI 1994):
-//!
-//! - A virtual machine's *pass* is the work its virtual CPUs have done, divided by its shares.
-//!   Shares are its number of virtual CPUs: the setting "normal" of vSphere (1000 for each).
-//! - A free thread goes to the virtual machine with ready work and the smallest pass; of equal ones
-//!   to the one with the least of its share running, then to the first that asked. Bursts of one
-//!   virtual machine run in their own order.
-//! - Virtual time is the largest pass that a virtual machine had when it was given a thread, as in
-//!   start-time fair queueing (Goyal, Guo and Vin, OSDI 1996, section 3). A virtual machine that
-//!   asks for a thread is never further behind virtual time than one time slice for each virtual
-//!   CPU. So a virtual machine that uses less than its part goes first when it wakes, but after a
-//!   long sleep it does not block the others for long.
-//!
-//! Left out: reservations, limits and shares other than the number of virtual CPUs; moving the
-//! virtual CPUs of a virtual machine forward together (ESX relaxed that rule from version 3 on, see
-//! the paper). A virtual machine that wakes does not take the thread of a running one: it waits for
-//! the first to end its burst or its time slice. Passes count work rather than time, so a virtual
-//! machine on a shared core pays only for the work it got done.
-//!
-//! The alternative, strict turns, is kept to show the effect of shares.
+//! One run queue for all threads of a host: ready work waits for no certain thread.
 //!
 //! Invariant: a virtual machine is in `waiting` exactly while it has ready work.
 
 use std::collections::VecDeque;
 
-use units::Nanos;
-
-use super::clock::{Work, work};
-use super::parameters::RunOrder;
-
-/// Work done, divided by shares, in units of 2^-20.
-type Pass = u128;
-
-/// Amount that a virtual machine with one share adds to its pass for each unit of work ("stride1"
-/// of TM-528).
-const STRIDE_OF_ONE: u32 = 1 << 20;
+use super::clock::Work;
+use super::shares::{Key, Shares};
 
 /// Ready work of a host's virtual machines.
 #[derive(Debug)]
 pub struct RunQueue {
-    order: RunOrder,
-    accounts: Vec<Account>,
+    shares: Shares,
+    /// Ready bursts of each virtual machine, next first, as turn number and place.
+    ready: Vec<VecDeque<(i64, u32)>>,
     /// Virtual machines with ready work, unordered.
     waiting: Vec<usize>,
     /// Number of ready bursts.
     length: usize,
-    virtual_time: Pass,
-    /// Maximum by which a virtual machine may be behind virtual time when it asks for a thread.
-    credit_max: Pass,
-    /// Turn number of the burst that came last; `first` is the turn number of the last burst that
-    /// was put back.
-    last: i64,
-    first: i64,
-}
-
-#[derive(Debug)]
-struct Account {
-    stride: u32,
-    pass: Pass,
-    /// Value of the clock up to which the work of running bursts is included in the pass.
-    since: Work,
-    running: u32,
-    /// Ready bursts of the virtual machine, next first, as turn number and place.
-    ready: VecDeque<(i64, u32)>,
 }
 
 impl RunQueue {
-    pub fn new(order: RunOrder, slice: Nanos) -> Self {
-        Self {
-            order,
-            accounts: Vec::new(),
-            waiting: Vec::new(),
-            length: 0,
-            virtual_time: 0,
-            credit_max: work(slice) * Pass::from(STRIDE_OF_ONE),
-            last: 0,
-            first: 0,
-        }
+    pub const fn new(shares: Shares) -> Self {
+        Self { shares, ready: Vec::new(), waiting: Vec::new(), length: 0 }
     }
 
     /// Adds a virtual machine with this many virtual CPUs, at least 1.
     pub fn add_machine(&mut self, cpus: u32) {
-        let stride = (STRIDE_OF_ONE / cpus).max(1);
-        let ready = VecDeque::new();
-        self.accounts.push(Account { stride, pass: 0, since: 0, running: 0, ready });
+        self.shares.add_machine(cpus);
+        self.ready.push(VecDeque::new());
     }
 
     /// Returns the number of ready bursts.
@@ -99,34 +37,29 @@ impl RunQueue {
 
     /// Adds a burst of a virtual machine that needs a thread.
     pub fn push(&mut self, clock: Work, vm: usize, place: u32) {
-        self.last += 1;
-        let floor = self.virtual_time.saturating_sub(self.credit_max);
-        let account = &mut self.accounts[vm];
-        account.charge(clock);
-        account.pass = account.pass.max(floor);
-        account.ready.push_back((self.last, place));
+        let turn = self.shares.ask(clock, vm);
+        self.ready[vm].push_back((turn, place));
         self.joined(vm);
     }
 
     /// Adds a burst again that has lost its thread to the hypervisor. It is the first of its
     /// virtual machine to get a thread again.
     pub fn put_back(&mut self, clock: Work, vm: usize, place: u32) {
-        self.first -= 1;
-        self.stop(clock, vm);
-        self.accounts[vm].ready.push_front((self.first, place));
+        let turn = self.shares.put_back(clock, vm);
+        self.ready[vm].push_front((turn, place));
         self.joined(vm);
     }
 
     fn joined(&mut self, vm: usize) {
         self.length += 1;
-        if self.accounts[vm].ready.len() == 1 {
+        if self.ready[vm].len() == 1 {
             self.waiting.push(vm);
         }
     }
 
     /// Removes and returns all ready bursts of a virtual machine, next first.
     pub fn withdraw(&mut self, vm: usize) -> Vec<u32> {
-        let bursts: Vec<u32> = self.accounts[vm].ready.drain(..).map(|(_, place)| place).collect();
+        let bursts: Vec<u32> = self.ready[vm].drain(..).map(|(_, place)| place).collect();
         self.length -= bursts.len();
         self.waiting.retain(|waiting| *waiting != vm);
         bursts
@@ -134,9 +67,7 @@ impl RunQueue {
 
     /// Accounts for a burst that has left its thread.
     pub fn stop(&mut self, clock: Work, vm: usize) {
-        let account = &mut self.accounts[vm];
-        account.charge(clock);
-        account.running -= 1;
+        self.shares.stop(clock, vm);
     }
 
     /// Removes and returns the burst that gets a free thread.
@@ -147,12 +78,9 @@ impl RunQueue {
             _ => self.first_in_order(clock),
         };
         let vm = self.waiting[at];
-        let account = &mut self.accounts[vm];
-        account.charge(clock);
-        account.running += 1;
-        self.virtual_time = self.virtual_time.max(account.pass);
-        let (_, place) = account.ready.pop_front()?;
-        if account.ready.is_empty() {
+        self.shares.start(clock, vm);
+        let (_, place) = self.ready[vm].pop_front()?;
+        if self.ready[vm].is_empty() {
             self.waiting.swap_remove(at);
         }
         self.length -= 1;
@@ -163,32 +91,14 @@ impl RunQueue {
     /// tens of virtual machines. Checking all waiting ones is cheaper than keeping them sorted
     /// while their passes grow.
     fn first_in_order(&mut self, clock: Work) -> usize {
-        let mut best = (0, (Pass::MAX, u128::MAX, i64::MAX));
+        let mut best: (usize, Key) = (0, (u128::MAX, u128::MAX, i64::MAX));
         for (at, vm) in self.waiting.iter().enumerate() {
-            let account = &mut self.accounts[*vm];
-            let turn = account.ready.front().map_or(i64::MAX, |(turn, _)| *turn);
-            let key = match self.order {
-                RunOrder::Turns => (0, 0, turn),
-                RunOrder::Shares => {
-                    account.charge(clock);
-                    (account.pass, u128::from(account.running) * u128::from(account.stride), turn)
-                }
-            };
+            let turn = self.ready[*vm].front().map_or(i64::MAX, |(turn, _)| *turn);
+            let key = self.shares.key(clock, *vm, turn);
             if key < best.1 {
                 best = (at, key);
             }
         }
         best.0
-    }
-}
-
-impl Account {
-    /// Adds the work of the running bursts. All threads run at the clock's pace.
-    fn charge(&mut self, clock: Work) {
-        if self.running > 0 {
-            let done = (clock - self.since) * u128::from(self.running);
-            self.pass += done * u128::from(self.stride);
-        }
-        self.since = clock;
     }
 }

@@ -3,14 +3,18 @@ use std::ops::{Add, Sub};
 
 use units::Nanos;
 
-/// Time of the virtual CPUs of one virtual machine in a span, by state. The three parts add up to
-/// the span times the number of virtual CPUs.
+/// Time of the virtual CPUs of one virtual machine in a span, by state. The parts add up to the
+/// span times the number of virtual CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CpuSample {
     /// Time on a core, or on a thread of one.
     pub used: Nanos,
     /// Time ready to run while no core was free: "ready" time.
     pub ready: Nanos,
+    /// Time with work while a sibling had to catch up; zero without
+    /// [`CpuParameters::thread_queues`](super::CpuParameters::thread_queues). Hypervisors count it
+    /// apart from ready time (%CSTP in esxtop).
+    pub co_stop: Nanos,
     /// Time without work: idle, or waiting for an I/O.
     pub wait: Nanos,
 }
@@ -21,6 +25,7 @@ impl Add for CpuSample {
         Self {
             used: self.used + other.used,
             ready: self.ready + other.ready,
+            co_stop: self.co_stop + other.co_stop,
             wait: self.wait + other.wait,
         }
     }

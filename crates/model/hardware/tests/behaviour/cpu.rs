@@ -76,6 +76,7 @@ fn an_idle_host_runs_a_burst_in_its_cost_and_the_rest_is_wait() {
     let expected = CpuSample {
         used: Nanos::from_millis(250),
         ready: Nanos::ZERO,
+        co_stop: Nanos::ZERO,
         wait: Nanos::from_millis(750),
     };
     assert_eq!(ran.seconds[0], [expected; 4]);

@@ -1,7 +1,9 @@
 //! A host's processors under random work, with the books kept beside them.
 
 use state_machine::{CpuBurst, Purpose, Stream, Token};
-use tilemark_hardware::{CpuParameters, CpuSample, HostCpu, HostEffects, RunOrder};
+use tilemark_hardware::{
+    CpuParameters, CpuSample, HostCpu, HostEffects, RunOrder, ThreadQueueParameters,
+};
 use units::{Nanos, Ratio};
 
 use crate::support::assert_within;
@@ -27,6 +29,18 @@ fn parameters(stream: &mut Stream) -> CpuParameters {
         capacity: Ratio::new(0.3 + 0.7 * stream.unit()),
         slice: Nanos::from_micros(1 + stream.below(2000)),
         order: if stream.unit() < 0.75 { RunOrder::Shares } else { RunOrder::Turns },
+        thread_queues: (stream.unit() < 0.5).then(|| thread_queues(stream)),
+    }
+}
+
+fn thread_queues(stream: &mut Stream) -> ThreadQueueParameters {
+    let co_stop = stream.below(2) * (1 + stream.below(500));
+    ThreadQueueParameters {
+        search: u32::try_from(stream.below(6)).unwrap(),
+        rebalance: Nanos::from_micros(1 + stream.below(2000)),
+        co_stop: Nanos::from_micros(co_stop),
+        co_start: Nanos::from_micros(stream.below(co_stop + 1)),
+        check: Nanos::from_micros(1 + stream.below(300)),
     }
 }
 
@@ -103,8 +117,12 @@ fn check(host: &mut HostCpu, parameters: CpuParameters, books: &mut Books, end: 
     let mut ready = Nanos::ZERO;
     for (vm, cpus) in (1..4_u64).enumerate() {
         for sample in host.seconds(vm, second) {
-            let CpuSample { used, ready: own, wait } = *sample;
-            assert_eq!(used + own + wait, Nanos(cpus * Nanos::SECOND.0), "no time is lost");
+            let CpuSample { used, ready: own, co_stop, wait } = *sample;
+            assert_eq!(
+                used + own + co_stop + wait,
+                Nanos(cpus * Nanos::SECOND.0),
+                "no time is lost"
+            );
             ready += own;
         }
     }

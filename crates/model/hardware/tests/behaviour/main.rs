@@ -7,6 +7,7 @@ mod closed_forms;
 mod cpu;
 mod cpu_any;
 mod cpu_shares;
+mod cpu_threads;
 mod disks;
 mod flash;
 mod hyper_converged;

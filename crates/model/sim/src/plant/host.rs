@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hardware::{
     Clocking, CpuParameters, CpuSample, Governor, HostCpu, HostPower, HostSample, InstancePlace,
-    IoCost, ParameterError, RunOrder,
+    IoCost, ParameterError, RunOrder, ThreadQueueParameters,
 };
 use run_store::run::{HostFacts, PlaceFacts, VmFacts};
 use spec::array::{Array, Hosts, RunQueue};
@@ -52,6 +52,13 @@ pub fn build(
             RunQueue::Shares => RunOrder::Shares,
             RunQueue::Turns => RunOrder::Turns,
         },
+        thread_queues: hosts.thread_queues.as_ref().map(|own| ThreadQueueParameters {
+            search: own.search,
+            rebalance: own.rebalance,
+            co_stop: own.co_stop,
+            co_start: own.co_start,
+            check: own.check,
+        }),
     };
     let new = |_| clocked(hosts, parameters).map_err(PlantError::parameter("the hosts"));
     let mut cpus = (0..hosts.count.max(1)).map(new).collect::<Result<Vec<_>, _>>()?;

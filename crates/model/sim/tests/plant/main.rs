@@ -12,5 +12,6 @@ mod places;
 mod served;
 mod shipped;
 mod support;
+mod threads;
 mod tiers;
 mod watts;

@@ -26,6 +26,16 @@ pub(super) fn hosts(hosts: &Hosts, place: &DefinitionPath, found: &mut Findings)
         found.add(place.key("capacity"), "the capacity is 0 % and must be above 0 %");
     }
     found.some_time(place.key("slice"), "the slice", hosts.slice);
+    if let Some(own) = &hosts.thread_queues {
+        let place = place.key("thread-queues");
+        found.some_time(place.key("rebalance"), "the interval of balancing", own.rebalance);
+        found.some_time(place.key("check"), "the interval of checks", own.check);
+        if own.co_start > own.co_stop {
+            let message =
+                format!("virtual CPUs stop at {} and run again at {}", own.co_stop, own.co_start);
+            found.add_help(place.key("co-start"), message, "co-start is at most co-stop");
+        }
+    }
     if let Some(drs) = &hosts.drs {
         balancing(hosts.count, drs, &place.key("drs"), found);
     }

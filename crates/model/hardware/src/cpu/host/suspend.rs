@@ -30,19 +30,21 @@ impl HostCpu {
             }
             self.running.remove(at);
             self.machines[vm].change(now, Change::Stop);
-            self.ready.stop(self.clock.now, vm);
+            let moment = self.moment(now);
+            self.ready.finish(moment, vm, place);
             let mut burst = self.bursts.remove(place);
             burst.left += end.saturating_sub(self.clock.now);
             bursts.push(burst);
         }
         // The burst that leaves first is last in the list.
         bursts.reverse();
-        for place in self.ready.withdraw(vm) {
+        let moment = self.moment(now);
+        for place in self.ready.withdraw(moment, vm) {
             bursts.push(self.bursts.remove(place));
         }
         let machine = &mut self.machines[vm];
         machine.advance(now);
-        machine.ready = 0;
+        (machine.ready, machine.stopped) = (0, 0);
         bursts.extend(machine.queued.drain(..));
         self.dispatch(now, out);
         Suspended(bursts)
@@ -58,7 +60,7 @@ impl HostCpu {
             }
             burst.slice = super::work(self.parameters.slice);
             let machine = &mut self.machines[vm];
-            if machine.running + machine.ready == machine.cpus {
+            if machine.is_full() {
                 machine.queued.push_back(burst);
             } else {
                 self.enqueue(now, vm, burst);
@@ -79,10 +81,11 @@ impl HostCpu {
     pub fn drop_system(&mut self, now: Nanos, out: &mut HostEffects) -> Vec<u32> {
         self.advance(now);
         let mut places: Vec<u32> = self.system.drain(..).collect();
-        let bursts = &self.bursts;
+        let (bursts, ready) = (&self.bursts, &mut self.ready);
         self.running.retain(|running| {
             let is_system = matches!(bursts[running.place].whose, Whose::System(_));
             if is_system {
+                ready.release(running.place);
                 places.push(running.place);
             }
             !is_system
