@@ -22,9 +22,9 @@ pub use calibrated::{Calibrated, OFF_MAX, TileCheck};
 pub use moves::{Drs, Migration};
 pub use power::{DiskPower, Frequency, Governor, HostPower, Hypervisor, Memory, StoragePower};
 pub use types::{
-    Array, Background, Controller, Disk, Hosts, IoCpu, Link, Local, LunQueue, PlaceRule, Pool,
-    Raid, ReadMemory, RunQueue, TableLoop, Tier, TierPlace, TierShape, Variation, WriteMemory,
-    WriteMode,
+    Array, Background, Controller, Disk, DiskOrder, Hosts, IoCpu, Link, Local, LunQueue, PlaceRule,
+    Pool, Raid, ReadMemory, RunQueue, TableLoop, Tier, TierPlace, TierShape, Variation,
+    WriteMemory, WriteMode,
 };
 
 pub use crate::resolve::{overlay, with, with_all};
