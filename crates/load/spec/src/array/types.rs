@@ -201,6 +201,10 @@ pub struct Controller {
     /// FLARE, the default).
     #[serde(default)]
     pub memory_first: bool,
+    /// True if memory also holds data of the array's tiers (as in FLARE), default no. Tiers are
+    /// looked up first and see every I/O, but their own reads and writes pass through memory.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub memory_for_tiers: bool,
     /// True if the array itself copies for deployments and migrations (full copy, XCOPY), default
     /// no. Then their data do not cross the links, and each I/O costs a host only `per-io`.
     #[serde(default, skip_serializing_if = "is_default")]
