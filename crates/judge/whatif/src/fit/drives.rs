@@ -56,7 +56,14 @@ impl Drives {
     pub fn array(&self, run: &Run) -> Option<Array> {
         let count = whole(self.raid, self.count)?;
         let like = self.like.to_owned();
-        let disk = Disk::Hdd { like, capacity: None, queue: None, rates: None };
+        let disk = Disk::Hdd {
+            like,
+            capacity: None,
+            queue: None,
+            order: None,
+            age_max: None,
+            rates: None,
+        };
         let mut array = Array {
             controller: self.memory.map(controller),
             pools: vec![pool(DRIVE, count, self.raid)],

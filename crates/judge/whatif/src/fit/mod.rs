@@ -179,6 +179,7 @@ fn controller(memory: Memory) -> Controller {
             hit,
         }),
         memory_first: false,
+        memory_for_tiers: false,
         full_copy: false,
     }
 }

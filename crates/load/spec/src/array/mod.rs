@@ -24,9 +24,9 @@ pub use moves::{Drs, Migration};
 pub use power::{DiskPower, Frequency, Governor, HostPower, Hypervisor, Memory, StoragePower};
 pub use threads::ThreadQueues;
 pub use types::{
-    Array, Background, Controller, Disk, Hosts, IoCpu, Link, Local, LunQueue, PlaceRule, Pool,
-    Raid, ReadMemory, RunQueue, TableLoop, Tier, TierPlace, TierShape, Variation, WriteMemory,
-    WriteMode,
+    Array, Background, Controller, Disk, DiskOrder, Hosts, IoCpu, Link, Local, LunQueue, PlaceRule,
+    Pool, Raid, ReadMemory, RunQueue, TableLoop, Tier, TierPlace, TierShape, Variation,
+    WriteMemory, WriteMode,
 };
 
 pub use crate::resolve::{overlay, with, with_all};

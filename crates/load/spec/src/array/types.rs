@@ -207,6 +207,10 @@ pub struct Controller {
     /// FLARE, the default).
     #[serde(default)]
     pub memory_first: bool,
+    /// True if memory also holds data of the array's tiers (as in FLARE), default no. Tiers are
+    /// looked up first and see every I/O, but their own reads and writes pass through memory.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub memory_for_tiers: bool,
     /// True if the array itself copies for deployments and migrations (full copy, XCOPY), default
     /// no. Then their data do not cross the links, and each I/O costs a host only `per-io`.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -480,6 +484,18 @@ pub struct PlaceRule {
     pub role: Option<crate::workload::Role>,
 }
 
+/// Order in which a hard disk serves queued requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DiskOrder {
+    /// First come, first served.
+    Arrival,
+    /// Nearest cylinder first (SSTF), as in drives until about 2001.
+    Seek,
+    /// Shortest seek and rotation together (SPTF).
+    Positioning,
+}
+
 /// A disk: a shipped disk with changes, or one with its own numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case")]
@@ -494,6 +510,12 @@ pub enum Disk {
         /// Number of queued requests among which it chooses the next.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         queue: Option<u32>,
+        /// Order in which it serves queued requests (default positioning).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        order: Option<DiskOrder>,
+        /// Age at which a queued request is served next, whatever its distance.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        age_max: Option<Nanos>,
         /// Transfer rates at the outer and the inner edge, in bytes per second.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rates: Option<[Bytes; 2]>,

@@ -1,8 +1,8 @@
 use hardware::{
-    Array, Hdd, HddParameters, HddPreset, PartId, Servers, ServersParameters, Ssd, SsdParameters,
-    SsdPreset, Table, TableLoop, TableParameters,
+    Array, Hdd, HddParameters, HddPreset, Order, PartId, Servers, ServersParameters, Ssd,
+    SsdParameters, SsdPreset, Table, TableLoop, TableParameters,
 };
-use spec::array::{self, Disk};
+use spec::array::{self, Disk, DiskOrder};
 use state_machine::{Purpose, Stream};
 use units::{Bytes, Nanos};
 
@@ -36,12 +36,14 @@ impl DiskModel {
 
     fn changed(array: &spec::array::Array, name: &str, disk: &Disk) -> Result<Self, PlantError> {
         match disk {
-            Disk::Hdd { like, capacity, queue, rates } => {
+            Disk::Hdd { like, capacity, queue, order, age_max, rates } => {
                 let Self::Hdd(mut hdd) = Self::shipped(array, like)? else {
                     return Err(unknown(array, "hard disk", like));
                 };
                 hdd.capacity = capacity.unwrap_or(hdd.capacity);
                 hdd.queue = queue.unwrap_or(hdd.queue);
+                hdd.order = order.map_or(hdd.order, order_of);
+                hdd.age_max = age_max.unwrap_or(hdd.age_max);
                 if let Some([outer, inner]) = rates {
                     (hdd.rate_outer, hdd.rate_inner) = (outer.as_f64(), inner.as_f64());
                 }
@@ -88,6 +90,14 @@ impl DiskModel {
             Self::Table(ref table) => Table::new(table.clone(), stream).map(|part| parts.add(part)),
         }
         .map_err(parameter)
+    }
+}
+
+const fn order_of(order: DiskOrder) -> Order {
+    match order {
+        DiskOrder::Arrival => Order::Fifo,
+        DiskOrder::Seek => Order::ShortestSeek,
+        DiskOrder::Positioning => Order::ShortestPositioning,
     }
 }
 

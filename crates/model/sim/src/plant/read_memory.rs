@@ -18,7 +18,10 @@ pub struct Pages {
     page: u64,
     /// Known parts of each page, one bit for each part, by slot, up to the largest slot in use.
     known: Vec<u64>,
+    /// Counts of the accesses below this address. Data of tiers lie above: the tier counts their
+    /// accesses, and a hit must not count twice.
     pub counters: Counters,
+    counted: u64,
 }
 
 impl Pages {
@@ -26,7 +29,15 @@ impl Pages {
     pub fn new(size: Bytes, page: Bytes) -> Self {
         let page = page.get().max(64);
         let pages = usize::try_from((size.get() / page).clamp(1, 1 << 28)).unwrap_or(1);
-        Self { lru: Lru::new(pages), page, known: Vec::new(), counters: Counters::default() }
+        let (known, counters) = (Vec::new(), Counters::default());
+        Self { lru: Lru::new(pages), page, known, counters, counted: u64::MAX }
+    }
+
+    /// Counts only accesses below this address.
+    #[must_use]
+    pub const fn counting_below(mut self, address: u64) -> Self {
+        self.counted = address;
+        self
     }
 
     /// Returns true if page size and capacity are equal.
@@ -57,6 +68,9 @@ impl Pages {
             is_held &= self.touch_page(page, (offset.max(start) - start, end - start));
         }
         let (bytes, is_read) = (u64::from(length), operation == Operation::Read);
+        if offset >= self.counted {
+            return is_read && is_held;
+        }
         let hit = u64::from(is_held);
         let counters = &mut self.counters;
         if is_read {

@@ -1,4 +1,4 @@
-use hardware::{Component, Job, Outbox, PartId, Usage};
+use hardware::{Class, Component, Job, Outbox, PartId, Usage};
 use units::Nanos;
 
 /// Junction that hands jobs on by address.
@@ -51,6 +51,36 @@ pub struct ByStream {
 impl Component for ByStream {
     fn accept(&mut self, _now: Nanos, job: Job, out: &mut Outbox) {
         out.hand_on(self.ways[job.stream.0 as usize], job);
+    }
+
+    fn wake(&mut self, _now: Nanos, _tag: u32, _out: &mut Outbox) {
+        debug_assert!(false, "a junction sets no alarm");
+    }
+
+    fn usage(&self, _now: Nanos) -> Usage {
+        Usage::default()
+    }
+}
+
+/// Way from a tier to its own disks through the controller's memory, in which the tier's data have
+/// addresses of their own.
+///
+/// Promotions and clean-up go around memory: with them it would fill with pages that nobody wrote.
+#[derive(Debug)]
+pub struct ThroughMemory {
+    pub memory: PartId,
+    /// Address in memory of the tier's first byte.
+    pub base: u64,
+    /// The tier's disks.
+    pub disks: PartId,
+}
+
+impl Component for ThroughMemory {
+    fn accept(&mut self, _now: Nanos, job: Job, out: &mut Outbox) {
+        match job.class {
+            Class::CleanUp => out.hand_on(self.disks, job),
+            _ => out.hand_on(self.memory, Job { offset: self.base + job.offset, ..job }),
+        }
     }
 
     fn wake(&mut self, _now: Nanos, _tag: u32, _out: &mut Outbox) {

@@ -19,7 +19,7 @@ use super::paged::{Askers, Owners, PagedPart, TierWays};
 use super::plan::{PlantError, PlantPlan};
 use super::pools::{Sets, classes_of, level};
 use super::read_memory::{Pages, ReadMemory};
-use super::route::{ByAddress, Route};
+use super::route::{ByAddress, Route, ThroughMemory};
 use super::served::ServedPart;
 use super::tier_part::TierPart;
 use super::tiers::{paged, served};
@@ -27,6 +27,10 @@ use super::tiers::{paged, served};
 /// Time of an access to a tier of memory. This is our choice, in the order of the time that a
 /// hypervisor's path to memory adds (at most tens of microseconds).
 const MEMORY: Nanos = Nanos::from_micros(10);
+
+/// Alignment of the addresses of a tier's data in memory, so that memory's pages and elements begin
+/// with the tier.
+const TIER_ALIGNMENT: u64 = 1 << 30;
 
 /// Parts of a plant after wiring.
 #[derive(Debug)]
@@ -63,6 +67,8 @@ pub struct Builder<'a> {
     stages: Vec<Vec<Group>>,
     /// Tiers of the array and its memory, in the order in which an I/O passes them.
     chains: [Vec<PartId>; 2],
+    /// First addresses in memory of the data of the array's tiers; empty if memory holds none.
+    in_memory: Vec<u64>,
     disks: u64,
 }
 
@@ -85,8 +91,20 @@ impl<'a> Builder<'a> {
             entries: Vec::new(),
             between: None,
         };
+        let (in_memory, disks) = (Vec::new(), 0);
         let (stages, chains) = (Vec::new(), [Vec::new(), Vec::new()]);
-        Ok(Self { plan, layout, owners, hosts, host_count, wiring, stages, chains, disks: 0 })
+        Ok(Self {
+            plan,
+            layout,
+            owners,
+            hosts,
+            host_count,
+            wiring,
+            stages,
+            chains,
+            in_memory,
+            disks,
+        })
     }
 
     pub fn build(mut self) -> Result<Wiring, PlantError> {
@@ -189,14 +207,27 @@ impl<'a> Builder<'a> {
             return Err(PlantError::NoPool { array, disk });
         }
         let bottom = self.by_pool(pools, true);
-        let is_first = self.array().controller.as_ref().is_some_and(|own| own.memory_first);
-        if is_first {
-            let tiers = self.array_tiers(bottom)?;
+        let controller = self.array().controller.as_ref();
+        if controller.is_some_and(|own| own.memory_first) {
+            let fast = self.array_fast()?;
+            let tiers = self.array_tiers(bottom, fast)?;
             let split = self.split(tiers, bottom);
             self.memory(split)
+        } else if controller.is_some_and(|own| own.memory_for_tiers) {
+            let fast = self.array_fast()?;
+            let (spans, bottom) = self.behind_memory(bottom, &fast);
+            let memory = self.memory(bottom)?;
+            let through = fast.into_iter().zip(spans).map(|((disks, group), base)| {
+                let way = ThroughMemory { memory, base, disks };
+                (self.wiring.parts.add(way), group)
+            });
+            let through = through.collect();
+            let tiers = self.array_tiers(memory, through)?;
+            Ok(self.split(tiers, memory))
         } else {
             let memory = self.memory(bottom)?;
-            let tiers = self.array_tiers(memory)?;
+            let fast = self.array_fast()?;
+            let tiers = self.array_tiers(memory, fast)?;
             Ok(self.split(tiers, memory))
         }
     }
@@ -211,11 +242,35 @@ impl<'a> Builder<'a> {
         self.junction(ways)
     }
 
-    fn array_tiers(&mut self, behind: PartId) -> Result<PartId, PlantError> {
+    /// Wires the disks of the array's tiers, the last tier first.
+    fn array_fast(&mut self) -> Result<Vec<(PartId, Group)>, PlantError> {
+        let tiers = array_tiers(self.array());
+        tiers.rev().map(|tier| self.fast(tier)).collect()
+    }
+
+    /// Gives the data of the array's tiers addresses of their own in memory, above the pools.
+    /// Returns the first address of each, and the part behind memory for all addresses.
+    fn behind_memory(&mut self, bottom: PartId, fast: &[(PartId, Group)]) -> (Vec<u64>, PartId) {
+        let pools = self.layout.pools.iter().map(|span| span.base + span.used);
+        let mut base = pools.max().unwrap_or(0).next_multiple_of(TIER_ALIGNMENT);
+        let mut ways = vec![(0, Route { to: bottom, less: 0 })];
+        for (tier, (disks, _)) in array_tiers(self.array()).rev().zip(fast) {
+            ways.push((base, Route { to: *disks, less: base }));
+            self.in_memory.push(base);
+            base = (base + tier.size.get()).next_multiple_of(TIER_ALIGNMENT);
+        }
+        (self.in_memory.clone(), self.junction(ways))
+    }
+
+    /// Wires the array's tiers in front of `behind`, on the disks in `fast`.
+    fn array_tiers(
+        &mut self,
+        behind: PartId,
+        fast: Vec<(PartId, Group)>,
+    ) -> Result<PartId, PlantError> {
         let mut next = behind;
-        let own = |tier: &&array::Tier| tier.at == TierPlace::Array;
-        for tier in self.array().tiers.iter().filter(own).rev() {
-            let (part, group) = self.tier(tier, next, None)?;
+        for (tier, (disks, group)) in array_tiers(self.array()).rev().zip(fast) {
+            let part = self.tier(tier, (disks, next), None)?;
             self.stages.push(vec![group]);
             self.wiring.tiers.insert(0, (tier.name.clone(), vec![part]));
             self.chains[1].insert(0, part);
@@ -224,15 +279,13 @@ impl<'a> Builder<'a> {
         Ok(next)
     }
 
-    /// Wires one tier of a host or of the array in front of `backing`. Returns the tier and the
-    /// group of its disks.
+    /// Wires one tier of a host or of the array on the disks `fast` in front of `backing`.
     fn tier(
         &mut self,
         tier: &array::Tier,
-        backing: PartId,
+        (fast, backing): (PartId, PartId),
         host: Option<usize>,
-    ) -> Result<(PartId, Group), PlantError> {
-        let (fast, group) = self.fast(tier)?;
+    ) -> Result<PartId, PlantError> {
         // Write memory sends for all virtual disks, so its streams tell no owner.
         let is_behind =
             host.is_none() && self.array().controller.as_ref().is_some_and(|own| own.memory_first);
@@ -251,7 +304,7 @@ impl<'a> Builder<'a> {
         };
         let part = self.wiring.parts.add(part);
         self.wiring.parts.watch(part, vec![backing]);
-        Ok((part, group))
+        Ok(part)
     }
 
     /// Wires the disks or the memory that a tier consists of.
@@ -285,7 +338,8 @@ impl<'a> Builder<'a> {
             next = self.write_memory(memory, next)?;
         }
         if let Some(memory) = &controller.read_memory {
-            let pages = Pages::new(memory.size, memory.page);
+            let counted = self.in_memory.first().copied().unwrap_or(u64::MAX);
+            let pages = Pages::new(memory.size, memory.page).counting_below(counted);
             next = self.wiring.parts.add(ReadMemory::new(pages, memory.hit, next));
             self.wiring.read_memory = Some(next);
             // With the memory first, the tiers are behind it already.
@@ -312,7 +366,8 @@ impl<'a> Builder<'a> {
         };
         let part = WriteBack::new(parameters, next)
             .map_err(PlantError::parameter("the controller's write memory"))?;
-        let starts: Vec<u64> = self.layout.pools.iter().map(|span| span.base).collect();
+        let pools = self.layout.pools.iter().map(|span| span.base);
+        let starts: Vec<u64> = pools.chain(self.in_memory.iter().copied()).collect();
         let part = self.wiring.parts.add(part.sweeping(&starts));
         self.wiring.write_memory = Some(part);
         let name = String::from("controller write memory");
@@ -390,4 +445,9 @@ fn owners(plan: &PlantPlan, layout: &Layout) -> Result<Owners, PlantError> {
     }
     disks.sort_unstable_by_key(|(base, stream)| (*base, stream.0));
     Ok(Owners { vms, disks })
+}
+
+/// Returns the tiers of the array itself, in the order in which an I/O passes them.
+fn array_tiers(array: &array::Array) -> impl DoubleEndedIterator<Item = &array::Tier> {
+    array.tiers.iter().filter(|tier| tier.at == TierPlace::Array)
 }

@@ -77,6 +77,30 @@ fn memory_in_front_of_a_tier_takes_its_writes_away() {
     assert!(before > 1000, "{before}");
 }
 
+#[test]
+fn memory_for_tiers_answers_their_io_and_tiers_see_all_of_it() {
+    let ends = |key: &str, reads: f64| {
+        let array = array(&fast(&format!(
+            "[controller]\n{key}write-memory = {{ size = \"512MiB\", hit = \"2ms\" }}\n\
+            read-memory = {{ size = \"64MiB\", hit = \"3ms\" }}\n"
+        )));
+        let load = Load { addresses: 1000, reads, ..load(1) };
+        let run = run(plant(&array, &[instance(0, &[2 * GB])]), vec![load], 60);
+        let [tier, memory] = &run.facts.tiers[..] else { panic!("a tier and memory") };
+        let hits = tier.counts.read_hits + tier.counts.write_hits;
+        let all = tier.counts.reads + tier.counts.writes;
+        (run.loads[0].mean(), hits as f64 / all as f64, memory.counts.reads, all)
+    };
+    for (reads, hit) in [(0.0, 0.002), (1.0, 0.003)] {
+        let (flash, plain_hits, ..) = ends("", reads);
+        let (memory, hits, counted, all) = ends("memory-for-tiers = true\n", reads);
+        assert!(flash < 0.001, "flash answers: {flash} s");
+        assert_within(0.1, memory, hit, "memory answers");
+        assert_within(0.05, hits, plain_hits, "the tier counts accesses before memory");
+        assert!(counted < all / 10, "hits count once: {counted} of {all}");
+    }
+}
+
 fn warm(filter: WarmFilter, accesses_per_tile_max: u64) -> Warm {
     Warm { filter, accesses_per_tile_max, ..Warm::default() }
 }

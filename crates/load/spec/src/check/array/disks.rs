@@ -57,7 +57,7 @@ fn like(
 }
 
 fn hdd(disk: &Disk, place: &DefinitionPath, found: &mut Findings) {
-    let Disk::Hdd { like: name, capacity, queue, rates } = disk else { return };
+    let Disk::Hdd { like: name, capacity, queue, rates, .. } = disk else { return };
     like(name, &HDDS, place, "shipped hdd", found);
     if let Some(capacity) = capacity
         && *capacity < Bytes::MIB

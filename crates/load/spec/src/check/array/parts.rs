@@ -124,6 +124,13 @@ pub(super) fn controller(
     if let Some(processors) = controller.processors {
         some_parts(place.key("processors"), "the number of processors", processors, found);
     }
+    if controller.memory_first && controller.memory_for_tiers {
+        found.add_help(
+            place.key("memory-for-tiers"),
+            "memory in front of the tiers holds their data already",
+            "leave out memory-first or memory-for-tiers",
+        );
+    }
     if let Some(memory) = &controller.write_memory {
         write_memory(memory, pools, &place.key("write-memory"), found);
     }

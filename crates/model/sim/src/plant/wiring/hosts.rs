@@ -93,7 +93,8 @@ impl Builder<'_> {
         let (mut tiers, mut all): (Vec<PartId>, Option<Group>) = (Vec::new(), None);
         for (host, entries) in entries.iter_mut().enumerate() {
             let behind = self.by_pool(entries, false);
-            let (part, group) = self.tier(tier, behind, Some(host))?;
+            let (fast, group) = self.fast(tier)?;
+            let part = self.tier(tier, (fast, behind), Some(host))?;
             tiers.push(part);
             entries.fill(part);
             for chain in &mut self.wiring.chains[host] {
