@@ -214,7 +214,9 @@ impl Calls {
             Look::Answered(answer) => {
                 let Some(connection) = self.connections.get_mut(key) else { return Ok(()) };
                 let (service, call) = (connection.service, connection.call);
-                if answer.result == Err(CallError::Status) && self.refusal.is_none() {
+                let is_fault =
+                    matches!(answer.result, Err(CallError::Status | CallError::Protocol));
+                if is_fault && self.refusal.is_none() {
                     let address = &self.pools[service].service.address;
                     self.refusal = connection.refusal().map(|words| told(address, &words));
                 }
@@ -268,9 +270,9 @@ impl Calls {
 
     /// Opens a connection for a call.
     fn connect(&mut self, service: usize, call: Key, now: Nanos) -> io::Result<()> {
-        let Service { address, peer, login, .. } = &*self.pools[service].service;
-        let client = (address.protocol.client)(address, login);
-        let connection = match Connection::open(peer, service, client) {
+        let own = &*self.pools[service].service;
+        let client = own.client().map_err(io::Error::other)?;
+        let connection = match Connection::open(&own.peer, service, client) {
             Ok(connection) => connection,
             Err(NoConnection::Here(error)) => return Err(error),
             Err(NoConnection::There(error)) => {

@@ -12,7 +12,7 @@ use run_store::slice::{CallRow, InstanceId, Slice, Unfinished};
 use state_machine::{
     Call, CallError, Effects, EndpointId, Event, KindId, Machine, RequestText, Token,
 };
-use tilemark_engine::client::{Address, Here, Service};
+use tilemark_engine::client::{Address, Here, Login, Service};
 use tilemark_engine::{BackendChoice, EngineInstance, Options, Outcome, Running, start};
 use units::Nanos;
 
@@ -77,7 +77,12 @@ fn begin(service: &Arc<Service>, options: Options, users: u64, calls: u64) -> Ru
 }
 
 /// Everything that a load of so many calls came to, when all were answered.
-fn called(service: &Arc<Service>, options: Options, users: u64, calls: u64) -> (CallRow, Outcome) {
+pub fn called(
+    service: &Arc<Service>,
+    options: Options,
+    users: u64,
+    calls: u64,
+) -> (CallRow, Outcome) {
     finish(callers(service, users, calls), options, calls)
 }
 
@@ -340,7 +345,8 @@ fn call_asks_what_its_kind_says() {
         }
     });
     let address = Address::parse(&text, "http").expect("an address");
-    let service = Service::reach(address, Duration::from_secs(30)).expect("it listens");
+    let service =
+        Service::reach(address, Login::default(), Duration::from_secs(30)).expect("it listens");
     let mut instance = callers(&Arc::new(service), 1, 3);
     instance.asks = vec![Some(RequestText::parse("items?page=2").expect("a text"))];
     let running = start(vec![instance], options()).expect("a start");
