@@ -111,6 +111,11 @@ impl Address {
         self.host.trim_matches(['[', ']'])
     }
 
+    /// Returns the name of the protocol.
+    pub(super) const fn protocol(&self) -> &'static str {
+        self.protocol.name
+    }
+
     /// Returns true if connections to this address are encrypted, and the service proves its name.
     pub const fn has_tls(&self) -> bool {
         self.protocol.has_tls
@@ -195,7 +200,7 @@ pub enum ServiceError {
         #[source]
         source: io::Error,
     },
-    /// The service does not prove its name, or does not speak TLS.
+    /// The service does not prove its name (`InvalidData`), or the handshake failed.
     #[error("TLS handshake with {address} ({peer})")]
     Unproven {
         /// Address of the service.
@@ -228,17 +233,18 @@ pub enum ServiceError {
     },
 }
 
+const REACH: &str = "start the service, or give another address with --endpoint";
+
 impl ServiceError {
     /// Returns the remedy.
-    pub const fn hint(&self) -> &'static str {
+    pub fn hint(&self) -> &'static str {
         match self {
+            Self::Unproven { source, .. } if source.kind() != io::ErrorKind::InvalidData => REACH,
             Self::Unproven { .. } | Self::Trust { .. } => {
                 "give the name that the certificate has, or the certificate of its authority with \
                  --ca NAME=FILE"
             }
-            Self::Unknown { .. } | Self::Unreachable { .. } => {
-                "start the service, or give another address with --endpoint"
-            }
+            Self::Unknown { .. } | Self::Unreachable { .. } => REACH,
         }
     }
 }

@@ -156,7 +156,8 @@ impl Client for Tls {
     }
 }
 
-/// Does the handshake on a new connection, in at most `within`, and closes it.
+/// Does the handshake on a new connection, in at most `within`, and closes it. The error of a
+/// certificate that is not accepted has the kind `InvalidData`.
 pub(super) fn shake_hands(
     mut connection: ClientConnection,
     mut stream: &TcpStream,
@@ -180,7 +181,11 @@ pub(super) fn shake_hands(
         if let Err(fault) = connection.process_new_packets() {
             // The service learns the reason, if it still listens.
             let _ = connection.write_tls(&mut stream);
-            return Err(io::Error::new(ErrorKind::InvalidData, told(&fault)));
+            let kind = match fault {
+                rustls::Error::InvalidCertificate(_) => ErrorKind::InvalidData,
+                _ => ErrorKind::Other,
+            };
+            return Err(io::Error::new(kind, told(&fault)));
         }
     }
     connection.send_close_notify();

@@ -233,7 +233,13 @@ fn who_never_answers_is_given_up_at_the_deadline() {
 
 #[test]
 fn garbage_and_answers_without_end_are_no_answers() {
-    all_fail(&failing(|stream| send(stream, b"220 mail ready\r\n")), CallError::Protocol);
+    let (row, outcome) =
+        called(&serve(|stream| send(stream, b"220 mail ready\r\n")).service, options(), 2, 10);
+    all_fail(&row, CallError::Protocol);
+    // Without this warning nothing tells the reader that another server has the port.
+    let told: Vec<_> = outcome.warnings.iter().filter(|own| own.id == "call-refused").collect();
+    let is_told = |text: &str| text.contains("/page: it is no valid http, or more than");
+    assert!(matches!(told[..], [own] if is_told(&own.text)), "{told:?}");
     let endless = |stream: &mut TcpStream| {
         send(stream, b"HTTP/1.1 200 OK\r\n\r\n");
         while send(stream, &[b'x'; 4096]) {}
