@@ -1,16 +1,11 @@
 //! Address of a server to which messages are sent.
 
-use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::http::host_and_port;
 use crate::{Identity, Method, Question, RemoteError, Secret, ServiceAddress, Trust};
-
-/// File of the certificate authorities that a Debian system trusts. On other systems
-/// `SSL_CERT_FILE` names the file.
-const AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
 /// Address of a server that accepts JSON by POST: `https://HOST[:PORT]/PATH[,token=FILE]`.
 ///
@@ -125,7 +120,7 @@ impl Address {
     }
 
     fn status(&self, path: &str, body: &[u8], patience: Duration) -> Result<u16, RemoteError> {
-        let tls = self.is_secure.then(authorities).transpose()?.map(Arc::new);
+        let tls = self.is_secure.then(Trust::system).transpose()?.map(Arc::new);
         let identity = match &self.token {
             None => Identity::Nobody,
             Some(named) => Identity::Token { before: "Bearer ", secret: Secret::read(named)? },
@@ -142,14 +137,6 @@ impl Address {
             Err(other) => Err(other),
         }
     }
-}
-
-fn authorities() -> Result<Trust, RemoteError> {
-    let file = std::env::var_os("SSL_CERT_FILE").unwrap_or_else(|| AUTHORITIES.into());
-    let pem = untrusted::read_named_text(Path::new(&file)).map_err(|error| {
-        RemoteError::Trust(format!("reading {}: {error}", Path::new(&file).display()))
-    })?;
-    Trust::authority(pem.as_bytes())
 }
 
 #[cfg(test)]

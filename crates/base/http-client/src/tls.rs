@@ -1,8 +1,9 @@
-//! TLS to management controllers and hypervisors. Most of their certificates are self-signed. So
-//! there are three kinds of trust: in the SHA-256 of one certificate, in a private authority, or in
-//! any certificate, which the result records.
+//! TLS to services. Most certificates of management controllers and hypervisors are self-signed. So
+//! there are four kinds of trust: in the SHA-256 of one certificate, in a private authority, in the
+//! authorities of this system, or in any certificate, which the result records.
 
 use std::net::TcpStream;
+use std::path::Path;
 use std::sync::Arc;
 
 use rustls::client::WebPkiServerVerifier;
@@ -17,6 +18,10 @@ use rustls::{
 use sha2::{Digest, Sha256};
 
 use crate::RemoteError;
+
+/// File of the certificate authorities that a Debian system trusts. On other systems
+/// `SSL_CERT_FILE` names the file.
+const AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
 /// Trust in a server's certificate.
 #[derive(Debug)]
@@ -71,6 +76,25 @@ impl Trust {
         Self::by(verifier.map_err(|error| wrong(&error))?, crypto)
     }
 
+    /// Creates trust in certificates for the requested name that an authority of this system signed.
+    ///
+    /// # Errors
+    /// If the system's file of authorities cannot be read, or contains none.
+    pub fn system() -> Result<Self, RemoteError> {
+        let file = std::env::var_os("SSL_CERT_FILE").unwrap_or_else(|| AUTHORITIES.into());
+        Self::authority_file(Path::new(&file))
+    }
+
+    /// Creates trust as [`Self::authority`], from a file.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or contains no authority.
+    pub fn authority_file(file: &Path) -> Result<Self, RemoteError> {
+        let pem = untrusted::read_named_text(file)
+            .map_err(|error| RemoteError::Trust(format!("reading {}: {error}", file.display())))?;
+        Self::authority(pem.as_bytes())
+    }
+
     fn by(
         verifier: Arc<dyn ServerCertVerifier>,
         crypto: Arc<CryptoProvider>,
@@ -84,6 +108,16 @@ impl Trust {
         Ok(Self { config: Arc::new(config) })
     }
 
+    /// Creates the client side of a TLS connection to a host, a name or an IP address.
+    ///
+    /// # Errors
+    /// If no certificate can be for such a host, or TLS is unavailable.
+    pub fn connection(&self, host: &str) -> Result<ClientConnection, RemoteError> {
+        let wrong = |error: &dyn std::fmt::Display| RemoteError::Trust(error.to_string());
+        let name = ServerName::try_from(host.to_owned()).map_err(|error| wrong(&error))?;
+        ClientConnection::new(Arc::clone(&self.config), name).map_err(|error| wrong(&error))
+    }
+
     /// Runs an exchange over a TLS connection.
     pub(crate) fn exchange<T>(
         &self,
@@ -91,9 +125,7 @@ impl Trust {
         stream: TcpStream,
         talk: impl FnOnce(StreamOwned<ClientConnection, TcpStream>, &TcpStream) -> std::io::Result<T>,
     ) -> std::io::Result<T> {
-        let name = ServerName::try_from(host.to_owned()).map_err(std::io::Error::other)?;
-        let connection =
-            ClientConnection::new(Arc::clone(&self.config), name).map_err(std::io::Error::other)?;
+        let connection = self.connection(host).map_err(std::io::Error::other)?;
         let socket = stream.try_clone()?;
         talk(StreamOwned::new(connection, stream), &socket)
     }

@@ -92,7 +92,7 @@ impl Bench {
             reuse: None,
             through: None,
             export: None,
-            passwords: tilemark_bench::rig::Passwords::new(),
+            logins: tilemark_bench::rig::Logins::new(),
             power_policies: false,
             tool: ToolFacts { version: "test".to_owned(), commit: None },
             program: std::path::PathBuf::new(),

@@ -8,7 +8,7 @@ use bench::BenchError;
 use bench::fleet::{DiskNeed, Driven, StepOrder, driven, fleet};
 use bench::plan::{Layer, Origin, ResolvedPlan, Surroundings, resolve};
 use bench::progress::{Control, Request};
-use bench::rig::{Load, Passwords, PrefillSoFar, RealRig, Rig, reach};
+use bench::rig::{Load, Logins, PrefillSoFar, RealRig, Rig, reach};
 use bench::run::{ReusableRun, RunPart, caches, summary, target_facts, warnings};
 use cluster::{Asked, ClusterError, Invitation, Member};
 use datastore::{Datastore, Preflight, Removed};
@@ -378,8 +378,8 @@ impl Agent {
         let permitted = self.allowed(&plan, &asked)?;
         let target = permitted.target();
         let options = store_options(&plan, &asked);
-        // A controller cannot make this host read one of its files, so passwords stay at home.
-        let services = reach(&plan, &Passwords::new())?;
+        // A controller cannot make this host read one of its files, so passwords and authorities stay at home.
+        let services = reach(&plan, &Logins::new())?;
         let store = Datastore::open(target, Bytes::new(asked.needed_bytes), &options)
             .map_err(|error| permitted.named_error(remote(&BenchError::from(error))))?;
         let preflight = Preflight { target: permitted.text(), ..store.preflight().clone() };

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use run_store::run::Step;
 use run_store::run::Warning;
 use spec::array::Array;
-use spec::over::OverProtocol;
+use spec::over::OverSetting;
 use spec::study::{ResolvedConfiguration, ResolvedReal, ResolvedStudy};
 use units::Nanos;
 
@@ -84,7 +84,7 @@ pub(super) struct Measured<'a> {
     /// Storage to use.
     storage: &'a RealStorage,
     /// Protocols of the configurations, each checked once.
-    over: Vec<(OverProtocol, Result<CheckedOver, PointError>)>,
+    over: Vec<(OverSetting, Result<CheckedOver, PointError>)>,
 }
 
 impl<'a> Measured<'a> {

@@ -245,10 +245,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             return Err(failure);
         }
         let refused = self.calls.as_mut().and_then(|calls| calls.take_refusal());
-        self.warnings.extend(refused.map(|words| Warning {
-            id: "call-refused",
-            text: format!("a service refused calls, the first with these words: {words}"),
-        }));
+        self.warnings.extend(refused.map(|text| Warning { id: "call-refused", text }));
         let outcome = Outcome {
             submitted: self.counts.submitted - self.open_calls(),
             completed: self.counts.completed,

@@ -25,7 +25,7 @@ pub struct Endpoint {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protocol {
-    /// HTTP/1.1 without TLS: a call is a GET, or a POST with a generated body.
+    /// HTTP/1.1, plain or, if the address begins with `https`, over TLS: a call is a GET, or a POST with a generated body.
     Http,
     /// PostgreSQL's protocol, version 3, without TLS. A call is one statement, which is prepared
     /// once per session, or several statements separated by `;`, which form one transaction.

@@ -8,10 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Protocol through which the disks of a run are reached.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum,
-)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OverProtocol {
     /// NBD: qemu-storage-daemon serves, and the load's own client connects.
     Nbd,
@@ -41,13 +38,73 @@ impl fmt::Display for OverProtocol {
     }
 }
 
+/// Protocol that a run sets up, and the link between its server and its initiator. Text form:
+/// `PROTOCOL[,mtu=BYTES]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String", extend("pattern" = "^(nbd|iscsi|nfs3)(,mtu=[0-9]+)?$"))]
+pub struct OverSetting {
+    /// Protocol of the disks.
+    pub protocol: OverProtocol,
+    /// Largest packet on a link between two network namespaces, in bytes; `None` for loopback in
+    /// one namespace.
+    pub mtu: Option<u32>,
+}
+
+impl OverSetting {
+    /// Smallest MTU. Every host accepts such packets of IPv4 (RFC 791, section 3.2).
+    const MTU_MIN: u32 = 576;
+    /// Largest MTU of a veth link of Linux.
+    const MTU_MAX: u32 = 65_535;
+}
+
+impl FromStr for OverSetting {
+    type Err = OverWordError;
+
+    fn from_str(text: &str) -> Result<Self, OverWordError> {
+        let (word, mtu) = match text.split_once(",mtu=") {
+            Some((word, mtu)) => (word, Some(mtu)),
+            None => (text, None),
+        };
+        let known = OverProtocol::ALL.into_iter().find(|own| own.word() == word);
+        let protocol = known.ok_or_else(|| OverWordError::Unknown { text: text.to_owned() })?;
+        let in_range = |mtu: &u32| (Self::MTU_MIN..=Self::MTU_MAX).contains(mtu);
+        let parsed = mtu.map(|mtu| {
+            let own = mtu.parse().ok().filter(in_range);
+            own.ok_or_else(|| OverWordError::Mtu { text: mtu.to_owned() })
+        });
+        Ok(Self { protocol, mtu: parsed.transpose()? })
+    }
+}
+
+impl fmt::Display for OverSetting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.protocol.fmt(f)?;
+        self.mtu.map_or(Ok(()), |mtu| write!(f, ",mtu={mtu}"))
+    }
+}
+
+impl TryFrom<String> for OverSetting {
+    type Error = OverWordError;
+
+    fn try_from(text: String) -> Result<Self, OverWordError> {
+        text.parse()
+    }
+}
+
+impl From<OverSetting> for String {
+    fn from(own: OverSetting) -> Self {
+        own.to_string()
+    }
+}
+
 /// Value of `--over`: a protocol that a run sets up, or an existing export.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
-#[schemars(with = "String", extend("pattern" = "^(nbd|iscsi|nfs3|nfs:.+:/.*)$"))]
+#[schemars(with = "String", extend("pattern" = "^((nbd|iscsi|nfs3)(,mtu=[0-9]+)?|nfs:.+:/.*)$"))]
 pub enum Over {
     /// A protocol whose server a run starts.
-    Protocol(OverProtocol),
+    Protocol(OverSetting),
     /// Export of another server, `nfs:SERVER:/EXPORT`. It is the datastore.
     Export(String),
 }
@@ -60,6 +117,16 @@ pub enum OverWordError {
         "\"{text}\" is neither a protocol (nbd, iscsi or nfs3) nor an export (nfs:SERVER:/EXPORT)"
     )]
     Unknown {
+        /// The text as given.
+        text: String,
+    },
+    /// The size of packets is no number, or no link has it.
+    #[error(
+        "\"{text}\" is no MTU: it must be {} to {} bytes",
+        OverSetting::MTU_MIN,
+        OverSetting::MTU_MAX
+    )]
+    Mtu {
         /// The text as given.
         text: String,
     },
@@ -76,9 +143,9 @@ pub enum OverWordError {
 
 impl Over {
     /// Returns the protocol that a run sets up, if the value is a protocol.
-    pub const fn protocol(&self) -> Option<OverProtocol> {
+    pub const fn protocol(&self) -> Option<OverSetting> {
         match self {
-            Self::Protocol(protocol) => Some(*protocol),
+            Self::Protocol(setting) => Some(*setting),
             Self::Export(_) => None,
         }
     }
@@ -96,14 +163,10 @@ impl FromStr for Over {
     type Err = OverWordError;
 
     fn from_str(text: &str) -> Result<Self, OverWordError> {
-        if let Some(protocol) = OverProtocol::ALL.into_iter().find(|own| own.word() == text) {
-            return Ok(Self::Protocol(protocol));
-        }
-        let text = text.to_owned();
         match text.split_once(':') {
-            Some(("nfs", _)) => Ok(Self::Export(text)),
-            Some(("iscsi", _)) => Err(OverWordError::Iscsi { text }),
-            _ => Err(OverWordError::Unknown { text }),
+            Some(("nfs", _)) => Ok(Self::Export(text.to_owned())),
+            Some(("iscsi", _)) => Err(OverWordError::Iscsi { text: text.to_owned() }),
+            _ => text.parse().map(Self::Protocol),
         }
     }
 }
@@ -125,7 +188,7 @@ impl From<Over> for String {
 impl fmt::Display for Over {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Protocol(protocol) => protocol.fmt(f),
+            Self::Protocol(setting) => setting.fmt(f),
             Self::Export(name) => f.write_str(name),
         }
     }
@@ -138,13 +201,20 @@ mod tests {
     #[test]
     fn protocols_exports_and_what_is_neither_are_told_apart() {
         let read = |text: &str| text.parse::<Over>();
-        assert_eq!(read("nbd").map(|own| own.protocol()), Ok(Some(OverProtocol::Nbd)));
+        let setting = |protocol, mtu| Ok(Some(OverSetting { protocol, mtu }));
+        assert_eq!(read("nbd").map(|own| own.protocol()), setting(OverProtocol::Nbd, None));
+        let jumbo = read("iscsi,mtu=9000");
+        assert_eq!(jumbo.as_ref().map(Over::to_string).as_deref(), Ok("iscsi,mtu=9000"));
+        assert_eq!(jumbo.map(|own| own.protocol()), setting(OverProtocol::Iscsi, Some(9000)));
+        for wrong in ["nbd,mtu=", "nbd,mtu=575", "nbd,mtu=65536", "nbd,mtu=9k"] {
+            assert!(matches!(read(wrong), Err(OverWordError::Mtu { .. })), "{wrong}");
+        }
         let export = read("nfs:filer:/vol/a").expect("an export");
         assert_eq!((export.export(), export.protocol()), (Some("nfs:filer:/vol/a"), None));
         assert_eq!(export.to_string(), "nfs:filer:/vol/a");
         let iscsi = read("iscsi://filer/iqn.2026-11.x/1").expect_err("not supported");
         assert!(iscsi.to_string().contains("iscsiadm"), "{iscsi}");
-        for wrong in ["", "nfs", "nfs4", "smb:filer:/x"] {
+        for wrong in ["", "nfs", "nfs4", "nfs4,mtu=1500", "nbd,mss=1500", "smb:filer:/x"] {
             assert!(matches!(read(wrong), Err(OverWordError::Unknown { .. })), "{wrong}");
         }
     }

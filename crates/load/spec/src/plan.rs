@@ -301,8 +301,9 @@ pub struct EngineOptions {
     /// A server of the protocol is started for files of the datastore, a directory, and an
     /// initiator for it; both end with each step. They run on this computer, in user space, and the
     /// result names the programs and the hops. iscsi and nfs3 are for root only. An export of
-    /// another server is itself the datastore, and is left as it was. Examples: --over iscsi,
-    /// --over nfs:filer:/vol/test
+    /// another server is itself the datastore, and is left as it was. With ,mtu=BYTES server and
+    /// initiator are joined by a link with packets of this size (576 to 65535), instead of loopback.
+    /// Examples: --over iscsi, --over nfs3,mtu=9000, --over nfs:filer:/vol/test
     #[arg(long, value_name = "PROTOCOL|EXPORT")]
     #[arg(display_order = 14, hide_short_help = true, help_heading = "How load is made")]
     #[serde(default, skip_serializing_if = "Option::is_none")]

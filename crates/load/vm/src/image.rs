@@ -73,6 +73,8 @@ impl Image {
     /// # Errors
     /// A file is missing or was changed.
     pub fn load(directory: &Path) -> Result<Self, ImageError> {
+        // Virtual machines run in another directory than this process.
+        let directory = &std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
         let list = read(&directory.join("SHA256SUMS"))?;
         let text = String::from_utf8_lossy(&list);
         let checked = |name: &str| -> Result<(PathBuf, Vec<u8>), ImageError> {

@@ -66,10 +66,10 @@ impl Protocol for Iscsi {
             unreachable!("the protocol's check found the programs");
         };
         files.iter().try_for_each(check_path)?;
-        let network = up.network.insert(Network::make(home, &checked.setpriv, tools)?);
-        let enter = network.enter();
-        let server = start(checked, home, enter.clone())?;
-        let tool = Tool { program: tgtadm, home };
+        let network = up.network.insert(Network::make(checked, home, tools)?);
+        let server = start(checked, home, network.enter())?;
+        let enter = network.enter_as_initiator();
+        let tool = Tool { program: tgtadm, home, client: network.initiator_address() };
         let served = tool.wait(&server).and_then(|()| tool.export(files));
         up.servers.push(server);
         served?;
@@ -122,6 +122,8 @@ fn node(nth: usize, portal: &str) -> Value {
 struct Tool<'a> {
     program: &'a Program,
     home: &'a Home,
+    /// Address of the only client that may log in.
+    client: &'static str,
 }
 
 impl Tool<'_> {
@@ -163,7 +165,7 @@ impl Tool<'_> {
                 let new = ["--op", "new", "--mode", "target", "--tid", &tid];
                 self.ask(&[&new[..], &["--targetname", &name]].concat())?;
                 let bind = ["--op", "bind", "--mode", "target", "--tid", &tid];
-                self.ask(&[&bind[..], &["--initiator-address", ADDRESS]].concat())?;
+                self.ask(&[&bind[..], &["--initiator-address", self.client]].concat())?;
             }
             let path = file.path.display().to_string();
             let new = ["--op", "new", "--mode", "logicalunit", "--tid", &tid, "--lun", &lun];

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::error::OverError;
 use crate::fuse;
+use crate::network::{Network, SERVER};
 use crate::protocol::{Checked, Protocol, ProtocolFacts};
 use crate::set_up::{Reached, ServedFile, SetUp};
 
@@ -17,6 +18,9 @@ const FACTS: ProtocolFacts = ProtocolFacts {
     network: "127.0.0.1, a random free port",
     server_cache: "",
 };
+
+/// Port of the server in a namespace of its own. IANA assigned it to NBD.
+const PORT: u16 = 10_809;
 
 /// NBD protocol: QEMU's storage daemon as the server, the engine as the initiator.
 #[derive(Debug)]
@@ -38,13 +42,20 @@ impl Protocol for Nbd {
         files: &[ServedFile],
         up: &mut SetUp,
     ) -> Result<(), OverError> {
-        let server = free_address()?;
-        let arguments = arguments(server, files);
-        let own = (arguments, Phase::Start);
-        let daemon = fuse::start(home, &checked.setpriv, &checked.server, Vec::new(), own)?;
-        up.servers.push(daemon);
+        let linked = checked.tools.as_ref().filter(|_| checked.mtu.is_some());
+        let network = linked.map(|tools| Network::make(checked, home, tools)).transpose()?;
+        let (server, enter, namespace) = match &network {
+            Some(network) => {
+                let address: SocketAddr = (SERVER, PORT).into();
+                (address, network.enter(), Some(network.initiator_namespace()))
+            }
+            None => (free_address()?, Vec::new(), None),
+        };
+        up.network = network;
+        let own = (arguments(server, files), Phase::Start);
+        up.servers.push(fuse::start(home, &checked.setpriv, &checked.server, enter, own)?);
         let exports = (0..).zip(files).map(|(nth, file)| (file.disk.clone(), export(nth)));
-        up.reached = Some(Reached::Nbd { server, exports: exports.collect() });
+        up.reached = Some(Reached::Nbd { server, exports: exports.collect(), namespace });
         Ok(())
     }
 }

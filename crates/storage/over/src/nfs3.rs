@@ -76,7 +76,7 @@ impl Protocol for Nfs3 {
             object: config.display().to_string(),
             source,
         })?;
-        let network = up.network.insert(Network::make(home, &checked.setpriv, tools)?);
+        let network = up.network.insert(Network::make(checked, home, tools)?);
         let mapper = start(checked, home, network, (rpcbind, vec!["-f".to_owned()]))?;
         let socket = network.run_path("rpcbind.sock");
         let mapped = mapper.wait_until(Phase::Start, READY_MAX, || socket.exists());
@@ -91,7 +91,7 @@ impl Protocol for Nfs3 {
         let nodes = files.iter().enumerate();
         let nodes = nodes.map(|(nth, file)| node(nth, ADDRESS, &file.path.display().to_string()));
         let nodes: Vec<Value> = nodes.collect();
-        let enter = network.enter();
+        let enter = network.enter_as_initiator();
         let (initiator, paths) = fuse::attach(home, &checked.setpriv, daemon, enter, &nodes)?;
         up.initiator = Some(initiator);
         up.reached = Some(Reached::Files(paths));

@@ -46,26 +46,45 @@ pub struct Checked {
     /// Program of the initiator; `None` if this program is the initiator.
     pub initiator: Option<Program>,
     pub(crate) setpriv: Program,
+    /// Largest packet on the link between server and initiator, in bytes; `None` for loopback.
+    pub(crate) mtu: Option<u32>,
     pub(crate) tools: Option<Tools>,
     /// Further programs, in an order that only the protocol defines.
     pub(crate) others: Vec<Program>,
 }
 
 impl Checked {
+    /// Describes the network between initiator and server.
+    pub fn network(&self, facts: &ProtocolFacts) -> String {
+        match self.mtu {
+            Some(mtu) => format!(
+                "two private network namespaces joined by veth with MTU {mtu}, no larger frames"
+            ),
+            None => facts.network.to_owned(),
+        }
+    }
+
     /// Returns the programs of a protocol with this server and no further programs.
     pub(crate) fn of(protocol: &'static str, server: Program) -> Result<Self, OverError> {
         let setpriv = Needed { name: "setpriv", package: "util-linux" }.find(protocol)?;
-        Ok(Self { server, initiator: None, setpriv, tools: None, others: Vec::new() })
+        Ok(Self { server, initiator: None, setpriv, mtu: None, tools: None, others: Vec::new() })
     }
 }
 
-/// Checks a protocol's programs; creates nothing.
+/// Checks a protocol's programs; creates nothing. With `mtu`, server and initiator are joined by a
+/// link with packets of this size, instead of loopback.
 ///
 /// # Errors
 ///
 /// If a program is missing, too old, lacks a part, or may be used only by root.
-pub fn check(protocol: &dyn Protocol) -> Result<Checked, OverError> {
-    protocol.programs()
+pub fn check(protocol: &dyn Protocol, mtu: Option<u32>) -> Result<Checked, OverError> {
+    let checked = protocol.programs()?;
+    if mtu.is_none() {
+        return Ok(checked);
+    }
+    let word = protocol.facts().word;
+    require_root(word, "only root can link two networks (mtu)")?;
+    Ok(Checked { mtu, tools: Some(Tools::find(word)?), ..checked })
 }
 
 /// Returns an error unless the process runs as root.

@@ -28,6 +28,9 @@ pub enum Reached {
         server: SocketAddr,
         /// Names of the exports, by name of the disk.
         exports: BTreeMap<String, String>,
+        /// File of the network namespace from which the server is reached; `None` for that of this
+        /// process.
+        namespace: Option<PathBuf>,
     },
     /// One file for each served file, in the order of the served files.
     Files(Vec<PathBuf>),
@@ -46,8 +49,8 @@ pub struct SetUp {
 impl SetUp {
     /// Iterates over the processes that are needed to answer I/O.
     pub(crate) fn processes(&self) -> impl Iterator<Item = &Process> {
-        let keeper = self.network.as_ref().map(|network| &network.keeper);
-        self.servers.iter().chain(self.initiator.as_ref()).chain(keeper)
+        let keepers = self.network.iter().flat_map(Network::keepers);
+        self.servers.iter().chain(self.initiator.as_ref()).chain(keepers)
     }
 
     /// Ends initiator, servers and network, in this order.

@@ -47,6 +47,12 @@ pub fn named_secret(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), named.to_owned()))
 }
 
+/// Parses `NAME=FILE`: the name of an endpoint, and a file for it.
+pub fn named_file(text: &str) -> Result<(String, PathBuf), String> {
+    let (name, file) = text.split_once('=').ok_or("write NAME=FILE")?;
+    Ok((name.to_owned(), PathBuf::from(file)))
+}
+
 /// Parses `NAME=MODEL`: the name of an endpoint, and the model or address of its service.
 pub fn answering(text: &str) -> Result<(String, Answering), String> {
     let (name, answering) = text.split_once('=').ok_or("write NAME=WHAT")?;

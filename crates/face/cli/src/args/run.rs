@@ -1,3 +1,5 @@
+use std::path::PathBuf;
+
 use clap::Args;
 use spec::Answering;
 use spec::over::Over;
@@ -60,8 +62,9 @@ pub struct RunArgs {
 
     /// Address of an endpoint that the tile's workloads call; repeat for more
     ///
-    /// NAME=http://HOST:PORT/PATH, or NAME=postgres://USER@HOST:PORT/DATABASE. Calls go to this
-    /// address only: its name is resolved once, before the run, and redirects are not followed.
+    /// NAME=http://HOST:PORT/PATH, NAME=https://HOST:PORT/PATH, or
+    /// NAME=postgres://USER@HOST:PORT/DATABASE. Calls go to this address only: its name is resolved
+    /// once, before the run, and redirects are not followed.
     /// Example: --endpoint page=http://web:8080/
     #[arg(long = "endpoint", value_name = "NAME=ADDRESS", value_parser = answering, hide_short_help = true, help_heading = "What is called")]
     pub endpoints: Vec<(String, Answering)>,
@@ -72,6 +75,13 @@ pub struct RunArgs {
     /// user. Example: --endpoint db=postgres://shop@db/tile --credentials db=/root/shop.password
     #[arg(long = "credentials", value_name = "NAME=FILE", value_parser = super::load::named_secret, conflicts_with = "members", hide_short_help = true, help_heading = "What is called")]
     pub credentials: Vec<(String, String)>,
+
+    /// Certificates of the authorities that vouch for an endpoint's service; repeat for more
+    ///
+    /// NAME=FILE, in PEM, for an endpoint with an https address. Without it the authorities of this
+    /// system count. Example: --endpoint site=https://web/ --ca site=/root/web-ca.pem
+    #[arg(long = "ca", value_name = "NAME=FILE", value_parser = super::load::named_file, conflicts_with = "members", hide_short_help = true, help_heading = "What is called")]
+    pub authorities: Vec<(String, PathBuf)>,
 
     /// A virtual machine of yours on which operations may be carried out, by its exact name:
     /// KIND:NAME[,KEY=VALUE...]

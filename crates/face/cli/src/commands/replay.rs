@@ -65,7 +65,7 @@ fn options(args: &ReplayArgs, base: std::path::PathBuf) -> RunOptions {
         keep: args.keep || args.reuse.is_some(),
         through: None,
         export: None,
-        passwords: bench::rig::Passwords::new(),
+        logins: bench::rig::Logins::new(),
         power_policies: false,
         tool: run::tool(),
         program: this_program::path(),

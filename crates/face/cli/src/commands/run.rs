@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bench::progress::{Control, Observer};
-use bench::rig::Passwords;
+use bench::rig::Logins;
 use bench::run::{End, FinishedRun, Reuse, RunOptions};
 use bench::{BenchError, plan::ResolvedPlan};
 use datastore::Removed;
-use http_client::Secret;
+use http_client::{Secret, Trust};
 use run_store::run::{Run, Status, ToolFacts, Verdict};
 use run_store::rundir::{self, SameDevice};
 
@@ -229,7 +229,7 @@ pub fn options(args: &RunArgs) -> Result<RunOptions, Failure> {
         keep: keeps(args),
         through: args.through_tier.clone(),
         export: None,
-        passwords: passwords(&args.credentials)?,
+        logins: logins(args)?,
         power_policies: args.governor,
         tool: tool(),
         program: this_program::path(),
@@ -237,13 +237,19 @@ pub fn options(args: &RunArgs) -> Result<RunOptions, Failure> {
     })
 }
 
-/// Reads the passwords that `NAME=FILE` or `NAME=env:VARIABLE` name.
-fn passwords(given: &[(String, String)]) -> Result<Passwords, Failure> {
-    let read = given.iter().map(|(name, named)| match Secret::read(named) {
-        Ok(secret) => Ok((name.clone(), Arc::new(secret))),
-        Err(error) => Err(Failure::from_error(Exit::Usage, &error)),
-    });
-    read.collect()
+/// Reads the passwords and authorities that `--credentials` and `--ca` name.
+fn logins(args: &RunArgs) -> Result<Logins, Failure> {
+    let failed = |error| Failure::from_error(Exit::Usage, &error);
+    let mut logins = Logins::new();
+    for (name, named) in &args.credentials {
+        let secret = Secret::read(named).map_err(failed)?;
+        logins.entry(name.clone()).or_default().password = Some(Arc::new(secret));
+    }
+    for (name, file) in &args.authorities {
+        let trust = Trust::authority_file(file).map_err(failed)?;
+        logins.entry(name.clone()).or_default().trust = Some(Arc::new(trust));
+    }
+    Ok(logins)
 }
 
 /// Returns true if the disks stay after a run.

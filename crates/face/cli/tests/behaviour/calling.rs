@@ -1,10 +1,14 @@
 //! Runs that call a service on the loopback interface.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
+use std::sync::Arc;
 
+use rcgen::{CertificateParams, KeyPair};
 use run_store::run::{CallErrors, Cause, Run, Verdict};
 use rustix::process::Signal;
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use crate::rig::{Workspace, err, out};
 
@@ -23,7 +27,31 @@ fn serve(answer: Option<&'static str>) -> String {
     format!("page=http://127.0.0.1:{port}/")
 }
 
-fn talk(mut stream: TcpStream, answer: Option<&str>) {
+/// Starts a service with TLS; returns its address as an option's value, and its certificate, which
+/// it signed itself.
+fn serve_encrypted(answer: &'static str) -> (String, String) {
+    let key = KeyPair::generate().expect("a key");
+    let params = CertificateParams::new(vec!["localhost".to_owned()]).expect("a name");
+    let certificate = params.self_signed(&key).expect("a certificate");
+    let secret = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ServerConfig::builder_with_provider(provider);
+    let builder = builder.with_safe_default_protocol_versions().expect("versions");
+    let config = builder.with_no_client_auth();
+    let config = config.with_single_cert(vec![certificate.der().clone()], secret);
+    let config = Arc::new(config.expect("a server"));
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let connection = ServerConnection::new(Arc::clone(&config)).expect("a connection");
+            std::thread::spawn(move || talk(StreamOwned::new(connection, stream), Some(answer)));
+        }
+    });
+    (format!("page=https://localhost:{port}/"), certificate.pem())
+}
+
+fn talk(mut stream: impl Read + Write, answer: Option<&str>) {
     let (mut head, mut byte) = (Vec::new(), [0]);
     while let Ok(1) = stream.read(&mut byte) {
         head.push(byte[0]);
@@ -67,6 +95,51 @@ fn run_calls_the_given_endpoint_and_stores_its_answers() {
     assert_eq!(kept.value, address);
     let again = place.output(&["verify-report", "latest"]);
     assert_eq!(again.status.code(), Some(0), "{}{}", out(&again), err(&again));
+}
+
+#[test]
+fn run_calls_an_encrypted_endpoint_whose_authority_it_is_given() {
+    let Some(place) = Workspace::usable() else { return };
+    let (endpoint, pem) = serve_encrypted("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
+    place.write("ca.pem", &pem);
+    let ca = format!("page={}", place.path("ca.pem").display());
+    let words =
+        [&TILE[..], &["--tiles", "1", "--endpoint", &endpoint, "--format", "json"]].concat();
+
+    // This system knows nothing of the certificate, so no call is made and nothing is written.
+    let output = place.run(3, &words);
+    let said = err(&output);
+    assert!(said.contains("TLS handshake with https://localhost:"), "{said}");
+    assert!(said.contains("--ca NAME=FILE"), "{said}");
+    assert!(place.names("ds").is_empty() && place.runs().is_empty());
+
+    let output = place.run_command(&[&words[..], &["--ca", &ca]].concat()).output();
+    let output = output.expect("the program starts");
+    let run: Run = run_store::run::parse(&out(&output)).expect("one run document");
+    let [calls] = &run.steps[0].calls[..] else { panic!("{:?}", run.steps[0].calls) };
+    assert!(calls.errors.is_empty() && calls.count > 0, "{calls:?}");
+    assert_eq!(calls.bytes, 5 * calls.count, "{calls:?}");
+    let kept = run.plan.iter().find(|value| value.key == "endpoint.page").expect("its endpoint");
+    assert_eq!(kept.value, endpoint.trim_start_matches("page="));
+}
+
+#[test]
+fn authority_for_no_encrypted_endpoint_is_refused() {
+    let Some(place) = Workspace::usable() else { return };
+    let (_, pem) = serve_encrypted("");
+    place.write("ca.pem", &pem);
+    place.write("empty.pem", "no certificate\n");
+    let endpoint = serve(None);
+    for (named, message) in [
+        (format!("page={}", place.path("ca.pem").display()), "only an endpoint with an https"),
+        (format!("page={}", place.path("empty.pem").display()), "no certificate in the file"),
+        ("page=/nonexistent".to_owned(), "/nonexistent"),
+    ] {
+        let words = [&TILE[..], &["--endpoint", &endpoint, "--ca", &named]].concat();
+        let said = err(&place.run(2, &words));
+        assert!(said.contains(message), "{said}");
+        assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
+    }
 }
 
 #[test]
@@ -115,12 +188,7 @@ fn what_cannot_be_called_is_refused_before_anything_is_written() {
     let address = "--endpoint page=http://";
     refused(&[], 2, "no service or model is given", address);
     refused(&["page=model:4x2ms"], 2, "needs an address", address);
-    refused(
-        &["page=https://web/"],
-        2,
-        "not an address of a service with the protocol http",
-        address,
-    );
+    refused(&["page=ftp://web/"], 2, "not an address of a service with the protocol http", address);
     refused(&["page=http://me:secret@web/"], 2, "a user or a password", address);
     refused(&["page=web"], 2, "nor an address", "");
     refused(&["page=http://web/", "pgae=http://web/"], 2, "\"pgae\"", "did you mean \"page\"?");

@@ -12,6 +12,8 @@ mod documented;
 mod estates;
 #[cfg(feature = "hosts")]
 mod events;
+#[cfg(feature = "hosts")]
+mod export_hosts;
 mod exports;
 mod foreign;
 mod help;

@@ -110,6 +110,29 @@ fn a_run_over_nfs3_names_what_served_it_and_leaves_nothing() {
     measured_over(NFS3);
 }
 
+#[test]
+fn run_over_a_link_discloses_its_packet_size() {
+    for (protocol, setting, mtu) in [(NBD, "nbd,mtu=9000", "9000"), (NFS3, "nfs3,mtu=1500", "1500")]
+    {
+        let Some(place) = place_for(protocol) else { continue };
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: only root can link two networks");
+            return;
+        }
+        let (run, home) = measuring(&place, (setting, protocol.1), "1s");
+        let ended = run.end();
+        let run: Run = run_store::run::parse(&ended.stdout).expect(&ended.stderr);
+        let over = run.target.over.as_ref().expect("the result names the protocol");
+        assert!(over.network.contains(&format!("veth with MTU {mtu}")), "{over:?}");
+        let step = run.steps.first().unwrap_or_else(|| panic!("{}", ended.stderr));
+        let is_fine = matches!(step.verdict, Verdict::Passed | Verdict::Inconclusive);
+        assert!(is_fine && step.throughput.operations_per_s > 0.0, "{}", step.reason);
+        let key = run.plan.iter().find(|value| value.key == "engine.over").expect("its setting");
+        assert_eq!(key.value, setting);
+        assert_nothing_left(&place, &home);
+    }
+}
+
 fn server_killed(protocol: Protocol) {
     let Some(place) = place_for(protocol) else { return };
     let (run, home) = measuring(&place, protocol, "60s");

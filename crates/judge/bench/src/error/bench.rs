@@ -327,9 +327,7 @@ impl BenchError {
                 Some("name a directory: dir:PATH".to_owned())
             }
             Self::Tier(refusal) => refusal.hint.clone().map(Into::into),
-            Self::Unreachable(_) => {
-                Some("start the service, or give another address with --endpoint".to_owned())
-            }
+            Self::Unreachable(error) => Some(error.hint().to_owned()),
             Self::Meter(error) => error.hint().map(str::to_owned),
             Self::TooManyUsers { .. } => {
                 Some("begin with fewer tiles (--tiles), or a tile of fewer users".to_owned())

@@ -51,6 +51,15 @@ pub enum PlanError {
         /// Name of the endpoint.
         name: String,
     },
+    /// An authority is given for an endpoint without TLS.
+    #[error(
+        "a certificate authority is given for \"{name}\", but only an endpoint with an https \
+         address takes one"
+    )]
+    NoTls {
+        /// Name of the endpoint.
+        name: String,
+    },
     /// A called endpoint has neither a service nor a model.
     #[error(
         "the workload \"{workload}\" calls the endpoint \"{name}\", but no service or model is \

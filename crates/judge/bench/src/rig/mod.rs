@@ -29,7 +29,7 @@ pub use machines::{Machines, check as check_machines};
 pub use prefilled::Prefilled;
 pub use real::{RealRig, Reopen, SecondStore, clocks};
 pub use real_load::RealLoad;
-pub use services::{Passwords, Services, reach};
+pub use services::{Logins, Services, reach};
 pub use sim::plant::PlantError;
 pub use simulated::{SimLoad, SimRig, VIRTUAL_TIME};
 pub use through::{Through, TierSpec, TierSpecError};

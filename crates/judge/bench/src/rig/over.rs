@@ -57,8 +57,11 @@ impl Over {
             disks.iter().map(|disk| served(disk)).collect::<Result<_, _>>()?;
         let session = Session::set_up(self.protocol, &self.checked, &self.run_id, &files)?;
         let way = match session.reached() {
-            Reached::Nbd { server, exports } => DiskAccess::Connection(Served {
-                server: ServerAddress::Tcp(*server),
+            Reached::Nbd { server, exports, namespace } => DiskAccess::Connection(Served {
+                server: match namespace {
+                    Some(namespace) => ServerAddress::TcpIn(namespace.clone(), *server),
+                    None => ServerAddress::Tcp(*server),
+                },
                 exports: exports.clone(),
             }),
             Reached::Files(paths) => {

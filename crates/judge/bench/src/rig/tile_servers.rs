@@ -196,11 +196,11 @@ impl Inner {
 fn service_at(need: &Need, endpoint: &Endpoint) -> Result<Service, BenchError> {
     let address = Address::parse(&endpoint.address, endpoint.protocol)
         .map_err(|why| PlanError::Address { name: need.name.clone(), why })?;
-    let service = match &endpoint.socket {
-        Some(socket) => Service::through(address, Arc::new(Socket(socket.clone()))),
-        None => Service::reach(address, REACH_MAX)?,
-    };
-    Ok(service.with_login(Login { password: endpoint.password.clone() }))
+    let login = Login { password: endpoint.password.clone(), trust: None };
+    Ok(match &endpoint.socket {
+        Some(socket) => Service::through(address, login, Arc::new(Socket(socket.clone()))),
+        None => Service::reach(address, login, REACH_MAX)?,
+    })
 }
 
 impl ServersWatch {

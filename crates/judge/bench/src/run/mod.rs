@@ -56,7 +56,7 @@ use crate::ladder::{Climb, Ladder};
 use crate::plan::{ResolvedPlan, ladder_options, store_tile, with_traces};
 use crate::progress::{Control, Observer, Overview, Progress, Whole};
 use crate::rig::{
-    Machines, Passwords, RealRig, Reopen, Rig, TierSpec, check_applications, check_machines, reach,
+    Logins, Machines, RealRig, Reopen, Rig, TierSpec, check_applications, check_machines, reach,
 };
 pub use crate::run::answer::work_of;
 use crate::run::climber::Climber;
@@ -93,9 +93,10 @@ pub struct RunOptions {
     pub through: Option<TierSpec>,
     /// Export of another server whose directory is the datastore.
     pub export: Option<Arc<::over::MountedExport>>,
-    /// Passwords for services, keyed by the name of the endpoint. They are not part of a plan,
-    /// because a plan from someone else must not make this host send the content of a user's file.
-    pub passwords: Passwords,
+    /// Passwords for services and authorities for their certificates, keyed by the name of the
+    /// endpoint. They are not part of a plan, because a plan from someone else must not make this
+    /// host send the content of a user's file.
+    pub logins: Logins,
     /// Version of this program.
     pub tool: ToolFacts,
     /// Executable file of this program, which is also run as the process of web sites.
@@ -177,7 +178,7 @@ pub fn run(
     second.as_ref().map_or(Ok(()), Second::preflight)?;
     before.as_ref().map_or(Ok(()), Before::preflight)?;
     let over = CheckedOver::of(plan, options, &target)?;
-    let services = reach(plan, &options.passwords)?;
+    let services = reach(plan, &options.logins)?;
     check_machines(plan)?;
     check_applications(plan, options.export.is_some())?;
     let power = meters(plan)?;

@@ -4,7 +4,7 @@
 use datastore::Target;
 use over::MountedExport;
 use run_store::run::{ServedOver, Warning};
-use spec::over::{Over as Word, OverProtocol};
+use spec::over::{Over as Word, OverSetting};
 
 use crate::error::BenchError;
 use crate::plan::ResolvedPlan;
@@ -48,10 +48,10 @@ impl CheckedOver {
     /// # Errors
     ///
     /// A program is missing, too old or not allowed.
-    pub fn find(word: OverProtocol) -> Result<Self, BenchError> {
-        let protocol = over::find(word.word());
+    pub fn find(setting: OverSetting) -> Result<Self, BenchError> {
+        let protocol = over::find(setting.protocol.word());
         let protocol = protocol.expect("a test compares the texts with the protocols");
-        let checked = over::check(protocol)?;
+        let checked = over::check(protocol, setting.mtu)?;
         Ok(Self { protocol, checked })
     }
 
@@ -83,7 +83,7 @@ impl CheckedOver {
             initiator: facts.initiator.to_owned(),
             initiator_version: initiator_version.to_owned(),
             hop: facts.hop.to_owned(),
-            network: facts.network.to_owned(),
+            network: self.checked.network(facts),
         }
     }
 

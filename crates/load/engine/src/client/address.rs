@@ -5,9 +5,11 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http_client::{RemoteError, Trust};
 use units::Nanos;
 
-use super::{Login, PROTOCOLS, Protocol};
+use super::tls::{Tls, shake_hands};
+use super::{Client, Login, PROTOCOLS, Protocol};
 
 /// Address of a service: `PROTOCOL://[USER@]HOST[:PORT][/PATH]`. Only protocols with logins allow a
 /// user. An address never contains a password.
@@ -50,10 +52,12 @@ impl Address {
     }
 
     fn read(text: &str, protocol: &str) -> Result<Self, &'static str> {
-        let known = PROTOCOLS.iter().find(|known| known.name == protocol);
-        let protocol = known.ok_or("Tilemark has no client for this protocol")?;
-        let rest = text.strip_prefix(protocol.name).and_then(|rest| rest.strip_prefix("://"));
-        let rest = rest.ok_or("it does not begin with the protocol and ://")?;
+        let mut known = PROTOCOLS.iter().filter(|known| known.word == protocol).peekable();
+        known.peek().ok_or("Tilemark has no client for this protocol")?;
+        let (scheme, rest) =
+            text.split_once("://").ok_or("it does not begin with the protocol and ://")?;
+        let protocol = known.find(|known| known.name == scheme);
+        let protocol = protocol.ok_or("it does not begin with the protocol and ://")?;
         if text.len() > TEXT_MAX || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err("it is longer than 2048 bytes, or has spaces or letters beyond ASCII");
         }
@@ -100,6 +104,21 @@ impl Address {
     pub(super) fn authority(&self) -> String {
         let is_own = self.port == self.protocol.port;
         if is_own { self.host.clone() } else { format!("{}:{}", self.host, self.port) }
+    }
+
+    /// Returns the host without the brackets of an IPv6 address.
+    fn bare_host(&self) -> &str {
+        self.host.trim_matches(['[', ']'])
+    }
+
+    /// Returns the name of the protocol.
+    pub(super) const fn protocol(&self) -> &'static str {
+        self.protocol.name
+    }
+
+    /// Returns true if connections to this address are encrypted, and the service proves its name.
+    pub const fn has_tls(&self) -> bool {
+        self.protocol.has_tls
     }
 
     /// Returns true if calls to this address can send a password.
@@ -181,6 +200,26 @@ pub enum ServiceError {
         #[source]
         source: io::Error,
     },
+    /// The service does not prove its name (`InvalidData`), or the handshake failed.
+    #[error("TLS handshake with {address} ({peer})")]
+    Unproven {
+        /// Address of the service.
+        address: String,
+        /// Peer that accepted the connection.
+        peer: SocketAddr,
+        /// Error of the handshake.
+        #[source]
+        source: io::Error,
+    },
+    /// No service can prove that it has this name, or the authorities are unusable.
+    #[error("TLS to {address}")]
+    Trust {
+        /// Address of the service.
+        address: String,
+        /// Reason for it.
+        #[source]
+        source: RemoteError,
+    },
     /// No peer accepts a connection.
     #[error("connecting to {address} ({peer})")]
     Unreachable {
@@ -194,23 +233,49 @@ pub enum ServiceError {
     },
 }
 
+const REACH: &str = "start the service, or give another address with --endpoint";
+
+impl ServiceError {
+    /// Returns the remedy.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Unproven { source, .. } if source.kind() != io::ErrorKind::InvalidData => REACH,
+            Self::Unproven { .. } | Self::Trust { .. } => {
+                "give the name that the certificate has, or the certificate of its authority with \
+                 --ca NAME=FILE"
+            }
+            Self::Unknown { .. } | Self::Unreachable { .. } => REACH,
+        }
+    }
+}
+
 impl Service {
     /// Resolves the name and takes the first address that accepts a connection. Sends nothing on
-    /// the connection. May block for `within`, in addition to the time for name resolution.
+    /// the connection, but with TLS does the handshake. Each of both may block for `within`, in
+    /// addition to the time for name resolution.
     ///
     /// # Errors
-    /// If the name is unknown or no peer accepts.
-    pub fn reach(address: Address, within: Duration) -> Result<Self, ServiceError> {
-        let host = address.host.trim_matches(['[', ']']);
+    /// If the name is unknown, no peer accepts, or the service's certificate is not accepted.
+    pub fn reach(
+        address: Address,
+        mut login: Login,
+        within: Duration,
+    ) -> Result<Self, ServiceError> {
+        if address.has_tls() && login.trust.is_none() {
+            let trust = Trust::system();
+            let wrong = |source| ServiceError::Trust { address: address.to_string(), source };
+            login.trust = Some(Arc::new(trust.map_err(wrong)?));
+        }
+        let host = address.bare_host();
         let unknown = |source| ServiceError::Unknown { address: address.to_string(), source };
         let peers: Vec<SocketAddr> =
             (host, address.port).to_socket_addrs().map_err(unknown)?.collect();
         let mut failure = unknown(io::Error::from(io::ErrorKind::NotFound));
         for peer in peers {
             match TcpStream::connect_timeout(&peer, within) {
-                Ok(_) => {
-                    let (peer, login) = (Peer::There(peer), Login::default());
-                    return Ok(Self { address, peer, login, within: None });
+                Ok(stream) => {
+                    prove(&address, &login, (&stream, peer), within)?;
+                    return Ok(Self { address, peer: Peer::There(peer), login, within: None });
                 }
                 Err(source) => {
                     let address = address.to_string();
@@ -222,15 +287,35 @@ impl Service {
     }
 
     /// Creates a service at an address whose connections are opened by a part of this process.
-    pub fn through(address: Address, here: Arc<dyn Here>) -> Self {
-        Self { address, peer: Peer::Here(here), login: Login::default(), within: None }
+    pub fn through(address: Address, login: Login, here: Arc<dyn Here>) -> Self {
+        Self { address, peer: Peer::Here(here), login, within: None }
     }
 
-    /// Sets the user and password for calls.
-    #[must_use]
-    pub fn with_login(self, login: Login) -> Self {
-        Self { login, ..self }
+    /// Creates the client side of one connection.
+    pub(super) fn client(&self) -> Result<Box<dyn Client>, RemoteError> {
+        let Self { address, login, .. } = self;
+        let client = (address.protocol.client)(address, login);
+        match &login.trust {
+            Some(trust) if address.has_tls() => {
+                Ok(Box::new(Tls::new(client, trust, address.bare_host())?))
+            }
+            _ => Ok(client),
+        }
     }
+}
+
+/// Checks that the service at an address with TLS proves its name.
+fn prove(
+    address: &Address,
+    login: &Login,
+    (stream, peer): (&TcpStream, SocketAddr),
+    within: Duration,
+) -> Result<(), ServiceError> {
+    let Some(trust) = login.trust.as_ref().filter(|_| address.has_tls()) else { return Ok(()) };
+    let wrong = |source| ServiceError::Trust { address: address.to_string(), source };
+    let connection = trust.connection(address.bare_host()).map_err(wrong)?;
+    let unproven = |source| ServiceError::Unproven { address: address.to_string(), peer, source };
+    shake_hands(connection, stream, within).map_err(unproven)
 }
 
 #[cfg(test)]
@@ -246,11 +331,13 @@ mod tests {
             ("http://10.0.0.1:8080/", "http://10.0.0.1:8080/"),
             ("http://[::1]:81/x", "http://[::1]:81/x"),
             ("http://[::1]", "http://[::1]/"),
+            ("https://web:443", "https://web/"),
+            ("https://web:80/a", "https://web:80/a"),
         ] {
             assert_eq!(said(text).as_deref(), Ok(means), "{text}");
         }
         for text in [
-            "https://web/",
+            "ftp://web/",
             "web:80",
             "http://",
             "http://:80/",

@@ -37,7 +37,7 @@ pub(crate) struct Calls {
     connections_max: usize,
     next_look: Nanos,
     buffer: Box<[u8]>,
-    /// First refusal by a service: its address and its message.
+    /// First refusal or invalid answer, as a warning.
     refusal: Option<String>,
 }
 
@@ -131,7 +131,7 @@ impl Calls {
         !self.done.is_empty()
     }
 
-    /// Takes the first refusal by a service: its address and its message.
+    /// Takes the warning about the first refusal or invalid answer.
     pub(crate) fn take_refusal(&mut self) -> Option<String> {
         self.refusal.take()
     }
@@ -214,9 +214,12 @@ impl Calls {
             Look::Answered(answer) => {
                 let Some(connection) = self.connections.get_mut(key) else { return Ok(()) };
                 let (service, call) = (connection.service, connection.call);
-                if answer.result == Err(CallError::Status) && self.refusal.is_none() {
+                if self.refusal.is_none() {
                     let address = &self.pools[service].service.address;
-                    self.refusal = connection.refusal().map(|words| told(address, &words));
+                    self.refusal = answer
+                        .result
+                        .err()
+                        .and_then(|error| warning(address, error, connection.refusal()));
                 }
                 connection.rest();
                 if answer.can_go_on {
@@ -268,9 +271,9 @@ impl Calls {
 
     /// Opens a connection for a call.
     fn connect(&mut self, service: usize, call: Key, now: Nanos) -> io::Result<()> {
-        let Service { address, peer, login, .. } = &*self.pools[service].service;
-        let client = (address.protocol.client)(address, login);
-        let connection = match Connection::open(peer, service, client) {
+        let own = &*self.pools[service].service;
+        let client = own.client().map_err(io::Error::other)?;
+        let connection = match Connection::open(&own.peer, service, client) {
             Ok(connection) => connection,
             Err(NoConnection::Here(error)) => return Err(error),
             Err(NoConnection::There(error)) => {
@@ -335,11 +338,23 @@ impl Calls {
     }
 }
 
-/// Formats a refusal for display. A service's message may be long and contain terminal control
-/// sequences, so it is shortened and cleaned.
-fn told(address: &Address, words: &str) -> String {
+/// Returns the warning about a failed call; `None` for failures that a loaded service may also have.
+/// A service's message may be long and contain terminal control sequences, so it is shortened and
+/// cleaned.
+fn warning(address: &Address, error: CallError, words: Option<String>) -> Option<String> {
+    let (begin, words) = match error {
+        CallError::Status => ("a service refused calls, the first with these words", words?),
+        CallError::Protocol => (
+            "a service gave invalid answers, the first",
+            words.unwrap_or_else(|| {
+                let protocol = address.protocol();
+                format!("it is no valid {protocol}, or more than the call asked for")
+            }),
+        ),
+        CallError::Refused | CallError::TimedOut | CallError::Closed => return None,
+    };
     let words: String = words.chars().take(REFUSAL_MAX).collect();
-    format!("{address}: {}", untrusted::shown(&words))
+    Some(format!("{begin}: {address}: {}", untrusted::shown(&words)))
 }
 
 const BOTH: EventFlags = EventFlags::IN.union(EventFlags::OUT);

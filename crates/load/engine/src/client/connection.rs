@@ -134,9 +134,15 @@ impl Connection {
                 }
                 continue;
             }
-            self.has_heard = true;
-            if let Some(answer) = self.client.take(&buffer[..count], &mut self.out) {
-                return Ok(Look::Answered(answer));
+            let answer = self.client.take(&buffer[..count], &mut self.out);
+            self.has_heard = self.client.has_answer_begun();
+            match answer {
+                Some(answer) if self.has_heard || answer.result != Err(CallError::Closed) => {
+                    return Ok(Look::Answered(answer));
+                }
+                // TLS announces the end of a connection, also of one that went stale.
+                Some(_) => return Ok(self.ended()),
+                None => {}
             }
             if let Some(lost) = self.send() {
                 return Ok(lost);

@@ -14,9 +14,11 @@ use super::{Answer, Ask, Client, Login, Protocol};
 /// textual address can name it.
 static HERE: Protocol = Protocol {
     name: "vm",
+    word: "vm",
     port: 0,
     has_path: true,
     has_logins: false,
+    has_tls: false,
     client: |address, _| Box::new(Line::new(address)),
 };
 

@@ -1,4 +1,4 @@
-//! HTTP/1.1 (RFC 9112) without TLS. A call is a GET, or a POST with a generated body. An answer
+//! HTTP/1.1 (RFC 9112), plain or over TLS. A call is a GET, or a POST with a generated body. An answer
 //! succeeds with a status of 200 to 299. Redirects are not followed and count as failures.
 //!
 //! The text of a call is `PATH`, or `POST PATH BYTES`, such as `POST items 65536`. The bytes of a
@@ -11,11 +11,16 @@ use super::{Address, Answer, Ask, Client, Protocol};
 
 pub(super) static HTTP: Protocol = Protocol {
     name: "http",
+    word: "http",
     port: 80,
     has_path: true,
     has_logins: false,
+    has_tls: false,
     client: |address, _| Box::new(Http::new(address)),
 };
+
+pub(super) static HTTPS: Protocol =
+    Protocol { name: "https", port: 443, has_tls: true, client: HTTP.client, ..HTTP };
 
 /// Maximum size of a response's head, and of the trailers of a chunked body, in bytes. Our choice:
 /// twice the maximum of common servers.
@@ -256,7 +261,7 @@ impl Client for Http {
     }
 
     fn refusal(&self) -> Option<String> {
-        Some(format!("status {}", self.code))
+        (!self.is_good).then(|| format!("status {}", self.code))
     }
 
     fn ended(&mut self) -> Answer {

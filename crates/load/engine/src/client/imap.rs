@@ -28,11 +28,13 @@ use session::{Session, Step};
 
 pub(super) static IMAP: Protocol = Protocol {
     name: "imap",
+    word: "imap",
     port: 143,
     has_path: false,
     // IMAP without TLS sends a password in clear. Only a server that the run made on this host gets
     // one, so none can be given for an address.
     has_logins: false,
+    has_tls: false,
     client: |_, login| new(login.password.as_deref().map_or("", Secret::reveal)),
 };
 

@@ -23,12 +23,13 @@ mod imap;
 mod postgres;
 mod slab;
 mod smtp;
+mod tls;
 
 use std::borrow::Cow;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use http_client::Secret;
+use http_client::{Secret, Trust};
 use state_machine::{CallError, Draws, RequestText};
 
 pub use address::{Address, AddressError, Here, Service, ServiceError};
@@ -39,8 +40,10 @@ pub use smtp::{new as smtp, new_lmtp as lmtp};
 /// Protocol for calls to services.
 #[derive(Debug)]
 pub struct Protocol {
-    /// Name before `://` in addresses, also used in workloads.
+    /// Name before `://` in addresses.
     pub name: &'static str,
+    /// Name of the protocol in workloads. Protocols with the same word differ only in TLS.
+    pub word: &'static str,
     /// Default port.
     pub port: u16,
     /// True if the service authenticates its callers: an address may name a user, and a password is
@@ -48,6 +51,8 @@ pub struct Protocol {
     pub has_logins: bool,
     /// True if an address may have a path.
     pub has_path: bool,
+    /// True if connections are encrypted, and the service proves its name.
+    pub has_tls: bool,
     /// Function that creates the client side of one connection to an address.
     pub client: fn(&Address, &Login) -> Box<dyn Client>,
 }
@@ -55,6 +60,7 @@ pub struct Protocol {
 /// Protocols that textual addresses can name.
 static PROTOCOLS: &[&Protocol] = &[
     &http::HTTP,         // http.rs
+    &http::HTTPS,        // http.rs, tls.rs
     &imap::IMAP,         // imap.rs
     &postgres::POSTGRES, // postgres.rs
     &smtp::SMTP,         // smtp.rs
@@ -84,6 +90,11 @@ pub trait Client: Debug + Send {
         false
     }
 
+    /// Returns true if bytes of the last call's answer have arrived, once any bytes have arrived.
+    fn has_answer_begun(&self) -> bool {
+        true
+    }
+
     /// Returns the service's message in its last refusal, for display, such as a status.
     fn refusal(&self) -> Option<String> {
         None
@@ -95,11 +106,14 @@ pub trait Client: Debug + Send {
     }
 }
 
-/// Caller of a service.
+/// Caller of a service, and what it trusts.
 #[derive(Debug, Clone, Default)]
 pub struct Login {
     /// Password of the caller; `None` if the service asks for none.
     pub password: Option<Arc<Secret>>,
+    /// Authorities that must have signed the service's certificate; `None` for those of this
+    /// system. Unused without TLS.
+    pub trust: Option<Arc<Trust>>,
 }
 
 /// Request of a call.

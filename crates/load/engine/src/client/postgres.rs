@@ -24,9 +24,11 @@ use super::{Address, Answer, Ask, Client, Login, Protocol};
 
 pub(super) static POSTGRES: Protocol = Protocol {
     name: "postgres",
+    word: "postgres",
     port: 5432,
     has_path: true,
     has_logins: true,
+    has_tls: false,
     client: |address, login| Box::new(Postgres::new(address, login)),
 };
 
@@ -345,7 +347,7 @@ mod tests {
     fn client(password: Option<&str>) -> Postgres {
         let address = Address::parse("postgres://shop@db/tile", "postgres").expect("an address");
         let password = password.map(|text| Arc::new(Secret::new(text.to_owned())));
-        Postgres::new(&address, &Login { password })
+        Postgres::new(&address, &Login { password, trust: None })
     }
 
     fn message(tag: u8, body: &[u8]) -> Vec<u8> {

@@ -22,8 +22,15 @@ use super::{Answer, Ask, Client, Protocol};
 use mail::Mail;
 use reply::{Replies, Reply};
 
-pub(super) static SMTP: Protocol =
-    Protocol { name: "smtp", port: 25, has_path: false, has_logins: false, client: |_, _| new() };
+pub(super) static SMTP: Protocol = Protocol {
+    name: "smtp",
+    word: "smtp",
+    port: 25,
+    has_path: false,
+    has_logins: false,
+    has_tls: false,
+    client: |_, _| new(),
+};
 
 /// Creates the client side of one connection.
 pub fn new() -> Box<dyn Client> {

@@ -1,10 +1,13 @@
 use std::fmt;
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
+
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 /// Address of a disk server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,13 +16,16 @@ pub enum ServerAddress {
     Unix(PathBuf),
     /// TCP port.
     Tcp(SocketAddr),
+    /// TCP port that is reached from another network namespace, which the file stands for. Only
+    /// root may connect from there.
+    TcpIn(PathBuf, SocketAddr),
 }
 
 impl fmt::Display for ServerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unix(path) => path.display().fmt(f),
-            Self::Tcp(address) => address.fmt(f),
+            Self::Tcp(address) | Self::TcpIn(_, address) => address.fmt(f),
         }
     }
 }
@@ -39,14 +45,27 @@ impl Stream {
                 stream.set_read_timeout(Some(patience))?;
                 Ok(Self::Unix(stream))
             }
-            ServerAddress::Tcp(address) => {
-                let stream = TcpStream::connect_timeout(address, patience)?;
-                // A request would otherwise wait for the acknowledgement of the one before it.
-                stream.set_nodelay(true)?;
-                stream.set_read_timeout(Some(patience))?;
-                Ok(Self::Tcp(stream))
+            ServerAddress::Tcp(address) => Self::over_tcp(*address, patience),
+            ServerAddress::TcpIn(namespace, address) => {
+                let namespace = File::open(namespace)?;
+                // A socket stays in the namespace in which it was made. The thread ends with it, so
+                // nothing else of this process enters the namespace.
+                let connect = || {
+                    move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))?;
+                    Self::over_tcp(*address, patience)
+                };
+                std::thread::scope(|scope| scope.spawn(connect).join())
+                    .unwrap_or_else(|_| Err(io::Error::other("the connecting thread panicked")))
             }
         }
+    }
+
+    fn over_tcp(address: SocketAddr, patience: Duration) -> io::Result<Self> {
+        let stream = TcpStream::connect_timeout(&address, patience)?;
+        // A request would otherwise wait for the acknowledgement of the one before it.
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(patience))?;
+        Ok(Self::Tcp(stream))
     }
 
     /// Makes reads and writes non-blocking.

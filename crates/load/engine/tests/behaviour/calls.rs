@@ -12,7 +12,7 @@ use run_store::slice::{CallRow, InstanceId, Slice, Unfinished};
 use state_machine::{
     Call, CallError, Effects, EndpointId, Event, KindId, Machine, RequestText, Token,
 };
-use tilemark_engine::client::{Address, Here, Service};
+use tilemark_engine::client::{Address, Here, Login, Service};
 use tilemark_engine::{BackendChoice, EngineInstance, Options, Outcome, Running, start};
 use units::Nanos;
 
@@ -77,7 +77,12 @@ fn begin(service: &Arc<Service>, options: Options, users: u64, calls: u64) -> Ru
 }
 
 /// Everything that a load of so many calls came to, when all were answered.
-fn called(service: &Arc<Service>, options: Options, users: u64, calls: u64) -> (CallRow, Outcome) {
+pub fn called(
+    service: &Arc<Service>,
+    options: Options,
+    users: u64,
+    calls: u64,
+) -> (CallRow, Outcome) {
     finish(callers(service, users, calls), options, calls)
 }
 
@@ -228,7 +233,13 @@ fn who_never_answers_is_given_up_at_the_deadline() {
 
 #[test]
 fn garbage_and_answers_without_end_are_no_answers() {
-    all_fail(&failing(|stream| send(stream, b"220 mail ready\r\n")), CallError::Protocol);
+    let (row, outcome) =
+        called(&serve(|stream| send(stream, b"220 mail ready\r\n")).service, options(), 2, 10);
+    all_fail(&row, CallError::Protocol);
+    // Without this warning nothing tells the reader that another server has the port.
+    let told: Vec<_> = outcome.warnings.iter().filter(|own| own.id == "call-refused").collect();
+    let is_told = |text: &str| text.contains("/page: it is no valid http, or more than");
+    assert!(matches!(told[..], [own] if is_told(&own.text)), "{told:?}");
     let endless = |stream: &mut TcpStream| {
         send(stream, b"HTTP/1.1 200 OK\r\n\r\n");
         while send(stream, &[b'x'; 4096]) {}
@@ -340,7 +351,8 @@ fn call_asks_what_its_kind_says() {
         }
     });
     let address = Address::parse(&text, "http").expect("an address");
-    let service = Service::reach(address, Duration::from_secs(30)).expect("it listens");
+    let service =
+        Service::reach(address, Login::default(), Duration::from_secs(30)).expect("it listens");
     let mut instance = callers(&Arc::new(service), 1, 3);
     instance.asks = vec![Some(RequestText::parse("items?page=2").expect("a text"))];
     let running = start(vec![instance], options()).expect("a start");

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use run_store::slice::CallRow;
 use state_machine::CallError;
-use tilemark_engine::client::{Address, Service};
+use tilemark_engine::client::{Address, Login, Service};
 use tilemark_engine::{BackendChoice, Options};
 
 use crate::calls::{all_fail, callers, finish, is_good, options};
@@ -53,7 +53,9 @@ fn serve(
         }
     });
     let address = Address::parse(&text, protocol).expect("an address");
-    Arc::new(Service::reach(address, Duration::from_secs(30)).expect("it listens"))
+    Arc::new(
+        Service::reach(address, Login::default(), Duration::from_secs(30)).expect("it listens"),
+    )
 }
 
 /// Calls of two users who ask this.

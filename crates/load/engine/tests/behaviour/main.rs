@@ -4,6 +4,7 @@
 mod calls;
 mod copies;
 mod disks;
+mod encrypted;
 mod faked;
 mod loads;
 mod mails;

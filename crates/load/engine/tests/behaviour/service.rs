@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use tilemark_engine::client::{Address, Service};
+use tilemark_engine::client::{Address, Login, Service};
 
 /// Handler of a request on a connection. Returns true to keep the connection.
 type Answer = dyn Fn(&mut TcpStream) -> bool + Send + Sync;
@@ -41,7 +41,9 @@ pub fn gone() -> Arc<Service> {
 fn service(port: u16) -> Arc<Service> {
     let text = format!("http://127.0.0.1:{port}/page");
     let address = Address::parse(&text, "http").expect("an address");
-    Arc::new(Service::reach(address, Duration::from_secs(30)).expect("it listens"))
+    Arc::new(
+        Service::reach(address, Login::default(), Duration::from_secs(30)).expect("it listens"),
+    )
 }
 
 fn talk(mut stream: TcpStream, answer: &Answer, counted: &AtomicUsize) {

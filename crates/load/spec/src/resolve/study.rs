@@ -15,7 +15,7 @@ use crate::events::{PlannedEvent, Restart};
 use crate::load::{load_study, load_tile, load_workload, refuse};
 use crate::locate::DefinitionPath;
 use crate::nearest::did_you_mean;
-use crate::over::OverProtocol;
+use crate::over::OverSetting;
 use crate::plan::{Measure, Scale};
 use crate::shipped;
 use crate::study::formula::{Argument, Formula, FormulaError, Node, Scope, Tree, parse};
@@ -91,7 +91,7 @@ pub struct ResolvedReal {
     /// Numbers of tiles to run.
     pub tiles: Vec<u32>,
     /// Storage protocol through which the disks are reached; `None` for local files.
-    pub over: Option<OverProtocol>,
+    pub over: Option<OverSetting>,
     /// Limits that slow the storage down.
     pub limits: Limits,
     /// True if I/O goes through the page cache.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use super::TileList;
-use crate::over::OverProtocol;
+use crate::over::OverSetting;
 use crate::plan::{Measure, Scale};
 
 /// Configuration that needs real storage: a directory that is given when the study is run. Without
@@ -22,10 +22,10 @@ pub struct RealConfiguration {
     /// Numbers of tiles (default 1): `4`, `"1..5"` or `[1, 2, 4]`.
     #[serde(default)]
     pub tiles: TileList,
-    /// Storage protocol on this computer through which the disks are reached, as with `run --over`;
-    /// if absent, the disks are local files.
+    /// Storage protocol on this computer through which the disks are reached, as with `run --over`
+    /// (`iscsi`, `"iscsi,mtu=9000"`); if absent, the disks are local files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub over: Option<OverProtocol>,
+    pub over: Option<OverSetting>,
     /// Limits that the kernel imposes on the storage during the measurement.
     #[serde(default, skip_serializing_if = "is_default")]
     pub limits: Limits,

@@ -286,7 +286,7 @@ fn study_may_use_only_real_storage_over_a_protocol() {
     let study = study.unwrap_or_else(|error| panic!("{}", render(&error)));
     assert!(study.configurations.is_empty());
     assert_eq!(study.reals[0].tiles, [1, 4]);
-    assert_eq!(study.reals[0].over, Some(spec::over::OverProtocol::Nfs3));
+    assert_eq!(study.reals[0].over, "nfs3".parse().ok());
     let local = resolved(real).expect("one tile, local files");
     assert_eq!((local.reals[0].tiles.as_slice(), local.reals[0].over), (&[1][..], None));
     let refused = |more: &str| render(&resolved(more).expect_err("refused"));

@@ -48,15 +48,7 @@ impl Api {
         let named = machine.credentials.as_deref().unwrap_or_default();
         let secret = Secret::read(named).map_err(failed("credentials"))?;
         let trust = match &machine.ca {
-            Some(file) => {
-                let pem =
-                    untrusted::read_named_text(std::path::Path::new(file)).map_err(|error| {
-                        failed("certificates")(RemoteError::Trust(format!(
-                            "reading {file}: {error}"
-                        )))
-                    })?;
-                Trust::authority(pem.as_bytes())
-            }
+            Some(file) => Trust::authority_file(std::path::Path::new(file)),
             None => Trust::of(Some(machine.fingerprint.as_deref().unwrap_or_default())),
         };
         let tls = Some(Arc::new(trust.map_err(failed("certificates"))?));

@@ -193,7 +193,7 @@ fn probe(base: &mut Base) -> Accelerator {
     }
     base.accelerator = Accelerator::Kvm;
     let until = Instant::now() + KVM_WITHIN;
-    let Ok(mut machine) = base.start("probe", &Work::default(), None, Begin::Boot) else {
+    let Ok(machine) = base.start("probe", &Work::default(), None, Begin::Boot) else {
         return Accelerator::Emulation;
     };
     // The guest has no disk and complains, which proves that it runs.

@@ -1,13 +1,11 @@
 //! QEMU process of this program, with its monitor and the serial line of its guest.
 
-use std::fs::File;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use process_home::Home;
+use process_home::{Home, Launch, Phase, Process, ProcessError};
 use serde_json::{Value, json};
 
 use super::console::Console;
@@ -87,16 +85,18 @@ impl Base {
                 command.args(self.guest(work, nodes, &files)).args(["-incoming", "defer"])
             }
         };
-        let said = File::create_new(&files.said).map_err(failed)?;
-        command.env(VARIABLE, self.home.name()).stdin(Stdio::null());
-        // Ctrl-C in a terminal goes to a whole process group; operations under way must end in
-        // their own order.
-        command.process_group(0);
-        command.stdout(said.try_clone().map_err(failed)?).stderr(said);
-        let mut child = Running { child: command.spawn().map_err(failed)?, files };
+        command.env(VARIABLE, self.home.name());
+        let output = files.said.clone();
+        // A guest has nothing to save: it is killed.
+        let launch = Launch { name: name.to_owned(), command, output, log: None, endings: &[] };
+        let child = match Process::start(launch) {
+            Ok(process) => Running { process, files },
+            Err(ProcessError::Io { source, .. }) => return Err(failed(source)),
+            Err(error) => return Err(failed(std::io::Error::other(error))),
+        };
         let within = self.limits.answer;
-        let qmp = Qmp::connect(&child.files.monitor.clone(), name, within, || child.alive(name));
-        let qmp = qmp.or_else(|error| child.alive(name).and(Err(error)))?;
+        let qmp = Qmp::connect(&child.files.monitor, name, within, || child.alive());
+        let qmp = qmp.or_else(|error| child.alive().and(Err(error)))?;
         let console = match begin {
             Begin::Blocks => None,
             Begin::Boot | Begin::Incoming => {
@@ -169,24 +169,25 @@ impl Files {
 /// Running process with its files. Dropping it kills the process and removes the files.
 #[derive(Debug)]
 struct Running {
-    child: Child,
+    process: Process,
     files: Files,
 }
 
 impl Running {
     /// Checks that the process runs. The error has its exit status.
-    fn alive(&mut self, machine: &str) -> Result<(), VmError> {
-        let Ok(Some(status)) = self.child.try_wait() else { return Ok(()) };
-        let text = std::fs::read_to_string(&self.files.said).unwrap_or_default();
-        let said = text.lines().last().unwrap_or_default().chars().take(400).collect();
-        Err(VmError::Ended { machine: machine.to_owned(), status: status.to_string(), said })
+    fn alive(&self) -> Result<(), VmError> {
+        match self.process.check(Phase::Load) {
+            Err(ProcessError::Ended { name, status, log, .. }) => {
+                Err(VmError::Ended { machine: name, status, said: log })
+            }
+            _ => Ok(()),
+        }
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.process.end();
         for file in [&self.files.monitor, &self.files.line, &self.files.said] {
             let _ = std::fs::remove_file(file);
         }
@@ -196,12 +197,12 @@ impl Drop for Running {
 impl Machine {
     /// Returns the process identifier, for tests that inject faults.
     pub fn pid(&self) -> u32 {
-        self.child.child.id()
+        self.child.process.pid()
     }
 
     /// Checks that the process runs. The error has its exit status.
-    pub fn alive(&mut self) -> Result<(), VmError> {
-        self.child.alive(&self.name)
+    pub fn alive(&self) -> Result<(), VmError> {
+        self.child.alive()
     }
 
     /// Sends a command and returns the response. If the process has exited, the error says so.
@@ -307,9 +308,6 @@ impl Machine {
     /// Ends the process through its monitor, and kills it if that fails.
     pub fn quit(mut self) {
         let _ = self.qmp.ask("quit", &json!({}));
-        let until = Instant::now() + self.limits.answer.min(Duration::from_secs(5));
-        while Instant::now() < until && self.alive().is_ok() {
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        self.child.process.has_ended_within(self.limits.answer.min(Duration::from_secs(5)));
     }
 }

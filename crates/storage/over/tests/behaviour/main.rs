@@ -16,9 +16,9 @@ use tilemark_over::{
 const DISK_BYTES: u64 = 8 << 20;
 
 /// Programs of a protocol, if they are here.
-fn programs(word: &str) -> Option<(&'static dyn Protocol, Checked)> {
+fn programs(word: &str, mtu: Option<u32>) -> Option<(&'static dyn Protocol, Checked)> {
     let protocol = find(word).expect("a known word");
-    match check(protocol) {
+    match check(protocol, mtu) {
         Ok(checked) => Some((protocol, checked)),
         Err(error) => {
             eprintln!("skipped: {error}");
@@ -44,7 +44,11 @@ fn directory() -> TempDir {
 }
 
 fn set_up(word: &str, files: &[ServedFile]) -> Option<Session> {
-    let (protocol, checked) = programs(word)?;
+    set_up_linked(word, files, None)
+}
+
+fn set_up_linked(word: &str, files: &[ServedFile], mtu: Option<u32>) -> Option<Session> {
+    let (protocol, checked) = programs(word, mtu)?;
     Some(Session::set_up(protocol, &checked, "run-1", files).expect("set up"))
 }
 
@@ -101,7 +105,9 @@ fn nbd_answers_on_loopback_and_leaves_nothing() {
     let directory = directory();
     let Some(session) = set_up("nbd", &files(&directory, 2)) else { return };
     let home = session.home().path().to_owned();
-    let Reached::Nbd { server, exports } = session.reached().clone() else { panic!("no address") };
+    let Reached::Nbd { server, exports, namespace: None } = session.reached().clone() else {
+        panic!("no address")
+    };
     assert!(server.ip().is_loopback());
     assert_eq!(exports.keys().collect::<Vec<_>>(), ["vm/0", "vm/1"]);
     let mut greeting = [0; 8];
@@ -109,6 +115,63 @@ fn nbd_answers_on_loopback_and_leaves_nothing() {
     assert_eq!(&greeting, b"NBDMAGIC");
     session.end().expect("ended in order");
     assert!(TcpStream::connect(server).is_err(), "nobody listens any more");
+    assert_nothing_left(&home);
+}
+
+/// Bytes and packets that came to the far end of a session's link.
+fn received(session: &Session) -> (u64, u64) {
+    let pids = session.pids();
+    let (_, far) = pids.iter().rfind(|(name, _)| *name == "unshare").expect("its keeper");
+    let text = fs::read_to_string(format!("/proc/{far}/net/dev")).expect("its interfaces");
+    let line = text.lines().find_map(|line| line.trim().strip_prefix("tilemark1:"));
+    let mut numbers = line.expect("the link").split_whitespace();
+    let mut next = || numbers.next().and_then(|own| own.parse().ok()).expect("a number");
+    (next(), next())
+}
+
+#[test]
+fn packets_on_a_link_have_the_given_size() {
+    for word in ["iscsi", "nfs3"] {
+        for (mtu, frame) in [(1500, 1514), (9000, 9014)] {
+            let directory = directory();
+            let files = files(&directory, 1);
+            let Some(session) = set_up_linked(word, &files, Some(mtu)) else { return };
+            let home = session.home().path().to_owned();
+            let Reached::Files(paths) = session.reached().clone() else { panic!("no files") };
+            let (bytes, packets) = received(&session);
+            let mut read = Vec::new();
+            File::open(&paths[0]).expect("opened").read_to_end(&mut read).expect("read");
+            let (bytes, packets) = {
+                let now = received(&session);
+                (now.0 - bytes, now.1 - packets)
+            };
+            assert!(bytes > DISK_BYTES, "{word}: {bytes} came over the link");
+            // Requests of some 100 KiB end in a smaller packet, so the mean is below the largest.
+            let mean = bytes / packets;
+            assert!((frame * 7 / 10..=frame).contains(&mean), "{word}: {mean} of {frame}");
+            session.end().expect("ended in order");
+            assert_nothing_left(&home);
+        }
+    }
+}
+
+#[test]
+fn nbd_over_a_link_is_reached_from_its_network_only() {
+    let directory = directory();
+    let Some(session) = set_up_linked("nbd", &files(&directory, 1), Some(9000)) else { return };
+    let home = session.home().path().to_owned();
+    let Reached::Nbd { server, namespace, .. } = session.reached().clone() else { panic!("files") };
+    let namespace = namespace.expect("a network of its own");
+    assert!(namespace.exists() && !server.ip().is_loopback());
+    // The kernel's lists of sockets, by network: address and port of the server in hexadecimal.
+    let listens = |pid: &str| {
+        let sockets = fs::read_to_string(format!("/proc/{pid}/net/tcp")).expect("its sockets");
+        sockets.contains(" 0109090A:2A39 00000000:0000 0A ")
+    };
+    let (_, pid) = session.pids()[0];
+    assert!(listens(&pid.to_string()) && !listens("self"));
+    session.end().expect("ended in order");
+    assert!(!namespace.exists());
     assert_nothing_left(&home);
 }
 
@@ -170,7 +233,7 @@ fn answered_io_is_no_hang() {
 fn path_that_a_server_cannot_take_leaves_nothing() {
     let directory = directory();
     for (word, name) in [("iscsi", "a,b"), ("nfs3", "a\"b")] {
-        let Some((protocol, checked)) = programs(word) else { continue };
+        let Some((protocol, checked)) = programs(word, None) else { continue };
         let path = directory.path().join(name);
         File::create(&path).and_then(|file| file.set_len(DISK_BYTES)).expect("made");
         let file = ServedFile { disk: "vm/0".to_owned(), path, direct: true };
@@ -188,7 +251,7 @@ fn file_that_is_gone_is_an_error_that_names_program_and_phase() {
     for (word, program) in
         [("nbd", "qemu-storage-daemon"), ("iscsi", "tgtadm"), ("nfs3", "qemu-storage-daemon")]
     {
-        let Some((protocol, checked)) = programs(word) else { continue };
+        let Some((protocol, checked)) = programs(word, None) else { continue };
         let path = directory.path().join("gone");
         let file = ServedFile { disk: "vm/0".to_owned(), path, direct: true };
         let error = Session::set_up(protocol, &checked, "run-1", &[file]).expect_err("it is gone");
