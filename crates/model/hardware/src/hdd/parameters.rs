@@ -54,9 +54,9 @@ pub struct HddParameters {
 ///
 /// Common to all: 200 us of controller overhead (the difference of the two access times in the
 /// Savvio and Constellation manuals below), single-track write seek as track switch, SPTF over 32
-/// requests (our choice, see docs/developers/adr/0035-queue-of-a-disk.md) with an age limit of 2.4 s
-/// (default of the HGST Ultrastar 15K450 and C15K600, mode page 0; other makers name none), 1 MiB of
-/// read-ahead out of 16 MiB of buffer and 16 zones (estimates).
+/// requests with an age limit of 0.5 s (our choice; manuals of two drives have 2.4 s, see
+/// docs/developers/adr/0035-queue-of-a-disk.md), 1 MiB of read-ahead out of 16 MiB of buffer and 16
+/// zones (estimates).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HddPreset {
     /// 7,200 rpm, 500 GB: Seagate Constellation ST9500430SS, product manual rev. E, section
@@ -111,7 +111,7 @@ impl HddPreset {
             overhead: Nanos::from_micros(200),
             order: Order::ShortestPositioning,
             queue: 32,
-            age_max: Nanos::from_millis(2400),
+            age_max: Nanos::from_millis(500),
             read_ahead: Bytes::MIB,
         }
     }
