@@ -100,9 +100,11 @@ impl Mails {
             let runtime = self.next_runtime();
             let setup =
                 setup(&data, &runtime, &site.account, &[]).map_err(doing(Phase::Prepare))?;
-            let made = Pattern::make(&self.programs, &setup, need.seed, mails);
+            let go_on = || site.go_on().is_ok();
+            let made = Pattern::make(&self.programs, &setup, (need.seed, mails), &go_on);
             self.patterns.insert(mails, made.map_err(doing(Phase::Prepare))?);
         }
+        site.go_on()?;
         let data = directory(site, &need.name, need)?;
         let copied = self.patterns[&mails].copy(&data, &site.account, mailboxes, need.seed);
         copied.map_err(doing(Phase::Prepare))?;
@@ -221,6 +223,7 @@ fn failed(name: &str, phase: Phase, source: MailServerError) -> ApplicationError
     match source {
         // It has the phase already.
         MailServerError::Process(source) => ApplicationError::Process { name, source },
+        MailServerError::Stopped => ApplicationError::Stopped,
         source => ApplicationError::Server { name, phase, source: Box::new(source) },
     }
 }

@@ -32,7 +32,7 @@ fn main() -> Result<()> {
     };
 
     let begin = Instant::now();
-    let made = Pattern::make(&programs, &setup(&pattern)?, 1, mails)?;
+    let made = Pattern::make(&programs, &setup(&pattern)?, (1, mails), &|| true)?;
     let rate = f64::from(8 * mails) / begin.elapsed().as_secs_f64();
     say(&format!("pattern: {} mails by LMTP, {rate:.0}/s with start and stop", 8 * mails))?;
     let begin = Instant::now();

@@ -49,15 +49,16 @@ pub struct Pattern {
 
 impl Pattern {
     /// Creates a pattern. Dovecot runs in `setup` meanwhile, and gets each mail by LMTP. The sizes
-    /// of the mails depend on the seed.
+    /// of the mails depend on the seed. Some hundred mails a second are made, so `go_on` is asked
+    /// before each.
     ///
     /// # Errors
-    /// If Dovecot cannot be started or refuses a mail.
+    /// If Dovecot cannot be started or refuses a mail, or `go_on` returns false.
     pub fn make(
         programs: &Programs,
         setup: &Setup<'_>,
-        seed: u64,
-        mails: u32,
+        (seed, mails): (u64, u32),
+        go_on: &dyn Fn() -> bool,
     ) -> Result<Self, MailServerError> {
         within("the number of mails", mails, MAILS_MAX, "0 to 100000")?;
         let mut server = MailServer::start_parts(programs, setup, Parts::Dovecot)?;
@@ -66,6 +67,9 @@ impl Pattern {
         let mut numbers = SplitMix(mix(seed));
         for mailbox in 1..=PATTERN_MAILBOXES {
             for _ in 0..mails {
+                if !go_on() {
+                    return Err(MailServerError::Stopped);
+                }
                 let bytes = size_of(numbers.next().unwrap_or_default());
                 session.call(&format!("u0 u{mailbox} {bytes}"))?;
             }

@@ -85,7 +85,7 @@ fn pattern_is_copied_into_mailboxes_of_their_own_that_serve() {
     let (from, runtime) = (bench.path("pattern"), bench.runtime());
     fs::create_dir(&from).expect("made");
     let setup = bench.setup(&from, &runtime);
-    let pattern = Pattern::make(&bench.programs, &setup, 7, 12).expect("made");
+    let pattern = Pattern::make(&bench.programs, &setup, (7, 12), &|| true).expect("made");
     assert!(!runtime.exists() && bench.processes().is_empty());
     let (data, other) = (bench.data(), bench.path("other"));
     fs::create_dir(&other).expect("made");
