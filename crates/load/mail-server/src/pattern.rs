@@ -83,16 +83,17 @@ impl Pattern {
     /// Copies the pattern to the mailboxes `u1` to `u<count>` of a tile, in its data directory.
     /// Each mailbox gets its own text, generated from the seed, in mails of the same sizes.
     /// Finally, all data is written to the storage and evicted from the page cache. Returns the
-    /// number of bytes.
+    /// number of bytes. `go_on` is asked before each mailbox.
     ///
     /// # Errors
-    /// If the tile already has mailboxes, or a file cannot be copied.
+    /// If the tile already has mailboxes, a file cannot be copied, or `go_on` returns false.
     pub fn copy(
         &self,
         data: &Path,
         account: &Account,
         count: u32,
         seed: u64,
+        go_on: &(dyn Fn() -> bool + Sync),
     ) -> Result<u64, MailServerError> {
         within("the number of mailboxes", count, MAILBOXES_MAX, "0 to 100000")?;
         let target = data.join("mail");
@@ -100,6 +101,9 @@ impl Pattern {
         DirBuilder::new().mode(0o700).create(&target).map_err(failed("make", &target))?;
         let pattern = Tree::open(&self.mailboxes)?;
         let copy = |&mailbox: &u32| {
+            if !go_on() {
+                return Err(MailServerError::Stopped);
+            }
             let from = PathBuf::from(format!("u{}", (mailbox - 1) % PATTERN_MAILBOXES + 1));
             let to = target.join(format!("u{mailbox}"));
             let seed = mix(mix(seed) ^ u64::from(mailbox));
@@ -109,7 +113,7 @@ impl Pattern {
                     replace_text(bytes, seed);
                 }
             };
-            pattern.copy(&from, &to, account, &change)
+            Ok(pattern.copy(&from, &to, account, &change)?)
         };
         // Most of the time is the kernel's, which makes some ten thousand files.
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
