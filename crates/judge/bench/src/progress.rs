@@ -4,6 +4,7 @@
 //! soon. A slow observer only delays the judging, not the load.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use run_store::gauge::Readings;
@@ -185,7 +186,7 @@ impl Observer for NoObserver {
 #[derive(Debug, Default)]
 pub struct Control {
     /// Number of requests to stop.
-    asked: AtomicU8,
+    asked: Arc<AtomicU8>,
     is_out_of_time: AtomicBool,
 }
 
@@ -212,6 +213,11 @@ impl Control {
     /// result counts as an answer and not as interrupted.
     pub fn end_for_time(&self) {
         self.is_out_of_time.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns the number of requests to stop, for work that cannot see this control.
+    pub fn requests(&self) -> Arc<AtomicU8> {
+        Arc::clone(&self.asked)
     }
 
     /// Returns true if the run was ended because its time was up, and not by a user.

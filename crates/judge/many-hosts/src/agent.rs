@@ -397,7 +397,9 @@ impl Agent {
         };
         let state = self.options.base.join(format!("{}.verify", asked.run_id));
         let rig = RealRig::new(store, &plan, asked.allowances.keep, state)?;
-        let rig = rig.with_services(services).with_servers(&asked.run_id, &self.options.program);
+        let rig = rig.with_services(services);
+        // An agent that is to stop ends, and its servers with it.
+        let rig = rig.with_servers(&asked.run_id, &self.options.program, Arc::default());
         *held(&self.rig) = Some(rig);
         hold.is_held_by(format!("run {} of {}", asked.run_id, asked.controller));
         let made_by = asked.made_by().to_owned();

@@ -36,6 +36,9 @@ pub enum ApplicationError {
         #[source]
         source: AccountError,
     },
+    /// The run was to stop while data was made.
+    #[error("the run was stopped while the data of its servers was made")]
+    Stopped,
     /// A program of the mail server is missing or of an unknown version.
     #[error(transparent)]
     MailPrograms(Box<MailServerError>),
@@ -160,7 +163,7 @@ impl ApplicationError {
                  --footprint (the memory is a tenth of it)"
                     .to_owned(),
             ),
-            Self::Io { .. } | Self::Process { .. } | Self::Home(_) => None,
+            Self::Stopped | Self::Io { .. } | Self::Process { .. } | Self::Home(_) => None,
         }
     }
 }

@@ -31,6 +31,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
 
 use http_client::Secret;
@@ -125,15 +126,26 @@ struct Site {
     account: Account,
     /// Executable file of this program, which serves a web site with `app serve web`.
     program: PathBuf,
+    /// Number of requests to stop. Above 0, data is not made any further.
+    stop: Arc<AtomicU8>,
     /// Empty cluster that those of shops and sites are copied from, once the first needs it.
     empty_cluster: Mutex<Option<Arc<Tree>>>,
 }
 
 impl Site {
+    /// Checks that the run is not to stop.
+    fn go_on(&self) -> Result<(), ApplicationError> {
+        go_on(&self.stop)
+    }
+
     /// Returns the name of an application's control group.
     fn group(&self, need: &Need) -> String {
         format!("{}-{}", self.run, need.name)
     }
+}
+
+fn go_on(stop: &AtomicU8) -> Result<(), ApplicationError> {
+    if stop.load(Ordering::Relaxed) == 0 { Ok(()) } else { Err(ApplicationError::Stopped) }
 }
 
 /// Unix socket in a directory of the server.
@@ -209,8 +221,17 @@ impl Applications {
     pub fn new(directory: &Path, run: &str, program: &Path) -> Result<Self, ApplicationError> {
         let account = account::account_of_servers(directory)?;
         let (directory, run, program) = (directory.to_owned(), run.to_owned(), program.to_owned());
-        let site = Site { directory, run, account, program, empty_cluster: Mutex::new(None) };
+        let (stop, empty_cluster) = (Arc::default(), Mutex::new(None));
+        let site = Site { directory, run, account, program, stop, empty_cluster };
         Ok(Self { site, running: BTreeMap::new(), made: BTreeSet::new(), mails: None })
+    }
+
+    /// Sets the number of requests to stop, which may grow at any time. Above 0, the making of data
+    /// ends with [`ApplicationError::Stopped`], because it may take minutes.
+    #[must_use]
+    pub fn with_stop(mut self, stop: Arc<AtomicU8>) -> Self {
+        self.site.stop = stop;
+        self
     }
 
     /// Creates the data of shops and sites that have none yet. Runs one creation per processor,

@@ -94,17 +94,18 @@ impl Mails {
         site: &Site,
     ) -> Result<Application, ApplicationError> {
         let doing = |phase| move |source| failed(&need.name, phase, source);
+        let go_on = || site.go_on().is_ok();
         let Filled { mailboxes, mails } = Filled::of(need.size);
         if !self.patterns.contains_key(&mails) {
             let data = directory(site, &format!("mailboxes-of-{mails}"), need)?;
             let runtime = self.next_runtime();
             let setup =
                 setup(&data, &runtime, &site.account, &[]).map_err(doing(Phase::Prepare))?;
-            let made = Pattern::make(&self.programs, &setup, need.seed, mails);
+            let made = Pattern::make(&self.programs, &setup, (need.seed, mails), &go_on);
             self.patterns.insert(mails, made.map_err(doing(Phase::Prepare))?);
         }
         let data = directory(site, &need.name, need)?;
-        let copied = self.patterns[&mails].copy(&data, &site.account, mailboxes, need.seed);
+        let copied = self.patterns[&mails].copy(&data, &site.account, mailboxes, need.seed, &go_on);
         copied.map_err(doing(Phase::Prepare))?;
         let memory = memory_of(need.size);
         let group = MemoryGroup::make(&site.group(need), memory)?;
@@ -221,6 +222,7 @@ fn failed(name: &str, phase: Phase, source: MailServerError) -> ApplicationError
     match source {
         // It has the phase already.
         MailServerError::Process(source) => ApplicationError::Process { name, source },
+        MailServerError::Stopped => ApplicationError::Stopped,
         source => ApplicationError::Server { name, phase, source: Box::new(source) },
     }
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicU8;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use process_home::{
@@ -85,6 +86,8 @@ pub(crate) struct Cluster<'a> {
     pub(crate) name: &'a str,
     pub(crate) programs: Programs,
     pub(crate) account: &'a Account,
+    /// Number of requests to stop.
+    pub(crate) stop: &'a AtomicU8,
     /// Directory of the application. The cluster is in its subdirectory `data`.
     pub(crate) directory: PathBuf,
     /// Maximum number of concurrent sessions.
@@ -187,7 +190,7 @@ impl Cluster<'_> {
         let mut init = self.account.command(self.programs.directory.join("initdb"), "KILL");
         init.arg("-D").arg(empty.data());
         init.args(["-U", ROLES[0], "--auth=trust", "--no-locale", "-E", "UTF8", "--no-sync"]);
-        doing.run("initdb", &mut init, Stdio::null(), &empty.log())?;
+        doing.run("initdb", &mut init, Stdio::null(), &empty.log(), self.stop)?;
         let role = format!("CREATE ROLE {} SUPERUSER LOGIN", ROLES[1]);
         empty.run_single("postgres", &[role, "CREATE DATABASE tile".to_owned()])?;
         let tree = Tree::open(&empty.data());
@@ -221,7 +224,7 @@ impl Cluster<'_> {
         single.args(["--single", "-j", "-O", "-D"]).arg(self.data()).args(self.settings());
         // Loads that are lost with the host are made again, so they need no log.
         single.args(["-c", "fsync=off", "-c", "maintenance_work_mem=128MB", database]);
-        doing.run("postgres --single", &mut single, Stdio::from(input), &log)?;
+        doing.run("postgres --single", &mut single, Stdio::from(input), &log, self.stop)?;
         // This mode goes on after an error, and ends well.
         let text = fs::read_to_string(&log).map_err(failed)?;
         if text.contains("ERROR:") || text.contains("FATAL:") {

@@ -2,17 +2,24 @@
 //! is kept for errors.
 
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicU8;
 use std::time::Duration;
 
 use process_home::{Launch, Phase, Process, ProcessError, careful, last_lines};
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::error::ApplicationError;
+use crate::go_on;
 
 /// Maximum time until a server is ready. Our choice: PostgreSQL starts in 0.2 s, and replays one
 /// minute of its log in a few seconds.
 const READY_MAX: Duration = Duration::from_secs(30);
+
+/// Interval between two looks at a program.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// Starts the server of the application `name`, and waits until it is ready.
 ///
@@ -50,21 +57,37 @@ impl Doing {
         ApplicationError::Process { name: self.name.clone(), source }
     }
 
-    /// Runs a program to completion and appends its output to `log`.
+    /// Runs a program to completion and appends its output to `log`. Kills it with its children when
+    /// the run is to stop.
     ///
     /// # Errors
-    /// It cannot be started, or fails.
+    /// It cannot be started, or fails, or the run is to stop.
     pub(crate) fn run(
         &self,
         program: &str,
         command: &mut Command,
         input: Stdio,
         log: &Path,
+        stop: &AtomicU8,
     ) -> Result<(), ApplicationError> {
+        go_on(stop)?;
         let file = careful::append(log).map_err(|error| self.io("opening its log", error))?;
         let second = file.try_clone().map_err(|error| self.io("opening its log", error))?;
-        let status = command.stdin(input).stdout(file).stderr(second).status();
-        let status = status.map_err(|error| self.io(format!("starting {program}"), error))?;
+        // Ctrl-C in a terminal goes to a whole process group, and its end would look like a failure.
+        command.stdin(input).stdout(file).stderr(second).process_group(0);
+        let failed = |error| self.io(format!("starting {program}"), error);
+        let mut child = command.spawn().map_err(failed)?;
+        let status = loop {
+            if let Some(status) = child.try_wait().map_err(failed)? {
+                break status;
+            }
+            if let Err(stopped) = go_on(stop) {
+                let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
+                let _ = child.wait();
+                return Err(stopped);
+            }
+            std::thread::sleep(PAUSE);
+        };
         if status.success() { Ok(()) } else { Err(self.ended(program, status.to_string(), log)) }
     }
 }

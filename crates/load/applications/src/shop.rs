@@ -34,6 +34,7 @@ fn cluster<'a>(need: &'a Need, site: &'a Site) -> Result<Cluster<'a>, Applicatio
     Ok(Cluster {
         name: &need.name,
         account: &site.account,
+        stop: &site.stop,
         directory: site.directory.join(&need.name),
         sessions: need.sessions,
         programs: Programs::find()?,

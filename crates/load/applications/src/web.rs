@@ -55,6 +55,7 @@ pub(crate) fn make(need: &Need, site: &Site) -> Result<(), ApplicationError> {
     let (cluster, sizes) = (cluster(need, site)?, Sizes::of(need.size));
     let statements = statements(web_site::SCRIPT, sizes.words(), need.seed);
     cluster.make(&site.empty_cluster, &statements)?;
+    site.go_on()?;
     make_files(need, site, &cluster.directory, sizes)
 }
 
@@ -62,6 +63,7 @@ fn cluster<'a>(need: &'a Need, site: &'a Site) -> Result<Cluster<'a>, Applicatio
     Ok(Cluster {
         name: &need.name,
         account: &site.account,
+        stop: &site.stop,
         directory: site.directory.join(&need.name),
         sessions: web_site::SESSIONS,
         programs: Programs::find()?,

@@ -32,11 +32,11 @@ fn main() -> Result<()> {
     };
 
     let begin = Instant::now();
-    let made = Pattern::make(&programs, &setup(&pattern)?, 1, mails)?;
+    let made = Pattern::make(&programs, &setup(&pattern)?, (1, mails), &|| true)?;
     let rate = f64::from(8 * mails) / begin.elapsed().as_secs_f64();
     say(&format!("pattern: {} mails by LMTP, {rate:.0}/s with start and stop", 8 * mails))?;
     let begin = Instant::now();
-    let bytes = made.copy(&data, &account, mailboxes, 1)?;
+    let bytes = made.copy(&data, &account, mailboxes, 1, &|| true)?;
     let seconds = begin.elapsed().as_secs_f64();
     say(&format!("copy: {mailboxes} mailboxes, {} MB in {seconds:.1} s", bytes / 1_000_000))?;
 

@@ -95,6 +95,9 @@ pub enum MailServerError {
         /// Log line that reports the crash.
         log: String,
     },
+    /// The caller wanted no more mails.
+    #[error("the making of mailboxes was stopped")]
+    Stopped,
     /// A call failed.
     #[error("the call \"{ask}\" to port {port} failed: {cause}")]
     Call {

@@ -49,15 +49,16 @@ pub struct Pattern {
 
 impl Pattern {
     /// Creates a pattern. Dovecot runs in `setup` meanwhile, and gets each mail by LMTP. The sizes
-    /// of the mails depend on the seed.
+    /// of the mails depend on the seed. Some hundred mails a second are made, so `go_on` is asked
+    /// before each.
     ///
     /// # Errors
-    /// If Dovecot cannot be started or refuses a mail.
+    /// If Dovecot cannot be started or refuses a mail, or `go_on` returns false.
     pub fn make(
         programs: &Programs,
         setup: &Setup<'_>,
-        seed: u64,
-        mails: u32,
+        (seed, mails): (u64, u32),
+        go_on: &dyn Fn() -> bool,
     ) -> Result<Self, MailServerError> {
         within("the number of mails", mails, MAILS_MAX, "0 to 100000")?;
         let mut server = MailServer::start_parts(programs, setup, Parts::Dovecot)?;
@@ -66,6 +67,9 @@ impl Pattern {
         let mut numbers = SplitMix(mix(seed));
         for mailbox in 1..=PATTERN_MAILBOXES {
             for _ in 0..mails {
+                if !go_on() {
+                    return Err(MailServerError::Stopped);
+                }
                 let bytes = size_of(numbers.next().unwrap_or_default());
                 session.call(&format!("u0 u{mailbox} {bytes}"))?;
             }
@@ -79,16 +83,17 @@ impl Pattern {
     /// Copies the pattern to the mailboxes `u1` to `u<count>` of a tile, in its data directory.
     /// Each mailbox gets its own text, generated from the seed, in mails of the same sizes.
     /// Finally, all data is written to the storage and evicted from the page cache. Returns the
-    /// number of bytes.
+    /// number of bytes. `go_on` is asked before each mailbox.
     ///
     /// # Errors
-    /// If the tile already has mailboxes, or a file cannot be copied.
+    /// If the tile already has mailboxes, a file cannot be copied, or `go_on` returns false.
     pub fn copy(
         &self,
         data: &Path,
         account: &Account,
         count: u32,
         seed: u64,
+        go_on: &(dyn Fn() -> bool + Sync),
     ) -> Result<u64, MailServerError> {
         within("the number of mailboxes", count, MAILBOXES_MAX, "0 to 100000")?;
         let target = data.join("mail");
@@ -96,6 +101,9 @@ impl Pattern {
         DirBuilder::new().mode(0o700).create(&target).map_err(failed("make", &target))?;
         let pattern = Tree::open(&self.mailboxes)?;
         let copy = |&mailbox: &u32| {
+            if !go_on() {
+                return Err(MailServerError::Stopped);
+            }
             let from = PathBuf::from(format!("u{}", (mailbox - 1) % PATTERN_MAILBOXES + 1));
             let to = target.join(format!("u{mailbox}"));
             let seed = mix(mix(seed) ^ u64::from(mailbox));
@@ -105,7 +113,7 @@ impl Pattern {
                     replace_text(bytes, seed);
                 }
             };
-            pattern.copy(&from, &to, account, &change)
+            Ok(pattern.copy(&from, &to, account, &change)?)
         };
         // Most of the time is the kernel's, which makes some ten thousand files.
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);

@@ -66,7 +66,7 @@ impl Protocol for Iscsi {
             unreachable!("the protocol's check found the programs");
         };
         files.iter().try_for_each(check_path)?;
-        let network = up.network.insert(Network::make(checked, home, tools)?);
+        let network = up.network.insert(Network::make(home, &checked.setpriv, tools, checked.mtu)?);
         let server = start(checked, home, network.enter())?;
         let enter = network.enter_as_initiator();
         let tool = Tool { program: tgtadm, home, client: network.initiator_address() };

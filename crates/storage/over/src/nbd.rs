@@ -43,7 +43,9 @@ impl Protocol for Nbd {
         up: &mut SetUp,
     ) -> Result<(), OverError> {
         let linked = checked.tools.as_ref().filter(|_| checked.mtu.is_some());
-        let network = linked.map(|tools| Network::make(checked, home, tools)).transpose()?;
+        let network = linked
+            .map(|tools| Network::make(home, &checked.setpriv, tools, checked.mtu))
+            .transpose()?;
         let (server, enter, namespace) = match &network {
             Some(network) => {
                 let address: SocketAddr = (SERVER, PORT).into();

@@ -10,7 +10,6 @@ use process_home::{Home, Phase, Process};
 use crate::error::OverError;
 use crate::process::{Line, READY_MAX, start};
 use crate::program::{Needed, Program};
-use crate::protocol::Checked;
 
 /// Address of the servers. ganesha does not find an address in a namespace that has only 127.0.0.1,
 /// because name resolution leaves loopback out (getaddrinfo(3), `AI_ADDRCONFIG`). The namespace has
@@ -69,7 +68,12 @@ pub(crate) struct Network {
 
 impl Network {
     /// Creates a namespace for the servers, and another for the initiators if a link is wanted.
-    pub fn make(checked: &Checked, home: &Home, tools: &Tools) -> Result<Self, OverError> {
+    pub fn make(
+        home: &Home,
+        setpriv: &Program,
+        tools: &Tools,
+        mtu: Option<u32>,
+    ) -> Result<Self, OverError> {
         let keep = |arguments: &[&str], word: &str| -> Result<Process, OverError> {
             let line = Line {
                 program: &tools.unshare,
@@ -78,7 +82,7 @@ impl Network {
                 endings: &[],
                 variables: Vec::new(),
             };
-            let keeper = start(home, &checked.setpriv, line)?;
+            let keeper = start(home, setpriv, line)?;
             // Both keepers append to one log.
             let log = home.path().join("unshare.log");
             keeper.wait_until(Phase::Network, READY_MAX, || {
@@ -91,7 +95,7 @@ impl Network {
             let [pid, mtu] = [keeper.pid(), mtu].map(|number| number.to_string());
             keep(&["--net", "sh", "-c", LINK_SCRIPT, "sh", &pid, &mtu], LINKED)
         };
-        let far_keeper = checked.mtu.map(link).transpose()?;
+        let far_keeper = mtu.map(link).transpose()?;
         Ok(Self { nsenter: tools.nsenter.clone(), keeper, far_keeper })
     }
 

@@ -76,7 +76,7 @@ impl Protocol for Nfs3 {
             object: config.display().to_string(),
             source,
         })?;
-        let network = up.network.insert(Network::make(checked, home, tools)?);
+        let network = up.network.insert(Network::make(home, &checked.setpriv, tools, checked.mtu)?);
         let mapper = start(checked, home, network, (rpcbind, vec!["-f".to_owned()]))?;
         let socket = network.run_path("rpcbind.sock");
         let mapped = mapper.wait_until(Phase::Start, READY_MAX, || socket.exists());

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use datastore::{
     Datastore, DiskRequest, Fill, HeldDir, Lent, OwnDir, Removed, Target, VirtualDisk,
@@ -194,10 +194,10 @@ impl RealRig {
     }
 
     /// Sets the run's name for real servers of the tiles, and the executable file of this program,
-    /// which serves as one of them.
+    /// which serves as one of them. Above 0 requests to `stop`, their data is not made any further.
     #[must_use]
-    pub fn with_servers(mut self, run: &str, program: &Path) -> Self {
-        self.servers = TileServers::of_run(run, program);
+    pub fn with_servers(mut self, run: &str, program: &Path, stop: Arc<AtomicU8>) -> Self {
+        self.servers = TileServers::of_run(run, program, stop);
         self
     }
 

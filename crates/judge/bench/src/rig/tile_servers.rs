@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU8;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use applications::{Applications, Deliveries, Endpoint, Need, ServerSocket};
+use applications::{ApplicationError, Applications, Deliveries, Endpoint, Need, ServerSocket};
 use datastore::Datastore;
 use engine::client::{Address, Here, Login, Service};
 use run_store::gauge::{Gauge, GaugeName, Readings};
@@ -43,6 +44,8 @@ struct Inner {
     run: String,
     /// Executable file of this program.
     program: PathBuf,
+    /// Number of requests to stop.
+    stop: Arc<AtomicU8>,
     all: Option<Applications>,
     /// Services, keyed by application and protocol.
     services: BTreeMap<(String, &'static str), Arc<Service>>,
@@ -95,12 +98,12 @@ impl TileServers {
     /// Creates an empty set without a run. A web site is refused, because the executable file of
     /// this program is unknown here.
     pub(super) fn none() -> Self {
-        Self::of_run("none", Path::new("tilemark"))
+        Self::of_run("none", Path::new("tilemark"), Arc::default())
     }
 
-    pub(super) fn of_run(run: &str, program: &Path) -> Self {
+    pub(super) fn of_run(run: &str, program: &Path, stop: Arc<AtomicU8>) -> Self {
         let (run, program) = (run.to_owned(), program.to_owned());
-        let inner = Inner { run, program, all: None, services: BTreeMap::new() };
+        let inner = Inner { run, program, stop, all: None, services: BTreeMap::new() };
         Self { inner: Arc::new(Mutex::new(inner)) }
     }
 
@@ -123,7 +126,7 @@ impl TileServers {
         if needs.is_empty() {
             return Ok(());
         }
-        Ok(self.inner().all(store)?.make(&needs).map_err(Box::new)?)
+        self.inner().all(store)?.make(&needs).map_err(failed)
     }
 
     /// Returns the service of an application for this protocol; `None` if the application does not
@@ -135,7 +138,7 @@ impl TileServers {
         store: &Datastore,
     ) -> Result<Option<Arc<Service>>, BenchError> {
         let inner = &mut *self.inner();
-        let application = inner.all(store)?.running(need).map_err(Box::new)?;
+        let application = inner.all(store)?.running(need).map_err(failed)?;
         let endpoint = application.endpoint(protocol.name());
         let Some(endpoint) = endpoint.cloned() else { return Ok(None) };
         let key = (need.name.clone(), protocol.name());
@@ -186,10 +189,17 @@ impl Inner {
                 let refused = || PlanError::NoPlaceForServers { target: store.path().to_owned() };
                 let directory = store.tree(c"applications").ok_or_else(refused)??;
                 let all = Applications::new(directory.path(), &self.run, &self.program);
-                all.map_err(Box::new)?
+                all.map_err(failed)?.with_stop(Arc::clone(&self.stop))
             }
         };
         Ok(self.all.insert(all))
+    }
+}
+
+fn failed(error: ApplicationError) -> BenchError {
+    match error {
+        ApplicationError::Stopped => BenchError::Interrupted,
+        error => BenchError::Application(Box::new(error)),
     }
 }
 

@@ -222,7 +222,7 @@ pub fn run(
         .with_second(other, second_state)?
         .with_services(services)
         .with_machines(Machines::of_run(site.id.to_string(), plan))
-        .with_servers(site.id.as_str(), &options.program)
+        .with_servers(site.id.as_str(), &options.program, control.requests())
         .with_tier(through)
         .with_over(over)
         .with_export(options.export.clone())

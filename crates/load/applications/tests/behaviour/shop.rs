@@ -4,6 +4,8 @@ use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 use process_home::Phase;
@@ -42,6 +44,31 @@ fn query(socket: &ServerSocket, text: &str) -> Vec<u8> {
 
 fn holds(answer: &[u8], part: &str) -> bool {
     answer.windows(part.len()).any(|window| window == part.as_bytes())
+}
+
+#[test]
+fn stop_ends_the_making_of_data() {
+    for kind in [Kind::Shop, Kind::Web, Kind::Mail] {
+        let Some(place) = place_for(kind) else { continue };
+        let apps = place.path().join("apps");
+        let stop = Arc::new(AtomicU8::new(0));
+        let all = start(&apps, &format!("stop-{}", kind.name())).expect("a user");
+        let mut all = all.with_stop(Arc::clone(&stop));
+        // As a user at a terminal: in the middle, when the first files are there.
+        let user = std::thread::spawn(move || {
+            while std::fs::read_dir(&apps).expect("read").count() == 0 {
+                std::thread::yield_now();
+            }
+            stop.store(1, Ordering::Relaxed);
+        });
+        // Its data takes seconds to make.
+        let size = Bytes::new(256 << 20);
+        let need = Need { kind, size, ..need("tile-1", 1) };
+        let error = all.running(&need).map(|_| ()).expect_err("it was stopped");
+        assert!(matches!(error, ApplicationError::Stopped), "{error}");
+        user.join().expect("no panic");
+        assert_eq!(all.all().count(), 0);
+    }
 }
 
 #[test]

@@ -85,14 +85,21 @@ fn pattern_is_copied_into_mailboxes_of_their_own_that_serve() {
     let (from, runtime) = (bench.path("pattern"), bench.runtime());
     fs::create_dir(&from).expect("made");
     let setup = bench.setup(&from, &runtime);
-    let pattern = Pattern::make(&bench.programs, &setup, 7, 12).expect("made");
+    let pattern = Pattern::make(&bench.programs, &setup, (7, 12), &|| true).expect("made");
     assert!(!runtime.exists() && bench.processes().is_empty());
     let (data, other) = (bench.data(), bench.path("other"));
     fs::create_dir(&other).expect("made");
     let count = 2 * PATTERN_MAILBOXES + 1;
-    let bytes = pattern.copy(&data, &bench.account, count, 1).expect("copied");
-    assert_eq!(pattern.copy(&other, &bench.account, count, 2).expect("copied"), bytes);
-    assert!(pattern.copy(&data, &bench.account, 1, 1).is_err(), "no mailbox is written over");
+    let bytes = pattern.copy(&data, &bench.account, count, 1, &|| true).expect("copied");
+    assert_eq!(pattern.copy(&other, &bench.account, count, 2, &|| true).expect("copied"), bytes);
+    let third = bench.path("third");
+    fs::create_dir(&third).expect("made");
+    let stopped = pattern.copy(&third, &bench.account, count, 3, &|| false);
+    assert!(matches!(stopped, Err(MailServerError::Stopped)), "{stopped:?}");
+    assert!(
+        pattern.copy(&data, &bench.account, 1, 1, &|| true).is_err(),
+        "no mailbox is written over"
+    );
 
     // No two mailboxes of any tile share a line of text.
     let lines = |tile: &std::path::Path, user: u32| -> BTreeSet<String> {
