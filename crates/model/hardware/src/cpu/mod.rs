@@ -16,7 +16,6 @@ mod threads;
 pub use clocking::{Clocking, Governor};
 pub use host::{HostCpu, HostEffects, Suspended};
 pub use io_cost::{IoCost, Protocol};
-pub use parameters::{CpuParameters, RunOrder};
+pub use parameters::{CpuParameters, RunOrder, ThreadQueueParameters};
 pub use power::{Femtojoules, HostPower, joules};
 pub use sample::{CpuSample, HostSample, sums_of_20};
-pub use threads::ThreadQueueParameters;

@@ -1,6 +1,5 @@
 use units::{Nanos, Ratio};
 
-use super::threads::ThreadQueueParameters;
 use crate::error::{Check, ParameterError};
 
 /// Order in which ready virtual CPUs get a core's thread.
@@ -101,5 +100,44 @@ impl CpuParameters {
         let is_share = capacity > Ratio::ZERO && capacity <= Ratio::ONE;
         CHECK.that(is_share, "capacity", capacity, "above 0 % and at most 100 %")?;
         CHECK.that(slice > Nanos::ZERO, "slice", slice, "above 0 s")
+    }
+}
+
+/// How virtual CPUs wait for threads of their own. The defaults are those of ESXi 6.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadQueueParameters {
+    /// Number of other threads that a move looks at. If it is not less than the number of threads,
+    /// no thread idles while a virtual CPU waits.
+    pub search: u32,
+    /// Interval at which queues are balanced, above 0.
+    pub rebalance: Nanos,
+    /// Lead over the slowest sibling at which a virtual CPU is stopped; 0 for none.
+    pub co_stop: Nanos,
+    /// Lead up to which a stopped virtual CPU runs again, at most `co_stop`.
+    pub co_start: Nanos,
+    /// Interval at which leads are compared, above 0.
+    pub check: Nanos,
+}
+
+impl Default for ThreadQueueParameters {
+    fn default() -> Self {
+        Self {
+            search: 4,
+            rebalance: Nanos::from_millis(20),
+            co_stop: Nanos::from_millis(3),
+            co_start: Nanos::from_millis(2),
+            check: Nanos::from_millis(1),
+        }
+    }
+}
+
+const THREAD_QUEUES: Check = Check("thread queues");
+
+impl ThreadQueueParameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        let Self { search: _, rebalance, co_stop, co_start, check } = *self;
+        THREAD_QUEUES.that(rebalance > Nanos::ZERO, "rebalance", rebalance, "above 0 s")?;
+        THREAD_QUEUES.that(co_start <= co_stop, "co-start", co_start, "at most co-stop")?;
+        THREAD_QUEUES.that(check > Nanos::ZERO, "check", check, "above 0 s")
     }
 }
