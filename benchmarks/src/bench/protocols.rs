@@ -43,7 +43,7 @@ fn file(directory: &Path, nth: usize) -> Result<ServedFile> {
 }
 
 fn seconds(protocol: &dyn Protocol, files: &[ServedFile]) -> Result<f64> {
-    let checked = over::check(protocol)?;
+    let checked = over::check(protocol, None)?;
     let mut times = Vec::with_capacity(REPEATS);
     for _ in 0..REPEATS {
         let session = Session::set_up(protocol, &checked, "bench", files)?;
