@@ -26,6 +26,11 @@ const QUOTE_MAX: usize = 400;
 /// Words in a line that gives the cause of an end. A database writes several lines after it.
 const CAUSES: [&str; 3] = ["No space left on device", "PANIC:", "Panic:"];
 
+/// Free space of a log's file system below which it is full, in bytes: a few lines.
+const ROOM_MIN: u64 = 64 << 10;
+/// Addition to the last lines of logs whose file system is full.
+const FULL: &str = "No space left on device of its logs";
+
 /// Phase of a run in which a server failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
@@ -104,6 +109,12 @@ impl ProcessError {
             Self::Ended { log, .. } | Self::NotReady { log, .. } => log,
         }
     }
+}
+
+/// Returns true if a file's file system has no room for a few lines.
+fn is_full(path: &Path) -> bool {
+    let found = rustix::fs::statvfs(path);
+    found.is_ok_and(|own| own.f_bavail.saturating_mul(own.f_frsize) < ROOM_MIN)
 }
 
 fn last_output(log: &str) -> String {
@@ -199,11 +210,13 @@ impl Process {
         self.child.id()
     }
 
-    /// Returns the last lines of the logs.
+    /// Returns the last lines of the logs. If their file system is full it says so, because a server
+    /// that cannot write its log cannot write the reason either.
     pub fn last_lines(&self) -> String {
         let ends = self.logs.iter().filter_map(|log| end_of(log).ok());
         let ends = ends.map(|end| last_lines(&end)).filter(|end| !end.is_empty());
-        ends.collect::<Vec<_>>().join(" | ")
+        let full = self.logs.iter().any(|log| is_full(log)).then(|| FULL.to_owned());
+        ends.chain(full).collect::<Vec<_>>().join(" | ")
     }
 
     /// Checks that the server runs.

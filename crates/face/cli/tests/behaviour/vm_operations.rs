@@ -287,7 +287,7 @@ fn named_vm_is_saved_beside_a_tile_and_unknown_vm_refused() {
     refused(&["--machine", &machine("tes")], "there is no machine \"tes\" at test:///default");
     let test = machine("test");
     refused(&["--machine", &test, "--machine", &test], "no workload is left that needs it");
-    refused(&["--machine", "libvirt:test*"], "named exactly");
+    refused(&["--machine", "libvirt:test*"], "needs an exact name");
     let output =
         run(&["--machine", &test, "--repeats", "1", "--duration", "8s", "--format", "json"]);
     let run: Run = run_store::run::parse(&out(&output)).unwrap_or_else(|error| {

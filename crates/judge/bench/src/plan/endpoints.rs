@@ -174,7 +174,10 @@ mod tests {
         let virtual_ = resolved(&address).expect_err("nobody is there in virtual time");
         assert!(matches!(&virtual_, PlanError::WrongEndpoint { .. }), "{virtual_}");
         let secure = [layer(&[("page", "https://web/")])];
-        let refused = resolve(&secure, tile(), around).expect_err("no TLS");
+        let plan = resolve(&secure, tile(), around).expect("an address with TLS");
+        assert_eq!(plan.settings.endpoints["page"].to_string(), "https://web/");
+        let other = [layer(&[("page", "ftp://web/")])];
+        let refused = resolve(&other, tile(), around).expect_err("another protocol");
         assert!(matches!(&refused, PlanError::Address { .. }), "{refused}");
     }
 }
