@@ -1,4 +1,4 @@
-//! Figures of a step, selected by a function. Times are in milliseconds.
+//! Figures of a step, selected by a function. Times are in milliseconds, those of moves in seconds.
 
 use run_store::gauge::GaugeName;
 use run_store::run::{ActionResult, IoTotal, Latency, MeterScope, Score, Step, StepEvent, Verdict};

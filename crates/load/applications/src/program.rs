@@ -78,15 +78,20 @@ impl Doing {
         let failed = |error| self.io(format!("starting {program}"), error);
         let mut child = command.spawn().map_err(failed)?;
         let status = loop {
-            if let Some(status) = child.try_wait().map_err(failed)? {
-                break status;
+            let looked = child.try_wait().map_err(failed).and_then(|status| match status {
+                None => go_on(stop).map(|()| None),
+                ended => Ok(ended),
+            });
+            match looked {
+                Ok(Some(status)) => break status,
+                Ok(None) => std::thread::sleep(PAUSE),
+                // The program is in a group of its own, so nobody else would end it.
+                Err(stopped) => {
+                    let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
+                    let _ = child.wait();
+                    return Err(stopped);
+                }
             }
-            if let Err(stopped) = go_on(stop) {
-                let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
-                let _ = child.wait();
-                return Err(stopped);
-            }
-            std::thread::sleep(PAUSE);
         };
         if status.success() { Ok(()) } else { Err(self.ended(program, status.to_string(), log)) }
     }

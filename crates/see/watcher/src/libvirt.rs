@@ -61,10 +61,18 @@ impl Libvirt {
         let all: Vec<String> = uuids.iter().map(one).collect();
         let (told, is_late) = self.0.ask_partly(&[&all.join("; ")]).unwrap_or_default();
         let answers = answers(&told);
-        let silent = uuids.iter().find(|uuid| is_late && !answers.contains_key(**uuid));
-        let silent = silent.map(|uuid| (*uuid).to_owned());
+        // The VM that is asked last hangs; others without an answer only failed.
+        let silent =
+            asked_last(&told, uuids).filter(|uuid| is_late && !answers.contains_key(*uuid));
+        let silent = silent.map(str::to_owned);
         (answers, silent)
     }
+}
+
+/// Returns the VM whose UUID was printed last.
+fn asked_last<'a>(told: &str, uuids: &[&'a str]) -> Option<&'a str> {
+    let printed = uuids.iter().filter_map(|uuid| Some((told.rfind(*uuid)?, *uuid)));
+    printed.max().map(|(_, uuid)| uuid)
 }
 
 /// Reads the answers, each after the UUID of its VM. A VM that failed has a UUID alone.
@@ -84,7 +92,11 @@ fn result(answer: &str) -> Option<Value> {
 /// Returns true for the text of a UUID. A process may name itself as it likes, and this text becomes
 /// a part of a command.
 pub(crate) fn is_uuid(text: &str) -> bool {
-    text.len() == UUID && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+    let fits = |(at, byte): (usize, u8)| match at {
+        8 | 13 | 18 | 23 => byte == b'-',
+        _ => byte.is_ascii_hexdigit(),
+    };
+    text.len() == UUID && text.bytes().enumerate().all(fits)
 }
 
 #[cfg(test)]
@@ -104,7 +116,17 @@ mod tests {
     }
 
     #[test]
+    fn vm_that_is_asked_last_hangs_and_not_one_that_failed() {
+        let [a, b, c] =
+            ["a", "b", "c"].map(|end| format!("d52a8823-afa1-4c51-990f-c430ecf6e29{end}"));
+        let uuids = [&*a, &b, &c];
+        assert_eq!(asked_last(&format!("{a}{b}"), &uuids), Some(&*b));
+        assert_eq!(asked_last("", &uuids), None);
+    }
+
+    #[test]
     fn only_uuids_become_a_part_of_a_command() {
+        assert!(!is_uuid(&"-".repeat(36)) && !is_uuid(&format!("--{}", "a".repeat(34))));
         assert!(is_uuid("d52a8823-afa1-4c51-990f-c430ecf6e298"));
         for text in [
             "",

@@ -495,7 +495,9 @@ esac
             Some(Libvirt::by(program, "qemu:///system".to_owned(), Duration::from_secs(1)));
         let mut all = Vms { known: BTreeMap::new(), libvirt };
         let is_own = |vm: &&Vm| vm.name.starts_with(&name(""));
+        let until = Instant::now() + Duration::from_secs(60);
         while all.known.values().filter(is_own).count() < 2 {
+            assert!(Instant::now() < until, "the VMs are not found: {all:?}");
             std::thread::sleep(Duration::from_millis(10));
             all.sample();
         }

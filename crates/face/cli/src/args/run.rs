@@ -76,10 +76,10 @@ pub struct RunArgs {
     #[arg(long = "credentials", value_name = "NAME=FILE", value_parser = super::load::named_secret, conflicts_with = "members", hide_short_help = true, help_heading = "What is called")]
     pub credentials: Vec<(String, String)>,
 
-    /// Certificates of the authorities that vouch for an endpoint's service; repeat for more
+    /// Certificates of the authorities that vouch for an endpoint's service; repeat for others
     ///
-    /// NAME=FILE, in PEM, for an endpoint with an https address. Without it the authorities of this
-    /// system count. Example: --endpoint site=https://web/ --ca site=/root/web-ca.pem
+    /// NAME=FILE, one file in PEM for each endpoint with an https address. Without it the authorities
+    /// of this system count. Example: --endpoint site=https://web/ --ca site=/root/web-ca.pem
     #[arg(long = "ca", value_name = "NAME=FILE", value_parser = super::load::named_file, conflicts_with = "members", hide_short_help = true, help_heading = "What is called")]
     pub authorities: Vec<(String, PathBuf)>,
 

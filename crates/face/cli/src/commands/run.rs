@@ -246,6 +246,12 @@ fn logins(args: &RunArgs) -> Result<Logins, Failure> {
         logins.entry(name.clone()).or_default().password = Some(Arc::new(secret));
     }
     for (name, file) in &args.authorities {
+        if logins.get(name).is_some_and(|own| own.trust.is_some()) {
+            let text = format!("--ca names {name} twice");
+            return Err(
+                Failure::new(Exit::Usage, text).hint(Some("put the certificates into one file"))
+            );
+        }
         let trust = Trust::authority_file(file).map_err(failed)?;
         logins.entry(name.clone()).or_default().trust = Some(Arc::new(trust));
     }

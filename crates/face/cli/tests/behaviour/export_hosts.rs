@@ -39,6 +39,7 @@ const HOST: &str = r#"#!/bin/sh
 "$0.tilemark" nfs-client --ready "$1.ready" "$3" "$2" &
 client=$!
 while ! [ -e "$1.ready" ]; do kill -0 $client || exit 1; sleep 0.1; done
+mountpoint -q "$2" || exit 1
 "$0.tilemark" agent --join - --allow "dir:$2"
 code=$?
 kill $client

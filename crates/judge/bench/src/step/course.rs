@@ -302,7 +302,7 @@ pub fn steady_of(rounds: &Rounds, is_eventful: bool) -> Steady {
     }
 }
 
-const EVENTFUL: &str = "not tested: hosts were stopped or tiles moved meanwhile";
+const EVENTFUL: &str = "not tested: hosts were stopped or tiles moved meanwhile, or might have";
 
 /// Returns the result of a warm-up of zero length, for a recorded load without a requested warm-up.
 /// It is measured from its first I/O.

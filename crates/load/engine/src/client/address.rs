@@ -251,8 +251,8 @@ impl ServiceError {
 
 impl Service {
     /// Resolves the name and takes the first address that accepts a connection. Sends nothing on
-    /// the connection, but with TLS does the handshake. Each of both may block for `within`, in
-    /// addition to the time for name resolution.
+    /// the connection, but with TLS does the handshake. Connecting to an address and its handshake
+    /// may each take `within`, in addition to the time for name resolution.
     ///
     /// # Errors
     /// If the name is unknown, no peer accepts, or the service's certificate is not accepted.
@@ -295,11 +295,11 @@ impl Service {
     pub(super) fn client(&self) -> Result<Box<dyn Client>, RemoteError> {
         let Self { address, login, .. } = self;
         let client = (address.protocol.client)(address, login);
-        match &login.trust {
-            Some(trust) if address.has_tls() => {
-                Ok(Box::new(Tls::new(client, trust, address.bare_host())?))
-            }
-            _ => Ok(client),
+        match (address.has_tls(), &login.trust) {
+            (false, _) => Ok(client),
+            (true, Some(trust)) => Ok(Box::new(Tls::new(client, trust, address.bare_host())?)),
+            // Never in clear text: only `reach` fills in the authorities of this system.
+            (true, None) => Ok(Box::new(Tls::new(client, &Trust::system()?, address.bare_host())?)),
         }
     }
 }

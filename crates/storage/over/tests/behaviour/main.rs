@@ -135,7 +135,7 @@ fn packets_on_a_link_have_the_given_size() {
         for (mtu, frame) in [(1500, 1514), (9000, 9014)] {
             let directory = directory();
             let files = files(&directory, 1);
-            let Some(session) = set_up_linked(word, &files, Some(mtu)) else { return };
+            let Some(session) = set_up_linked(word, &files, Some(mtu)) else { continue };
             let home = session.home().path().to_owned();
             let Reached::Files(paths) = session.reached().clone() else { panic!("no files") };
             let (bytes, packets) = received(&session);

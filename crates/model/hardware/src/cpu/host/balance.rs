@@ -6,8 +6,8 @@ use super::super::ready::Ready;
 use super::{Change, HostCpu, Running, Whose};
 
 impl HostCpu {
-    /// Balances the queues, stops virtual CPUs that are too far ahead of a sibling, and lets those
-    /// go on to which the others have caught up, if any of this is due at `now`.
+    /// Balances the queues, stops virtual CPUs that are too far ahead of a sibling, and restarts
+    /// stopped ones whose siblings have caught up, if any of this is due at `now`.
     pub(super) fn balance(&mut self, now: Nanos) {
         let at = self.moment(now);
         let Ready::Each(queues) = &mut self.ready else { return };
