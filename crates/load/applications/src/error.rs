@@ -160,7 +160,7 @@ impl ApplicationError {
             }
             Self::OutOfMemory { .. } => Some(
                 "requests wait in memory while the storage is slow: use fewer tiles, or a larger \
-                 --footprint (the memory is a tenth of it)"
+                 --footprint (the memory grows by a tenth of it)"
                     .to_owned(),
             ),
             Self::Stopped | Self::Io { .. } | Self::Process { .. } | Self::Home(_) => None,

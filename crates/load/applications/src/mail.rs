@@ -19,7 +19,7 @@ use units::Bytes;
 
 use crate::delivery::Deliveries;
 use crate::error::ApplicationError;
-use crate::memory::MemoryGroup;
+use crate::memory::{MemoryGroup, cache_of};
 use crate::program::Doing;
 use crate::{Application, Endpoint, Need, Running, Site};
 
@@ -41,11 +41,11 @@ const BYTES_PER_MAIL: u64 = 4800;
 /// or deletes up to five.
 const MAILS_MIN: u64 = 10;
 const MAILS_MAX: u64 = 100_000;
-/// Minimum memory of the servers of a tile. Each mail in progress has one Exim process for its
-/// session and others for its deliveries, so a stall of host or storage also needs memory. A single
-/// tile passed with 32 MiB. With 80 MiB the kernel killed Exim in a step of seven tiles whose
-/// servers used 1.8 of two processors. 256 MiB are our choice.
-const MEMORY_MIN: Bytes = Bytes::new(256 << 20);
+/// Memory of a tile's processes. Each mail in progress has one Exim process for its session and
+/// others for its deliveries, so a stall of host or storage also needs memory. A single tile passed
+/// with 32 MiB. With 80 MiB the kernel killed Exim in a step of seven tiles whose servers used 1.8
+/// of two processors. 256 MiB are our choice.
+const PROCESSES: Bytes = Bytes::new(256 << 20);
 /// Maximum time until the servers are ready. Our choice: 0.3 s were measured.
 const READY_MAX: Duration = Duration::from_secs(30);
 
@@ -181,9 +181,9 @@ impl Filled {
     }
 }
 
-/// Returns the memory limit for data of this size: a tenth of the size, as for the shop.
+/// Returns the memory limit for data of this size: its cache, and the memory of the processes.
 fn memory_of(size: Bytes) -> Bytes {
-    Bytes::new(size.get() / 10).max(MEMORY_MIN)
+    cache_of(size) + PROCESSES
 }
 
 impl Mail {
@@ -239,7 +239,7 @@ mod tests {
         };
         assert_eq!((of(0), of(200), of(9920)), ((8, 10), (20, 10), (992, 10)));
         assert_eq!((of(992 * 37), of(992 << 30)), ((992, 37), (992, 100_000)));
-        assert_eq!(memory_of(Bytes::ZERO), MEMORY_MIN);
-        assert_eq!(memory_of(Bytes::new(80 << 30)), Bytes::new(8 << 30));
+        assert_eq!(memory_of(Bytes::ZERO), PROCESSES);
+        assert_eq!(memory_of(Bytes::new(80 << 30)), Bytes::new(8 << 30) + PROCESSES);
     }
 }

@@ -27,6 +27,12 @@ const SETTINGS_V1: [&str; 2] = ["memory.limit_in_bytes", "memory.swappiness"];
 /// Prefix of the directories' names; `PIDNAMESPACE-PID-NAME` follows.
 const PREFIX: &str = "tilemark-servers-";
 
+/// Returns the memory in which a server of data of this size keeps a part of them: a tenth, as in
+/// the source of the tile's working set.
+pub(crate) fn cache_of(size: Bytes) -> Bytes {
+    Bytes::new(size.get() / 10)
+}
+
 impl MemoryGroup {
     /// Creates a group with a memory limit of `bytes`, page cache included.
     ///

@@ -16,6 +16,7 @@ use units::Bytes;
 use crate::ServerSocket;
 use crate::account::let_pass;
 use crate::error::ApplicationError;
+use crate::memory::cache_of;
 use crate::program::{Doing, started};
 
 /// Directories, or prefixes of directories, where the distributions' packages install PostgreSQL.
@@ -149,12 +150,13 @@ impl Cluster<'_> {
         Doing { name: self.name.to_owned(), phase }
     }
 
-    /// Returns the memory limit for data of this size: a tenth of the size, as in the source of the
-    /// tile's working set. The limit is at least the memory of the cluster's sessions and of the
-    /// processes `beside` it. A smaller cluster would be killed under load.
+    /// Returns the memory limit for data of this size: its cache, and the memory of the cluster's
+    /// processes and of those `beside` it. Only the cache depends on the size: a small share of the
+    /// data has as many sessions as all of it.
     pub(crate) fn memory(&self, size: Bytes, beside: Bytes) -> Bytes {
-        let floor = SHARED_BUFFERS_MB + SESSION_MB * u64::from(self.sessions) + SERVER_MB;
-        Bytes::new(size.get() / 10).max(Bytes::new(floor << 20) + beside)
+        let processes = SESSION_MB * u64::from(self.sessions) + SERVER_MB;
+        let cache = cache_of(size).max(Bytes::new(SHARED_BUFFERS_MB << 20));
+        cache + Bytes::new(processes << 20) + beside
     }
 
     /// Creates the cluster as a copy of `empty`, and runs the given statements in its database
