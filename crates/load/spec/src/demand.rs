@@ -116,6 +116,7 @@ fn for_each_address<'a>(workload: &'a Workload, visit: &mut impl FnMut(&'a str, 
                 Step::Parallel(inner) => steps(inner, visit),
                 Step::Repeat(repeat) => steps(&repeat.steps, visit),
                 Step::Stage(stage) => steps(&stage.steps, visit),
+                Step::Commit(commit) => steps(&commit.steps, visit),
                 _ => {}
             }
         }
@@ -247,6 +248,8 @@ fn of_step(step: &Step, service: Nanos) -> Cost {
             Cost { demand: once.demand.times(times), seconds: once.seconds * times }
         }
         Step::Stage(stage) => in_a_row(&stage.steps, service),
+        // As if nobody shared a commit: how many do depends on the storage.
+        Step::Commit(commit) => in_a_row(&commit.steps, service),
         // Operations are no part of a tile's demand.
         Step::Copy(_)
         | Step::Move(_)

@@ -34,6 +34,7 @@ fn walk<'a>(steps: &'a [Step], each: &mut impl FnMut(&'a Step)) {
             Step::Parallel(steps) => walk(steps, each),
             Step::Repeat(repeat) => walk(&repeat.steps, each),
             Step::Stage(stage) => walk(&stage.steps, each),
+            Step::Commit(commit) => walk(&commit.steps, each),
             _ => {}
         }
     }

@@ -356,6 +356,8 @@ pub enum Step {
     Parallel(Vec<Step>),
     /// Steps that are repeated.
     Repeat(Repeat),
+    /// Steps that one user takes for all who wait for the same log (group commit).
+    Commit(Commit),
     /// Copies a whole disk onto another, with several large I/Os at once.
     Copy(Copy),
     /// Steps that form a separately timed part of the action: `copying` of `deploy` appears in
@@ -487,6 +489,18 @@ pub struct Stage {
 /// Returns the name of an action's stage in results.
 pub fn stage_name(action: &str, stage: &str) -> String {
     format!("{action}/{stage}")
+}
+
+/// Group commit, as databases and journaling file systems do it. One user at a time takes the steps.
+/// Users who come meanwhile wait. When the steps are done, the first of them takes its own steps for
+/// all of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Commit {
+    /// Name of the log. Steps with the same name in this workload wait for each other.
+    pub log: String,
+    /// Steps, at least one of them an I/O or a call.
+    pub steps: Vec<Step>,
 }
 
 /// Steps that are repeated.

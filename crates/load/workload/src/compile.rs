@@ -1,7 +1,7 @@
 //! Compiles steps into instructions.
 
 use spec::workload::{
-    Access as SpecAccess, Action, Address, Call, Compare, Copy as SpecCopy, DataPattern,
+    Access as SpecAccess, Action, Address, Call, Commit, Compare, Copy as SpecCopy, DataPattern,
     MOVE_STAGES, SNAPSHOT_STAGES, Size, Step, stage_name,
 };
 use state_machine::{Content, DiskId, EndpointId, KindId, Operation, RequestText};
@@ -47,6 +47,8 @@ pub struct Compiler<'a> {
     strand: u32,
     strands: Slots,
     counters: Slots,
+    /// Names of the logs of group commits.
+    logs: Vec<&'a str>,
 }
 
 /// Numbers for strands or counters, allocated like a stack. Parts that run one after another share
@@ -100,6 +102,7 @@ impl<'a> Compiler<'a> {
             // The first strand is the action's own.
             strands: Slots { next: 1, peak: 1 },
             counters: Slots::default(),
+            logs: Vec::new(),
         }
     }
 
@@ -122,11 +125,12 @@ impl<'a> Compiler<'a> {
         }
         (self.out.program.strands, self.out.program.counters) =
             (self.strands.peak, self.counters.peak);
+        self.out.program.logs = index(self.logs.len());
         self.out.addresses = self.placer.addresses;
         Ok(self.out)
     }
 
-    fn action(&mut self, action: &Action) -> Result<(), BuildError> {
+    fn action(&mut self, action: &'a Action) -> Result<(), BuildError> {
         if !action.steps.iter().any(takes_place) {
             let workload = self.plan.workload.name.clone();
             return Err(BuildError::EmptyAction { workload, action: action.name.clone() });
@@ -150,7 +154,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// Compiles steps that run one after another.
-    fn steps(&mut self, steps: &[Step]) -> Result<(), BuildError> {
+    fn steps(&mut self, steps: &'a [Step]) -> Result<(), BuildError> {
         for step in steps.iter().filter(|step| takes_place(step)) {
             let (strands, counters) = (self.strands.next, self.counters.next);
             self.step(step)?;
@@ -159,7 +163,7 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    fn step(&mut self, step: &Step) -> Result<(), BuildError> {
+    fn step(&mut self, step: &'a Step) -> Result<(), BuildError> {
         match step {
             Step::Read(access) => self.access(&wanted(access, Operation::Read, "read")),
             Step::Write(access) => self.access(&wanted(access, Operation::Write, "write")),
@@ -192,6 +196,7 @@ impl<'a> Compiler<'a> {
             }
             Step::Parallel(branches) => self.parallel(branches),
             Step::Repeat(repeat) => self.repeat(repeat.times, &repeat.steps),
+            Step::Commit(commit) => self.commit(commit),
             Step::Copy(copy) => self.copy(copy),
             Step::Stage(stage) => {
                 let name = self.stage(&stage.name);
@@ -303,7 +308,7 @@ impl<'a> Compiler<'a> {
         self.out.program.ops[fork as usize] = Op::Fork { counter: running, first, count, next };
     }
 
-    fn repeat(&mut self, times: u32, steps: &[Step]) -> Result<(), BuildError> {
+    fn repeat(&mut self, times: u32, steps: &'a [Step]) -> Result<(), BuildError> {
         let counter = self.counters.take();
         self.push(Op::Loop { counter, times });
         let body = self.here();
@@ -312,8 +317,23 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
+    /// Compiles steps that one user takes for all who wait for the log.
+    fn commit(&mut self, commit: &'a Commit) -> Result<(), BuildError> {
+        let known = self.logs.iter().position(|log| *log == commit.log);
+        let log = index(known.unwrap_or_else(|| {
+            self.logs.push(&commit.log);
+            self.logs.len() - 1
+        }));
+        // Its end is filled in once its steps are known.
+        let enter = self.push(Op::End);
+        self.steps(&commit.steps)?;
+        let leave = self.push(Op::Leave { log });
+        self.out.program.ops[enter as usize] = Op::Enter { log, leave };
+        Ok(())
+    }
+
     /// Compiles steps that run concurrently: each becomes a branch with its own strand.
-    fn parallel(&mut self, steps: &[Step]) -> Result<(), BuildError> {
+    fn parallel(&mut self, steps: &'a [Step]) -> Result<(), BuildError> {
         let parent = self.strand;
         let counter = self.counters.take();
         // The fork is filled in once its branches are known.
@@ -336,7 +356,7 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    fn branch(&mut self, step: &Step, join: Join) -> Result<Branch, BuildError> {
+    fn branch(&mut self, step: &'a Step, join: Join) -> Result<Branch, BuildError> {
         let strand = self.strands.take();
         self.strand = strand;
         let entry = self.here();
@@ -453,6 +473,7 @@ fn takes_place(step: &Step) -> bool {
     match step {
         Step::Parallel(steps) => steps.iter().any(takes_place),
         Step::Repeat(repeat) => repeat.times > 0 && repeat.steps.iter().any(takes_place),
+        Step::Commit(commit) => commit.steps.iter().any(takes_place),
         _ => true,
     }
 }

@@ -10,6 +10,7 @@ use state_machine::{
 use units::Nanos;
 
 use crate::address::{Addresses, BlockRequest};
+use crate::commit::CommitLog;
 use crate::group::{Arrivals, Group, Load, Pace};
 use crate::moving::{MoveOrder, POLL, Task};
 use crate::payload::Payload;
@@ -34,6 +35,7 @@ pub struct WorkloadMachine {
     pub(crate) asides: Vec<Aside>,
     pub(crate) strands: Vec<Strand>,
     pub(crate) counters: Vec<u32>,
+    pub(crate) logs: Vec<CommitLog>,
     /// Time at which the users start.
     begins: Nanos,
 }
@@ -80,9 +82,9 @@ pub(crate) struct User {
     action: u16,
     is_busy: bool,
     /// True if every I/O and call of the action has succeeded so far.
-    ok: bool,
+    pub ok: bool,
     /// True if an I/O or call of the action was answered.
-    is_answered: bool,
+    pub is_answered: bool,
     /// True while a stage is in progress.
     is_on_stage: bool,
     /// Intended start of the action, or of the next one while idle.
@@ -122,7 +124,7 @@ pub(crate) struct Strand {
     /// Current instruction.
     pub op: u32,
     /// Instruction to jump to if the action has failed.
-    exit: u32,
+    pub exit: u32,
     /// Number of I/Os of the current access, or calls of the current step, that have not completed.
     left: u32,
     /// Number of a copy's block.
@@ -156,6 +158,7 @@ impl WorkloadMachine {
         seeds: Seeds,
     ) -> Self {
         Self {
+            logs: vec![CommitLog::default(); program.logs as usize],
             program,
             groups,
             addresses,
@@ -435,7 +438,7 @@ impl WorkloadMachine {
     }
 
     /// Runs a strand until it waits for an event.
-    fn run(&mut self, mut strand: u32, now: Nanos, fx: &mut Effects) {
+    pub(crate) fn run(&mut self, mut strand: u32, now: Nanos, fx: &mut Effects) {
         loop {
             let state = &mut self.strands[strand as usize];
             let user = &mut self.users[state.user as usize];
@@ -507,6 +510,12 @@ impl WorkloadMachine {
                     let asked = flush(Token(strand), (disk, kind), due(user, now));
                     return fx.submit(of_disk(asked, content));
                 }
+                Op::Enter { log, leave } => {
+                    if !self.enter(strand, log, leave) {
+                        return;
+                    }
+                }
+                Op::Leave { log } => self.leave(strand, log, now, fx),
                 Op::Begin(stage) => {
                     let aside = &mut self.asides[state.user as usize];
                     (aside.stage, aside.stage_began, user.is_on_stage) = (stage, now, true);

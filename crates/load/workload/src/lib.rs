@@ -18,6 +18,7 @@
 
 mod address;
 mod build;
+mod commit;
 mod compile;
 mod cursor;
 mod draw;

@@ -60,6 +60,16 @@ pub enum Op {
     },
     /// Jumps to an instruction.
     Goto(u32),
+    /// Begins the steps of a group commit, or waits for others who take such steps. `leave` is the
+    /// instruction that ends them.
+    Enter {
+        log: u32,
+        leave: u32,
+    },
+    /// Ends the steps of a group commit.
+    Leave {
+        log: u32,
+    },
     /// Begins a stage, which is reported as this action.
     Begin(u16),
     /// Ends a stage, which is reported as this action (a position among actions and stages).
@@ -164,4 +174,6 @@ pub struct Program {
     pub strands: u32,
     /// Number of counters that a user needs.
     pub counters: u32,
+    /// Number of logs of group commits.
+    pub logs: u32,
 }

@@ -9,8 +9,10 @@ use state_machine::Stream;
 use units::Nanos;
 
 use crate::address::{Addresses, ReuseState, SharedWalk};
+use crate::commit::CommitLog;
 use crate::group::{Arrivals, Load};
 use crate::instance::{Aside, Strand, User, WorkloadMachine};
+use crate::program::Op;
 use crate::reuse::SavedHistory;
 
 /// State of an instance.
@@ -20,6 +22,7 @@ struct Saved {
     asides: Vec<Aside>,
     strands: Vec<Strand>,
     counters: Vec<u32>,
+    logs: Vec<CommitLog>,
     payload: Stream,
     /// Arrivals by group; `None` for a group that is not open-loop.
     arrivals: Vec<Option<SavedArrivals>>,
@@ -45,7 +48,7 @@ struct SavedArrivals {
 impl WorkloadMachine {
     /// Saves the state that has changed since the instance was built.
     pub(crate) fn saved(&self) -> Option<Vec<u8>> {
-        let Self { groups, addresses, payload, users, asides, strands, counters, .. } = self;
+        let Self { groups, addresses, payload, users, asides, strands, counters, logs, .. } = self;
         let Addresses { cursors, ranks: _, walks, reuse } = addresses;
         let ReuseState { histories, habits: _ } = &**reuse;
         let saved = Saved {
@@ -53,6 +56,7 @@ impl WorkloadMachine {
             asides: asides.clone(),
             strands: strands.clone(),
             counters: counters.clone(),
+            logs: logs.clone(),
             payload: payload.stream().clone(),
             arrivals: groups.iter().map(|group| arrivals(&group.load)).collect(),
             cursors: cursors.iter().map(crate::cursor::Cursor::saved).collect(),
@@ -68,10 +72,10 @@ impl WorkloadMachine {
         if !self.is_alike(&saved) {
             return false;
         }
-        let Saved { users, asides, strands, counters, .. } = saved;
+        let Saved { users, asides, strands, counters, logs, .. } = saved;
         let Saved { payload, arrivals, cursors, walks, histories, .. } = saved;
         (self.users, self.asides) = (users, asides);
-        (self.strands, self.counters) = (strands, counters);
+        (self.strands, self.counters, self.logs) = (strands, counters, logs);
         *self.payload.stream_mut() = payload;
         for (group, saved) in self.groups.iter_mut().zip(arrivals) {
             if let (Load::Open(own), Some(saved)) = (&mut group.load, saved) {
@@ -105,8 +109,17 @@ impl WorkloadMachine {
                 }),
                 Load::Closed { .. } | Load::Paced { .. } => saved.is_none(),
             };
+        let enters = |strand: &u32| {
+            let strand = saved.strands.get(*strand as usize);
+            strand.is_some_and(|strand| {
+                matches!(self.program.ops.get(strand.op as usize), Some(Op::Enter { .. }))
+            })
+        };
+        let has_logs = self.logs.len() == saved.logs.len()
+            && saved.logs.iter().all(|log| log.covered.iter().chain(&log.waiting).all(enters));
         let addresses = &self.addresses;
         has_users
+            && has_logs
             && self.groups.len() == saved.arrivals.len()
             && self.groups.iter().zip(&saved.arrivals).all(is_open)
             && addresses.cursors.len() == saved.cursors.len()

@@ -68,6 +68,7 @@ pub fn for_each_step(workload: &Workload, visit: &mut Visit) -> Result<(), Build
             Step::Parallel(steps) => walk(user, steps, visit),
             Step::Repeat(repeat) => walk(user, &repeat.steps, visit),
             Step::Stage(stage) => walk(user, &stage.steps, visit),
+            Step::Commit(commit) => walk(user, &commit.steps, visit),
             step => visit(user, step),
         })
     }

@@ -96,6 +96,10 @@ fn mean(samples: &Compact) -> Option<f64> {
     (count > 0).then(|| samples.sum_ns as f64 / 1e9 / count as f64)
 }
 
+/// Commits for which a user waits: the one that serves it, and on average half of the one in progress
+/// when it comes. If the log is mostly idle, the sum is fitted to the response time.
+const COMMITS_WAITED: f64 = 1.5;
+
 fn in_a_row(steps: &[Dialogue], kind: &impl Fn(&str) -> f64) -> Seconds {
     let mut sum = Seconds::new();
     for step in steps {
@@ -141,6 +145,11 @@ fn of_step(step: &Dialogue, kind: &impl Fn(&str) -> f64) -> Seconds {
             return once;
         }
         Dialogue::Stage(stage) => return in_a_row(&stage.steps, kind),
+        Dialogue::Commit(commit) => {
+            let mut waited = in_a_row(&commit.steps, kind);
+            waited.values_mut().for_each(|seconds| *seconds *= COMMITS_WAITED);
+            return waited;
+        }
         // Their time is reported by stages, and is no sum of means.
         Dialogue::Copy(_)
         | Dialogue::Move(_)

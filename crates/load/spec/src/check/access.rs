@@ -5,10 +5,11 @@ use state_machine::RequestText;
 use units::{BlockSize, Bytes, Nanos, Ratio};
 
 use super::finding::Findings;
+use super::workload::has_io;
 use crate::endpoint::Protocol;
 use crate::locate::DefinitionPath;
 use crate::workload::{
-    Access, Address, Append, Call, Compare, Copy, Disk, Endpoint, Flush, Link, MOVE_STAGES,
+    Access, Address, Append, Call, Commit, Compare, Copy, Disk, Endpoint, Flush, Link, MOVE_STAGES,
     RandomTime, Reuse, SNAPSHOT_STAGES, Size, Stage, Step, Time, Workload,
 };
 
@@ -58,6 +59,8 @@ pub(crate) struct Steps<'a> {
     kinds: IndexMap<String, Kind>,
     /// True if the step is inside another step.
     is_inside: bool,
+    /// True if the step is inside parallel steps or a commit.
+    is_apart: bool,
     /// Names of the action's stages found so far.
     stages: HashSet<&'a str>,
 }
@@ -67,8 +70,14 @@ impl<'a> Steps<'a> {
     pub fn check(workload: &'a Workload, found: &mut Findings) -> IndexMap<String, Kind> {
         let disks = workload.vms.iter().flat_map(|vm| &vm.disks).collect();
         let endpoints = &workload.endpoints[..];
-        let (is_inside, stages) = (false, HashSet::new());
-        let mut walk = Self { disks, endpoints, kinds: IndexMap::new(), is_inside, stages };
+        let mut walk = Self {
+            disks,
+            endpoints,
+            kinds: IndexMap::new(),
+            is_inside: false,
+            is_apart: false,
+            stages: HashSet::new(),
+        };
         for (i, action) in workload.actions.iter().enumerate() {
             let place = DefinitionPath::default().key("action").index(i).key("steps");
             found.not_empty(place.clone(), "the list of steps", &action.steps);
@@ -83,6 +92,28 @@ impl<'a> Steps<'a> {
         let outer = std::mem::replace(&mut self.is_inside, true);
         self.steps(steps, place, found);
         self.is_inside = outer;
+    }
+
+    /// Checks steps that are nested in parallel steps or a commit.
+    fn apart(&mut self, steps: &'a [Step], place: &DefinitionPath, found: &mut Findings) {
+        let outer = std::mem::replace(&mut self.is_apart, true);
+        self.inner(steps, place, found);
+        self.is_apart = outer;
+    }
+
+    /// Checks a group commit. In another commit, a user would hold one log and wait for another. In
+    /// parallel steps, an action could fail while a part of it waits.
+    fn commit(&mut self, commit: &'a Commit, place: &DefinitionPath, found: &mut Findings) {
+        if self.is_apart {
+            let message = "a commit must not be inside parallel steps or another commit";
+            found.add(place.clone(), message);
+        }
+        found.names("log", [(place.key("log"), commit.log.as_str())]);
+        if !commit.steps.iter().any(has_io) {
+            let message = "a commit needs an I/O or a call among its steps";
+            found.add(place.key("steps"), message);
+        }
+        self.apart(&commit.steps, &place.key("steps"), found);
     }
 
     fn steps(&mut self, steps: &'a [Step], place: &DefinitionPath, found: &mut Findings) {
@@ -112,8 +143,9 @@ impl<'a> Steps<'a> {
             Step::Parallel(steps) => {
                 let place = place.key("parallel");
                 found.not_empty(place.clone(), "the list of parallel steps", steps);
-                self.inner(steps, &place, found);
+                self.apart(steps, &place, found);
             }
+            Step::Commit(commit) => self.commit(commit, &place.key("commit"), found),
             Step::Repeat(repeat) => {
                 let place = place.key("repeat");
                 found.at_least_one(place.key("times"), "the number of repeats", repeat.times);

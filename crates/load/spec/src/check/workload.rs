@@ -317,17 +317,19 @@ fn step_takes_time(step: &Step) -> bool {
         Step::Parallel(steps) => steps.iter().any(step_takes_time),
         Step::Repeat(repeat) => repeat.steps.iter().any(step_takes_time),
         Step::Stage(stage) => stage.steps.iter().any(step_takes_time),
+        Step::Commit(commit) => commit.steps.iter().any(step_takes_time),
         Step::Move(_) | Step::Snapshot(_) => true,
         _ => false,
     }
 }
 
-fn has_io(step: &Step) -> bool {
+pub(super) fn has_io(step: &Step) -> bool {
     match step {
         Step::Cpu(_) | Step::Wait(_) => false,
         Step::Parallel(steps) => steps.iter().any(has_io),
         Step::Repeat(repeat) => repeat.steps.iter().any(has_io),
         Step::Stage(stage) => stage.steps.iter().any(has_io),
+        Step::Commit(commit) => commit.steps.iter().any(has_io),
         _ => true,
     }
 }

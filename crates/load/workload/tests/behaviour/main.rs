@@ -1,6 +1,7 @@
 //! How workloads behave when run in virtual time.
 
 mod addresses;
+mod commits;
 mod dialogues;
 mod loads;
 mod operations;
