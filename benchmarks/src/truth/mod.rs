@@ -1,10 +1,12 @@
 //! Truth of dialogues: compares a dialogue tile and a tile of real servers on the same slow
 //! storage.
 //!
-//! What it does: `truth DIR TILE...` mounts a lab on which every request becomes slower in stairs,
-//! puts ext4 on it, and lets one tile of each kind run over all stairs. It prints, for each stair,
-//! the response times of the actions that both tiles have, and the I/O that reached the disk on the
-//! first, fast stair. TILE is `shop`, `mail` or `web`.
+//! What it does: `truth DIR TILE...` mounts a lab on which requests become slower in stairs, puts
+//! ext4 on it, and lets one tile of each kind run over all stairs. It prints, for each stair, the
+//! response times of the actions that all tiles have, and the I/O that reached the disk on the
+//! first, fast stair. TILE is `shop`, `mail` or `web`. With `--apart`, the stairs delay reads, and
+//! then writes, and not both alike. `--only` makes one of the walks `dialogue`, `like-real` and
+//! `real`.
 //!
 //! What it refuses: to run without root (loop device, mount), or where the tile's servers are
 //! missing.
@@ -32,7 +34,7 @@ use serde::{Deserialize, Serialize};
 use crate::bench::binary;
 use disk::Disk;
 use place::MountedStore;
-use stairs::Stairs;
+use stairs::{Set, Stairs};
 
 /// Share of the full size: 4 GiB of a shop, 4.4 GiB of mail. Each server may keep a ninth of its
 /// data in memory or less, as the tile's working set is about a tenth.
@@ -61,35 +63,46 @@ struct WalkFacts {
 }
 
 pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
+    let (set, arguments) = match arguments {
+        [first, rest @ ..] if first == "--apart" => (Set::Apart, rest),
+        all => (Set::Alike, all),
+    };
+    let (only, arguments) = match arguments {
+        [first, kind, rest @ ..] if first == "--only" => (Some(kind.as_str()), rest),
+        all => (None, all),
+    };
     let [directory, tiles @ ..] = arguments else {
-        eprintln!("usage: cargo xtask truth DIR shop|mail|web ...");
+        eprintln!("usage: cargo xtask truth [--apart] [--only KIND] DIR shop|mail|web ...");
         return Ok(ExitCode::from(2));
     };
     let directory = Path::new(directory);
+    std::fs::create_dir_all(directory)?;
     for tile in tiles {
         ensure!(["shop", "mail", "web"].contains(&tile.as_str()), "\"{tile}\" is no tile of these");
-        let dialogue = directory.join(format!("{tile}-dialogue.toml"));
-        std::fs::create_dir_all(directory)?;
-        let text = format!(
-            "name = \"{tile}-dialogue\"\ntitle = \"Dialogue of the {tile} alone\"\n\
-             source = \"The workload {tile} of the tile datacenter.\"\n\n\
-             [[workload]]\nuse = \"{tile}\"\n"
-        );
-        std::fs::write(&dialogue, text)?;
-        let real = format!("{tile}-real");
-        let name = |kind| directory.join(format!("{tile}-{kind}"));
-        let walks = [
-            ("dialogue", walk(&name("dialogue"), &dialogue.display().to_string(), 30)?),
-            ("real", walk(&name("real"), &real, 150)?),
-        ];
+        // Servers make their data after the start; the disks of dialogues are filled in less time.
+        let kinds = [("dialogue", "", 30), ("like-real", "-like-real", 30), ("real", "-real", 100)];
+        let kinds = kinds.into_iter().filter(|(kind, ..)| only.is_none_or(|only| only == *kind));
+        let walks = kinds.map(|(kind, ending, prepare_s)| {
+            let file = directory.join(format!("{tile}-{kind}.toml"));
+            let text = format!(
+                "name = \"{tile}-{kind}\"\ntitle = \"The {tile} alone, {kind}\"\n\
+                 source = \"One workload of a data centre.\"\n\n\
+                 [[workload]]\nuse = \"{tile}{ending}\"\n"
+            );
+            std::fs::write(&file, text)?;
+            let stairs = Stairs::after(Duration::from_secs(prepare_s) + WARM_UP, set);
+            let name = directory.join(format!("{tile}-{kind}"));
+            Ok((kind, walk(&name, &file.display().to_string(), stairs)?))
+        });
+        let walks = walks.collect::<Result<Vec<_>>>()?;
+        ensure!(!walks.is_empty(), "no walk is called so");
         write!(std::io::stdout(), "{}", table::of(tile, &walks)?)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Lets one tile walk over the stairs. Its disks or data are made within `prepare_s`.
-fn walk(directory: &Path, tile: &str, prepare_s: u64) -> Result<Walk> {
-    let stairs = Stairs::after(Duration::from_secs(prepare_s) + WARM_UP);
+/// Lets one tile walk over the stairs.
+fn walk(directory: &Path, tile: &str, stairs: Stairs) -> Result<Walk> {
     let runs = directory.join("runs");
     let file = directory.join("walk.json");
     if file.exists() {

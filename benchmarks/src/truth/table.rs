@@ -1,4 +1,4 @@
-//! Table that compares a dialogue tile with a real one.
+//! Table that compares dialogue tiles with a real one.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -18,7 +18,7 @@ type Times = BTreeMap<String, Vec<Compact>>;
 /// Limit for every action of these tiles.
 const LIMIT_MS: f64 = 500.0;
 
-/// Returns the tables of a pair of tiles, in Markdown.
+/// Returns the tables of tiles that do the same work, in Markdown.
 pub(super) fn of(tile: &str, walks: &[(&str, Walk)]) -> Result<String> {
     let mut text = String::new();
     writeln!(text, "\n## {tile}\n")?;
@@ -35,40 +35,38 @@ pub(super) fn of(tile: &str, walks: &[(&str, Walk)]) -> Result<String> {
     let stairs = &walks[0].1.stairs;
     let all: Vec<(&str, Times)> =
         walks.iter().map(|(name, walk)| Ok((*name, times(walk)?))).collect::<Result<_>>()?;
-    let actions = all[0].1.keys().filter(|name| all[1].1.contains_key(*name));
-    for action in actions {
-        writeln!(text, "\n| p95 of {action}, ms | {} | {} |", all[0].0, all[1].0)?;
-        writeln!(text, "|---|---|---|")?;
+    let is_common = |name: &&String| all.iter().all(|(_, times)| times.contains_key(*name));
+    for action in all[0].1.keys().filter(is_common) {
+        let heads: Vec<_> = all.iter().map(|(name, _)| *name).collect();
+        writeln!(text, "\n| p95 of {action}, ms | {} |", heads.join(" | "))?;
+        writeln!(text, "|---|{}", "---|".repeat(all.len()))?;
         for (place, stair) in stairs.all().iter().enumerate() {
-            let cell = |times: &Times| {
+            let cells = all.iter().map(|(_, times)| {
                 let times = &times[action][place];
                 p95(times).map_or_else(
                     || "not reached".to_owned(),
                     |ms| format!("{ms:.0} ({})", times.count()),
                 )
-            };
-            writeln!(text, "| {} | {} | {} |", stair.kind, cell(&all[0].1), cell(&all[1].1))?;
+            });
+            writeln!(text, "| {} | {} |", stair.kind, cells.collect::<Vec<_>>().join(" | "))?;
         }
         for (name, times) in &all {
-            let edge = |is_kind: fn(&Kind) -> bool| edge(stairs.all(), &times[action], is_kind);
-            writeln!(
-                text,
-                "\n{name}: {}; {}.",
-                edge(|kind| matches!(kind, Kind::Delay(_))),
-                edge(|kind| matches!(kind, Kind::Rate(_))),
-            )?;
+            // The first fast stair is followed by one kind, the second by another.
+            let firsts = stairs.all().windows(2).filter(|two| two[0].kind == Kind::Fast);
+            let edges = firsts.map(|two| edge(stairs.all(), &times[action], two[1].kind));
+            writeln!(text, "\n{name}: {}.", edges.collect::<Vec<_>>().join("; "))?;
         }
     }
     Ok(text)
 }
 
 /// Returns a text with the last stair that passed and the first that did not.
-fn edge(stairs: &[Stair], times: &[Compact], is_kind: fn(&Kind) -> bool) -> String {
+fn edge(stairs: &[Stair], times: &[Compact], kind: Kind) -> String {
     // A walk may end before the last stairs.
     let is_reached = |times: &Compact| times.count() > 0;
     let of_kind = || {
         let all = stairs.iter().zip(times);
-        all.filter(|(stair, times)| is_kind(&stair.kind) && is_reached(times))
+        all.filter(|(stair, times)| stair.kind.is_like(kind) && is_reached(times))
     };
     let holds = |times: &Compact| p95(times).is_some_and(|ms| ms <= LIMIT_MS);
     let held = of_kind().take_while(|(_, times)| holds(times)).last();
@@ -116,8 +114,10 @@ fn times(walk: &Walk) -> Result<Times> {
     Ok(times)
 }
 
-/// Returns the name that an action has in both tiles: a real mail's action has a size in its name,
-/// a dialogue's has none.
+/// Returns the name that an action has in all tiles. A real mail's action has a size in its name, and
+/// a dialogue like real orders has the customer's earlier ones.
 fn action(name: &str) -> String {
-    if name.starts_with("send-") { "send-mail".to_owned() } else { name.to_owned() }
+    let common = [("send-", "send-mail"), ("order-after-", "order"), ("read-", "read-mail")];
+    let found = common.iter().find(|(prefix, _)| name.starts_with(prefix));
+    found.map_or(name, |(_, common)| common).to_owned()
 }

@@ -32,6 +32,7 @@ pub const OPERATIONS: &str = "operations/";
 const TILES: &[Shipped] = shipped!("tiles/":
     "datacenter", "storage", "general", "vdi", "hci-oltp", "spc1-like", "file-server",
     "shop-real", "mail-real", "web-real", "datacenter-real",
+    "shop-like-real", "mail-like-real", "datacenter-like-real",
 );
 
 /// Groups of infrastructure operations, in the file format of a tile.
@@ -42,7 +43,7 @@ const GROUPS: &[Shipped] = shipped!("tiles/operations/":
 
 const WORKLOADS: &[Shipped] = shipped!("tiles/workloads/":
     "mail", "web", "shop", "standby", "shop-real", "mail-real", "web-real",
-    "mail-store", "oltp", "olap", "web-files", "scan",
+    "shop-like-real", "mail-like-real", "mail-store", "oltp", "olap", "web-files", "scan",
     "general-4k", "general-8k", "desktop", "six-disk-oltp", "eight-streams", "file-server",
     "micro/read-4k", "micro/write-4k", "micro/mixed-8k", "micro/seq-read-1m",
     "micro/seq-write-1m", "micro/read-4k-qd1", "micro/write-4k-qd1", "micro/http-get",

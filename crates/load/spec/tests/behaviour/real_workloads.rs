@@ -12,7 +12,8 @@ fn workload(name: &str) -> Workload {
 
 /// Names of the dialogues that have a workload with real servers.
 fn dialogues() -> Vec<&'static str> {
-    shipped::workload_names().filter_map(|name| name.strip_suffix("-real")).collect()
+    let real = shipped::workload_names().filter_map(|name| name.strip_suffix("-real"));
+    real.filter(|name| !name.ends_with("-like")).collect()
 }
 
 /// Limits without their sources.
@@ -71,4 +72,21 @@ fn real_mail_is_sent_as_often_as_in_its_dialogue() {
     assert_eq!(of_dialogue.len(), 1);
     // One limit for all sizes of mails, one for lateness.
     assert_eq!(times, [of_dialogue[0], of_dialogue[0]]);
+}
+
+/// Dialogues with the I/O of real servers have their users; the groups after these do the servers'
+/// work in the background.
+#[test]
+fn dialogues_like_real_servers_have_their_users_and_limits() {
+    for name in ["shop", "mail"] {
+        let (real, like) =
+            (workload(&format!("{name}-real")), workload(&format!("{name}-like-real")));
+        for group in real.groups.iter().filter(|group| group.name != "readers") {
+            let own = like.groups.iter().find(|own| own.name == group.name).expect("its users");
+            assert_eq!((&own.load, own.schedule), (&group.load, group.schedule), "{name}");
+        }
+        let longest = |own: &Workload| own.limits.iter().map(|limit| limit.limit).max();
+        assert_eq!(longest(&like), longest(&real), "{name}");
+        assert_eq!((&like.metric.unit, like.metric.per), (&real.metric.unit, real.metric.per));
+    }
 }

@@ -46,6 +46,14 @@ fn check_places(name: &str, case: &Case, trace: &Trace) {
     }
 }
 
+/// Returns true if users share commits. Then there are fewer writes and flushes than the definition
+/// asks for, and how many depends on the storage.
+fn shares_commits(workload: &spec::workload::Workload) -> bool {
+    let mut shares = false;
+    workload.each_step(&mut |step| shares |= matches!(step, spec::workload::Step::Commit(_)));
+    shares
+}
+
 fn check_demand(name: &str, case: &Case, trace: &Trace) {
     let paper = demand::of_workload(&case.workload, SERVICE).expect("time passes");
     let seconds = until(name).as_secs_f64();
@@ -61,6 +69,9 @@ fn check_demand(name: &str, case: &Case, trace: &Trace) {
         // Actions bring several I/Os at once, so counts vary more than single events do;
         // 3 % more for users that are still on their way in at the start.
         let error = 5.0 * (8.0 * expected).sqrt() + 0.03 * expected;
-        assert!((seen - expected).abs() <= error, "{name}: {seen} {what} for {expected}");
+        let is_shared = ["writes", "flushes"].contains(&what) && shares_commits(&case.workload);
+        let fewer = if is_shared { expected * 0.7 } else { 0.0 };
+        let allowed = expected - error - fewer..=expected + error;
+        assert!(allowed.contains(&seen), "{name}: {seen} {what} for {expected}");
     }
 }
