@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use crate::bench::binary;
 
 /// Size of the disk. Its bytes take memory only when they are written.
-const SIZE: u64 = 19 << 30;
+const SIZE: u64 = 21 << 30;
 
 /// Mounted datastore. Dropping it unmounts everything.
 pub(super) struct MountedStore {
@@ -29,7 +29,7 @@ impl MountedStore {
         let faults = directory.join("stairs.toml");
         fs::write(&faults, schedule)?;
         let mut command = Command::new(binary()?);
-        command.args(["lab", "mount", "--array", "nvme-local", "--seed", "1", "--size", "20GiB"]);
+        command.args(["lab", "mount", "--array", "nvme-local", "--seed", "1", "--size", "22GiB"]);
         command.arg("--faults").arg(&faults).arg("--truth").arg(directory.join("faults.jsonl"));
         command.arg(&lab);
         let log = fs::File::create(directory.join("lab.log"))?;
