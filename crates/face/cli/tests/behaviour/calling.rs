@@ -2,13 +2,10 @@
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
-use std::sync::Arc;
 
-use rcgen::{CertificateParams, KeyPair};
+use fixtures::tls::{self, Authority};
 use run_store::run::{CallErrors, Cause, Run, Verdict};
 use rustix::process::Signal;
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use crate::rig::{Workspace, err, out};
 
@@ -27,28 +24,13 @@ fn serve(answer: Option<&'static str>) -> String {
     format!("page=http://127.0.0.1:{port}/")
 }
 
-/// Starts a service with TLS; returns its address as an option's value, and its certificate, which
-/// it signed itself.
+/// Starts a service with TLS; returns its address as an option's value, and the certificate of its
+/// authority.
 fn serve_encrypted(answer: &'static str) -> (String, String) {
-    let key = KeyPair::generate().expect("a key");
-    let params = CertificateParams::new(vec!["localhost".to_owned()]).expect("a name");
-    let certificate = params.self_signed(&key).expect("a certificate");
-    let secret = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ServerConfig::builder_with_provider(provider);
-    let builder = builder.with_safe_default_protocol_versions().expect("versions");
-    let config = builder.with_no_client_auth();
-    let config = config.with_single_cert(vec![certificate.der().clone()], secret);
-    let config = Arc::new(config.expect("a server"));
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let port = listener.local_addr().expect("an address").port();
-    std::thread::spawn(move || {
-        for stream in listener.incoming().map_while(Result::ok) {
-            let connection = ServerConnection::new(Arc::clone(&config)).expect("a connection");
-            std::thread::spawn(move || talk(StreamOwned::new(connection, stream), Some(answer)));
-        }
-    });
-    (format!("page=https://localhost:{port}/"), certificate.pem())
+    let authority = Authority::new();
+    let config = authority.server("localhost", 2100, tls::ALL_VERSIONS);
+    let server = tls::Server::start(config, move |stream| talk(stream.into_inner(), Some(answer)));
+    (format!("page=https://localhost:{}/", server.port), authority.pem())
 }
 
 fn talk(mut stream: impl Read + Write, answer: Option<&str>) {

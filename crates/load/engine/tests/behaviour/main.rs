@@ -12,6 +12,7 @@ mod moving;
 mod prefill;
 mod real;
 mod service;
+mod starttls;
 mod verify_attack;
 mod verify_faults;
 mod verify_full;
