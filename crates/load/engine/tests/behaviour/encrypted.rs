@@ -164,7 +164,7 @@ fn certificate_that_turns_bad_fails_calls_with_the_reason() {
     server.tls.change(config(2021));
     let (row, outcome) = called(&service, options(), 2, 10);
     all_fail(&row, CallError::Protocol);
-    let refused: Vec<_> = outcome.warnings.iter().filter(|own| own.id == "call-refused").collect();
+    let refused: Vec<_> = outcome.warnings.iter().filter(|own| own.id == "call-invalid").collect();
     let is_reason = |text: &str| text.contains(": its certificate has expired (");
     assert!(matches!(refused[..], [own] if is_reason(&own.text)), "{refused:?}");
 }
