@@ -94,7 +94,7 @@ struct Smtp {
     connection: u64,
     /// Random number of the call.
     draw: u64,
-    /// Code of the last reply that refused something.
+    /// Code of the first reply of this call that refused something.
     refusal: Option<u16>,
 }
 
@@ -175,7 +175,8 @@ impl Smtp {
 
     fn follow(&mut self, reply: Reply, out: &mut Vec<u8>) -> Next {
         if reply.code >= 400 {
-            self.refusal = Some(reply.code);
+            // Later replies of a pipeline only follow from it.
+            self.refusal.get_or_insert(reply.code);
         }
         // 421 may be the reply to anything, and the service closes the connection behind it.
         if reply.code == 421 {
@@ -298,7 +299,7 @@ fn reset(out: &mut Vec<u8>) -> Next {
 
 impl Client for Smtp {
     fn call(&mut self, ask: Ask<'_>, out: &mut Vec<u8>) {
-        self.draw = ask.draws.call;
+        (self.draw, self.refusal) = (ask.draws.call, None);
         let mail = ask.filled().as_deref().and_then(Mail::parse);
         self.mail = mail.filter(|mail| mail.recipients() <= self.recipients_max);
         (self.size, self.accepted, self.is_refused) = (u64::from(ask.size), 0, false);

@@ -11,6 +11,7 @@ mod mails;
 mod moving;
 mod prefill;
 mod real;
+mod real_tls;
 mod service;
 mod starttls;
 mod verify_attack;
