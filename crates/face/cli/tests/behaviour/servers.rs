@@ -1,11 +1,12 @@
 //! Runs that make real servers for their tiles. Skipped, with the reason, where PostgreSQL, Exim,
 //! Dovecot or the right to limit memory is absent.
 
-use std::io::{Seek as _, Write as _};
+use std::io::{BufRead as _, Seek as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use fixtures::tls::{self, Authority};
 use run_store::run::{Run, Verdict};
 use run_store::rundir::StoredRun;
 use rustix::process::{Pid, Signal, kill_process};
@@ -200,6 +201,67 @@ fn expired_password_is_named_and_is_in_no_result() {
     assert!(told.contains("28P01") && told.contains("postgres://late@127.0.0.1"), "{told}");
     let all = [output.stdout, output.stderr, contents(&place.path("runs"))].concat();
     assert!(!all.windows(secret.len()).any(|part| part == secret.as_bytes()), "a secret");
+}
+
+/// Answers each line of a client with a refusal of its login.
+fn refuse_logins(mut stream: fixtures::tls::Stream, greeting: &str, answer: fn(&str) -> String) {
+    let mut text = greeting.to_owned();
+    while stream.get_mut().write_all(text.as_bytes()).is_ok() && stream.get_mut().flush().is_ok() {
+        let mut line = String::new();
+        if !stream.read_line(&mut line).is_ok_and(|count| count > 0) {
+            return;
+        }
+        text = answer(&line);
+    }
+}
+
+#[test]
+fn wrong_mail_passwords_are_named_and_in_no_result() {
+    let Some(place) = Workspace::usable() else { return };
+    let secret = "geheim-4711";
+    let authority = Authority::new();
+    let config = || authority.server("localhost", 2100, tls::ALL_VERSIONS);
+    let smtp = tls::Server::start(config(), |stream| {
+        refuse_logins(stream, "220 mx\r\n", |line| {
+            let code = if line.starts_with("EHLO") { 250 } else { 535 };
+            format!("{code} {line}")
+        });
+    });
+    let imap = tls::Server::start(config(), |stream| {
+        refuse_logins(stream, "* OK hello\r\n", |line| {
+            let tag = line.split(' ').next().unwrap_or_default();
+            format!("{tag} NO {line}")
+        });
+    });
+    place.write("password", secret);
+    place.write("ca.pem", &authority.pem());
+    let given = |name: &str, file: &str| format!("{name}={}", place.path(file).display());
+    let mut words: Vec<String> = MAIL.iter().map(|word| (*word).to_owned()).collect();
+    for (name, address) in [
+        ("mail-in", format!("smtps://me@localhost:{}", smtp.port)),
+        ("mailboxes", format!("imaps://localhost:{}", imap.port)),
+    ] {
+        words.extend(["--endpoint".to_owned(), format!("{name}={address}")]);
+        words.extend(["--ca".to_owned(), given(name, "ca.pem")]);
+        words.extend(["--credentials".to_owned(), given(name, "password")]);
+    }
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let more = ["--tiles", "1", "--duration", "2s", "--format", "json"];
+    let output = place.run_command(&[&words[..], &more].concat()).output();
+    let output = output.expect("the program starts");
+    let run: Run = run_store::run::parse(&out(&output)).expect("one run document");
+    // The answers repeat what the client said, as some servers do.
+    let told = format!("{:?}", run.steps[0].warnings);
+    assert!(told.contains("reply 535") || told.contains("LOGIN failed"), "{told}");
+    for address in ["mail-in (smtps://me@localhost:", "mailboxes (imaps://localhost:"] {
+        assert!(told.contains(&format!("the service of {address}")), "{told}");
+    }
+    assert!(run.steps.iter().all(|step| step.verdict != Verdict::Passed), "{:?}", run.steps);
+    let all = [output.stdout, output.stderr, contents(&place.path("runs"))].concat();
+    // "\0me\0geheim-4711" in base64 is what AUTH sends.
+    for text in [secret, "AG1lAGdlaGVpbS00NzEx"] {
+        assert!(!all.windows(text.len()).any(|part| part == text.as_bytes()), "a secret");
+    }
 }
 
 /// Small file system of its own at a place's datastore, unmounted at the end of a test.
