@@ -80,7 +80,7 @@ enum Encryption {
     /// TLS from the first byte.
     AtOnce,
     /// TLS after an exchange in clear text.
-    After(fn() -> Box<dyn upgrade::Upgrade>),
+    After(fn() -> Box<dyn tls::Upgrade>),
 }
 
 /// Protocols that textual addresses can name.

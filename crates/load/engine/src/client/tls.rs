@@ -9,6 +9,7 @@
 //! Some protocols ask for TLS in clear text first ([`Upgrade`]). A service that does not agree is
 //! never called: there is no way back to clear text.
 
+use std::fmt::Debug;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -17,8 +18,33 @@ use http_client::{RemoteError, Trust};
 use rustls::{CertificateError, ClientConnection};
 use state_machine::CallError;
 
-use super::upgrade::{Upgrade, UpgradeError};
 use super::{Answer, Ask, Client};
+
+/// Exchange in clear text by which a service agrees to TLS.
+pub(super) trait Upgrade: Debug + Send {
+    /// Returns the bytes that are sent before the service says anything.
+    fn request(&self) -> &'static [u8] {
+        &[]
+    }
+
+    /// Consumes received bytes, which may be split anywhere, and appends bytes to send in return to
+    /// `out`. Returns true once the service has agreed.
+    fn take(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<bool, UpgradeError>;
+}
+
+/// Reason why a service is not called over TLS.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum UpgradeError {
+    /// The service answered that it does not begin TLS.
+    #[error("it does not begin TLS (it answered {0})")]
+    Refused(String),
+    /// The answer does not follow the protocol.
+    #[error("its answer to the request for TLS is not valid")]
+    Invalid,
+    /// Bytes followed the agreement in clear text.
+    #[error("it sent more in clear text after it had agreed to TLS")]
+    Injected,
+}
 
 /// Encrypted connection to a service, without its socket.
 #[derive(Debug)]

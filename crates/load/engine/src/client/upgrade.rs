@@ -6,13 +6,12 @@
 //! way could have added the rest, to be read as if the service had sent it under TLS
 //! (CVE-2011-0411, CVE-2021-23222).
 
-use std::fmt::Debug;
-
 use super::imap::response::{Response, Responses, Status};
 use super::imap::{self, IMAPS};
 use super::postgres::POSTGRES;
 use super::smtp::reply::Replies;
 use super::smtp::{self, SMTPS};
+use super::tls::{Upgrade, UpgradeError};
 use super::{Encryption, Protocol};
 
 /// PostgreSQL over TLS. `verify-full` is what `libpq` calls a server that must prove its name.
@@ -37,32 +36,6 @@ pub(super) static IMAP_STARTTLS: Protocol = Protocol {
     client: |_, login| imap::new_after_greeting(login),
     ..IMAPS
 };
-
-/// Exchange in clear text by which a service agrees to TLS.
-pub(super) trait Upgrade: Debug + Send {
-    /// Returns the bytes that are sent before the service says anything.
-    fn request(&self) -> &'static [u8] {
-        &[]
-    }
-
-    /// Consumes received bytes, which may be split anywhere, and appends bytes to send in return to
-    /// `out`. Returns true once the service has agreed.
-    fn take(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<bool, UpgradeError>;
-}
-
-/// Reason why a service is not called over TLS.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum UpgradeError {
-    /// The service answered that it does not begin TLS.
-    #[error("it does not begin TLS (it answered {0})")]
-    Refused(String),
-    /// The answer does not follow the protocol.
-    #[error("its answer to the request for TLS is not valid")]
-    Invalid,
-    /// Bytes followed the agreement in clear text.
-    #[error("it sent more in clear text after it had agreed to TLS")]
-    Injected,
-}
 
 /// Checks that the agreement is the last of the received bytes.
 const fn agreed(rest: &[u8]) -> Result<bool, UpgradeError> {
