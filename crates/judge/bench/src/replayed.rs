@@ -19,7 +19,10 @@ use crate::step::course::steady_of;
 use crate::step::report::{StepFacts, StepPlace};
 use crate::step::runner::{Beside, excuse};
 use crate::step::{Rounds, waits};
-use crate::verdict::{CONFIDENCE, Judged, LimitSamples, StepJudge, fail_undelivered, judge_limit};
+use crate::verdict::{
+    CONFIDENCE, Judged, LimitSamples, StepJudge, excuse_silent_service, fail_undelivered,
+    judge_limit,
+};
 use crate::window::{ActionTotals, KindTotals, Window};
 
 /// A step that is rebuilt from its stored slices.
@@ -214,6 +217,7 @@ impl<'a> Replayed<'a> {
             host.limits.clone_from(limits);
         }
         fail_undelivered(&mut judged, &stored.warnings);
+        excuse_silent_service(&mut judged, &stored.warnings);
         excuse(&mut judged, &checks, &steady, &Beside::of(&stored.disturbances, &hosts));
         let facts = StepFacts {
             gauges: stored.gauges.clone(),

@@ -119,6 +119,21 @@ pub enum ApplicationError {
         /// Memory limit of the application.
         memory: Bytes,
     },
+    /// A server answers no calls, although its processes neither run nor wait for storage.
+    #[error(
+        "{name}: {server} hangs {phase}: it answered no call for {seconds} s, and none of its \
+         processes ran or waited for the storage"
+    )]
+    Hangs {
+        /// Name of the application.
+        name: String,
+        /// Name and version of the server.
+        server: String,
+        /// Phase in which it hangs.
+        phase: Phase,
+        /// Time without an answer.
+        seconds: u64,
+    },
     /// A server cannot be started, or it or a program that creates its data ended.
     #[error("{name}: {source}")]
     Process {
@@ -163,7 +178,11 @@ impl ApplicationError {
                  --footprint (the memory grows by a tenth of it)"
                     .to_owned(),
             ),
-            Self::Stopped | Self::Io { .. } | Self::Process { .. } | Self::Home(_) => None,
+            Self::Stopped
+            | Self::Io { .. }
+            | Self::Process { .. }
+            | Self::Hangs { .. }
+            | Self::Home(_) => None,
         }
     }
 }

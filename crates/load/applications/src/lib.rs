@@ -346,6 +346,17 @@ impl Application {
         self.group.explain(name, Phase::Load, checked)
     }
 
+    /// Returns true if no process of the server runs or waits for storage at this moment.
+    pub fn is_idle(&self) -> bool {
+        self.group.is_idle()
+    }
+
+    /// Creates the error of a server that has not answered for so long.
+    pub fn hangs(&self, name: &str, seconds: u64) -> ApplicationError {
+        let (name, server) = (name.to_owned(), self.server.clone());
+        ApplicationError::Hangs { name, server, phase: Phase::Load, seconds }
+    }
+
     /// Returns the CPU time of the server's processes so far, in seconds; `None` if it cannot be
     /// read.
     pub fn cpu_seconds(&self) -> Option<f64> {

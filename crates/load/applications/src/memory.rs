@@ -99,6 +99,17 @@ impl MemoryGroup {
         paths.filter_map(|path| fs::read_to_string(path).ok()).any(|text| kills(&text) > 0)
     }
 
+    /// Returns true if no process of the group runs or waits for storage (states R and D in
+    /// proc(5)).
+    pub(crate) fn is_idle(&self) -> bool {
+        self.processes().iter().all(|pid| {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            // The name of the program, in parentheses, may have any characters.
+            let state = stat.rsplit_once(") ").map(|(_, rest)| rest);
+            !state.is_some_and(|rest| rest.starts_with(['R', 'D']))
+        })
+    }
+
     fn processes(&self) -> Vec<i32> {
         let text = self.entries().iter().find_map(|file| fs::read_to_string(file).ok());
         text.iter().flat_map(|text| text.lines()).filter_map(|line| line.parse().ok()).collect()

@@ -244,8 +244,8 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
         }
-        let refused = self.calls.as_mut().and_then(|calls| calls.take_refusal());
-        self.warnings.extend(refused.map(|text| Warning { id: "call-refused", text }));
+        let of_calls = self.calls.as_mut().map(|calls| calls.take_warnings());
+        self.warnings.extend(of_calls.unwrap_or_default());
         let outcome = Outcome {
             submitted: self.counts.submitted - self.open_calls(),
             completed: self.counts.completed,

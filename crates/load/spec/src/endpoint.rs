@@ -25,15 +25,18 @@ pub struct Endpoint {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protocol {
-    /// HTTP/1.1, plain or, if the address begins with `https`, over TLS: a call is a GET, or a POST with a generated body.
+    /// HTTP/1.1, plain or, if the address begins with `https`, over TLS: a call is a GET, or a POST
+    /// with a generated body.
     Http,
-    /// PostgreSQL's protocol, version 3, without TLS. A call is one statement, which is prepared
-    /// once per session, or several statements separated by `;`, which form one transaction.
+    /// PostgreSQL's protocol, version 3, over TLS if the address ends with `?sslmode=verify-full`. A
+    /// call is one statement, which is prepared once per session, or several statements separated by
+    /// `;`, which form one transaction.
     Postgres,
-    /// SMTP without TLS or login: a call sends one mail. All addresses are in the domain
-    /// `tile.test`, which is reserved for tests.
+    /// SMTP, over TLS if the address begins with `smtps` or `smtp+starttls`: a call sends one mail.
+    /// All addresses are in the domain `tile.test`, which is reserved for tests.
     Smtp,
-    /// IMAP without TLS: a call is a session of one mailbox.
+    /// IMAP, over TLS if the address begins with `imaps` or `imap+starttls`: a call is a session of
+    /// one mailbox.
     Imap,
     /// Virtual machines on the disks of this workload, on which operations are really carried out.
     /// An endpoint is a phase of an operation. Its name is `OPERATION-PHASE`, as in

@@ -1,5 +1,6 @@
 //! Nested steps, and their kinds of I/O.
 
+use crate::endpoint::Endpoint;
 use crate::workload::{Step, Workload};
 
 impl Workload {
@@ -8,6 +9,19 @@ impl Workload {
         for action in &self.actions {
             walk(&action.steps, each);
         }
+    }
+
+    /// Returns the endpoint of a kind of calls; `None` if no step makes calls of this kind.
+    pub fn endpoint_of_kind(&self, kind: &str) -> Option<&Endpoint> {
+        let mut name = None;
+        self.each_step(&mut |step| {
+            if let Step::Call(call) = step
+                && is_kind(kind, call.kind.as_deref(), &call.endpoint, "call")
+            {
+                name = Some(&call.endpoint);
+            }
+        });
+        self.endpoints.iter().find(|own| Some(&own.name) == name)
     }
 
     /// Returns the action and the stage that contain I/Os of this kind; `None` if they are in no
@@ -40,14 +54,19 @@ fn walk<'a>(steps: &'a [Step], each: &mut impl FnMut(&'a Step)) {
     }
 }
 
+/// Returns true for the given name of a kind, or for its default `OF-SUFFIX`.
+fn is_kind(kind: &str, own: Option<&str>, of: &str, suffix: &str) -> bool {
+    match own {
+        Some(own) => own == kind,
+        None => kind.strip_prefix(of).is_some_and(|rest| rest.strip_prefix('-') == Some(suffix)),
+    }
+}
+
 impl Step {
     /// Returns true if the step itself issues I/Os of this kind.
     fn has_kind(&self, kind: &str) -> bool {
-        let named = |own: &Option<String>, of: &str, suffix: &str| match own {
-            Some(own) => own == kind,
-            None => {
-                kind.strip_prefix(of).is_some_and(|rest| rest.strip_prefix('-') == Some(suffix))
-            }
+        let named = |own: &Option<String>, of: &str, suffix: &str| {
+            is_kind(kind, own.as_deref(), of, suffix)
         };
         match self {
             Self::Read(own) => named(&own.kind, &own.disk, "read"),

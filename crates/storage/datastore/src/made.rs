@@ -177,7 +177,7 @@ struct MadeObject {
 }
 
 /// Maximum depth of directories that are removed in a tree; PostgreSQL's have four levels.
-const DEPTH_MAX: u32 = 32;
+pub(crate) const DEPTH_MAX: u32 = 32;
 
 /// Result of the check if we created an object.
 #[derive(Debug, PartialEq, Eq)]

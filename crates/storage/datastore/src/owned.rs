@@ -6,13 +6,13 @@ use std::io::Read;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock};
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
 use units::Bytes;
 
 use crate::file_system::Leftovers;
 use crate::held::{self, HeldDir, entries, is_named, name_path};
-use crate::made::{Removal, lingers};
+use crate::made::{DEPTH_MAX, Removal, lingers};
 use crate::mark::{MARKER_FILE, MARKER_NEW, PREFIX};
 use crate::owner::{LockedMarker, Marker, Owned, OwnerState};
 use crate::preflight::Examination;
@@ -32,7 +32,7 @@ pub(crate) struct OwnedDir {
     /// marking it; then the directory is empty except for a half-written marker.
     pub marker: Option<Marker>,
     pub state: OwnerState,
-    /// Bytes that are allocated to the files in the sub-directory.
+    /// Bytes that are allocated to the files in the sub-directory, at any depth.
     pub allocated: u64,
 }
 
@@ -89,7 +89,8 @@ pub(crate) fn scan(parent: impl AsFd) -> rustix::io::Result<Vec<OwnedDir>> {
 
 fn look(parent: impl AsFd, name: CString) -> Option<OwnedDir> {
     let fd = HeldDir::of(held::open_dir(parent, &name).ok()?, name_path(&name));
-    let allocated = allocated(&fd).ok()?;
+    let device = rustix::fs::fstat(&fd).ok()?.st_dev;
+    let allocated = allocated(&fd, (device, DEPTH_MAX)).ok()?;
     match read_marker(&fd) {
         Some((file, marker)) => {
             let named = [PREFIX.as_bytes(), marker.run_id.as_bytes()].concat();
@@ -145,11 +146,24 @@ fn is_unfinished(dir: impl AsFd) -> bool {
     names.iter().all(is_rest) && now - found.st_mtime >= OLD_SECONDS
 }
 
-fn allocated(dir: impl AsFd) -> rustix::io::Result<u64> {
-    let mut bytes = 0;
-    for name in entries(&dir)? {
-        let found = held::look(&dir, &name)?;
-        bytes += u64::try_from(found.st_blocks).unwrap_or(0) * 512;
+/// Sums up the bytes that are allocated to all entries below a directory on the file system
+/// `device`, at most `depth` levels down: what a removal would free.
+fn allocated(dir: &HeldDir, (device, depth): (u64, u32)) -> rustix::io::Result<u64> {
+    let mut bytes = 0_u64;
+    for name in entries(dir)? {
+        // Servers of a live run remove files at any time.
+        let Ok(found) = held::look(dir, &name) else { continue };
+        if found.st_dev != device {
+            continue;
+        }
+        bytes = bytes.saturating_add(u64::try_from(found.st_blocks).unwrap_or(0) * 512);
+        let is_dir = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+        if is_dir
+            && depth > 0
+            && let Ok(inner) = dir.open_dir(&name)
+        {
+            bytes = bytes.saturating_add(allocated(&inner, (device, depth - 1)).unwrap_or(0));
+        }
     }
     Ok(bytes)
 }

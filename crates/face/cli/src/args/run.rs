@@ -62,24 +62,26 @@ pub struct RunArgs {
 
     /// Address of an endpoint that the tile's workloads call; repeat for more
     ///
-    /// NAME=http://HOST:PORT/PATH, NAME=https://HOST:PORT/PATH, or
-    /// NAME=postgres://USER@HOST:PORT/DATABASE. Calls go to this address only: its name is resolved
-    /// once, before the run, and redirects are not followed.
-    /// Example: --endpoint page=http://web:8080/
+    /// NAME=http://HOST:PORT/PATH, NAME=postgres://USER@HOST:PORT/DATABASE, NAME=smtp://HOST:PORT,
+    /// or NAME=imap://HOST:PORT. Encrypted, and never in clear text: https://, smtps://,
+    /// smtp+starttls://, imaps://, imap+starttls://, or postgres:// with ?sslmode=verify-full. Calls
+    /// go to this address only: its name is resolved once, before the run, and redirects are not
+    /// followed. Example: --endpoint page=http://web:8080/
     #[arg(long = "endpoint", value_name = "NAME=ADDRESS", value_parser = answering, hide_short_help = true, help_heading = "What is called")]
     pub endpoints: Vec<(String, Answering)>,
 
     /// Password for an endpoint's service; repeat for more
     ///
     /// NAME=FILE or NAME=env:VARIABLE. The first line of the file counts. The address names the
-    /// user. Example: --endpoint db=postgres://shop@db/tile --credentials db=/root/shop.password
+    /// user; with IMAP all mailboxes have this password. SMTP and IMAP take one only with TLS.
+    /// Example: --endpoint db=postgres://shop@db/tile --credentials db=/root/shop.password
     #[arg(long = "credentials", value_name = "NAME=FILE", value_parser = super::load::named_secret, conflicts_with = "members", hide_short_help = true, help_heading = "What is called")]
     pub credentials: Vec<(String, String)>,
 
     /// Certificates of the authorities that vouch for an endpoint's service; repeat for others
     ///
-    /// NAME=FILE, one file in PEM for each endpoint with an https address. Without it the authorities
-    /// of this system count. Example: --endpoint site=https://web/ --ca site=/root/web-ca.pem
+    /// NAME=FILE, one file in PEM for each endpoint with TLS. Without it the authorities of this
+    /// system count. Example: --endpoint site=https://web/ --ca site=/root/web-ca.pem
     #[arg(long = "ca", value_name = "NAME=FILE", value_parser = super::load::named_file, conflicts_with = "members", hide_short_help = true, help_heading = "What is called")]
     pub authorities: Vec<(String, PathBuf)>,
 

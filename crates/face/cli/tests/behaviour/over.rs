@@ -137,10 +137,8 @@ fn server_killed(protocol: Protocol) {
     let Some(place) = place_for(protocol) else { return };
     let (run, home) = measuring(&place, protocol, "60s");
     let (_, server) = protocol;
-    let all = carriers(&home);
-    let found = all.iter().find(|(_, program)| program == server);
-    let (pid, _) = found.unwrap_or_else(|| panic!("no {server} in {all:?}"));
-    kill_process(Pid::from_raw(*pid).expect("a process"), Signal::KILL).expect("it runs");
+    let pid = Pid::from_raw(carrier(&home, server)).expect("a process");
+    kill_process(pid, Signal::KILL).expect("it runs");
     let ended = run.end();
     assert_eq!(ended.code, Some(1), "{}", ended.stderr);
     assert!(ended.stderr.contains(&format!("{server} ended under load")), "{}", ended.stderr);
@@ -165,16 +163,36 @@ fn a_step_whose_nfs3_server_is_killed_does_not_pass() {
     server_killed(NFS3);
 }
 
-/// Cuts the link between server and initiator during a step: no I/O completes any more.
+/// Process of the session with this program.
+fn carrier(home: &Path, program: &str) -> i32 {
+    let all = carriers(home);
+    let found = all.iter().find(|(_, own)| own == program);
+    found.unwrap_or_else(|| panic!("no {program} in {all:?}")).0
+}
+
+/// Cuts the link between server and initiator during a step.
 fn link_cut(protocol: Protocol) {
+    hangs(protocol, |home| {
+        let network = format!("--net=/proc/{}/ns/net", carrier(home, "sleep"));
+        let mut cut = std::process::Command::new("nsenter");
+        cut.args([&network, "--", "ip", "link", "set", "lo", "down"]);
+        assert!(cut.status().expect("nsenter").success());
+    });
+}
+
+/// Stops the server during a step, without ending it.
+fn server_hung(protocol: Protocol) {
+    hangs(protocol, |home| {
+        let server = Pid::from_raw(carrier(home, protocol.1)).expect("a process");
+        kill_process(server, Signal::STOP).expect("it runs");
+    });
+}
+
+/// Does this to a session during a step: no I/O completes any more.
+fn hangs(protocol: Protocol, does: impl Fn(&Path)) {
     let Some(place) = place_for(protocol) else { return };
     let (run, home) = measuring(&place, protocol, "120s");
-    let all = carriers(&home);
-    let keeper = all.iter().find(|(_, program)| program == "sleep").expect("its network");
-    let network = format!("--net=/proc/{}/ns/net", keeper.0);
-    let mut cut = std::process::Command::new("nsenter");
-    cut.args([&network, "--", "ip", "link", "set", "lo", "down"]);
-    assert!(cut.status().expect("nsenter").success());
+    does(&home);
     let ended = run.end();
     assert_eq!(ended.code, Some(1), "{}", ended.stderr);
     let hangs = format!("{} hangs under load: no I/O completed for", protocol.1);
@@ -193,6 +211,21 @@ fn a_step_whose_iscsi_link_is_cut_does_not_pass() {
 #[test]
 fn a_step_whose_nfs3_link_is_cut_does_not_pass() {
     link_cut(NFS3);
+}
+
+#[test]
+fn a_step_whose_nbd_server_hangs_does_not_pass() {
+    server_hung(NBD);
+}
+
+#[test]
+fn a_step_whose_iscsi_server_hangs_does_not_pass() {
+    server_hung(ISCSI);
+}
+
+#[test]
+fn a_step_whose_nfs3_server_hangs_does_not_pass() {
+    server_hung(NFS3);
 }
 
 fn run_killed(protocol: Protocol) {

@@ -1,11 +1,12 @@
 //! Runs that make real servers for their tiles. Skipped, with the reason, where PostgreSQL, Exim,
 //! Dovecot or the right to limit memory is absent.
 
-use std::io::{Seek as _, Write as _};
+use std::io::{BufRead as _, Seek as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use fixtures::tls::{self, Authority};
 use run_store::run::{Run, Verdict};
 use run_store::rundir::StoredRun;
 use rustix::process::{Pid, Signal, kill_process};
@@ -202,6 +203,67 @@ fn expired_password_is_named_and_is_in_no_result() {
     assert!(!all.windows(secret.len()).any(|part| part == secret.as_bytes()), "a secret");
 }
 
+/// Answers each line of a client with a refusal of its login.
+fn refuse_logins(mut stream: fixtures::tls::Stream, greeting: &str, answer: fn(&str) -> String) {
+    let mut text = greeting.to_owned();
+    while stream.get_mut().write_all(text.as_bytes()).is_ok() && stream.get_mut().flush().is_ok() {
+        let mut line = String::new();
+        if !stream.read_line(&mut line).is_ok_and(|count| count > 0) {
+            return;
+        }
+        text = answer(&line);
+    }
+}
+
+#[test]
+fn wrong_mail_passwords_are_named_and_in_no_result() {
+    let Some(place) = Workspace::usable() else { return };
+    let secret = "geheim-4711";
+    let authority = Authority::new();
+    let config = || authority.server("localhost", 2100, tls::ALL_VERSIONS);
+    let smtp = tls::Server::start(config(), |stream| {
+        refuse_logins(stream, "220 mx\r\n", |line| {
+            let code = if line.starts_with("EHLO") { 250 } else { 535 };
+            format!("{code} {line}")
+        });
+    });
+    let imap = tls::Server::start(config(), |stream| {
+        refuse_logins(stream, "* OK hello\r\n", |line| {
+            let tag = line.split(' ').next().unwrap_or_default();
+            format!("{tag} NO {line}")
+        });
+    });
+    place.write("password", secret);
+    place.write("ca.pem", &authority.pem());
+    let given = |name: &str, file: &str| format!("{name}={}", place.path(file).display());
+    let mut words: Vec<String> = MAIL.iter().map(|word| (*word).to_owned()).collect();
+    for (name, address) in [
+        ("mail-in", format!("smtps://me@localhost:{}", smtp.port)),
+        ("mailboxes", format!("imaps://localhost:{}", imap.port)),
+    ] {
+        words.extend(["--endpoint".to_owned(), format!("{name}={address}")]);
+        words.extend(["--ca".to_owned(), given(name, "ca.pem")]);
+        words.extend(["--credentials".to_owned(), given(name, "password")]);
+    }
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let more = ["--tiles", "1", "--duration", "2s", "--format", "json"];
+    let output = place.run_command(&[&words[..], &more].concat()).output();
+    let output = output.expect("the program starts");
+    let run: Run = run_store::run::parse(&out(&output)).expect("one run document");
+    // The answers repeat what the client said, as some servers do.
+    let told = format!("{:?}", run.steps[0].warnings);
+    assert!(told.contains("reply 535") || told.contains("LOGIN failed"), "{told}");
+    for address in ["mail-in (smtps://me@localhost:", "mailboxes (imaps://localhost:"] {
+        assert!(told.contains(&format!("the service of {address}")), "{told}");
+    }
+    assert!(run.steps.iter().all(|step| step.verdict != Verdict::Passed), "{:?}", run.steps);
+    let all = [output.stdout, output.stderr, contents(&place.path("runs"))].concat();
+    // "\0me\0geheim-4711" in base64 is what AUTH sends.
+    for text in [secret, "AG1lAGdlaGVpbS00NzEx"] {
+        assert!(!all.windows(text.len()).any(|part| part == text.as_bytes()), "a secret");
+    }
+}
+
 /// Small file system of its own at a place's datastore, unmounted at the end of a test.
 struct Mounted(PathBuf);
 
@@ -270,6 +332,11 @@ fn full_datastore_is_named_for_mail_and_nothing_passes() {
 }
 
 #[test]
+fn full_datastore_is_named_for_a_site_and_nothing_passes() {
+    fills_up(WEB, &["No space left on device", "status 5"]);
+}
+
+#[test]
 fn servers_need_a_directory() {
     let Some(place) = place() else { return };
     let file = place.path("one.img").display().to_string();
@@ -294,14 +361,17 @@ fn groups(run: u32) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).filter(is_own).collect()
 }
 
+/// Processes in a run's groups; each counts once for each of its groups.
+fn of_groups(run: u32) -> Vec<Pid> {
+    let text = |group: PathBuf| std::fs::read_to_string(group.join("cgroup.procs"));
+    let texts = groups(run).into_iter().filter_map(|group| text(group).ok());
+    let pids = texts.flat_map(|own| own.lines().map(str::to_owned).collect::<Vec<_>>());
+    pids.filter_map(|line| Pid::from_raw(line.parse().ok()?)).collect()
+}
+
 /// Number of processes in a run's groups.
 fn in_groups(run: u32) -> usize {
-    let text = |group: PathBuf| std::fs::read_to_string(group.join("cgroup.procs"));
-    groups(run)
-        .into_iter()
-        .filter_map(|group| text(group).ok())
-        .map(|own| own.lines().count())
-        .sum()
+    of_groups(run).len()
 }
 
 /// Private directories of a run's mail servers.
@@ -324,6 +394,62 @@ fn assert_cleaned_up_but(place: &Workspace, run: u32, foreign: &[&str]) {
     assert!(cleaned.status.success(), "{}{}", out(&cleaned), err(&cleaned));
     assert_eq!((groups(run), homes(run)), (Vec::new(), Vec::new()));
     assert_eq!(place.names("ds"), foreign);
+}
+
+/// Does this to the servers of a tile under load. The run then ends with these words, no step
+/// passes, and nothing is left.
+fn fails_under_load(tile: [&str; 4], does: impl Fn(u32), words: &[&str]) {
+    let Some(place) = place_for(tile) else { return };
+    let more = ["--tiles", "1", "--duration", "60s", "--live", "line"];
+    let mut run = Running::new(place.run_command(&[&tile[..], &more].concat()));
+    let id = run.id();
+    run.wait_for("measuring");
+    does(id);
+    let ended = run.end();
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    assert!(words.iter().all(|word| ended.stderr.contains(word)), "{}", ended.stderr);
+    let stored = StoredRun::at(place.runs().last().expect("a run")).expect("its directory");
+    let run = stored.run().expect("what it had found");
+    assert!(run.steps.iter().all(|step| step.verdict != Verdict::Passed), "{:?}", run.steps);
+    assert_eq!((groups(id), homes(id)), (Vec::new(), Vec::new()));
+    assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
+}
+
+/// Sends a signal to all servers' processes with this name, or to all.
+fn signal_servers(run: u32, name: Option<&str>, signal: Signal) {
+    let is_named = |pid: &Pid| {
+        let own = std::fs::read_to_string(format!("/proc/{}/comm", pid.as_raw_nonzero()));
+        name.is_none_or(|name| own.is_ok_and(|own| own.starts_with(name)))
+    };
+    let all: Vec<Pid> = of_groups(run).into_iter().filter(is_named).collect();
+    assert!(!all.is_empty(), "no process is {name:?}");
+    for pid in all {
+        // A process may have ended meanwhile, as one of Exim's for a mail.
+        let _ = kill_process(pid, signal);
+    }
+}
+
+#[test]
+fn killed_mail_server_fails_the_run_with_its_name() {
+    let kill = |name| move |run| signal_servers(run, Some(name), Signal::KILL);
+    let words = |program| ["tile-1-mail-real: ", program];
+    fails_under_load(MAIL, kill("dovecot"), &words("dovecot ended under load (signal: 9"));
+    fails_under_load(MAIL, kill("exim"), &words("exim"));
+}
+
+#[test]
+fn killed_site_fails_the_run_with_its_name() {
+    let kill = |run| signal_servers(run, Some("tilemark"), Signal::KILL);
+    fails_under_load(WEB, kill, &["tile-1-web-real: ", "ended under load (signal: 9"]);
+}
+
+#[test]
+fn hung_servers_are_named_and_nothing_passes() {
+    let stop = |run| signal_servers(run, None, Signal::STOP);
+    for (tile, name) in [(SHOP, "shop-real"), (MAIL, "mail-real"), (WEB, "web-real")] {
+        let name = format!("tile-1-{name}: ");
+        fails_under_load(tile, stop, &[&name, "hangs under load: it answered no call for 1"]);
+    }
 }
 
 #[test]

@@ -44,8 +44,9 @@ pub enum PlanError {
     },
     /// A password is given for an endpoint that uses none.
     #[error(
-        "a password is given for \"{name}\", but only an endpoint with an address and a protocol \
-         with logins takes one"
+        "a password is given for \"{name}\", but no address of this name takes one. These do: \
+         postgres://USER@HOST/DATABASE, and with TLS smtps://USER@HOST, smtp+starttls://USER@HOST, \
+         imaps://HOST and imap+starttls://HOST"
     )]
     NoLogin {
         /// Name of the endpoint.
@@ -53,8 +54,9 @@ pub enum PlanError {
     },
     /// An authority is given for an endpoint without TLS.
     #[error(
-        "a certificate authority is given for \"{name}\", but only an endpoint with an https \
-         address takes one"
+        "a certificate authority is given for \"{name}\", but no address of this name has TLS. \
+         These have: https://, smtps://, smtp+starttls://, imaps://, imap+starttls://, and \
+         postgres:// with ?sslmode=verify-full"
     )]
     NoTls {
         /// Name of the endpoint.

@@ -13,6 +13,7 @@ mod prefilled;
 mod real;
 mod real_load;
 mod services;
+mod silence;
 mod simulated;
 mod speed;
 mod through;

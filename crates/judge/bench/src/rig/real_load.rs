@@ -72,9 +72,9 @@ impl Load for RealLoad {
         }
         // At the end of the load the error comes from `cause`.
         let is_going = !matches!(received, Err(RecvTimeoutError::Disconnected));
-        if let Some(Err(error)) =
-            self.servers.as_ref().filter(|_| is_going).map(ServersWatch::check)
-        {
+        let servers = self.servers.as_mut().filter(|_| is_going);
+        let checked = servers.map_or(Ok(()), |servers| servers.check(received.as_ref().ok()));
+        if let Err(error) = checked {
             return Received::Failed(error);
         }
         match received {
@@ -93,7 +93,7 @@ impl Load for RealLoad {
     }
 
     fn cause(&mut self) -> Option<BenchError> {
-        if let Some(error) = self.servers.as_ref().and_then(|servers| servers.check().err()) {
+        if let Some(error) = self.servers.as_mut().and_then(|servers| servers.check(None).err()) {
             return Some(error);
         }
         if let Some(trouble) = self.export.as_ref().and_then(ExportLoad::trouble) {

@@ -14,12 +14,14 @@ use datastore::Datastore;
 use engine::client::{Address, Here, Login, Service};
 use run_store::gauge::{Gauge, GaugeName, Readings};
 use run_store::run::{Disturbance, Warning};
+use run_store::slice::{InstanceId, Slice};
 use spec::workload::Protocol;
 
 use crate::error::BenchError;
 use crate::fleet::Driven;
 use crate::plan::{PlanError, ResolvedPlan};
 use crate::rig::services::Services;
+use crate::rig::silence::Silence;
 use crate::verdict::QUEUE_GREW;
 
 /// Maximum share of the host's CPUs for servers and generator together. Above it, a broken limit
@@ -49,6 +51,8 @@ struct Inner {
     all: Option<Applications>,
     /// Services, keyed by application and protocol.
     services: BTreeMap<(String, &'static str), Arc<Service>>,
+    /// Instances of the current load and the names of their applications.
+    owners: Vec<(InstanceId, String)>,
 }
 
 /// Unix socket of a server, as a service.
@@ -72,6 +76,7 @@ pub(super) struct ServersWatch {
     read: f64,
     /// Number of queued mails at the start of the load, keyed by application.
     queued: BTreeMap<String, u64>,
+    silence: Silence,
 }
 
 /// Checks that the programs of all applications of a plan are installed, and may use the datastore.
@@ -103,7 +108,8 @@ impl TileServers {
 
     pub(super) fn of_run(run: &str, program: &Path, stop: Arc<AtomicU8>) -> Self {
         let (run, program) = (run.to_owned(), program.to_owned());
-        let inner = Inner { run, program, stop, all: None, services: BTreeMap::new() };
+        let (services, owners) = (BTreeMap::new(), Vec::new());
+        let inner = Inner { run, program, stop, all: None, services, owners };
         Self { inner: Arc::new(Mutex::new(inner)) }
     }
 
@@ -122,11 +128,15 @@ impl TileServers {
         let instances = load.iter().map(|driven| &driven.instance);
         let ours =
             instances.filter(|own| own.endpoints.iter().any(|name| !given.contains_key(name)));
-        let needs: Vec<&Need> = ours.filter_map(|own| own.application.as_ref()).collect();
-        if needs.is_empty() {
+        let owned = ours.filter_map(|own| Some((own.shape.instance, own.application.as_ref()?)));
+        let owned: Vec<(InstanceId, &Need)> = owned.collect();
+        let mut inner = self.inner();
+        inner.owners = owned.iter().map(|(own, need)| (*own, need.name.clone())).collect();
+        if owned.is_empty() {
             return Ok(());
         }
-        self.inner().all(store)?.make(&needs).map_err(failed)
+        let needs: Vec<&Need> = owned.into_iter().map(|(_, need)| need).collect();
+        inner.all(store)?.make(&needs).map_err(failed)
     }
 
     /// Returns the service of an application for this protocol; `None` if the application does not
@@ -162,7 +172,8 @@ impl TileServers {
         let deliveries = all.deliveries().map_err(Box::new)?;
         let queued = deliveries.into_iter().map(|(name, own)| (name, own.queued)).collect();
         let (servers, began, read) = (self.clone(), Instant::now(), before.values().sum());
-        Ok(Some(ServersWatch { servers, began, before, read, queued }))
+        let silence = Silence::of(inner.owners.iter().cloned());
+        Ok(Some(ServersWatch { servers, began, before, read, queued, silence }))
     }
 
     fn cpu_seconds(&self) -> BTreeMap<String, f64> {
@@ -214,14 +225,17 @@ fn service_at(need: &Need, endpoint: &Endpoint) -> Result<Service, BenchError> {
 }
 
 impl ServersWatch {
-    /// Checks that all servers still run.
+    /// Checks that all servers still run, and answered calls in this slice.
     ///
     /// # Errors
     ///
-    /// A server exited by itself.
-    pub(super) fn check(&self) -> Result<(), BenchError> {
+    /// A server exited by itself, or hangs.
+    pub(super) fn check(&mut self, slice: Option<&Slice>) -> Result<(), BenchError> {
         let mut inner = self.servers.inner();
-        Ok(inner.all.as_mut().map_or(Ok(()), Applications::check).map_err(Box::new)?)
+        let Some(all) = &mut inner.all else { return Ok(()) };
+        all.check().map_err(Box::new)?;
+        let noted = slice.map_or(Ok(()), |slice| self.silence.note(slice, all));
+        Ok(noted.map_err(Box::new)?)
     }
 
     /// Returns the CPU time of the servers since the last call.

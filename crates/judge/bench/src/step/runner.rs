@@ -27,7 +27,7 @@ use crate::step::report::{StepFacts, StepPlace, unsure_limits, untested_limits};
 use crate::step::sink::Sink;
 use crate::step::tick::tick;
 use crate::step::{bottleneck, power, waits};
-use crate::verdict::{Judged, StepJudge, fail_undelivered};
+use crate::verdict::{Judged, StepJudge, excuse_silent_service, fail_undelivered};
 use bystanders::disturbance::{WindowSums, seen};
 
 /// Sampling time without load, to see other programs' work. `/proc` counts in ticks of 10 ms, so
@@ -262,15 +262,19 @@ impl<R: Rig> StepBench<'_, R> {
         };
         let disturbances = [disturbances, outcome.disturbances.clone()].concat();
         let hosts = course.hosts(&judged, &hosts, (place.tiles, self.plan.seed));
+        let address_of = |endpoint: &str| self.plan.settings.endpoints.get(endpoint);
+        let silent = course.judge.silent_services(&course.window, address_of);
         if let Some(error) = &error {
             judged.verdict = Verdict::Interrupted;
             judged.cause = Cause::Unfinished;
             judged.reason = format!("the step was not finished: {error}");
         } else {
             fail_undelivered(&mut judged, &outcome.warnings);
+            excuse_silent_service(&mut judged, &silent);
             excuse(&mut judged, &checks, &steady, &Beside::of(&disturbances, &hosts));
         }
         let mut warnings = outcome.warnings.clone();
+        warnings.extend(silent);
         warnings.extend(untested_limits(&judged));
         warnings.extend(unsure_limits(&course.judge, &judged));
         warnings.extend(clock_step(before, after));

@@ -4,6 +4,7 @@ mod generator;
 mod judge;
 mod limit;
 mod samples;
+mod services;
 mod stated;
 mod step;
 #[cfg(test)]
@@ -15,6 +16,7 @@ pub use generator::{LATENESS_MAX, QUEUED_SHARE_MAX, WORKER_CPU_MAX, generator_he
 pub use judge::StepJudge;
 pub use limit::{CONFIDENCE, judge_limit};
 pub use samples::{LimitSamples, Samples};
+pub use services::excuse_silent_service;
 pub use step::{DROPPED_SHARE_MAX, Judged, worst_broken};
 pub use undelivered::{QUEUE_GREW, fail_undelivered};
 pub use words::sentence;

@@ -292,6 +292,46 @@ fn failed_calls_fail_the_step_with_reasons_and_few_do_not() {
 }
 
 #[test]
+fn service_that_answers_no_call_is_named_and_judges_no_storage() {
+    let text =
+        SHOP.replace("[[users]]", "[[endpoint]]\nname = \"page\"\nprotocol = \"http\"\n[[users]]");
+    let text = text.replace(
+        "{ read = { disk = \"db\", size = \"8k\" } }",
+        "{ call = { endpoint = \"page\", size = \"1k\" } }",
+    );
+    let mut bed = bed(1);
+    bed.tile = tile_of(vec![workload(&text)]);
+    bed.topology.instances[0].kinds = vec!["page-call".to_owned()];
+    let judged = |count, errors| {
+        let mut slice = called(errors);
+        slice.actions[0].errors = 100;
+        slice.actions[0].service = samples(&[]);
+        slice.actions[0].response = samples(&[]);
+        slice.calls[0].service = samples(&[(10, count)]);
+        let mut window = Window::new(&bed.topology, Nanos::ZERO, 0);
+        window.add(&slice);
+        let (tile, members, topology) = (&bed.tile, &bed.members[..], &bed.topology);
+        let judge = StepJudge { tile, members, topology, placed: &crate::Placed::default() };
+        let warnings = judge.silent_services(&window, |name| {
+            assert_eq!(name, "page");
+            Some("http://web/")
+        });
+        let (mut judged, _) = bed.judge(&[slice]);
+        assert_eq!((judged.verdict, judged.cause), (Verdict::Failed, Cause::CallsFailed));
+        excuse_silent_service(&mut judged, &warnings);
+        (judged.verdict, judged.reason)
+    };
+    let (verdict, reason) = judged(0, [60, 0, 0, 40, 0]);
+    assert_eq!(verdict, Verdict::Inconclusive);
+    let says = "the service of page (http://web/) answered no call (60 refused, 40 status)";
+    assert!(reason.starts_with(says), "{reason}");
+    // A service that answers some calls may be at its limit, and calls that time out may have
+    // waited for the storage.
+    assert_eq!(judged(1, [60, 0, 0, 40, 0]).0, Verdict::Failed);
+    assert_eq!(judged(0, [60, 1, 0, 40, 0]).0, Verdict::Failed);
+}
+
+#[test]
 fn a_limit_on_a_kind_of_call_is_held_against_its_service_times() {
     let mut bed = bed(1);
     let mut shop = workload(SHOP);

@@ -8,10 +8,10 @@ use std::time::Duration;
 use http_client::{RemoteError, Trust};
 use units::Nanos;
 
-use super::tls::{Tls, shake_hands};
-use super::{Client, Login, PROTOCOLS, Protocol};
+use super::tls::{Channel, Tls, shake_hands};
+use super::{Client, Encryption, Login, Logins, PROTOCOLS, Protocol};
 
-/// Address of a service: `PROTOCOL://[USER@]HOST[:PORT][/PATH]`. Only protocols with logins allow a
+/// Address of a service: `PROTOCOL://[USER@]HOST[:PORT][/PATH][?QUERY]`. Only protocols with logins allow a
 /// user. An address never contains a password.
 #[derive(Debug, Clone)]
 pub struct Address {
@@ -56,8 +56,17 @@ impl Address {
         known.peek().ok_or("Tilemark has no client for this protocol")?;
         let (scheme, rest) =
             text.split_once("://").ok_or("it does not begin with the protocol and ://")?;
-        let protocol = known.find(|known| known.name == scheme);
-        let protocol = protocol.ok_or("it does not begin with the protocol and ://")?;
+        let mut known = known.filter(|known| known.name == scheme).peekable();
+        let first = known.peek().ok_or("it does not begin with the protocol and ://")?;
+        let (rest, query) = match first.query {
+            None => (rest, None),
+            Some(_) => {
+                let (rest, query) = rest.split_at(rest.find('?').unwrap_or(rest.len()));
+                (rest, Some(query))
+            }
+        };
+        let protocol = known.find(|known| known.query == query);
+        let protocol = protocol.ok_or("the only query that it may have is sslmode=verify-full")?;
         if text.len() > TEXT_MAX || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err("it is longer than 2048 bytes, or has spaces or letters beyond ASCII");
         }
@@ -66,7 +75,7 @@ impl Address {
             return Err("after the host must come a path that begins with / and has no #");
         }
         let (user, place) = match place.rsplit_once('@') {
-            Some(_) if !protocol.has_logins => {
+            Some(_) if matches!(protocol.logins, Logins::None | Logins::Password) => {
                 return Err("it has a user or a password, which would be stored in every result");
             }
             Some((user, _)) if !is_user(user) => {
@@ -118,12 +127,27 @@ impl Address {
 
     /// Returns true if connections to this address are encrypted, and the service proves its name.
     pub const fn has_tls(&self) -> bool {
-        self.protocol.has_tls
+        !matches!(self.protocol.encryption, Encryption::None)
     }
 
     /// Returns true if calls to this address can send a password.
-    pub const fn has_logins(&self) -> bool {
-        self.protocol.has_logins
+    pub fn has_logins(&self) -> bool {
+        match self.protocol.logins {
+            Logins::None => false,
+            Logins::Password | Logins::User => true,
+            // There is no user to log in without a name.
+            Logins::UserWithPassword => self.user.is_some(),
+        }
+    }
+
+    /// Creates the client side of TLS on a new connection; `None` if the address has no TLS.
+    fn channel(&self, trust: &Trust) -> Result<Option<Channel>, RemoteError> {
+        let upgrade = match self.protocol.encryption {
+            Encryption::None => return Ok(None),
+            Encryption::AtOnce => None,
+            Encryption::After(upgrade) => Some(upgrade()),
+        };
+        Channel::new(upgrade, trust, self.bare_host()).map(Some)
     }
 
     /// Returns the user that the address names, if any.
@@ -155,7 +179,9 @@ fn is_host(host: &str) -> bool {
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (user, at) = self.user.as_ref().map_or(("", ""), |user| (user, "@"));
-        write!(f, "{}://{user}{at}{}{}", self.protocol.name, self.authority(), self.path)
+        let Protocol { name, query, .. } = self.protocol;
+        let query = query.unwrap_or_default();
+        write!(f, "{name}://{user}{at}{}{}{query}", self.authority(), self.path)
     }
 }
 
@@ -270,17 +296,27 @@ impl Service {
         let unknown = |source| ServiceError::Unknown { address: address.to_string(), source };
         let peers: Vec<SocketAddr> =
             (host, address.port).to_socket_addrs().map_err(unknown)?.collect();
-        let mut failure = unknown(io::Error::from(io::ErrorKind::NotFound));
-        for peer in peers {
-            match TcpStream::connect_timeout(&peer, within) {
-                Ok(stream) => {
-                    prove(&address, &login, (&stream, peer), within)?;
+        Self::reach_any(address, login, &peers, within)
+    }
+
+    /// Takes the first peer that accepts a connection and, with TLS, proves its name.
+    fn reach_any(
+        address: Address,
+        login: Login,
+        peers: &[SocketAddr],
+        within: Duration,
+    ) -> Result<Self, ServiceError> {
+        let source = io::Error::from(io::ErrorKind::NotFound);
+        let mut failure = ServiceError::Unknown { address: address.to_string(), source };
+        for &peer in peers {
+            match try_peer(&address, &login, peer, within) {
+                Ok(()) => {
                     return Ok(Self { address, peer: Peer::There(peer), login, within: None });
                 }
-                Err(source) => {
-                    let address = address.to_string();
-                    failure = ServiceError::Unreachable { address, peer, source };
-                }
+                // A peer that answered says more than one that does not listen.
+                Err(ServiceError::Unreachable { .. })
+                    if matches!(failure, ServiceError::Unproven { .. }) => {}
+                Err(error) => failure = error,
             }
         }
         Err(failure)
@@ -295,32 +331,42 @@ impl Service {
     pub(super) fn client(&self) -> Result<Box<dyn Client>, RemoteError> {
         let Self { address, login, .. } = self;
         let client = (address.protocol.client)(address, login);
-        match (address.has_tls(), &login.trust) {
-            (false, _) => Ok(client),
-            (true, Some(trust)) => Ok(Box::new(Tls::new(client, trust, address.bare_host())?)),
+        let channel = match &login.trust {
+            Some(trust) => address.channel(trust)?,
+            None if !address.has_tls() => None,
             // Never in clear text: only `reach` fills in the authorities of this system.
-            (true, None) => Ok(Box::new(Tls::new(client, &Trust::system()?, address.bare_host())?)),
-        }
+            None => address.channel(&Trust::system()?)?,
+        };
+        Ok(match channel {
+            Some(channel) => Box::new(Tls::new(client, channel)),
+            None => client,
+        })
     }
 }
 
-/// Checks that the service at an address with TLS proves its name.
-fn prove(
+/// Checks that a peer accepts a connection and, with TLS, proves its name.
+fn try_peer(
     address: &Address,
     login: &Login,
-    (stream, peer): (&TcpStream, SocketAddr),
+    peer: SocketAddr,
     within: Duration,
 ) -> Result<(), ServiceError> {
-    let Some(trust) = login.trust.as_ref().filter(|_| address.has_tls()) else { return Ok(()) };
-    let wrong = |source| ServiceError::Trust { address: address.to_string(), source };
-    let connection = trust.connection(address.bare_host()).map_err(wrong)?;
-    let unproven = |source| ServiceError::Unproven { address: address.to_string(), peer, source };
-    shake_hands(connection, stream, within).map_err(unproven)
+    let name = || address.to_string();
+    let stream = TcpStream::connect_timeout(&peer, within)
+        .map_err(|source| ServiceError::Unreachable { address: name(), peer, source })?;
+    let Some(trust) = &login.trust else { return Ok(()) };
+    let channel = address.channel(trust);
+    match channel.map_err(|source| ServiceError::Trust { address: name(), source })? {
+        Some(channel) => shake_hands(channel, &stream, within)
+            .map_err(|source| ServiceError::Unproven { address: name(), peer, source }),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fixtures::tls::{ALL_VERSIONS, Authority, Server};
 
     #[test]
     fn address_is_protocol_host_port_and_path_and_nothing_else() {
@@ -372,5 +418,71 @@ mod tests {
         assert_eq!(mail, Ok((25, "smtp://mail/".to_owned())));
         assert!(Address::parse("smtp://mail/example.com", "smtp").is_err());
         assert!(said(&format!("http://web/{}", "x".repeat(TEXT_MAX))).is_err());
+    }
+
+    #[test]
+    fn name_of_the_protocol_or_a_query_asks_for_tls() {
+        for (text, protocol, means, port) in [
+            ("smtps://mx", "smtp", "smtps://mx/", 465),
+            ("smtp+starttls://me@mx", "smtp", "smtp+starttls://me@mx/", 25),
+            ("imaps://mail", "imap", "imaps://mail/", 993),
+            ("imap+starttls://mail:1143/", "imap", "imap+starttls://mail:1143/", 143),
+            (
+                "postgres://db?sslmode=verify-full",
+                "postgres",
+                "postgres://db/?sslmode=verify-full",
+                5432,
+            ),
+            (
+                "postgres://a@db:1/b?sslmode=verify-full",
+                "postgres",
+                "postgres://a@db:1/b?sslmode=verify-full",
+                5432,
+            ),
+        ] {
+            let read = Address::parse(text, protocol).expect(text);
+            assert_eq!((read.to_string().as_str(), read.protocol.port), (means, port));
+            assert!(read.has_tls(), "{text}");
+        }
+        // A mode that does not ask for the server's name would look like one that does.
+        for text in [
+            "postgres://db/b?sslmode=require",
+            "postgres://db/b?sslmode=disable",
+            "postgres://db/b?",
+            "postgres://db/b?sslmode=verify-full&x=y",
+            "imaps://me@mail",
+        ] {
+            let protocol = if text.starts_with("imap") { "imap" } else { "postgres" };
+            assert!(Address::parse(text, protocol).is_err(), "{text}");
+        }
+        let has_logins = |text| Address::parse(text, "smtp").map(|read| read.has_logins());
+        assert_eq!(has_logins("smtp://mx"), Ok(false));
+        assert_eq!(has_logins("smtps://mx"), Ok(false));
+        assert_eq!(has_logins("smtps://me@mx"), Ok(true));
+    }
+
+    #[test]
+    fn other_peers_of_a_name_are_tried_after_a_failed_handshake() {
+        let (own, other) = (Authority::new(), Authority::new());
+        let server = |signer: &Authority| {
+            Server::start(signer.server("web", 2100, ALL_VERSIONS), |mut stream| {
+                // Reading makes the handshake.
+                let _ = std::io::Read::read(&mut stream, &mut [0]);
+            })
+        };
+        let (good, bad) = (server(&own), server(&other));
+        let peer = |server: &Server| SocketAddr::from(([127, 0, 0, 1], server.port));
+        let gone = SocketAddr::from(([127, 0, 0, 1], 1));
+        let trust = Trust::authority(own.pem().as_bytes()).expect("an authority");
+        let login = Login { password: None, trust: Some(Arc::new(trust)) };
+        let address = Address::parse("https://web/", "http").expect("an address");
+        let reach = |peers: &[SocketAddr]| {
+            let (address, login) = (address.clone(), login.clone());
+            Service::reach_any(address, login, peers, Duration::from_secs(30))
+        };
+        let reached = reach(&[gone, peer(&bad), peer(&good)]).expect("the last proves its name");
+        assert!(matches!(reached.peer, Peer::There(found) if found == peer(&good)));
+        let failure = reach(&[peer(&bad), gone]).expect_err("none is good");
+        assert!(matches!(failure, ServiceError::Unproven { .. }), "{failure}");
     }
 }

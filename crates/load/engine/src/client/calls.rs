@@ -12,7 +12,7 @@ use units::Nanos;
 use super::connection::{Connection, Look, NoConnection};
 use super::slab::{Key, Slab};
 use super::{Address, Ask, Service};
-use crate::Options;
+use crate::{Options, Warning};
 
 /// Maximum number of connections handled between two turns of the ring.
 const EVENTS_MAX: usize = 32;
@@ -37,8 +37,8 @@ pub(crate) struct Calls {
     connections_max: usize,
     next_look: Nanos,
     buffer: Box<[u8]>,
-    /// First refusal or invalid answer, as a warning.
-    refusal: Option<String>,
+    /// Warnings about the first refusal and about the first invalid answer.
+    warnings: Vec<Warning>,
 }
 
 /// Instance that makes calls.
@@ -116,7 +116,7 @@ impl Calls {
             connections_max: options.connections,
             next_look: Nanos::ZERO,
             buffer: vec![0; READ_MAX].into(),
-            refusal: None,
+            warnings: Vec::new(),
         }))
     }
 
@@ -131,9 +131,9 @@ impl Calls {
         !self.done.is_empty()
     }
 
-    /// Takes the warning about the first refusal or invalid answer.
-    pub(crate) fn take_refusal(&mut self) -> Option<String> {
-        self.refusal.take()
+    /// Takes the warnings about the first refusal and about the first invalid answer.
+    pub(crate) fn take_warnings(&mut self) -> Vec<Warning> {
+        std::mem::take(&mut self.warnings)
     }
 
     /// Returns the calls without an answer.
@@ -214,12 +214,11 @@ impl Calls {
             Look::Answered(answer) => {
                 let Some(connection) = self.connections.get_mut(key) else { return Ok(()) };
                 let (service, call) = (connection.service, connection.call);
-                if self.refusal.is_none() {
+                if let Some(id) = answer.result.err().and_then(id_of)
+                    && self.warnings.iter().all(|own| own.id != id)
+                {
                     let address = &self.pools[service].service.address;
-                    self.refusal = answer
-                        .result
-                        .err()
-                        .and_then(|error| warning(address, error, connection.refusal()));
+                    self.warnings.extend(warning(address, id, connection.refusal()));
                 }
                 connection.rest();
                 if answer.can_go_on {
@@ -338,23 +337,34 @@ impl Calls {
     }
 }
 
-/// Returns the warning about a failed call; `None` for failures that a loaded service may also have.
-/// A service's message may be long and contain terminal control sequences, so it is shortened and
-/// cleaned.
-fn warning(address: &Address, error: CallError, words: Option<String>) -> Option<String> {
-    let (begin, words) = match error {
-        CallError::Status => ("a service refused calls, the first with these words", words?),
-        CallError::Protocol => (
-            "a service gave invalid answers, the first",
-            words.unwrap_or_else(|| {
-                let protocol = address.protocol();
-                format!("it is no valid {protocol}, or more than the call asked for")
-            }),
-        ),
-        CallError::Refused | CallError::TimedOut | CallError::Closed => return None,
+/// Warning that a service refused a call.
+const REFUSED: &str = "call-refused";
+/// Warning that a service's answer was not valid, as that of another program on its port.
+const INVALID: &str = "call-invalid";
+
+/// Returns the id of the warning about a failed call; `None` for failures that a loaded service may
+/// also have.
+const fn id_of(error: CallError) -> Option<&'static str> {
+    match error {
+        CallError::Status => Some(REFUSED),
+        CallError::Protocol => Some(INVALID),
+        CallError::Refused | CallError::TimedOut | CallError::Closed => None,
+    }
+}
+
+/// Returns the warning about a failed call; `None` for a refusal without words. A service's message
+/// may be long and contain terminal control sequences, so it is shortened and cleaned.
+fn warning(address: &Address, id: &'static str, words: Option<String>) -> Option<Warning> {
+    let (begin, words) = if id == REFUSED {
+        ("a service refused calls, the first with these words", words?)
+    } else {
+        let protocol = address.protocol();
+        let unknown = || format!("it is no valid {protocol}, or more than the call asked for");
+        ("a service gave invalid answers, the first", words.unwrap_or_else(unknown))
     };
     let words: String = words.chars().take(REFUSAL_MAX).collect();
-    Some(format!("{begin}: {address}: {}", untrusted::shown(&words)))
+    let text = format!("{begin}: {address}: {}", untrusted::shown(&words));
+    Some(Warning { id, text })
 }
 
 const BOTH: EventFlags = EventFlags::IN.union(EventFlags::OUT);

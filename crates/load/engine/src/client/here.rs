@@ -8,7 +8,7 @@ use state_machine::CallError;
 use units::Nanos;
 
 use super::address::{Address, Here, Peer, Service};
-use super::{Answer, Ask, Client, Login, Protocol};
+use super::{Answer, Ask, Client, Encryption, Login, Logins, Protocol};
 
 /// Protocol of services in this process. It is missing from [`super::PROTOCOLS`], so that no
 /// textual address can name it.
@@ -17,8 +17,9 @@ static HERE: Protocol = Protocol {
     word: "vm",
     port: 0,
     has_path: true,
-    has_logins: false,
-    has_tls: false,
+    query: Some(""),
+    logins: Logins::None,
+    encryption: Encryption::None,
     client: |address, _| Box::new(Line::new(address)),
 };
 

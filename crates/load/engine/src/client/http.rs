@@ -7,20 +7,21 @@
 use httparse::{EMPTY_HEADER, Header, Response, Status};
 use state_machine::{CallError, SplitMix, mix};
 
-use super::{Address, Answer, Ask, Client, Protocol};
+use super::{Address, Answer, Ask, Client, Encryption, Logins, Protocol};
 
 pub(super) static HTTP: Protocol = Protocol {
     name: "http",
     word: "http",
     port: 80,
     has_path: true,
-    has_logins: false,
-    has_tls: false,
+    query: None,
+    logins: Logins::None,
+    encryption: Encryption::None,
     client: |address, _| Box::new(Http::new(address)),
 };
 
 pub(super) static HTTPS: Protocol =
-    Protocol { name: "https", port: 443, has_tls: true, client: HTTP.client, ..HTTP };
+    Protocol { name: "https", port: 443, encryption: Encryption::AtOnce, ..HTTP };
 
 /// Maximum size of a response's head, and of the trailers of a chunked body, in bytes. Our choice:
 /// twice the maximum of common servers.

@@ -1,5 +1,5 @@
-//! IMAP4rev1 (RFC 3501) without TLS. A call is a whole session of one mailbox: LOGIN, SELECT INBOX,
-//! the requested steps, and LOGOUT. The next call needs a new connection.
+//! IMAP4rev1 (RFC 3501). A call is a whole session of one mailbox: LOGIN, SELECT INBOX, the
+//! requested steps, and LOGOUT. The next call needs a new connection.
 //!
 //! The text of a call is `USER STEP=COUNT...`, such as `u17 read=7 move=1 delete=3` ([`Session`]):
 //!
@@ -14,7 +14,7 @@
 
 // The usual crates (imap-codec, imap-proto) parse a response that is whole in memory, with the
 // messages in it. Here a message may be larger than everything a connection may hold.
-mod response;
+pub(super) mod response;
 mod session;
 #[cfg(test)]
 mod tests;
@@ -22,7 +22,7 @@ mod tests;
 use http_client::Secret;
 use state_machine::CallError;
 
-use super::{Answer, Ask, Client, Protocol};
+use super::{Answer, Ask, Client, Encryption, Login, Logins, Protocol};
 use response::{Code, Response, Responses, Status};
 use session::{Session, Step};
 
@@ -31,12 +31,26 @@ pub(super) static IMAP: Protocol = Protocol {
     word: "imap",
     port: 143,
     has_path: false,
+    query: Some(""),
     // IMAP without TLS sends a password in clear. Only a server that the run made on this host gets
     // one, so none can be given for an address.
-    has_logins: false,
-    has_tls: false,
-    client: |_, login| new(login.password.as_deref().map_or("", Secret::reveal)),
+    logins: Logins::None,
+    encryption: Encryption::None,
+    client: |_, login| Box::new(Imap::with_login(login)),
 };
+
+pub(super) static IMAPS: Protocol = Protocol {
+    name: "imaps",
+    port: 993,
+    logins: Logins::Password,
+    encryption: Encryption::AtOnce,
+    ..IMAP
+};
+
+/// Creates the client side of a connection on which TLS began after the service's greeting.
+pub(super) fn new_after_greeting(login: &Login) -> Box<dyn Client> {
+    Box::new(Imap { is_greeted: true, ..Imap::with_login(login) })
+}
 
 /// Creates the client side of one connection, which logs in with this password.
 pub fn new(password: &str) -> Box<dyn Client> {
@@ -50,7 +64,9 @@ const ARCHIVE: &str = "Archive";
 #[derive(Debug)]
 struct Imap {
     /// Password as a quoted string; `None` if it cannot be quoted.
-    password: Option<String>,
+    password: Option<Secret>,
+    /// True if the service greets no more, so that the first call begins the session.
+    is_greeted: bool,
     session: Option<Session>,
     responses: Responses,
     /// Command that awaits its answer; `None` before the greeting.
@@ -63,6 +79,8 @@ struct Imap {
     fetched: u32,
     can_move: bool,
     has_made_archive: bool,
+    /// Command that the service refused.
+    refused: Option<Command>,
 }
 
 /// Command of a session.
@@ -120,7 +138,8 @@ enum Flow {
 impl Imap {
     fn new(password: &str) -> Self {
         Self {
-            password: quoted(password),
+            password: quoted(password).map(Secret::new),
+            is_greeted: false,
             session: None,
             responses: Responses::new(0),
             command: None,
@@ -129,7 +148,12 @@ impl Imap {
             fetched: 0,
             can_move: false,
             has_made_archive: false,
+            refused: None,
         }
+    }
+
+    fn with_login(login: &Login) -> Self {
+        Self::new(login.password.as_deref().map_or("", Secret::reveal))
     }
 
     fn follow(&mut self, response: Response) -> Next {
@@ -138,11 +162,13 @@ impl Imap {
             Response::Tagged { tag, .. } if tag != self.tag => Err(CallError::Protocol),
             Response::Tagged { status, code, offers_move, .. } => {
                 self.can_move |= offers_move;
-                match status {
+                let next = match status {
                     Status::Ok => self.go_on(command),
                     Status::No => self.go_on_after_refusal(command, code),
                     _ => Err(CallError::Status),
-                }
+                };
+                self.refused = next.is_err().then_some(command);
+                next
             }
             Response::Untagged { status: Status::Bye, .. } if command != Command::Logout => {
                 Err(CallError::Status)
@@ -248,7 +274,11 @@ impl Imap {
         let range = |range: Range| format!("{}:{}", range.first, range.last);
         Some(match command {
             Command::Login => {
-                format!("LOGIN {} {}", self.session.as_ref()?.user, self.password.as_ref()?)
+                format!(
+                    "LOGIN {} {}",
+                    self.session.as_ref()?.user,
+                    self.password.as_ref()?.reveal()
+                )
             }
             Command::Select => "SELECT INBOX".to_owned(),
             Command::Fetch(own) => format!("FETCH {} (BODY[])", range(own)),
@@ -286,9 +316,28 @@ fn quoted(text: &str) -> Option<String> {
 }
 
 impl Client for Imap {
-    fn call(&mut self, ask: Ask<'_>, _: &mut Vec<u8>) {
+    fn call(&mut self, ask: Ask<'_>, out: &mut Vec<u8>) {
         self.session = ask.filled().as_deref().and_then(Session::parse);
         self.responses = Responses::new(u64::from(ask.size));
+        if self.is_greeted && self.send(Command::Login, out).is_err() {
+            // An answer needs bytes of the service; whatever comes, the call has failed.
+            out.extend_from_slice(b"0 LOGOUT\r\n");
+        }
+    }
+
+    fn refusal(&self) -> Option<String> {
+        let name = match self.refused? {
+            Command::Login => "LOGIN",
+            Command::Select => "SELECT",
+            Command::Fetch(_) => "FETCH",
+            Command::Move(_) => "MOVE",
+            Command::Copy(_) => "COPY",
+            Command::Create(_) => "CREATE",
+            Command::Mark(_) => "STORE",
+            Command::Expunge => "EXPUNGE",
+            Command::Logout => "LOGOUT",
+        };
+        Some(format!("{name} failed"))
     }
 
     fn take(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Option<Answer> {

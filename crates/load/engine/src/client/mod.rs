@@ -24,6 +24,7 @@ mod postgres;
 mod slab;
 mod smtp;
 mod tls;
+mod upgrade;
 
 use std::borrow::Cow;
 use std::fmt::Debug;
@@ -46,24 +47,54 @@ pub struct Protocol {
     pub word: &'static str,
     /// Default port.
     pub port: u16,
-    /// True if the service authenticates its callers: an address may name a user, and a password is
-    /// sent.
-    pub has_logins: bool,
+    /// Use of users and passwords.
+    pub logins: Logins,
     /// True if an address may have a path.
     pub has_path: bool,
-    /// True if connections are encrypted, and the service proves its name.
-    pub has_tls: bool,
+    /// Query with which an address ends; `None` if a query is a part of the path.
+    pub query: Option<&'static str>,
+    /// Begin of the encryption.
+    encryption: Encryption,
     /// Function that creates the client side of one connection to an address.
     pub client: fn(&Address, &Login) -> Box<dyn Client>,
 }
 
+/// Use of users and passwords by a protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Logins {
+    /// Neither is sent. A password would be sent in clear text, or the service asks for none.
+    None,
+    /// The calls name the users, who all have one password.
+    Password,
+    /// An address may name a user, and a password is sent if the service asks for it.
+    User,
+    /// An address may name a user, who logs in if there is a password.
+    UserWithPassword,
+}
+
+/// Begin of the encryption of a connection. With TLS the service proves its name.
+#[derive(Debug, Clone, Copy)]
+enum Encryption {
+    /// None: all is sent in clear text.
+    None,
+    /// TLS from the first byte.
+    AtOnce,
+    /// TLS after an exchange in clear text.
+    After(fn() -> Box<dyn tls::Upgrade>),
+}
+
 /// Protocols that textual addresses can name.
 static PROTOCOLS: &[&Protocol] = &[
-    &http::HTTP,         // http.rs
-    &http::HTTPS,        // http.rs, tls.rs
-    &imap::IMAP,         // imap.rs
-    &postgres::POSTGRES, // postgres.rs
-    &smtp::SMTP,         // smtp.rs
+    &http::HTTP,
+    &http::HTTPS,
+    &imap::IMAP,
+    &imap::IMAPS,
+    &upgrade::IMAP_STARTTLS,
+    &postgres::POSTGRES,
+    &upgrade::POSTGRES_TLS,
+    &smtp::SMTP,
+    &smtp::SMTPS,
+    &upgrade::SMTP_STARTTLS,
 ];
 
 /// Client side of a protocol on one connection. It carries one call at a time. If an answer allows

@@ -1,4 +1,4 @@
-//! PostgreSQL's protocol, version 3.0 ("Frontend/Backend Protocol" in its manual), without TLS.
+//! PostgreSQL's protocol, version 3.0 ("Frontend/Backend Protocol" in its manual).
 //!
 //! A call is one statement. It is prepared at its first use in a session, so a server plans it
 //! once, as for a real client. A text with `;` is sent as a simple query: its statements form one
@@ -20,15 +20,16 @@ use postgres_protocol::message::backend::{
 use postgres_protocol::message::frontend;
 use state_machine::CallError;
 
-use super::{Address, Answer, Ask, Client, Login, Protocol};
+use super::{Address, Answer, Ask, Client, Encryption, Login, Logins, Protocol};
 
 pub(super) static POSTGRES: Protocol = Protocol {
     name: "postgres",
     word: "postgres",
     port: 5432,
     has_path: true,
-    has_logins: true,
-    has_tls: false,
+    query: Some(""),
+    logins: Logins::User,
+    encryption: Encryption::None,
     client: |address, login| Box::new(Postgres::new(address, login)),
 };
 

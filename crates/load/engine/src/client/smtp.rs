@@ -1,5 +1,6 @@
-//! SMTP (RFC 5321) without TLS or login. A call sends one mail in a session that stays open. The
-//! greeting and EHLO are exchanged once, then each mail is MAIL, RCPT and DATA.
+//! SMTP (RFC 5321). A call sends one mail in a session that stays open. The greeting and EHLO are
+//! exchanged once, then each mail is MAIL, RCPT and DATA. Under TLS, a user may log in with AUTH
+//! PLAIN (RFC 4616), which sends the password itself.
 //!
 //! The text of a call is `FROM TO[,TO...] BYTES`, such as `u1 u17,u204 3900` ([`Mail`]). An answer
 //! succeeds if every recipient and then the mail itself was accepted. Its size is the size of the
@@ -10,15 +11,19 @@
 //! Services without EHLO are not supported.
 
 mod mail;
-mod reply;
+pub(super) mod reply;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http_client::Secret;
 use state_machine::{CallError, mix};
 
-use super::{Answer, Ask, Client, Protocol};
+use super::{Address, Answer, Ask, Client, Encryption, Login, Logins, Protocol};
 use mail::Mail;
 use reply::{Replies, Reply};
 
@@ -27,10 +32,30 @@ pub(super) static SMTP: Protocol = Protocol {
     word: "smtp",
     port: 25,
     has_path: false,
-    has_logins: false,
-    has_tls: false,
+    query: Some(""),
+    logins: Logins::None,
+    encryption: Encryption::None,
     client: |_, _| new(),
 };
+
+pub(super) static SMTPS: Protocol = Protocol {
+    name: "smtps",
+    port: 465,
+    logins: Logins::UserWithPassword,
+    encryption: Encryption::AtOnce,
+    client: |address, login| Box::new(Smtp::with_login(address, login)),
+    ..SMTP
+};
+
+/// Creates the client side of a connection on which TLS began after the service's greeting.
+pub(super) fn new_after_greeting(address: &Address, login: &Login) -> Box<dyn Client> {
+    Box::new(Smtp { awaits: Awaits::FirstCall, ..Smtp::with_login(address, login) })
+}
+
+/// Appends the command that begins a session.
+pub(super) fn write_hello(hello: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(format!("{hello} {}\r\n", mail::CLIENT).as_bytes());
+}
 
 /// Creates the client side of one connection.
 pub fn new() -> Box<dyn Client> {
@@ -49,6 +74,8 @@ pub fn new_lmtp() -> Box<dyn Client> {
 struct Smtp {
     /// Greeting command, such as EHLO.
     hello: &'static str,
+    /// Argument of AUTH PLAIN; `None` without a login.
+    auth: Option<Secret>,
     recipients_max: usize,
     replies: Replies,
     /// Reply that is awaited next.
@@ -67,7 +94,7 @@ struct Smtp {
     connection: u64,
     /// Random number of the call.
     draw: u64,
-    /// Code of the last reply that refused something.
+    /// Code of the first reply of this call that refused something.
     refusal: Option<u16>,
 }
 
@@ -76,6 +103,7 @@ struct Smtp {
 enum Awaits {
     Greeting,
     Ehlo,
+    Auth,
     Mail,
     /// Reply to the recipient at this position.
     Recipient(usize),
@@ -85,6 +113,8 @@ enum Awaits {
     Reset,
     /// None, because no call is in progress.
     Call,
+    /// None, because the first call begins the session of a service that greets no more.
+    FirstCall,
 }
 
 /// Next step after a reply.
@@ -98,6 +128,7 @@ impl Smtp {
         static CONNECTIONS: AtomicU64 = AtomicU64::new(0);
         Self {
             hello: "EHLO",
+            auth: None,
             recipients_max: mail::RECIPIENTS_MAX,
             replies: Replies::default(),
             awaits: Awaits::Greeting,
@@ -111,6 +142,15 @@ impl Smtp {
             draw: 0,
             refusal: None,
         }
+    }
+
+    /// Creates a client that logs in, if there are a user and a password.
+    fn with_login(address: &Address, login: &Login) -> Self {
+        let named = address.user().zip(login.password.as_ref());
+        let plain = |(user, password): (&str, &Arc<Secret>)| {
+            Secret::new(STANDARD.encode(format!("\0{user}\0{}", password.reveal())))
+        };
+        Self { auth: named.map(plain), ..Self::new() }
     }
 
     /// Returns the seed of the next mail's content. All mails of this process have different seeds.
@@ -135,7 +175,8 @@ impl Smtp {
 
     fn follow(&mut self, reply: Reply, out: &mut Vec<u8>) -> Next {
         if reply.code >= 400 {
-            self.refusal = Some(reply.code);
+            // Later replies of a pipeline only follow from it.
+            self.refusal.get_or_insert(reply.code);
         }
         // 421 may be the reply to anything, and the service closes the connection behind it.
         if reply.code == 421 {
@@ -145,14 +186,25 @@ impl Smtp {
         let is_good = reply.code / 100 == 2;
         match self.awaits {
             Awaits::Greeting if is_good => {
-                out.extend_from_slice(format!("{} {}\r\n", self.hello, mail::CLIENT).as_bytes());
+                write_hello(self.hello, out);
                 Next::Await(Awaits::Ehlo)
             }
             Awaits::Ehlo if is_good => {
                 self.is_pipelined = reply.offers_pipelining;
-                self.begin(out)
+                match &self.auth {
+                    Some(plain) => {
+                        out.extend_from_slice(
+                            format!("AUTH PLAIN {}\r\n", plain.reveal()).as_bytes(),
+                        );
+                        Next::Await(Awaits::Auth)
+                    }
+                    None => self.begin(out),
+                }
             }
-            Awaits::Greeting | Awaits::Ehlo => Next::Answer(Answer::failed(CallError::Status)),
+            Awaits::Auth if is_good => self.begin(out),
+            Awaits::Greeting | Awaits::Ehlo | Awaits::Auth => {
+                Next::Answer(Answer::failed(CallError::Status))
+            }
             Awaits::Mail => {
                 self.is_refused |= !is_good;
                 match is_good || self.is_pipelined {
@@ -174,7 +226,7 @@ impl Smtp {
             Awaits::Reset => {
                 Next::Answer(Answer { result: Err(CallError::Status), can_go_on: is_good })
             }
-            Awaits::Call => Next::Answer(Answer::failed(CallError::Protocol)),
+            Awaits::Call | Awaits::FirstCall => Next::Answer(Answer::failed(CallError::Protocol)),
         }
     }
 
@@ -247,16 +299,21 @@ fn reset(out: &mut Vec<u8>) -> Next {
 
 impl Client for Smtp {
     fn call(&mut self, ask: Ask<'_>, out: &mut Vec<u8>) {
-        self.draw = ask.draws.call;
+        (self.draw, self.refusal) = (ask.draws.call, None);
         let mail = ask.filled().as_deref().and_then(Mail::parse);
         self.mail = mail.filter(|mail| mail.recipients() <= self.recipients_max);
         (self.size, self.accepted, self.is_refused) = (u64::from(ask.size), 0, false);
-        if self.awaits == Awaits::Call {
-            match self.begin(out) {
+        match self.awaits {
+            Awaits::Call => match self.begin(out) {
                 Next::Await(awaits) => self.awaits = awaits,
                 // An answer needs bytes of the service; whatever comes, the call has failed.
                 Next::Answer(_) => out.extend_from_slice(b"QUIT\r\n"),
+            },
+            Awaits::FirstCall => {
+                write_hello(self.hello, out);
+                self.awaits = Awaits::Ehlo;
             }
+            _ => {}
         }
     }
 

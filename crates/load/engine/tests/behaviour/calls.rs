@@ -237,7 +237,7 @@ fn garbage_and_answers_without_end_are_no_answers() {
         called(&serve(|stream| send(stream, b"220 mail ready\r\n")).service, options(), 2, 10);
     all_fail(&row, CallError::Protocol);
     // Without this warning nothing tells the reader that another server has the port.
-    let told: Vec<_> = outcome.warnings.iter().filter(|own| own.id == "call-refused").collect();
+    let told: Vec<_> = outcome.warnings.iter().filter(|own| own.id == "call-invalid").collect();
     let is_told = |text: &str| text.contains("/page: it is no valid http, or more than");
     assert!(matches!(told[..], [own] if is_told(&own.text)), "{told:?}");
     let endless = |stream: &mut TcpStream| {

@@ -1,17 +1,14 @@
 //! Calls over TLS to a real TLS server on loopback.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{BufRead, Read, Write};
+use std::net::TcpListener;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use fixtures::tls::{self, Authority, Stream};
 use http_client::Trust;
-use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd as day,
-};
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
-use rustls::{ServerConfig, ServerConnection, StreamOwned, SupportedProtocolVersion};
+use rustls::ServerConfig;
 use state_machine::{CallError, RequestText};
 use tilemark_engine::client::{Address, Login, Service, ServiceError};
 use tilemark_engine::{BackendChoice, Options};
@@ -19,49 +16,17 @@ use tilemark_engine::{BackendChoice, Options};
 use crate::calls::{all_fail, called, callers, finish, is_good, options};
 use crate::service::PAGE;
 
-struct Authority(CertifiedIssuer<'static, KeyPair>);
-
-impl Authority {
-    fn new() -> Self {
-        let mut params = CertificateParams::new(vec![]).expect("no names");
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let key = KeyPair::generate().expect("a key");
-        Self(CertifiedIssuer::self_signed(params, key).expect("an authority"))
-    }
-
-    fn login(&self) -> Login {
-        let trust = Trust::authority(self.0.pem().as_bytes()).expect("an authority");
-        Login { password: None, trust: Some(Arc::new(trust)) }
-    }
-
-    /// Configuration of a server with a certificate for a name, valid until the end of a year.
-    fn server(
-        &self,
-        name: &str,
-        until: i32,
-        versions: &[&'static SupportedProtocolVersion],
-    ) -> Arc<ServerConfig> {
-        let key = KeyPair::generate().expect("a key");
-        let mut params = CertificateParams::new(vec![name.to_owned()]).expect("a name");
-        (params.not_before, params.not_after) = (day(2020, 1, 1), day(until, 12, 31));
-        let certificate = params.signed_by(&key, &self.0).expect("it is signed").der().clone();
-        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let builder = ServerConfig::builder_with_provider(provider)
-            .with_protocol_versions(versions)
-            .expect("versions");
-        let server = builder.with_no_client_auth().with_single_cert(vec![certificate], key);
-        Arc::new(server.expect("a server"))
-    }
+/// Login without a password that trusts only this authority.
+pub fn trusting(authority: &Authority) -> Login {
+    let trust = Trust::authority(authority.pem().as_bytes()).expect("an authority");
+    Login { password: None, trust: Some(Arc::new(trust)) }
 }
 
-type Stream = BufReader<StreamOwned<ServerConnection, TcpStream>>;
 /// Handler of a request with a body of this size. Returns true to keep the connection.
 type Answer = dyn Fn(&mut Stream, usize) -> bool + Send + Sync;
 
 struct Server {
-    port: u16,
-    config: Arc<Mutex<Arc<ServerConfig>>>,
+    tls: tls::Server,
     /// Connections that asked for something.
     connections: Arc<AtomicUsize>,
 }
@@ -71,32 +36,20 @@ impl Server {
         config: Arc<ServerConfig>,
         answer: impl Fn(&mut Stream, usize) -> bool + Send + Sync + 'static,
     ) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let port = listener.local_addr().expect("an address").port();
-        let own = Self { port, config: Arc::new(Mutex::new(config)), connections: Arc::default() };
-        let (config, counted) = (Arc::clone(&own.config), Arc::clone(&own.connections));
-        let answer: Arc<Answer> = Arc::new(answer);
-        std::thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                let config = Arc::clone(&config.lock().expect("no panic"));
-                let (answer, counted) = (Arc::clone(&answer), Arc::clone(&counted));
-                std::thread::spawn(move || talk(config, stream, &*answer, &counted));
-            }
-        });
-        own
+        let connections = Arc::default();
+        let counted = Arc::clone(&connections);
+        let tls = tls::Server::start(config, move |stream| talk(stream, &answer, &counted));
+        Self { tls, connections }
     }
 
     fn reach(&self, login: &Login) -> Result<Arc<Service>, ServiceError> {
-        let text = format!("https://127.0.0.1:{}/page", self.port);
+        let text = format!("https://127.0.0.1:{}/page", self.tls.port);
         let address = Address::parse(&text, "http").expect("an address");
         Service::reach(address, login.clone(), Duration::from_secs(30)).map(Arc::new)
     }
 }
 
-fn talk(config: Arc<ServerConfig>, stream: TcpStream, answer: &Answer, counted: &AtomicUsize) {
-    let _ = stream.set_nodelay(true);
-    let connection = ServerConnection::new(config).expect("a connection");
-    let mut stream = BufReader::new(StreamOwned::new(connection, stream));
+fn talk(mut stream: Stream, answer: &Answer, counted: &AtomicUsize) {
     let (mut line, mut length, mut is_first) = (String::new(), 0, true);
     while stream.read_line(&mut line).is_ok_and(|count| count > 0) {
         if let Some(bytes) = line.strip_prefix("Content-Length: ") {
@@ -118,8 +71,7 @@ fn send(stream: &mut Stream, bytes: &[u8]) -> bool {
 
 /// Announces the end of the connection, and ends it.
 fn end(stream: &mut Stream) -> bool {
-    stream.get_mut().conn.send_close_notify();
-    let _ = stream.get_mut().flush();
+    tls::close(stream);
     false
 }
 
@@ -132,7 +84,7 @@ fn encrypted_calls_share_connections_by_ring_and_by_threads() {
     ] {
         let config = authority.server("127.0.0.1", 2100, &[version]);
         let server = Server::start(config, |stream, _| send(stream, PAGE));
-        let service = server.reach(&authority.login()).expect("it proves its name");
+        let service = server.reach(&trusting(&authority)).expect("it proves its name");
         let (row, _) = called(&service, Options { backend, ..options() }, 4, 1000);
         is_good(&row, 1000, 5000);
         let connections = server.connections.load(Ordering::Relaxed);
@@ -152,7 +104,7 @@ fn encrypted_body_of_many_records_arrives_whole() {
         own.lock().expect("no panic").push(length);
         send(stream, PAGE)
     });
-    let service = server.reach(&authority.login()).expect("it proves its name");
+    let service = server.reach(&trusting(&authority)).expect("it proves its name");
     let mut instance = callers(&service, 1, 3);
     instance.asks = vec![Some(RequestText::parse("POST add 1048576").expect("a text"))];
     is_good(&finish(instance, options(), 3).0, 3, 15);
@@ -169,7 +121,7 @@ fn unproven_server_is_refused_before_the_first_call() {
     ] {
         let config = signer.server(name, until, rustls::ALL_VERSIONS);
         let server = Server::start(config, |_, _| panic!("a call"));
-        let error = server.reach(&own.login()).expect_err(says);
+        let error = server.reach(&trusting(&own)).expect_err(says);
         let source = std::error::Error::source(&error).expect("a reason").to_string();
         assert!(
             error.to_string().contains("https://127.0.0.1:") && source.contains(says),
@@ -185,7 +137,7 @@ fn server_without_tls_or_with_none_ready_is_named() {
     let port = listener.local_addr().expect("an address").port();
     let address = Address::parse(&format!("https://127.0.0.1:{port}/"), "http").expect("one");
     let reach = |within| {
-        let login = Authority::new().login();
+        let login = trusting(&Authority::new());
         let error = Service::reach(address.clone(), login, within).expect_err("no TLS");
         // A certificate would change nothing.
         assert!(error.hint().starts_with("start the service"), "{}", error.hint());
@@ -208,11 +160,11 @@ fn certificate_that_turns_bad_fails_calls_with_the_reason() {
     let authority = Authority::new();
     let config = |until| authority.server("127.0.0.1", until, rustls::ALL_VERSIONS);
     let server = Server::start(config(2100), |stream, _| send(stream, PAGE));
-    let service = server.reach(&authority.login()).expect("it proves its name");
-    *server.config.lock().expect("no panic") = config(2021);
+    let service = server.reach(&trusting(&authority)).expect("it proves its name");
+    server.tls.change(config(2021));
     let (row, outcome) = called(&service, options(), 2, 10);
     all_fail(&row, CallError::Protocol);
-    let refused: Vec<_> = outcome.warnings.iter().filter(|own| own.id == "call-refused").collect();
+    let refused: Vec<_> = outcome.warnings.iter().filter(|own| own.id == "call-invalid").collect();
     let is_reason = |text: &str| text.contains(": its certificate has expired (");
     assert!(matches!(refused[..], [own] if is_reason(&own.text)), "{refused:?}");
 }
@@ -226,7 +178,7 @@ fn answer_until_the_end_counts_only_if_the_end_is_announced() {
             send(stream, b"HTTP/1.1 200 OK\r\n\r\nhello");
             is_announced && end(stream)
         });
-        let service = server.reach(&authority.login()).expect("it proves its name");
+        let service = server.reach(&trusting(&authority)).expect("it proves its name");
         let (row, _) = called(&service, options(), 2, 10);
         match is_announced {
             true => is_good(&row, 10, 50),
@@ -244,7 +196,7 @@ fn encrypted_connection_closed_meanwhile_costs_no_call() {
         send(stream, PAGE);
         end(stream)
     });
-    let service = server.reach(&authority.login()).expect("it proves its name");
+    let service = server.reach(&trusting(&authority)).expect("it proves its name");
     let (row, _) = called(&service, options(), 2, 100);
     is_good(&row, 100, 500);
     assert!(server.connections.load(Ordering::Relaxed) >= 50);

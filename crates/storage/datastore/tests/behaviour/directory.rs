@@ -478,6 +478,25 @@ fn tree_of_programs_is_removed_whole_and_nothing_beyond() {
 }
 
 #[test]
+fn size_of_an_owned_directory_counts_its_trees_and_nothing_beyond() {
+    let Some(around) = roomy() else { return };
+    let outside = tempfile::tempdir().expect("a directory");
+    fs::write(outside.path().join("foreign"), vec![1; 8 << 20]).expect("a file");
+    let target = target(around.path());
+    let store = Datastore::open(&target, Bytes::MIB, &anywhere("tree")).expect("open");
+    let tree = store.tree(c"applications").expect("a directory").expect("a tree");
+    let deep = tree.path().join("data/base/1");
+    fs::create_dir_all(&deep).expect("directories");
+    fs::write(deep.join("2"), vec![1; 2 << 20]).expect("a file");
+    let rows = fs::File::open(deep.join("2")).expect("opened");
+    rows.sync_all().expect("allocated");
+    symlink(outside.path(), deep.join("link")).expect("a link");
+    let bytes = find_owned(&target).expect("found")[0].bytes.get();
+    assert!((2 << 20..4 << 20).contains(&bytes), "{bytes}");
+    store.clear();
+}
+
+#[test]
 fn directory_in_place_of_a_tree_stays() {
     let Some(around) = roomy() else { return };
     let store =

@@ -5,14 +5,14 @@ use state_machine::CallError;
 
 /// Maximum length of a line without its literals, in bytes. Our choice: several times the
 /// capabilities or flags that servers list.
-pub(super) const LINE_MAX: usize = 8 << 10;
+pub(in crate::client) const LINE_MAX: usize = 8 << 10;
 /// Maximum total length of all lines of a session, in bytes. Our choice: 64 bytes for each of the
 /// up to 16,000 messages of a session.
-pub(super) const TEXT_MAX: usize = 1 << 20;
+pub(in crate::client) const TEXT_MAX: usize = 1 << 20;
 
 /// Complete response, reduced to the facts that a session needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Response {
+pub(in crate::client) enum Response {
     /// Final status of a command.
     Tagged {
         tag: u32,
@@ -40,7 +40,7 @@ pub(super) enum Response {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Status {
+pub(in crate::client) enum Status {
     Ok,
     No,
     Bad,
@@ -51,7 +51,7 @@ pub(super) enum Status {
 
 /// Response code in brackets after a status, reduced to the codes that a session acts on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Code {
+pub(in crate::client) enum Code {
     TryCreate,
     AlreadyExists,
     ExpungeIssued,
@@ -60,8 +60,8 @@ pub(super) enum Code {
 
 /// Reader of responses, which buffers one incomplete line.
 #[derive(Debug)]
-pub(super) struct Responses {
-    pub(super) held: Vec<u8>,
+pub(in crate::client) struct Responses {
+    pub(in crate::client) held: Vec<u8>,
     /// Total length of all lines so far, in bytes.
     text: usize,
     /// Maximum total size of all literals, in bytes.
@@ -69,24 +69,24 @@ pub(super) struct Responses {
     /// Total size of all announced literals so far, in bytes.
     literals: u64,
     /// Bytes of the current literal that are still to come.
-    pub(super) left: u64,
+    pub(in crate::client) left: u64,
     /// Response that continues after its literal.
     begun: Option<Response>,
 }
 
 impl Responses {
     /// Creates a reader that refuses more than `literals_max` bytes of literals in total.
-    pub(super) const fn new(literals_max: u64) -> Self {
+    pub(in crate::client) const fn new(literals_max: u64) -> Self {
         Self { held: Vec::new(), text: 0, literals_max, literals: 0, left: 0, begun: None }
     }
 
-    pub(super) const fn literal_bytes(&self) -> u64 {
+    pub(in crate::client) const fn literal_bytes(&self) -> u64 {
         self.literals
     }
 
     /// Consumes bytes up to the end of a line or of a literal. Returns the remaining bytes, and the
     /// response if it is complete.
-    pub(super) fn take<'a>(
+    pub(in crate::client) fn take<'a>(
         &mut self,
         bytes: &'a [u8],
     ) -> Result<(&'a [u8], Option<Response>), CallError> {

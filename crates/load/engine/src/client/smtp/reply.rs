@@ -4,23 +4,23 @@ use state_machine::CallError;
 
 /// Maximum length of a line, in bytes. RFC 5321 (section 4.5.3.1.5) has 512; twice that is our
 /// choice.
-pub(super) const LINE_MAX: usize = 1024;
+pub(in crate::client) const LINE_MAX: usize = 1024;
 /// Maximum number of lines of a reply. Our choice: several times the extensions that servers list.
-pub(super) const LINES_MAX: usize = 100;
+pub(in crate::client) const LINES_MAX: usize = 100;
 
 /// Complete reply.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reply {
-    pub(super) code: u16,
+pub(in crate::client) struct Reply {
+    pub(in crate::client) code: u16,
     /// True if a line after the first is the word PIPELINING, as in a reply to EHLO.
-    pub(super) offers_pipelining: bool,
+    pub(in crate::client) offers_pipelining: bool,
     /// Total size of all lines, in bytes.
-    pub(super) bytes: u64,
+    pub(in crate::client) bytes: u64,
 }
 
 /// Reader of replies, which buffers one incomplete line.
 #[derive(Debug, Default)]
-pub(super) struct Replies {
+pub(in crate::client) struct Replies {
     held: Vec<u8>,
     lines: usize,
     /// Incomplete reply, with its lines so far.
@@ -30,7 +30,7 @@ pub(super) struct Replies {
 impl Replies {
     /// Consumes bytes up to the end of a line. Returns the remaining bytes, and the reply if the
     /// line was its last one. A reply of more than `most` bytes is an error.
-    pub(super) fn take<'a>(
+    pub(in crate::client) fn take<'a>(
         &mut self,
         bytes: &'a [u8],
         most: u64,
