@@ -21,9 +21,11 @@ fn owner(place: &Workspace, name: &str) -> String {
     format!("watch = {:?}\n", place.path(&format!("on-{name}")).display().to_string())
 }
 
-fn stores(place: &Workspace) {
+/// Writes the stores of both hosts, and returns the time before which they end.
+fn stores(place: &Workspace) -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
     two_hosts([&place.path("on-a"), &place.path("on-b")], now.as_secs());
+    now.as_secs()
 }
 
 fn status(place: &Workspace, hosts: &[&str], more: &[&str]) -> Output {
@@ -140,10 +142,15 @@ fn export_of_two_hosts_has_every_vm_once() {
 #[test]
 fn neighbour_on_another_host_is_examined() {
     let place = Workspace::new();
-    stores(&place);
+    let now_s = stores(&place);
+    // `backup` has I/O in the last half hour. A neighbour is examined if it has in less than half of
+    // the time.
+    let to_s = i64::try_from(now_s - now_s % 1800 - 900).expect("a time");
+    let to = jiff::Timestamp::from_second(to_s).expect("a time").to_string();
     let (a, b) = (host(&place, "a", &owner(&place, "a")), host(&place, "b", &owner(&place, "b")));
     let examined = |hosts: &[&str]| {
-        let output = ask(&place, &["neighbours", "sql1"], hosts, &["--format", "json"]);
+        let output =
+            ask(&place, &["neighbours", "sql1"], hosts, &["--to", &to, "--format", "json"]);
         assert_eq!(output.status.code(), Some(0), "{}", err(&output));
         let told = json(&output);
         assert_eq!(told["schema"], "tilemark.watch-hosts-neighbours/1.0");
