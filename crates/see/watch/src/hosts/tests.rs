@@ -296,7 +296,8 @@ fn recordings_of_all_hosts_are_in_order_and_named_alike() {
     let web = Some("web1");
     assert_eq!(told, [("a", web, SHARED), ("a", web, "a/nvme0n1"), ("b", web, SHARED)]);
 
-    let lies: [(&str, fn(&mut Vec<EvidenceFacts>)); 4] = [
+    type EvidenceLie = fn(&mut Vec<EvidenceFacts>);
+    let lies: [(&str, EvidenceLie); 4] = [
         ("has no time", |all| all[0].name = "../../etc".to_owned()),
         ("a text has 9000 bytes", |all| all[0].alarm = "x".repeat(9000)),
         ("not in ascending order", |all| all.push(all[0].clone())),
