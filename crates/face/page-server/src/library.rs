@@ -298,7 +298,7 @@ impl Provider for Library {
     fn trend(&self, runs: &[RunId]) -> Result<RunsTrend, ProviderError> {
         let ids: BTreeSet<&RunId> = runs.iter().collect();
         let stored = ids.into_iter().map(|id| self.complete(id)).collect::<Result<Vec<_>, _>>()?;
-        view::trend(&stored).map_err(unreadable)
+        Ok(self.cache.trend(&stored))
     }
 
     fn studies(&self) -> Result<StudyList, ProviderError> {

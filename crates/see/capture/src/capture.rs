@@ -3,7 +3,10 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read};
+use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 use trace::store::Machine;
 use trace::{Clock, Device, IoRecord, Losses, TraceInfo};
@@ -24,6 +27,9 @@ use crate::window::Order;
 /// readable yet.
 const MARGIN_NS: u64 = 10_000_000;
 const KIB: u64 = 1024;
+/// Instance file with the share of a CPU's buffer, in percent, from which the buffer is readable to
+/// `poll`; the kernel's default is 50. Kernels before 4.20 lack it, and wake a reader for each event.
+const WAKING_SHARE: &str = "buffer_percent";
 /// Maximum number of gaps listed separately.
 const GAPS_MAX: usize = 1000;
 
@@ -82,12 +88,14 @@ struct Cpu {
 }
 
 /// Capture in progress. It reads without blocking, and never blocks the kernel, which overwrites
-/// unread events. Traced I/O never wakes this process.
+/// unread events. Traced I/O wakes this process only in [`Capture::wait`].
 #[derive(Debug)]
 pub struct Capture {
     // Declared before the instance, so that its files are closed when the instance is removed.
     cpus: Vec<Cpu>,
     instance: Instance,
+    /// True if the kernel can wake this process when half of a buffer is full.
+    can_wake: bool,
     sieve: Sieve,
     layout: PageLayout,
     decoder: Decoder,
@@ -135,6 +143,7 @@ impl Capture {
         instance.write("tracing_on", "1")?;
         Ok(Self {
             cpus,
+            can_wake: instance.has(WAKING_SHARE),
             instance,
             sieve,
             decoder,
@@ -169,6 +178,30 @@ impl Capture {
         self.join_until(horizon);
         self.joiner.take(horizon, into);
         Ok(self.progress(time))
+    }
+
+    /// Waits for `longest`, or less if half of a CPU's buffer is full before; at least `shortest`.
+    ///
+    /// So a disk that was idle may begin with any load during a long wait. The wake-up costs a CPU
+    /// some microseconds of the traced load, once for thousands of I/Os.
+    pub fn wait(&self, shortest: Duration, longest: Duration) {
+        // Also bounds the number of wake-ups, if a kernel reports buffers that are not half full.
+        std::thread::sleep(shortest);
+        let rest = longest.saturating_sub(shortest);
+        if rest.is_zero() {
+            return;
+        }
+        let timeout = Timespec::try_from(rest).ok().filter(|_| self.can_wake);
+        let is_woken = timeout.is_some_and(|timeout| {
+            let half_full = |cpu| PollFd::new(cpu, PollFlags::IN);
+            let mut buffers: Vec<PollFd<'_>> =
+                self.cpus.iter().map(|cpu| half_full(&cpu.pages)).collect();
+            // A signal ends the wait early, and its handler has set a flag of the caller.
+            !matches!(poll(&mut buffers, Some(&timeout)), Err(error) if error != Errno::INTR)
+        });
+        if !is_woken {
+            std::thread::sleep(rest);
+        }
     }
 
     /// Returns true until another program switches the kernel's events off.

@@ -10,6 +10,10 @@ use crate::slice::Names;
 use crate::store::{About, about, entries, journals, segments, state};
 use crate::{LEVELS, SetRow, Slice, State, WatchError};
 
+/// Maximum number of threads that read a window. More would take the processors of the VMs on a
+/// watched host.
+const THREADS_MAX: usize = 4;
+
 /// A store opened for reading.
 #[derive(Debug, Clone)]
 pub struct Archive {
@@ -116,12 +120,11 @@ impl Archive {
             archive: self,
             window: (from_s, to_s),
             width_s: LEVELS[chosen].width_s,
-            names: Names::default(),
             slices: BTreeMap::new(),
             covered: Vec::new(),
             unreadable: Vec::new(),
         };
-        let open = self.open_slices(&mut reading.names)?;
+        let open = self.open_slices(&mut Names::default())?;
         let all = segments(&self.directory)?;
         for level in (0..=chosen).rev() {
             reading.level(&all, level);
@@ -190,7 +193,6 @@ struct Reading<'a> {
     archive: &'a Archive,
     window: (u64, u64),
     width_s: u64,
-    names: Names,
     slices: BTreeMap<u64, Slice>,
     /// Times for which the levels read so far have data.
     covered: Vec<(u64, u64)>,
@@ -210,17 +212,24 @@ impl Reading<'_> {
         };
         let mut found = Vec::new();
         let own = all.iter().filter(|own| own.level == level).filter(is_within);
-        for name in own.filter(|own| !is_covered(own)) {
-            let width_s = name.level().width_s;
-            let slices = Segment::open(&self.archive.directory, *name)
-                .and_then(|segment| segment.slices(width_s, &mut self.names));
-            match slices {
-                Ok(slices) => {
-                    slices.into_iter().for_each(|slice| self.add(slice));
-                    found.push((name.period_s, name.end_s()));
+        let own: Vec<SegmentName> = own.filter(|own| !is_covered(own)).copied().collect();
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
+        let directory = &self.archive.directory;
+        // Not all segments at once, because of fine levels only the merged slices are kept.
+        for group in own.chunks(threads) {
+            let all = parallel::map(group, threads, |name| {
+                let segment = Segment::open(directory, *name)?;
+                segment.slices(name.level().width_s, &mut Names::default())
+            });
+            for (name, slices) in group.iter().zip(all) {
+                match slices {
+                    Ok(slices) => {
+                        slices.into_iter().for_each(|slice| self.add(slice));
+                        found.push((name.period_s, name.end_s()));
+                    }
+                    Err(error) if is_gone(&error) => {}
+                    Err(error) => self.unreadable.push(error.to_string()),
                 }
-                Err(error) if is_gone(&error) => {}
-                Err(error) => self.unreadable.push(error.to_string()),
             }
         }
         self.covered.extend(found);

@@ -366,7 +366,7 @@ fn put(
             outstanding_max: (!outstanding_max.is_null(row)).then(|| outstanding_max.value(row)),
             latencies: Latencies::of_rounded(histograms.value(row), counts.value(row))?,
         };
-        slice.io.entry(key).or_default().merge(&cell);
+        slice.add(key, cell);
     }
     Ok(())
 }

@@ -223,7 +223,7 @@ fn name_of(at_s: u64) -> String {
 }
 
 /// Parses the time of a name; `None` if it is not a recording's name.
-fn at_of(name: &str) -> Option<u64> {
+pub(crate) fn at_of(name: &str) -> Option<u64> {
     let time = jiff::civil::DateTime::strptime(NAME, name).ok()?;
     let time = time.to_zoned_datetime(TimeZone::UTC).ok()?.timestamp().as_second();
     u64::try_from(time).ok().filter(|at_s| name_of(*at_s) == name)

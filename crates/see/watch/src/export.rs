@@ -3,7 +3,7 @@ use std::io::{self, Write};
 use run_store::slice::SizeClass;
 use units::{Nanos, Ratio};
 
-use crate::{Cell, Key, SetRows, Slice, Window, columns, sets};
+use crate::{Cell, HostSets, Key, SetRow, SetRows, Slice, Window, columns, sets};
 
 const COLUMNS: [&str; 18] = [
     "start_s",
@@ -104,23 +104,7 @@ impl SetRows {
     /// # Errors
     /// Writing to `to` fails.
     pub fn write_csv(&self, to: &mut dyn Write) -> io::Result<()> {
-        let mut writer =
-            csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(to);
-        writer.write_record(SET_COLUMNS)?;
-        for row in &self.rows {
-            writer.write_record([
-                row.start_s.to_string(),
-                row.vm.to_string(),
-                row.span.name().to_owned(),
-                row.since_s.to_string(),
-                row.used_bytes.to_string(),
-                row.read_bytes.to_string(),
-                row.written_bytes.to_string(),
-                row.share.to_string(),
-                format!("{:.4}", row.error()),
-            ])?;
-        }
-        writer.flush()
+        write_sets(to, &SET_COLUMNS, self.rows.iter().map(|row| set_row(row).to_vec()))
     }
 
     /// Writes the rows as Parquet, with the columns of the store's own files.
@@ -128,6 +112,63 @@ impl SetRows {
     /// # Errors
     /// Writing to `to` fails.
     pub fn write_parquet(&self, to: &mut (dyn Write + Send)) -> io::Result<()> {
-        sets::write_parquet(to, &self.rows)
+        sets::write_parquet(to, &self.rows, None)
     }
+}
+
+impl HostSets {
+    /// Writes the working sets of several hosts, as [`SetRows::write_csv`]. The last column is the
+    /// host, because two hosts may have a set of the same VM for the same hour.
+    ///
+    /// # Errors
+    /// Writing to `to` fails.
+    pub fn write_csv(all: &[Self], to: &mut dyn Write) -> io::Result<()> {
+        let columns: Vec<&str> = SET_COLUMNS.into_iter().chain(["host"]).collect();
+        let rows = all.iter().flat_map(|own| {
+            own.rows.iter().map(|row| {
+                let mut cells = set_row(row).to_vec();
+                cells.push(own.host.clone());
+                cells
+            })
+        });
+        write_sets(to, &columns, rows)
+    }
+
+    /// Writes the same rows as Parquet.
+    ///
+    /// # Errors
+    /// Writing to `to` fails.
+    pub fn write_parquet<'a>(all: &'a [Self], to: &mut (dyn Write + Send)) -> io::Result<()> {
+        let of_host = |own: &'a Self| std::iter::repeat_n(own.host.as_str(), own.rows.len());
+        let hosts: Vec<&str> = all.iter().flat_map(of_host).collect();
+        let rows: Vec<SetRow> = all.iter().flat_map(|own| own.rows.iter().cloned()).collect();
+        sets::write_parquet(to, &rows, Some(&hosts))
+    }
+}
+
+fn write_sets(
+    to: &mut dyn Write,
+    columns: &[&str],
+    rows: impl Iterator<Item = Vec<String>>,
+) -> io::Result<()> {
+    let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(to);
+    writer.write_record(columns)?;
+    for row in rows {
+        writer.write_record(row)?;
+    }
+    writer.flush()
+}
+
+fn set_row(row: &SetRow) -> [String; SET_COLUMNS.len()] {
+    [
+        row.start_s.to_string(),
+        row.vm.to_string(),
+        row.span.name().to_owned(),
+        row.since_s.to_string(),
+        row.used_bytes.to_string(),
+        row.read_bytes.to_string(),
+        row.written_bytes.to_string(),
+        row.share.to_string(),
+        format!("{:.4}", row.error()),
+    ]
 }

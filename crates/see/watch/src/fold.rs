@@ -166,7 +166,7 @@ impl Fold {
                 class: Some(open.place.class),
                 is_below: open.place.is_below,
             };
-            slice.io.entry(key).or_default().merge(&open.cell());
+            slice.add(key, open.cell());
         }
         self.places.clear();
         self.last = None;

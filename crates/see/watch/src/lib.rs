@@ -52,8 +52,8 @@ pub use evidence::{Evidence, Evidences};
 pub use fold::Fold;
 pub use hits::{CacheHits, NoHits, VmHits, cache_hits};
 pub use hosts::{
-    AnswerError, HostNote, HostSets, HostState, HostStore, HostStores, HostTrouble, Merged,
-    StoragePart, answer,
+    AnswerError, HostEvidence, HostNote, HostSets, HostState, HostStore, HostStores, HostTrouble,
+    Merged, StoragePart, answer,
 };
 pub use known::{Known, KnownDisk, KnownVm, Sightings};
 pub use latencies::Latencies;

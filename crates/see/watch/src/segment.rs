@@ -21,7 +21,7 @@ const FILE_MAX: u64 = 1 << 30;
 const UNFINISHED: &str = ".tmp";
 
 /// Latest begin of a period, some 34,000 years from now, so that sums of times do not overflow.
-const PERIOD_MAX: u64 = 1 << 40;
+pub(crate) const PERIOD_MAX: u64 = 1 << 40;
 
 /// Returns true for the file name of a segment that a killed writer left unfinished.
 pub(crate) fn is_unfinished(name: &str) -> bool {

@@ -1,3 +1,4 @@
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
@@ -112,6 +113,16 @@ impl Slice {
         }
         for ((name, scope), folded) in &other.gauges {
             self.read(*name, scope, *folded);
+        }
+    }
+
+    /// Adds I/Os of a key. A new key takes the cell without a copy.
+    pub(crate) fn add(&mut self, key: Key, cell: Cell) {
+        match self.io.entry(key) {
+            Entry::Vacant(place) => {
+                place.insert(cell);
+            }
+            Entry::Occupied(mut own) => own.get_mut().merge(&cell),
         }
     }
 

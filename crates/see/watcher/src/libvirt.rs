@@ -1,18 +1,21 @@
 //! Asks QEMU for its counters through libvirt, which holds the monitors of its VMs.
 //!
-//! One `virsh` asks all VMs, because starting it takes longer than an answer. A VM that hangs keeps
+//! One `virsh` asks many VMs, because starting it takes longer than an answer. A VM that hangs keeps
 //! those behind it from being asked: what came before is used, and the VM without an answer is left
 //! out for a while. libvirt notes at each VM that commands passed it by (`custom-monitor`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use vm::VmError;
 use vm::named::{VIRSH, Virsh};
 
-/// Longest wait for the answers of all VMs.
+/// Longest wait for the answers of a batch of VMs.
 const WITHIN: Duration = Duration::from_secs(5);
+/// Number of VMs that one `virsh` asks. 4 MiB of its output are kept, and a VM with 64 disks answers
+/// with some 100 KB; an argument of a program has at most 128 KiB, which fit 900 VMs.
+const BATCH: usize = 32;
 /// Length of a UUID in text.
 const UUID: usize = 36;
 
@@ -50,22 +53,31 @@ impl Libvirt {
         })
     }
 
-    /// Asks VMs for the counters of their disks. Returns the answers by UUID, and the VM that hangs.
-    pub fn statistics(&self, uuids: &[&str]) -> (BTreeMap<String, Value>, Option<String>) {
-        if uuids.is_empty() {
-            return (BTreeMap::new(), None);
+    /// Asks VMs for the counters of their disks. Returns the answers by UUID, and the VMs that hang.
+    pub fn statistics(&self, uuids: &[&str]) -> (BTreeMap<String, Value>, BTreeSet<String>) {
+        let (mut all, mut hanging) = (BTreeMap::new(), BTreeSet::new());
+        for batch in uuids.chunks(BATCH) {
+            let (told, is_late) = self.ask_batch(batch);
+            let answers = answers(&told);
+            // The VM that is asked last hangs; others without an answer only failed.
+            let silent =
+                asked_last(&told, batch).filter(|uuid| is_late && !answers.contains_key(*uuid));
+            hanging.extend(silent.map(str::to_owned));
+            all.extend(answers);
+            if is_late && silent.is_none() {
+                // It is libvirt that hangs, and no VM. Each further batch would wait as long.
+                break;
+            }
         }
+        (all, hanging)
+    }
+
+    fn ask_batch(&self, uuids: &[&str]) -> (String, bool) {
         let query = json!({ "execute": "query-blockstats" });
         let one =
             |uuid: &&str| format!("echo {uuid}; qemu-monitor-command --domain {uuid} '{query}'");
         let all: Vec<String> = uuids.iter().map(one).collect();
-        let (told, is_late) = self.0.ask_partly(&[&all.join("; ")]).unwrap_or_default();
-        let answers = answers(&told);
-        // The VM that is asked last hangs; others without an answer only failed.
-        let silent =
-            asked_last(&told, uuids).filter(|uuid| is_late && !answers.contains_key(*uuid));
-        let silent = silent.map(str::to_owned);
-        (answers, silent)
+        self.0.ask_partly(&[&all.join("; ")]).unwrap_or_default()
     }
 }
 
@@ -122,6 +134,28 @@ mod tests {
         let uuids = [&*a, &b, &c];
         assert_eq!(asked_last(&format!("{a}{b}"), &uuids), Some(&*b));
         assert_eq!(asked_last("", &uuids), None);
+    }
+
+    #[test]
+    fn many_vms_are_asked_in_batches() {
+        use std::os::unix::fs::PermissionsExt;
+        let place = tempfile::tempdir().expect("a directory");
+        let (program, calls) = (place.path().join("virsh"), place.path().join("calls"));
+        let script = format!(
+            "#!/bin/sh\necho >>{}\nprintf '%s\\n' \"$4\" | tr ';' '\\n' | sed -n 's/^ *echo //p' |\n\
+             while read -r uuid; do echo \"$uuid{{\\\"return\\\":[]}}\"; done\n",
+            calls.display()
+        );
+        std::fs::write(&program, script).expect("a script");
+        std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).expect("permitted");
+        let uuids: Vec<String> =
+            (0..70).map(|vm| format!("d52a8823-afa1-4c51-990f-c430ecf6{vm:04}")).collect();
+        let uuids: Vec<&str> = uuids.iter().map(String::as_str).collect();
+        let libvirt = Libvirt::by(program.display().to_string(), String::new(), WITHIN);
+        let (answers, hanging) = libvirt.statistics(&uuids);
+        assert!(answers.len() == 70 && hanging.is_empty(), "{} {hanging:?}", answers.len());
+        assert_eq!(std::fs::read_to_string(&calls).expect("calls").lines().count(), 3);
+        assert_eq!(libvirt.statistics(&[]), (BTreeMap::new(), BTreeSet::new()));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! Source: QEMU's QMP reference, `query-blockstats`, `query-block` and
 //! `block-latency-histogram-set` (since 4.0).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -148,7 +148,7 @@ impl Vms {
                 (Way::Libvirt(uuid), Some(libvirt)) => {
                     let uuid = uuid.clone();
                     let Some(statistics) = answers.remove(&uuid) else {
-                        vm.silent_until = (hangs.as_ref() == Some(&uuid)).then(|| now + AGAIN);
+                        vm.silent_until = hangs.contains(&uuid).then(|| now + AGAIN);
                         continue;
                     };
                     let mut statistics = Some(statistics);
@@ -165,9 +165,9 @@ impl Vms {
         found
     }
 
-    /// Asks the VMs of libvirt for their counters. Returns the answers by UUID, and the VM that
-    /// hangs.
-    fn ask_libvirt(&self, now: Instant) -> (BTreeMap<String, Value>, Option<String>) {
+    /// Asks the VMs of libvirt for their counters. Returns the answers by UUID, and the VMs that
+    /// hang.
+    fn ask_libvirt(&self, now: Instant) -> (BTreeMap<String, Value>, BTreeSet<String>) {
         let Some(libvirt) = &self.libvirt else { return <_>::default() };
         let asked = self.known.values().filter(|vm| !vm.is_silent(now));
         let uuids = asked.filter_map(|vm| match &vm.way {

@@ -15,7 +15,8 @@ use crate::probes::Probes;
 use crate::qemu::QemuDisks;
 
 /// Longest wait between two readings of the kernel's buffers; the shortest is below. A disk that
-/// was idle may begin with 200,000 I/Os per second, which fill 2 MiB in the longest wait.
+/// was idle may begin with 250,000 I/Os per second and CPU, which fill 2 MiB in the longest wait. So
+/// the kernel ends a wait when a buffer is half full.
 const WAIT_MAX: Duration = Duration::from_millis(100);
 const WAIT_MIN: Duration = Duration::from_millis(20);
 /// Number of I/Os that a MiB of buffer holds (`docs/record.md`).
@@ -139,8 +140,9 @@ impl Watcher {
     /// # Errors
     /// If the kernel's pages become unreadable.
     pub fn turn(&mut self) -> Result<Option<Slice>, CaptureError> {
-        std::thread::sleep(self.wait);
-        self.read()?;
+        let since = Instant::now();
+        self.capture.wait(WAIT_MIN, self.wait);
+        self.read(since.elapsed())?;
         let now_s = LEVELS[0].slice_of(now_s());
         // A clock that steps, in whichever direction, ends the slice.
         if now_s == self.start_s {
@@ -191,11 +193,11 @@ impl Watcher {
         Ok((slice, sets))
     }
 
-    fn read(&mut self) -> Result<(), CaptureError> {
+    fn read(&mut self, waited: Duration) -> Result<(), CaptureError> {
         self.records.clear();
         self.capture.step(&mut self.records)?;
         self.add_records();
-        self.wait = wait(self.records.len() as u64, self.wait, self.options.buffer);
+        self.wait = wait(self.records.len() as u64, waited, self.options.buffer);
         Ok(())
     }
 

@@ -41,6 +41,13 @@ pub struct WatchHostsArgs {
     pub reach: ReachArgs,
 }
 
+impl WatchHostsArgs {
+    /// Returns true if hosts are named, whose stores are then read instead of a local one.
+    pub fn is_any(&self) -> bool {
+        !self.hosts.is_empty()
+    }
+}
+
 /// Hosts whose watch stores a page shows, and the address to which the hosts connect.
 #[derive(Debug, Args)]
 pub struct ServeHostsArgs {

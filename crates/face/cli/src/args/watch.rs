@@ -158,6 +158,8 @@ pub struct WatchExportArgs {
     /// File to write; stdout if absent
     #[arg(short, long, value_name = "FILE", required_if_eq("format", "parquet"))]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub watched: WatchHostsArgs,
 }
 
 /// Formats of exported slices.
@@ -177,6 +179,8 @@ pub struct WatchNeighboursArgs {
     pub vm: String,
     #[command(flatten)]
     pub look: WatchLookArgs,
+    #[command(flatten)]
+    pub watched: WatchHostsArgs,
 }
 
 /// Options of `tilemark watch evidence`.
@@ -187,6 +191,8 @@ pub struct WatchEvidenceArgs {
     /// Format of stdout
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+    #[command(flatten)]
+    pub watched: WatchHostsArgs,
 }
 
 /// Options of `tilemark watch forget`.

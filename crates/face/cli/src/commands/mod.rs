@@ -43,6 +43,7 @@ mod watch;
 mod watch_evidence;
 mod watch_hosts;
 mod watch_rules;
+mod watch_show;
 mod watch_window;
 mod what_if;
 mod what_if_watched;

@@ -32,8 +32,11 @@ pub fn run(args: &RunsArgs) -> Result<Exit, Failure> {
         }
         Some(RunsAction::Trend { markdown }) => {
             let mut stored = chosen(&base(out)?, args)?;
-            stored.retain(|run| run.state() == State::Complete && run.run().is_ok());
-            let trend = view::trend(&stored).map_err(failure)?;
+            stored.retain(|run| run.state() == State::Complete);
+            for (run, error) in stored.iter().filter_map(|run| Some((run, run.run().err()?))) {
+                crate::say!("left out: {}: {error}", run.id());
+            }
+            let trend = view::trend(&stored);
             match args.format {
                 Format::Json => output::print_json(&trend)?,
                 Format::Text if *markdown => output::print(&text::trend::markdown(&trend))?,

@@ -1,7 +1,5 @@
 //! `watch`: watches the I/O of this host, and shows, exports or removes the stored data.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -14,13 +12,14 @@ use watch::{
 use watcher::{Watcher, WatcherOptions, ask_libvirt};
 
 use crate::args::{
-    By, Format, WatchAction, WatchArgs, WatchEvidenceArgs, WatchExportArgs, WatchExportFormat,
-    WatchForgetArgs, WatchNeighboursArgs, WatchStatusArgs, WindowArgs,
+    By, Format, WatchAction, WatchArgs, WatchEvidenceArgs, WatchExportArgs, WatchForgetArgs,
+    WatchNeighboursArgs, WatchStatusArgs, WindowArgs,
 };
 use crate::commands::record::{failure as not_captured, host, stop_flag};
 use crate::commands::watch_evidence::Recordings;
 use crate::commands::watch_hosts;
 use crate::commands::watch_rules::{self, Alarms};
+use crate::commands::watch_show::{NEIGHBOUR_SLICES, Rows, show_neighbours};
 use crate::commands::watch_window::{STATUS_SLICES, window_of};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -29,23 +28,19 @@ use crate::text::watch::Status;
 use crate::text::watch_evidence::EvidenceText;
 use crate::{output, text};
 
-/// Seed of the confidence intervals of neighbours. It is fixed, so the same store gives the same
-/// answer.
-const SEED: u64 = 0;
-
-/// Maximum number of slices in which neighbours are searched: two weeks of minutes.
-const NEIGHBOUR_SLICES: u64 = 20_160;
-
 /// Runs the subcommand.
 pub fn run(args: &WatchArgs) -> Result<Exit, Failure> {
     match &args.action {
         None => watch(args),
-        Some(WatchAction::Status(args)) if !args.watched.hosts.is_empty() => {
-            watch_hosts::status(args)
-        }
+        Some(WatchAction::Status(args)) if args.watched.is_any() => watch_hosts::status(args),
         Some(WatchAction::Status(args)) => status(args),
+        Some(WatchAction::Export(args)) if args.watched.is_any() => watch_hosts::export(args),
         Some(WatchAction::Export(args)) => export(args),
+        Some(WatchAction::Neighbours(args)) if args.watched.is_any() => {
+            watch_hosts::neighbours(args)
+        }
         Some(WatchAction::Neighbours(args)) => neighbours(args),
+        Some(WatchAction::Evidence(args)) if args.watched.is_any() => watch_hosts::evidence(args),
         Some(WatchAction::Evidence(args)) => evidence(args),
         Some(WatchAction::Forget(args)) => forget(args),
         Some(WatchAction::CheckRules(args)) => watch_rules::check(args),
@@ -228,12 +223,6 @@ fn sets(archive: &Archive, args: &WindowArgs) -> Result<SetRows, Failure> {
     Ok(sets)
 }
 
-/// Rows that `export` writes.
-enum Rows {
-    Slices(Window),
-    Sets(SetRows),
-}
-
 fn export(args: &WatchExportArgs) -> Result<Exit, Failure> {
     let archive = Archive::open(&args.store.store).map_err(|error| failed(&error))?;
     // Read before the file is made, so that an error leaves none behind.
@@ -241,23 +230,7 @@ fn export(args: &WatchExportArgs) -> Result<Exit, Failure> {
         true => Rows::Sets(sets(&archive, &args.window)?),
         false => Rows::Slices(window(&archive, &args.window, args.slices)?),
     };
-    let not_written = |error: std::io::Error| {
-        let out = args.out.as_ref().map_or_else(|| "stdout".into(), |out| out.to_string_lossy());
-        Failure::new(Exit::Failure, format!("writing {out}: {error}"))
-    };
-    let out: Box<dyn Write + Send> = match &args.out {
-        Some(path) => Box::new(File::create_new(path).map_err(not_written)?),
-        None => Box::new(std::io::stdout()),
-    };
-    let mut out = BufWriter::new(out);
-    match (&rows, args.format) {
-        (Rows::Slices(window), WatchExportFormat::Csv) => window.write_csv(&mut out),
-        (Rows::Slices(window), WatchExportFormat::Parquet) => window.write_parquet(&mut out),
-        (Rows::Sets(sets), WatchExportFormat::Csv) => sets.write_csv(&mut out),
-        (Rows::Sets(sets), WatchExportFormat::Parquet) => sets.write_parquet(&mut out),
-    }
-    .and_then(|()| out.flush())
-    .map_err(not_written)?;
+    rows.write(args)?;
     Ok(Exit::Success)
 }
 
@@ -265,19 +238,7 @@ fn neighbours(args: &WatchNeighboursArgs) -> Result<Exit, Failure> {
     let look = &args.look;
     let archive = Archive::open(&look.store.store).map_err(|error| failed(&error))?;
     let window = window(&archive, &look.window, NEIGHBOUR_SLICES)?;
-    let is_known = |slice: &Slice| slice.io.keys().any(|key| *key.vm == *args.vm);
-    if !window.slices.iter().any(is_known) {
-        let text = format!("no I/O of VM {} was seen in that time", args.vm);
-        return Err(
-            Failure::new(Exit::Usage, text).hint(Some("tilemark watch status lists the VMs"))
-        );
-    }
-    let found = watch::neighbours(&window.slices, &args.vm, SEED);
-    let document = NeighbourDocument::new(&args.vm, &found);
-    match look.format {
-        Format::Text => output::show(&document.text())?,
-        Format::Json => output::print_json(&document)?,
-    }
+    show_neighbours(&window.slices, args, NeighbourDocument::new)?;
     Ok(Exit::Success)
 }
 

@@ -1,4 +1,4 @@
-//! Watch stores of several hosts, for `watch status --host` and `serve --host`.
+//! Watch stores of several hosts, for the subcommands of `watch` and for `serve`.
 
 #[cfg(feature = "hosts")]
 pub use with::*;
@@ -10,7 +10,9 @@ pub use without::*;
 mod without {
     use std::sync::Arc;
 
-    use crate::args::{ReachArgs, WatchStatusArgs};
+    use crate::args::{
+        ReachArgs, WatchEvidenceArgs, WatchExportArgs, WatchNeighboursArgs, WatchStatusArgs,
+    };
     use crate::exit::Exit;
     use crate::failure::Failure;
     use crate::gathering::absent;
@@ -30,6 +32,18 @@ mod without {
     pub fn status(_: &WatchStatusArgs) -> Result<Exit, Failure> {
         Err(absent())
     }
+
+    pub fn export(_: &WatchExportArgs) -> Result<Exit, Failure> {
+        Err(absent())
+    }
+
+    pub fn neighbours(_: &WatchNeighboursArgs) -> Result<Exit, Failure> {
+        Err(absent())
+    }
+
+    pub fn evidence(_: &WatchEvidenceArgs) -> Result<Exit, Failure> {
+        Err(absent())
+    }
 }
 
 #[cfg(feature = "hosts")]
@@ -42,14 +56,20 @@ mod with {
     use many_hosts::WatchingHosts;
     use watch::{HostStores, Merged};
 
-    use crate::args::{Format, ReachArgs, WatchStatusArgs};
+    use crate::args::{
+        Format, ReachArgs, WatchEvidenceArgs, WatchExportArgs, WatchHostsArgs, WatchNeighboursArgs,
+        WatchStatusArgs, WindowArgs,
+    };
     use crate::commands::run::tool;
+    use crate::commands::watch_show::{NEIGHBOUR_SLICES, Rows, show_neighbours};
     use crate::commands::watch_window::{STATUS_SLICES, window_of};
     use crate::exit::Exit;
     use crate::failure::Failure;
     use crate::gathering::{invite, options};
     use crate::output;
-    use crate::text::watch_hosts::HostsStatus;
+    use crate::text::neighbours::NeighbourDocument;
+    use crate::text::watch_evidence::HostsEvidence;
+    use crate::text::watch_hosts::{HostNoteRow, HostsStatus};
 
     /// Watched hosts, which stay connected as long as this value lives.
     #[derive(Debug)]
@@ -77,21 +97,111 @@ mod with {
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs())
     }
 
+    /// Connects to the hosts of an option.
+    fn reach(args: &WatchHostsArgs) -> Result<Watched, Failure> {
+        Watched::reach(&args.hosts, &args.reach)
+    }
+
+    /// Returns begin and end of a window of the hosts' data, in seconds since 1970; `None` without
+    /// data.
+    fn bounds(stores: &HostStores, args: &WindowArgs) -> Result<Option<(u64, u64)>, Failure> {
+        // The hosts are asked for their states, from which the stores know the bounds.
+        stores.states();
+        window_of(stores.bounds(), args)
+    }
+
+    /// Returns the exit code of an answer: failure if no host is in it.
+    fn exit(stores: &HostStores) -> Exit {
+        let is_any_there = stores.notes().iter().any(|note| note.trouble.is_none());
+        if is_any_there { Exit::Success } else { Exit::Failure }
+    }
+
+    /// Reads a window of the hosts' stores, and reports the hosts that are left out.
+    fn long_window(
+        stores: &HostStores,
+        window: &WindowArgs,
+        slices: u64,
+    ) -> Result<Merged, Failure> {
+        let window = bounds(stores, window)?;
+        let merged = window.map_or_else(Merged::default, |own| stores.long_window(own, slices));
+        warn_of_hosts(stores);
+        if merged.unreadable > 0 {
+            crate::say!(
+                "files that could not be read: {}; their time is left out",
+                merged.unreadable
+            );
+        }
+        Ok(merged)
+    }
+
+    /// Reports hosts that are left out, or whose times are wrong, on standard error.
+    fn warn_of_hosts(stores: &HostStores) {
+        for line in stores.notes().iter().flat_map(|note| HostNoteRow::new(note).lines()) {
+            crate::say!("{line}");
+        }
+    }
+
+    /// Writes the slices of a window, or the working sets, of all hosts.
+    pub fn export(args: &WatchExportArgs) -> Result<Exit, Failure> {
+        let watched = reach(&args.watched)?;
+        let stores = &watched.stores;
+        let rows = if args.sets {
+            // A set is of a whole hour, also where watching began within it.
+            let window = bounds(stores, &args.window)?.map(|(from, to)| (from - from % 3600, to));
+            let sets = window.map_or_else(Vec::new, |own| stores.long_sets(own));
+            warn_of_hosts(stores);
+            Rows::HostSets(sets)
+        } else {
+            Rows::Slices(long_window(stores, &args.window, args.slices)?.into())
+        };
+        let exit = exit(stores);
+        if exit == Exit::Success {
+            rows.write(args)?;
+        }
+        Ok(exit)
+    }
+
+    /// Names the VMs of all hosts whose I/O rises together with the latency of a VM.
+    pub fn neighbours(args: &WatchNeighboursArgs) -> Result<Exit, Failure> {
+        let watched = reach(&args.watched)?;
+        let stores = &watched.stores;
+        let merged = long_window(stores, &args.look.window, NEIGHBOUR_SLICES)?;
+        let exit = exit(stores);
+        if exit == Exit::Success {
+            let notes = stores.notes();
+            let document = |vm: &str, found: &_| NeighbourDocument::of_hosts(vm, found, &notes);
+            show_neighbours(&merged.slices, args, document)?;
+        }
+        Ok(exit)
+    }
+
+    /// Lists the recordings of broken limits of all hosts.
+    pub fn evidence(args: &WatchEvidenceArgs) -> Result<Exit, Failure> {
+        let watched = reach(&args.watched)?;
+        let stores = &watched.stores;
+        let document = HostsEvidence::new(stores.evidence(), &stores.notes());
+        warn_of_hosts(stores);
+        match args.format {
+            Format::Text => output::show(&document.text())?,
+            Format::Json => output::print_json(&document)?,
+        }
+        Ok(exit(stores))
+    }
+
     /// Shows the contents of the stores of all hosts, and the VMs that suffer most.
     pub fn status(args: &WatchStatusArgs) -> Result<Exit, Failure> {
-        let watched = Watched::reach(&args.watched.hosts, &args.watched.reach)?;
+        let watched = reach(&args.watched)?;
         let stores = &watched.stores;
         let states = stores.states();
         let window = window_of(stores.bounds(), &args.look.window)?;
         let merged = window.map_or_else(Merged::default, |own| stores.window(own, STATUS_SLICES));
         let sets = stores.newest_sets();
         let notes = stores.notes();
-        let is_any_there = notes.iter().any(|note| note.trouble.is_none());
         let status = HostsStatus::new(&notes, &states, &merged, &sets);
         match args.look.format {
             Format::Text => output::show(&status.text())?,
             Format::Json => output::print_json(&status)?,
         }
-        Ok(if is_any_there { Exit::Success } else { Exit::Failure })
+        Ok(exit(stores))
     }
 }

@@ -3,12 +3,21 @@
 use run_store::slice::Direction;
 use serde::Serialize;
 use units::print::bytes_per_second;
+#[cfg(feature = "hosts")]
+use watch::HostNote;
 use watch::{Neighbour, Neighbours};
+
+#[cfg(feature = "hosts")]
+use super::watch_hosts::HostNoteRow;
 
 /// The document of `watch neighbours --format json`.
 #[derive(Debug, Serialize)]
 pub struct NeighbourDocument {
     schema: &'static str,
+    /// Hosts that were asked; absent for the store of this host.
+    #[cfg(feature = "hosts")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hosts: Vec<HostNoteRow>,
     vm: String,
     /// Number of examined neighbours, each an initiator, a disk and a direction.
     examined: usize,
@@ -45,11 +54,21 @@ impl NeighbourDocument {
         };
         Self {
             schema: "tilemark.watch-neighbours/1.0",
+            #[cfg(feature = "hosts")]
+            hosts: Vec::new(),
             vm: vm.to_owned(),
             examined: found.examined,
             neighbours: found.named.iter().map(Row::new).collect(),
             together: found.together.iter().map(pair).collect(),
         }
+    }
+
+    /// Builds the document from the result for a VM over several hosts.
+    #[cfg(feature = "hosts")]
+    pub fn of_hosts(vm: &str, found: &Neighbours, notes: &[HostNote]) -> Self {
+        let hosts = notes.iter().map(HostNoteRow::new).collect();
+        let schema = "tilemark.watch-hosts-neighbours/1.0";
+        Self { schema, hosts, ..Self::new(vm, found) }
     }
 
     /// Returns a text for people.

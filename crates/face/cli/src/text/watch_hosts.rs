@@ -33,8 +33,9 @@ pub struct HostsStatus {
     disks: Vec<DiskRow>,
 }
 
+/// Note about a host.
 #[derive(Debug, Serialize)]
-struct HostRow {
+pub struct HostNoteRow {
     host: String,
     /// Reason why the numbers leave this host out.
     trouble: Option<String>,
@@ -42,6 +43,12 @@ struct HostRow {
     /// Seconds by which the host's clock is ahead of this computer's clock; absent if less than a
     /// slice.
     clock_ahead_s: Option<i64>,
+}
+
+#[derive(Debug, Serialize)]
+struct HostRow {
+    #[serde(flatten)]
+    note: HostNoteRow,
     /// Size of all files of the store in bytes; absent if the host did not report it.
     bytes: Option<u64>,
     from_s: Option<u64>,
@@ -177,14 +184,11 @@ impl HostsStatus {
         for own in &self.hosts {
             let time = |time: Option<u64>| time.map_or_else(String::new, stamp);
             let bytes = own.bytes.map_or_else(String::new, |bytes| Bytes::new(bytes).to_string());
-            let note = own.trouble.as_deref().map(|text| format!("left out: {}", shown(text)));
-            let clock = || own.clock_ahead_s.map(clock);
-            let note = note.or_else(clock).unwrap_or_default();
-            table.row(vec![shown(&own.host), bytes, time(own.from_s), time(own.to_s), note]);
+            let (host, note) = (shown(&own.note.host), own.note.text().unwrap_or_default());
+            table.row(vec![host, bytes, time(own.from_s), time(own.to_s), note]);
         }
         let mut lines = table.lines();
-        let hints = self.hosts.iter().filter_map(|own| Some((&own.host, own.hint.as_ref()?)));
-        lines.extend(hints.map(|(host, hint)| format!("hint: {}: {}", shown(host), shown(hint))));
+        lines.extend(self.hosts.iter().filter_map(|own| own.note.hint_line()));
         lines
     }
 
@@ -199,20 +203,41 @@ impl HostsStatus {
     }
 }
 
-impl HostRow {
-    fn new(note: &HostNote, states: &[HostState]) -> Self {
-        let state = states.iter().find(|own| own.host == note.host);
-        let (from_s, to_s) = state.and_then(|own| own.bounds).unzip();
+impl HostNoteRow {
+    /// Builds the row of a note.
+    pub fn new(note: &HostNote) -> Self {
         let trouble = note.trouble.as_ref();
         Self {
             host: note.host.clone(),
             trouble: trouble.map(|own| own.text.clone()),
             hint: trouble.and_then(|own| own.hint.clone()),
             clock_ahead_s: note.clock_ahead_s,
-            bytes: state.map(|own| own.state.bytes),
-            from_s,
-            to_s,
         }
+    }
+
+    /// Returns lines for people; none if the host is in the numbers and its clock is right.
+    pub fn lines(&self) -> Vec<String> {
+        let text = self.text().map(|text| format!("host {}: {text}", shown(&self.host)));
+        text.into_iter().chain(self.hint_line()).collect()
+    }
+
+    fn text(&self) -> Option<String> {
+        let trouble = self.trouble.as_deref().map(|text| format!("left out: {}", shown(text)));
+        trouble.or_else(|| self.clock_ahead_s.map(clock))
+    }
+
+    fn hint_line(&self) -> Option<String> {
+        let hint = self.hint.as_deref()?;
+        Some(format!("hint: {}: {}", shown(&self.host), shown(hint)))
+    }
+}
+
+impl HostRow {
+    fn new(note: &HostNote, states: &[HostState]) -> Self {
+        let state = states.iter().find(|own| own.host == note.host);
+        let (from_s, to_s) = state.and_then(|own| own.bounds).unzip();
+        let bytes = state.map(|own| own.state.bytes);
+        Self { note: HostNoteRow::new(note), bytes, from_s, to_s }
     }
 }
 

@@ -21,15 +21,21 @@ fn owner(place: &Workspace, name: &str) -> String {
     format!("watch = {:?}\n", place.path(&format!("on-{name}")).display().to_string())
 }
 
-fn stores(place: &Workspace) {
+/// Writes the stores of both hosts, and returns the time before which they end.
+fn stores(place: &Workspace) -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
     two_hosts([&place.path("on-a"), &place.path("on-b")], now.as_secs());
+    now.as_secs()
 }
 
 fn status(place: &Workspace, hosts: &[&str], more: &[&str]) -> Output {
+    ask(place, &["status"], hosts, more)
+}
+
+fn ask(place: &Workspace, command: &[&str], hosts: &[&str], more: &[&str]) -> Output {
     let hosts = hosts.iter().flat_map(|host| ["--host", host]);
-    let words: Vec<&str> =
-        ["watch", "status"].into_iter().chain(hosts).chain(more.iter().copied()).collect();
+    let command = ["watch"].into_iter().chain(command.iter().copied());
+    let words: Vec<&str> = command.chain(hosts).chain(more.iter().copied()).collect();
     place.output(&words)
 }
 
@@ -89,6 +95,95 @@ fn host_forbidding_watch_is_named_with_the_line_to_write() {
     let none = host(&place, "b", "watch = \"/nowhere\"\n");
     let text = out(&status(&place, &[&a, &none], &[]));
     assert!(text.contains("left out: /nowhere is not a watch store"), "{text}");
+}
+
+#[test]
+fn export_of_two_hosts_has_every_vm_once() {
+    let place = Workspace::new();
+    stores(&place);
+    let (a, b) = (host(&place, "a", &owner(&place, "a")), host(&place, "b", &owner(&place, "b")));
+    let output = ask(&place, &["export"], &[&a, &b], &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let text = out(&output);
+    let web: Vec<Vec<&str>> = text
+        .lines()
+        .map(|line| line.split(',').collect())
+        .filter(|row: &Vec<&str>| row[3] == "web1")
+        .collect();
+    assert_eq!(web.len(), 360, "a row for each slice, on whichever host it ran");
+    assert!(web.iter().all(|row| row[4] == SHARED && row[7] == "300"), "{:?}", web[0]);
+    assert!(text.contains(",b/kworker,b/nvme0n1,write,"), "{text}");
+
+    let more = ["--sets", "--format", "csv"];
+    let text = out(&ask(&place, &["export"], &[&a, &b], &more));
+    let sets = |host: &str| {
+        let is_of = |line: &&str| line.contains(",web1,1d,") && line.ends_with(host);
+        text.lines().filter(is_of).count()
+    };
+    assert!(text.lines().next().is_some_and(|head| head.ends_with(",error,host")), "{text}");
+    assert_eq!((sets(",a"), sets(",b")), (1, 1), "{text}");
+
+    // A host that is lost is named, and the file has the others.
+    let lost = host(&place, "b", "record = true\n");
+    let output = ask(&place, &["export"], &[&a, &lost], &["--out", "a.csv"]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert!(
+        err(&output).contains("host b: left out: other hosts may not read"),
+        "{}",
+        err(&output)
+    );
+    let file = std::fs::read_to_string(place.path("a.csv")).expect("written");
+    assert!(file.contains(",sql1,a/sda,") && !file.contains("backup"), "{file}");
+    let none = ask(&place, &["export"], &[&lost], &["--out", "none.csv"]);
+    assert_eq!(none.status.code(), Some(1), "{}", err(&none));
+    assert!(!place.path("none.csv").exists());
+}
+
+#[test]
+fn neighbour_on_another_host_is_examined() {
+    let place = Workspace::new();
+    let now_s = stores(&place);
+    // `backup` has I/O in the last half hour. A neighbour is examined if it has in less than half of
+    // the time.
+    let to_s = i64::try_from(now_s - now_s % 1800 - 900).expect("a time");
+    let to = jiff::Timestamp::from_second(to_s).expect("a time").to_string();
+    let (a, b) = (host(&place, "a", &owner(&place, "a")), host(&place, "b", &owner(&place, "b")));
+    let examined = |hosts: &[&str]| {
+        let output =
+            ask(&place, &["neighbours", "sql1"], hosts, &["--to", &to, "--format", "json"]);
+        assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+        let told = json(&output);
+        assert_eq!(told["schema"], "tilemark.watch-hosts-neighbours/1.0");
+        assert_eq!(told["hosts"].as_array().map(Vec::len), Some(hosts.len()));
+        told["examined"].as_u64()
+    };
+    assert!(examined(&[&a, &b]) > examined(&[&a]), "backup is on b and uses the same storage");
+    let nobody = ask(&place, &["neighbours", "nobody"], &[&a, &b], &[]);
+    assert_eq!(nobody.status.code(), Some(2), "{}", err(&nobody));
+    assert!(err(&nobody).contains("no I/O of VM nobody was seen"), "{}", err(&nobody));
+}
+
+#[test]
+fn evidence_of_two_hosts_is_listed_with_its_host() {
+    let place = Workspace::new();
+    stores(&place);
+    let (a, b) = (host(&place, "a", &owner(&place, "a")), host(&place, "b", &owner(&place, "b")));
+    let none = ask(&place, &["evidence"], &[&a, &b], &[]);
+    assert!(out(&none).starts_with("no alarm was recorded"), "{}", err(&none));
+    std::fs::create_dir_all(place.path("on-b/evidence")).expect("made");
+    let alarm =
+        r#"{"summary": "web1 on sdb: p95 of reads over 1 ms", "vm": "web1", "disk": "sdb"}"#;
+    place.write("on-b/evidence/20261124T115000Z.json", alarm);
+    let lost = host(&place, "a", "record = true\n");
+    let told = out(&ask(&place, &["evidence"], &[&a, &b], &[]));
+    assert!(told.contains("2026-11-24 11:50:00  b: web1 on sdb: p95 of reads"), "{told}");
+    let output = ask(&place, &["evidence"], &[&lost, &b], &["--format", "json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let told = json(&output);
+    assert_eq!(told["schema"], "tilemark.watch-hosts-evidence/1.0");
+    let own = &told["evidence"][0];
+    assert_eq!((&own["host"], &own["vm"]), (&json!("b"), &json!("web1")), "{told}");
+    assert!(told["hosts"][0]["hint"].as_str().is_some_and(|hint| hint.contains("watch = true")));
 }
 
 /// Joins as a host, by the token in a file.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use run_store::rundir::{State, StoredRun, files};
 use view::Source;
-use view::document::RunRow;
+use view::document::{RunRow, RunsTrend};
 
 use super::unreadable;
 use crate::library::running;
@@ -48,12 +48,14 @@ struct Opened {
     source: Arc<Source>,
 }
 
-/// Opened runs, and rows of the list.
+/// Opened runs, rows of the list, and the last comparison of several runs.
 #[derive(Default)]
 pub struct Cache {
     /// Opened runs; the most recently used run is the last one.
     opened: Mutex<Vec<Opened>>,
     rows: Mutex<HashMap<PathBuf, (Stamp, RunRow)>>,
+    /// The page asks again for the same runs whenever it is opened.
+    trend: Mutex<Option<(Vec<Stamp>, RunsTrend)>>,
 }
 
 impl Cache {
@@ -102,5 +104,18 @@ impl Cache {
         let row = view::row_of(run);
         rows().insert(stamp.path.clone(), (stamp, row.clone()));
         row
+    }
+
+    /// Returns several complete runs side by side.
+    pub fn trend(&self, runs: &[StoredRun]) -> RunsTrend {
+        let stamps: Vec<Stamp> = runs.iter().map(Stamp::of).collect();
+        let last = || self.trend.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, trend)) = last().as_ref().filter(|(known, _)| *known == stamps) {
+            return trend.clone();
+        }
+        // Without the lock, as for a source.
+        let trend = view::trend(runs);
+        *last() = Some((stamps, trend.clone()));
+        trend
     }
 }

@@ -39,13 +39,16 @@ enum NotCompared {
 }
 
 /// Puts runs side by side, in the given order. Each is compared with the first by the rule of
-/// [`compare::compare`], with its default options.
-///
-/// # Errors
-///
-/// If the document of a run cannot be read.
-pub fn trend(runs: &[StoredRun]) -> Result<RunsTrend, RunDirError> {
-    let opened = runs.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+/// [`compare::compare`], with its default options. A run whose document cannot be read is left out
+/// and named in the sentence.
+pub fn trend(runs: &[StoredRun]) -> RunsTrend {
+    let (mut opened, mut left_out) = (Vec::new(), Vec::new());
+    for run in runs {
+        match open(run) {
+            Ok(own) => opened.push(own),
+            Err(error) => left_out.push(format!(" {} is left out: {error}.", run.id())),
+        }
+    }
     let comparisons: Vec<Option<Result<Comparison, NotCompared>>> =
         (0..opened.len()).map(|at| (at > 0).then(|| compared(&opened[0], &opened[at]))).collect();
     let rows: Vec<TrendRow> =
@@ -53,12 +56,12 @@ pub fn trend(runs: &[StoredRun]) -> Result<RunsTrend, RunDirError> {
     let documents: Vec<&Run> = opened.iter().map(|own| own.run).collect();
     let found: Vec<Option<&Comparison>> =
         comparisons.iter().map(|own| own.as_ref()?.as_ref().ok()).collect();
-    Ok(RunsTrend {
+    RunsTrend {
         schema: SCHEMA.to_owned(),
-        sentence: sentence(&rows),
+        sentence: sentence(&rows) + &left_out.concat(),
         figures: figures::figures(&documents, &found),
         runs: rows,
-    })
+    }
 }
 
 fn open(stored: &StoredRun) -> Result<Opened<'_>, RunDirError> {

@@ -34,7 +34,7 @@ fn each_run_is_marked_against_the_first() {
         stored(base.path(), 2, slower),
         stored(base.path(), 3, repeated(3, 2.0)),
     ];
-    let found = trend(&runs).expect("readable runs");
+    let found = trend(&runs);
     assert_eq!(found.schema, "tilemark.runs-trend/1.1");
     let titles: Vec<&str> = found.figures.iter().map(|own| own.title.as_str()).collect();
     assert_eq!(titles, ["IOPS", "read p99", "shop order p95"]);
@@ -69,7 +69,7 @@ fn run_that_is_worse_in_one_figure_says_that_others_are_better() {
         stored(base.path(), 1, levels(1, (1.0, 1.0))),
         stored(base.path(), 2, levels(2, (0.5, 2.0))),
     ];
-    let found = trend(&runs).expect("readable runs");
+    let found = trend(&runs);
     assert_eq!(found.runs[1].against_first.as_deref(), Some("worse"));
     let reason = found.runs[1].reason.as_deref().expect("a reason");
     let (decided, counts) = reason.split_once("; ").expect(reason);
@@ -83,7 +83,7 @@ fn limit_that_differs_between_runs_is_no_line() {
     let mut other = repeated(2, 1.0);
     other.steps[0].limits[0].result.limit_ns = 1;
     let runs = [stored(base.path(), 1, repeated(1, 1.0)), stored(base.path(), 2, other)];
-    let found = trend(&runs).expect("readable runs");
+    let found = trend(&runs);
     let figure = found.figures.iter().find(|own| own.title == "shop order p95").expect("a figure");
     assert_eq!(figure.limit_ns, None);
 }
@@ -104,7 +104,7 @@ fn row_has_prices_power_and_intervals_if_known() {
     let mut plain = repeated(2, 1.0);
     plain.labels.tags.insert("price".to_owned(), "1,200 EUR".to_owned());
     let runs = [stored(base.path(), 1, priced), stored(base.path(), 2, plain)];
-    let found = trend(&runs).expect("readable runs");
+    let found = trend(&runs);
     assert!(found.sentence.starts_with("1 run against the first, nightly: "), "{}", found.sentence);
     let [first, second] = &found.runs[..] else { panic!("{found:?}") };
     assert_eq!(first.score_text.as_deref(), Some("2.50 (2.40 to 2.60)"));
@@ -126,13 +126,13 @@ fn row_has_prices_power_and_intervals_if_known() {
 #[test]
 fn columns_without_any_value_are_left_out() {
     let base = tempfile::tempdir().expect("a directory");
-    let found = trend(&[stored(base.path(), 1, repeated(1, 1.0))]).expect("a readable run");
+    let found = trend(&[stored(base.path(), 1, repeated(1, 1.0))]);
     let (headings, rows) = found.table();
     let wanted = ["started (UTC)", "run", "tiles that held", "score", "against the first"];
     assert_eq!(headings, wanted);
     assert_eq!(rows[0][4], "-");
     assert!(found.sentence.starts_with("Only one run, "), "{}", found.sentence);
-    assert!(trend(&[]).expect("nothing").runs.is_empty());
+    assert!(trend(&[]).runs.is_empty());
 }
 
 #[test]
@@ -142,9 +142,22 @@ fn run_without_a_common_figure_has_a_reason() {
     empty.answer.tiles_held = None;
     empty.answer.score = Figure::absent("no step held");
     let runs = [stored(base.path(), 1, repeated(1, 1.0)), stored(base.path(), 2, empty)];
-    let found = trend(&runs).expect("readable runs");
+    let found = trend(&runs);
     let why = found.runs[1].not_compared.as_deref().unwrap_or_default();
     assert!(why.contains("no figure in common"), "{why}");
     assert!(found.sentence.ends_with(": 1 not compared."), "{}", found.sentence);
     assert!(found.table().1[1][4].starts_with("not compared: "));
+}
+
+#[test]
+fn run_that_cannot_be_read_is_left_out_and_named() {
+    let base = tempfile::tempdir().expect("a directory");
+    let runs = [1, 2, 3].map(|second| stored(base.path(), second, repeated(1, 1.0)));
+    std::fs::write(runs[1].path().join("run.json"), "{").expect("written");
+    let runs = runs.map(|run| StoredRun::at(run.path()).expect("a run's name"));
+    let found = trend(&runs);
+    let ids: Vec<&str> = found.runs.iter().map(|row| row.id.as_str()).collect();
+    assert_eq!(ids, [runs[0].id().as_str(), runs[2].id().as_str()]);
+    let left_out = format!(" {} is left out: ", runs[1].id());
+    assert!(found.sentence.contains(&left_out), "{}", found.sentence);
 }

@@ -1,8 +1,9 @@
 //! `virsh` as a child process. libvirt's own program can reach every version of libvirt on every
 //! host, also over ssh and TLS. No library has to be linked.
 
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,10 @@ use crate::VmError;
 /// Name of libvirt's program.
 pub const VIRSH: &str = "virsh";
 /// Maximum number of output bytes that are kept.
-const SAID_MAX: u64 = 4 << 20;
+const SAID_MAX: usize = 4 << 20;
+/// Maximum wait for the rest of the output of a command that has ended. A process that it started,
+/// such as the shared connection of ssh, may hold the pipe open for hours.
+const REST: Duration = Duration::from_secs(1);
 /// Poll interval of a short command.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -34,7 +38,14 @@ pub(super) struct Running {
     child: Child,
     command: String,
     machine: String,
-    said: [Option<JoinHandle<String>>; 2],
+    said: [Option<Output>; 2],
+}
+
+/// Output of a command, which a thread reads.
+#[derive(Debug)]
+struct Output {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    thread: JoinHandle<()>,
 }
 
 impl Virsh {
@@ -63,7 +74,7 @@ impl Virsh {
         }
         running.kill();
         let told = running.said[0].take();
-        Ok((told.and_then(|thread| thread.join().ok()).unwrap_or_default(), is_late))
+        Ok((told.map(Output::text).unwrap_or_default(), is_late))
     }
 
     fn wait(&self, mut running: Running) -> Result<String, VmError> {
@@ -104,22 +115,37 @@ impl Virsh {
         if let (Some(text), Some(mut pipe)) = (input, child.stdin.take()) {
             pipe.write_all(text.as_bytes()).map_err(failed)?;
         }
-        let said = [reading(child.stdout.take()), reading(child.stderr.take())];
+        let said = [child.stdout.take().map(Output::read), child.stderr.take().map(Output::read)];
         let (command, machine) = (arguments.join(" "), self.machine.clone());
         Ok(Running { child, command, machine, said })
     }
 }
 
-fn reading(from: Option<impl Read + Send + 'static>) -> Option<JoinHandle<String>> {
-    let from = from?;
-    Some(std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let mut limited = from.take(SAID_MAX);
-        let _ = limited.read_to_end(&mut bytes);
-        // The rest is read and dropped, so that the command never blocks on a full pipe.
-        let _ = io::copy(&mut limited.into_inner(), &mut io::sink());
+impl Output {
+    fn read(mut from: impl Read + Send + 'static) -> Self {
+        let bytes: Arc<Mutex<Vec<u8>>> = Arc::default();
+        let into = Arc::clone(&bytes);
+        let thread = std::thread::spawn(move || {
+            let mut part = [0; 1 << 14];
+            while let Ok(length @ 1..) = from.read(&mut part) {
+                let mut into = into.lock().unwrap_or_else(PoisonError::into_inner);
+                // The rest is read and dropped, so that the command never blocks on a full pipe.
+                let room = SAID_MAX.saturating_sub(into.len());
+                into.extend_from_slice(&part[..length.min(room)]);
+            }
+        });
+        Self { bytes, thread }
+    }
+
+    /// Returns the output of a command that has ended.
+    fn text(self) -> String {
+        let until = Instant::now() + REST;
+        while !self.thread.is_finished() && Instant::now() < until {
+            std::thread::sleep(LOOK);
+        }
+        let bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&bytes).into_owned()
-    }))
+    }
 }
 
 impl Running {
@@ -128,10 +154,8 @@ impl Running {
     pub fn look(&mut self) -> Result<Option<String>, VmError> {
         let failed = |source| VmError::Program { program: VIRSH.to_owned(), source };
         let Some(status) = self.child.try_wait().map_err(failed)? else { return Ok(None) };
-        let [told, wrong] = self
-            .said
-            .each_mut()
-            .map(|own| own.take().and_then(|thread| thread.join().ok()).unwrap_or_default());
+        let [told, wrong] =
+            self.said.each_mut().map(|own| own.take().map(Output::text).unwrap_or_default());
         if status.success() {
             return Ok(Some(told));
         }
@@ -152,5 +176,42 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         self.kill();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn output_ends_with_the_command_and_not_with_its_children() {
+        let place = tempfile::tempdir().expect("a directory");
+        let program = place.path().join("virsh");
+        // The child keeps both pipes open, as the shared connection of ssh does.
+        let script = format!(
+            "#!/bin/sh\nsleep 1000 & echo $! >{}\necho told\n",
+            place.path().join("child").display()
+        );
+        fs::write(&program, script).expect("written");
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("it may run");
+        let virsh = Virsh {
+            program: program.display().to_string(),
+            uri: "test:///default".to_owned(),
+            machine: "test".to_owned(),
+            answer: Duration::from_secs(60),
+        };
+        let end = || {
+            let id = fs::read_to_string(place.path().join("child")).expect("it began");
+            let _ = Command::new("kill").arg(id.trim()).status();
+        };
+        let partly = virsh.ask_partly(&["list"]).expect("it ran");
+        end();
+        assert_eq!(partly, ("told\n".to_owned(), false));
+        let whole = virsh.ask(&["list"]).expect("it ran");
+        end();
+        assert_eq!(whole, "told\n");
     }
 }

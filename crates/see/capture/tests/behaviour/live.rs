@@ -1,6 +1,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use tilemark_capture::{By, Capture, CaptureError, Options, Order, Report, SenderFilter, disks_of};
 use trace::{Flags, IoRecord, Operation};
@@ -121,6 +122,24 @@ fn events_that_do_not_fit_are_counted_and_the_rest_is_right() {
     assert!(report.progress.lost > 0, "{report:?}");
     assert!(!records.is_empty() && (records.len() as u64) < done);
     assert_eq!(report.info.losses.dropped, report.progress.lost);
+}
+
+#[test]
+fn wait_ends_when_half_of_a_buffer_is_full() {
+    if !has_tracefs("live::wait_ends_when_half_of_a_buffer_is_full") {
+        return;
+    }
+    if !Path::new("/sys/kernel/tracing/buffer_percent").exists() {
+        eprintln!("skipped: this kernel does not wake a reader by the filling of its buffer");
+        return;
+    }
+    let Some(disk) = Loop::new(64) else { return };
+    let from = format!("if={}", disk.path.display());
+    let buffer = Bytes::new(64 << 10);
+    let capture = Capture::start(Options { buffer, ..options(&disk.path) }).expect("started");
+    run("dd", &[&from, "of=/dev/null", "bs=4k", "count=9000", "iflag=direct"]);
+    // A wait that nothing ends would be longer than any test may take.
+    capture.wait(Duration::ZERO, Duration::from_secs(24 * 3600));
 }
 
 #[test]

@@ -5,8 +5,11 @@ use run_store::gauge::ScopeKind;
 use untrusted::Malformed;
 
 use super::check::checked;
-use super::wire::{Answer, Content, Question, SLICES_MAX, SetFacts, Slices, StateFacts, encode};
-use crate::{Archive, Known, LEVELS, Slice, WatchError, Window, journal, known};
+use super::wire::{
+    Answer, Content, EVIDENCE_MAX, EvidenceFacts, Question, SLICES_MAX, SetFacts, Slices,
+    StateFacts, encode,
+};
+use crate::{Archive, Evidences, Known, LEVELS, Slice, WatchError, Window, journal, known};
 
 /// Reason why a question cannot be answered.
 #[derive(Debug, thiserror::Error)]
@@ -84,6 +87,11 @@ pub fn answer(directory: &Path, question: &[u8], now_s: u64) -> Result<Vec<u8>, 
         Question::NewestSets => {
             let found = archive.newest_sets()?;
             fitting(Content::Sets(found.rows.iter().map(SetFacts::of).collect())).map_err(too_large)
+        }
+        Question::Evidence => {
+            let all = Evidences::of(directory).list()?;
+            let newest = all.iter().skip(all.len().saturating_sub(EVIDENCE_MAX));
+            fitting(Content::Evidence(newest.map(EvidenceFacts::of).collect())).map_err(too_large)
         }
     }
 }

@@ -8,13 +8,14 @@ use std::sync::Arc;
 use untrusted::Malformed;
 
 use super::wire::{
-    ANSWER_MAX, Answer, CELLS_MAX, Content, NAMES_MAX, Question, SETS_MAX, SetFacts, Slices,
-    StateFacts,
+    ANSWER_MAX, Answer, CELLS_MAX, Content, EVIDENCE_MAX, EvidenceFacts, NAMES_MAX, Question,
+    SETS_MAX, SetFacts, Slices, StateFacts,
 };
 use crate::known::NAME_MAX;
 use crate::latencies::lower_edge;
+use crate::segment::PERIOD_MAX;
 use crate::slice::Names;
-use crate::{Cell, Key, Known, LEVELS, SetRow, Slice, State, journal};
+use crate::{Cell, Evidence, Key, Known, LEVELS, SetRow, Slice, State, journal};
 
 /// Maximum number of I/Os of a cell per second, far beyond any host.
 const IOS_PER_S_MAX: u64 = 1_000_000_000;
@@ -30,6 +31,9 @@ const BYTES_PER_IO_MAX: u64 = 1 << 32;
 /// are accurate to a fifth, and counts of the coarsest of five levels were rounded five times.
 const SUM_FACTOR: u128 = 4;
 const HOUR_S: u64 = 3600;
+/// Maximum number of findings of a recording, and maximum length of a text of it, in bytes.
+const FINDINGS_MAX: usize = 100;
+const TEXT_MAX: usize = 8192;
 
 /// Answer that a store could give.
 #[derive(Debug)]
@@ -44,6 +48,7 @@ pub(crate) enum CheckedContent {
     State { state: State, bounds: Option<(u64, u64)> },
     Slices(CheckedSlices),
     Sets(Vec<SetRow>),
+    Evidence(Vec<Evidence>),
 }
 
 /// Slices of a window, ascending.
@@ -85,8 +90,9 @@ pub(crate) fn checked(bytes: &[u8], question: &Question) -> Result<Checked, Malf
         }
         (Content::Sets(rows), Question::NewestSets) => {
             let rows = rows.iter().map(SetFacts::row).collect();
-            CheckedContent::Sets(sets(rows, (0, u64::MAX))?)
+            CheckedContent::Sets(sets(rows, (0, PERIOD_MAX))?)
         }
+        (Content::Evidence(all), Question::Evidence) => CheckedContent::Evidence(evidence(all)?),
         _ => return Err("it belongs to another request".into()),
     };
     Ok(Checked { now_s: answer.now_s, known: answer.known, content })
@@ -285,4 +291,25 @@ fn sets(rows: Option<Vec<SetRow>>, window: (u64, u64)) -> Result<Vec<SetRow>, Ma
         }
     }
     Ok(rows)
+}
+
+fn evidence(all: Vec<EvidenceFacts>) -> Result<Vec<Evidence>, Malformed> {
+    check_number("recordings", all.len(), EVIDENCE_MAX)?;
+    let mut found: Vec<Evidence> = Vec::new();
+    for own in all {
+        let own = own.evidence().ok_or("a recording has no time")?;
+        check_number("findings", own.findings.len(), FINDINGS_MAX)?;
+        check_name(&own.disk)?;
+        check_name(own.vm.as_deref().unwrap_or_default())?;
+        let trace = own.trace.as_ref().map_or(0, |path| path.as_os_str().len());
+        let lengths = own.findings.iter().map(String::len).chain([own.alarm.len(), trace]);
+        if let Some(length) = lengths.max().filter(|length| *length > TEXT_MAX) {
+            return Err(format!("a text has {length} bytes (limit {TEXT_MAX})").into());
+        }
+        if found.last().is_some_and(|before| before.at_s >= own.at_s) {
+            return Err("its recordings are not in ascending order".into());
+        }
+        found.push(own);
+    }
+    Ok(found)
 }

@@ -10,7 +10,7 @@ use trace::store::Machine;
 use units::Nanos;
 
 use super::check::CheckedSlices;
-use crate::{Key, Known, SetRow, Slice};
+use crate::{Evidence, Key, Known, SetRow, Slice, Window};
 
 /// Slices of a window over all hosts that answered.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -47,6 +47,21 @@ pub struct HostSets {
     pub host: String,
     /// Sets, with the merged names of all hosts.
     pub rows: Vec<SetRow>,
+}
+
+/// Recording of a broken limit on a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostEvidence {
+    /// Name of the host.
+    pub host: String,
+    /// Recording, with the merged names of all hosts. The trace is a path on the host.
+    pub evidence: Evidence,
+}
+
+impl From<Merged> for Window {
+    fn from(merged: Merged) -> Self {
+        Self { width_s: merged.width_s, slices: merged.slices, unreadable: Vec::new() }
+    }
 }
 
 /// Merged names of initiators and storage. A name that was given once is kept.
@@ -258,6 +273,16 @@ pub(crate) fn rename_sets(names: &mut Names, host: &str, rows: Vec<SetRow>) -> H
     let mut own = HostNames { host, all: names, senders: BTreeMap::new() };
     let rows = rows.into_iter().map(|row| SetRow { vm: own.sender(&row.vm), ..row }).collect();
     HostSets { host: host.to_owned(), rows }
+}
+
+/// Converts the names of a recording to merged names.
+pub(crate) fn rename_evidence(names: &mut Names, host: &str, own: Evidence) -> HostEvidence {
+    let disk = match names.storage(host, &own.disk, (own.at_s, own.at_s + 1)) {
+        Some(storage) => storage.to_owned(),
+        None => format!("{host}/{}", own.disk),
+    };
+    let vm = own.vm.map(|vm| names.sender(host, &vm).to_string());
+    HostEvidence { host: host.to_owned(), evidence: Evidence { vm, disk, ..own } }
 }
 
 fn seconds(seconds: u64) -> Nanos {

@@ -3,10 +3,13 @@
 //!
 //! [`answer`] answers a question on the host. [`HostStores`] asks all hosts, checks every answer
 //! ([`check`]), and merges the accepted ones. A host that does not answer, or sends an impossible
-//! answer, is named and left out, and asked again with the next question.
+//! answer, is named and left out, and asked again with the next question. A window that does not fit
+//! in an answer is asked for in parts ([`long`]).
 
 mod answer;
 mod check;
+mod host;
+mod long;
 mod merge;
 mod stores;
 mod wire;
@@ -15,5 +18,6 @@ mod wire;
 mod tests;
 
 pub use answer::{AnswerError, answer};
-pub use merge::{HostSets, Merged, StoragePart};
-pub use stores::{HostNote, HostState, HostStore, HostStores, HostTrouble};
+pub use host::{HostStore, HostTrouble};
+pub use merge::{HostEvidence, HostSets, Merged, StoragePart};
+pub use stores::{HostNote, HostState, HostStores};

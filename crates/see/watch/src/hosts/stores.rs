@@ -1,10 +1,12 @@
 //! Stores of several hosts, which are asked in parallel.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::check::{CheckedContent, CheckedSlices, checked};
-use super::merge::{HostSets, Merged, Names, merge, rename_sets};
-use super::wire::{Question, SLICES_MAX, encode};
+use super::check::{Checked, CheckedContent, CheckedSlices};
+use super::host::{HostStore, HostTrouble, ask};
+use super::long;
+use super::merge::{HostEvidence, HostSets, Merged, Names, merge, rename_evidence, rename_sets};
+use super::wire::{Question, SLICES_MAX};
 use crate::{SetRow, State};
 
 /// Difference of a host's clock above which it is reported: the width of a slice.
@@ -14,28 +16,6 @@ const CLOCK_APART_S: u64 = 10;
 /// all hosts.
 const PAST_S: u64 = 500 * 86_400;
 const AHEAD_S: u64 = 86_400;
-
-/// Access to the store of a host.
-pub trait HostStore: Send + Sync + 'static {
-    /// Returns the name of the host.
-    fn name(&self) -> &str;
-
-    /// Sends the host a question, which [`super::answer`] answers on that host.
-    ///
-    /// # Errors
-    /// The host cannot be reached, is too slow, or refuses.
-    fn ask(&self, question: &[u8]) -> Result<Vec<u8>, HostTrouble>;
-}
-
-/// Reason why a host is left out.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text}")]
-pub struct HostTrouble {
-    /// Reason in words.
-    pub text: String,
-    /// Advice on what to do, if there is any.
-    pub hint: Option<String>,
-}
 
 /// A host, and notes about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,12 +121,23 @@ impl HostStores {
     /// Returns the slices that begin in a window, merged as if from one host.
     pub fn window(&self, (from_s, to_s): (u64, u64), slices_max: u64) -> Merged {
         let slices_max = slices_max.min(SLICES_MAX);
-        let all = self.ask(&Question::Window { from_s, to_s, slices_max }).into_iter();
+        self.merged(self.ask(&Question::Window { from_s, to_s, slices_max }))
+    }
+
+    /// Returns the slices that begin in a window, as [`HostStores::window`], but any number of them.
+    /// Each host is asked for one part after the other. The slices are coarser if they would exceed
+    /// 256 MiB for all hosts together.
+    pub fn long_window(&self, window: (u64, u64), slices_max: u64) -> Merged {
+        let limits = long::Limits::of_hosts(self.hosts.len());
+        self.merged(self.ask_each(|host| long::slices(host, window, slices_max, limits)))
+    }
+
+    fn merged(&self, all: Vec<(&str, CheckedContent)>) -> Merged {
         let slices = |(host, content): (_, CheckedContent)| match content {
             CheckedContent::Slices(slices) => Some((host, slices)),
             _ => None,
         };
-        let hosts: Vec<(&str, CheckedSlices)> = all.filter_map(slices).collect();
+        let hosts: Vec<(&str, CheckedSlices)> = all.into_iter().filter_map(slices).collect();
         let mut names = held(&self.names);
         for (host, own) in &hosts {
             names.learn_vms(host, &own.vms);
@@ -157,16 +148,36 @@ impl HostStores {
     /// Returns the working sets of the hours that begin in a window, at most one in each `step_s`
     /// seconds.
     pub fn sets(&self, (from_s, to_s): (u64, u64), step_s: u64) -> Vec<HostSets> {
-        self.sets_of(&Question::Sets { from_s, to_s, step_s })
+        self.sets_of(self.ask(&Question::Sets { from_s, to_s, step_s }))
+    }
+
+    /// Returns the working sets of all hours that begin in a window. Each host is asked for one part
+    /// after the other.
+    pub fn long_sets(&self, window: (u64, u64)) -> Vec<HostSets> {
+        let limits = long::Limits::of_hosts(self.hosts.len());
+        self.sets_of(self.ask_each(|host| long::sets(host, window, limits)))
     }
 
     /// Returns the newest working sets of each VM on each host.
     pub fn newest_sets(&self) -> Vec<HostSets> {
-        self.sets_of(&Question::NewestSets)
+        self.sets_of(self.ask(&Question::NewestSets))
     }
 
-    fn sets_of(&self, question: &Question) -> Vec<HostSets> {
-        let all = self.ask(question);
+    /// Returns the newest recordings of broken limits of all hosts, the oldest first; at most 1,000
+    /// of each host.
+    pub fn evidence(&self) -> Vec<HostEvidence> {
+        let all = self.ask(&Question::Evidence);
+        let mut names = held(&self.names);
+        let mut found = Vec::new();
+        for (host, content) in all {
+            let CheckedContent::Evidence(own) = content else { continue };
+            found.extend(own.into_iter().map(|own| rename_evidence(&mut names, host, own)));
+        }
+        found.sort_by_key(|own| own.evidence.at_s);
+        found
+    }
+
+    fn sets_of(&self, all: Vec<(&str, CheckedContent)>) -> Vec<HostSets> {
         let mut names = held(&self.names);
         let rows = |(host, content): (&str, CheckedContent)| match content {
             CheckedContent::Sets(rows) => Some((host.to_owned(), rows)),
@@ -178,15 +189,15 @@ impl HostStores {
 
     /// Asks all hosts in parallel. Returns the accepted answers, in the order of the hosts.
     fn ask(&self, question: &Question) -> Vec<(&str, CheckedContent)> {
-        let bytes = encode(question);
-        let (bytes, before_s) = (bytes.as_slice(), (self.now_s)());
-        let ask = |host: &dyn HostStore| {
-            let answer = host.ask(bytes)?;
-            checked(&answer, question).map_err(|error| HostTrouble {
-                text: format!("its answer is invalid: {error}"),
-                hint: Some("its numbers are left out until its answers are valid".to_owned()),
-            })
-        };
+        self.ask_each(|host| ask(host, question).map(|(answer, _)| answer))
+    }
+
+    /// Asks all hosts in parallel, each by one or more questions.
+    fn ask_each(
+        &self,
+        ask: impl Fn(&dyn HostStore) -> Result<Checked, HostTrouble> + Sync,
+    ) -> Vec<(&str, CheckedContent)> {
+        let before_s = (self.now_s)();
         let answers: Vec<_> = std::thread::scope(|scope| {
             let asked = self.hosts.iter().map(|host| scope.spawn(|| ask(&**host)));
             let asked: Vec<_> = asked.collect();
@@ -224,14 +235,4 @@ fn apart(theirs_s: u64, (from_s, to_s): (u64, u64)) -> Option<i64> {
 
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl<T: HostStore + ?Sized> HostStore for Arc<T> {
-    fn name(&self) -> &str {
-        (**self).name()
-    }
-
-    fn ask(&self, question: &[u8]) -> Result<Vec<u8>, HostTrouble> {
-        (**self).ask(question)
-    }
 }

@@ -4,13 +4,17 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use fixtures::watched::{SHARED, SLICES, WEB_IOS, two_hosts};
 use tempfile::TempDir;
 use units::Nanos;
 
-use super::wire::{ANSWER_MAX, Answer, CELLS_MAX, Content, SetFacts, encode};
+use super::check::CheckedContent;
+use super::long::{self, Limits};
+use super::wire::{
+    ANSWER_MAX, Answer, CELLS_MAX, Content, EvidenceFacts, Question, SetFacts, encode,
+};
 use super::{HostStore, HostStores, HostTrouble, answer};
 use crate::slice::Names;
 use crate::{Archive, KnownDisk, KnownVm, Load, SetSpan, Slice, journal};
@@ -198,6 +202,119 @@ fn lost_host_is_named_and_taken_up_again() {
     assert_eq!(trouble(stores.notes()), [None, None]);
 }
 
+const PARTS: Limits = Limits { slices: 7, slices_min: 4, bytes: usize::MAX };
+
+/// Reads a window of a host in parts.
+fn in_parts(host: &Here, slices_max: u64, limits: Limits) -> super::check::CheckedSlices {
+    match long::slices(host, WINDOW, slices_max, limits).unwrap().content {
+        CheckedContent::Slices(own) => own,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn window_in_parts_has_every_io_once() {
+    let two = Two::new();
+    let (a, archive) = (here("a", &two.of("a")), Archive::open(&two.of("a")).unwrap());
+    let whole = archive.window(WINDOW, 600).unwrap().slices;
+    let parts = in_parts(&a, 600, PARTS);
+    assert!(parts.width_s == 10 && parts.slices == whole, "{} slices", parts.slices.len());
+    // Where the finest slices are gone, a slice is longer than a part.
+    for file in std::fs::read_dir(two.of("a")).unwrap().flatten() {
+        if file.file_name().to_str().unwrap().starts_with("10s-") {
+            std::fs::remove_file(file.path()).unwrap();
+        }
+    }
+    let coarse = archive.window(WINDOW, 600).unwrap().slices;
+    assert!(coarse.len() == 30 && coarse.iter().all(|own| own.width_s == 60));
+    assert_eq!(in_parts(&a, 600, Limits { slices: 4, ..PARTS }).slices, coarse);
+}
+
+#[test]
+fn long_answers_are_coarser_and_never_above_their_limit() {
+    let two = Two::new();
+    let (a, asked) = (here("a", &two.of("a")), Arc::new(AtomicUsize::new(0)));
+    let count = Arc::clone(&asked);
+    let change = Box::new(move |bytes: Vec<u8>| {
+        count.fetch_add(bytes.len(), Ordering::Relaxed);
+        bytes
+    });
+    let counted = Here { change, ..a };
+    let fine = in_parts(&counted, 600, PARTS);
+    let bytes = asked.swap(0, Ordering::Relaxed) / 2;
+    let coarse = in_parts(&counted, 600, Limits { bytes, ..PARTS });
+    assert_eq!((fine.width_s, coarse.width_s), (10, 60));
+    assert_eq!(ios(&coarse.slices), ios(&fine.slices));
+    let none = long::slices(&counted, WINDOW, 600, Limits { bytes: 100, ..PARTS }).unwrap_err();
+    assert_eq!(none.text, "its answers exceed 0 MiB");
+}
+
+#[test]
+fn host_failing_in_a_later_part_is_left_out_whole() {
+    let two = Two::new();
+    // An empty answer is a lie from the second question on.
+    let asked = AtomicUsize::new(0);
+    let stores = two.with_changed(move |bytes| match asked.fetch_add(1, Ordering::Relaxed) {
+        0 => bytes,
+        _ => Vec::new(),
+    });
+    // Two days of 10 s are asked for in several parts.
+    let merged = stores.long_window((END_S - 2 * 86_400, END_S), 20_000);
+    let senders = names(&merged.slices, |key| &key.vm);
+    assert_eq!(senders, ["a/kworker", "sql1", "web1"].into());
+    assert!(stores.notes()[1].trouble.as_ref().unwrap().text.contains("its answer is invalid"));
+    let all = two.stores().long_window((END_S - 2 * 86_400, END_S), 20_000);
+    assert_eq!(all.slices, two.stores().window(WINDOW, 600).slices);
+}
+
+#[test]
+fn long_sets_are_of_each_host() {
+    let two = Two::new();
+    let month = two.stores().long_sets((END_S - 30 * 86_400, END_S));
+    let hour = two.stores().sets((END_S - 3600, END_S), 1);
+    assert!(month == hour && month.iter().all(|own| own.rows.len() == 6), "{month:?}");
+}
+
+#[test]
+fn recordings_of_all_hosts_are_in_order_and_named_alike() {
+    let two = Two::new();
+    let write = |host: &str, name: &str, disk: &str| {
+        let directory = two.of(host).join("evidence");
+        std::fs::create_dir_all(&directory).unwrap();
+        let text = format!(r#"{{"summary": "slow", "vm": "web1", "disk": "{disk}"}}"#);
+        std::fs::write(directory.join(format!("{name}.json")), text).unwrap();
+    };
+    write("b", "20261124T115000Z", "sdb");
+    write("a", "20261124T112000Z", "sda");
+    write("a", "20261124T112001Z", "nvme0n1");
+    let stores = two.stores();
+    let told: Vec<_> = stores.evidence().into_iter().map(|own| (own.host, own.evidence)).collect();
+    let told: Vec<(&str, Option<&str>, &str)> = told
+        .iter()
+        .map(|(host, own)| (host.as_str(), own.vm.as_deref(), own.disk.as_str()))
+        .collect();
+    let web = Some("web1");
+    assert_eq!(told, [("a", web, SHARED), ("a", web, "a/nvme0n1"), ("b", web, SHARED)]);
+
+    type EvidenceLie = fn(&mut Vec<EvidenceFacts>);
+    let lies: [(&str, EvidenceLie); 4] = [
+        ("has no time", |all| all[0].name = "../../etc".to_owned()),
+        ("a text has 9000 bytes", |all| all[0].alarm = "x".repeat(9000)),
+        ("not in ascending order", |all| all.push(all[0].clone())),
+        ("101 findings", |all| all[0].findings = vec![String::new(); 101]),
+    ];
+    for (reason, lie) in lies {
+        let stores = two.with_liar(move |answer| {
+            if let Content::Evidence(all) = &mut answer.content {
+                lie(all);
+            }
+        });
+        assert_eq!(stores.evidence().len(), 2, "{reason}");
+        let trouble = stores.notes()[1].trouble.clone().unwrap().text;
+        assert!(trouble.contains(reason), "{reason}: {trouble}");
+    }
+}
+
 /// Changes the slices of an answer.
 fn slices(change: impl Fn(&mut Vec<Slice>)) -> impl Fn(&mut Answer) {
     move |answer| {
@@ -219,8 +336,7 @@ fn first_cell(change: impl Fn(&mut crate::Cell)) -> impl Fn(&mut Answer) {
 #[test]
 fn changed_bytes_never_panic() {
     let two = Two::new();
-    let question =
-        encode(&super::wire::Question::Window { from_s: END_S - 50, to_s: END_S, slices_max: 5 });
+    let question = encode(&Question::Window { from_s: END_S - 50, to_s: END_S, slices_max: 5 });
     let honest = answer(&two.of("b"), &question, now_s()).unwrap();
     let asked = postcard::from_bytes(&question).unwrap();
     let mut held = 0;
@@ -295,7 +411,7 @@ fn lies_of_answers() -> Vec<(&'static str, Lie)> {
             Box::new(|answer| {
                 let Content::Slices(_) = answer.content else { return };
                 let (from_s, to_s) = (END_S - 7200, END_S - 3600);
-                answer.question = super::wire::Question::Window { from_s, to_s, slices_max: 600 };
+                answer.question = Question::Window { from_s, to_s, slices_max: 600 };
             }),
         ),
         (
@@ -374,12 +490,14 @@ fn overlong_answer_and_one_with_more_behind_it_are_refused() {
 #[test]
 fn working_sets_that_cannot_be_are_refused() {
     let two = Two::new();
-    let lies: [fn(&mut SetFacts); 5] = [
+    let lies: [fn(&mut SetFacts); 6] = [
         |set| set.share = f64::NAN,
         |set| set.share = 0.0,
         |set| set.hours = 5,
         |set| set.read_bytes = u64::MAX,
         |set| set.start_s += 1,
+        // The end of its hour would be beyond 64 bits.
+        |set| set.start_s = u64::MAX - u64::MAX % 3600,
     ];
     for lie in lies {
         let stores = two.with_liar(move |answer| {
@@ -464,4 +582,38 @@ fn names_of_an_older_store_are_known_from_now_on() {
     assert_eq!(known.identity("sdb", (END_S, END_S + 10)), Some(SHARED));
     assert_eq!(known.identity("sdb", (END_S - 10, END_S)), None, "it may have been another one");
     assert_eq!(crate::known::read(&two.of("a")).since_s, 0);
+}
+
+/// Answers with which the fuzzer of `fuzz/fuzz_targets/hosts.rs` begins: the number of the question
+/// there, and the answer without its question.
+#[test]
+fn seeds_of_the_fuzzer_are_accepted() {
+    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../fuzz/seeds/hosts");
+    let (from_s, to_s) = (END_S - 60, END_S);
+    let questions = [
+        (0, Question::State),
+        (1, Question::Window { from_s, to_s, slices_max: 6 }),
+        (4, Question::NewestSets),
+        (6, Question::Evidence),
+    ];
+    if std::env::var_os("TILEMARK_UPDATE").is_some() {
+        let two = Two::new();
+        let evidence = two.of("b").join("evidence");
+        std::fs::create_dir_all(&evidence).unwrap();
+        let alarm = r#"{"summary": "slow", "vm": "web1", "disk": "sdb"}"#;
+        std::fs::write(evidence.join("20261124T115000Z.json"), alarm).unwrap();
+        std::fs::create_dir_all(&seeds).unwrap();
+        for (number, question) in &questions {
+            let question = encode(question);
+            let answer = answer(&two.of("b"), &question, now_s()).unwrap();
+            let seed = [&[*number], &answer[question.len()..]].concat();
+            std::fs::write(seeds.join(number.to_string()), seed).unwrap();
+        }
+    }
+    for (number, question) in &questions {
+        let seed = std::fs::read(seeds.join(number.to_string())).unwrap();
+        let answer = [&encode(question), &seed[1..]].concat();
+        let accepted = super::check::checked(&answer, question);
+        assert!(accepted.is_ok() && seed[0] == *number && seed.len() <= 4096, "{question:?}");
+    }
 }

@@ -1,10 +1,11 @@
 //! Questions and answers between hosts, in postcard's encoding.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Known, LevelState, SetRow, SetSpan, State};
+use crate::{Evidence, Known, LevelState, SetRow, SetSpan, State};
 
 /// Maximum size of an answer, below the maximum message size between hosts.
 pub(crate) const ANSWER_MAX: usize = 12 << 20;
@@ -17,6 +18,9 @@ pub(crate) const SETS_MAX: usize = 200_000;
 /// Maximum number of names in an answer, of VMs and of disks each.
 pub(crate) const NAMES_MAX: usize = 8192;
 
+/// Maximum number of recordings in an answer; the newest are sent.
+pub(crate) const EVIDENCE_MAX: usize = 1000;
+
 /// Question about a store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Question {
@@ -28,6 +32,8 @@ pub(crate) enum Question {
     Sets { from_s: u64, to_s: u64, step_s: u64 },
     /// Newest working sets of each VM.
     NewestSets,
+    /// Newest recordings of broken limits, without their traces.
+    Evidence,
 }
 
 /// Answer of a host.
@@ -48,6 +54,7 @@ pub(crate) enum Content {
     State(StateFacts),
     Slices(Slices),
     Sets(Vec<SetFacts>),
+    Evidence(Vec<EvidenceFacts>),
 }
 
 /// Size and age of a store.
@@ -84,6 +91,47 @@ pub(crate) struct SetFacts {
     pub read_bytes: u64,
     pub written_bytes: u64,
     pub share: f64,
+}
+
+/// Recording of a broken limit, with the fields of an [`Evidence`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct EvidenceFacts {
+    pub name: String,
+    pub alarm: String,
+    pub vm: Option<String>,
+    pub disk: String,
+    /// Path of the trace on the host.
+    pub trace: Option<String>,
+    pub findings: Vec<String>,
+    pub bytes: u64,
+}
+
+impl EvidenceFacts {
+    pub fn of(own: &Evidence) -> Self {
+        Self {
+            name: own.name.clone(),
+            alarm: own.alarm.clone(),
+            vm: own.vm.clone(),
+            disk: own.disk.clone(),
+            trace: own.trace.as_ref().map(|path| path.display().to_string()),
+            findings: own.findings.clone(),
+            bytes: own.bytes,
+        }
+    }
+
+    /// Converts to a recording; `None` if its name is not a time.
+    pub fn evidence(self) -> Option<Evidence> {
+        Some(Evidence {
+            at_s: crate::evidence::at_of(&self.name)?,
+            name: self.name,
+            alarm: self.alarm,
+            vm: self.vm,
+            disk: self.disk,
+            trace: self.trace.map(PathBuf::from),
+            findings: self.findings,
+            bytes: self.bytes,
+        })
+    }
 }
 
 impl SetFacts {

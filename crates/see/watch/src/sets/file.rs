@@ -108,7 +108,7 @@ fn write(directory: &Path, day: Day, rows: Vec<SetRow>) -> Result<(), WatchError
     let rows = merged(rows);
     let write_file = |path: &PathBuf| {
         let file = untrusted::create(path)?;
-        table::write(&file, &rows)?;
+        table::write(&file, &rows, None)?;
         file.sync_all()
     };
     let written = write_file(&temporary)

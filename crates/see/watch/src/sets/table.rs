@@ -33,16 +33,23 @@ static COLUMNS: LazyLock<SchemaRef> = LazyLock::new(|| {
     Arc::new(Schema::new(fields))
 });
 
-/// Writes rows as Parquet.
+/// Writes rows as Parquet. `hosts` has the host of each row, for one more column at the end.
 ///
 /// # Errors
 /// Writing to `to` fails.
-pub(crate) fn write(to: impl Write + Send, rows: &[SetRow]) -> std::io::Result<()> {
-    let mut writer = ArrowWriter::try_new(to, Arc::clone(&COLUMNS), Some(properties()))?;
+pub(crate) fn write(
+    to: impl Write + Send,
+    rows: &[SetRow],
+    hosts: Option<&[&str]>,
+) -> std::io::Result<()> {
+    let host = hosts.map(|_| Arc::new(Field::new("host", DataType::Utf8, false)));
+    let fields = COLUMNS.fields().iter().cloned().chain(host);
+    let schema: SchemaRef = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    let mut writer = ArrowWriter::try_new(to, Arc::clone(&schema), Some(properties()))?;
     let number = |value: fn(&SetRow) -> u64| -> ArrayRef {
         Arc::new(rows.iter().map(|row| Some(value(row))).collect::<UInt64Array>())
     };
-    let columns: Vec<ArrayRef> = vec![
+    let mut columns: Vec<ArrayRef> = vec![
         Arc::new(rows.iter().map(|row| Some(&*row.vm)).collect::<StringArray>()),
         Arc::new(rows.iter().map(|row| Some(row.span.name())).collect::<StringArray>()),
         number(|row| row.start_s),
@@ -52,7 +59,10 @@ pub(crate) fn write(to: impl Write + Send, rows: &[SetRow]) -> std::io::Result<(
         number(|row| row.written_bytes),
         Arc::new(rows.iter().map(|row| Some(row.share)).collect::<Float64Array>()),
     ];
-    let batch = RecordBatch::try_new(Arc::clone(&COLUMNS), columns);
+    if let Some(hosts) = hosts {
+        columns.push(Arc::new(hosts.iter().copied().map(Some).collect::<StringArray>()));
+    }
+    let batch = RecordBatch::try_new(schema, columns);
     writer.write(&batch.expect("columns of one length, in the order of the schema"))?;
     writer.close()?;
     Ok(())
