@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use process_home::Process;
 
+use crate::error::OverError;
+use crate::kernel::KernelPart;
 use crate::network::Network;
 
 /// File of a datastore to serve.
@@ -32,7 +34,7 @@ pub enum Reached {
         /// process.
         namespace: Option<PathBuf>,
     },
-    /// One file for each served file, in the order of the served files.
+    /// One file or block device for each served file, in the order of the served files.
     Files(Vec<PathBuf>),
 }
 
@@ -43,6 +45,8 @@ pub struct SetUp {
     /// Processes in the order of their start; the first is the server.
     pub(crate) servers: Vec<Process>,
     pub(crate) initiator: Option<Process>,
+    /// Target and initiator, as far as they are the kernel's.
+    pub(crate) kernel: Option<Box<dyn KernelPart>>,
     pub(crate) reached: Option<Reached>,
 }
 
@@ -54,11 +58,21 @@ impl SetUp {
     }
 
     /// Ends initiator, servers and network, in this order.
-    pub(crate) fn take_down(&mut self) {
+    ///
+    /// # Errors
+    ///
+    /// If an object of the kernel stays.
+    pub(crate) fn take_down(&mut self) -> Result<(), OverError> {
         drop(self.initiator.take());
+        let removed = self.kernel.take().map_or(Ok(()), |kernel| kernel.remove());
         while let Some(server) = self.servers.pop() {
             drop(server);
         }
         drop(self.network.take());
+        removed.map_err(|source| OverError::Io {
+            attempt: "remove",
+            object: "the kernel's target or initiator".to_owned(),
+            source,
+        })
     }
 }
