@@ -104,8 +104,13 @@ clean() {
 }
 
 ip link set lo up
+hostname guest.example
+# ganesha looks for its file system there.
+ln -s /proc/self/mounts /etc/mtab
 echo "Linux $(uname -r)"
 mkdir -p /ds /runs /nfs
+mount -t ext4 /dev/vdb /ds || wrong "no datastore"
+rmdir /ds/lost+found
 tile
 # A subsystem of somebody else, and a controller that is connected to it.
 others=$target/subsystems/nqn.2014-08.org.nvmexpress:theirs
