@@ -1,6 +1,5 @@
 //! Servers and initiators that are parts of the kernel: their modules, and work in its name.
 
-use std::fmt;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsFd;
@@ -16,18 +15,6 @@ use crate::error::OverError;
 use crate::process::run;
 use crate::program::Needed;
 use crate::protocol::Checked;
-
-/// Part of a session that the kernel keeps, also after the end of the process that made it.
-pub(crate) trait KernelPart: fmt::Debug + Send {
-    /// Returns the error of a part that has lost its server.
-    fn check(&self) -> Result<(), OverError>;
-
-    /// Makes open I/O fail, as far as the kernel can.
-    fn fail_open_io(&self);
-
-    /// Removes the part.
-    fn remove(&self) -> io::Result<()>;
-}
 
 /// Attempt that failed, the object on which it was made, and the system's error.
 pub(crate) type Failed = (&'static str, String, io::Error);

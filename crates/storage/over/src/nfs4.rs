@@ -11,13 +11,13 @@ use rustix::mount::{MountFlags, UnmountFlags};
 
 use crate::error::OverError;
 use crate::ganesha::{self, directory_of};
-use crate::kernel::{Failed, KernelPart, find_modules, in_network, load_modules, release};
+use crate::kernel::{Failed, find_modules, in_network, load_modules, release};
 use crate::network::{Network, SERVER, Tools};
 use crate::process::READY_MAX;
 use crate::program::Program;
 use crate::protocol::{Checked, Protocol, ProtocolFacts, require_root};
 use crate::session::MOUNT_POINT;
-use crate::set_up::{Reached, ServedFile, SetUp};
+use crate::set_up::{KernelPart, Reached, ServedFile, SetUp};
 
 const FACTS: ProtocolFacts = ProtocolFacts {
     word: "nfs4",

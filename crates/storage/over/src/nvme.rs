@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 use rustix::fs::{major, minor};
 
 use crate::error::OverError;
-use crate::kernel::{Failed, KernelPart, in_network};
+use crate::kernel::{Failed, in_network};
 use crate::network::ADDRESS;
-use crate::set_up::ServedFile;
+use crate::set_up::{KernelPart, ServedFile};
 
 /// Name of the target's module.
 pub(crate) const TARGET: &str = "nvmet-tcp";

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use process_home::Process;
 
 use crate::error::OverError;
-use crate::kernel::KernelPart;
 use crate::network::Network;
 
 /// File of a datastore to serve.
@@ -36,6 +35,18 @@ pub enum Reached {
     },
     /// One file or block device for each served file, in the order of the served files.
     Files(Vec<PathBuf>),
+}
+
+/// Part of a session that the kernel keeps, also after the end of the process that made it.
+pub(crate) trait KernelPart: std::fmt::Debug + Send {
+    /// Returns the error of a part that has lost its server.
+    fn check(&self) -> Result<(), OverError>;
+
+    /// Makes open I/O fail, as far as the kernel can.
+    fn fail_open_io(&self);
+
+    /// Removes the part.
+    fn remove(&self) -> std::io::Result<()>;
 }
 
 /// Parts of a session, collected during set-up.
