@@ -4,7 +4,7 @@ CARGO ?= $(shell command -v cargo 2>/dev/null || echo $(HOME)/.cargo/bin/cargo)
 DATASTORE ?= .
 SECONDS ?= 60
 
-.PHONY: help build small demo cluster-demo tier-demo guest-kills guest-ublk guest-moves guest-stacked answer test check bench fuzz docs package install uninstall setup-build
+.PHONY: help build small demo cluster-demo tier-demo guest-kills guest-ublk guest-moves guest-stacked guest-protocols answer test check bench fuzz docs package install uninstall setup-build
 PREFIX ?= /usr/local
 
 help: ## list the verbs
@@ -45,6 +45,9 @@ guest-moves: small ## machines with ext4 and xfs that move live between two serv
 
 guest-stacked: small ## a host with volumes, RAID and others whose watched sums are compared with what VMs count (DATASTORE=DIR, scripts/vm-guest --qemu)
 	@scripts/guest-stacked "$(DATASTORE)"
+
+guest-protocols: small ## a host with NVMe over TCP and NFS of its own kernel (DATASTORE=DIR, as root, scripts/vm-guest)
+	@scripts/guest-protocols "$(DATASTORE)"
 
 answer: small ## how many datacenter tiles does this disk hold? (DATASTORE=DIR, five minutes)
 	@scripts/answer "$(DATASTORE)"

@@ -29,6 +29,7 @@ pub(crate) static HOME: HomeKind = HomeKind {
     variable: "TILEMARK_MAIL",
     is_own: |name| name.parse::<u32>().is_ok(),
     guests: Guests::Pass,
+    release: |_| Ok(()),
 };
 
 /// Maximum number of mailboxes of a tile, and minimum. The workload `mail-real` calls the maximum.

@@ -16,11 +16,15 @@ pub enum OverProtocol {
     Iscsi,
     /// NFS 3: ganesha serves, and libnfs connects. Needs root.
     Nfs3,
+    /// NFS 4.1: ganesha serves, and the kernel's client mounts. Needs root.
+    Nfs4,
+    /// NVMe over TCP: target and initiator of the kernel. Needs root.
+    NvmeTcp,
 }
 
 impl OverProtocol {
     /// All protocols.
-    pub const ALL: [Self; 3] = [Self::Nbd, Self::Iscsi, Self::Nfs3];
+    pub const ALL: [Self; 5] = [Self::Nbd, Self::Iscsi, Self::Nfs3, Self::Nfs4, Self::NvmeTcp];
 
     /// Returns the protocol's name in `--over`.
     pub const fn word(self) -> &'static str {
@@ -28,6 +32,8 @@ impl OverProtocol {
             Self::Nbd => "nbd",
             Self::Iscsi => "iscsi",
             Self::Nfs3 => "nfs3",
+            Self::Nfs4 => "nfs4",
+            Self::NvmeTcp => "nvme-tcp",
         }
     }
 }
@@ -42,7 +48,7 @@ impl fmt::Display for OverProtocol {
 /// `PROTOCOL[,mtu=BYTES]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
-#[schemars(with = "String", extend("pattern" = "^(nbd|iscsi|nfs3)(,mtu=[0-9]+)?$"))]
+#[schemars(with = "String", extend("pattern" = "^(nbd|iscsi|nfs3|nfs4|nvme-tcp)(,mtu=[0-9]+)?$"))]
 pub struct OverSetting {
     /// Protocol of the disks.
     pub protocol: OverProtocol,
@@ -101,7 +107,10 @@ impl From<OverSetting> for String {
 /// Value of `--over`: a protocol that a run sets up, or an existing export.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
-#[schemars(with = "String", extend("pattern" = "^((nbd|iscsi|nfs3)(,mtu=[0-9]+)?|nfs:.+:/.*)$"))]
+#[schemars(
+    with = "String",
+    extend("pattern" = "^((nbd|iscsi|nfs3|nfs4|nvme-tcp)(,mtu=[0-9]+)?|nfs:.+:/.*)$")
+)]
 pub enum Over {
     /// A protocol whose server a run starts.
     Protocol(OverSetting),
@@ -114,7 +123,8 @@ pub enum Over {
 pub enum OverWordError {
     /// The text is neither a protocol nor an export.
     #[error(
-        "\"{text}\" is neither a protocol (nbd, iscsi or nfs3) nor an export (nfs:SERVER:/EXPORT)"
+        "\"{text}\" is neither a protocol (nbd, iscsi, nfs3, nfs4 or nvme-tcp) nor an export \
+         (nfs:SERVER:/EXPORT)"
     )]
     Unknown {
         /// The text as given.
@@ -214,7 +224,11 @@ mod tests {
         assert_eq!(export.to_string(), "nfs:filer:/vol/a");
         let iscsi = read("iscsi://filer/iqn.2026-11.x/1").expect_err("not supported");
         assert!(iscsi.to_string().contains("iscsiadm"), "{iscsi}");
-        for wrong in ["", "nfs", "nfs4", "nfs4,mtu=1500", "nbd,mss=1500", "smb:filer:/x"] {
+        assert_eq!(
+            read("nvme-tcp").map(|own| own.protocol()),
+            setting(OverProtocol::NvmeTcp, None)
+        );
+        for wrong in ["", "nfs", "nfs2", "nvme", "nfs2,mtu=1500", "nbd,mss=1500", "smb:filer:/x"] {
             assert!(matches!(read(wrong), Err(OverWordError::Unknown { .. })), "{wrong}");
         }
     }

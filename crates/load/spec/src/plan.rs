@@ -296,14 +296,15 @@ pub struct EngineOptions {
     #[arg(long, value_name = "HOW", value_enum, hide_possible_values = true, display_order = 13)]
     #[arg(hide_short_help = true, help_heading = "How load is made")]
     pub cpu: Option<CpuMode>,
-    /// Reach the disks by a storage protocol: nbd, iscsi or nfs3, or an export: nfs:SERVER:/EXPORT
+    /// Reach the disks by nbd, iscsi, nfs3, nfs4 or nvme-tcp, or an export: nfs:SERVER:/EXPORT
     ///
     /// A server of the protocol is started for files of the datastore, a directory, and an
-    /// initiator for it; both end with each step. They run on this computer, in user space, and the
-    /// result names the programs and the hops. iscsi and nfs3 are for root only. An export of
-    /// another server is itself the datastore, and is left as it was. With ,mtu=BYTES server and
-    /// initiator are joined by a link with packets of this size (576 to 65535), instead of loopback.
-    /// Examples: --over iscsi, --over nfs3,mtu=9000, --over nfs:filer:/vol/test
+    /// initiator for it; both end with each step. They run on this computer, in user space, but
+    /// nvme-tcp and the client of nfs4 in the kernel, and the result names them and the hops. All
+    /// but nbd are for root only. An export of another server is itself the datastore, and is left
+    /// as it was. With ,mtu=BYTES server and initiator are joined by a link with packets of this
+    /// size (576 to 65535), instead of loopback. Examples: --over iscsi, --over nfs3,mtu=9000,
+    /// --over nfs:filer:/vol/test
     #[arg(long, value_name = "PROTOCOL|EXPORT")]
     #[arg(display_order = 14, hide_short_help = true, help_heading = "How load is made")]
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -13,6 +13,7 @@ pub(crate) static KIND: HomeKind = HomeKind {
     variable: VARIABLE,
     is_own: |name| name.ends_with(".said"),
     guests: Guests::None,
+    release: |_| Ok(()),
 };
 
 /// Kills the virtual machines that ended runs left behind, and removes their directories. With

@@ -48,3 +48,4 @@ pub use build::build;
 pub use error::BuildError;
 pub use instance::WorkloadMachine;
 pub use layout::{DiskLayout, Instance, InstancePlan, KindInfo, KindOf};
+pub use sizes::fits_sectors;

@@ -1,6 +1,6 @@
 //! Block sizes of the definition, before anything is compiled.
 
-use spec::workload::{Action, Size, Step, Workload};
+use spec::workload::{Action, Address, Size, Step, Workload};
 use units::BlockSize;
 
 use crate::error::BuildError;
@@ -56,6 +56,34 @@ pub fn largest_block(workload: &Workload, disk: &str) -> Result<u32, BuildError>
         Ok(())
     })?;
     Ok(largest)
+}
+
+/// Returns true if all requests of the workload are whole sectors of this size, in bytes. Sizes that
+/// cannot be read are errors elsewhere.
+pub fn fits_sectors(workload: &Workload, sector: u32) -> bool {
+    let mut fits = true;
+    let visited = for_each_step(workload, &mut |user, step| {
+        let (size, address) = match step {
+            Step::Read(access) | Step::Write(access) => (&access.size, Some(&access.address)),
+            Step::Append(append) => (&append.size, None),
+            Step::Copy(copy) => (&Size::Fixed(copy.size), None),
+            Step::Check(compare) => (&Size::Fixed(compare.size), None),
+            _ => return Ok(()),
+        };
+        fits &= sizes(workload, user, size)?.iter().all(|(size, _)| size.get() % sector == 0);
+        fits &= address.is_none_or(is_aligned);
+        Ok(())
+    });
+    visited.is_err() || fits
+}
+
+/// Returns true if no position is moved off the multiples of 4 KiB.
+fn is_aligned(address: &Address) -> bool {
+    match address {
+        Address::Reuse(reuse) => reuse.misaligned.is_empty(),
+        Address::Within(within) => is_aligned(&within.address),
+        _ => true,
+    }
 }
 
 /// Visitor of a step and the name of its action.

@@ -24,6 +24,16 @@ pub enum OverError {
         /// Debian's package of the program.
         package: &'static str,
     },
+    /// The kernel lacks a part.
+    #[error("--over {protocol} needs {part}")]
+    Kernel {
+        /// Word of the protocol.
+        protocol: &'static str,
+        /// Part that is missing.
+        part: String,
+        /// Advice for the user.
+        hint: &'static str,
+    },
     /// A program does not report its version.
     #[error("{program} does not report its version; it answered \"{said}\"")]
     NoVersion {
@@ -86,6 +96,18 @@ pub enum OverError {
     /// A program cannot be started, ended by itself, failed, or was not ready in time.
     #[error(transparent)]
     Process(#[from] ProcessError),
+    /// The kernel's initiator lost its connection.
+    #[error(
+        "{target} closed its connection or does not answer: controller {controller} is {state}"
+    )]
+    Lost {
+        /// Name of the target.
+        target: &'static str,
+        /// Kernel's name of the controller.
+        controller: String,
+        /// State of the controller.
+        state: String,
+    },
     /// I/Os were outstanding, but none completed for a long time.
     #[error("{program} hangs under load: no I/O completed for {seconds} s{}", last_words(.said))]
     Hangs {
@@ -106,6 +128,7 @@ impl OverError {
             Self::Missing { package, .. } | Self::Incapable { package, .. } => {
                 Some(format!("install it: apt-get install --no-install-recommends {package}"))
             }
+            Self::Kernel { hint, .. } => Some((*hint).to_owned()),
             Self::Nfs(error) => error.hint().map(str::to_owned),
             Self::Path { .. } => {
                 Some("use a directory whose path has no special characters".to_owned())

@@ -19,6 +19,7 @@ const FACTS: ProtocolFacts = ProtocolFacts {
     initiator: "libiscsi in qemu-storage-daemon",
     hop: "a FUSE file of qemu-storage-daemon, and libiscsi in it over TCP; no kernel initiator",
     network: "a private network namespace",
+    sector: 512,
     server_cache: "",
 };
 

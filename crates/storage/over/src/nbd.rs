@@ -16,6 +16,7 @@ const FACTS: ProtocolFacts = ProtocolFacts {
     initiator: "Tilemark's NBD client",
     hop: "the load's own NBD client over TCP; no kernel initiator",
     network: "127.0.0.1, a random free port",
+    sector: 512,
     server_cache: "",
 };
 

@@ -21,9 +21,12 @@ pub(crate) const SERVER: Ipv4Addr = Ipv4Addr::new(10, 9, 9, 1);
 const READY: &str = "ready";
 
 /// Script of the process that keeps the namespace. The portmapper has its socket and its lock in
-/// `/run`. So the namespace gets a `/run` of its own, and the host's `/run` does not change.
+/// `/run`, and ganesha its list of clients in `/var/lib/nfs`. So the namespace gets directories of
+/// its own there, and those of the host do not change.
 const SCRIPT: &str = "set -e; ip link set lo up; ip addr add 10.9.9.1/32 dev lo; \
     mount -t tmpfs -o size=1m,mode=755 tilemark /run; mkdir /run/rpcbind /run/ganesha; \
+    ! [ -d /var/lib/nfs ] || { mount -t tmpfs -o size=1m tilemark /var/lib/nfs; \
+    mkdir /var/lib/nfs/ganesha; }; \
     echo ready; exec sleep infinity";
 
 /// Address of initiators in a namespace of their own.
@@ -115,7 +118,7 @@ impl Network {
     }
 
     fn enter_of(&self, keeper: &Process) -> Vec<String> {
-        let net = format!("--net=/proc/{}/ns/net", keeper.pid());
+        let net = format!("--net={}", namespace_of(keeper).display());
         vec![self.nsenter.path.display().to_string(), net, "--".into()]
     }
 
@@ -126,8 +129,12 @@ impl Network {
 
     /// Returns the file that stands for the initiators' namespace.
     pub fn initiator_namespace(&self) -> PathBuf {
-        let keeper = self.far_keeper.as_ref().unwrap_or(&self.keeper);
-        PathBuf::from(format!("/proc/{}/ns/net", keeper.pid()))
+        namespace_of(self.far_keeper.as_ref().unwrap_or(&self.keeper))
+    }
+
+    /// Returns the file that stands for the servers' namespace.
+    pub fn server_namespace(&self) -> PathBuf {
+        namespace_of(&self.keeper)
     }
 
     /// Returns the command that enters the namespace, with the namespace's own `/run`.
@@ -141,6 +148,10 @@ impl Network {
     pub fn run_path(&self, name: &str) -> PathBuf {
         PathBuf::from(format!("/proc/{}/root/run/{name}", self.keeper.pid()))
     }
+}
+
+fn namespace_of(keeper: &Process) -> PathBuf {
+    PathBuf::from(format!("/proc/{}/ns/net", keeper.pid()))
 }
 
 #[cfg(test)]

@@ -16,6 +16,8 @@ pub struct ProtocolFacts {
     pub hop: &'static str,
     /// Network between initiator and server.
     pub network: &'static str,
+    /// Largest sector that the initiator's disks can have, in bytes.
+    pub sector: u32,
     /// Caches that the server adds between its clients and the datastore; empty if none.
     pub server_cache: &'static str,
 }
@@ -49,6 +51,10 @@ pub struct Checked {
     /// Largest packet on the link between server and initiator, in bytes; `None` for loopback.
     pub(crate) mtu: Option<u32>,
     pub(crate) tools: Option<Tools>,
+    /// Modules of the kernel that the set-up loads.
+    pub(crate) loads: Vec<&'static str>,
+    /// Program that loads them.
+    pub(crate) modprobe: Option<Program>,
     /// Further programs, in an order that only the protocol defines.
     pub(crate) others: Vec<Program>,
 }
@@ -64,10 +70,24 @@ impl Checked {
         }
     }
 
+    /// Returns the modules that the set-up loads into the kernel, where they stay.
+    pub fn loads(&self) -> &[&'static str] {
+        &self.loads
+    }
+
     /// Returns the programs of a protocol with this server and no further programs.
     pub(crate) fn of(protocol: &'static str, server: Program) -> Result<Self, OverError> {
         let setpriv = Needed { name: "setpriv", package: "util-linux" }.find(protocol)?;
-        Ok(Self { server, initiator: None, setpriv, mtu: None, tools: None, others: Vec::new() })
+        Ok(Self {
+            server,
+            initiator: None,
+            setpriv,
+            mtu: None,
+            tools: None,
+            loads: Vec::new(),
+            modprobe: None,
+            others: Vec::new(),
+        })
     }
 }
 

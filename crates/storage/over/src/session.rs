@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use process_home::{Guests, Home, HomeKind, Phase, Process, Swept, cpu_time, is_stopped};
 
 use crate::error::OverError;
+use crate::nvme::{self, TARGET};
 use crate::protocol::{Checked, Protocol};
 use crate::set_up::{Reached, ServedFile, SetUp};
 
@@ -17,6 +18,7 @@ pub(crate) static KIND: HomeKind = HomeKind {
     variable: "TILEMARK_OVER",
     is_own: is_own_file,
     guests: Guests::None,
+    release: nvme::release,
 };
 
 fn is_own_file(name: &str) -> bool {
@@ -72,7 +74,7 @@ impl Session {
         let home = Home::make(&KIND, run_id)?;
         let mut up = SetUp::default();
         if let Err(error) = protocol.set_up(checked, &home, files, &mut up) {
-            up.take_down();
+            let _ = up.take_down();
             return Err(error);
         }
         let reached = up.reached.take().expect("every protocol's set-up stores the address");
@@ -100,16 +102,18 @@ impl Session {
         self.up.processes().map(|process| (process.name(), process.pid())).collect()
     }
 
-    /// Checks that all processes run. If one has ended, the initiator is killed, so that
-    /// outstanding I/O fails. Otherwise outstanding I/O would wait for ever, because iSCSI and NFS
-    /// clients never stop retrying.
+    /// Checks that all processes run, and that a kernel's initiator is connected. If not, outstanding
+    /// I/O is failed. Otherwise it would wait for ever, because iSCSI and NFS clients never stop
+    /// retrying.
     ///
     /// # Errors
     ///
-    /// If a process has ended.
+    /// If a process has ended, or the kernel lost its connection.
     pub fn check(&self) -> Result<(), OverError> {
         let checked = self.up.processes().try_for_each(|process| process.check(Phase::Load));
-        Ok(checked.inspect_err(|_| self.fail_open_io())?)
+        let kernel = || self.up.kernel.as_ref().map_or(Ok(()), |own| own.check());
+        let checked = checked.map_err(OverError::from).and_then(|()| kernel());
+        checked.inspect_err(|_| self.fail_open_io())
     }
 
     /// Records the state of the load's I/O since the last call.
@@ -129,24 +133,29 @@ impl Session {
         let stopped = self.up.processes().find(|process| is_stopped(process.pid()));
         let (program, said) = match stopped {
             Some(process) => (process.name(), "it is stopped by a signal".to_owned()),
-            None => {
-                let first = self.up.servers.first();
-                first.map(|own| (own.name(), own.last_lines())).unwrap_or_default()
-            }
+            None => match self.up.servers.first() {
+                Some(server) => (server.name(), server.last_lines()),
+                None => (TARGET, String::new()),
+            },
         };
         let program = program.to_owned();
         self.fail_open_io();
         Err(OverError::Hangs { program, seconds: silence.as_secs(), said })
     }
 
-    /// Returns the processor time of the servers, and of the initiator if it is a separate process.
-    /// Work that the kernel does for them outside their threads is not included.
-    pub fn cpu_times(&self) -> (Duration, Option<Duration>) {
+    /// Returns the processor time of the servers, and of the initiator, as far as they are
+    /// separate processes. Work that the kernel does for them outside their threads is not included.
+    pub fn cpu_times(&self) -> [Option<Duration>; 2] {
         let of = |process: &Process| cpu_time(process.pid()).unwrap_or_default();
-        (self.up.servers.iter().map(of).sum(), self.up.initiator.as_ref().map(of))
+        let servers = &self.up.servers;
+        let servers = (!servers.is_empty()).then(|| servers.iter().map(of).sum());
+        [servers, self.up.initiator.as_ref().map(of)]
     }
 
     fn fail_open_io(&self) {
+        if let Some(kernel) = &self.up.kernel {
+            return kernel.fail_open_io();
+        }
         match &self.up.initiator {
             Some(initiator) => initiator.kill(),
             // The engine's own client fails its I/O when the connection is closed.
@@ -158,17 +167,16 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// If a process had already ended.
+    /// If a process had already ended, or an object of the kernel stays.
     pub fn end(mut self) -> Result<(), OverError> {
         let checked = self.check();
-        self.up.take_down();
-        checked
+        checked.and(self.up.take_down())
     }
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
-        self.up.take_down();
+        let _ = self.up.take_down();
     }
 }
 

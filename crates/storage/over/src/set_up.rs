@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use process_home::Process;
 
+use crate::error::OverError;
 use crate::network::Network;
 
 /// File of a datastore to serve.
@@ -32,8 +33,20 @@ pub enum Reached {
         /// process.
         namespace: Option<PathBuf>,
     },
-    /// One file for each served file, in the order of the served files.
+    /// One file or block device for each served file, in the order of the served files.
     Files(Vec<PathBuf>),
+}
+
+/// Part of a session that the kernel keeps, also after the end of the process that made it.
+pub(crate) trait KernelPart: std::fmt::Debug + Send {
+    /// Returns the error of a part that has lost its server.
+    fn check(&self) -> Result<(), OverError>;
+
+    /// Makes open I/O fail, as far as the kernel can.
+    fn fail_open_io(&self);
+
+    /// Removes the part.
+    fn remove(&self) -> std::io::Result<()>;
 }
 
 /// Parts of a session, collected during set-up.
@@ -43,6 +56,8 @@ pub struct SetUp {
     /// Processes in the order of their start; the first is the server.
     pub(crate) servers: Vec<Process>,
     pub(crate) initiator: Option<Process>,
+    /// Target and initiator, as far as they are the kernel's.
+    pub(crate) kernel: Option<Box<dyn KernelPart>>,
     pub(crate) reached: Option<Reached>,
 }
 
@@ -54,11 +69,21 @@ impl SetUp {
     }
 
     /// Ends initiator, servers and network, in this order.
-    pub(crate) fn take_down(&mut self) {
+    ///
+    /// # Errors
+    ///
+    /// If an object of the kernel stays.
+    pub(crate) fn take_down(&mut self) -> Result<(), OverError> {
         drop(self.initiator.take());
+        let removed = self.kernel.take().map_or(Ok(()), |kernel| kernel.remove());
         while let Some(server) = self.servers.pop() {
             drop(server);
         }
         drop(self.network.take());
+        removed.map_err(|source| OverError::Io {
+            attempt: "remove",
+            object: "the kernel's target or initiator".to_owned(),
+            source,
+        })
     }
 }

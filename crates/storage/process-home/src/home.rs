@@ -34,6 +34,9 @@ pub struct HomeKind {
     pub is_own: fn(&str) -> bool,
     /// Access of other users to the directory.
     pub guests: Guests,
+    /// Removes objects of the kernel that carry the directory's name, after its processes have
+    /// ended. If it fails, the directory stays, so that a later cleanup finds them.
+    pub release: fn(&str) -> io::Result<()>,
 }
 
 /// Access of users other than the owner to a private directory.
@@ -124,8 +127,9 @@ impl Drop for Home {
     fn drop(&mut self) {
         end_carriers(self.kind.variable, &self.name);
         unmount_inside(&self.path);
+        let released = (self.kind.release)(&self.name);
         drop(self.mark.take());
-        let _ = empty(&self.path, self.kind);
+        let _ = released.and_then(|()| empty(&self.path, self.kind));
     }
 }
 
@@ -181,7 +185,8 @@ fn sweep_one(kind: &HomeKind, name: &str, is_real: bool) -> Option<Swept> {
     if is_real {
         unmount_inside(&path);
     }
-    let stays = is_real.then(|| empty(&path, kind).err()).flatten().map(|error| error.to_string());
+    let remove = || (kind.release)(name).and_then(|()| empty(&path, kind));
+    let stays = is_real.then(|| remove().err()).flatten().map(|error| error.to_string());
     Some(Swept { path, run_id, processes, stays })
 }
 
@@ -241,6 +246,7 @@ mod tests {
         variable: "TILEMARK_HOME_TEST",
         is_own: |name| name.ends_with(".said"),
         guests: Guests::None,
+        release: |_| Ok(()),
     };
 
     #[test]

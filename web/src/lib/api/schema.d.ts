@@ -3048,7 +3048,7 @@ export interface components {
         };
         /** @description Storage protocol between the load and the datastore, with its server and initiator. */
         ServedOver: {
-            /** @description Short name of the protocol: `nbd`, `iscsi` or `nfs3`. */
+            /** @description Short name of the protocol: `nbd`, `iscsi`, `nfs3`, `nfs4` or `nvme-tcp`. */
             protocol: string;
             /** @description Program that served the disks. */
             server: string;

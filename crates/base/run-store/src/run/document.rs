@@ -107,7 +107,7 @@ pub struct TargetFacts {
 /// Storage protocol between the load and the datastore, with its server and initiator.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServedOver {
-    /// Short name of the protocol: `nbd`, `iscsi` or `nfs3`.
+    /// Short name of the protocol: `nbd`, `iscsi`, `nfs3`, `nfs4` or `nvme-tcp`.
     pub protocol: String,
     /// Program that served the disks.
     pub server: String,

@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use run_store::run::{Run, Verdict};
 
 use crate::hosts::stored;
-use crate::rig::{Workspace, err, names, out};
+use crate::rig::{Workspace, err, ganesha, names, out};
 
 /// Creates the switch and its namespaces `$1c`, `$1s`, `$1a` and `$1b` (controller with the switch,
 /// server, hosts), with packets of `$2` bytes.
@@ -46,10 +46,25 @@ kill $client
 exit $code
 "#;
 
+/// Namespaces of a test, by the beginning of their names. Dropping it removes them, also those of a
+/// set-up that did not end.
+struct Namespaces(String);
+
+impl Drop for Namespaces {
+    fn drop(&mut self) {
+        for end in ["s", "a", "b", "c"] {
+            let mut remove = Command::new("ip");
+            remove.args(["netns", "del", &format!("{}{end}", self.0)]);
+            let _ = with_sbin(&mut remove).stderr(Stdio::null()).status();
+        }
+    }
+}
+
 struct Network {
     place: Workspace,
     id: String,
     server: std::process::Child,
+    _namespaces: Namespaces,
 }
 
 impl Network {
@@ -65,12 +80,13 @@ impl Network {
             return None;
         }
         let id = format!("tmx{}", std::process::id() % 100_000);
+        let namespaces = Namespaces(id.clone());
         let made = shell(&place, CABLES, &[&id, &mtu.to_string()]);
         assert!(made.status.success(), "{}", err(&made));
         for directory in ["server", "export", "export/theirs", "point"] {
             std::fs::create_dir_all(place.path(directory)).expect("made");
         }
-        place.write("server/ganesha.conf", &settings(&place.path("export")));
+        place.write("server/ganesha.conf", &ganesha("10.214.0.2", &place.path("export")));
         let program = Path::new(env!("CARGO_BIN_EXE_tilemark"));
         std::os::unix::fs::symlink(program, place.path("host.tilemark")).expect("a link");
         place.write("host", HOST);
@@ -79,7 +95,8 @@ impl Network {
         server.args(["--kill-child", "sh", "-c", SERVER]).current_dir(place.path(""));
         let log = std::fs::File::create(place.path("server/said")).expect("a log");
         server.stdout(log.try_clone().expect("a copy")).stderr(log);
-        let own = Self { server: server.spawn().expect("started"), place, id };
+        let own =
+            Self { server: server.spawn().expect("started"), place, id, _namespaces: namespaces };
         let answers = "for i in $(seq 300); do ip netns exec $1a rpcinfo -T tcp 10.214.0.2 100003 3 \
                        >/dev/null 2>&1 && exit; sleep 0.1; done; cat server/said server/log; exit 1";
         let ready = shell(&own.place, answers, &[&own.id]);
@@ -121,7 +138,6 @@ impl Drop for Network {
     fn drop(&mut self) {
         let _ = self.server.kill();
         let _ = self.server.wait();
-        shell(&self.place, "for end in s a b c; do ip netns del $1$end; done", &[&self.id]);
     }
 }
 
@@ -141,17 +157,6 @@ fn command(namespace: &str, program: &str) -> Command {
 fn with_sbin(command: &mut Command) -> &mut Command {
     let path = std::env::var("PATH").unwrap_or_default();
     command.env("PATH", format!("{path}:/usr/sbin:/sbin"))
-}
-
-fn settings(export: &Path) -> String {
-    format!(
-        "NFS_CORE_PARAM {{ Protocols = 3; Bind_addr = 10.214.0.2; NFS_Port = 2049; MNT_Port = 20048; \
-         Enable_NLM = false; Enable_RQUOTA = false; mount_path_pseudo = false; }}\n\
-         EXPORT {{ Export_Id = 1; Path = \"{}\"; Pseudo = \"/export\"; Protocols = 3; \
-         Access_Type = RW; Squash = No_Root_Squash; SecType = sys; Transports = TCP; \
-         FSAL {{ Name = VFS; }} }}\n",
-        export.display()
-    )
 }
 
 /// Bytes that a host received from the switch.

@@ -11,7 +11,7 @@ use run_store::run::Verdict;
 use run_store::rundir::StoredRun;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::rig::{ALLOW, DEADLINE, MICRO, Running, Workspace, err, homes_of, names, out};
+use crate::rig::{ALLOW, DEADLINE, MICRO, Running, Workspace, err, ganesha, homes_of, names, out};
 
 /// Address of the server in its own network.
 const ADDRESS: &str = "10.9.9.1";
@@ -58,21 +58,15 @@ impl Foreign {
             fs::create_dir_all(place.path(directory)).expect("made");
         }
         fs::write(place.path("export/theirs/file"), "precious").expect("written");
-        let export = |id: u32, name: &str, access: &str| {
-            let path = place.path(name).display().to_string();
-            format!(
-                "EXPORT {{ Export_Id = {id}; Path = \"{path}\"; Pseudo = \"/{name}\"; Protocols = 3; \
-                 Access_Type = {access}; Squash = No_Root_Squash; SecType = sys; Transports = TCP; \
-                 FSAL {{ Name = VFS; }} }}\n"
-            )
-        };
-        let settings = format!(
-            "NFS_CORE_PARAM {{ Protocols = 3; Bind_addr = {ADDRESS}; NFS_Port = 2049; \
-             MNT_Port = 20048; Enable_NLM = false; Enable_RQUOTA = false; \
-             mount_path_pseudo = false; }}\n{}{}",
-            export(1, "export", "RW"),
-            export(2, "locked", "RO")
-        );
+        let settings = ganesha(ADDRESS, &place.path("export"));
+        // The same export once more, of another directory and only for reading.
+        let block =
+            &settings[settings.find("EXPORT").expect("it")..settings.find("LOG").expect("it")];
+        let locked = [("Export_Id = 1", "Export_Id = 2"), ("/disks", "/locked"), ("= RW", "= RO")];
+        let locked =
+            locked.iter().fold(block.to_owned(), |text, (from, to)| text.replace(from, to));
+        let [from, to] = ["export", "locked"].map(|name| place.path(name).display().to_string());
+        let settings = settings + &locked.replace(&from, &to);
         fs::write(at.join("ganesha.conf"), settings).expect("written");
         let log = fs::File::create(at.join("log")).expect("made");
         let mut command = Command::new("setpriv");

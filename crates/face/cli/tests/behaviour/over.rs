@@ -18,6 +18,10 @@ type Protocol = (&'static str, &'static str);
 const NBD: Protocol = ("nbd", "qemu-storage-daemon");
 const ISCSI: Protocol = ("iscsi", "tgtd");
 const NFS3: Protocol = ("nfs3", "ganesha.nfsd");
+/// Few hosts have the modules of these two. In a guest, scripts/guest-protocols tests more than is
+/// tested here.
+const NFS4: Protocol = ("nfs4", "ganesha.nfsd");
+const NVME_TCP: Protocol = ("nvme-tcp", "nvmet-tcp");
 
 /// Place for a run over a protocol; `None`, with the reason printed, if it cannot be had here.
 /// `check` looks for the programs as a run does.
@@ -31,7 +35,8 @@ fn place_for((word, server): Protocol) -> Option<Workspace> {
         return Some(place);
     }
     let told = err(&checked);
-    let is_expected = told.contains("install it") || told.contains("run it as root");
+    let reasons = ["install it", "run it as root", "use a kernel with"];
+    let is_expected = reasons.iter().any(|reason| told.contains(reason));
     assert!(is_expected, "refused for another reason: {told}");
     eprintln!("skipped: {told}");
     None
@@ -91,7 +96,8 @@ fn measured_over(protocol: Protocol) {
     assert!(is_fine, "{}: {}", step.verdict.name(), step.reason);
     assert!(step.throughput.operations_per_s > 0.0);
     let is_server = |name| name == GaugeName::OverServerCpu;
-    assert!(step.gauges.iter().any(|gauge| is_server(gauge.name)), "{:?}", step.gauges);
+    let has_server = step.gauges.iter().any(|gauge| is_server(gauge.name));
+    assert_eq!(has_server, protocol != NVME_TCP, "the kernel is no process: {:?}", step.gauges);
     assert_nothing_left(&place, &home);
 }
 
@@ -108,6 +114,35 @@ fn a_run_over_iscsi_names_what_served_it_and_leaves_nothing() {
 #[test]
 fn a_run_over_nfs3_names_what_served_it_and_leaves_nothing() {
     measured_over(NFS3);
+}
+
+#[test]
+fn a_run_over_nfs4_names_what_served_it_and_leaves_nothing() {
+    measured_over(NFS4);
+}
+
+#[test]
+fn a_run_over_nvme_tcp_names_the_kernel_and_leaves_nothing() {
+    measured_over(NVME_TCP);
+}
+
+#[test]
+fn kernel_without_a_protocol_is_refused_before_any_file() {
+    for (word, module) in [("nvme-tcp", "nvmet-tcp"), ("nfs4", "nfsv4")] {
+        let Some(place) = Workspace::usable() else { return };
+        let words = [&ALLOW[..], &MICRO, &["--over", word]].concat();
+        for command in ["check", "plan", "run"] {
+            let output = place.output(&[&[command, "ds"][..], &words].concat());
+            let told = err(&output);
+            if !told.contains("needs the module") {
+                eprintln!("skipped: the kernel has {module}, or something else is missing: {told}");
+                break;
+            }
+            assert_ne!(output.status.code(), Some(0), "{}", out(&output));
+            assert!(told.contains(module) && told.contains("use a kernel with"), "{told}");
+            assert!(place.names("ds").is_empty(), "nothing is made");
+        }
+    }
 }
 
 #[test]
@@ -251,6 +286,16 @@ fn a_killed_run_over_iscsi_is_cleaned_up() {
 #[test]
 fn a_killed_run_over_nfs3_is_cleaned_up() {
     run_killed(NFS3);
+}
+
+#[test]
+fn a_killed_run_over_nfs4_is_cleaned_up() {
+    run_killed(NFS4);
+}
+
+#[test]
+fn a_killed_run_over_nvme_tcp_is_cleaned_up() {
+    run_killed(NVME_TCP);
 }
 
 #[test]

@@ -88,6 +88,13 @@ workload = [{ use = "arrivals.toml" }]
     place.write("arrivals-tile.toml", tile);
 }
 
+/// Settings of an NFS server, with one export.
+pub fn ganesha(address: &str, export: &Path) -> String {
+    let settings = include_str!("../../../../storage/over/src/ganesha.conf");
+    let settings = settings.replace("@PROTOCOLS@", "3").replace("@ADDRESS@", address);
+    settings.replace("@PATH@", &export.display().to_string())
+}
+
 /// A tile of one virtual machine that takes a second or two.
 pub const MICRO: [&str; 15] = [
     "--tile",

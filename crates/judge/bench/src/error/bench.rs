@@ -213,6 +213,19 @@ pub enum BenchError {
         /// Kind of the datastore, in words.
         noun: &'static str,
     },
+    /// A workload's requests are smaller than the sectors of the initiator's disks.
+    #[error(
+        "--over {protocol} makes disks with sectors of {sector} B, but workload \"{workload}\" has \
+         smaller or unaligned requests"
+    )]
+    OverSectors {
+        /// Word of the protocol.
+        protocol: &'static str,
+        /// Size of the sectors in bytes.
+        sector: u32,
+        /// Name of the workload.
+        workload: String,
+    },
     /// `--over` is used together with a feature for which other programs or hosts access the disks.
     #[error("--over is for disks that only the load on this host uses, but {what}")]
     OverAlone {
@@ -326,6 +339,9 @@ impl BenchError {
             Self::OverParts { .. } | Self::OverTarget { .. } => {
                 Some("name a directory: dir:PATH".to_owned())
             }
+            Self::OverSectors { .. } => {
+                Some("use a tile without this workload, or another protocol".to_owned())
+            }
             Self::Tier(refusal) => refusal.hint.clone().map(Into::into),
             Self::Unreachable(error) => Some(error.hint().to_owned()),
             Self::Meter(error) => error.hint().map(str::to_owned),
@@ -400,6 +416,7 @@ impl BenchError {
             Self::Over(_)
             | Self::OverParts { .. }
             | Self::OverTarget { .. }
+            | Self::OverSectors { .. }
             | Self::OverAlone { .. } => "over",
             Self::Host { .. }
             | Self::HostRefused { .. }

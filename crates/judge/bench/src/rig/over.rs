@@ -18,12 +18,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use datastore::VirtualDisk;
-use engine::{Served, ServerAddress};
+use engine::{EngineInstance, Served, ServerAddress};
 use over::{Answered, Checked, OverError, Protocol, Reached, ServedFile, Session};
 use run_store::gauge::{Gauge, GaugeName, Readings};
 use run_store::slice::Slice;
 use rustix::fs::OFlags;
-use units::Nanos;
+use units::{Bytes, Nanos};
+use workload::InstanceMachine;
 
 use crate::error::BenchError;
 use crate::rig::through::path_of;
@@ -65,7 +66,9 @@ impl Over {
                 exports: exports.clone(),
             }),
             Reached::Files(paths) => {
-                let opened = disks.iter().zip(paths).map(|(disk, path)| reached(disk, path));
+                let sector = self.protocol.facts().sector;
+                let opened = disks.iter().zip(paths);
+                let opened = opened.map(|(disk, path)| reached(disk, path, sector));
                 DiskAccess::Files(opened.collect::<Result<_, _>>()?)
             }
         };
@@ -84,8 +87,12 @@ fn served(disk: &VirtualDisk) -> Result<ServedFile, BenchError> {
     Ok(ServedFile { disk: name.clone(), path: path_of(disk)?, direct })
 }
 
-/// Opens a disk at the path where the initiator provides it.
-fn reached(disk: &VirtualDisk, path: &PathBuf) -> Result<(String, VirtualDisk), BenchError> {
+/// Opens a disk at the path where the initiator provides it, with sectors of at most `sector` bytes.
+fn reached(
+    disk: &VirtualDisk,
+    path: &PathBuf,
+    sector: u32,
+) -> Result<(String, VirtualDisk), BenchError> {
     let flags = if disk.direct { OFlags::DIRECT } else { OFlags::empty() };
     let flags = i32::try_from(flags.bits()).unwrap_or(0);
     let file = OpenOptions::new().read(true).write(disk.writable).custom_flags(flags).open(path);
@@ -94,7 +101,18 @@ fn reached(disk: &VirtualDisk, path: &PathBuf) -> Result<(String, VirtualDisk), 
         object: path.display().to_string(),
         source,
     })?;
-    Ok((disk.name.clone(), VirtualDisk { file: Arc::new(file), ..disk.clone() }))
+    let alignment = disk.alignment.max(sector);
+    Ok((disk.name.clone(), VirtualDisk { file: Arc::new(file), alignment, ..disk.clone() }))
+}
+
+/// Aligns each instance to its disks. Returns the largest alignment in bytes.
+pub fn align_to_disks(load: &mut [EngineInstance<InstanceMachine>]) -> u32 {
+    let aligned = load.iter_mut().map(|own| {
+        let unit = own.disks.iter().map(|disk| disk.alignment).max().unwrap_or(512);
+        own.machine.align_to(Bytes::new(u64::from(unit)));
+        unit
+    });
+    aligned.fold(512, u32::max)
 }
 
 /// Access of a load to its disks.
@@ -113,8 +131,8 @@ pub struct OverLoad {
     /// Maximum time without completions: several slices, because the load reports only at the end
     /// of a slice.
     silence_max: Duration,
-    /// CPU time of server and initiator at the last reading.
-    cpu: (Duration, Option<Duration>),
+    /// CPU time of server and initiator at the last reading, where they are processes.
+    cpu: [Option<Duration>; 2],
     /// Error of a program that exited or hung.
     trouble: Option<Arc<OverError>>,
 }
@@ -155,18 +173,16 @@ impl OverLoad {
         self.trouble = noted.err().map(Arc::new);
     }
 
-    /// Returns the CPU time of server and initiator since the last call.
+    /// Returns the CPU time of server and initiator since the last call, where they are processes.
     pub fn readings(&mut self) -> Readings {
-        let (server, initiator) = self.session.cpu_times();
-        let (server_before, initiator_before) =
-            std::mem::replace(&mut self.cpu, (server, initiator));
-        let gauge = |name, now: Duration, then: Duration| {
-            Gauge::of_host(name, now.saturating_sub(then).as_secs_f64())
-        };
-        let mut gauges = vec![gauge(GaugeName::OverServerCpu, server, server_before)];
-        let own = initiator.zip(initiator_before);
-        gauges.extend(own.map(|(now, then)| gauge(GaugeName::OverInitiatorCpu, now, then)));
-        Readings { gauges, ..Readings::default() }
+        let now = self.session.cpu_times();
+        let before = std::mem::replace(&mut self.cpu, now);
+        let names = [GaugeName::OverServerCpu, GaugeName::OverInitiatorCpu];
+        let gauges = names.into_iter().zip(now.into_iter().zip(before));
+        let gauges = gauges.filter_map(|(name, (now, before))| {
+            Some(Gauge::of_host(name, now?.saturating_sub(before?).as_secs_f64()))
+        });
+        Readings { gauges: gauges.collect(), ..Readings::default() }
     }
 
     /// Returns the error of the programs so far, which is the cause of failed I/Os.

@@ -22,7 +22,7 @@ use crate::plan::ResolvedPlan;
 use crate::rig::export::ExportLoad;
 use crate::rig::holding::Holding;
 use crate::rig::machines::MachineSet;
-use crate::rig::over::{Over, OverLoad};
+use crate::rig::over::{Over, OverLoad, align_to_disks};
 use crate::rig::services::Services;
 use crate::rig::speed::Speed;
 use crate::rig::through::{ServedLoad, Through};
@@ -642,9 +642,8 @@ impl RealRig {
         let depth = users.div_ceil(workers).clamp(DEPTH_MIN, DEPTH_MAX);
         self.servers.make(&load, &self.services, self.datastore())?;
         let mut ready = Vec::with_capacity(load.len());
-        let mut most = 512;
         let mut machines = Vec::new();
-        for Driven { instance, mut machine } in load {
+        for Driven { instance, machine } in load {
             let (disks, guest) = match instance.member.tile.and_then(|tile| guests.get(&tile)) {
                 None => (self.provision(&instance.disks)?, None),
                 Some(run_id) => {
@@ -652,9 +651,6 @@ impl RealRig {
                     (disks, Some(Guest { state_dir: Some(state_dir) }))
                 }
             };
-            let unit = disks.iter().map(|disk| disk.alignment).max().unwrap_or(512);
-            most = most.max(unit);
-            machine.align_to(Bytes::new(u64::from(unit)));
             let services = self.answering(&instance, &disks, &mut machines)?;
             let FleetInstance { shape, asks, .. } = instance;
             ready.push(EngineInstance { machine, shape, disks, services, asks, guest });
@@ -663,6 +659,8 @@ impl RealRig {
         let begin_at = self.options.begin_at.take();
         let tier = self.serve(&ready)?;
         let over = self.serve_over(&mut ready)?;
+        // Afterwards, because the initiator's disks can have larger sectors than the files.
+        let most = align_to_disks(&mut ready);
         let served = tier.as_ref().map(ServedLoad::way);
         let served = served.or_else(|| over.as_ref().and_then(OverLoad::connection));
         let options = engine::Options { depth, verify, begin_at, served, ..self.options.clone() };

@@ -5,6 +5,7 @@ use datastore::Target;
 use over::MountedExport;
 use run_store::run::{ServedOver, Warning};
 use spec::over::{Over as Word, OverSetting};
+use spec::workload::Workload;
 
 use crate::error::BenchError;
 use crate::plan::ResolvedPlan;
@@ -24,8 +25,8 @@ impl CheckedOver {
     ///
     /// # Errors
     ///
-    /// Another feature also uses the disks, the datastore has no file for each disk, or a program
-    /// is missing, too old or not allowed.
+    /// Another feature also uses the disks, the datastore has no file for each disk, a program is
+    /// missing, too old or not allowed, or requests are smaller than the sectors of the disks.
     pub(super) fn of(
         plan: &ResolvedPlan,
         options: &RunOptions,
@@ -40,7 +41,17 @@ impl CheckedOver {
             let (target, noun) = (plan.datastore.clone(), facts.noun);
             return Err(BenchError::OverTarget { target, noun });
         }
-        Self::find(word).map(Some)
+        let found = Self::find(word)?;
+        let facts = found.protocol.facts();
+        let fits = |workload: &Workload| workload::fits_sectors(workload, facts.sector);
+        match plan.tile_set.all().find(|(workload, _)| !fits(workload)) {
+            Some((workload, _)) => Err(BenchError::OverSectors {
+                protocol: facts.word,
+                sector: facts.sector,
+                workload: workload.name.clone(),
+            }),
+            None => Ok(Some(found)),
+        }
     }
 
     /// Checks the programs of a protocol, without creating anything.
@@ -92,12 +103,17 @@ impl CheckedOver {
         let facts = self.protocol.facts();
         let hop = format!(
             "{} on this computer gives access to the disks ({}): server, initiator and load share \
-             its processors. A kernel initiator or a real network differs",
+             its processors. Another initiator or a real network differs",
             facts.word, facts.hop
         );
         let mut warnings = vec![note("over-hop", hop)];
         if !facts.server_cache.is_empty() {
             warnings.push(note("over-server-cache", facts.server_cache.to_owned()));
+        }
+        let loads = self.checked.loads();
+        if !loads.is_empty() {
+            let text = format!("loaded into the kernel, where they stay: {}", loads.join(", "));
+            warnings.push(note("over-modules", text));
         }
         warnings
     }

@@ -75,3 +75,14 @@ fn check_demand(name: &str, case: &Case, trace: &Trace) {
         assert!(allowed.contains(&seen), "{name}: {seen} {what} for {expected}");
     }
 }
+
+#[test]
+fn workloads_with_small_or_shifted_requests_need_small_sectors() {
+    let fits = |name: &str, sector| {
+        let workload = shipped::workload(name).expect("shipped");
+        tilemark_workload::fits_sectors(&workload, sector)
+    };
+    assert!(shipped::workload_names().all(|name| fits(name, 512)));
+    // Reads of 512 B beside large ones.
+    assert!(!fits("web-files", 4096) && fits("mail-store", 4096));
+}
