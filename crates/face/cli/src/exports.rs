@@ -22,8 +22,8 @@ pub fn name_datastore(layers: &mut [Layer]) -> Result<(), Failure> {
     match datastore.filter(|own| **own != export) {
         Some(other) => {
             let message = format!("--over {export} names a datastore, but {other} names another");
-            let hint = "leave the other datastore out, or export it with a protocol: --over nbd, iscsi or \
-                nfs3";
+            let hint = "leave the other datastore out, or export it with a protocol: --over nbd, \
+                iscsi, nfs3, nfs4 or nvme-tcp";
             Err(Failure::new(Exit::Usage, message).hint(Some(hint)))
         }
         None => {
