@@ -56,7 +56,9 @@ fn show(merged: Merged, slices_max: usize) {
         assert!((0.0..=1.0).contains(&load.slow_share()));
         let of = |direction| load.percentile(direction, Ratio::new(0.99));
         let directions = slices.iter().flat_map(|own| own.io.keys()).map(|key| key.direction);
-        directions.take(3).for_each(|direction| drop(of(direction)));
+        directions.take(3).for_each(|direction| {
+            let _ = of(direction);
+        });
     }
     if let Some(key) = slices.iter().flat_map(|own| own.io.keys()).next() {
         neighbours(slices, &key.vm.clone(), 0);

@@ -63,6 +63,18 @@ fn is_kind(kind: &str, own: Option<&str>, of: &str, suffix: &str) -> bool {
 }
 
 impl Step {
+    /// Returns true if the step, or a step in it, issues an I/O or a call.
+    pub(crate) fn has_io(&self) -> bool {
+        match self {
+            Self::Cpu(_) | Self::Wait(_) => false,
+            Self::Parallel(steps) => steps.iter().any(Self::has_io),
+            Self::Repeat(repeat) => repeat.steps.iter().any(Self::has_io),
+            Self::Stage(stage) => stage.steps.iter().any(Self::has_io),
+            Self::Commit(commit) => commit.steps.iter().any(Self::has_io),
+            _ => true,
+        }
+    }
+
     /// Returns true if the step itself issues I/Os of this kind.
     fn has_kind(&self, kind: &str) -> bool {
         let named = |own: &Option<String>, of: &str, suffix: &str| {

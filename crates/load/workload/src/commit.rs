@@ -6,6 +6,8 @@
 //! Invariants: a log is used by one strand at a time. A strand is in one list of one log at most.
 //! If the steps fail, the actions of all whom they cover fail.
 
+// Circle: the state machine's own steps of a commit, apart from its other steps.
+
 use serde::{Deserialize, Serialize};
 use state_machine::Effects;
 use units::Nanos;

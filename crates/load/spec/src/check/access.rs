@@ -5,7 +5,6 @@ use state_machine::RequestText;
 use units::{BlockSize, Bytes, Nanos, Ratio};
 
 use super::finding::Findings;
-use super::workload::has_io;
 use crate::endpoint::Protocol;
 use crate::locate::DefinitionPath;
 use crate::workload::{
@@ -109,7 +108,7 @@ impl<'a> Steps<'a> {
             found.add(place.clone(), message);
         }
         found.names("log", [(place.key("log"), commit.log.as_str())]);
-        if !commit.steps.iter().any(has_io) {
+        if !commit.steps.iter().any(Step::has_io) {
             let message = "a commit needs an I/O or a call among its steps";
             found.add(place.key("steps"), message);
         }

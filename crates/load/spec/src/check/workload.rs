@@ -276,7 +276,7 @@ fn ideal_speed(workload: &Workload, found: &mut Findings) {
             continue;
         }
         for action in workload.actions.iter().filter(|action| may_do(group, action)) {
-            if !action.steps.iter().any(has_io) && !action.steps.iter().any(step_takes_time) {
+            if !action.steps.iter().any(Step::has_io) && !action.steps.iter().any(step_takes_time) {
                 found.add_help(
                     DefinitionPath::default().key("users").index(i).key("load"),
                     format!("action \"{}\" takes no time, so its users would spin", action.name),
@@ -320,16 +320,5 @@ fn step_takes_time(step: &Step) -> bool {
         Step::Commit(commit) => commit.steps.iter().any(step_takes_time),
         Step::Move(_) | Step::Snapshot(_) => true,
         _ => false,
-    }
-}
-
-pub(super) fn has_io(step: &Step) -> bool {
-    match step {
-        Step::Cpu(_) | Step::Wait(_) => false,
-        Step::Parallel(steps) => steps.iter().any(has_io),
-        Step::Repeat(repeat) => repeat.steps.iter().any(has_io),
-        Step::Stage(stage) => stage.steps.iter().any(has_io),
-        Step::Commit(commit) => commit.steps.iter().any(has_io),
-        _ => true,
     }
 }
