@@ -2,7 +2,8 @@
 //! storage.
 //!
 //! What it does: `truth DIR TILE...` mounts a lab on which requests become slower in stairs, puts
-//! ext4 on it, and lets one tile of each kind run over all stairs. It prints, for each stair, the
+//! ext4 on it, and lets one tile of each kind run over all stairs: the dialogue, a dialogue like the
+//! real server (not for `web`), and the real server. It prints, for each stair, the
 //! response times of the actions that all tiles have, and the I/O that reached the disk on the
 //! first, fast stair. TILE is `shop`, `mail` or `web`. With `--apart`, the stairs delay reads, and
 //! then writes, and not both alike. `--only` makes one of the walks `dialogue`, `like-real` and
@@ -15,7 +16,8 @@
 //! there, and the table says so.
 //!
 //! Invariants: the lab's bytes are in memory and are lost when it ends; everything that was mounted
-//! is unmounted, also after an error. Nothing is written outside of `DIR`.
+//! is unmounted, also after an error. Nothing is written outside of `DIR`, except for two settings of
+//! the loop device's queue, which get their former values.
 
 mod disk;
 mod place;
@@ -76,12 +78,20 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
         return Ok(ExitCode::from(2));
     };
     let directory = Path::new(directory);
-    std::fs::create_dir_all(directory)?;
     for tile in tiles {
         ensure!(["shop", "mail", "web"].contains(&tile.as_str()), "\"{tile}\" is no tile of these");
+    }
+    std::fs::create_dir_all(directory)?;
+    for tile in tiles {
         // Servers make their data after the start; the disks of dialogues are filled in less time.
         let kinds = [("dialogue", "", 30), ("like-real", "-like-real", 30), ("real", "-real", 100)];
-        let kinds = kinds.into_iter().filter(|(kind, ..)| only.is_none_or(|only| only == *kind));
+        let asked = |kind: &str| only.is_none_or(|only| only == kind);
+        // The web site has no dialogue like a real one.
+        let is_shipped = |ending: &str| {
+            let name = format!("{tile}{ending}");
+            spec::shipped::workload_names().any(|shipped| shipped == name)
+        };
+        let kinds = kinds.into_iter().filter(|(kind, ending, _)| asked(kind) && is_shipped(ending));
         let walks = kinds.map(|(kind, ending, prepare_s)| {
             let file = directory.join(format!("{tile}-{kind}.toml"));
             let text = format!(
@@ -91,11 +101,12 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
             );
             std::fs::write(&file, text)?;
             let stairs = Stairs::after(Duration::from_secs(prepare_s) + WARM_UP, set);
-            let name = directory.join(format!("{tile}-{kind}"));
+            let stairs_of = if set == Set::Apart { "-apart" } else { "" };
+            let name = directory.join(format!("{tile}-{kind}{stairs_of}"));
             Ok((kind, walk(&name, &file.display().to_string(), stairs)?))
         });
         let walks = walks.collect::<Result<Vec<_>>>()?;
-        ensure!(!walks.is_empty(), "no walk is called so");
+        ensure!(!walks.is_empty(), "the {tile} has no walk of this kind");
         write!(std::io::stdout(), "{}", table::of(tile, &walks)?)?;
     }
     Ok(ExitCode::SUCCESS)

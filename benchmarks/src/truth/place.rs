@@ -17,6 +17,8 @@ pub(super) struct MountedStore {
     lab: Child,
     mounted: Instant,
     disk: String,
+    /// Settings of the disk's queue that were changed, with their former values.
+    queue: Vec<(PathBuf, String)>,
     directory: PathBuf,
 }
 
@@ -39,6 +41,7 @@ impl MountedStore {
             lab: child,
             mounted: Instant::now(),
             disk: String::new(),
+            queue: Vec::new(),
             directory: directory.to_owned(),
         };
         while !is_mounted(&lab)? {
@@ -51,7 +54,7 @@ impl MountedStore {
         fs::File::create(&file)?.set_len(SIZE)?;
         let words = ["--find", "--show", "--direct-io=on"];
         place.disk = said(Command::new("losetup").args(words).arg(&file))?.trim().to_owned();
-        queue_like_virtio(&place.disk)?;
+        place.queue_like_virtio()?;
         // Else the kernel writes inode tables and journal for minutes after the mount.
         let whole = "nodiscard,lazy_itable_init=0,lazy_journal_init=0";
         said(Command::new("mkfs.ext4").args(["-q", "-E", whole, &place.disk]))?;
@@ -73,6 +76,23 @@ impl MountedStore {
         self.mounted.elapsed()
     }
 
+    /// Gives the loop device the queue settings of a VM's virtio disk. A loop device on this lab counts
+    /// as flash, whose reads the kernel wants answered within 2 ms: while they take longer, it lets
+    /// one write of the page cache pass at a time (writeback throttling), and every server that
+    /// syncs waits for it. QEMU's disks count as rotating, with 75 ms.
+    fn queue_like_virtio(&mut self) -> Result<()> {
+        let name = Path::new(&self.disk).file_name().context("the name of the device")?;
+        let queue = Path::new("/sys/block").join(name).join("queue");
+        for (setting, value) in [("rotational", "1"), ("wbt_lat_usec", "75000")] {
+            let path = queue.join(setting);
+            let failed = || format!("setting {}", path.display());
+            let former = fs::read_to_string(&path).with_context(failed)?;
+            fs::write(&path, value).with_context(failed)?;
+            self.queue.push((path, former));
+        }
+        Ok(())
+    }
+
     /// Unmounts everything.
     pub(super) fn tear_down(mut self) -> Result<()> {
         self.undo()
@@ -82,6 +102,10 @@ impl MountedStore {
         let datastore = self.datastore();
         if is_mounted(&datastore)? {
             said(Command::new("umount").arg(&datastore))?;
+        }
+        // The settings would stay with the device for its next user.
+        for (path, former) in self.queue.drain(..).rev() {
+            fs::write(&path, former).with_context(|| format!("setting {}", path.display()))?;
         }
         if !self.disk.is_empty() {
             said(Command::new("losetup").args(["--detach", &self.disk]))?;
@@ -101,20 +125,6 @@ impl Drop for MountedStore {
             eprintln!("what was mounted in {} is left: {error:#}", self.directory.display());
         }
     }
-}
-
-/// Gives a loop device the queue settings of a VM's virtio disk. A loop device counts as flash, whose
-/// reads the kernel wants answered within 2 ms: while they take longer, it lets one write of the
-/// page cache pass at a time (writeback throttling), and every server that syncs waits for it.
-/// QEMU's disks count as rotating, with 75 ms.
-fn queue_like_virtio(disk: &str) -> Result<()> {
-    let name = Path::new(disk).file_name().context("the name of the device")?;
-    let queue = Path::new("/sys/block").join(name).join("queue");
-    for (setting, value) in [("rotational", "1"), ("wbt_lat_usec", "75000")] {
-        let path = queue.join(setting);
-        fs::write(&path, value).with_context(|| format!("writing {}", path.display()))?;
-    }
-    Ok(())
 }
 
 fn is_mounted(directory: &Path) -> Result<bool> {

@@ -102,12 +102,15 @@ impl MemoryGroup {
     /// Returns true if no process of the group runs or waits for storage (states R and D in
     /// proc(5)).
     pub(crate) fn is_idle(&self) -> bool {
-        self.processes().iter().all(|pid| {
-            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-            // The name of the program, in parentheses, may have any characters.
-            let state = stat.rsplit_once(") ").map(|(_, rest)| rest);
-            !state.is_some_and(|rest| rest.starts_with(['R', 'D']))
-        })
+        let processes = self.processes();
+        // A list that cannot be read says nothing.
+        !processes.is_empty()
+            && processes.iter().all(|pid| {
+                let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+                // The name of the program, in parentheses, may have any characters.
+                let state = stat.rsplit_once(") ").map(|(_, rest)| rest);
+                !state.is_some_and(|rest| rest.starts_with(['R', 'D']))
+            })
     }
 
     fn processes(&self) -> Vec<i32> {

@@ -113,11 +113,7 @@ fn for_each_address<'a>(workload: &'a Workload, visit: &mut impl FnMut(&'a str, 
         for step in list {
             match step {
                 Step::Read(access) | Step::Write(access) => visit(&access.disk, &access.address),
-                Step::Parallel(inner) => steps(inner, visit),
-                Step::Repeat(repeat) => steps(&repeat.steps, visit),
-                Step::Stage(stage) => steps(&stage.steps, visit),
-                Step::Commit(commit) => steps(&commit.steps, visit),
-                _ => {}
+                other => steps(other.inner(), visit),
             }
         }
     }

@@ -44,13 +44,7 @@ impl Workload {
 fn walk<'a>(steps: &'a [Step], each: &mut impl FnMut(&'a Step)) {
     for step in steps {
         each(step);
-        match step {
-            Step::Parallel(steps) => walk(steps, each),
-            Step::Repeat(repeat) => walk(&repeat.steps, each),
-            Step::Stage(stage) => walk(&stage.steps, each),
-            Step::Commit(commit) => walk(&commit.steps, each),
-            _ => {}
-        }
+        walk(step.inner(), each);
     }
 }
 
@@ -63,14 +57,24 @@ fn is_kind(kind: &str, own: Option<&str>, of: &str, suffix: &str) -> bool {
 }
 
 impl Step {
+    /// Returns the steps inside this step; an empty list if it is not made of steps.
+    pub fn inner(&self) -> &[Self] {
+        match self {
+            Self::Parallel(steps) => steps,
+            Self::Repeat(repeat) => &repeat.steps,
+            Self::Stage(stage) => &stage.steps,
+            Self::Commit(commit) => &commit.steps,
+            _ => &[],
+        }
+    }
+
     /// Returns true if the step, or a step in it, issues an I/O or a call.
     pub(crate) fn has_io(&self) -> bool {
         match self {
             Self::Cpu(_) | Self::Wait(_) => false,
-            Self::Parallel(steps) => steps.iter().any(Self::has_io),
-            Self::Repeat(repeat) => repeat.steps.iter().any(Self::has_io),
-            Self::Stage(stage) => stage.steps.iter().any(Self::has_io),
-            Self::Commit(commit) => commit.steps.iter().any(Self::has_io),
+            Self::Parallel(_) | Self::Repeat(_) | Self::Stage(_) | Self::Commit(_) => {
+                self.inner().iter().any(Self::has_io)
+            }
             _ => true,
         }
     }

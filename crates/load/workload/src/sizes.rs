@@ -92,12 +92,9 @@ type Visit<'v> = dyn FnMut(&str, &Step) -> Result<(), BuildError> + 'v;
 /// Visits all steps, including nested ones.
 pub fn for_each_step(workload: &Workload, visit: &mut Visit) -> Result<(), BuildError> {
     fn walk(user: &str, steps: &[Step], visit: &mut Visit) -> Result<(), BuildError> {
-        steps.iter().try_for_each(|step| match step {
-            Step::Parallel(steps) => walk(user, steps, visit),
-            Step::Repeat(repeat) => walk(user, &repeat.steps, visit),
-            Step::Stage(stage) => walk(user, &stage.steps, visit),
-            Step::Commit(commit) => walk(user, &commit.steps, visit),
-            step => visit(user, step),
+        steps.iter().try_for_each(|step| {
+            visit(user, step)?;
+            walk(user, step.inner(), visit)
         })
     }
     workload.actions.iter().try_for_each(|action| walk(&action_name(action), &action.steps, visit))

@@ -16,6 +16,8 @@ const WITHIN: Duration = Duration::from_secs(5);
 /// Number of VMs that one `virsh` asks. 4 MiB of its output are kept, and a VM with 64 disks answers
 /// with some 100 KB; an argument of a program has at most 128 KiB, which fit 900 VMs.
 const BATCH: usize = 32;
+/// Number of late batches after which no further one is asked in a sample. Our choice.
+const LATE_MAX: u32 = 2;
 /// Length of a UUID in text.
 const UUID: usize = 36;
 
@@ -55,17 +57,19 @@ impl Libvirt {
 
     /// Asks VMs for the counters of their disks. Returns the answers by UUID, and the VMs that hang.
     pub fn statistics(&self, uuids: &[&str]) -> (BTreeMap<String, Value>, BTreeSet<String>) {
-        let (mut all, mut hanging) = (BTreeMap::new(), BTreeSet::new());
+        let (mut all, mut hanging, mut late) = (BTreeMap::new(), BTreeSet::new(), 0);
         for batch in uuids.chunks(BATCH) {
             let (told, is_late) = self.ask_batch(batch);
+            late += u32::from(is_late);
             let answers = answers(&told);
             // The VM that is asked last hangs; others without an answer only failed.
             let silent =
                 asked_last(&told, batch).filter(|uuid| is_late && !answers.contains_key(*uuid));
             hanging.extend(silent.map(str::to_owned));
             all.extend(answers);
-            if is_late && silent.is_none() {
-                // It is libvirt that hangs, and no VM. Each further batch would wait as long.
+            // Each further batch would wait as long if libvirt hangs and no VM, or if their storage
+            // hangs and so do VMs of every batch. The others are asked with the next sample.
+            if is_late && (silent.is_none() || late == LATE_MAX) {
                 break;
             }
         }

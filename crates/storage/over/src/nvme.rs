@@ -258,8 +258,7 @@ impl Attached {
     /// serves a subsystem.
     fn remove_port(&self) -> io::Result<()> {
         let port = self.kernel.target.join("ports").join(self.names.port.to_string());
-        let address = read(&port.join("addr_traddr"));
-        let is_own = address.is_some_and(|address| address.is_empty() || address == ADDRESS);
+        let is_own = read(&port.join("addr_traddr")).is_some_and(|address| address == ADDRESS);
         if is_own && paths(&port.join("subsystems"))?.is_empty() {
             fs::remove_dir(port)?;
         }
@@ -294,10 +293,15 @@ impl KernelPart for Attached {
     fn remove(&self) -> io::Result<()> {
         let own = self.own_controllers()?;
         let (done, deleted) = mpsc::channel();
-        let all = own.clone();
+        let (all, names) = (own.clone(), self.names.clone());
         std::thread::spawn(move || {
-            // A controller that the kernel removes meanwhile has no such file any more.
-            all.iter().for_each(|path| drop(fs::write(path.join("delete_controller"), "1")));
+            // The kernel may remove a controller meanwhile, and give its number to another's.
+            let is_own = |path: &&PathBuf| {
+                read(&path.join("subsysnqn")).is_some_and(|nqn| names.is_own(&nqn))
+            };
+            for path in all.iter().filter(is_own) {
+                let _ = set(&path.join("delete_controller"), "1");
+            }
             let _ = done.send(());
         });
         let is_orderly = own.is_empty() || deleted.recv_timeout(DISCONNECT_MAX).is_ok();

@@ -181,11 +181,14 @@ mod with {
         let stores = &watched.stores;
         let document = HostsEvidence::new(stores.evidence(), &stores.notes());
         warn_of_hosts(stores);
+        let exit = exit(stores);
         match args.format {
-            Format::Text => output::show(&document.text())?,
+            // Without an answer it is unknown whether anything was recorded.
+            Format::Text if exit == Exit::Success => output::show(&document.text())?,
+            Format::Text => {}
             Format::Json => output::print_json(&document)?,
         }
-        Ok(exit(stores))
+        Ok(exit)
     }
 
     /// Shows the contents of the stores of all hosts, and the VMs that suffer most.

@@ -115,7 +115,10 @@ impl Cache {
         }
         // Without the lock, as for a source.
         let trend = view::trend(runs);
-        *last() = Some((stamps, trend.clone()));
+        // A run that could not be read is read again next time.
+        if trend.runs.len() == runs.len() {
+            *last() = Some((stamps, trend.clone()));
+        }
         trend
     }
 }

@@ -53,6 +53,8 @@ struct Inner {
     services: BTreeMap<(String, &'static str), Arc<Service>>,
     /// Instances of the current load and the names of their applications.
     owners: Vec<(InstanceId, String)>,
+    /// Datastore of the current load.
+    datastore: PathBuf,
 }
 
 /// Unix socket of a server, as a service.
@@ -109,7 +111,8 @@ impl TileServers {
     pub(super) fn of_run(run: &str, program: &Path, stop: Arc<AtomicU8>) -> Self {
         let (run, program) = (run.to_owned(), program.to_owned());
         let (services, owners) = (BTreeMap::new(), Vec::new());
-        let inner = Inner { run, program, stop, all: None, services, owners };
+        let datastore = PathBuf::new();
+        let inner = Inner { run, program, stop, all: None, services, owners, datastore };
         Self { inner: Arc::new(Mutex::new(inner)) }
     }
 
@@ -131,6 +134,7 @@ impl TileServers {
         let owned = ours.filter_map(|own| Some((own.shape.instance, own.application.as_ref()?)));
         let owned: Vec<(InstanceId, &Need)> = owned.collect();
         let mut inner = self.inner();
+        store.path().clone_into(&mut inner.datastore);
         inner.owners = owned.iter().map(|(own, need)| (*own, need.name.clone())).collect();
         if owned.is_empty() {
             return Ok(());
@@ -172,7 +176,7 @@ impl TileServers {
         let deliveries = all.deliveries().map_err(Box::new)?;
         let queued = deliveries.into_iter().map(|(name, own)| (name, own.queued)).collect();
         let (servers, began, read) = (self.clone(), Instant::now(), before.values().sum());
-        let silence = Silence::of(inner.owners.iter().cloned());
+        let silence = Silence::of(inner.owners.iter().cloned(), &inner.datastore);
         Ok(Some(ServersWatch { servers, began, before, read, queued, silence }))
     }
 

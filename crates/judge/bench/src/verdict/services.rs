@@ -16,9 +16,11 @@ use crate::window::Window;
 const ANSWERED_NOTHING: &str = "service-answered-nothing";
 
 impl StepJudge<'_> {
-    /// Returns a warning for each service that was called and answered none of the calls, with its
-    /// address from `addresses`. A call that timed out may have waited for the storage, so such a
-    /// service is left out.
+    /// Returns a warning for each service of the user that was called and answered none of the
+    /// calls, with its address from `address_of`. Returns none if other calls failed, too:
+    ///
+    /// - A call that timed out may have waited for the storage.
+    /// - Servers without an address are the run's own, on the measured storage.
     pub fn silent_services<A: fmt::Display>(
         &self,
         window: &Window,
@@ -40,22 +42,20 @@ impl StepJudge<'_> {
             }
         }
         let is_silent = |row: &CallRow| {
-            row.service.count() == 0
-                && row.failed() > 0
-                && row.errors[CallError::TimedOut as usize] == 0
+            row.service.count() == 0 && row.errors[CallError::TimedOut as usize] == 0
         };
-        let silent = services.into_iter().filter(|(_, row)| is_silent(row));
-        let warning = |(name, row): (&str, CallRow)| Warning {
-            id: ANSWERED_NOTHING.to_owned(),
-            text: match address_of(name) {
-                Some(address) => format!("the service of {name} ({address}) answered no call"),
-                None => format!("the service of {name} answered no call"),
-            },
-            value: Some(CallErrors::told(&CallErrors::of(&row.errors))),
-            limit: None,
-            hint: Some("test the service with its own client, and read its log".to_owned()),
+        let failed = services.into_iter().filter(|(_, row)| row.failed() > 0);
+        let warning = |(name, row): (&str, CallRow)| {
+            let address = address_of(name).filter(|_| is_silent(&row))?;
+            Some(Warning {
+                id: ANSWERED_NOTHING.to_owned(),
+                text: format!("the service of {name} ({address}) answered no call"),
+                value: Some(CallErrors::told(&CallErrors::of(&row.errors))),
+                limit: None,
+                hint: Some("test the service with its own client, and read its log".to_owned()),
+            })
         };
-        silent.map(warning).collect()
+        failed.map(warning).collect::<Option<Vec<_>>>().unwrap_or_default()
     }
 }
 

@@ -302,7 +302,7 @@ fn service_that_answers_no_call_is_named_and_judges_no_storage() {
     let mut bed = bed(1);
     bed.tile = tile_of(vec![workload(&text)]);
     bed.topology.instances[0].kinds = vec!["page-call".to_owned()];
-    let judged = |count, errors| {
+    let judged_at = |address: Option<&'static str>, count, errors| {
         let mut slice = called(errors);
         slice.actions[0].errors = 100;
         slice.actions[0].service = samples(&[]);
@@ -314,13 +314,14 @@ fn service_that_answers_no_call_is_named_and_judges_no_storage() {
         let judge = StepJudge { tile, members, topology, placed: &crate::Placed::default() };
         let warnings = judge.silent_services(&window, |name| {
             assert_eq!(name, "page");
-            Some("http://web/")
+            address
         });
         let (mut judged, _) = bed.judge(&[slice]);
         assert_eq!((judged.verdict, judged.cause), (Verdict::Failed, Cause::CallsFailed));
         excuse_silent_service(&mut judged, &warnings);
         (judged.verdict, judged.reason)
     };
+    let judged = |count, errors| judged_at(Some("http://web/"), count, errors);
     let (verdict, reason) = judged(0, [60, 0, 0, 40, 0]);
     assert_eq!(verdict, Verdict::Inconclusive);
     let says = "the service of page (http://web/) answered no call (60 refused, 40 status)";
@@ -328,6 +329,8 @@ fn service_that_answers_no_call_is_named_and_judges_no_storage() {
     // A service that answers some calls may be at its limit, and calls that time out may have
     // waited for the storage.
     assert_eq!(judged(1, [60, 0, 0, 40, 0]).0, Verdict::Failed);
+    // A server of the run is on the measured storage.
+    assert_eq!(judged_at(None, 0, [60, 0, 0, 40, 0]).0, Verdict::Failed);
     assert_eq!(judged(0, [60, 1, 0, 40, 0]).0, Verdict::Failed);
 }
 

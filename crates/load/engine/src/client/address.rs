@@ -58,6 +58,7 @@ impl Address {
             text.split_once("://").ok_or("it does not begin with the protocol and ://")?;
         let mut known = known.filter(|known| known.name == scheme).peekable();
         let first = known.peek().ok_or("it does not begin with the protocol and ://")?;
+        let protocol_word = first.word;
         let (rest, query) = match first.query {
             None => (rest, None),
             Some(_) => {
@@ -66,7 +67,10 @@ impl Address {
             }
         };
         let protocol = known.find(|known| known.query == query);
-        let protocol = protocol.ok_or("the only query that it may have is sslmode=verify-full")?;
+        let protocol = protocol.ok_or(match protocol_word {
+            "postgres" => "the only query that it may have is sslmode=verify-full",
+            _ => "it has a query, which this protocol does not have",
+        })?;
         if text.len() > TEXT_MAX || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err("it is longer than 2048 bytes, or has spaces or letters beyond ASCII");
         }

@@ -167,7 +167,7 @@ impl Imap {
                     Status::No => self.go_on_after_refusal(command, code),
                     _ => Err(CallError::Status),
                 };
-                self.refused = next.is_err().then_some(command);
+                self.refused = matches!(next, Err(CallError::Status)).then_some(command);
                 next
             }
             Response::Untagged { status: Status::Bye, .. } if command != Command::Logout => {

@@ -314,11 +314,7 @@ fn takes_time(time: &Time) -> bool {
 fn step_takes_time(step: &Step) -> bool {
     match step {
         Step::Cpu(time) | Step::Wait(time) => takes_time(time),
-        Step::Parallel(steps) => steps.iter().any(step_takes_time),
-        Step::Repeat(repeat) => repeat.steps.iter().any(step_takes_time),
-        Step::Stage(stage) => stage.steps.iter().any(step_takes_time),
-        Step::Commit(commit) => commit.steps.iter().any(step_takes_time),
         Step::Move(_) | Step::Snapshot(_) => true,
-        _ => false,
+        other => other.inner().iter().any(step_takes_time),
     }
 }

@@ -154,11 +154,13 @@ impl Running {
     pub fn look(&mut self) -> Result<Option<String>, VmError> {
         let failed = |source| VmError::Program { program: VIRSH.to_owned(), source };
         let Some(status) = self.child.try_wait().map_err(failed)? else { return Ok(None) };
-        let [told, wrong] =
-            self.said.each_mut().map(|own| own.take().map(Output::text).unwrap_or_default());
+        let [told, wrong] = self.said.each_mut().map(Option::take);
+        let text = |own: Option<Output>| own.map(Output::text).unwrap_or_default();
         if status.success() {
-            return Ok(Some(told));
+            // A shared connection of ssh keeps the other output open, which nobody needs here.
+            return Ok(Some(text(told)));
         }
+        let wrong = text(wrong);
         let lines = wrong.lines().map(|line| line.trim_start_matches("error: ").trim());
         let words: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
         let said = if words.is_empty() { status.to_string() } else { words.join("; ") };

@@ -68,12 +68,16 @@ fn slices_of_level(
         if bytes > limits.bytes {
             return Ok(None);
         }
-        // The host made the slices coarser, because they did not fit in an answer.
-        if own.width_s > width_s && slices_max > limits.slices_min {
+        // The host made the slices coarser, because they did not fit in an answer, or because it has
+        // no finer ones. Beside the finer slices before, the first of them would count twice or not
+        // at all. So the whole window is read again in coarser ones.
+        if own.width_s > width_s {
+            if slices_max == limits.slices_min {
+                return Ok(None);
+            }
             slices_max = (slices_max / 2).max(limits.slices_min);
             continue;
         }
-        found.width_s = found.width_s.max(own.width_s);
         // Only the first slice of the window may begin before it.
         let is_new = |own: &Slice| own.start_s >= at_s || at_s == from_s;
         found.slices.extend(own.slices.into_iter().filter(is_new));
